@@ -1,0 +1,1 @@
+"""Phintys: a symbolic tensor compiler."""

@@ -1,0 +1,335 @@
+"""What users may set: one table of options, read from ``PHINTYS_FLAGS`` and changed at will.
+
+The class :class:`Config` is the table: each entry is an option with its default, the values that it
+takes and what it is for. Its one instance that matters is :data:`config`.
+"""
+
+# Option and Config are two halves of one thing:
+# pyright: reportPrivateUsage=false
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any, Generic, TextIO, TypeVar, overload
+
+from phintys._base.errors import ConfigError
+
+__all__ = ["Config", "Option", "config"]
+
+ENVIRONMENT_VARIABLE = "PHINTYS_FLAGS"
+
+T = TypeVar("T", bound=bool | int | str)
+
+
+class Option(Generic[T]):
+    """One entry of the table: a descriptor that knows and checks the values it takes.
+
+    Parameters
+    ----------
+    default
+        The value until another is set. Its type is the option's type.
+    expected
+        The values that the option takes, in words, for messages.
+    accepts
+        Whether a value of the right type is one of them.
+    doc
+        What the option is for.
+    choices
+        All the values that there are, where they can be listed.
+    remedy
+        What to do instead of setting a refused value, where there is more to say.
+
+    Examples
+    --------
+    >>> Config.floatX.default, Config.floatX.choices
+    ('float64', ('float64', 'float32', 'float16'))
+    """
+
+    def __init__(
+        self,
+        default: T,
+        expected: str,
+        accepts: Callable[[T], bool],
+        doc: str,
+        *,
+        choices: tuple[T, ...] = (),
+        remedy: str = "",
+    ) -> None:
+        self.name = ""
+        self.default: T = default
+        self.expected = expected
+        self.doc = self.__doc__ = doc
+        self.choices: tuple[T, ...] = choices
+        self._accepts = accepts
+        self._remedy = remedy
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    @overload
+    def __get__(self, holder: None, owner: type) -> Option[T]: ...
+    @overload
+    def __get__(self, holder: Config, owner: type) -> T: ...
+    def __get__(self, holder: Config | None, owner: type) -> Option[T] | T:
+        if holder is None:
+            return self
+        return holder._layer.get()[self.name]
+
+    def __set__(self, holder: Config, value: T) -> None:
+        holder._layer_with(self.name)[self.name] = self.check(value)
+
+    def check(self, value: object) -> T:
+        """Return ``value``, or raise :class:`ConfigError` where the option does not take it."""
+        kind: type[T] = type(self.default)
+        # To Python True is an int; to whoever reads `num_threads=True` it is a mistake.
+        if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
+            raise self._refusal(value, f" of type {type(value).__name__}")
+        if not self._accepts(value):
+            close = get_close_matches(str(value), map(str, self.choices))
+            raise self._refusal(value, f" (did you mean {close[0]!r}?)" if close else "")
+        return value
+
+    def _refusal(self, value: object, comment: str) -> ConfigError:
+        message = f"config.{self.name} takes {self.expected}; got {value!r}{comment}."
+        return ConfigError(f"{message} {self._remedy}".rstrip())
+
+    def parse(self, text: str) -> T:
+        """Return the value that ``text`` stands for in the environment variable."""
+        value: object = text
+        if isinstance(self.default, bool):
+            value = {"true": True, "1": True, "false": False, "0": False}.get(text.lower(), text)
+        elif isinstance(self.default, int) and text.removeprefix("-").isdecimal():
+            value = int(text)
+        return self.check(value)
+
+
+def _choice(default: str, *others: str, doc: str, remedy: str = "") -> Option[str]:
+    choices = (default, *others)
+    expected = " or ".join(map(repr, choices)) if len(choices) < 3 else f"one of {choices}"
+    return Option(default, expected, choices.__contains__, doc, choices=choices, remedy=remedy)
+
+
+def _switch(*, default: bool, doc: str) -> Option[bool]:
+    return Option(default, "True or False", lambda _: True, doc, choices=(default, not default))
+
+
+def _count(default: int, doc: str) -> Option[int]:
+    return Option(default, "an int, 0 or larger", lambda n: n >= 0, doc)
+
+
+class _Layer(dict[str, Any]):
+    """Values that hold inside one ``change_flags`` block; the others come from below."""
+
+    __slots__ = ("below",)
+
+    def __init__(self, values: dict[str, Any], below: dict[str, Any]) -> None:
+        super().__init__(values)
+        self.below = below
+
+    def __missing__(self, name: str) -> Any:
+        return self.below[name]
+
+
+class Config:
+    """The options of Phintys. Use the instance :data:`config`, shared by the whole process.
+
+    Values are checked when they are set. :meth:`change_flags` sets them for one block of code and
+    one thread (or task) only. At start they come from the environment variable ``PHINTYS_FLAGS``,
+    as in ``PHINTYS_FLAGS="floatX=float32,mode=reference"``.
+
+    Parameters
+    ----------
+    flags
+        Values to start with, written as in ``PHINTYS_FLAGS``.
+
+    Examples
+    --------
+    >>> config = Config("floatX=float32")
+    >>> config.floatX
+    'float32'
+    >>> with config.change_flags(floatX="float16", profile=True):
+    ...     config.floatX
+    'float16'
+    >>> config.num_threads = -1
+    Traceback (most recent call last):
+        ...
+    phintys._base.errors.ConfigError: config.num_threads takes an int, 0 or larger; got -1.
+    """
+
+    floatX = _choice(
+        "float64",
+        "float32",
+        "float16",
+        doc="The dtype of variables made without one, and of new floating-point shared values.",
+    )
+    mode = Option(
+        "native",
+        "the name of a mode, as in 'native' or 'reference'",
+        lambda name: name != "",
+        doc="The mode of functions compiled without one.",
+    )
+    on_unused_input = _choice(
+        "raise",
+        "warn",
+        "ignore",
+        doc="What happens when an input of a function has no influence on its outputs.",
+    )
+    allow_gc = _switch(
+        default=True,
+        doc="Free intermediate results during a call; otherwise keep them for the next call.",
+    )
+    warn_float64 = _choice(
+        "ignore",
+        "warn",
+        "raise",
+        doc="What happens when a float64 variable is made: a help to stay in float32.",
+    )
+    exception_verbosity = _choice(
+        "low",
+        "high",
+        doc="How much an error at run time tells: 'high' adds the graph around the failing node.",
+    )
+    traceback_limit = _count(
+        8, doc="How many places in the user's program an error at run time names at most."
+    )
+    num_threads = _count(
+        0, doc="Threads that one call may use; 0 means all cores that the process may use."
+    )
+    cache_dir = Option(
+        "",
+        "a path as str, '' for the platform's cache folder",
+        lambda _: True,
+        doc="Where compiled code is kept between runs; '' means the platform's cache folder.",
+        remedy="Write str(path) for a pathlib.Path.",
+    )
+    profile = _switch(default=False, doc="Measure every function compiled from now on.")
+    compute_test_value = _choice(
+        "off",
+        doc="Only 'off': Phintys computes no test values while a graph is built.",
+        remedy=(
+            "Phintys has no test values: shapes and dtypes are checked when the graph is built, "
+            "and errors at run time name the line that made the node. To see a value, call "
+            "variable.eval({input: value})."
+        ),
+    )
+    verify_graphs = _switch(
+        default=False, doc="Check the invariants of the graph after each pass (slow)."
+    )
+    optimizer_verbose = _switch(default=False, doc="Print each rewrite as it is applied.")
+
+    def __init__(self, flags: str = "") -> None:
+        values: dict[str, Any] = {name: option.default for name, option in OPTIONS.items()}
+        values.update(_parse_flags(flags))
+        # The default of the context variable are the values of the whole process. So reading an
+        # option is two look-ups, whether or not a block overrides something in this context.
+        layer = ContextVar[dict[str, Any]]("phintys.config", default=values)
+        object.__setattr__(self, "_layer", layer)
+
+    if TYPE_CHECKING:
+        _layer: ContextVar[dict[str, Any]]
+    else:
+        # Hidden from type checkers, to whom it would mean that every name is an attribute.
+        def __getattr__(self, name: str) -> object:
+            raise _unknown(name)
+
+        def __setattr__(self, name: str, value: object) -> None:
+            if name not in OPTIONS:
+                raise _unknown(name)
+            object.__setattr__(self, name, value)
+
+    @contextmanager
+    def change_flags(self, **values: bool | int | str) -> Generator[None]:
+        """Set options for one block or, as a decorator, for each call of a function.
+
+        Other threads and tasks do not see the change. What the block assigns to one of these
+        options ends with the block as well.
+
+        Examples
+        --------
+        >>> with config.change_flags(floatX="float32"):
+        ...     config.floatX
+        'float32'
+        >>> @config.change_flags(floatX="float16")
+        ... def half():
+        ...     return config.floatX
+        >>> half()
+        'float16'
+        """
+        checked = {name: _option(name).check(value) for name, value in values.items()}
+        token = self._layer.set(_Layer(checked, self._layer.get()))
+        try:
+            yield
+        finally:
+            self._layer.reset(token)
+
+    def _layer_with(self, name: str) -> dict[str, Any]:
+        """Return the innermost layer that holds a value of its own for ``name``."""
+        layer = self._layer.get()
+        while isinstance(layer, _Layer) and name not in layer:
+            layer = layer.below
+        return layer
+
+    def describe(self, file: TextIO | None = None) -> None:
+        """Print each option with its value, what it takes and what it is for.
+
+        Examples
+        --------
+        >>> Config().describe()  # doctest: +ELLIPSIS
+        floatX = 'float64'
+            The dtype of variables made without one, and of new floating-point shared values.
+            Takes one of ('float64', 'float32', 'float16'); default 'float64'.
+        ...
+        """
+        for name, option in OPTIONS.items():
+            lines = (
+                f"{name} = {getattr(self, name)!r}",
+                option.doc,
+                f"Takes {option.expected}; default {option.default!r}.",
+            )
+            print(*lines, sep="\n    ", file=file)
+
+    def __repr__(self) -> str:
+        values = ", ".join(f"{name}={getattr(self, name)!r}" for name in OPTIONS)
+        return f"Config({values})"
+
+
+OPTIONS: dict[str, Option[Any]] = {
+    name: option for name, option in vars(Config).items() if isinstance(option, Option)
+}
+
+
+def _unknown(name: str) -> AttributeError:
+    close = get_close_matches(name, OPTIONS, n=1)
+    remedy = (
+        f"Did you mean {close[0]!r}?" if close else "config.describe() prints all that there are."
+    )
+    return AttributeError(f"config has no option {name!r}. {remedy}", name=name)
+
+
+def _option(name: str) -> Option[Any]:
+    if name not in OPTIONS:
+        raise _unknown(name)
+    return OPTIONS[name]
+
+
+def _parse_flags(flags: str) -> dict[str, bool | int | str]:
+    """Return the values in a text such as ``floatX=float32,mode=reference``."""
+    values: dict[str, bool | int | str] = {}
+    for entry in filter(None, map(str.strip, flags.split(","))):
+        name, equals, text = map(str.strip, entry.partition("="))
+        try:
+            if not equals:
+                raise ConfigError("An entry is written option=value, entries separated by commas.")
+            if name in values:
+                raise ConfigError(f"{name} is set twice.")
+            values[name] = _option(name).parse(text)
+        except (ConfigError, AttributeError) as error:
+            raise ConfigError(f"{ENVIRONMENT_VARIABLE}: cannot read {entry!r}. {error}") from None
+    return values
+
+
+config = Config(os.environ.get(ENVIRONMENT_VARIABLE, ""))

@@ -1,0 +1,94 @@
+"""The exceptions of Phintys.
+
+Each derives from :class:`PhintysError` and from the built-in exception that a caller would expect,
+so that ``except ValueError`` and ``except PhintysError`` both work. Messages say what was expected,
+what came, where in the user's program, and what to write instead.
+"""
+
+__all__ = [
+    "ConfigError",
+    "CycleError",
+    "DisconnectedInputError",
+    "DtypeError",
+    "GradientError",
+    "InconsistencyError",
+    "IntegrityError",
+    "MethodNotDefinedError",
+    "MissingInputError",
+    "NullGradientError",
+    "OpContractError",
+    "OutOfBoundsError",
+    "PhintysError",
+    "RewriteError",
+    "ShapeError",
+    "TypeContractError",
+    "UnusedInputError",
+]
+
+
+class PhintysError(Exception):
+    """Base of all errors that Phintys itself raises."""
+
+
+class ConfigError(PhintysError, ValueError):
+    """A configuration option was given a value that it cannot take."""
+
+
+class TypeContractError(PhintysError, TypeError):
+    """A Type does not fulfil its contract, or a value does not belong to it."""
+
+
+class OpContractError(PhintysError, TypeError):
+    """An Op broke a rule of its contract; the message names the Op and the rule."""
+
+
+class MethodNotDefinedError(PhintysError, NotImplementedError):
+    """An optional method of an Op is needed here and the Op does not define it."""
+
+
+class DtypeError(PhintysError, TypeError):
+    """Operands have dtypes that an operation does not take."""
+
+
+class ShapeError(PhintysError, ValueError):
+    """Operands have shapes or ranks that do not fit together."""
+
+
+class OutOfBoundsError(PhintysError, OverflowError):
+    """A number is too large for the dtype that it must take."""
+
+
+class InconsistencyError(PhintysError):
+    """A change of a FunctionGraph was refused because it would make the graph invalid."""
+
+
+class CycleError(InconsistencyError, ValueError):
+    """A graph depends on itself."""
+
+
+class IntegrityError(PhintysError, AssertionError):
+    """The verifier found a broken invariant of a graph: a bug in an Op, a rewrite, or Phintys."""
+
+
+class MissingInputError(PhintysError, ValueError):
+    """A graph needs a variable that is neither an input, a constant, nor shared."""
+
+
+class UnusedInputError(PhintysError, ValueError):
+    """An input of a function has no influence on its outputs."""
+
+
+class RewriteError(PhintysError):
+    """A rewrite rule returned something that cannot replace what it was given."""
+
+
+class GradientError(PhintysError, ValueError):
+    """A gradient was asked for that makes no sense; also a failed ``verify_grad``."""
+
+
+class NullGradientError(PhintysError, TypeError):
+    """A gradient is undefined or not implemented along the path from a cost to a variable."""
+
+
+class DisconnectedInputError(PhintysError, ValueError):
+    """A gradient was asked for with respect to a variable that the cost does not depend on."""

@@ -1,0 +1,164 @@
+"""What the engines do with gradients as values: zeros, ones, sums, and casts to a type.
+
+Everything goes through what variables themselves offer (``zeros_like``, ``astype``, ``real``,
+``+``), so that users' own Types can be differentiated too.
+"""
+
+from __future__ import annotations
+
+from functools import cache, reduce
+from numbers import Number
+from operator import add as add_two
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from phintys import scalar
+from phintys._base.config import config
+from phintys._base.errors import GradientError
+from phintys.graph.variable import Constant, Variable
+from phintys.scalar.type import ScalarType
+from phintys.tensor.type import TensorType
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from phintys.graph.type import Type
+
+__all__ = [
+    "fit_dtype",
+    "gradient_dtype",
+    "is_complex",
+    "is_discrete",
+    "one_like",
+    "sum_of",
+    "zero_like",
+]
+
+
+@cache
+def _kind(dtype: Any) -> str:
+    try:
+        return np.dtype(dtype).kind
+    except TypeError:
+        return "?"
+
+
+def kind_of(type_: Type) -> str:
+    """Return NumPy's letter for the kind of a type's dtype; ``?`` for a type without one."""
+    dtype = getattr(type_, "dtype", None)
+    return "?" if dtype is None else _kind(dtype)
+
+
+def is_discrete(type_: Type) -> bool:
+    """Tell whether the values are bools or integers, so that a small change means nothing."""
+    return kind_of(type_) in "biu"
+
+
+def is_complex(type_: Type) -> bool:
+    """Tell whether the values are complex."""
+    return kind_of(type_) == "c"
+
+
+def gradient_dtype(type_: Type) -> Any:
+    """Return the dtype of gradients for a variable: its own, or floatX for a discrete one."""
+    return config.floatX if is_discrete(type_) else getattr(type_, "dtype", None)
+
+
+def zero_like(variable: Variable) -> Variable:
+    """Return a new variable with the zeros that a gradient for ``variable`` could be.
+
+    Raises
+    ------
+    GradientError
+        The variable's Type has no zero that is known here.
+    """
+    return _filled(variable, 0)
+
+
+def one_like(variable: Variable) -> Variable:
+    """Return a new variable like ``variable`` full of ones, of a continuous dtype.
+
+    Raises
+    ------
+    GradientError
+        The variable's Type has no one that is known here.
+    """
+    return _filled(variable, 1)
+
+
+def _filled(variable: Variable, number: int) -> Variable:
+    type_ = variable.type
+    method = "ones_like" if number else "zeros_like"
+    dtype = gradient_dtype(type_)
+    if getattr(type_, "ndim", 0):
+        if hasattr(variable, method):
+            return getattr(variable, method)(dtype)
+        raise _no_number(variable, method)
+    if isinstance(type_, TensorType | ScalarType):
+        value = np.asarray(number, dtype)[()]
+        return (type_ if type_.dtype == dtype else type_.clone(dtype=dtype)).make_constant(value)
+    if hasattr(variable, method):
+        return getattr(variable, method)()
+    try:
+        constant = type_.make_constant(type_.filter(float(number)))
+    except (TypeError, ValueError) as error:
+        raise _no_number(variable, method) from error
+    # A Type that keeps whatever it is given (generic) is not one of numbers, though it takes 0.0.
+    if not isinstance(constant.data, Number) or type_.is_valid_value("not a number"):
+        raise _no_number(variable, method)
+    return constant
+
+
+def _no_number(variable: Variable, method: str) -> GradientError:
+    return GradientError(
+        f"The gradient with respect to {variable} needs {method[:-5]} of type {variable.type}, "
+        f"and this Type does not say what they are. Give its variables (Type.variable_type) the "
+        f"methods zeros_like(dtype=None), ones_like(dtype=None) and __add__."
+    )
+
+
+def sum_of(terms: Sequence[Variable]) -> Variable:
+    """Return the sum of gradients that reach one variable on several ways.
+
+    Raises
+    ------
+    GradientError
+        The variables cannot be added.
+    """
+    if len(terms) == 1:
+        return terms[0]
+    first = terms[0]
+    if isinstance(first.type, TensorType | ScalarType):
+        return scalar.add(*terms)
+    try:
+        return reduce(add_two, terms)
+    except TypeError as error:
+        msg = (
+            f"{len(terms)} gradients of type {first.type} reach one variable and must be added, "
+            "and variables of this Type cannot be. Define __add__ for them "
+            "(in Type.variable_type)."
+        )
+        raise GradientError(msg) from error
+
+
+def fit_dtype(gradient: Any, type_: Type) -> Variable:
+    """Return a gradient in the dtype that gradients for variables of ``type_`` have.
+
+    The gradient of a real variable on which a complex expression depends is the real part: by
+    the convention ``dC/da + i dC/db``, and a real variable has no ``b``.
+    """
+    dtype = getattr(type_, "dtype", None)
+    given = getattr(gradient.type, "dtype", None)
+    if dtype == given or dtype is None or given is None:
+        return gradient
+    if _kind(given) == "c" and _kind(dtype) != "c":
+        gradient = gradient.real
+    if is_discrete(type_) or gradient.type.dtype == dtype:
+        return gradient
+    return gradient.astype(dtype)
+
+
+def is_zero_constant(variable: Variable) -> bool:
+    """Tell whether a variable is a constant of nothing but zeros."""
+    return isinstance(variable, Constant) and not np.any(variable.data)

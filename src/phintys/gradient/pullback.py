@@ -1,0 +1,258 @@
+"""The reverse engine: from gradients for outputs to gradients for the variables they depend on.
+
+One walk over the graph, from the outputs backwards, visits each node between the outputs and the
+targets once. When it comes to a node, all that reads the node's outputs has been visited, so the
+gradients that flowed into them are complete: they are added up and handed to the Op's ``L_op``.
+
+A gradient is one of
+
+- a value: a variable of a continuous dtype;
+- nothing, where the outputs do not depend on a variable (``DisconnectedType`` to the outside);
+- zero, where they depend on it only through steps: the value of an integer does not change for a
+  small change of what it is computed from. Zeros are made only where somebody asks for one;
+- null, where the gradient does not exist or nobody has written it.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from phintys._base.errors import OpContractError
+from phintys._base.origin import inherit_origin
+from phintys.gradient.arithmetic import fit_dtype, is_discrete, sum_of, zero_like
+from phintys.gradient.paths import influence, nodes_below
+from phintys.gradient.zeros import is_known_zero
+from phintys.graph import contract
+from phintys.graph.null_type import DisconnectedType, NullType, disconnected_type
+from phintys.graph.variable import Variable
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+
+    from phintys.gradient.paths import Step
+    from phintys.graph.apply import Apply
+
+__all__ = ["Gradients", "Zero", "pull_back"]
+
+
+class Zero(Enum):
+    """A gradient that is zero, before a variable is made for it."""
+
+    ZERO = 0
+
+
+ZERO = Zero.ZERO
+
+
+class Gradients:
+    """The gradients that have flowed into each variable so far.
+
+    Parameters
+    ----------
+    fixed
+        Variable -> the gradient that it has whatever flows into it.
+
+    Attributes
+    ----------
+    blame : dict
+        Null gradient -> the node whose Op gave it.
+    cuts : dict
+        Variable -> a node that reads it and says that its gradient is disconnected.
+    """
+
+    def __init__(self, fixed: Mapping[Variable, Variable]) -> None:
+        self._terms: dict[Variable, list[Variable | Zero]] = {}
+        self._totals: dict[Variable, Variable | Zero] = {
+            variable: gradient
+            for variable, gradient in fixed.items()
+            if not isinstance(gradient.type, DisconnectedType)
+        }
+        self._fixed = fixed
+        self.blame: dict[Variable, Apply] = {}
+        self.cuts: dict[Variable, Apply] = {}
+
+    def add(self, variable: Variable, term: Variable | Zero) -> None:
+        """Let a term flow into a variable."""
+        if variable in self._fixed:
+            return
+        terms = self._terms.get(variable)
+        if terms is None:
+            self._terms[variable] = [term]
+        else:
+            terms.append(term)
+
+    def total(self, variable: Variable) -> Variable | Zero | None:
+        """Return the sum of what flowed into a variable, ``None`` where nothing did."""
+        terms = self._terms.pop(variable, None)
+        if terms is None:
+            return self._totals.get(variable)
+        total = _total(terms, variable)
+        self._totals[variable] = total
+        return total
+
+    def value(self, variable: Variable) -> Variable | None:
+        """Return :meth:`total` as a variable."""
+        total = self.total(variable)
+        return zero_like(variable) if total is ZERO else total
+
+
+def _total(terms: list[Variable | Zero], variable: Variable) -> Variable | Zero:
+    values: list[Variable] = []
+    for term in terms:
+        if isinstance(term, Zero):
+            continue
+        if isinstance(term.type, NullType):
+            return term
+        values.append(term)
+    if not values:
+        return ZERO
+    if len(values) == 1 and values[0].type is variable.type:
+        return values[0]
+    if variable.owner is None:
+        return fit_dtype(sum_of(values), variable.type)
+    with inherit_origin(variable.owner.origin):
+        return fit_dtype(sum_of(values), variable.type)
+
+
+def pull_back(
+    seeds: Iterable[tuple[Variable, Variable]],
+    targets: Sequence[Variable],
+    blocked: Collection[Variable] = (),
+    fixed: Mapping[Variable, Variable] | None = None,
+) -> Gradients:
+    """Let gradients for some variables flow back to all that lies on the way to the targets.
+
+    Parameters
+    ----------
+    seeds
+        Pairs of a variable and a gradient for it; what else flows into the variable is added.
+    targets
+        The variables whose gradients are wanted.
+    blocked
+        Variables beyond which nothing flows.
+    fixed
+        Variable -> a gradient that stands in place of all that flows into it.
+
+    Returns
+    -------
+    Gradients
+        Ask it for the total of each target.
+    """
+    fixed = {} if fixed is None else fixed
+    seeds = list(seeds)
+    gradients = Gradients(fixed)
+    for variable, gradient in seeds:
+        if not isinstance(gradient.type, DisconnectedType):
+            gradients.add(variable, gradient)
+    order = nodes_below([*(variable for variable, _ in seeds), *fixed], blocked)
+    steps, _ = influence(order, targets, blocked)
+    for step in reversed(steps):
+        _pull_back_through(step, gradients, blocked)
+    return gradients
+
+
+def _pull_back_through(step: Step, gradients: Gradients, blocked: Collection[Variable]) -> None:
+    """Carry the gradients for a node's outputs over to its inputs."""
+    node, pattern = step.node, step.pattern
+    flows = [None if output in blocked else gradients.total(output) for output in node.outputs]
+    wanted: list[tuple[int, bool]] = []
+    apart: list[int] = []
+    for position in step.positions:
+        reaching = [
+            (flow, output)
+            for o, (flow, output) in enumerate(zip(flows, node.outputs, strict=True))
+            if flow is not None and (pattern is None or pattern[position][o])
+        ]
+        if not reaching:
+            apart.append(position)
+            continue
+        null = next((flow for flow, _ in reaching if _is_null(flow)), None)
+        if null is not None:
+            gradients.add(node.inputs[position], null)
+            continue
+        vanishes = all(flow is ZERO or is_discrete(output.type) for flow, output in reaching)
+        wanted.append((position, vanishes))
+    if not wanted:
+        return
+    with inherit_origin(node.origin):
+        found = _call_pullback(node, flows)
+    for position, vanishes in wanted:
+        _collect(node, position, found[position], vanishes, gradients)
+    for position in apart:
+        _check_apart(node, position, found[position])
+
+
+def _is_null(flow: Variable | Zero) -> bool:
+    return flow is not ZERO and isinstance(flow.type, NullType)
+
+
+def _call_pullback(node: Apply, flows: Sequence[Variable | Zero | None]) -> list[Variable]:
+    output_grads: list[Variable] = []
+    for flow, output in zip(flows, node.outputs, strict=True):
+        if flow is None or _is_null(flow):
+            output_grads.append(disconnected_type())
+        else:
+            output_grads.append(zero_like(output) if isinstance(flow, Zero) else flow)
+    try:
+        return contract.input_gradients(node, output_grads)
+    except Exception as error:
+        error.add_note(f"While differentiating {node.op}, applied at\n  {node.origin}")
+        raise
+
+
+def _collect(
+    node: Apply, position: int, gradient: Variable, vanishes: bool, gradients: Gradients
+) -> None:
+    """Check what an Op returned for one input, and let it flow into that input."""
+    variable = node.inputs[position]
+    type_ = gradient.type
+    if isinstance(type_, DisconnectedType):
+        gradients.cuts[variable] = node
+        return
+    if isinstance(type_, NullType):
+        gradients.blame.setdefault(gradient, node)
+        gradients.add(variable, gradient)
+        return
+    if vanishes or is_known_zero(gradient):
+        gradients.add(variable, ZERO)
+        return
+    if type_ is not variable.type:
+        _check_fits(node, position, gradient)
+    gradients.add(variable, gradient)
+
+
+def _check_fits(node: Apply, position: int, gradient: Variable) -> None:
+    """Raise unless a gradient has the rank, and could have the shape, of the input it is for."""
+    wanted = node.inputs[position].type
+    given = gradient.type
+    ndim = getattr(wanted, "ndim", None)
+    if ndim != getattr(given, "ndim", None):
+        raise _misfit(node, position, gradient, "the rank")
+    sizes = zip(getattr(wanted, "shape", ()) or (), getattr(given, "shape", ()) or (), strict=False)
+    if any(a is not None and b is not None and a != b for a, b in sizes):
+        raise _misfit(node, position, gradient, "the shape")
+
+
+def _misfit(node: Apply, position: int, gradient: Variable, what: str) -> OpContractError:
+    variable = node.inputs[position]
+    method = "L_op" if contract.defines(node.op, "L_op") else "grad"
+    return OpContractError(
+        f"{node.op}.{method} must return, for each input, a gradient with {what} of that input. "
+        f"Input {position}, {variable}, is of type {variable.type}; its gradient is of type "
+        f"{gradient.type}. If the input is broadcast, sum the gradient over what was "
+        f"broadcast.\nThe Op was applied at\n  {node.origin}"
+    )
+
+
+def _check_apart(node: Apply, position: int, gradient: Variable) -> None:
+    """Raise if an Op gives a gradient for an input of which it says that it has no influence."""
+    if isinstance(gradient.type, DisconnectedType | NullType) or is_known_zero(gradient):
+        return
+    msg = (
+        f"{node.op}.connection_pattern says that input {position}, {node.inputs[position]}, has "
+        f"no influence on any output that the cost depends on, and yet its gradient was returned "
+        f"as {gradient} (type {gradient.type}). Correct the pattern, or return "
+        f"DisconnectedType()() for this input.\nThe Op was applied at\n  {node.origin}"
+    )
+    raise OpContractError(msg)

@@ -1,0 +1,235 @@
+"""Calls of the optional methods of Ops, checked against the contract.
+
+All other modules call Ops through these functions. They adapt the older signatures
+(``infer_shape(node, shapes)``, ``do_constant_folding(node)``), supply the defaults, and turn a
+wrong return value into an error that names the Op and the rule.
+"""
+
+from __future__ import annotations
+
+import inspect
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from phintys._base.errors import MethodNotDefinedError, OpContractError, ShapeError
+from phintys.graph.null_type import DisconnectedType, NullType
+from phintys.graph.variable import Variable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from phintys.graph.apply import Apply
+    from phintys.graph.fgraph import FunctionGraph
+
+    Shape = tuple[Any, ...]
+
+__all__ = [
+    "connection_pattern",
+    "defines",
+    "do_constant_folding",
+    "infer_shape",
+    "input_gradients",
+    "push_forward",
+]
+
+
+def defines(op: object, method: str) -> bool:
+    """Tell whether an Op defines an optional method, in its class or on the instance."""
+    from_base = getattr(_op_base(op), method, None)
+    own = getattr(type(op), method, None)
+    return method in getattr(op, "__dict__", {}) or (own is not None and own is not from_base)
+
+
+def _op_base(op: object) -> type | None:
+    return next((cls for cls in type(op).__mro__ if cls.__name__ == "Op"), None)
+
+
+def _takes_arguments(method: Callable[..., Any], most: int) -> int:
+    """Return how many positional arguments, at most ``most``, a method takes."""
+    try:
+        parameters = inspect.signature(method).parameters.values()
+    except (TypeError, ValueError):
+        return most
+    if any(p.kind is p.VAR_POSITIONAL for p in parameters):
+        return most
+    positional = [p for p in parameters if p.kind in {p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD}]
+    return min(most, len(positional))
+
+
+def do_constant_folding(fgraph: FunctionGraph | None, node: Apply) -> bool:
+    """Tell whether a node with constant inputs may be computed at compile time."""
+    method: Callable[..., Any] = node.op.do_constant_folding
+    older = _takes_arguments(method, 2) == 1
+    return bool(method(node) if older else method(fgraph, node))
+
+
+def infer_shape(
+    fgraph: FunctionGraph | None, node: Apply, input_shapes: Sequence[Shape | None]
+) -> list[Shape | None]:
+    """Return the symbolic shape of each output of a node.
+
+    Parameters
+    ----------
+    input_shapes
+        One tuple of sizes (0-d integer variables or ints) for each input; ``None`` for an input
+        whose Type has no shape.
+
+    Raises
+    ------
+    MethodNotDefinedError
+        The Op does not tell its shapes.
+    OpContractError
+        It returned something other than one tuple for each output, of the output's rank.
+    """
+    method = getattr(node.op, "infer_shape", None)
+    if method is None:
+        msg = f"The Op {node.op} does not define infer_shape."
+        raise MethodNotDefinedError(msg)
+    older = _takes_arguments(method, 3) == 2  # noqa: PLR2004 - (node, shapes)
+    try:
+        shapes = method(node, input_shapes) if older else method(fgraph, node, input_shapes)
+    except ShapeError as error:
+        error.add_note(f"Raised by {node.op}.infer_shape for the node made at\n  {node.origin}")
+        raise
+    if not isinstance(shapes, list | tuple) or len(shapes) != len(node.outputs):
+        msg = (
+            f"{node.op}.infer_shape must return a list with one shape for each of its "
+            f"{len(node.outputs)} outputs, got {shapes!r}."
+        )
+        raise OpContractError(msg)
+    checked: list[Shape | None] = []
+    for position, (shape, output) in enumerate(zip(shapes, node.outputs, strict=True)):
+        ndim = getattr(output.type, "ndim", None)
+        if shape is None or ndim is None:
+            checked.append(None)
+            continue
+        if not isinstance(shape, list | tuple) or len(shape) != ndim:
+            msg = (
+                f"{node.op}.infer_shape must return a tuple of {ndim} sizes for output {position} "
+                f"(type {output.type}), got {shape!r}."
+            )
+            raise OpContractError(msg)
+        checked.append(tuple(shape))
+    return checked
+
+
+def connection_pattern(node: Apply) -> list[list[bool]]:
+    """Return ``[input][output] -> bool``; all true for an Op that does not say.
+
+    Raises
+    ------
+    OpContractError
+        The Op's answer does not have one row for each input and one entry for each output.
+    """
+    method = getattr(node.op, "connection_pattern", None)
+    if method is None:
+        return [[True] * len(node.outputs) for _ in node.inputs]
+    pattern = method(node)
+    if (
+        not isinstance(pattern, list | tuple)
+        or len(pattern) != len(node.inputs)
+        or any(not isinstance(row, list | tuple) or len(row) != len(node.outputs) for row in pattern)
+    ):
+        msg = (
+            f"{node.op}.connection_pattern must return a list of {len(node.inputs)} lists (one "
+            f"for each input) of {len(node.outputs)} bools (one for each output), got {pattern!r}."
+        )
+        raise OpContractError(msg)
+    return [[bool(entry) for entry in row] for row in pattern]
+
+
+def _is_discrete(variable: Variable) -> bool:
+    dtype = getattr(variable.type, "dtype", None)
+    return isinstance(dtype, str | np.dtype) and np.dtype(dtype).kind in "biu"
+
+
+def input_gradients(node: Apply, output_grads: Sequence[Variable]) -> list[Variable]:
+    """Return the gradient with respect to each input of a node.
+
+    ``None`` in the Op's answer becomes a NullType variable.
+
+    Raises
+    ------
+    MethodNotDefinedError
+        The Op defines neither ``grad`` nor ``L_op``.
+    OpContractError
+        The answer is not a list with one Variable for each input, or one has an integer dtype.
+    """
+    op = node.op
+    method = "L_op" if defines(op, "L_op") else "grad"
+    gradients = op.L_op(node.inputs, node.outputs, output_grads)
+    if isinstance(gradients, Variable) or not isinstance(gradients, list | tuple):
+        msg = (
+            f"{op}.{method} must return a list or tuple with one gradient for each input, got "
+            f"{gradients!r}. With one input, write `return [gx]`."
+        )
+        raise OpContractError(msg)
+    gradients = cast("Sequence[Any]", gradients)
+    if len(gradients) != len(node.inputs):
+        msg = (
+            f"{op}.{method} returned {len(gradients)} gradients for {len(node.inputs)} inputs: "
+            "it must return one for each input, in their order."
+        )
+        raise OpContractError(msg)
+    checked: list[Variable] = []
+    for position, gradient in enumerate(gradients):
+        if gradient is None:
+            reason = f"{op}.{method} returned None for input {position}: no gradient is defined"
+            checked.append(NullType(reason)())
+            continue
+        if not isinstance(gradient, Variable):
+            msg = (
+                f"{op}.{method} must return Variables, got {gradient!r} (type "
+                f"{type(gradient).__name__}) for input {position}."
+            )
+            raise OpContractError(msg)
+        if _is_discrete(gradient):
+            msg = (
+                f"{op}.{method} returned a gradient of integer type {gradient.type} for input "
+                f"{position}. Gradients must be of a floating dtype; if it is zero because an "
+                "output is an integer, return zeros of dtype config.floatX."
+            )
+            raise OpContractError(msg)
+        checked.append(gradient)
+    return checked
+
+
+def push_forward(node: Apply, eval_points: Sequence[Variable | None]) -> list[Variable | None]:
+    """Return the Jacobian-vector product for each output of a node.
+
+    ``None`` stands for a zero or missing direction. Null and disconnected results become ``None``
+    only where the Op says so with ``DisconnectedType``.
+
+    Raises
+    ------
+    MethodNotDefinedError
+        The Op does not define ``R_op``.
+    OpContractError
+        The answer does not have one Variable or ``None`` for each output.
+    """
+    op = node.op
+    tangents = op.R_op(node.inputs, eval_points)
+    if tangents is None:
+        return [None] * len(node.outputs)
+    if isinstance(tangents, Variable) or not isinstance(tangents, list | tuple):
+        msg = (
+            f"{op}.R_op must return a list with one entry for each output, got {tangents!r}. "
+            "With one output, write `return [result]`."
+        )
+        raise OpContractError(msg)
+    tangents = cast("Sequence[Any]", tangents)
+    if len(tangents) != len(node.outputs):
+        msg = (
+            f"{op}.R_op returned {len(tangents)} results for {len(node.outputs)} outputs: it must "
+            "return one for each output, in their order."
+        )
+        raise OpContractError(msg)
+    checked: list[Variable | None] = []
+    for position, tangent in enumerate(tangents):
+        if tangent is not None and not isinstance(tangent, Variable):
+            msg = f"{op}.R_op must return Variables, got {tangent!r} for output {position}."
+            raise OpContractError(msg)
+        disconnected = tangent is not None and isinstance(tangent.type, DisconnectedType)
+        checked.append(None if disconnected else tangent)
+    return checked

@@ -1,0 +1,287 @@
+"""Op: an operation, which makes nodes and can carry them out."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from phintys._base.errors import MethodNotDefinedError, OpContractError
+from phintys.graph.apply import Apply
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from phintys.graph.fgraph import FunctionGraph
+    from phintys.graph.type import Type
+    from phintys.graph.variable import Variable
+
+    StorageMap = dict[Variable, list[Any]]
+    ComputeMap = dict[Variable, list[Any]]
+    Thunk = Callable[[], None]
+
+__all__ = ["Op"]
+
+_NO_ALIASES: Mapping[Any, Sequence[int]] = MappingProxyType({})
+
+
+class Op:
+    """An operation on variables.
+
+    A new Op is made by subclassing and defining :meth:`make_node` and :meth:`perform`, or by
+    setting both on a plain ``Op()`` instance. Instances must not change once they are in use.
+
+    Beyond the methods below, an Op may define
+
+    - ``infer_shape(fgraph, node, input_shapes)``: one tuple of symbolic sizes for each output;
+    - ``connection_pattern(node)``: ``[input][output] -> bool``, which elements influence which;
+    - ``flops(input_shapes, output_shapes)``: operations of a call, for the profiler;
+    - ``debug_perform(node, inputs, output_storage)``: stands in for ``perform`` while debugging.
+
+    Examples
+    --------
+    >>> import phintys, phintys.tensor as pt
+    >>> from phintys.graph import Apply, Op
+    >>> class Double(Op):
+    ...     __props__ = ()
+    ...     def make_node(self, x):
+    ...         x = pt.as_tensor_variable(x)
+    ...         return Apply(self, [x], [x.type()])
+    ...     def perform(self, node, inputs, output_storage):
+    ...         output_storage[0][0] = inputs[0] * 2
+    ...     def grad(self, inputs, output_grads):
+    ...         return [output_grads[0] * 2]
+    >>> x = pt.dvector("x")
+    >>> phintys.function([x], Double()(x))([1.0, 2.0])
+    array([2., 4.])
+    """
+
+    __props__: ClassVar[tuple[str, ...]]
+    """Names of the attributes that tell instances apart; gives ``__eq__``, ``__hash__``,
+    ``__str__``. Two equal Ops promise the same outputs, views and destruction for equal inputs."""
+
+    default_output: int | None = None
+    """Which output :meth:`__call__` returns; ``None`` returns all of them."""
+
+    view_map: Mapping[int, Sequence[int]] = _NO_ALIASES
+    """Output index -> input indices whose memory the output may share."""
+
+    destroy_map: Mapping[int | None, Sequence[int]] = _NO_ALIASES
+    """Output index -> input indices overwritten by it; ``None`` for inputs used as scratch."""
+
+    itypes: Sequence[Type] | None = None
+    """Types of the inputs, for an Op that does not define :meth:`make_node`."""
+
+    otypes: Sequence[Type] | None = None
+    """Types of the outputs, for an Op that does not define :meth:`make_node`."""
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        own = cls.__dict__
+        if "__eq__" in own and own.get("__hash__") is None:
+            msg = (
+                f"The Op {cls.__name__} defines __eq__ without __hash__. Ops that compare equal "
+                "must hash equal: define __hash__ too, or list the parameters in __props__."
+            )
+            raise OpContractError(msg)
+        props = own.get("__props__")
+        if props is None:
+            return
+        if not isinstance(props, tuple) or not all(isinstance(name, str) for name in props):
+            msg = (
+                f"{cls.__name__}.__props__ must be a tuple of attribute names, got {props!r}. "
+                "A single name needs a comma: ('axis',)."
+            )
+            raise OpContractError(msg)
+        for name, method in (
+            ("__eq__", _props_eq),
+            ("__hash__", _props_hash),
+            ("__str__", _props_str),
+        ):
+            if name not in own:
+                setattr(cls, name, method)
+
+    def make_node(self, *inputs: Any) -> Apply:
+        """Check and wrap the inputs, and return the Apply node with new output variables.
+
+        The inputs of the node must be ordered so that ``op.make_node(*node.inputs)`` makes an
+        equivalent node. The default serves Ops with ``itypes`` and ``otypes``.
+        """
+        if self.itypes is None or self.otypes is None:
+            msg = (
+                f"The Op {self} has no make_node. Define make_node(*inputs) in its class, set it "
+                "on the instance, or give the class itypes and otypes."
+            )
+            raise MethodNotDefinedError(msg)
+        if len(inputs) != len(self.itypes):
+            msg = f"{self} takes {len(self.itypes)} inputs, got {len(inputs)}."
+            raise OpContractError(msg)
+        variables = [
+            itype.filter_variable(given) for itype, given in zip(self.itypes, inputs, strict=True)
+        ]
+        return Apply(self, variables, [otype() for otype in self.otypes])
+
+    def __call__(
+        self, *inputs: Any, name: str | None = None, return_list: bool = False, **kwargs: Any
+    ) -> Any:
+        """Apply the Op and return its output variable, or a list when there are several.
+
+        Parameters
+        ----------
+        inputs, kwargs
+            Passed to :meth:`make_node`.
+        name
+            Name for the (default) output.
+        return_list
+            Return a list even for a single output.
+        """
+        node = self.make_node(*inputs, **kwargs)
+        if node.__class__ is not Apply and not isinstance(node, Apply):
+            msg = f"{self}.make_node must return an Apply node, got {node!r}."
+            raise OpContractError(msg)
+        outputs = node.outputs
+        if self.default_output is not None:
+            output = node.default_output()
+            if name is not None:
+                output.name = name
+            return [output] if return_list else output
+        if len(outputs) == 1:
+            if name is not None:
+                outputs[0].name = name
+            return outputs if return_list else outputs[0]
+        if name is not None and outputs:
+            outputs[0].name = name
+        return list(outputs)
+
+    def perform(
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
+    ) -> None:
+        """Compute the outputs from values and put each into its storage cell.
+
+        Parameters
+        ----------
+        node
+            The node that is computed.
+        inputs
+            Values, one for each of ``node.inputs``.
+        output_storage
+            One cell, a list of length 1, for each output. A cell holds ``None`` (new storage is
+            wanted) or a former value of the right type, whose memory may be reused whatever its
+            shape. Cells must not be resized.
+        """
+        msg = (
+            f"The Op {self} has no perform. Define perform(node, inputs, output_storage) in its "
+            "class, set it on the instance, or define make_thunk."
+        )
+        raise MethodNotDefinedError(msg)
+
+    def make_thunk(
+        self,
+        node: Apply,
+        storage_map: StorageMap,
+        compute_map: ComputeMap,
+        no_recycling: Sequence[Variable],
+        impl: str | None = None,
+    ) -> Thunk:
+        """Return a function without arguments that computes the node.
+
+        Parameters
+        ----------
+        node
+            The node to compute.
+        storage_map
+            Variable -> the cell with its value.
+        compute_map
+            Variable -> a cell with 0 (not computed), 1 (valid) or 2 (freed). The thunk sets
+            those of its outputs to 1.
+        no_recycling
+            Outputs for which new storage must be made at each call.
+        impl
+            ``"py"``, ``"c"`` or ``None``; a wish, for Ops with several implementations.
+        """
+        return self.make_py_thunk(node, storage_map, compute_map, no_recycling)
+
+    def make_py_thunk(
+        self,
+        node: Apply,
+        storage_map: StorageMap,
+        compute_map: ComputeMap,
+        no_recycling: Sequence[Variable],
+        debug: bool = False,
+    ) -> Thunk:
+        """Return a thunk that calls :meth:`perform`, or ``debug_perform`` when ``debug``."""
+        inputs = [storage_map[variable] for variable in node.inputs]
+        outputs = [storage_map[variable] for variable in node.outputs]
+        computed = [compute_map[variable] for variable in node.outputs if variable in compute_map]
+        fresh = [storage_map[variable] for variable in node.outputs if variable in no_recycling]
+        perform = getattr(self, "debug_perform", self.perform) if debug else self.perform
+
+        def thunk() -> None:
+            for cell in fresh:
+                cell[0] = None
+            perform(node, [cell[0] for cell in inputs], outputs)
+            for cell in computed:
+                cell[0] = True
+
+        return thunk
+
+    def do_constant_folding(self, fgraph: FunctionGraph, node: Apply) -> bool:
+        """Tell whether a node of which all inputs are constants may be computed at compile time."""
+        return True
+
+    def grad(self, inputs: Sequence[Variable], output_grads: Sequence[Variable]) -> Any:
+        """Return the gradient of a cost for each input, given it for each output.
+
+        The vector-Jacobian product of the Op, as a list with one variable for each input. An
+        input that does not influence the outputs gets a ``DisconnectedType`` variable, one for
+        which the gradient is undefined a ``NullType`` variable (``grad_undefined``).
+        """
+        msg = (
+            f"The Op {self} does not define grad, so nothing can be differentiated through it. "
+            "Define grad(inputs, output_grads) or L_op(inputs, outputs, output_grads); for an "
+            "input without a gradient return phintys.gradient.grad_undefined(op, position, input)."
+        )
+        raise MethodNotDefinedError(msg)
+
+    def L_op(  # noqa: N802 - the name that the contract gives
+        self,
+        inputs: Sequence[Variable],
+        outputs: Sequence[Variable],
+        output_grads: Sequence[Variable],
+    ) -> Any:
+        """Like :meth:`grad`, with the outputs at hand, so that they need not be computed again."""
+        return self.grad(inputs, output_grads)
+
+    def R_op(  # noqa: N802 - the name that the contract gives
+        self, inputs: Sequence[Variable], eval_points: Sequence[Variable | None]
+    ) -> Any:
+        """Return the Jacobian-vector product for each output.
+
+        ``eval_points`` has one entry for each input, ``None`` where the direction is zero.
+        """
+        msg = f"The Op {self} does not define R_op."
+        raise MethodNotDefinedError(msg)
+
+    def __str__(self) -> str:
+        return getattr(self, "name", None) or type(self).__name__
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def _props_of(op: Any) -> tuple[Any, ...]:
+    return tuple(getattr(op, name) for name in op.__props__)
+
+
+def _props_eq(self: Any, other: object) -> bool:
+    return self is other or (type(self) is type(other) and _props_of(self) == _props_of(other))
+
+
+def _props_hash(self: Any) -> int:
+    return hash((type(self), _props_of(self)))
+
+
+def _props_str(self: Any) -> str:
+    if not self.__props__:
+        return type(self).__name__
+    values = ", ".join(f"{name}={getattr(self, name)}" for name in self.__props__)
+    return f"{type(self).__name__}{{{values}}}"

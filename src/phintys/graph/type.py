@@ -1,0 +1,212 @@
+"""Type: a set of values, and what can be done with them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from phintys._base.errors import MethodNotDefinedError, TypeContractError
+from phintys.graph.variable import Constant, Variable
+
+if TYPE_CHECKING:
+    from typing import Self
+
+__all__ = ["Generic", "Type", "generic"]
+
+
+class Type:
+    """A constraint on values: the static annotation of a :class:`Variable`.
+
+    A Type is made by subclassing and defining :meth:`filter`, or by setting ``filter`` on a plain
+    ``Type()``; everything else has a default.
+
+    Two Types that compare equal are interchangeable. The default comparison is identity;
+    a parametrised Type lists its parameters in ``__props__`` and gets ``__eq__``, ``__hash__``
+    and ``__repr__`` from them, or defines these methods itself.
+
+    Examples
+    --------
+    >>> from phintys.graph import Type
+    >>> class Even(Type):
+    ...     def filter(self, value, strict=False, allow_downcast=None):
+    ...         if isinstance(value, int) and value % 2 == 0:
+    ...             return value
+    ...         raise TypeError(f"expected an even int, got {value!r}")
+    >>> even = Even()
+    >>> x = even("x")
+    >>> even.is_valid_value(4), even.is_valid_value(3)
+    (True, False)
+    """
+
+    variable_type: type[Variable] = Variable
+    """Class of the variables that :meth:`make_variable` makes."""
+
+    constant_type: type[Constant] = Constant
+    """Class of the constants that :meth:`make_constant` makes."""
+
+    __props__: ClassVar[tuple[str, ...]]
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        props = cls.__dict__.get("__props__")
+        if props is None:
+            return
+        if not isinstance(props, tuple):
+            msg = f"{cls.__name__}.__props__ must be a tuple of names, got {props!r}."
+            raise TypeContractError(msg)
+        for name, method in (("__eq__", _props_eq), ("__hash__", _props_hash)):
+            if name not in cls.__dict__:
+                setattr(cls, name, method)
+
+    def filter(self, value: Any, strict: bool = False, allow_downcast: bool | None = None) -> Any:
+        """Return ``value`` cast to this Type.
+
+        Parameters
+        ----------
+        value
+            Anything.
+        strict
+            Forbid casting: return ``value`` itself or raise.
+        allow_downcast
+            Whether a cast may lose precision; ``None`` leaves it to the Type.
+
+        Raises
+        ------
+        TypeError
+            ``value`` does not fit.
+        """
+        msg = (
+            f"The Type {self!r} has no filter. Define filter(value, strict=False, "
+            "allow_downcast=None) in its class, or set it on the instance."
+        )
+        raise MethodNotDefinedError(msg)
+
+    filter_inplace: Any = None
+    """Optional ``filter_inplace(value, storage, strict=False, allow_downcast=None)``: like
+    :meth:`filter`, but may reuse ``storage``, the old value. Used when a shared value is set."""
+
+    def is_valid_value(self, value: Any) -> bool:
+        """Tell whether ``value`` belongs to the Type as it is, without a cast."""
+        try:
+            self.filter(value, strict=True)
+        except (TypeError, ValueError):
+            return False
+        return True
+
+    def values_eq(self, a: Any, b: Any) -> bool:
+        """Tell whether two values are equal."""
+        return bool(a == b)
+
+    def values_eq_approx(self, a: Any, b: Any) -> bool:
+        """Tell whether two values are equal up to what rewriting may change, such as rounding."""
+        return self.values_eq(a, b)
+
+    def filter_variable(self, other: Any, allow_convert: bool = True) -> Variable:
+        """Return ``other`` as a variable of this Type.
+
+        Parameters
+        ----------
+        other
+            A variable, or a value to be made a constant.
+        allow_convert
+            Try :meth:`convert_variable` on a variable of another Type.
+
+        Raises
+        ------
+        TypeError
+            ``other`` cannot be converted.
+        """
+        if not isinstance(other, Variable):
+            return self.make_constant(self.filter(other))
+        if other.type == self or self.is_super(other.type):
+            return other
+        if allow_convert:
+            converted = self.convert_variable(other)
+            if converted is not None:
+                return converted
+        msg = f"Cannot use {other} (type {other.type}) as a variable of type {self}."
+        raise TypeContractError(msg)
+
+    def convert_variable(self, variable: Variable) -> Variable | None:
+        """Return an expression of this Type with the value of ``variable``, or ``None``."""
+        return variable if self.is_super(variable.type) else None
+
+    def is_super(self, other: Type) -> bool:
+        """Tell whether every value of ``other`` belongs to this Type too."""
+        return self == other
+
+    def in_same_class(self, other: Type) -> bool:
+        """Tell whether the two Types differ at most in static facts such as sizes."""
+        return self == other
+
+    def make_variable(self, name: str | None = None) -> Variable:
+        """Make a variable of this Type."""
+        return self.variable_type(self, name=name)
+
+    def make_constant(self, value: Any, name: str | None = None) -> Constant:
+        """Make a constant of this Type."""
+        return self.constant_type(self, value, name=name)
+
+    def __call__(self, name: str | None = None) -> Variable:
+        """Make a variable of this Type; short for :meth:`make_variable`."""
+        return self.make_variable(name)
+
+    def clone(self, **changes: Any) -> Self:
+        """Return the Type with some parameters changed; defined by parametrised Types."""
+        if not changes:
+            return self
+        msg = f"The Type {self!r} has no parameters to change (got {', '.join(changes)})."
+        raise MethodNotDefinedError(msg)
+
+    def get_shape_info(self, obj: Any) -> Any:
+        """Return what :meth:`get_size` needs to know of the value ``obj``; must be quick."""
+        msg = f"The Type {self!r} does not define get_shape_info, which profiling memory needs."
+        raise MethodNotDefinedError(msg)
+
+    def get_size(self, shape_info: Any) -> int:
+        """Return the bytes of data that a value described by ``shape_info`` takes."""
+        msg = f"The Type {self!r} does not define get_size, which profiling memory needs."
+        raise MethodNotDefinedError(msg)
+
+    @staticmethod
+    def may_share_memory(a: Any, b: Any) -> bool:
+        """Tell whether two values could share memory. The default says: only if identical."""
+        return a is b
+
+    def __repr__(self) -> str:
+        props = getattr(self, "__props__", None)
+        if props is None:
+            return type(self).__name__
+        values = ", ".join(f"{name}={getattr(self, name)!r}" for name in props)
+        return f"{type(self).__name__}({values})"
+
+
+def _props_of(thing: Any) -> tuple[Any, ...]:
+    return tuple(getattr(thing, name) for name in thing.__props__)
+
+
+def _props_eq(self: Any, other: object) -> bool:
+    return self is other or (type(self) is type(other) and _props_of(self) == _props_of(other))
+
+
+def _props_hash(self: Any) -> int:
+    return hash((type(self), _props_of(self)))
+
+
+class Generic(Type):
+    """The Type of any Python object; no constraint at all."""
+
+    __props__ = ()
+
+    def filter(self, value: Any, strict: bool = False, allow_downcast: bool | None = None) -> Any:
+        """Return ``value``."""
+        return value
+
+    def is_valid_value(self, value: Any) -> bool:
+        """Return ``True``."""
+        return True
+
+    def __repr__(self) -> str:
+        return "generic"
+
+
+generic = Generic()

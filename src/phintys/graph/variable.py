@@ -1,0 +1,229 @@
+"""Variables: the data nodes of a graph."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+from phintys._base.errors import MissingInputError, PhintysError
+from phintys.graph.pickling import reduce_constant, reduce_variable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Mapping
+
+    from phintys._base.origin import Origin
+    from phintys.graph.apply import Apply
+    from phintys.graph.type import Type
+
+__all__ = ["Constant", "Variable", "set_evaluator"]
+
+
+class Variable:
+    """A symbolic value: a data node of a graph.
+
+    A variable is either a leaf (``owner is None``) or output number ``index`` of the Apply node
+    ``owner``. Two variables are equal only if they are the same object.
+
+    Parameters
+    ----------
+    type
+        The Type that the variable's values belong to.
+    owner
+        The Apply node that computes the variable; ``None`` for a leaf.
+    index
+        Which of the owner's outputs it is.
+    name
+        A name for people; it has no meaning for the graph.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> x = pt.dvector("x")
+    >>> x.owner is None, x.name
+    (True, 'x')
+    >>> y = pt.exp(x)
+    >>> y.owner.inputs[0] is x, y.index
+    (True, 0)
+    """
+
+    name: str | None
+    owner: Apply | None
+    index: int | None
+
+    def __init__(
+        self,
+        type: Type,  # noqa: A002 - the name that the contract gives
+        owner: Apply | None = None,
+        index: int | None = None,
+        name: str | None = None,
+    ) -> None:
+        self.type = type
+        self.owner = owner
+        self.index = index
+        self.name = name
+
+    @property
+    def tag(self) -> SimpleNamespace:
+        """Free space for notes about this variable, kept by clones."""
+        try:
+            return self._tag
+        except AttributeError:
+            self._tag = SimpleNamespace()
+            return self._tag
+
+    @tag.setter
+    def tag(self, tag: SimpleNamespace) -> None:
+        self._tag = tag
+
+    @property
+    def origin(self) -> Origin | None:
+        """Where in user code the variable's node was made; ``None`` for a leaf."""
+        return None if self.owner is None else self.owner.origin
+
+    def clone(self, name: str | None = None) -> Variable:
+        """Return a leaf of the same type, with the same tag and (unless given) the same name."""
+        copy = self.type.make_variable(self.name if name is None else name)
+        if "_tag" in self.__dict__:
+            copy._tag = SimpleNamespace(**vars(self._tag))
+        return copy
+
+    def eval(
+        self, inputs_to_values: Mapping[Variable | str, Any] | None = None, **options: Any
+    ) -> Any:
+        """Compute the variable's value.
+
+        Parameters
+        ----------
+        inputs_to_values
+            Values for the graph's inputs, by variable or by name. A graph of constants and shared
+            variables needs none.
+        options
+            Passed to :func:`phintys.function`.
+
+        Raises
+        ------
+        MissingInputError
+            An input of the graph was given no value.
+
+        Notes
+        -----
+        The function compiled at the first call is kept, so a second call with values for the same
+        inputs is cheap.
+
+        Examples
+        --------
+        >>> import phintys.tensor as pt
+        >>> x = pt.dscalar("x")
+        >>> float((2 * x).eval({x: 3.0}))
+        6.0
+        """
+        if _EVALUATOR is None:
+            msg = "Variable.eval needs the compiler: import phintys before calling it."
+            raise PhintysError(msg)
+        return _EVALUATOR(self, {} if inputs_to_values is None else inputs_to_values, **options)
+
+    def get_parents(self) -> list[Apply]:
+        """Return the Apply node that computes this variable, in a list."""
+        return [] if self.owner is None else [self.owner]
+
+    def __str__(self) -> str:
+        if self.name is not None:
+            return self.name
+        if self.owner is not None:
+            return f"{self.owner.op}.{self.index}"
+        return f"<{self.type}>"
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def __copy__(self) -> Variable:
+        msg = (
+            f"A variable is a place in a graph, so a shallow copy of {self} has no meaning.\n"
+            "Hint: x.clone() makes a new leaf, phintys.clone_replace copies a graph, "
+            "copy.deepcopy copies everything below."
+        )
+        raise TypeError(msg)
+
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        return reduce_variable(self)
+
+
+class Constant(Variable):
+    """A variable whose value is known when the graph is built.
+
+    The value is filtered by the type, so a value that does not fit is refused here.
+
+    Examples
+    --------
+    >>> from phintys.graph import Constant
+    >>> from phintys.scalar import float64
+    >>> Constant(float64, 2).data.item()
+    2.0
+    """
+
+    def __init__(self, type: Type, data: Any, name: str | None = None) -> None:  # noqa: A002
+        super().__init__(type, None, None, name)
+        self.data = type.filter(data)
+
+    @property
+    def value(self) -> Any:
+        """The value; another name of ``data``."""
+        return self.data
+
+    def signature(self) -> Hashable:
+        """Return a key that is equal for constants that may be merged into one."""
+        try:
+            hash(self.data)
+        except TypeError:
+            return (self.type, id(self.data))
+        # 0.0 == -0.0 and 1 == True, but they are not interchangeable.
+        return (self.type, self.data.__class__, repr(self.data))
+
+    def equals(self, other: object) -> bool:
+        """Tell whether ``other`` is a constant of the same type and value."""
+        return isinstance(other, Constant) and self.signature() == other.signature()
+
+    def clone(self, name: str | None = None) -> Constant:
+        """Return a constant with the same value."""
+        copy = self.__class__(self.type, self.data, self.name if name is None else name)
+        if "_tag" in self.__dict__:
+            copy._tag = SimpleNamespace(**vars(self._tag))
+        return copy
+
+    def __str__(self) -> str:
+        if self.name is not None:
+            return self.name
+        text = str(self.data).replace("\n", " ")
+        limit = 40
+        if len(text) > limit:
+            text = f"{text[: limit // 2]} ... {text[-limit // 4 :]}"
+        return f"{type(self).__name__}{{{text}}}"
+
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        return reduce_constant(self)
+
+
+_EVALUATOR: Callable[..., Any] | None = None
+
+
+def set_evaluator(evaluator: Callable[..., Any]) -> None:
+    """Tell :meth:`Variable.eval` how to compute; called once, by the compiler.
+
+    ``evaluator(variable, inputs_to_values, **options)`` returns the value.
+    """
+    global _EVALUATOR  # noqa: PLW0603 - a hook with one owner
+    _EVALUATOR = evaluator
+
+
+def require_owner(variable: Variable) -> Apply:
+    """Return the variable's Apply node; a leaf raises.
+
+    Raises
+    ------
+    MissingInputError
+        The variable is a leaf.
+    """
+    if variable.owner is None:
+        msg = f"Expected a computed variable; {variable} (type {variable.type}) is a leaf."
+        raise MissingInputError(msg)
+    return variable.owner

@@ -1,0 +1,137 @@
+"""Applying one rule to one node, with all checks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, cast
+
+from phintys._base.errors import InconsistencyError, RewriteError
+from phintys._base.origin import inherit_origin
+from phintys.graph.variable import Variable
+
+if TYPE_CHECKING:
+    from phintys.graph.apply import Apply
+    from phintys.graph.fgraph import FunctionGraph
+    from phintys.rewriting.rewriter import NodeRewriter
+    from phintys.rewriting.trace import RewriteTrace
+
+    Pairs = list[tuple[Variable, Variable]]
+
+__all__ = ["apply_rule"]
+
+
+def apply_rule(
+    fgraph: FunctionGraph, node: Apply, rule: NodeRewriter, trace: RewriteTrace | None = None
+) -> bool:
+    """Try a rule on a node; tell whether it changed the graph.
+
+    Nodes that the rule builds take over the node's origin.
+
+    Raises
+    ------
+    RewriteError
+        The rule returned something that cannot replace what it is for.
+    """
+    start = 0.0 if trace is None else perf_counter()
+    with inherit_origin(node.origin):
+        try:
+            result = rule.transform(fgraph, node)
+        except Exception as error:
+            error.add_note(f"In the rule {rule.name}, for {node}, made at\n  {node.origin}")
+            raise
+        if result is None or result is False:
+            return False
+        pairs = _pairs(fgraph, node, rule, result)
+    if not pairs:
+        return False
+    refused = ""
+    try:
+        fgraph.replace_all_validate(pairs, reason=rule.name)
+    except InconsistencyError as error:
+        refused = str(error)
+    if trace is not None:
+        trace.record(rule.name, node, tuple(pairs), perf_counter() - start, refused)
+    return not refused
+
+
+def _pairs(fgraph: FunctionGraph, node: Apply, rule: NodeRewriter, result: Any) -> Pairs:
+    """Return what is to be replaced by what, checked."""
+    pairs: Pairs = []
+    for old, new in _proposed(node, rule, result):
+        if not isinstance(new, Variable):
+            if new is None:
+                continue
+            msg = (
+                f"{_where(rule, node)} returned {new!r} of type {type(new).__name__} in place of "
+                f"{old}: expected a Variable, or None for an output that stays."
+            )
+            raise RewriteError(msg)
+        if new is old or not fgraph.clients.get(old):
+            continue
+        pairs.append((old, _fitting(old, new, rule, node)))
+    _check_no_cycle(fgraph, pairs, rule, node)
+    return pairs
+
+
+def _proposed(node: Apply, rule: NodeRewriter, result: Any) -> list[tuple[Variable, Any]]:
+    if isinstance(result, Mapping):
+        return list(cast("Mapping[Variable, Any]", result).items())
+    if isinstance(result, list | tuple):
+        results = cast("Sequence[Any]", result)
+        if len(results) == len(node.outputs):
+            return list(zip(node.outputs, results, strict=True))
+        msg = (
+            f"{_where(rule, node)} returned {len(results)} replacements for {len(node.outputs)} "
+            "outputs: it must return one for each, None for one that stays."
+        )
+        raise RewriteError(msg)
+    hint = " Write [variable] for a single output." if isinstance(result, Variable) else ""
+    msg = (
+        f"{_where(rule, node)} returned {result!r}: expected None or False, a list with a "
+        f"variable for each output, or a dict from variables to variables.{hint}"
+    )
+    raise RewriteError(msg)
+
+
+def _fitting(old: Variable, new: Variable, rule: NodeRewriter, node: Apply) -> Variable:
+    """Return ``new`` as a variable that can stand where ``old`` stood."""
+    if new.type == old.type or old.type.is_super(new.type):
+        return new
+    # A Type may know how to add the static facts that got lost, such as a size.
+    converted = old.type.convert_variable(new) if old.type.in_same_class(new.type) else None
+    if converted is not None and old.type.is_super(converted.type):
+        return converted
+    msg = (
+        f"{_where(rule, node)} replaced {old} of type {old.type} by {new} of type {new.type}. "
+        "A replacement must have the same type (or a special case of it): cast it, or return "
+        "None where the types differ."
+    )
+    raise RewriteError(msg)
+
+
+def _check_no_cycle(
+    fgraph: FunctionGraph, pairs: Pairs, rule: NodeRewriter, node: Apply
+) -> None:
+    """Look through the nodes that the rule built for one that needs what it replaces."""
+    for old, new in pairs:
+        stack = [new]
+        seen: set[Apply] = set()
+        while stack:
+            variable = stack.pop()
+            if variable is old:
+                msg = (
+                    f"{_where(rule, node)} replaced {old} by an expression of {old} itself. "
+                    "Build it from the node's inputs instead."
+                )
+                raise RewriteError(msg)
+            owner = variable.owner
+            if owner is None or owner in fgraph.apply_nodes or owner in seen:
+                continue
+            seen.add(owner)
+            stack.extend(owner.inputs)
+
+
+def _where(rule: NodeRewriter, node: Apply) -> str:
+    equation = f" ({rule.equation})" if rule.equation else ""
+    return f"The rule {rule.name}{equation}, for {node}, made at\n  {node.origin}\n"

@@ -1,0 +1,321 @@
+"""Drivers: how rules are carried over a graph. Each takes time near linear in what changes."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from phintys._base.errors import RewriteError
+from phintys.graph.features import Feature
+from phintys.graph.op import Op
+from phintys.rewriting.applying import apply_rule
+from phintys.rewriting.rewriter import GraphRewriter, NodeRewriter
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from phintys.graph.apply import Apply
+    from phintys.graph.fgraph import FunctionGraph
+    from phintys.graph.variable import Variable
+    from phintys.rewriting.trace import RewriteTrace
+
+__all__ = ["RuleDriver", "WalkInOrder", "WalkOutOrder", "Worklist"]
+
+
+@dataclass(frozen=True)
+class _Numbered:
+    """Rules with their positions in a driver's list."""
+
+    numbers: tuple[int, ...]
+    rules: tuple[NodeRewriter, ...]
+
+
+class RuleDriver(GraphRewriter):
+    """What the drivers share: an ordered list of rules, indexed by what they track.
+
+    Parameters
+    ----------
+    rules
+        Tried on a node in this order.
+    name, tags
+        As for :class:`~phintys.rewriting.GraphRewriter`.
+    """
+
+    def __init__(
+        self,
+        rules: Iterable[NodeRewriter],
+        *,
+        name: str | None = None,
+        tags: Iterable[str] = (),
+    ) -> None:
+        self.rules = tuple(rules)
+        for rule in self.rules:
+            if not isinstance(rule, NodeRewriter):
+                msg = (
+                    f"{type(self).__name__} takes rules, got {rule!r}. Decorate a function "
+                    "(fgraph, node) with @node_rewriter([op]), or an equation with @pattern."
+                )
+                raise RewriteError(msg)
+        requires = dict.fromkeys(chain.from_iterable(rule.requires for rule in self.rules))
+        super().__init__(name=name, tags=tags, requires=requires)
+        self._instances = self._index_instances()
+        self._classes: dict[type[Op], _Numbered] = {}
+        self._merged: dict[tuple[type[Op], Op], tuple[NodeRewriter, ...]] = {}
+
+    def candidates(self, op: Op) -> Sequence[NodeRewriter]:
+        """Return the rules that look at nodes of ``op``, in their order."""
+        cls = type(op)
+        general = self._classes.get(cls)
+        if general is None:
+            general = self._classes[cls] = self._rules_for_class(cls)
+        special = self._instances.get(op) if self._instances else None
+        if special is None:
+            return general.rules
+        # As many entries as the rules name Ops: other Ops are not kept alive here.
+        merged = self._merged.get((cls, op))
+        if merged is None:
+            numbers = sorted({*general.numbers, *special})
+            merged = self._merged[cls, op] = tuple(self.rules[number] for number in numbers)
+        return merged
+
+    def _index_instances(self) -> dict[Op, list[int]]:
+        index: dict[Op, list[int]] = {}
+        for number, rule in enumerate(self.rules):
+            for tracked in rule.tracks or ():
+                if isinstance(tracked, Op):
+                    index.setdefault(tracked, []).append(number)
+        return index
+
+    def _rules_for_class(self, cls: type[Op]) -> _Numbered:
+        numbers = [
+            number
+            for number, rule in enumerate(self.rules)
+            if rule.tracks is None
+            or any(isinstance(tracked, type) and issubclass(cls, tracked) for tracked in rule.tracks)
+        ]
+        return _Numbered(tuple(numbers), tuple(self.rules[number] for number in numbers))
+
+    def names(self) -> frozenset[str]:
+        """Return all names that ``excluding`` understands here."""
+        own = super().names()
+        return own.union(*(rule.tags | {rule.name} for rule in self.rules))
+
+    def excluding(self, names: frozenset[str]) -> Self:
+        """Return the driver without the rules that are named or tagged so."""
+        kept = [rule for rule in self.rules if not rule.matches_name(names)]
+        return self if len(kept) == len(self.rules) else self._with_rules(kept)
+
+    def _with_rules(self, rules: Sequence[NodeRewriter]) -> Self:
+        return type(self)(rules, name=self.name, tags=self.tags)
+
+    def __iter__(self) -> Iterator[NodeRewriter]:
+        return iter(self.rules)
+
+    def __len__(self) -> int:
+        return len(self.rules)
+
+
+class _Walk(RuleDriver):
+    """One pass over the nodes that the graph has at the start."""
+
+    backwards: ClassVar[bool]
+
+    def apply(self, fgraph: FunctionGraph, trace: RewriteTrace | None = None) -> None:
+        nodes = fgraph.toposort()
+        for node in reversed(nodes) if self.backwards else nodes:
+            for rule in self.candidates(node.op):
+                if node not in fgraph.apply_nodes:
+                    break
+                apply_rule(fgraph, node, rule, trace)
+
+
+class WalkInOrder(_Walk):
+    """Try the rules once on each node, inputs before what depends on them.
+
+    Nodes that the rules build are not looked at.
+
+    Examples
+    --------
+    >>> from phintys.rewriting import WalkInOrder
+    >>> WalkInOrder([], name="specialize")
+    <WalkInOrder specialize>
+    """
+
+    backwards = False
+
+
+class WalkOutOrder(_Walk):
+    """Try the rules once on each node, outputs before what they depend on."""
+
+    backwards = True
+
+
+class _Changes(Feature):
+    """Notes what a replacement does to the graph, for the driver to look at."""
+
+    def __init__(self) -> None:
+        self.imported: list[Apply] = []
+        self.changed: list[Apply] = []
+        self.pruned: list[Apply] = []
+
+    def on_import(self, fgraph: FunctionGraph, node: Apply, reason: Any = None) -> None:
+        self.imported.append(node)
+
+    def on_prune(self, fgraph: FunctionGraph, node: Apply, reason: Any = None) -> None:
+        self.pruned.append(node)
+
+    def on_change_input(
+        self,
+        fgraph: FunctionGraph,
+        node: Any,
+        i: int,
+        old: Variable,
+        new: Variable,
+        reason: Any = None,
+    ) -> None:
+        if node != "output":
+            self.changed.append(node)
+
+    def clear(self) -> None:
+        self.imported.clear()
+        self.changed.clear()
+        self.pruned.clear()
+
+
+@dataclass
+class _Budget:
+    """Stops rules that undo or feed each other: the guard against rewriting for ever."""
+
+    driver: str
+    most: int
+    total: int
+    latest: deque[str]
+
+    def spend(self, rule: NodeRewriter, node: Apply, generation: int) -> None:
+        self.latest.append(rule.name)
+        self.total -= 1
+        if generation <= self.most and self.total >= 0:
+            return
+        rules = ", ".join(f"{name} ({count}x)" for name, count in Counter(self.latest).items())
+        msg = (
+            f"{self.driver} does not come to an end: rules undo or feed each other. The last "
+            f"{len(self.latest)} applications were of {rules}, now at {node}, made at\n"
+            f"  {node.origin}\n"
+            f"A value may be rewritten {self.most} times. Make one of the rules return None where "
+            "another would undo it, or exclude it from the pipeline."
+        )
+        raise RewriteError(msg)
+
+
+class Worklist(RuleDriver):
+    """Apply rules until none applies any more.
+
+    Nodes wait in a queue, at first in topological order. When a rule has changed the graph, the
+    nodes that it made, those whose inputs changed, those that look that deep (``rule.depth``) and
+    those that lost a client are queued again; the graph is never walked again.
+
+    Parameters
+    ----------
+    rules
+        Tried on a node in this order.
+    order
+        Start with the nodes next to the inputs (``"in"``) or to the outputs (``"out"``).
+    max_uses
+        How often one value may be rewritten before the driver reports rules that undo each other.
+    name, tags
+        As for :class:`~phintys.rewriting.GraphRewriter`.
+
+    Examples
+    --------
+    >>> from phintys.rewriting import Worklist
+    >>> Worklist([], name="canonicalize")
+    <Worklist canonicalize>
+    """
+
+    def __init__(
+        self,
+        rules: Iterable[NodeRewriter],
+        *,
+        order: Literal["in", "out"] = "in",
+        max_uses: int = 1000,
+        name: str | None = None,
+        tags: Iterable[str] = (),
+    ) -> None:
+        super().__init__(rules, name=name, tags=tags)
+        self.order: Literal["in", "out"] = order
+        self.max_uses = max_uses
+        self.depth = max((rule.depth for rule in self.rules), default=1)
+
+    def _with_rules(self, rules: Sequence[NodeRewriter]) -> Self:
+        return type(self)(
+            rules, order=self.order, max_uses=self.max_uses, name=self.name, tags=self.tags
+        )
+
+    def apply(self, fgraph: FunctionGraph, trace: RewriteTrace | None = None) -> None:
+        if not self.rules:
+            return
+        changes = _Changes()
+        fgraph.attach_feature(changes)
+        try:
+            self._run(fgraph, changes, trace)
+        finally:
+            fgraph.remove_feature(changes)
+
+    def _run(self, fgraph: FunctionGraph, changes: _Changes, trace: RewriteTrace | None) -> None:
+        nodes = fgraph.toposort()
+        queue = deque(nodes if self.order == "in" else reversed(nodes))
+        waiting = set(queue)
+        generations: dict[Apply, int] = {}
+        budget = _Budget(self.name, self.max_uses, 100 * (len(nodes) + 100), deque(maxlen=12))
+        changes.clear()  # attaching tells of every node
+        while queue:
+            node = queue.popleft()
+            waiting.discard(node)
+            for rule in self.candidates(node.op):
+                if node not in fgraph.apply_nodes:
+                    break
+                if not apply_rule(fgraph, node, rule, trace):
+                    changes.clear()  # a refused replacement came and went
+                    continue
+                generation = generations.get(node, 0) + 1
+                budget.spend(rule, node, generation)
+                generations.update(dict.fromkeys(changes.imported, generation))
+                for gone in changes.pruned:
+                    generations.pop(gone, None)
+                first, later = self._to_look_at(fgraph, changes, node)
+                changes.clear()
+                first = [one for one in first if one not in waiting]
+                queue.extendleft(reversed(first))
+                waiting.update(first)
+                later = [one for one in later if one not in waiting]
+                queue.extend(later)
+                waiting.update(later)
+
+    def _to_look_at(
+        self, fgraph: FunctionGraph, changes: _Changes, node: Apply
+    ) -> tuple[list[Apply], list[Apply]]:
+        """Return the nodes to look at next, and those to look at later."""
+        alive = fgraph.apply_nodes
+        first = dict.fromkeys(one for one in changes.imported if one in alive)
+        later = dict.fromkeys(one for one in changes.changed if one in alive and one not in first)
+        level = list(later)
+        for _ in range(self.depth - 1):
+            above = (client for one in level for client in _clients(fgraph, one))
+            level = [one for one in dict.fromkeys(above) if one not in later and one not in first]
+            later.update(dict.fromkeys(level))
+        for gone in changes.pruned:
+            owners = (variable.owner for variable in gone.inputs)
+            later.update((one, None) for one in owners if one in alive and one not in first)
+        if node in alive:
+            later[node] = None
+        return list(first), list(later)
+
+
+def _clients(fgraph: FunctionGraph, node: Apply) -> Iterator[Apply]:
+    for variable in node.outputs:
+        for client, _ in fgraph.clients.get(variable, ()):
+            if client != "output":
+                yield client

@@ -1,0 +1,266 @@
+"""Passes and pipelines: which steps run over a graph, in a list that a reader can see."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+from phintys._base.config import config
+from phintys._base.errors import ConfigError
+from phintys.graph.verify import verify_graph
+from phintys.rewriting.rewriter import GraphRewriter
+from phintys.rewriting.trace import RewriteTrace
+
+if TYPE_CHECKING:
+    from phintys.graph.fgraph import FunctionGraph
+
+__all__ = ["Pass", "Pipeline"]
+
+
+@dataclass(frozen=True)
+class Pass:
+    """A named step of a pipeline.
+
+    Parameters
+    ----------
+    name
+        What traces, errors and ``stop_after`` call it.
+    step
+        What it does.
+    tags
+        Further names that ``excluding`` and ``including`` understand.
+    on
+        Whether it runs without being asked for by ``including``.
+    """
+
+    name: str
+    step: GraphRewriter
+    tags: frozenset[str] = frozenset()
+    on: bool = True
+
+    def names(self) -> frozenset[str]:
+        """Return all names that ``excluding`` understands here, those of single rules too."""
+        return self.tags | {self.name} | self.step.names()
+
+    def called(self, names: frozenset[str]) -> bool:
+        """Tell whether the pass itself is named or tagged so."""
+        return self.name in names or not (self.tags | self.step.tags).isdisjoint(names)
+
+    def apply(self, fgraph: FunctionGraph, trace: RewriteTrace | None = None) -> None:
+        """Run over ``fgraph``."""
+        if trace is None:
+            self._run(fgraph, None)
+            return
+        outer, trace.current_pass = trace.current_pass, self.name
+        start = perf_counter()
+        try:
+            self._run(fgraph, trace)
+        finally:
+            trace.passes.append((self.name, perf_counter() - start))
+            trace.current_pass = outer
+
+    def _run(self, fgraph: FunctionGraph, trace: RewriteTrace | None) -> None:
+        try:
+            self.step.rewrite(fgraph, trace)
+        except Exception as error:
+            error.add_note(f"In the pass {self.name!r}.")
+            raise
+
+    def __str__(self) -> str:
+        tags = f"  [{', '.join(sorted(self.tags))}]" if self.tags else ""
+        return f"{self.name}{tags}{'' if self.on else '  (off)'}"
+
+
+class Pipeline:
+    """A list of passes, run from first to last.
+
+    Pipelines never change: the methods that add or drop something return new ones.
+
+    Parameters
+    ----------
+    passes
+        The passes, with names that differ.
+    also_known
+        Names that ``excluding`` accepts though nothing here bears them, such as those of passes
+        that other pipelines have.
+    name
+        A name for people.
+
+    Examples
+    --------
+    >>> from phintys.rewriting import Pass, Pipeline, graph_rewriter
+    >>> @graph_rewriter
+    ... def nothing(fgraph):
+    ...     '''Change nothing.'''
+    >>> pipeline = Pipeline([Pass("first", nothing), Pass("second", nothing)])
+    >>> pipeline.names
+    ('first', 'second')
+    >>> pipeline.stop_after("first").names
+    ('first',)
+    """
+
+    def __init__(
+        self, passes: Iterable[Pass] = (), *, also_known: Iterable[str] = (), name: str = ""
+    ) -> None:
+        self.passes = tuple(passes)
+        self.also_known = frozenset(also_known)
+        self.name = name
+        seen: set[str] = set()
+        for one in self.passes:
+            if one.name in seen:
+                msg = f"Two passes of a pipeline are named {one.name!r}: names must differ."
+                raise ConfigError(msg)
+            seen.add(one.name)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the passes that are on, in order."""
+        return tuple(one.name for one in self.passes if one.on)
+
+    def apply(
+        self,
+        fgraph: FunctionGraph,
+        trace: RewriteTrace | None = None,
+        *,
+        verify: bool | None = None,
+        after_pass: Callable[[Pass, FunctionGraph], None] | None = None,
+    ) -> None:
+        """Run the passes over ``fgraph``.
+
+        Parameters
+        ----------
+        fgraph
+            The graph, changed in place.
+        trace
+            Where to note what was rewritten.
+        verify
+            Check the graph's invariants after each pass; ``config.verify_graphs`` by default.
+        after_pass
+            Called with each pass that ran and the graph.
+
+        Raises
+        ------
+        IntegrityError
+            ``verify`` and a pass left an invalid graph.
+        """
+        verify = config.verify_graphs if verify is None else verify
+        if trace is None and config.optimizer_verbose:
+            trace = RewriteTrace()
+        for one in self.passes:
+            if not one.on:
+                continue
+            before = 0 if trace is None else len(trace)
+            one.apply(fgraph, trace)
+            if trace is not None and config.optimizer_verbose:
+                print(*trace.events[before:], sep="\n")  # noqa: T201 - what the option asks for
+            if verify:
+                _verify_after(one, fgraph)
+            if after_pass is not None:
+                after_pass(one, fgraph)
+
+    def excluding(self, *names: str) -> Pipeline:
+        """Return the pipeline without the passes and rules that are named or tagged so.
+
+        Raises
+        ------
+        ConfigError
+            Nothing has one of the names.
+        """
+        wanted = self._known(names, "excluding")
+        return self._with(
+            replace(one, step=one.step.excluding(wanted))
+            for one in self.passes
+            if not one.called(wanted)
+        )
+
+    def including(self, *names: str) -> Pipeline:
+        """Return the pipeline with the passes that are named or tagged so turned on.
+
+        Raises
+        ------
+        ConfigError
+            Nothing has one of the names.
+        """
+        wanted = self._known(names, "including")
+        return self._with(
+            replace(one, on=True) if one.called(wanted) else one for one in self.passes
+        )
+
+    def stop_after(self, name: str) -> Pipeline:
+        """Return the pipeline up to and with the pass of that name."""
+        return self._with(self.passes[: self.position(name) + 1])
+
+    def inserting(
+        self, new: Pass, *, before: str | None = None, after: str | None = None
+    ) -> Pipeline:
+        """Return the pipeline with one more pass; at the end when no place is given."""
+        if before is not None and after is not None:
+            msg = f"Insert the pass {new.name!r} either before or after a pass, not both."
+            raise ConfigError(msg)
+        place = len(self.passes)
+        if before is not None:
+            place = self.position(before)
+        elif after is not None:
+            place = self.position(after) + 1
+        return self._with((*self.passes[:place], new, *self.passes[place:]))
+
+    def replacing(self, name: str, new: Pass) -> Pipeline:
+        """Return the pipeline with another pass in place of the one of that name."""
+        place = self.position(name)
+        return self._with((*self.passes[:place], new, *self.passes[place + 1 :]))
+
+    def position(self, name: str) -> int:
+        """Return the place in the list of the pass of that name."""
+        for place, one in enumerate(self.passes):
+            if one.name == name:
+                return place
+        msg = f"The pipeline has no pass {name!r}. {self._hint(name)}"
+        raise ConfigError(msg)
+
+    def _with(self, passes: Iterable[Pass]) -> Pipeline:
+        return Pipeline(passes, also_known=self.also_known, name=self.name)
+
+    def _known(self, names: tuple[str, ...], method: str) -> frozenset[str]:
+        known = self.also_known.union(*(one.names() for one in self.passes))
+        for name in names:
+            if name not in known:
+                msg = f"{method}({name!r}): no pass, rule or tag has that name. {self._hint(name)}"
+                raise ConfigError(msg)
+        return frozenset(names)
+
+    def _hint(self, name: str) -> str:
+        known = sorted(self.also_known.union(*(one.names() for one in self.passes)))
+        close = get_close_matches(str(name), known, n=3)
+        if close:
+            return f"Did you mean {' or '.join(map(repr, close))}?"
+        return f"The passes are {', '.join(self.names) or '(none)'}."
+
+    def __iter__(self) -> Iterator[Pass]:
+        return iter(self.passes)
+
+    def __len__(self) -> int:
+        return len(self.passes)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Pipeline) and self.passes == other.passes
+
+    def __hash__(self) -> int:
+        return hash(self.passes)
+
+    def __str__(self) -> str:
+        lines = (f"{number}. {one}" for number, one in enumerate(self.passes, 1))
+        return "\n".join(lines) or "(no passes)"
+
+    def __repr__(self) -> str:
+        return f"<Pipeline {self.name or 'unnamed'}: {', '.join(self.names) or 'no passes'}>"
+
+
+def _verify_after(one: Pass, fgraph: FunctionGraph) -> None:
+    try:
+        verify_graph(fgraph)
+    except Exception as error:
+        error.add_note(f"Found after the pass {one.name!r}.")
+        raise

@@ -1,0 +1,154 @@
+"""Numbers as scalar variables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from phintys._base.config import config
+from phintys._base.errors import OutOfBoundsError, TypeContractError
+from phintys.graph.apply import Apply
+from phintys.graph.variable import Variable
+from phintys.scalar.type import ScalarType, complex64, complex128, get_scalar_type, int64, uint64
+from phintys.scalar.variable import ScalarConstant, ScalarVariable
+
+__all__ = ["as_scalar", "constant", "literal_constant", "register_as_scalar"]
+
+_CONVERTERS: dict[type, Callable[[Variable], Any]] = {}
+
+
+def constant(x: Any, name: str | None = None, dtype: Any = None) -> ScalarConstant:
+    """Return a number as a scalar constant.
+
+    Parameters
+    ----------
+    x
+        A Python int becomes int64 (uint64 where it only fits there), a float ``config.floatX``, a
+        complex the complex dtype of that precision, a bool a bool. NumPy numbers and arrays of
+        rank 0 keep their dtype.
+    name
+        A name for people.
+    dtype
+        Another dtype; the value must be kept by the cast.
+
+    Raises
+    ------
+    TypeContractError
+        ``x`` is no number.
+    OutOfBoundsError
+        A Python int is too large for any integer dtype.
+
+    Examples
+    --------
+    >>> from phintys.scalar import constant, int64
+    >>> constant(3).type == int64
+    True
+    >>> constant(3, dtype="float32").data
+    np.float32(3.0)
+    """
+    if isinstance(x, ScalarConstant) and dtype is None:
+        return x
+    if dtype is not None:
+        scalar_type = get_scalar_type(dtype)
+    elif isinstance(x, np.generic | np.ndarray):
+        if x.ndim:
+            msg = f"A scalar constant needs one number, got an array of shape {x.shape}."
+            raise TypeContractError(msg)
+        scalar_type = get_scalar_type(x.dtype)
+    elif isinstance(x, bool):
+        scalar_type = get_scalar_type("bool")
+    elif isinstance(x, int):
+        scalar_type = _type_of_int(x)
+    elif isinstance(x, float):
+        scalar_type = get_scalar_type(config.floatX)
+    elif isinstance(x, complex):
+        scalar_type = complex128 if config.floatX == "float64" else complex64
+        x = scalar_type.filter(x, allow_downcast=True)
+    else:
+        msg = f"A scalar constant needs a number, got {x!r} of type {type(x).__name__}."
+        raise TypeContractError(msg)
+    return ScalarConstant(scalar_type, x, name)
+
+
+def _type_of_int(x: int) -> ScalarType:
+    if -(2**63) <= x < 2**63:
+        return int64
+    if 0 <= x < 2**64:
+        return uint64
+    msg = f"The int {x} fits neither int64 nor uint64. Write a float for an approximate value."
+    raise OutOfBoundsError(msg)
+
+
+def register_as_scalar(type_class: type, converter: Callable[[Variable], Any]) -> None:
+    """Tell :func:`as_scalar` how to make a scalar of variables of a class of Types.
+
+    Parameters
+    ----------
+    type_class
+        A subclass of :class:`~phintys.graph.Type`.
+    converter
+        Given the variable, returns a :class:`ScalarVariable`, or raises a TypeError.
+    """
+    _CONVERTERS[type_class] = converter
+
+
+def as_scalar(x: Any, name: str | None = None) -> Any:
+    """Return a number or a variable as a scalar variable.
+
+    Parameters
+    ----------
+    x
+        A scalar variable (returned as it is), a number (made a constant), a node with one output,
+        or a variable of a Type that has a converter (:func:`register_as_scalar`), such as a tensor
+        of rank 0.
+    name
+        Name of the constant, if one is made.
+
+    Raises
+    ------
+    TypeContractError
+        ``x`` cannot be a scalar.
+    """
+    if isinstance(x, Apply):
+        x = x.default_output()
+    if not isinstance(x, Variable):
+        return constant(x, name)
+    if isinstance(x, ScalarVariable) or isinstance(x.type, ScalarType):
+        return x
+    for cls in type(x.type).__mro__:
+        if cls in _CONVERTERS:
+            return _CONVERTERS[cls](x)
+    msg = f"A scalar variable is needed here; {x} is of type {x.type}."
+    raise TypeContractError(msg)
+
+
+def literal_constant(value: complex, dtype: np.dtype[Any], user: Any) -> ScalarConstant:
+    """Return a Python literal in the dtype that its operation gives it.
+
+    Parameters
+    ----------
+    value
+        A Python int, float or complex.
+    dtype
+        The dtype that NumPy gives to it beside the other operands.
+    user
+        The op, for messages.
+
+    Raises
+    ------
+    OutOfBoundsError
+        An int does not fit the dtype. NumPy refuses it too.
+    """
+    scalar_type = get_scalar_type(dtype)
+    if isinstance(value, int) and dtype.kind in "iu":
+        info = np.iinfo(dtype)
+        if not info.min <= value <= info.max:
+            msg = (
+                f"{user}: the Python int {value} is out of bounds for {dtype}, the dtype that it "
+                f"gets beside the other operands. Write np.int64({value}) (or another NumPy "
+                "scalar) to compute in a larger dtype."
+            )
+            raise OutOfBoundsError(msg)
+    return ScalarConstant(scalar_type, scalar_type.filter(value, allow_downcast=True))

@@ -1,0 +1,424 @@
+"""ScalarOp: an operation on numbers, which the tensor language applies to each element."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from phintys._base.errors import (
+    DtypeError,
+    MethodNotDefinedError,
+    OpContractError,
+    TypeContractError,
+)
+from phintys.graph.apply import Apply
+from phintys.graph.op import Op
+from phintys.graph.variable import Variable
+from phintys.scalar.constant import as_scalar, constant, literal_constant
+from phintys.scalar.type import ScalarType, get_scalar_type
+
+__all__ = [
+    "BinaryScalarOp",
+    "Dtypes",
+    "ScalarOp",
+    "UnaryScalarOp",
+    "register_lift",
+]
+
+Dtypes = tuple[np.dtype[Any], ...]
+Lifter = Callable[["ScalarOp", Sequence[Any]], Any]
+
+# Python's own number classes: literals of these take their dtype from the other operands.
+_LITERALS = (int, float, complex)
+
+# The latest last: a room that registers later knows the earlier ones (sparse knows tensors).
+_LIFTERS: dict[type, Lifter] = {}
+
+
+def register_lift(kind: type, lifter: Lifter) -> None:
+    """Tell what a scalar op applied to something that is no scalar means.
+
+    Parameters
+    ----------
+    kind
+        A subclass of :class:`~phintys.graph.Type`, or a Python class of values such as
+        ``numpy.ndarray``.
+    lifter
+        ``lifter(op, inputs)`` returns the output variable, or a list of them for an op with
+        several outputs. The inputs come as the user gave them: variables, numbers, arrays. When
+        inputs have different lifters, the one registered last is asked.
+    """
+    _LIFTERS.pop(kind, None)
+    _LIFTERS[kind] = lifter
+
+
+def _lifter_for(inputs: Sequence[Any]) -> Lifter | None:
+    """Return what lifts an op to these inputs, ``None`` when they are all scalars."""
+    kinds: set[type] = set()
+    for x in inputs:
+        if isinstance(x, Variable):
+            if not isinstance(x.type, ScalarType):
+                kinds.update(type(x.type).__mro__)
+        elif not isinstance(x, _LITERALS) and not (isinstance(x, np.ndarray) and x.ndim == 0):
+            kinds.update(type(x).__mro__)
+    if not kinds:
+        return None
+    found = [lifter for kind, lifter in _LIFTERS.items() if kind in kinds]
+    return found[-1] if found else None
+
+
+class ScalarOp(Op):
+    """An operation on numbers.
+
+    A subclass defines :meth:`impl`, how the dtypes of the outputs follow from those of the inputs
+    (``output_types_preference``, or :meth:`output_types`), and :meth:`grad` if it can be
+    differentiated. Applied to tensors, it works on each element.
+
+    Parameters
+    ----------
+    output_types_preference
+        ``preference(*input_types)`` returns the types of the outputs; see
+        :mod:`phintys.scalar.preferences`.
+    name
+        What the op is called in print.
+
+    Examples
+    --------
+    >>> from phintys.scalar import ScalarOp, float64, upgrade_to_float
+    >>> class Halve(ScalarOp):
+    ...     nin = 1
+    ...     def impl(self, x):
+    ...         return x / 2
+    ...     def grad(self, inputs, output_grads):
+    ...         return [output_grads[0] / 2]
+    >>> halve = Halve(upgrade_to_float, name="halve")
+    >>> halve(float64("x")).type
+    ScalarType(float64)
+    """
+
+    nin: int = -1
+    """Number of inputs; -1 for any number."""
+
+    nout: int = 1
+    """Number of outputs."""
+
+    name: str | None = None
+    """What the op is called in print; the class's name if ``None``."""
+
+    symbol: str | None = None
+    """How the op is written between (or, with one input, before) its operands."""
+
+    precedence: int = 100
+    """How tightly :attr:`symbol` binds; a call binds with 100."""
+
+    commutative: bool = False
+    """Whether ``op(x, y)`` is ``op(y, x)``."""
+
+    associative: bool = False
+    """Whether ``op(op(x, y), z)`` is ``op(x, op(y, z))``, up to rounding."""
+
+    cost: float = 1.0
+    """Rough cost for one element; an addition costs 1."""
+
+    ufunc: np.ufunc | None = None
+    """The NumPy ufunc that is the op whatever the dtypes, if there is one."""
+
+    works_on_arrays: bool = False
+    """Whether :meth:`impl` takes arrays, element by element and with broadcasting, as well."""
+
+    output_types_preference: Callable[..., Any] | None = None
+
+    def __init__(
+        self,
+        output_types_preference: Callable[..., Any] | None = None,
+        name: str | None = None,
+    ) -> None:
+        if output_types_preference is not None:
+            if not callable(output_types_preference):
+                msg = (
+                    f"{type(self).__name__}(output_types_preference): expected a function of the "
+                    f"input types, such as phintys.scalar.upgrade_to_float, got "
+                    f"{output_types_preference!r}."
+                )
+                raise TypeContractError(msg)
+            self.output_types_preference = output_types_preference
+        if name is not None:
+            self.name = name
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (
+            type(self) is type(other)
+            and self.output_types_preference == other.output_types_preference  # pyright: ignore[reportAttributeAccessIssue]
+        )
+
+    def __hash__(self) -> int:
+        return hash((type(self), self.output_types_preference))
+
+    # Dtypes
+
+    def output_types(self, input_types: Sequence[ScalarType]) -> list[ScalarType]:
+        """Return the types of the outputs for inputs of given types.
+
+        Raises
+        ------
+        DtypeError
+            The op does not take these types.
+        MethodNotDefinedError
+            The op does not tell.
+        """
+        if self.output_types_preference is None:
+            msg = (
+                f"{self} does not tell the types of its outputs. Pass an output_types_preference "
+                f"such as phintys.scalar.upgrade_to_float to {type(self).__name__}(...), or define "
+                "output_types(input_types)."
+            )
+            raise MethodNotDefinedError(msg)
+        types = self.output_types_preference(*input_types)
+        types = [types] if isinstance(types, ScalarType) else list(types)
+        if len(types) != self.nout or not all(isinstance(t, ScalarType) for t in types):
+            msg = (
+                f"The output types of {self} must be {self.nout} ScalarType(s), one for each "
+                f"output; got {types!r}."
+            )
+            raise OpContractError(msg)
+        return types
+
+    def resolve_dtypes(self, input_dtypes: Sequence[Any]) -> Dtypes:
+        """Return the dtypes of the outputs for inputs of given dtypes.
+
+        Parameters
+        ----------
+        input_dtypes
+            One dtype, or its name, for each input.
+
+        Raises
+        ------
+        DtypeError
+            The op does not take these dtypes.
+
+        Examples
+        --------
+        >>> from phintys.scalar import true_div
+        >>> true_div.resolve_dtypes(["int8", "int8"])
+        (dtype('float64'),)
+        """
+        types = [get_scalar_type(dtype) for dtype in input_dtypes]
+        return tuple(t.numpy_dtype for t in self.output_types(types))
+
+    def literal_dtypes(self, operands: Sequence[Any]) -> Dtypes:
+        """Return the dtypes of all operands, of which some are Python literals.
+
+        Parameters
+        ----------
+        operands
+            For each operand its dtype, or the Python number itself.
+
+        Returns
+        -------
+        tuple of numpy.dtype
+            What came as a dtype, unchanged; for a literal the dtype of the constant that stands
+            for it, which NumPy's promotion of "weak" Python numbers gives.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from phintys.scalar import add
+        >>> add.literal_dtypes([np.dtype("float32"), 2])
+        (dtype('float32'), dtype('float32'))
+        """
+        strong = [operand for operand in operands if not isinstance(operand, _LITERALS)]
+        if not strong:
+            return tuple(constant(operand).type.numpy_dtype for operand in operands)
+        dtypes = []
+        for operand in operands:
+            if not isinstance(operand, _LITERALS):
+                dtypes.append(operand)
+            elif isinstance(operand, bool):
+                dtypes.append(np.dtype(bool))
+            else:
+                dtypes.append(np.result_type(*strong, type(operand)(0)))
+        return tuple(dtypes)
+
+    def literal(self, value: complex, dtype: np.dtype[Any]) -> Any:
+        """Return the constant for a Python literal of which :meth:`literal_dtypes` says the dtype.
+
+        Raises
+        ------
+        OutOfBoundsError
+            An int does not fit.
+        """
+        return literal_constant(value, dtype, self)
+
+    # Nodes
+
+    def make_node(self, *inputs: Any) -> Apply:
+        if self.nin >= 0 and len(inputs) != self.nin:
+            msg = f"{self} takes {self.nin} input{'s' * (self.nin != 1)}, got {len(inputs)}."
+            raise OpContractError(msg)
+        if not inputs:
+            msg = f"{self} needs at least one input."
+            raise OpContractError(msg)
+        variables: list[Any] = []
+        literals = False
+        for x in inputs:
+            if isinstance(x, Variable) and isinstance(x.type, ScalarType):
+                variables.append(x)
+            elif type(x) in _LITERALS:
+                literals = True
+                variables.append(x)
+            else:
+                variables.append(self._as_scalar(x))
+        if literals:
+            variables = self._settle_literals(variables)
+        types = self.output_types([variable.type for variable in variables])
+        return Apply(self, variables, [type.make_variable() for type in types])
+
+    def _as_scalar(self, x: Any) -> Any:
+        try:
+            return as_scalar(x)
+        except TypeError as error:
+            error.add_note(f"It was given to the scalar op {self}.")
+            raise
+
+    def _settle_literals(self, operands: Sequence[Any]) -> list[Any]:
+        """Replace Python numbers by constants of the dtype that the other operands give them."""
+        dtypes = self.literal_dtypes(
+            [x.type.numpy_dtype if isinstance(x, Variable) else x for x in operands]
+        )
+        return [
+            x if isinstance(x, Variable) else self.literal(x, dtype)
+            for x, dtype in zip(operands, dtypes, strict=True)
+        ]
+
+    def __call__(
+        self, *inputs: Any, name: str | None = None, return_list: bool = False, **kwargs: Any
+    ) -> Any:
+        """Apply the op to scalars, or to each element of what is no scalar.
+
+        Parameters
+        ----------
+        inputs
+            Scalar variables and numbers; or variables of other types that have a lifter
+            (:func:`register_lift`), such as tensors.
+        name
+            Name for the (default) output.
+        return_list
+            Return a list even for a single output.
+        """
+        lifter = _lifter_for(inputs)
+        if lifter is None:
+            return super().__call__(*inputs, name=name, return_list=return_list, **kwargs)
+        outputs = lifter(self, inputs)
+        single = isinstance(outputs, Variable)
+        if name is not None:
+            (outputs if single else outputs[self.default_output or 0]).name = name
+        return [outputs] if single and return_list else outputs
+
+    # Values
+
+    def impl(self, *values: Any) -> Any:
+        """Compute the output (a tuple of outputs, if there are several) from values."""
+        msg = f"The scalar op {self} has no impl. Define impl(self, *values) in its class."
+        raise MethodNotDefinedError(msg)
+
+    def kernel(self, input_dtypes: Sequence[Any]) -> Callable[..., Any]:
+        """Return a function that computes the op on whole arrays.
+
+        Parameters
+        ----------
+        input_dtypes
+            The dtypes of the arrays that it will be given.
+
+        Returns
+        -------
+        callable
+            ``kernel(*arrays, out=None)`` broadcasts the arrays and returns an array of the op's
+            output dtype (a tuple of arrays for several outputs). ``out`` is an array of that dtype
+            and the broadcast shape (a tuple of arrays for several outputs), which may be one of
+            the inputs.
+        """
+        dtypes = self.resolve_dtypes(input_dtypes)
+        return _ArrayKernel(self, dtypes)
+
+    def perform(
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
+    ) -> None:
+        results = self.impl(*inputs)
+        if self.nout == 1:
+            output_storage[0][0] = node.outputs[0].type.filter(results, allow_downcast=True)
+            return
+        if not isinstance(results, list | tuple) or len(results) != self.nout:
+            msg = f"{self}.impl must return a tuple of {self.nout} values, got {results!r}."
+            raise OpContractError(msg)
+        for cell, variable, result in zip(output_storage, node.outputs, results, strict=True):
+            cell[0] = variable.type.filter(result, allow_downcast=True)
+
+    # What may be known of the op
+
+    def identity_element(self, dtype: Any) -> Any:
+        """Return e with ``op(e, x) == x`` for each x of a dtype, ``None`` if there is none."""
+        return None
+
+    def absorbing_element(self, dtype: Any) -> Any:
+        """Return a with ``op(a, x) == a`` for each x of a dtype, ``None`` if there is none."""
+        return None
+
+    def flops(self, inputs: Sequence[Any], outputs: Sequence[Any]) -> float:
+        """Return about how many elementary operations one element takes."""
+        return self.cost
+
+
+class _ArrayKernel:
+    """Calls ``impl`` on arrays, or on each element where it takes only numbers."""
+
+    def __init__(self, op: ScalarOp, dtypes: Dtypes) -> None:
+        self.op = op
+        self.dtypes = dtypes
+
+    def __call__(self, *arrays: Any, out: Any = None) -> Any:
+        op = self.op
+        compute = op.impl if op.works_on_arrays else self._each_element
+        results = compute(*arrays)
+        results = (results,) if op.nout == 1 else results
+        shape = np.broadcast_shapes(*(np.shape(array) for array in arrays))
+        outs = (None,) * op.nout if out is None else out if isinstance(out, tuple) else (out,)
+        finished = tuple(
+            _store(result, dtype, shape, target)
+            for result, dtype, target in zip(results, self.dtypes, outs, strict=True)
+        )
+        return finished[0] if op.nout == 1 else finished
+
+    def _each_element(self, *arrays: Any) -> Any:
+        results = np.frompyfunc(self.op.impl, len(arrays), self.op.nout)(*arrays)
+        return results if self.op.nout == 1 else tuple(results)
+
+
+def _store(result: Any, dtype: np.dtype[Any], shape: tuple[int, ...], target: Any) -> Any:
+    """Return ``result`` as an array of a dtype and shape, in ``target`` if that is given."""
+    if target is not None:
+        np.copyto(target, np.asarray(result).astype(dtype, copy=False))
+        return target
+    result = np.asarray(result)
+    if result.shape != shape:
+        result = np.broadcast_to(result, shape).copy()
+    return result.astype(dtype, copy=False)
+
+
+class UnaryScalarOp(ScalarOp):
+    """A scalar op with one input."""
+
+    nin = 1
+
+
+class BinaryScalarOp(ScalarOp):
+    """A scalar op with two inputs."""
+
+    nin = 2
+
+
+def unsupported_dtypes(op: ScalarOp, dtypes: Sequence[Any], takes: str, hint: str) -> DtypeError:
+    """Return the error for an op that does not take inputs of some dtypes."""
+    came = ", ".join(str(np.dtype(dtype)) for dtype in dtypes)
+    return DtypeError(f"{op} takes {takes}; got {came}. {hint}".rstrip())

@@ -1,0 +1,217 @@
+"""Variables of scalar type: symbolic numbers with Python's operators."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+
+from phintys.graph.variable import Constant, Variable
+from phintys.scalar.operators import OPERATORS
+
+if TYPE_CHECKING:
+    from phintys.scalar.type import ScalarType
+
+__all__ = ["ScalarConstant", "ScalarVariable"]
+
+# What an operator takes on its other side; anything else gets its own chance (`__radd__`).
+_OPERANDS = (Variable, bool, int, float, complex, np.generic, np.ndarray)
+
+
+class ScalarVariable(Variable):
+    """A symbolic number.
+
+    Python's operators build expressions; a Python literal on one side takes the dtype that NumPy
+    would give it, so that a float32 stays a float32. ``==`` compares variables, not values: use
+    :meth:`eq` and :meth:`ne`.
+
+    Examples
+    --------
+    >>> from phintys.scalar import float32
+    >>> x = float32("x")
+    >>> (2 * x + 1).type
+    ScalarType(float32)
+    """
+
+    type: ScalarType
+
+    # ndarray + variable is for the variable to work out.
+    __array_ufunc__ = None
+
+    @property
+    def dtype(self) -> str:
+        """The dtype's name."""
+        return self.type.dtype
+
+    def __bool__(self) -> NoReturn:
+        msg = (
+            f"The truth of {self} is not known before a function computes it. "
+            "For a symbolic choice use switch(condition, a, b)."
+        )
+        raise TypeError(msg)
+
+    def __add__(self, other: Any) -> Any:
+        return OPERATORS.add(self, other) if isinstance(other, _OPERANDS) else NotImplemented
+
+    def __radd__(self, other: Any) -> Any:
+        return OPERATORS.add(other, self) if isinstance(other, _OPERANDS) else NotImplemented
+
+    def __sub__(self, other: Any) -> Any:
+        return OPERATORS.sub(self, other) if isinstance(other, _OPERANDS) else NotImplemented
+
+    def __rsub__(self, other: Any) -> Any:
+        return OPERATORS.sub(other, self) if isinstance(other, _OPERANDS) else NotImplemented
+
+    def __mul__(self, other: Any) -> Any:
+        return OPERATORS.mul(self, other) if isinstance(other, _OPERANDS) else NotImplemented
+
+    def __rmul__(self, other: Any) -> Any:
+        return OPERATORS.mul(other, self) if isinstance(other, _OPERANDS) else NotImplemented
+
+    def __truediv__(self, other: Any) -> Any:
+        return OPERATORS.true_div(self, other) if isinstance(other, _OPERANDS) else NotImplemented
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return OPERATORS.true_div(other, self) if isinstance(other, _OPERANDS) else NotImplemented
+
+    def __floordiv__(self, other: Any) -> Any:
+        return OPERATORS.int_div(self, other) if isinstance(other, _OPERANDS) else NotImplemented
+
+    def __rfloordiv__(self, other: Any) -> Any:
+        return OPERATORS.int_div(other, self) if isinstance(other, _OPERANDS) else NotImplemented
+
+    def __mod__(self, other: Any) -> Any:
+        return OPERATORS.mod(self, other) if isinstance(other, _OPERANDS) else NotImplemented
+
+    def __rmod__(self, other: Any) -> Any:
+        return OPERATORS.mod(other, self) if isinstance(other, _OPERANDS) else NotImplemented
+
+    def __divmod__(self, other: Any) -> Any:
+        return (self // other, self % other)
+
+    def __rdivmod__(self, other: Any) -> Any:
+        return (other // self, other % self)
+
+    def __pow__(self, other: Any) -> Any:
+        return OPERATORS.pow(self, other) if isinstance(other, _OPERANDS) else NotImplemented
+
+    def __rpow__(self, other: Any) -> Any:
+        return OPERATORS.pow(other, self) if isinstance(other, _OPERANDS) else NotImplemented
+
+    def __and__(self, other: Any) -> Any:
+        return OPERATORS.and_(self, other) if isinstance(other, _OPERANDS) else NotImplemented
+
+    def __rand__(self, other: Any) -> Any:
+        return OPERATORS.and_(other, self) if isinstance(other, _OPERANDS) else NotImplemented
+
+    def __or__(self, other: Any) -> Any:
+        return OPERATORS.or_(self, other) if isinstance(other, _OPERANDS) else NotImplemented
+
+    def __ror__(self, other: Any) -> Any:
+        return OPERATORS.or_(other, self) if isinstance(other, _OPERANDS) else NotImplemented
+
+    def __xor__(self, other: Any) -> Any:
+        return OPERATORS.xor(self, other) if isinstance(other, _OPERANDS) else NotImplemented
+
+    def __rxor__(self, other: Any) -> Any:
+        return OPERATORS.xor(other, self) if isinstance(other, _OPERANDS) else NotImplemented
+
+    def __lshift__(self, other: Any) -> Any:
+        return OPERATORS.left_shift(self, other) if isinstance(other, _OPERANDS) else NotImplemented
+
+    def __rlshift__(self, other: Any) -> Any:
+        return OPERATORS.left_shift(other, self) if isinstance(other, _OPERANDS) else NotImplemented
+
+    def __rshift__(self, other: Any) -> Any:
+        if not isinstance(other, _OPERANDS):
+            return NotImplemented
+        return OPERATORS.right_shift(self, other)
+
+    def __rrshift__(self, other: Any) -> Any:
+        if not isinstance(other, _OPERANDS):
+            return NotImplemented
+        return OPERATORS.right_shift(other, self)
+
+    def __lt__(self, other: Any) -> Any:
+        return OPERATORS.lt(self, other) if isinstance(other, _OPERANDS) else NotImplemented
+
+    def __le__(self, other: Any) -> Any:
+        return OPERATORS.le(self, other) if isinstance(other, _OPERANDS) else NotImplemented
+
+    def __gt__(self, other: Any) -> Any:
+        return OPERATORS.gt(self, other) if isinstance(other, _OPERANDS) else NotImplemented
+
+    def __ge__(self, other: Any) -> Any:
+        return OPERATORS.ge(self, other) if isinstance(other, _OPERANDS) else NotImplemented
+
+    def eq(self, other: Any) -> Any:
+        """Return whether the values are equal, as a bool scalar."""
+        return OPERATORS.eq(self, other)
+
+    def ne(self, other: Any) -> Any:
+        """Return whether the values differ, as a bool scalar."""
+        return OPERATORS.ne(self, other)
+
+    def __neg__(self) -> Any:
+        return OPERATORS.neg(self)
+
+    def __pos__(self) -> Any:
+        return OPERATORS.pos(self)
+
+    def __abs__(self) -> Any:
+        return OPERATORS.abs(self)
+
+    def __invert__(self) -> Any:
+        return OPERATORS.invert(self)
+
+    def __ceil__(self) -> Any:
+        return OPERATORS.ceil(self)
+
+    def __floor__(self) -> Any:
+        return OPERATORS.floor(self)
+
+    def __trunc__(self) -> Any:
+        return OPERATORS.trunc(self)
+
+    def __round__(self) -> Any:
+        return OPERATORS.round(self)
+
+    @property
+    def real(self) -> Any:
+        """The real part."""
+        return OPERATORS.real(self)
+
+    @property
+    def imag(self) -> Any:
+        """The imaginary part."""
+        return OPERATORS.imag(self)
+
+    def conj(self) -> Any:
+        """Return the complex conjugate."""
+        return OPERATORS.conj(self)
+
+    def astype(self, dtype: Any) -> Any:
+        """Return the value cast to another dtype."""
+        return OPERATORS.cast(self, dtype)
+
+    def zeros_like(self, dtype: Any = None) -> Any:
+        """Return 0 of this dtype, or of the one given."""
+        return self.type.clone(dtype=dtype).make_constant(0)
+
+    def ones_like(self, dtype: Any = None) -> Any:
+        """Return 1 of this dtype, or of the one given."""
+        return self.type.clone(dtype=dtype).make_constant(1)
+
+
+class ScalarConstant(ScalarVariable, Constant):
+    """A number that is known when the graph is built.
+
+    Examples
+    --------
+    >>> from phintys.scalar import constant
+    >>> constant(3).type, constant(3).data
+    (ScalarType(int64), np.int64(3))
+    """
+
+    def __str__(self) -> str:
+        return self.name if self.name is not None else str(self.data)

@@ -1,0 +1,92 @@
+"""The functions behind the operators and methods of tensor variables.
+
+Variables come before the ops that act on them, so :class:`TensorVariable` calls through this table,
+and :mod:`phintys.tensor.bindings` fills it once the ops exist.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Function = Callable[..., Any]
+
+
+class Operators:
+    """One attribute for each function that a method of a variable needs."""
+
+    abs: Function
+    add: Function
+    all: Function
+    any: Function
+    argmax: Function
+    argmin: Function
+    argsort: Function
+    as_tensor_variable: Function
+    bitwise_and: Function
+    bitwise_or: Function
+    bitwise_xor: Function
+    cast: Function
+    ceil: Function
+    clip: Function
+    conj: Function
+    copy: Function
+    cumprod: Function
+    cumsum: Function
+    diagonal: Function
+    dimshuffle: Function
+    divmod: Function
+    dot: Function
+    eq: Function
+    fill: Function
+    flatten: Function
+    floor: Function
+    floor_div: Function
+    ge: Function
+    gt: Function
+    imag: Function
+    inc_subtensor: Function
+    index: Function
+    invert: Function
+    le: Function
+    left_shift: Function
+    lt: Function
+    matmul: Function
+    max: Function
+    mean: Function
+    min: Function
+    mod: Function
+    mul: Function
+    neg: Function
+    neq: Function
+    nonzero: Function
+    norm: Function
+    ones_like: Function
+    pow: Function
+    prod: Function
+    real: Function
+    repeat: Function
+    reshape: Function
+    right_shift: Function
+    round: Function
+    set_subtensor: Function
+    shape: Function
+    size: Function
+    sort: Function
+    squeeze: Function
+    std: Function
+    sub: Function
+    sum: Function
+    swapaxes: Function
+    take: Function
+    trace: Function
+    transpose: Function
+    true_div: Function
+    trunc: Function
+    var: Function
+    zeros_like: Function
+
+
+operators = Operators()

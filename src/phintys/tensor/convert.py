@@ -1,0 +1,218 @@
+"""Making tensor variables out of numbers, arrays, lists, and variables of other Types."""
+
+from __future__ import annotations
+
+from functools import singledispatch
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from phintys._base.config import config
+from phintys._base.errors import DtypeError, ShapeError, TypeContractError
+from phintys.graph.apply import Apply
+from phintys.graph.variable import Variable
+from phintys.tensor._operators import operators
+from phintys.tensor.type import TensorType, normalize_dtype
+from phintys.tensor.variable import TensorConstant, TensorMethods, TensorVariable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from phintys.scalar.op import ScalarOp
+
+    TensorLike = TensorVariable | TensorConstant
+
+__all__ = ["as_tensor_variable", "constant", "convert_operands", "register_conversion"]
+
+def constant(
+    x: Any, name: str | None = None, ndim: int | None = None, dtype: Any = None
+) -> TensorConstant:
+    """Return a symbolic constant.
+
+    Parameters
+    ----------
+    x
+        A number, an array, or nested lists of numbers.
+    name
+        A name for people.
+    ndim
+        Number of dimensions; more than ``x`` has are added in front, with size 1.
+    dtype
+        Cast to this dtype. By default an array keeps its own, Python ints are int64, and Python
+        floats have the configured ``floatX``.
+
+    Raises
+    ------
+    TypeContractError
+        ``x`` is symbolic, or not numbers.
+
+    Examples
+    --------
+    >>> from phintys.tensor import constant
+    >>> constant([1, 2, 3]).type
+    Vector(int64, shape=(3,))
+    """
+    if isinstance(x, Variable):
+        msg = f"constant() takes a value, got the symbolic variable {x}."
+        raise TypeContractError(msg)
+    if isinstance(x, np.ma.MaskedArray):
+        msg = "A masked array cannot become a constant: fill it with array.filled(value) first."
+        raise TypeContractError(msg)
+    try:
+        data = np.asarray(x)
+    except (TypeError, ValueError) as error:
+        msg = f"Cannot make an array of {x!r}: {error}"
+        raise TypeContractError(msg) from error
+    if dtype is not None:
+        data = TensorType(dtype, (None,) * data.ndim).filter(x, allow_downcast=True)
+    elif data.dtype.kind == "f" and not isinstance(x, np.ndarray | np.generic):
+        if not _holds_numpy(x):
+            data = data.astype(config.floatX)
+    if data.dtype.kind not in "biufc":
+        msg = f"Expected numbers for a constant, got {x!r} (dtype {data.dtype})."
+        raise TypeContractError(msg)
+    if ndim is not None:
+        data = _with_ndim(data, ndim)
+    return TensorConstant(TensorType(data.dtype.newbyteorder("="), data.shape), data, name=name)
+
+
+def _holds_numpy(x: Any) -> bool:
+    """Tell whether a nested sequence holds NumPy values, which keep their precision."""
+    while isinstance(x, list | tuple) and x:
+        x = x[0]
+    return isinstance(x, np.ndarray | np.generic)
+
+
+def _with_ndim(data: np.ndarray[Any, Any], ndim: int) -> np.ndarray[Any, Any]:
+    if data.ndim > ndim:
+        msg = f"Expected at most {ndim} dimensions, got an array of shape {data.shape}."
+        raise ShapeError(msg)
+    return data.reshape((1,) * (ndim - data.ndim) + data.shape)
+
+
+@singledispatch
+def _convert(x: Any, name: str | None) -> TensorLike:
+    if isinstance(x, list | tuple) and _contains_variable(x):
+        return operators.as_tensor_variable(x)
+    return constant(x, name=name)
+
+
+def register_conversion(
+    python_type: type, converter: Callable[[Any, str | None], TensorLike]
+) -> None:
+    """Tell :func:`as_tensor_variable` how to convert instances of a Python type."""
+    _convert.register(python_type, converter)
+
+
+def _contains_variable(x: Any) -> bool:
+    """Tell whether nested sequences contain a symbolic variable."""
+    stack = [x]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, Variable):
+            return True
+        if isinstance(item, list | tuple):
+            stack.extend(item)
+    return False
+
+
+def _from_apply(node: Apply, name: str | None) -> TensorLike:
+    return as_tensor_variable(node.default_output(), name=name)
+
+
+def _from_other_variable(variable: Variable, name: str | None) -> TensorLike:
+    msg = (
+        f"Expected a tensor, got {variable} of type {variable.type}. Convert it with an Op of its "
+        "Type, or register a conversion with phintys.tensor.register_conversion."
+    )
+    raise TypeContractError(msg)
+
+
+register_conversion(Apply, _from_apply)
+register_conversion(Variable, _from_other_variable)
+
+
+def as_tensor_variable(
+    x: Any, name: str | None = None, ndim: int | None = None, dtype: Any = None
+) -> TensorLike:
+    """Return ``x`` as a tensor variable.
+
+    Parameters
+    ----------
+    x
+        A tensor variable (returned as it is), a number, an array, nested lists of numbers or of
+        variables (stacked), an Apply node with a default output, or anything with a registered
+        conversion.
+    name
+        Name for a variable that is made.
+    ndim
+        Number of dimensions; missing ones are added in front, with size 1.
+    dtype
+        Required dtype: constants are cast, a variable of another dtype raises.
+
+    Raises
+    ------
+    TypeContractError
+        ``x`` cannot become a tensor.
+
+    Examples
+    --------
+    >>> from phintys.tensor import as_tensor_variable
+    >>> as_tensor_variable([[1.0, 2.0]]).type
+    Matrix(float64, shape=(1, 2))
+    """
+    if isinstance(x, TensorMethods):
+        variable: Any = x
+    elif dtype is not None and not isinstance(x, Variable | Apply) and not _contains_variable(x):
+        variable = constant(x, name=name, dtype=dtype)
+    else:
+        variable = _convert(x, name)
+    if dtype is not None and variable.dtype != normalize_dtype(dtype):
+        msg = (
+            f"Expected dtype {normalize_dtype(dtype)}, got {variable} of dtype {variable.dtype}. "
+            "Cast it with astype."
+        )
+        raise DtypeError(msg)
+    if ndim is None or variable.ndim == ndim:
+        return variable
+    if variable.ndim > ndim:
+        msg = f"Expected at most {ndim} dimensions, got {variable} with {variable.ndim}."
+        raise ShapeError(msg)
+    missing = ndim - variable.ndim
+    return operators.dimshuffle(variable, *("x",) * missing, *range(variable.ndim))
+
+
+def convert_operands(scalar_op: ScalarOp, inputs: Sequence[Any]) -> list[TensorLike]:
+    """Return the operands of an elementwise op as tensor variables.
+
+    Python numbers are weak, as in NumPy: they take the dtype that the other operands agree on, so
+    that ``x + 1.5`` keeps a float32 ``x`` in float32.
+
+    Parameters
+    ----------
+    scalar_op
+        The op that they are for; it decides the dtypes of literals.
+    inputs
+        Variables, arrays, lists and Python numbers.
+
+    Raises
+    ------
+    OverflowError
+        A Python int does not fit the dtype of the other operands.
+    """
+    operands: list[Any] = [x if type(x) in _WEAK else as_tensor_variable(x) for x in inputs]
+    dtypes = scalar_op.literal_dtypes(
+        [x if type(x) in _WEAK else x.type.numpy_dtype for x in operands]
+    )
+    return [
+        _literal(scalar_op, x, dtype) if type(x) in _WEAK else x
+        for x, dtype in zip(operands, dtypes, strict=True)
+    ]
+
+
+_WEAK = frozenset((bool, int, float, complex))
+
+
+def _literal(scalar_op: ScalarOp, x: complex, dtype: np.dtype[Any]) -> TensorConstant:
+    scalar = scalar_op.literal(x, dtype)
+    return TensorConstant(TensorType(scalar.type.dtype, ()), np.asarray(scalar.data))

@@ -1,0 +1,299 @@
+"""DimShuffle: reorder, drop and insert dimensions, as a view."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from phintys._base.errors import OpContractError, ShapeError
+from phintys.graph.apply import Apply
+from phintys.graph.op import Op
+from phintys.tensor.convert import as_tensor_variable
+from phintys.tensor.type import TensorType
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from phintys.graph.fgraph import FunctionGraph
+    from phintys.tensor.variable import TensorVariable
+
+__all__ = [
+    "DimShuffle",
+    "dimshuffle",
+    "expand_dims",
+    "matrix_transpose",
+    "moveaxis",
+    "normalize_axes",
+    "normalize_axis",
+    "shape_padaxis",
+    "shape_padleft",
+    "shape_padright",
+    "squeeze",
+    "swapaxes",
+    "transpose",
+]
+
+
+class DimShuffle(Op):
+    """Return a view of the input with its dimensions reordered.
+
+    Parameters
+    ----------
+    input_ndim
+        Rank of the input.
+    new_order
+        For each dimension of the output, the input's dimension that it shows, or ``"x"`` for a new
+        one of size 1. Dimensions of the input that are not listed are dropped; their size must
+        be 1.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.DimShuffle(2, (1, "x", 0))(pt.matrix("a")).type
+    Tensor3(float64, shape=(?, 1, ?))
+    """
+
+    __props__ = ("input_ndim", "new_order")
+
+    view_map = {0: [0]}  # noqa: RUF012 - read-only by the contract
+
+    def __init__(self, input_ndim: int, new_order: Sequence[int | str]) -> None:
+        self.input_ndim = input_ndim
+        self.new_order = tuple(entry if entry == "x" else int(entry) for entry in new_order)
+        kept = [entry for entry in self.new_order if entry != "x"]
+        for entry in kept:
+            if not isinstance(entry, int) or not 0 <= entry < input_ndim:
+                msg = f"DimShuffle: {entry!r} is not a dimension of an array of rank {input_ndim}."
+                raise OpContractError(msg)
+        if len(set(kept)) != len(kept):
+            msg = f"DimShuffle: the order {self.new_order} names a dimension twice."
+            raise OpContractError(msg)
+        self.shuffle = kept
+        self.augment = [i for i, entry in enumerate(self.new_order) if entry == "x"]
+        self.drop = [dim for dim in range(input_ndim) if dim not in kept]
+        self._numpy_order = kept + self.drop
+        self._index = tuple(None if entry == "x" else slice(None) for entry in self.new_order) + (
+            0,
+        ) * len(self.drop)
+        self._is_transposition = self._numpy_order != sorted(self._numpy_order)
+
+    def make_node(self, x: Any) -> Apply:
+        """Apply to a tensor of the right rank."""
+        x = as_tensor_variable(x)
+        if x.ndim != self.input_ndim:
+            msg = f"{self} takes an array of rank {self.input_ndim}, got {x} of type {x.type}."
+            raise ShapeError(msg)
+        static = x.type.shape
+        for dim in self.drop:
+            if static[dim] not in {1, None}:
+                msg = (
+                    f"{self} drops dimension {dim} of {x}, whose size is {static[dim]}. Only a "
+                    "dimension of size 1 can be dropped."
+                )
+                raise ShapeError(msg)
+        shape = tuple(1 if entry == "x" else static[entry] for entry in self.new_order)
+        return Apply(self, [x], [TensorType(x.type.dtype, shape)()])
+
+    def perform(
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
+    ) -> None:
+        """Make the view."""
+        (value,) = inputs
+        for dim in self.drop:
+            if value.shape[dim] != 1:
+                msg = (
+                    f"{self} drops dimension {dim} of an array of shape {value.shape}. Only a "
+                    "dimension of size 1 can be dropped."
+                )
+                raise ShapeError(msg)
+        if self._is_transposition:
+            value = value.transpose(self._numpy_order)
+        output_storage[0][0] = value[(*self._index, ...)]
+
+    def infer_shape(
+        self, fgraph: FunctionGraph | None, node: Apply, input_shapes: Sequence[Any]
+    ) -> list[Any]:
+        """Return the sizes in the new order."""
+        (sizes,) = input_shapes
+        one = as_tensor_variable(np.int64(1))
+        return [tuple(one if entry == "x" else sizes[entry] for entry in self.new_order)]
+
+    def L_op(  # noqa: N802 - the contract's name
+        self, inputs: Sequence[Any], outputs: Sequence[Any], output_grads: Sequence[Any]
+    ) -> list[Any]:
+        """Shuffle the gradient back."""
+        (gradient,) = output_grads
+        order: list[int | str] = ["x"] * self.input_ndim
+        for position, entry in enumerate(self.new_order):
+            if isinstance(entry, int):
+                order[entry] = position
+        return [DimShuffle(len(self.new_order), order)(gradient)]
+
+    def R_op(  # noqa: N802 - the contract's name
+        self, inputs: Sequence[Any], eval_points: Sequence[Any]
+    ) -> list[Any]:
+        """Shuffle the direction."""
+        return [None if eval_points[0] is None else self(eval_points[0])]
+
+    def __str__(self) -> str:
+        order = ",".join(str(entry) for entry in self.new_order)
+        if not self.drop and not self.shuffle != sorted(self.shuffle):
+            return f"ExpandDims{{{order}}}"
+        return f"Transpose{{{order}}}" if not self.augment and not self.drop else (
+            f"DimShuffle{{order=[{order}]}}"
+        )
+
+
+def normalize_axis(axis: Any, ndim: int) -> int:
+    """Return ``axis`` counted from the front; one out of range raises.
+
+    Raises
+    ------
+    ShapeError
+        An array of rank ``ndim`` has no such axis.
+    """
+    try:
+        position = axis.__index__()
+    except (AttributeError, TypeError):
+        value = getattr(axis, "data", None)  # a constant
+        if value is None or np.ndim(value) != 0:
+            msg = f"An axis is an int, got {axis!r} of type {type(axis).__name__}."
+            raise OpContractError(msg) from None
+        position = int(value)
+    if not -ndim <= position < ndim:
+        msg = f"Axis {position} is out of range for an array of rank {ndim}."
+        raise ShapeError(msg)
+    return position % ndim
+
+
+def normalize_axes(axis: Any, ndim: int) -> tuple[int, ...]:
+    """Return axes in ascending order; ``None`` stands for all of them.
+
+    Raises
+    ------
+    ShapeError
+        An axis is out of range or named twice.
+    """
+    if axis is None:
+        return tuple(range(ndim))
+    given = tuple(axis) if isinstance(axis, list | tuple | np.ndarray) else (axis,)
+    axes = sorted(normalize_axis(entry, ndim) for entry in given)
+    if len(set(axes)) != len(axes):
+        msg = f"An axis is named twice in {axis!r} (rank {ndim})."
+        raise ShapeError(msg)
+    return tuple(axes)
+
+
+def dimshuffle(x: Any, *pattern: Any) -> TensorVariable:
+    """Return the dimensions of ``x`` in another order.
+
+    Parameters
+    ----------
+    x
+        A tensor.
+    pattern
+        For each dimension of the result, a dimension of ``x`` (negative ones count from the back),
+        or ``"x"`` for a new one of size 1; or all of these in one list.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.dimshuffle(pt.matrix("a"), 1, 0, "x").type
+    Tensor3(float64, shape=(?, ?, 1))
+    """
+    x = as_tensor_variable(x)
+    if len(pattern) == 1 and isinstance(pattern[0], list | tuple):
+        pattern = tuple(pattern[0])
+    order = tuple("x" if e == "x" else normalize_axis(e, x.ndim) for e in pattern)
+    if order == tuple(range(x.ndim)):
+        return x
+    return DimShuffle(x.ndim, order)(x)
+
+
+def transpose(x: Any, axes: Sequence[int] | None = None) -> TensorVariable:
+    """Return the dimensions of ``x`` in the order ``axes``, reversed by default."""
+    x = as_tensor_variable(x)
+    order = tuple(reversed(range(x.ndim))) if axes is None else tuple(axes)
+    if len(order) != x.ndim:
+        msg = f"transpose: {x} has {x.ndim} dimensions, got the order {order}."
+        raise ShapeError(msg)
+    return dimshuffle(x, *order)
+
+
+def matrix_transpose(x: Any) -> TensorVariable:
+    """Return ``x`` with its last two dimensions swapped."""
+    return swapaxes(x, -1, -2)
+
+
+def swapaxes(x: Any, axis1: int, axis2: int) -> TensorVariable:
+    """Return ``x`` with two dimensions swapped."""
+    x = as_tensor_variable(x)
+    first, second = normalize_axis(axis1, x.ndim), normalize_axis(axis2, x.ndim)
+    order = list(range(x.ndim))
+    order[first], order[second] = second, first
+    return dimshuffle(x, *order)
+
+
+def moveaxis(
+    x: Any, source: int | Sequence[int], destination: int | Sequence[int]
+) -> TensorVariable:
+    """Return ``x`` with dimensions moved to new positions; the others keep their order."""
+    x = as_tensor_variable(x)
+    sources = [source] if isinstance(source, int) else list(source)
+    targets = [destination] if isinstance(destination, int) else list(destination)
+    if len(sources) != len(targets):
+        msg = f"moveaxis: {len(sources)} sources and {len(targets)} destinations."
+        raise ShapeError(msg)
+    sources = [normalize_axis(axis, x.ndim) for axis in sources]
+    targets = [normalize_axis(axis, x.ndim) for axis in targets]
+    normalize_axes(sources, x.ndim)
+    normalize_axes(targets, x.ndim)
+    order = [dim for dim in range(x.ndim) if dim not in sources]
+    for target, axis in sorted(zip(targets, sources, strict=True)):
+        order.insert(target, axis)
+    return dimshuffle(x, *order)
+
+
+def squeeze(x: Any, axis: Any = None) -> TensorVariable:
+    """Return ``x`` without dimensions of size 1.
+
+    Parameters
+    ----------
+    x
+        A tensor.
+    axis
+        Which dimensions to drop; by default all whose size is known to be 1.
+    """
+    x = as_tensor_variable(x)
+    if axis is None:
+        drop = tuple(dim for dim, size in enumerate(x.type.shape) if size == 1)
+    else:
+        drop = normalize_axes(axis, x.ndim)
+    return dimshuffle(x, *(dim for dim in range(x.ndim) if dim not in drop))
+
+
+def expand_dims(x: Any, axis: int | Sequence[int]) -> TensorVariable:
+    """Return ``x`` with new dimensions of size 1 at the positions ``axis`` of the result."""
+    x = as_tensor_variable(x)
+    given = (axis,) if isinstance(axis, int) else tuple(axis)
+    new = normalize_axes(given, x.ndim + len(given))
+    old = iter(range(x.ndim))
+    return dimshuffle(x, *("x" if d in new else next(old) for d in range(x.ndim + len(new))))
+
+
+def shape_padleft(x: Any, n_ones: int = 1) -> TensorVariable:
+    """Return ``x`` with ``n_ones`` new dimensions in front."""
+    x = as_tensor_variable(x)
+    return dimshuffle(x, *("x",) * n_ones, *range(x.ndim))
+
+
+def shape_padright(x: Any, n_ones: int = 1) -> TensorVariable:
+    """Return ``x`` with ``n_ones`` new dimensions at the end."""
+    x = as_tensor_variable(x)
+    return dimshuffle(x, *range(x.ndim), *("x",) * n_ones)
+
+
+def shape_padaxis(x: Any, axis: int) -> TensorVariable:
+    """Return ``x`` with one new dimension at ``axis``."""
+    return expand_dims(x, axis)

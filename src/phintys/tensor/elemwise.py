@@ -1,0 +1,354 @@
+"""Elemwise: a scalar op carried out on each element of its operands."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from phintys._base.errors import OpContractError, ShapeError
+from phintys.graph.apply import Apply
+from phintys.graph.null_type import DisconnectedType, NullType
+from phintys.graph.op import Op
+from phintys.scalar.op import ScalarOp, register_lift
+from phintys.tensor._operators import operators
+from phintys.tensor.convert import convert_operands
+from phintys.tensor.type import TensorType
+from phintys.tensor.variable import TensorMethods
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from phintys.graph.fgraph import FunctionGraph
+    from phintys.graph.variable import Variable
+
+__all__ = ["Elemwise", "elemwise"]
+
+
+class Elemwise(Op):
+    """Apply a scalar op to each element, broadcasting the operands.
+
+    Operands of lower rank get dimensions of size 1 in front. A dimension broadcasts if its static
+    size is 1; sizes that differ at run time raise :class:`ShapeError`.
+
+    Parameters
+    ----------
+    scalar_op
+        The operation on one element of each operand.
+    inplace_pattern
+        Output index -> index of the operand whose memory it overwrites.
+
+    Examples
+    --------
+    >>> import phintys.scalar as ps
+    >>> import phintys.tensor as pt
+    >>> hypot = pt.Elemwise(ps.hypot)
+    >>> hypot(pt.vector("x"), 1.0).type
+    Vector(float64, shape=(?,))
+    """
+
+    __props__ = ("scalar_op", "inplace_pattern")
+
+    def __init__(
+        self,
+        scalar_op: ScalarOp,
+        inplace_pattern: Mapping[int, int] | None = None,
+        name: str | None = None,
+    ) -> None:
+        if not isinstance(scalar_op, ScalarOp):
+            msg = f"Elemwise takes a scalar op, got {scalar_op!r}."
+            raise OpContractError(msg)
+        self.scalar_op = scalar_op
+        self.inplace_pattern = dict(inplace_pattern or {})
+        if self.inplace_pattern:
+            self.destroy_map = {out: [into] for out, into in self.inplace_pattern.items()}
+        self.name = name
+        self._hash = hash((Elemwise, scalar_op, tuple(sorted(self.inplace_pattern.items()))))
+        self._output_types: dict[tuple[TensorType, ...], tuple[TensorType, ...]] = {}
+        self._kernels: dict[tuple[np.dtype[Any], ...], Callable[..., Any]] = {}
+        self.nout = scalar_op.nout
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        return (
+            type(self) is type(other)
+            and isinstance(other, Elemwise)
+            and self.scalar_op == other.scalar_op
+            and self.inplace_pattern == other.inplace_pattern
+        )
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = dict(self.__dict__)
+        # The hash of a string differs from process to process; the cache is only a cache.
+        del state["_hash"], state["_output_types"], state["_kernels"]
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._hash = hash((Elemwise, self.scalar_op, tuple(sorted(self.inplace_pattern.items()))))
+        self._output_types = {}
+        self._kernels = {}
+
+    # ---- types -------------------------------------------------------------------------------
+
+    def make_node(self, *inputs: Any) -> Apply:
+        """Apply to tensors and numbers of any ranks and dtypes that the scalar op takes."""
+        for variable in inputs:
+            if not isinstance(variable, TensorMethods):
+                inputs = tuple(convert_operands(self.scalar_op, inputs))
+                break
+        types = tuple([variable.type for variable in inputs])
+        output_types = self._output_types.get(types)
+        if output_types is None:
+            inputs, types = self._align_ranks(inputs, types)
+            output_types = self._output_types[types] = self._infer_types(inputs, types)
+        return Apply(self, inputs, [output_type() for output_type in output_types])
+
+    def _align_ranks(self, inputs: Sequence[Any], types: tuple[TensorType, ...]) -> Any:
+        """Add dimensions of size 1 in front of operands of lower rank."""
+        nin = self.scalar_op.nin
+        if not inputs or (nin >= 0 and len(inputs) != nin):
+            msg = f"{self} takes {nin if nin >= 0 else 'one or more'} operands, got {len(inputs)}."
+            raise OpContractError(msg)
+        ndim = max([type_.ndim for type_ in types], default=0)
+        if all(type_.ndim == ndim for type_ in types):
+            return inputs, types
+        aligned = tuple(
+            x
+            if x.ndim == ndim
+            else operators.dimshuffle(x, *("x",) * (ndim - x.ndim), *range(x.ndim))
+            for x in inputs
+        )
+        return aligned, tuple(variable.type for variable in aligned)
+
+    def _infer_types(
+        self, inputs: Sequence[Any], types: tuple[TensorType, ...]
+    ) -> tuple[TensorType, ...]:
+        dtypes = self.scalar_op.resolve_dtypes(tuple(type_.numpy_dtype for type_ in types))
+        shape = self._static_shape(inputs, types)
+        output_types = tuple(TensorType(dtype, shape) for dtype in dtypes)
+        for output, into in self.inplace_pattern.items():
+            self._check_inplace(inputs[into], types[into], output_types[output])
+        return output_types
+
+    def _static_shape(
+        self, inputs: Sequence[Any], types: tuple[TensorType, ...]
+    ) -> tuple[int | None, ...]:
+        shape: list[int | None] = []
+        for dim, sizes in enumerate(zip(*(type_.shape for type_ in types), strict=True)):
+            known = {size for size in sizes if size is not None and size != 1}
+            if len(known) > 1:
+                shapes = ", ".join(f"{x}: {x.type.shape}" for x in inputs)
+                msg = (
+                    f"{self}: the operands do not fit together in dimension {dim}, where their "
+                    f"sizes are {sorted(known)}. Shapes: {shapes}."
+                )
+                raise ShapeError(msg)
+            if known:
+                shape.append(known.pop())
+            else:
+                shape.append(1 if all(size == 1 for size in sizes) else None)
+        return tuple(shape)
+
+    def _check_inplace(self, variable: Any, given: TensorType, output: TensorType) -> None:
+        if given.dtype != output.dtype:
+            msg = (
+                f"{self} cannot work in place on {variable}: it is of dtype {given.dtype} and the "
+                f"result of {output.dtype}."
+            )
+            raise OpContractError(msg)
+        grows = [
+            dim
+            for dim, (before, after) in enumerate(zip(given.shape, output.shape, strict=True))
+            if before == 1 and after != 1
+        ]
+        if grows:
+            msg = (
+                f"{self} cannot work in place on {variable}: it broadcasts in dimension "
+                f"{grows[0]}, so the result is larger than its memory."
+            )
+            raise OpContractError(msg)
+
+    def infer_shape(
+        self, fgraph: FunctionGraph | None, node: Apply, input_shapes: Sequence[Any]
+    ) -> list[Any]:
+        """Take each size from an operand that does not broadcast in that dimension."""
+        output_type = node.outputs[0].type
+        shape: list[Any] = []
+        for dim, known in enumerate(output_type.shape):
+            if known is not None:
+                shape.append(operators.as_tensor_variable(known))
+                continue
+            shape.append(
+                next(
+                    sizes[dim]
+                    for variable, sizes in zip(node.inputs, input_shapes, strict=True)
+                    if variable.type.shape[dim] != 1
+                )
+            )
+        return [tuple(shape)] * len(node.outputs)
+
+    # ---- values ------------------------------------------------------------------------------
+
+    def perform(
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
+    ) -> None:
+        """Compute with NumPy, into the memory of a former result where it fits."""
+        shape = inputs[0].shape
+        for value in inputs:
+            if value.shape != shape:
+                shape = self._broadcast_shape(node, inputs)
+                break
+        dtypes = tuple([value.dtype for value in inputs])
+        kernel = self._kernels.get(dtypes)
+        if kernel is None:
+            kernel = self._kernels[dtypes] = self.scalar_op.kernel(dtypes)
+        if self.nout != 1 or self.inplace_pattern:
+            self._perform_into(kernel, node, inputs, output_storage, shape)
+            return
+        cell = output_storage[0]
+        former = cell[0]
+        if former is not None and self._can_reuse(former, node.outputs[0].type, shape):
+            kernel(*inputs, out=former)
+            return
+        result = kernel(*inputs)
+        if self.scalar_op.ufunc is None:
+            result = _own(result, inputs)
+        cell[0] = result
+
+    @staticmethod
+    def _can_reuse(former: Any, output_type: TensorType, shape: tuple[int, ...]) -> bool:
+        return (
+            former.shape == shape
+            and former.dtype == output_type.numpy_dtype
+            and former.flags.writeable
+        )
+
+    def _perform_into(
+        self,
+        kernel: Callable[..., Any],
+        node: Apply,
+        inputs: Sequence[Any],
+        output_storage: Sequence[list[Any]],
+        shape: tuple[int, ...],
+    ) -> None:
+        """Compute several outputs, or outputs that overwrite operands."""
+        targets: list[Any] = []
+        for index, (cell, variable) in enumerate(zip(output_storage, node.outputs, strict=True)):
+            into = self.inplace_pattern.get(index)
+            if into is not None:
+                targets.append(inputs[into])
+            elif cell[0] is not None and self._can_reuse(cell[0], variable.type, shape):
+                targets.append(cell[0])
+            else:
+                targets.append(np.empty(shape, variable.type.numpy_dtype))
+        kernel(*inputs, out=targets[0] if self.nout == 1 else tuple(targets))
+        for cell, target in zip(output_storage, targets, strict=True):
+            cell[0] = target
+
+    def _broadcast_shape(self, node: Apply, inputs: Sequence[Any]) -> tuple[int, ...]:
+        """Return the shape of the result; operands that do not fit raise."""
+        shape: list[int] = []
+        for dim, static in enumerate(zip(*(x.type.shape for x in node.inputs), strict=True)):
+            sizes = {
+                value.shape[dim]
+                for value, size in zip(inputs, static, strict=True)
+                if size != 1
+            }
+            if len(sizes) > 1:
+                raise self._mismatch(node, inputs, dim)
+            shape.append(sizes.pop() if sizes else 1)
+        return tuple(shape)
+
+    def _mismatch(self, node: Apply, inputs: Sequence[Any], dim: int) -> ShapeError:
+        operands = "\n".join(
+            f"  {variable}: shape {value.shape}"
+            for variable, value in zip(node.inputs, inputs, strict=True)
+        )
+        hint = (
+            f"The sizes in dimension {dim} must be equal. A dimension broadcasts only if its size "
+            "is known to be 1 when the graph is built: make the input with shape=(..., 1, ...), "
+            "use pt.row or pt.col, or x.dimshuffle with 'x' for a new dimension."
+        )
+        return ShapeError(f"{self}: the operands do not fit together.\n{operands}\n{hint}")
+
+    # ---- derivatives -------------------------------------------------------------------------
+
+    def L_op(  # noqa: N802 - the contract's name
+        self, inputs: Sequence[Any], outputs: Sequence[Any], output_grads: Sequence[Any]
+    ) -> list[Variable]:
+        """Differentiate by the scalar op's rule and sum over what was broadcast."""
+        gradients = self.scalar_op.L_op(inputs, outputs, output_grads)
+        return [
+            self._sum_broadcast(gradient, variable, outputs[0])
+            for gradient, variable in zip(gradients, inputs, strict=True)
+        ]
+
+    def _sum_broadcast(self, gradient: Any, variable: Any, output: Any) -> Any:
+        if isinstance(gradient.type, NullType | DisconnectedType):
+            return gradient
+        if gradient.type.ndim != variable.type.ndim:
+            return operators.zeros_like(variable, gradient.dtype) + gradient
+        axes = [
+            dim
+            for dim, (before, after) in enumerate(
+                zip(variable.type.shape, gradient.type.shape, strict=True)
+            )
+            if before == 1 and after != 1
+        ]
+        return operators.sum(gradient, axis=axes, keepdims=True) if axes else gradient
+
+    def R_op(  # noqa: N802 - the contract's name
+        self, inputs: Sequence[Any], eval_points: Sequence[Any]
+    ) -> list[Any]:
+        """Differentiate by the scalar op's rule."""
+        return self.scalar_op.R_op(inputs, eval_points)
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        """Ask the scalar op; without an answer every operand counts."""
+        ask = getattr(self.scalar_op, "connection_pattern", None)
+        if ask is None:
+            return [[True] * len(node.outputs) for _ in node.inputs]
+        return ask(node)
+
+    def flops(self, input_shapes: Sequence[Any], output_shapes: Sequence[Any]) -> float:
+        """Return what the scalar op costs for each element."""
+        return math.prod(output_shapes[0]) * self.scalar_op.cost
+
+    def __str__(self) -> str:
+        if self.name is not None:
+            return self.name
+        if self.inplace_pattern:
+            into = ", ".join(f"{out}->{arg}" for out, arg in self.inplace_pattern.items())
+            return f"{str(self.scalar_op).capitalize()}{{inplace {into}}}"
+        return str(self.scalar_op).capitalize()
+
+
+def _own(result: Any, inputs: Sequence[Any]) -> Any:
+    """Return ``result``, copied if the scalar op handed an operand (or a view of one) back."""
+    if any(np.may_share_memory(result, value) for value in inputs):
+        return result.copy()
+    return result
+
+
+_CACHE: dict[ScalarOp, Elemwise] = {}
+
+
+def elemwise(scalar_op: ScalarOp) -> Elemwise:
+    """Return the Elemwise of a scalar op; the same object for equal ops."""
+    found = _CACHE.get(scalar_op)
+    if found is None:
+        found = _CACHE[scalar_op] = Elemwise(scalar_op)
+    return found
+
+
+def _lift(scalar_op: ScalarOp, inputs: Sequence[Any]) -> Any:
+    return elemwise(scalar_op)(*inputs)
+
+
+register_lift(TensorType, _lift)

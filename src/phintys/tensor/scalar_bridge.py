@@ -1,0 +1,118 @@
+"""The way between scalar variables and 0-d tensors."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from phintys._base.errors import TypeContractError
+from phintys.graph.apply import Apply
+from phintys.graph.op import Op
+from phintys.scalar.type import ScalarType
+from phintys.scalar.variable import ScalarConstant, ScalarVariable
+from phintys.tensor.convert import as_tensor_variable, register_conversion
+from phintys.tensor.type import TensorType
+from phintys.tensor.variable import TensorConstant
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from phintys.graph.fgraph import FunctionGraph
+    from phintys.graph.variable import Variable
+
+__all__ = [
+    "ScalarFromTensor",
+    "TensorFromScalar",
+    "scalar_from_tensor",
+    "tensor_from_scalar",
+]
+
+
+class TensorFromScalar(Op):
+    """Return a scalar as an array without dimensions."""
+
+    __props__ = ()
+
+    def make_node(self, x: Variable) -> Apply:
+        """Apply to a scalar variable."""
+        if not isinstance(x.type, ScalarType):
+            msg = f"{self} takes a scalar, got {x} of type {x.type}."
+            raise TypeContractError(msg)
+        return Apply(self, [x], [TensorType(x.type.dtype, ())()])
+
+    def perform(
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
+    ) -> None:
+        """Make the array."""
+        output_storage[0][0] = np.asarray(inputs[0])
+
+    def infer_shape(
+        self, fgraph: FunctionGraph | None, node: Apply, input_shapes: Sequence[Any]
+    ) -> list[Any]:
+        """Return no sizes."""
+        return [()]
+
+    def L_op(  # noqa: N802 - the contract's name
+        self, inputs: Sequence[Any], outputs: Sequence[Any], output_grads: Sequence[Any]
+    ) -> list[Any]:
+        """Return the gradient as a scalar."""
+        return [scalar_from_tensor(output_grads[0])]
+
+    def R_op(  # noqa: N802 - the contract's name
+        self, inputs: Sequence[Any], eval_points: Sequence[Any]
+    ) -> list[Any]:
+        """Convert the direction."""
+        return [None if eval_points[0] is None else self(eval_points[0])]
+
+
+class ScalarFromTensor(Op):
+    """Return the element of an array without dimensions as a scalar."""
+
+    __props__ = ()
+
+    def make_node(self, x: Any) -> Apply:
+        """Apply to a tensor of rank 0."""
+        x = as_tensor_variable(x)
+        if x.ndim != 0:
+            msg = f"{self} takes a tensor of rank 0, got {x} of type {x.type}."
+            raise TypeContractError(msg)
+        return Apply(self, [x], [ScalarType(x.type.dtype)()])
+
+    def perform(
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
+    ) -> None:
+        """Take the element."""
+        output_storage[0][0] = inputs[0][()]
+
+    def infer_shape(
+        self, fgraph: FunctionGraph | None, node: Apply, input_shapes: Sequence[Any]
+    ) -> list[Any]:
+        """Return no shape: a scalar has none."""
+        return [None]
+
+    def L_op(  # noqa: N802 - the contract's name
+        self, inputs: Sequence[Any], outputs: Sequence[Any], output_grads: Sequence[Any]
+    ) -> list[Any]:
+        """Return the gradient as a tensor."""
+        return [tensor_from_scalar(output_grads[0])]
+
+    def R_op(  # noqa: N802 - the contract's name
+        self, inputs: Sequence[Any], eval_points: Sequence[Any]
+    ) -> list[Any]:
+        """Convert the direction."""
+        return [None if eval_points[0] is None else self(eval_points[0])]
+
+
+tensor_from_scalar = TensorFromScalar()
+scalar_from_tensor = ScalarFromTensor()
+
+
+def _convert_scalar(x: Any, name: str | None) -> Any:
+    if isinstance(x, ScalarConstant):
+        return TensorConstant(TensorType(x.type.dtype, ()), np.asarray(x.data), name=name)
+    return tensor_from_scalar(x, name=name)
+
+
+register_conversion(ScalarVariable, _convert_scalar)
+register_conversion(ScalarConstant, _convert_scalar)

@@ -1,0 +1,94 @@
+"""Shared variables that hold arrays."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from phintys._base.config import config
+from phintys.graph.shared import SharedVariable, shared_constructor
+from phintys.tensor.type import TensorType
+from phintys.tensor.variable import TensorMethods
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["TensorSharedVariable"]
+
+
+class TensorSharedVariable(TensorMethods, SharedVariable):
+    """A shared variable that holds an array; made by :func:`phintys.shared`."""
+
+    type: TensorType
+
+    def zero(self, borrow: bool = False) -> None:
+        """Set all elements to zero.
+
+        Parameters
+        ----------
+        borrow
+            Write into the stored array itself, which others may hold.
+        """
+        value = self.container.value
+        if borrow:
+            value[...] = 0
+        else:
+            self.container.value = np.zeros_like(value)
+
+
+def shared_array(
+    value: np.ndarray[Any, Any],
+    name: str | None = None,
+    strict: bool = False,
+    allow_downcast: bool | None = None,
+    shape: Iterable[int | None] | None = None,
+    broadcastable: Iterable[bool] | None = None,
+    borrow: bool = False,
+) -> TensorSharedVariable:
+    """Make a shared variable from an array.
+
+    Parameters
+    ----------
+    value
+        The first value; copied unless ``borrow``.
+    shape
+        Sizes that every value must have, ``None`` for any; by default all are free, so that later
+        values may have other shapes.
+    broadcastable
+        Instead of ``shape``: which dimensions have size 1 always.
+
+    Examples
+    --------
+    >>> import numpy as np, phintys
+    >>> phintys.shared(np.zeros((2, 3))).type
+    Matrix(float64, shape=(?, ?))
+    """
+    if shape is None:
+        free = (False,) * value.ndim if broadcastable is None else broadcastable
+        shape = tuple(1 if one else None for one in free)
+    type_ = TensorType(value.dtype, shape)
+    first = value if borrow else np.array(value, copy=True)
+    return TensorSharedVariable(type_, first, strict, allow_downcast, name=name)
+
+
+def shared_number(
+    value: complex | np.generic,
+    name: str | None = None,
+    strict: bool = False,
+    allow_downcast: bool | None = None,
+    dtype: Any = None,
+    borrow: bool = False,
+) -> TensorSharedVariable:
+    """Make a shared 0-d array from a number; a Python float has the configured ``floatX``."""
+    if dtype is None and type(value) is float:
+        dtype = config.floatX
+    array = np.asarray(value, dtype=dtype)
+    return TensorSharedVariable(
+        TensorType(array.dtype, ()), array, strict, allow_downcast, name=name
+    )
+
+
+shared_constructor.register(np.ndarray, shared_array)
+for _number in (bool, int, float, complex, np.number, np.bool_):
+    shared_constructor.register(_number, shared_number)

@@ -1,0 +1,401 @@
+"""TensorType: arrays of one dtype and a known number of dimensions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from phintys._base.config import config
+from phintys._base.errors import TypeContractError
+from phintys.graph.type import Type
+from phintys.graph.variable import Variable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+__all__ = ["DTYPES", "TensorType", "normalize_dtype", "promote"]
+
+DTYPES: tuple[str, ...] = (
+    "bool",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+    "float16",
+    "float32",
+    "float64",
+    "complex64",
+    "complex128",
+)
+"""The dtypes that tensors take."""
+
+_FLOAT_TOLERANCE = {"float16": 5e-3, "float32": 1e-5, "complex64": 1e-5}
+_SHORT_NAMES = {0: "Scalar", 1: "Vector", 2: "Matrix"}
+_NAME_OF: dict[Any, str] = {name: name for name in DTYPES}
+
+
+def normalize_dtype(dtype: Any) -> str:
+    """Return the name of a tensor dtype.
+
+    Parameters
+    ----------
+    dtype
+        A name, a NumPy dtype or scalar type, a Python type, or ``"floatX"`` for the configured
+        default.
+
+    Raises
+    ------
+    TypeContractError
+        Tensors do not take the dtype.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> normalize_dtype(np.float32), normalize_dtype(float), normalize_dtype("int8")
+    ('float32', 'float64', 'int8')
+    """
+    try:
+        return _NAME_OF[dtype]
+    except (KeyError, TypeError):
+        pass
+    if isinstance(dtype, str) and dtype == "floatX":
+        return config.floatX
+    try:
+        name = np.dtype(dtype).name
+    except TypeError:
+        name = repr(dtype)
+    if name not in DTYPES:
+        msg = f"Tensors do not take the dtype {name}; expected one of {', '.join(DTYPES)}."
+        raise TypeContractError(msg)
+    return name
+
+
+def promote(*dtypes: str) -> str:
+    """Return the dtype that arrays of the given dtypes promote to, as in NumPy."""
+    return np.result_type(*dtypes).name
+
+
+class TensorType(Type):
+    """The arrays of a dtype and rank, with as much of the shape as is known.
+
+    Types that are equal are usually the same object, so comparing them is cheap.
+
+    Parameters
+    ----------
+    dtype
+        Name or NumPy dtype; ``"floatX"`` for the configured default.
+    shape
+        One entry for each dimension: its size, or ``None`` where it is only known at run time.
+        A dimension broadcasts against others if its entry is 1.
+
+    Examples
+    --------
+    >>> from phintys.tensor import TensorType
+    >>> TensorType("float64", (None, 3))
+    Matrix(float64, shape=(?, 3))
+    >>> TensorType("float64", (None, 1)).broadcastable
+    (False, True)
+    """
+
+    __props__ = ("dtype", "shape")
+
+    dtype: str
+    shape: tuple[int | None, ...]
+    ndim: int
+    numpy_dtype: np.dtype[Any]
+    _interned: ClassVar[dict[Any, TensorType]] = {}
+    _hash: int
+    _static: bool
+
+    def __new__(cls, dtype: Any = "floatX", shape: Iterable[int | None] = ()) -> TensorType:
+        """Return the one instance for these parameters."""
+        name = normalize_dtype(dtype)
+        shape = _normalize_shape(shape)
+        key = (cls, name, shape)
+        interned = TensorType._interned
+        found = interned.get(key)
+        if found is not None:
+            return found
+        self = super().__new__(cls)
+        self.dtype = name
+        self.shape = shape
+        self.ndim = len(shape)
+        self.numpy_dtype = np.dtype(name)
+        self._hash = hash(key)
+        self._static = any(size is not None for size in shape)
+        return interned.setdefault(key, self)
+
+    def __getnewargs__(self) -> tuple[str, tuple[int | None, ...]]:
+        return (self.dtype, self.shape)
+
+    def __getstate__(self) -> None:
+        return None
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        return (
+            isinstance(other, TensorType)
+            and type(self) is type(other)
+            and self.dtype == other.dtype
+            and self.shape == other.shape
+        )
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    @property
+    def broadcastable(self) -> tuple[bool, ...]:
+        """For each dimension, whether its size is known to be 1."""
+        return tuple(size == 1 for size in self.shape)
+
+    # ---- values ------------------------------------------------------------------------------
+
+    def filter(
+        self, value: Any, strict: bool = False, allow_downcast: bool | None = None
+    ) -> np.ndarray[Any, Any]:
+        """Return ``value`` as an array of this type.
+
+        An array of the right dtype is returned as it is. Unless ``strict``, anything that NumPy
+        makes an array of is cast where no value changes by it. With ``allow_downcast`` precision
+        may be lost. With ``allow_downcast=None`` Python floats may be rounded to
+        ``config.floatX``.
+
+        Raises
+        ------
+        TypeContractError
+            Wrong dtype, rank or shape, or not an array.
+        """
+        if isinstance(value, np.ndarray) and value.dtype == self.numpy_dtype:
+            data = value
+            if isinstance(value, np.ma.MaskedArray):
+                raise _mask_refused()
+        elif strict:
+            msg = (
+                f"Expected an array of dtype {self.dtype} and no cast (strict=True), got "
+                f"{_describe(value)}. Convert it with numpy.asarray(value, dtype="
+                f"{self.dtype!r}), or allow casts with strict=False."
+            )
+            raise TypeContractError(msg)
+        else:
+            data = self._cast(value, allow_downcast)
+        self._check_shape(data)
+        return data
+
+    def _check_shape(self, data: np.ndarray[Any, Any]) -> None:
+        if data.ndim != self.ndim:
+            msg = (
+                f"Wrong number of dimensions: expected {self.ndim} for {self}, got {data.ndim} "
+                f"(shape {data.shape})."
+            )
+            raise TypeContractError(msg)
+        if self._static and not self._shape_fits(data.shape):
+            msg = f"Wrong shape: expected {_shape_text(self.shape)} for {self}, got {data.shape}."
+            raise TypeContractError(msg)
+
+    def _shape_fits(self, shape: tuple[int, ...]) -> bool:
+        return all(
+            known is None or known == size for known, size in zip(self.shape, shape, strict=True)
+        )
+
+    def _cast(self, value: Any, allow_downcast: bool | None) -> np.ndarray[Any, Any]:
+        """Return ``value``, which is not an array of our dtype, as one."""
+        if isinstance(value, Variable):
+            msg = (
+                f"Expected a value for {self}, got the symbolic variable {value}. Symbolic "
+                "variables are combined before a function is compiled; to get a value from one, "
+                "call its eval()."
+            )
+            raise TypeContractError(msg)
+        if isinstance(value, np.ma.MaskedArray):
+            raise _mask_refused()
+        try:
+            array = np.asarray(value)
+        except (ValueError, TypeError) as error:
+            msg = f"Cannot make an array for {self} from {_describe(value)}: {error}"
+            raise TypeContractError(msg) from error
+        if array.dtype.kind not in "biufc":
+            msg = f"Expected numbers for {self}, got {_describe(value)} (dtype {array.dtype})."
+            raise TypeContractError(msg)
+        ours = self.numpy_dtype
+        if np.can_cast(array.dtype, ours, "safe"):
+            return array.astype(ours)
+        if array.dtype.kind == "c" and ours.kind != "c":
+            msg = (
+                f"A complex value does not fit {self}: got {_describe(value)}. Take its real part "
+                "or its absolute value first."
+            )
+            raise TypeContractError(msg)
+        with np.errstate(all="ignore"):
+            converted = array.astype(ours)
+        if allow_downcast:
+            return converted
+        from_python = not isinstance(value, np.ndarray | np.generic)
+        if from_python:
+            rounds_to_default = (
+                allow_downcast is None
+                and self.dtype == config.floatX
+                and array.dtype.kind == "f"
+            )
+            if rounds_to_default or _same_values(array, converted):
+                return converted
+        msg = (
+            f"Cannot convert {_describe(value)} to {self} without loss. Pass an array of dtype "
+            f"{self.dtype}, or allow the loss with allow_downcast=True (in phintys.In) or "
+            "allow_input_downcast=True (in phintys.function)."
+        )
+        raise TypeContractError(msg)
+
+    def is_valid_value(self, value: Any) -> bool:
+        """Tell whether ``value`` is an array of this dtype, rank and static shape."""
+        return (
+            isinstance(value, np.ndarray)
+            and value.dtype == self.numpy_dtype
+            and value.ndim == self.ndim
+            and (not self._static or self._shape_fits(value.shape))
+        )
+
+    def values_eq(self, a: Any, b: Any) -> bool:
+        """Tell whether two arrays are equal in dtype, shape and all elements (NaN equals NaN)."""
+        a, b = np.asarray(a), np.asarray(b)
+        if a.dtype != b.dtype or a.shape != b.shape:
+            return False
+        return bool(np.array_equal(a, b, equal_nan=a.dtype.kind in "fc"))
+
+    def values_eq_approx(
+        self, a: Any, b: Any, rtol: float | None = None, atol: float | None = None
+    ) -> bool:
+        """Tell whether two arrays agree up to rounding (``rtol`` and ``atol`` by dtype)."""
+        a, b = np.asarray(a), np.asarray(b)
+        if a.dtype != b.dtype or a.shape != b.shape:
+            return False
+        if a.dtype.kind not in "fc":
+            return bool(np.array_equal(a, b))
+        default = _FLOAT_TOLERANCE.get(a.dtype.name, 1e-10)
+        rtol = default if rtol is None else rtol
+        atol = default if atol is None else atol
+        with np.errstate(all="ignore"):
+            return bool(np.allclose(a, b, rtol=rtol, atol=atol, equal_nan=True))
+
+    @staticmethod
+    def may_share_memory(a: Any, b: Any) -> bool:
+        """Tell whether two arrays could share memory (their address ranges overlap)."""
+        if not isinstance(a, np.ndarray) or not isinstance(b, np.ndarray):
+            return False
+        return bool(np.may_share_memory(a, b))
+
+    def get_shape_info(self, obj: np.ndarray[Any, Any]) -> tuple[int, ...]:
+        """Return the shape, from which :meth:`get_size` works out the bytes."""
+        return obj.shape
+
+    def get_size(self, shape_info: Sequence[int]) -> int:
+        """Return the bytes of data of an array of the given shape."""
+        size = self.numpy_dtype.itemsize
+        for length in shape_info:
+            size *= length
+        return size
+
+    # ---- types -------------------------------------------------------------------------------
+
+    def clone(
+        self,
+        dtype: Any = None,
+        shape: Iterable[int | None] | None = None,
+        broadcastable: Iterable[bool] | None = None,
+        **changes: Any,
+    ) -> TensorType:
+        """Return the type with another dtype, shape, or pattern of broadcastable dimensions."""
+        if changes:
+            msg = f"TensorType.clone takes dtype, shape, broadcastable; got {', '.join(changes)}."
+            raise TypeContractError(msg)
+        if broadcastable is not None:
+            shape = tuple(1 if one else None for one in broadcastable)
+        return type(self)(
+            self.dtype if dtype is None else dtype, self.shape if shape is None else shape
+        )
+
+    def is_super(self, other: Type) -> bool:
+        """Tell whether ``other`` has the same dtype and rank and knows at least as much."""
+        if self is other:
+            return True
+        return (
+            isinstance(other, TensorType)
+            and self.dtype == other.dtype
+            and self.ndim == other.ndim
+            and all(
+                mine is None or mine == theirs
+                for mine, theirs in zip(self.shape, other.shape, strict=True)
+            )
+        )
+
+    def in_same_class(self, other: Type) -> bool:
+        """Tell whether ``other`` has the same dtype and rank."""
+        return (
+            isinstance(other, TensorType)
+            and self.dtype == other.dtype
+            and self.ndim == other.ndim
+        )
+
+    def __repr__(self) -> str:
+        name = _SHORT_NAMES.get(self.ndim, f"Tensor{self.ndim}")
+        if self.ndim == 0:
+            return f"{name}({self.dtype})"
+        return f"{name}({self.dtype}, shape={_shape_text(self.shape)})"
+
+
+def _normalize_shape(shape: Iterable[int | None]) -> tuple[int | None, ...]:
+    if isinstance(shape, tuple) and all(
+        size is None or (type(size) is int and size >= 0) for size in shape
+    ):
+        return shape
+    try:
+        entries = tuple(shape)
+    except TypeError:
+        msg = f"A shape is a tuple of sizes and Nones, got {shape!r}."
+        raise TypeContractError(msg) from None
+    sizes: list[int | None] = []
+    for size in entries:
+        if size is None:
+            sizes.append(None)
+        elif isinstance(size, int | np.integer) and not isinstance(size, bool) and size >= 0:
+            sizes.append(int(size))
+        else:
+            msg = (
+                f"A static size is a non-negative int, or None where unknown; got {size!r} in "
+                f"the shape {entries!r}."
+            )
+            raise TypeContractError(msg)
+    return tuple(sizes)
+
+
+def _shape_text(shape: Sequence[int | None]) -> str:
+    sizes = ", ".join("?" if size is None else str(size) for size in shape)
+    return f"({sizes},)" if len(shape) == 1 else f"({sizes})"
+
+
+def _describe(value: Any) -> str:
+    """Say what a value is, for a message."""
+    if isinstance(value, np.ndarray | np.generic):
+        return f"an array of dtype {value.dtype} and shape {value.shape}"
+    text = repr(value)
+    limit = 60
+    if len(text) > limit:
+        text = text[: limit - 3] + "..."
+    return f"{text} ({type(value).__name__})"
+
+
+def _mask_refused() -> TypeContractError:
+    return TypeContractError(
+        "Masked arrays are not tensors: their mask would be lost. Fill it with array.filled(value)."
+    )
+
+
+def _same_values(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
+    with np.errstate(all="ignore"):
+        # Compared in the original dtype: 2**53 + 1 must not pass for 2.0**53.
+        return bool(np.array_equal(a, b.astype(a.dtype), equal_nan=a.dtype.kind in "fc"))

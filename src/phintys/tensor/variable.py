@@ -1,0 +1,508 @@
+"""Tensor variables and constants: what users combine with operators and methods."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
+
+import numpy as np
+
+from phintys._base.errors import DtypeError, ShapeError
+from phintys.graph.variable import Constant, Variable
+from phintys.tensor._operators import operators
+from phintys.tensor.type import TensorType, normalize_dtype
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterator, Sequence
+
+    from phintys.graph.apply import Apply
+
+    Axis = int | Sequence[int] | None
+
+__all__ = ["TensorConstant", "TensorMethods", "TensorVariable"]
+
+_LARGE = 1024  # bytes; the data of larger constants are compared by digest
+
+
+class TensorMethods:
+    """NumPy-like operators, methods and attributes of everything of a TensorType."""
+
+    type: TensorType
+    owner: Apply | None
+
+    # NumPy arrays leave mixed expressions to us: np.ones(3) + x calls x.__radd__.
+    __array_ufunc__: ClassVar[None] = None
+    __array_priority__: ClassVar[int] = 1000
+
+    # ---- attributes --------------------------------------------------------------------------
+
+    @property
+    def dtype(self) -> str:
+        """Name of the dtype."""
+        return self.type.dtype
+
+    @property
+    def ndim(self) -> int:
+        """Number of dimensions."""
+        return self.type.ndim
+
+    @property
+    def broadcastable(self) -> tuple[bool, ...]:
+        """For each dimension, whether its size is known to be 1."""
+        return self.type.broadcastable
+
+    @property
+    def shape(self) -> TensorVariable:
+        """The sizes, as a symbolic vector of int64; ``type.shape`` has what is known now."""
+        return operators.shape(self)
+
+    @property
+    def size(self) -> TensorVariable:
+        """The number of elements, symbolic."""
+        return operators.size(self)
+
+    @property
+    def T(self) -> TensorVariable:  # noqa: N802 - NumPy's name
+        """The dimensions in reverse order."""
+        return operators.transpose(self)
+
+    @property
+    def mT(self) -> TensorVariable:  # noqa: N802 - NumPy's name
+        """The last two dimensions swapped."""
+        if self.ndim < 2:  # noqa: PLR2004 - a matrix has two dimensions
+            msg = f"mT needs at least 2 dimensions, {self} has {self.ndim}."
+            raise ShapeError(msg)
+        return operators.swapaxes(self, -1, -2)
+
+    @property
+    def real(self) -> TensorVariable:
+        """The real part."""
+        return operators.real(self)
+
+    @property
+    def imag(self) -> TensorVariable:
+        """The imaginary part."""
+        return operators.imag(self)
+
+    # ---- arithmetic --------------------------------------------------------------------------
+
+    def __add__(self, other: Any) -> TensorVariable:
+        return operators.add(self, other)
+
+    def __radd__(self, other: Any) -> TensorVariable:
+        return operators.add(other, self)
+
+    def __sub__(self, other: Any) -> TensorVariable:
+        return operators.sub(self, other)
+
+    def __rsub__(self, other: Any) -> TensorVariable:
+        return operators.sub(other, self)
+
+    def __mul__(self, other: Any) -> TensorVariable:
+        return operators.mul(self, other)
+
+    def __rmul__(self, other: Any) -> TensorVariable:
+        return operators.mul(other, self)
+
+    def __truediv__(self, other: Any) -> TensorVariable:
+        return operators.true_div(self, other)
+
+    def __rtruediv__(self, other: Any) -> TensorVariable:
+        return operators.true_div(other, self)
+
+    def __floordiv__(self, other: Any) -> TensorVariable:
+        return operators.floor_div(self, other)
+
+    def __rfloordiv__(self, other: Any) -> TensorVariable:
+        return operators.floor_div(other, self)
+
+    def __mod__(self, other: Any) -> TensorVariable:
+        return operators.mod(self, other)
+
+    def __rmod__(self, other: Any) -> TensorVariable:
+        return operators.mod(other, self)
+
+    def __divmod__(self, other: Any) -> tuple[TensorVariable, TensorVariable]:
+        return operators.divmod(self, other)
+
+    def __rdivmod__(self, other: Any) -> tuple[TensorVariable, TensorVariable]:
+        return operators.divmod(other, self)
+
+    def __pow__(self, other: Any) -> TensorVariable:
+        return operators.pow(self, other)
+
+    def __rpow__(self, other: Any) -> TensorVariable:
+        return operators.pow(other, self)
+
+    def __matmul__(self, other: Any) -> TensorVariable:
+        return operators.matmul(self, other)
+
+    def __rmatmul__(self, other: Any) -> TensorVariable:
+        return operators.matmul(other, self)
+
+    def __neg__(self) -> TensorVariable:
+        return operators.neg(self)
+
+    def __pos__(self) -> TensorVariable:
+        return operators.as_tensor_variable(self)
+
+    def __abs__(self) -> TensorVariable:
+        return operators.abs(self)
+
+    def __floor__(self) -> TensorVariable:
+        return operators.floor(self)
+
+    def __ceil__(self) -> TensorVariable:
+        return operators.ceil(self)
+
+    def __trunc__(self) -> TensorVariable:
+        return operators.trunc(self)
+
+    def __round__(self, ndigits: int | None = None) -> TensorVariable:
+        return operators.round(self) if ndigits is None else operators.round(self, ndigits)
+
+    # ---- comparison and logic; == stays identity, since variables are keys of dicts -----------
+
+    def __lt__(self, other: Any) -> TensorVariable:
+        return operators.lt(self, other)
+
+    def __le__(self, other: Any) -> TensorVariable:
+        return operators.le(self, other)
+
+    def __gt__(self, other: Any) -> TensorVariable:
+        return operators.gt(self, other)
+
+    def __ge__(self, other: Any) -> TensorVariable:
+        return operators.ge(self, other)
+
+    def __and__(self, other: Any) -> TensorVariable:
+        return operators.bitwise_and(self, other)
+
+    def __rand__(self, other: Any) -> TensorVariable:
+        return operators.bitwise_and(other, self)
+
+    def __or__(self, other: Any) -> TensorVariable:
+        return operators.bitwise_or(self, other)
+
+    def __ror__(self, other: Any) -> TensorVariable:
+        return operators.bitwise_or(other, self)
+
+    def __xor__(self, other: Any) -> TensorVariable:
+        return operators.bitwise_xor(self, other)
+
+    def __rxor__(self, other: Any) -> TensorVariable:
+        return operators.bitwise_xor(other, self)
+
+    def __invert__(self) -> TensorVariable:
+        return operators.invert(self)
+
+    def __lshift__(self, other: Any) -> TensorVariable:
+        return operators.left_shift(self, other)
+
+    def __rlshift__(self, other: Any) -> TensorVariable:
+        return operators.left_shift(other, self)
+
+    def __rshift__(self, other: Any) -> TensorVariable:
+        return operators.right_shift(self, other)
+
+    def __rrshift__(self, other: Any) -> TensorVariable:
+        return operators.right_shift(other, self)
+
+    # ---- what a symbolic value cannot do -----------------------------------------------------
+
+    def __bool__(self) -> NoReturn:
+        msg = (
+            f"{self} is symbolic, so it is neither true nor false yet. Use pt.switch(condition, "
+            "a, b) to choose by value, & and | instead of `and` and `or`, pt.eq(a, b) to compare "
+            "values, and `is not None` to test for absence."
+        )
+        raise TypeError(msg)
+
+    def __len__(self) -> NoReturn:
+        msg = f"{self} is symbolic: its length is {self}.shape[0], an expression, not a number."
+        raise TypeError(msg)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NoReturn:
+        msg = (
+            f"NumPy cannot make an array of {self}, which is symbolic. Use the functions of "
+            "phintys.tensor on it, or its eval() to get a value."
+        )
+        raise TypeError(msg)
+
+    def __int__(self) -> NoReturn:
+        raise self._no_number("int")
+
+    def __float__(self) -> NoReturn:
+        raise self._no_number("float")
+
+    def __complex__(self) -> NoReturn:
+        raise self._no_number("complex")
+
+    def __index__(self) -> NoReturn:
+        raise self._no_number("an index")
+
+    def _no_number(self, wanted: str) -> TypeError:
+        return TypeError(
+            f"{self} is symbolic and cannot become {wanted}. Use {self}.astype(...) to cast it, "
+            "or its eval() to get a value."
+        )
+
+    # ---- indexing ----------------------------------------------------------------------------
+
+    def __getitem__(self, index: Any) -> TensorVariable:
+        return operators.index(self, index)
+
+    def __setitem__(self, index: Any, value: Any) -> NoReturn:
+        msg = (
+            f"{self} is symbolic and never changes. Write y = x[index].set(value), or "
+            "y = pt.set_subtensor(x[index], value), and go on with y."
+        )
+        raise TypeError(msg)
+
+    def __iter__(self) -> Iterator[TensorVariable]:
+        if self.ndim == 0:
+            msg = f"Cannot iterate over {self}: it has no dimensions."
+            raise TypeError(msg)
+        length = self.type.shape[0]
+        if length is None:
+            msg = (
+                f"Cannot iterate over {self}: the size of its first dimension is not known until "
+                "run time. Give the variable a static shape, or use pt.split."
+            )
+            raise TypeError(msg)
+        return (self[position] for position in range(length))
+
+    def set(self, value: Any) -> TensorVariable:
+        """Return the array that this is an index into, with the indexed part set to ``value``."""
+        return operators.set_subtensor(self, value)
+
+    def inc(self, value: Any) -> TensorVariable:
+        """Return the array that this is an index into, with ``value`` added to the part."""
+        return operators.inc_subtensor(self, value)
+
+    def take(self, indices: Any, axis: int | None = None, mode: str = "raise") -> TensorVariable:
+        """Return the elements at ``indices`` along ``axis`` (flattened without one)."""
+        return operators.take(self, indices, axis=axis, mode=mode)
+
+    def nonzero(self) -> tuple[TensorVariable, ...]:
+        """Return the indices of the elements that are not zero, one vector a dimension."""
+        return operators.nonzero(self)
+
+    # ---- shape -------------------------------------------------------------------------------
+
+    def reshape(self, *shape: Any, ndim: int | None = None) -> TensorVariable:
+        """Return the elements in another shape, given as one sequence or as several sizes."""
+        wanted = shape[0] if len(shape) == 1 else shape
+        if len(shape) == 2 and ndim is None and isinstance(shape[0], tuple | list):  # noqa: PLR2004
+            wanted, ndim = shape  # reshape(shape, ndim)
+        return operators.reshape(self, wanted, ndim=ndim)
+
+    def flatten(self, ndim: int = 1) -> TensorVariable:
+        """Return the elements in ``ndim`` dimensions; the last one takes in the rest."""
+        return operators.flatten(self, ndim)
+
+    def ravel(self) -> TensorVariable:
+        """Return the elements as a vector."""
+        return operators.flatten(self, 1)
+
+    def dimshuffle(self, *pattern: Any) -> TensorVariable:
+        """Return the dimensions in another order; ``"x"`` makes a new one of size 1."""
+        return operators.dimshuffle(self, *pattern)
+
+    def transpose(self, *axes: Any) -> TensorVariable:
+        """Return the dimensions in another order, reversed by default."""
+        wanted = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes
+        return operators.transpose(self, wanted or None)
+
+    def swapaxes(self, axis1: int, axis2: int) -> TensorVariable:
+        """Return the array with two dimensions swapped."""
+        return operators.swapaxes(self, axis1, axis2)
+
+    def squeeze(self, axis: Axis = None) -> TensorVariable:
+        """Return the array without dimensions of size 1."""
+        return operators.squeeze(self, axis)
+
+    def repeat(self, repeats: Any, axis: int | None = None) -> TensorVariable:
+        """Return each element several times, along ``axis``."""
+        return operators.repeat(self, repeats, axis)
+
+    def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> TensorVariable:
+        """Return the diagonal."""
+        return operators.diagonal(self, offset, axis1, axis2)
+
+    def trace(self) -> TensorVariable:
+        """Return the sum of the diagonal."""
+        return operators.trace(self)
+
+    # ---- values ------------------------------------------------------------------------------
+
+    def astype(self, dtype: Any) -> TensorVariable:
+        """Return the elements cast to ``dtype``."""
+        return operators.cast(self, normalize_dtype(dtype))
+
+    def copy(self, name: str | None = None) -> TensorVariable:
+        """Return a new variable with the same value."""
+        return operators.copy(self, name)
+
+    def conj(self) -> TensorVariable:
+        """Return the complex conjugate."""
+        return operators.conj(self)
+
+    conjugate = conj
+
+    def clip(self, a_min: Any, a_max: Any) -> TensorVariable:
+        """Return the elements limited to an interval."""
+        return operators.clip(self, a_min, a_max)
+
+    def round(self, decimals: int = 0) -> TensorVariable:
+        """Return the elements rounded, halves to even."""
+        return operators.round(self, decimals)
+
+    def fill(self, value: Any) -> TensorVariable:
+        """Return an array of this shape filled with ``value``."""
+        return operators.fill(self, value)
+
+    def zeros_like(self, dtype: Any = None) -> TensorVariable:
+        """Return zeros of this shape."""
+        return operators.zeros_like(self, dtype)
+
+    def ones_like(self, dtype: Any = None) -> TensorVariable:
+        """Return ones of this shape."""
+        return operators.ones_like(self, dtype)
+
+    # ---- reductions --------------------------------------------------------------------------
+
+    def sum(self, axis: Axis = None, dtype: Any = None, **options: Any) -> TensorVariable:
+        """Return the sum over ``axis``; see :func:`phintys.tensor.sum`."""
+        return operators.sum(self, axis=axis, dtype=dtype, **options)
+
+    def prod(self, axis: Axis = None, dtype: Any = None, **options: Any) -> TensorVariable:
+        """Return the product over ``axis``; see :func:`phintys.tensor.prod`."""
+        return operators.prod(self, axis=axis, dtype=dtype, **options)
+
+    def mean(self, axis: Axis = None, dtype: Any = None, **options: Any) -> TensorVariable:
+        """Return the mean over ``axis``; see :func:`phintys.tensor.mean`."""
+        return operators.mean(self, axis=axis, dtype=dtype, **options)
+
+    def var(self, axis: Axis = None, **options: Any) -> TensorVariable:
+        """Return the variance over ``axis``; see :func:`phintys.tensor.var`."""
+        return operators.var(self, axis=axis, **options)
+
+    def std(self, axis: Axis = None, **options: Any) -> TensorVariable:
+        """Return the standard deviation over ``axis``; see :func:`phintys.tensor.std`."""
+        return operators.std(self, axis=axis, **options)
+
+    def max(self, axis: Axis = None, keepdims: bool = False) -> TensorVariable:
+        """Return the largest element over ``axis``; NaN if there is one."""
+        return operators.max(self, axis=axis, keepdims=keepdims)
+
+    def min(self, axis: Axis = None, keepdims: bool = False) -> TensorVariable:
+        """Return the smallest element over ``axis``; NaN if there is one."""
+        return operators.min(self, axis=axis, keepdims=keepdims)
+
+    def argmax(self, axis: Axis = None, keepdims: bool = False) -> TensorVariable:
+        """Return the index of the first largest element over ``axis``."""
+        return operators.argmax(self, axis=axis, keepdims=keepdims)
+
+    def argmin(self, axis: Axis = None, keepdims: bool = False) -> TensorVariable:
+        """Return the index of the first smallest element over ``axis``."""
+        return operators.argmin(self, axis=axis, keepdims=keepdims)
+
+    def all(self, axis: Axis = None, keepdims: bool = False) -> TensorVariable:
+        """Tell whether all elements over ``axis`` are true."""
+        return operators.all(self, axis=axis, keepdims=keepdims)
+
+    def any(self, axis: Axis = None, keepdims: bool = False) -> TensorVariable:
+        """Tell whether any element over ``axis`` is true."""
+        return operators.any(self, axis=axis, keepdims=keepdims)
+
+    def cumsum(self, axis: int | None = None) -> TensorVariable:
+        """Return the running sum along ``axis``."""
+        return operators.cumsum(self, axis)
+
+    def cumprod(self, axis: int | None = None) -> TensorVariable:
+        """Return the running product along ``axis``."""
+        return operators.cumprod(self, axis)
+
+    def norm(self, L: Any = 2, axis: Axis = None, keepdims: bool = False) -> TensorVariable:  # noqa: N803
+        """Return the ``L``-norm over ``axis``."""
+        return operators.norm(self, L, axis=axis, keepdims=keepdims)
+
+    def sort(self, axis: int | None = -1, **options: Any) -> TensorVariable:
+        """Return the elements in ascending order along ``axis``."""
+        return operators.sort(self, axis, **options)
+
+    def argsort(self, axis: int | None = -1, **options: Any) -> TensorVariable:
+        """Return the order that sorts along ``axis``."""
+        return operators.argsort(self, axis, **options)
+
+    def dot(self, other: Any) -> TensorVariable:
+        """Return the dot product."""
+        return operators.dot(self, other)
+
+    __hash__ = object.__hash__
+
+
+class TensorVariable(TensorMethods, Variable):
+    """A symbolic array.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> x = pt.matrix("x")
+    >>> y = (x.T @ x).sum(axis=0) / 2
+    >>> y.ndim, y.dtype
+    (1, 'float64')
+    """
+
+    type: TensorType
+
+
+class TensorConstant(TensorMethods, Constant):
+    """A known array. Its data are its own, and read-only."""
+
+    type: TensorType
+    data: np.ndarray[Any, Any]
+
+    def __init__(self, type: TensorType, data: Any, name: str | None = None) -> None:  # noqa: A002
+        super().__init__(type, data, name)
+        ours = self.data
+        if not ours.flags.owndata or (ours is data and ours.flags.writeable):
+            ours = self.data = ours.copy()
+        ours.flags.writeable = False
+
+    def signature(self) -> Hashable:
+        """Return a key that is equal for constants of the same type, shape and bits."""
+        try:
+            return self._signature
+        except AttributeError:
+            data = self.data
+            content = np.ascontiguousarray(data).tobytes()
+            if len(content) > _LARGE:
+                content = hashlib.blake2b(content, digest_size=32).digest()
+            self._signature: Hashable = (self.type, data.shape, content)
+            return self._signature
+
+    @property
+    def unique_value(self) -> np.generic | None:
+        """The value of all elements when they are the same, else ``None``."""
+        data = self.data
+        if data.size == 0:
+            return None
+        first = data.flat[0]
+        if data.size == 1:
+            return first
+        return first if bool((data == first).all()) else None
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Constant:
+        copy = self.clone()  # shares the data, which are read-only
+        memo[id(self)] = copy
+        return copy
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.data.flags.writeable = False  # pickle makes arrays writable
+
+
+TensorType.variable_type = TensorVariable
+TensorType.constant_type = TensorConstant

@@ -1,0 +1,463 @@
+"""The architecture, as rules that a program can check.
+
+A module imports only from its own room or from rooms before it in ``ROOMS``; there are no import
+cycles; imports stand at the top of a module; what is private to a room stays there; files stay
+small; and no file mentions a path of somebody's machine.
+"""
+
+import ast
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+PROJECT = Path(__file__).resolve().parent.parent
+PACKAGE = "phintys"
+
+# From the ground up. A room may use those before it.
+ROOMS = (
+    "_base",
+    "graph",
+    "rewriting",
+    "scalar",
+    "tensor",
+    "gradient",
+    "control",
+    "random",
+    "sparse",
+    "passes",
+    "backends",
+    "backends.reference",
+    "backends.native",
+    "backends.jax",
+    "compile",
+    "inspect",
+    "testing",
+    "compat",
+    "",  # the façade: phintys/__init__.py, phintys/__main__.py
+)
+
+# What may be imported inside a function: optional packages, and those that are slow to import.
+MAY_BE_LATE = {
+    "IPython",
+    "hypothesis",
+    "jax",
+    "llvmlite",
+    "matplotlib",
+    "platformdirs",
+    "pydot",
+    "pytensor",
+    "scipy",
+    "tqdm",
+}
+
+MOST_LINES = 1000
+
+# A path that only one machine has; not the middle of a URL or of a relative path.
+MACHINE_PATH = re.compile(r"(?<![\w.~*})\]/-])/(?:work|root|home|Users)/")
+TOOL_FOLDERS = {"__pycache__", "build", "dist", "node_modules"}
+
+
+@dataclass(frozen=True)
+class Violation:
+    path: Path
+    line: int
+    rule: str
+    message: str
+
+    def __str__(self):
+        return f"{self.path}:{self.line}: [{self.rule}] {self.message}"
+
+
+@dataclass(frozen=True)
+class Import:
+    """One imported module, named in full, and where the statement stands."""
+
+    target: str
+    line: int
+    in_function: bool = False
+    for_types: bool = False
+
+
+@dataclass(frozen=True)
+class Module:
+    name: str
+    path: Path
+    tree: ast.Module
+
+    @property
+    def room(self):
+        return room_of(self.name)
+
+    @property
+    def package(self):
+        """The package that relative imports start from."""
+        return self.name if self.path.stem == "__init__" else self.name.rpartition(".")[0]
+
+    def imports(self, known):
+        """Yield the imports of this module; ``known`` names all modules of the tree."""
+        for node, in_function, for_types in statements(self.tree):
+            match node:
+                case ast.Import():
+                    targets = [alias.name for alias in node.names]
+                case ast.ImportFrom():
+                    base = node.module or ""
+                    if node.level:
+                        parts = self.package.split(".")
+                        start = ".".join(parts[: len(parts) - node.level + 1])
+                        base = f"{start}.{base}".rstrip(".")
+                    inside = [f"{base}.{alias.name}" for alias in node.names]
+                    targets = [name if name in known else base for name in inside]
+                case _:
+                    continue
+            for target in dict.fromkeys(targets):
+                yield Import(target, node.lineno, in_function, for_types)
+
+
+def statements(node, in_function=False, for_types=False) -> Iterator[tuple[ast.AST, bool, bool]]:
+    """Yield (node, whether in a function, whether for type checkers only), depth first."""
+    for child in ast.iter_child_nodes(node):
+        yield child, in_function, for_types
+        if isinstance(child, ast.If) and ast.unparse(child.test).endswith("TYPE_CHECKING"):
+            yield from statements(ast.Module(child.body, []), in_function, True)
+            yield from statements(ast.Module(child.orelse, []), in_function, for_types)
+        else:
+            is_function = isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+            yield from statements(child, in_function or is_function, for_types)
+
+
+def is_ours(name):
+    return name == PACKAGE or name.startswith(f"{PACKAGE}.")
+
+
+def room_of(name):
+    """Return the room of a module, ``None`` where it belongs to none."""
+    inside = name.removeprefix(PACKAGE).removeprefix(".")
+    if inside in {"", "__main__"}:
+        return ""
+    rooms = [room for room in ROOMS if room and f"{inside}.".startswith(f"{room}.")]
+    return max(rooms, key=len, default=None)
+
+
+@dataclass(frozen=True)
+class Project:
+    root: Path
+
+    @cached_property
+    def modules(self):
+        modules = {}
+        source = self.root / "src"
+        for path in sorted((source / PACKAGE).rglob("*.py")):
+            parts = path.relative_to(source).with_suffix("").parts
+            name = ".".join(parts).removesuffix(".__init__")
+            modules[name] = Module(name, path, ast.parse(path.read_text(encoding="utf-8")))
+        return modules
+
+    def imports(self) -> Iterator[tuple[Module, Import]]:
+        for module in self.modules.values():
+            for imported in module.imports(self.modules):
+                yield module, imported
+
+    def rooms(self):
+        """A module imports from its own room and from those before it, even for types only."""
+        for module in self.modules.values():
+            if module.room is None:
+                message = f"{module.name} belongs to no room; add its room to ROOMS"
+                yield Violation(module.path, 1, "rooms", message)
+        for module, imported in self.imports():
+            here, there = module.room, room_of(imported.target)
+            if not is_ours(imported.target) or here is None:
+                continue
+            if there is None or ROOMS.index(there) > ROOMS.index(here):
+                message = (
+                    f"{module.name} (room {here or 'façade'!r}) imports {imported.target}, "
+                    f"of the later room {'façade' if there == '' else there!r}"
+                )
+                yield Violation(module.path, imported.line, "rooms", message)
+
+    def cycles(self):
+        """No module needs itself in order to be imported."""
+        lines = {
+            (module.name, imported.target): imported.line
+            for module, imported in self.imports()
+            if not imported.in_function and not imported.for_types
+        }
+        graph = {name: set() for name in self.modules}
+        for source, target in lines:
+            if target in graph and source != target:
+                graph[source].add(target)
+        try:
+            TopologicalSorter(graph).prepare()
+        except CycleError as error:
+            cycle = error.args[1][::-1]
+            line = lines[cycle[0], cycle[1]]
+            yield Violation(self.modules[cycle[0]].path, line, "cycles", " -> ".join(cycle))
+
+    def late_imports(self):
+        """Inside functions only packages that are optional or slow to import are imported."""
+        for module, imported in self.imports():
+            if imported.in_function and imported.target.partition(".")[0] not in MAY_BE_LATE:
+                message = f"{imported.target} is imported inside a function; import it at the top"
+                yield Violation(module.path, imported.line, "late-imports", message)
+
+    def hidden_imports(self):
+        """``import_module`` serves the façade, ``compat``, and packages that may be late."""
+        for module in self.modules.values():
+            lazy = [
+                node
+                for node in module.tree.body
+                if isinstance(node, ast.FunctionDef) and node.name == "__getattr__"
+            ]
+            in_lazy = {id(node) for function in lazy for node in ast.walk(function)}
+            for node in ast.walk(module.tree):
+                if not isinstance(node, ast.Call):
+                    continue
+                called = ast.unparse(node.func).rpartition(".")[2]
+                if called not in {"import_module", "__import__"} or module.room == "":
+                    continue
+                if id(node) in in_lazy:
+                    message = "only phintys/__init__.py loads its names lazily"
+                elif module.room == "compat" or late_by_name(node):
+                    continue
+                else:
+                    message = f"{ast.unparse(node)} hides an import; write an import statement"
+                yield Violation(module.path, node.lineno, "hidden-imports", message)
+
+    def private(self):
+        """What a room calls ``_private`` is imported only inside that room."""
+        for module, imported in self.imports():
+            room = room_of(imported.target)
+            if not is_ours(imported.target) or room in {None, module.room}:
+                continue
+            inside = imported.target.removeprefix(f"{PACKAGE}.{room}").split(".")
+            if any(part.startswith("_") and not part.endswith("__") for part in inside):
+                message = f"{module.name} imports {imported.target}, private to room {room!r}"
+                yield Violation(module.path, imported.line, "private", message)
+
+    def size(self):
+        """A file can be read in one sitting."""
+        for module in self.modules.values():
+            lines = len(module.path.read_text(encoding="utf-8").splitlines())
+            if lines > MOST_LINES:
+                message = f"{lines} lines; split the file (at most {MOST_LINES})"
+                yield Violation(module.path, MOST_LINES + 1, "size", message)
+
+    def paths(self):
+        """No text file mentions a path that only one machine has."""
+        for path in text_files(self.root):
+            try:
+                text = path.read_text(encoding="utf-8")
+            except UnicodeDecodeError:  # not text
+                continue
+            for number, line in enumerate(text.splitlines(), start=1):
+                if found := MACHINE_PATH.search(line):
+                    message = f"mentions {line[found.start() :].split()[0]}, a path of one machine"
+                    yield Violation(path, number, "paths", message)
+
+    RULES = (rooms, cycles, late_imports, hidden_imports, private, size, paths)
+
+
+def late_by_name(call: ast.Call) -> bool:
+    """Return whether ``import_module`` is called on the name of a package that may be late."""
+    match call.args:
+        case [ast.Constant(value=str(name)), *_]:
+            return name.partition(".")[0] in MAY_BE_LATE
+    return False
+
+
+def text_files(folder: Path) -> Iterable[Path]:
+    for path in sorted(folder.iterdir()):
+        if path.is_dir():
+            hidden = path.name.startswith(".") and path.name not in {".ci", ".github"}
+            if not hidden and path.name not in TOOL_FOLDERS:
+                yield from text_files(path)
+        elif path.is_file():
+            yield path
+
+
+@pytest.mark.parametrize("rule", Project.RULES, ids=lambda rule: rule.__name__)
+def test_phintys_obeys(rule):
+    project = Project(PROJECT)
+    assert PACKAGE in project.modules
+    violations = [str(violation) for violation in rule(project)]
+    if violations:
+        pytest.fail("\n".join([rule.__doc__, *violations]), pytrace=False)
+
+
+# The checker itself, on small trees.
+
+
+def broken(root, files):
+    """Return (file, line, rule) of all that is wrong in a project made of ``files``."""
+    files = {"src/phintys/__init__.py": "", **files}
+    for name, text in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    project = Project(root)
+    violations = [violation for rule in Project.RULES for violation in rule(project)]
+    for violation in violations:
+        location = f"{violation.path}:{violation.line}: [{violation.rule}] "
+        assert str(violation).startswith(location)
+    return [
+        (violation.path.relative_to(root).as_posix(), violation.line, violation.rule)
+        for violation in violations
+    ]
+
+
+def in_package(files):
+    return {f"src/phintys/{name}": text for name, text in files.items()}
+
+
+def path_in(folder):
+    return f"/{folder}/x"
+
+
+GOOD = {
+    "down": {
+        "_base/config.py": "import os\n",
+        "graph/op.py": "from phintys._base.config import x\nfrom phintys._base import config\n",
+        "tensor/basic.py": "import phintys.graph.op as op\nfrom .math import y\n",
+        "tensor/math.py": "from ..graph import op\n",
+        "backends/native/lower/all.py": "from phintys.backends.reference import vm\n",
+        "backends/reference/vm.py": "from phintys.backends import registry\n",
+        "__main__.py": "import phintys\nimport phintys.compile\n",
+    },
+    "façade": {
+        "__init__.py": (
+            "import importlib\n"
+            "def __getattr__(name):\n"
+            "    return importlib.import_module('phintys.' + name)\n"
+        ),
+    },
+    "package façade": {
+        "graph/__init__.py": "from .op import Op as Op\nfrom . import type\n",
+        "graph/op.py": "from phintys.graph.type import Type\nfrom . import type\n",
+        "graph/type.py": "",
+    },
+    "cycle for types only": {
+        "graph/a.py": "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from . import b\n",
+        "graph/b.py": "from . import a\n",
+    },
+    "late": {
+        "graph/a.py": (
+            "def f():\n"
+            "    import scipy.linalg.blas\n"
+            "    from llvmlite import binding\n"
+            "    return import_module('jax.numpy')\n"
+        ),
+    },
+    "private at home": {
+        "backends/native/emit/_text.py": "",
+        "backends/native/emit/all.py": "from . import _text\n",
+        "backends/native/program.py": "from .emit._text import x\nfrom __future__ import y\n",
+        "backends/native/__main__.py": "",
+        "compile/function.py": "from phintys.backends.native import __main__\n",
+    },
+    "import alias": {"compat/old.py": "def f(x):\n    return import_module(x)\n"},
+    "names alike": {"graph/a.py": "import phintysics\nfrom scipy import _lib\n"},
+}
+
+
+@pytest.mark.parametrize("files", GOOD.values(), ids=GOOD)
+def test_good_trees(tmp_path, files):
+    assert not broken(tmp_path, in_package(files))
+
+
+TYPES_ONLY = "if typing.TYPE_CHECKING:\n    from ..tensor import x\nelse:\n    from . import y\n"
+BAD = {
+    "up": ("rooms", 2, {"graph/op.py": "\nfrom phintys.tensor import x\n"}),
+    "up, relative": ("rooms", 1, {"graph/op.py": "from ..tensor.basic import x\n"}),
+    "up, types only": ("rooms", 2, {"graph/op.py": TYPES_ONLY}),
+    "up, in a function": (
+        "rooms late_imports",
+        2,
+        {"graph/op.py": "def f():\n    import phintys.tensor\n"},
+    ),
+    "to a neighbour": ("rooms", 1, {"backends/native/a.py": "import phintys.backends.jax\n"}),
+    "to the façade": ("rooms", 1, {"compile/a.py": "from phintys import function\n"}),
+    "to no room": ("rooms", 1, {"graph/op.py": "from phintys.attic import x\n"}),
+    "no room": ("rooms", 1, {"attic/op.py": ""}),
+    "cycle": (
+        "cycles",
+        2,
+        {"graph/a.py": "\nfrom .b import x\n", "graph/b.py": "\nimport phintys.graph.a\n"},
+    ),
+    "cycle through a package": (
+        "cycles",
+        1,
+        {"graph/__init__.py": "from .op import Op\n", "graph/op.py": "from . import Op\n"},
+    ),
+    "cycle in a class": (
+        "cycles",
+        2,
+        {
+            "graph/a.py": "try:\n    from . import b\nfinally:\n    pass\n",
+            "graph/b.py": "class A:\n    from . import a\n",
+        },
+    ),
+    "late, ours": ("late_imports", 2, {"graph/a.py": "def f():\n    from . import b\n"}),
+    "late, standard library": (
+        "late_imports",
+        3,
+        {"graph/a.py": "class A:\n    async def f():\n        import os\n"},
+    ),
+    "lazy": (
+        "hidden_imports",
+        2,
+        {"tensor/__init__.py": "def __getattr__(name):\n    return import_module(name)\n"},
+    ),
+    "lazy in compat": (
+        "hidden_imports",
+        2,
+        {"compat/__init__.py": "def __getattr__(name):\n    return import_module(name)\n"},
+    ),
+    "hidden": ("hidden_imports", 1, {"graph/a.py": "importlib.import_module('phintys.x')\n"}),
+    "hidden, unknown": ("hidden_imports", 1, {"graph/a.py": "__import__(name)\n"}),
+    "private": (
+        "private",
+        1,
+        {"tensor/a.py": "from phintys.graph._secret import x\n", "graph/_secret.py": ""},
+    ),
+    "private, by name": (
+        "private",
+        1,
+        {"tensor/a.py": "from phintys.graph import _secret\n", "graph/_secret.py": ""},
+    ),
+    "private to _base": ("private", 1, {"graph/a.py": "import phintys._base._secret\n"}),
+    "private folder": ("private", 1, {"tensor/a.py": "import phintys.graph._secret.x\n"}),
+    "size": ("size", 1001, {"graph/a.py": "\n" * 1001}),
+    "path": ("paths", 3, {"graph/a.py": f"\n\nx = '{path_in('work')}'\n"}),
+}
+
+
+@pytest.mark.parametrize(("rules", "line", "files"), BAD.values(), ids=BAD)
+def test_bad_trees(tmp_path, rules, line, files):
+    found = broken(tmp_path, in_package(files))
+    names = {rule.replace("-", "_") for _, _, rule in found}
+    assert names == set(rules.split())
+    assert {number for _, number, _ in found} == {line}
+
+
+@pytest.mark.parametrize("folder", ["work", "root", "home", "Users"])
+@pytest.mark.parametrize("name", ["README.md", ".ci/run", "Makefile", "docs/index.html"])
+def test_paths_of_machines(tmp_path, name, folder):
+    path = path_in(folder)
+    assert broken(tmp_path, {name: f"\nsee `{path}`\n"}) == [(name, 2, "paths")]
+
+
+@pytest.mark.parametrize("name", [".venv/x.py", ".git/config", "build/x.py", "__pycache__/x.txt"])
+def test_folders_of_tools_are_not_searched(tmp_path, name):
+    assert not broken(tmp_path, {name: path_in("root")})
+
+
+def test_other_paths_are_fine(tmp_path):
+    path = path_in("work")
+    text = f"https://example.org{path} src{path} ../..{path} **{path} ${{HOME}}{path} ~{path}"
+    assert not broken(tmp_path, {"README.md": text})
+    (tmp_path / "data.gz").write_bytes(b"\x1f\x8b\xff" + path.encode())
+    assert not broken(tmp_path, {})
