@@ -14,9 +14,9 @@ help: ## show this list
 
 # Made once, and again whenever the dependencies may have changed.
 $(READY): pyproject.toml
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
 	  echo "Phintys needs Python 3.11 or newer, and '$(PYTHON)' is" \
-	       "$$($(PYTHON) --version 2>&1 || true)." \
+	       "$$($(PYTHON) --version 2>/dev/null || echo not to be found)." \
 	       "Name another one: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; exit 1; }
 	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || { \
 	  echo "'$(PYTHON)' lacks the venv or ensurepip module." \

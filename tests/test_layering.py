@@ -266,6 +266,9 @@ def late_by_name(call: ast.Call) -> bool:
     match call.args:
         case [ast.Constant(value=str(name)), *_]:
             return name.partition(".")[0] in MAY_BE_LATE
+        case [ast.JoinedStr(values=[ast.Constant(value=str(start)), *_]), *_]:  # f"scipy.{name}"
+            package, dot, _ = start.partition(".")
+            return dot == "." and package in MAY_BE_LATE
     return False
 
 
@@ -348,7 +351,8 @@ GOOD = {
             "def f():\n"
             "    import scipy.linalg.blas\n"
             "    from llvmlite import binding\n"
-            "    return import_module('jax.numpy')\n"
+            "    g = import_module('jax.numpy')\n"
+            "    return import_module(f'scipy.{g}')\n"
         ),
     },
     "private at home": {
@@ -417,6 +421,8 @@ BAD = {
         {"compat/__init__.py": "def __getattr__(name):\n    return import_module(name)\n"},
     ),
     "hidden": ("hidden_imports", 1, {"graph/a.py": "importlib.import_module('phintys.x')\n"}),
+    "hidden, f-string": ("hidden_imports", 1, {"graph/a.py": "import_module(f'{x}.scipy')\n"}),
+    "hidden, prefix": ("hidden_imports", 1, {"graph/a.py": "import_module(f'scipy{x}')\n"}),
     "hidden, unknown": ("hidden_imports", 1, {"graph/a.py": "__import__(name)\n"}),
     "private": (
         "private",

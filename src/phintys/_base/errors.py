@@ -12,6 +12,7 @@ __all__ = [
     "DtypeError",
     "GradientError",
     "InconsistencyError",
+    "IndexingError",
     "IntegrityError",
     "MethodNotDefinedError",
     "MissingInputError",
@@ -21,6 +22,7 @@ __all__ = [
     "PhintysError",
     "RewriteError",
     "ShapeError",
+    "TransferError",
     "TypeContractError",
     "UnusedInputError",
 ]
@@ -54,8 +56,16 @@ class ShapeError(PhintysError, ValueError):
     """Operands have shapes or ranks that do not fit together."""
 
 
+class IndexingError(PhintysError, IndexError):
+    """An index is out of range, or of a kind that arrays do not take."""
+
+
 class OutOfBoundsError(PhintysError, OverflowError):
     """A number is too large for the dtype that it must take."""
+
+
+class TransferError(PhintysError, ValueError):
+    """A variable was to be moved to a place that nobody registered."""
 
 
 class InconsistencyError(PhintysError):

@@ -119,10 +119,9 @@ class _Places(dict[int, Origin]):
 
 
 # id(code) -> its origins, or None for a frame to look through. By id, since hashing a code object
-# is slow; the value keeps the code object alive, so that the id stays its own.
-_REMEMBERED: dict[int, _Places] = {}
-_LOOKED_THROUGH: dict[int, CodeType] = {}
+# is slow; every code object in here is kept alive, so that its id stays its own.
 _PLACES: dict[int, _Places | None] = {}
+_LOOKED_THROUGH: list[CodeType] = []
 
 
 def _line(code: CodeType, lasti: int) -> int:
@@ -142,17 +141,16 @@ def _learn(code: CodeType) -> _Places | None:
     """Find out what kind of code this is, and remember it."""
     if len(_PLACES) >= _MOST_REMEMBERED:
         _PLACES.clear()
-        _REMEMBERED.clear()
         _LOOKED_THROUGH.clear()
     if (
         code.co_filename.startswith(_PACKAGE)
         or code.co_name == "make_node"
         or code.co_filename in _BETWEEN
     ):
-        _LOOKED_THROUGH[id(code)] = code
+        _LOOKED_THROUGH.append(code)
         _PLACES[id(code)] = None
         return None
-    places = _REMEMBERED[id(code)] = _PLACES[id(code)] = _Places(code)
+    places = _PLACES[id(code)] = _Places(code)
     return places
 
 

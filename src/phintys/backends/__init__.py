@@ -1,1 +1,1 @@
-"""Placeholder."""
+"""What turns a FunctionGraph into something that can be called."""

@@ -159,6 +159,24 @@ def fit_dtype(gradient: Any, type_: Type) -> Variable:
     return gradient.astype(dtype)
 
 
-def is_zero_constant(variable: Variable) -> bool:
-    """Tell whether a variable is a constant of nothing but zeros."""
-    return isinstance(variable, Constant) and not np.any(variable.data)
+def is_known_zero(variable: Variable) -> bool:
+    """Tell whether a variable is zeros by its very construction, as ``zeros_like`` gives them."""
+    for _ in range(_MOST_STEPS):
+        if isinstance(variable, Constant):
+            return not np.any(variable.data)
+        node = variable.owner
+        if node is None:
+            return False
+        op = node.op
+        if isinstance(op, Elemwise):
+            if op.scalar_op is scalar.second:
+                variable = node.inputs[1]
+            elif isinstance(op.scalar_op, scalar.Cast):
+                variable = node.inputs[0]
+            else:
+                return False
+        elif isinstance(op, DimShuffle | Alloc):
+            variable = node.inputs[0]
+        else:
+            return False
+    return False

@@ -20,9 +20,14 @@ from typing import TYPE_CHECKING
 
 from phintys._base.errors import OpContractError
 from phintys._base.origin import inherit_origin
-from phintys.gradient.arithmetic import fit_dtype, is_discrete, sum_of, zero_like
+from phintys.gradient.arithmetic import (
+    fit_dtype,
+    is_discrete,
+    is_known_zero,
+    sum_of,
+    zero_like,
+)
 from phintys.gradient.paths import influence, nodes_below
-from phintys.gradient.zeros import is_known_zero
 from phintys.graph import contract
 from phintys.graph.null_type import DisconnectedType, NullType, disconnected_type
 from phintys.graph.variable import Variable

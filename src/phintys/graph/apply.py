@@ -6,8 +6,8 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from phintys._base.errors import OpContractError, TypeContractError
-from phintys._base.origin import current_origin
-from phintys.graph.pickling import reduce_apply
+from phintys._base.origin import current_origin, inherit_origin
+from phintys.graph.pickling import deepcopy_apply, reduce_apply
 from phintys.graph.variable import Variable
 
 if TYPE_CHECKING:
@@ -29,12 +29,17 @@ class Apply:
     inputs
         Variables that it reads.
     outputs
-        Variables that it computes; each must be new, or already output of this very node.
+        Variables that it computes; each must be new: a leaf that no other node computes.
 
     Attributes
     ----------
     origin : Origin
         The line of user code that made the node.
+
+    Raises
+    ------
+    OpContractError
+        Something is not a Variable, or an output is not new.
 
     Examples
     --------
@@ -49,39 +54,42 @@ class Apply:
     inputs: list[Variable]
     outputs: list[Variable]
     origin: Origin
+    _tag: SimpleNamespace | None = None
 
     def __init__(self, op: Op, inputs: Sequence[Variable], outputs: Sequence[Variable]) -> None:
         self.op = op
         self.inputs = list(inputs)
         self.outputs = list(outputs)
         self.origin = current_origin(2)
-        for variable in self.inputs:
-            if not isinstance(variable, Variable):
-                raise _not_a_variable(op, "inputs", variable)
         index = 0
         for variable in self.outputs:
             if not isinstance(variable, Variable):
-                raise _not_a_variable(op, "outputs", variable)
-            if variable.owner is None:
-                variable.owner = self
-                variable.index = index
-            elif variable.owner is not self or variable.index != index:
-                msg = (
-                    f"Output {index} given to Apply({op}, ...) is already computed by "
-                    f"{variable.owner.op}. An Apply needs new output variables: make them with "
-                    f"their type, as in {variable.type}()."
-                )
-                raise OpContractError(msg)
+                raise self._refused(_not_a_variable(op, "outputs", variable))
+            if variable.owner is not None:
+                raise self._refused(_not_new(op, index, variable))
+            variable.owner = self
+            variable.index = index
             index += 1
+        for variable in self.inputs:
+            if not isinstance(variable, Variable):
+                raise self._refused(_not_a_variable(op, "inputs", variable))
+            if variable.owner is self:
+                raise self._refused(_own_input(op, variable))
+
+    def _refused(self, error: OpContractError) -> OpContractError:
+        """Leave no trace on the variables of a node that is not to be."""
+        for variable in self.outputs:
+            if isinstance(variable, Variable) and variable.owner is self:
+                variable.owner = None
+                variable.index = None
+        return error
 
     @property
     def tag(self) -> SimpleNamespace:
         """Free space for notes about this node, kept by clones."""
-        try:
-            return self._tag
-        except AttributeError:
+        if self._tag is None:
             self._tag = SimpleNamespace()
-            return self._tag
+        return self._tag
 
     @tag.setter
     def tag(self, tag: SimpleNamespace) -> None:
@@ -132,8 +140,10 @@ class Apply:
         inputs
             Inputs of the copy, of the same types; the node's own when not given.
         """
-        copy = self.__class__.__new__(self.__class__)
-        copy.__dict__.update(self.__dict__)
+        cls = self.__class__
+        copy = cls.__new__(cls)
+        copy.op = self.op
+        copy.origin = self.origin
         copy.inputs = list(self.inputs if inputs is None else inputs)
         copy.outputs = []
         for index, old in enumerate(self.outputs):
@@ -141,7 +151,7 @@ class Apply:
             new.owner = copy
             new.index = index
             copy.outputs.append(new)
-        if "_tag" in self.__dict__:
+        if self._tag is not None:
             copy._tag = SimpleNamespace(**vars(self._tag))
         return copy
 
@@ -177,9 +187,20 @@ class Apply:
             remake = remake or new_inputs[position].type != old.type
         if not remake:
             return self.clone(new_inputs)
-        node = self.op.make_node(*new_inputs)
-        node.origin = self.origin
-        if "_tag" in self.__dict__:
+        with inherit_origin(self.origin):
+            node = self.op.make_node(*new_inputs)
+        if len(node.outputs) != len(self.outputs):
+            msg = (
+                f"{self.op}.make_node gave {len(node.outputs)} outputs for inputs of types "
+                f"{', '.join(str(variable.type) for variable in new_inputs)}, and "
+                f"{len(self.outputs)} for those of\n  {self.origin}\nThe number of outputs must "
+                "not depend on the inputs where one node is to stand for another."
+            )
+            raise OpContractError(msg)
+        for old, new in zip(self.outputs, node.outputs, strict=True):
+            if new.name is None:
+                new.name = old.name
+        if self._tag is not None:
             node._tag = SimpleNamespace(**vars(self._tag))
         return node
 
@@ -195,6 +216,9 @@ class Apply:
     def __copy__(self) -> Apply:
         return self.clone()
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> Apply:
+        return deepcopy_apply(self, memo)
+
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
         return reduce_apply(self)
 
@@ -204,4 +228,19 @@ def _not_a_variable(op: Op, where: str, thing: object) -> OpContractError:
         f"Apply({op}, ...): all {where} must be Variables, got {thing!r} of type "
         f"{type(thing).__name__}. Wrap values in make_node, for example with "
         f"phintys.graph.Constant(type, value) or phintys.tensor.as_tensor_variable(value)."
+    )
+
+
+def _not_new(op: Op, index: int, variable: Variable) -> OpContractError:
+    return OpContractError(
+        f"Output {index} given to Apply({op}, ...) is already computed by {variable.owner}: "
+        "an Apply needs new output variables, each once. Make them with their type, as in "
+        f"{variable.type}()."
+    )
+
+
+def _own_input(op: Op, variable: Variable) -> OpContractError:
+    return OpContractError(
+        f"Apply({op}, ...) was given {variable} both as an input and as an output. Make a new "
+        f"output with its type, as in {variable.type}()."
     )

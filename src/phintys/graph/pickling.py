@@ -5,82 +5,152 @@ need 100,000 nested calls. Here the first computed variable that a pickler meets
 :class:`_Bundle` along: a list of all nodes below it, inputs first. Pickle walks that list, and by
 the time it reaches a node, the node's inputs are already in the pickler's memo, so nothing nests.
 
-How does a variable know that a bundle is on its way? The pickler's memo keeps the bundle alive for
-just as long as the memo's own life, so a weak reference to the newest bundle says it. Should the
-answer be wrong (two picklers taking turns on one thread), the variable is still saved correctly,
-only with nesting.
+Which nodes has a pickler met? It cannot be asked, but its memo keeps the bundles that it has saved
+alive for exactly as long as the memo lives; so a weak reference to the :class:`_Session` that the
+bundles share tells. Should the session be mistaken for another one's, all is saved correctly, only
+with nesting or with a list of nodes that the pickler knows already.
+
+Deep copies need none of this: ``__deepcopy__`` is given the memo. They share Types, Ops and origins
+with the original, which are immutable, so that copied variables go on working with others.
 """
 
 from __future__ import annotations
 
+import copy
+import pickle
+import sys
 import threading
 import weakref
 from typing import TYPE_CHECKING, Any
 
+from phintys.graph._order import nodes_below
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from phintys.graph.apply import Apply
-    from phintys.graph.variable import Constant, Variable
+    from phintys.graph.variable import Variable
 
-__all__ = ["reduce_apply", "reduce_constant", "reduce_variable"]
+__all__ = ["deepcopy_apply", "deepcopy_variable", "reduce_apply", "reduce_variable"]
+
+
+class _Session:
+    """What one pickler has met: nodes that it has saved, or was given to save next."""
+
+    def __init__(self) -> None:
+        self.met: set[Apply] = set()
+        self.due: set[Apply] = set()
 
 
 class _Bundle:
     """The nodes that a pickler saves before anything that depends on them, inputs first."""
 
-    def __init__(self, nodes: dict[Apply, None] | None = None) -> None:
-        self.nodes: dict[Apply, None] = {} if nodes is None else nodes
-        self.announced: set[Apply] = set(self.nodes)
+    def __init__(self, leaves: tuple[Variable, ...] = ()) -> None:
+        self.leaves = leaves
+        self.nodes: list[Apply] = []
+        self.session: _Session | None = None
 
     def append(self, node: Apply) -> None:
-        """Accept a node; pickle and copy call this as they rebuild."""
-        self.nodes[node] = None
+        """Accept a node; unpickling calls this as it rebuilds. Nothing needs to be kept."""
+
+    def extend(self, nodes: list[Apply]) -> None:
+        """Accept several nodes."""
+
+    def _give(self, session: _Session) -> Iterator[Apply]:
+        for node in self.nodes:
+            if node not in session.met:
+                session.met.add(node)
+                session.due.add(node)
+                yield node
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (_Bundle, (), None, iter(self.nodes))
+        if self.session is None:  # it was itself unpickled
+            return (_Bundle, ())
+        # The leaves go first: what they refer to (the updates of shared variables) may need nodes
+        # of this bundle, and should bring them bottom up, in a bundle of its own.
+        return (_Bundle, (self.leaves,), None, self._give(self.session))
 
 
-class _Newest(threading.local):
-    bundle: weakref.ref[_Bundle] | None = None
+class _Sessions(threading.local):
+    def __init__(self) -> None:
+        self.by_key: dict[object, weakref.ref[_Session]] = {}
 
 
-_NEWEST = _Newest()
+_SESSIONS = _Sessions()
+_PYTHON_SAVE: Any = getattr(pickle, "_Pickler").save.__code__  # noqa: B009 - private, yet stable
 
 
-def _announced() -> set[Apply] | None:
-    reference = _NEWEST.bundle
-    bundle = None if reference is None else reference()
-    return None if bundle is None else bundle.announced
+def _session_key() -> object:
+    """Return what tells the pickler that is at work from others of this thread.
+
+    A pickler written in Python is itself in sight; of one written in C only the place is known from
+    which it was called.
+    """
+    frame = sys._getframe(1)  # noqa: SLF001 - nobody tells who asks
+    while frame.f_back is not None and (
+        frame.f_globals is _OWN_GLOBALS or frame.f_code.co_name == "__reduce_ex__"
+    ):
+        frame = frame.f_back
+    if frame.f_code is _PYTHON_SAVE:
+        return id(frame.f_locals["self"])
+    return (id(frame), frame.f_lasti)
 
 
-def _nodes_below(node: Apply, known: set[Apply]) -> Iterator[Apply]:
-    """Yield ``node`` and the nodes it needs that are not ``known``, inputs first."""
-    seen: set[Apply] = set()
-    stack = [(node, False)]
-    while stack:
-        current, expanded = stack.pop()
-        if expanded:
-            yield current
-        elif current not in seen and current not in known:
-            seen.add(current)
-            stack.append((current, True))
-            stack.extend(
-                (variable.owner, False)
-                for variable in reversed(current.inputs)
-                if variable.owner is not None
-            )
+_OWN_GLOBALS = globals()
+
+
+def _session() -> _Session:
+    """Return the session of the pickler that is at work."""
+    sessions = _SESSIONS.by_key
+    key = _session_key()
+    reference = sessions.get(key)
+    session = None if reference is None else reference()
+    if session is None:
+        session = _Session()
+        sessions[key] = weakref.ref(session, _forgetter(sessions, key))
+    return session
+
+
+def _forgetter(
+    sessions: dict[object, weakref.ref[_Session]], key: object
+) -> Callable[[weakref.ref[_Session]], None]:
+    def forget(reference: weakref.ref[_Session]) -> None:
+        if sessions.get(key) is reference:
+            del sessions[key]
+
+    return forget
+
+
+def _is_met(node: Apply, session: _Session) -> bool:
+    """Tell whether the pickler has the node, or asks for it because a bundle gave it."""
+    if node in session.met:
+        session.due.discard(node)
+        return True
+    # A pickler that is not recognised from one question to the next must not be sent in circles.
+    for reference in list(_SESSIONS.by_key.values()):
+        other = reference()
+        if other is not None and node in other.due:
+            other.due.discard(node)
+            return True
+    return False
 
 
 def _bundle_for(node: Apply) -> _Bundle | None:
-    """Return a new bundle that brings ``node``, or ``None`` if one on its way already does."""
-    known = _announced()
-    if known is not None and node in known:
+    """Return a bundle that brings ``node``, or ``None`` if the pickler has met it."""
+    session = _session()
+    if _is_met(node, session):
         return None
-    bundle = _Bundle(dict.fromkeys(_nodes_below(node, known or set())))
-    if known is not None:
-        bundle.announced |= known
-    _NEWEST.bundle = weakref.ref(bundle)
+    nodes = nodes_below([node], known=session.met)
+    # Not all leaves: only those that refer to nodes. Others come with the nodes that read them.
+    leaves = {
+        variable: None
+        for below in nodes
+        for variable in below.inputs
+        if variable.owner is None and getattr(variable, "default_update", None) is not None
+    }
+    bundle = _Bundle(tuple(leaves))
+    bundle.nodes = nodes
+    bundle.session = session
     return bundle
 
 
@@ -125,16 +195,10 @@ def reduce_variable(variable: Variable) -> tuple[Any, ...]:
     node = variable.owner
     if node is None:
         return (_new_leaf, (type(variable),), dict(variable.__dict__))
-    index = node.outputs.index(variable) if variable.index is None else variable.index
     bundle = _bundle_for(node)
     if bundle is None:
-        return (_pick_output, (node, index))
-    return (_pick_bundled_output, (bundle, node, index))
-
-
-def reduce_constant(constant: Constant) -> tuple[Any, ...]:
-    """Answer pickle for a constant, which is always a leaf."""
-    return (_new_leaf, (type(constant),), dict(constant.__dict__))
+        return (_pick_output, (node, variable.index))
+    return (_pick_bundled_output, (bundle, node, variable.index))
 
 
 def reduce_apply(node: Apply) -> tuple[Any, ...]:
@@ -146,5 +210,75 @@ def reduce_apply(node: Apply) -> tuple[Any, ...]:
         (type(variable), {k: v for k, v in variable.__dict__.items() if k != "owner"})
         for variable in node.outputs
     ]
-    state = {k: v for k, v in node.__dict__.items() if k not in {"op", "inputs", "outputs"}}
+    state = {k: v for k, v in node.__dict__.items() if k not in _NODE_STRUCTURE}
     return (_new_node, (type(node), node.op, node.inputs, outputs, state))
+
+
+_NODE_STRUCTURE = frozenset({"op", "inputs", "outputs"})
+
+
+def deepcopy_variable(variable: Variable, memo: dict[int, Any]) -> Variable:
+    """Return a deep copy of a variable with all nodes below it."""
+    if variable.owner is None:
+        return _copy_leaf(variable, memo)
+    deepcopy_apply(variable.owner, memo)
+    return memo[id(variable)]
+
+
+def deepcopy_apply(node: Apply, memo: dict[int, Any]) -> Apply:
+    """Return a deep copy of a node with all nodes below it."""
+    for below in nodes_below([node], known=_Copied(memo)):
+        for variable in below.inputs:
+            if id(variable) not in memo:
+                _copy_leaf(variable, memo)
+        # A leaf may refer to graphs (the updates of shared variables): look again.
+        if id(below) not in memo:
+            _copy_node(below, memo)
+    return memo[id(node)]
+
+
+class _Copied:
+    """The objects that a memo of :func:`copy.deepcopy` has copies of."""
+
+    def __init__(self, memo: dict[int, Any]) -> None:
+        self.memo = memo
+
+    def __contains__(self, thing: object) -> bool:
+        return id(thing) in self.memo
+
+
+def _copy_leaf(variable: Variable, memo: dict[int, Any]) -> Variable:
+    twin = variable.__class__.__new__(variable.__class__)
+    memo[id(variable)] = twin
+    _copy_state(variable, twin, memo, shared=("type", "name"))
+    return twin
+
+
+def _copy_node(node: Apply, memo: dict[int, Any]) -> None:
+    twin = node.__class__.__new__(node.__class__)
+    twin.op = node.op
+    twin.inputs = [memo[id(variable)] for variable in node.inputs]
+    twin.outputs = []
+    memo[id(node)] = twin
+    for variable in node.outputs:
+        new = variable.__class__.__new__(variable.__class__)
+        memo[id(variable)] = new
+        new.owner = twin
+        twin.outputs.append(new)
+    for variable, new in zip(node.outputs, twin.outputs, strict=True):
+        _copy_state(variable, new, memo, shared=("type", "name", "index"), done=("owner",))
+    _copy_state(node, twin, memo, shared=("origin",), done=("op", "inputs", "outputs"))
+
+
+def _copy_state(
+    thing: Any,
+    twin: Any,
+    memo: dict[int, Any],
+    shared: tuple[str, ...],
+    done: tuple[str, ...] = (),
+) -> None:
+    for name, value in thing.__dict__.items():
+        if name in shared:
+            setattr(twin, name, value)
+        elif name not in done:
+            setattr(twin, name, copy.deepcopy(value, memo))

@@ -6,7 +6,8 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from phintys._base.errors import MissingInputError, PhintysError
-from phintys.graph.pickling import reduce_constant, reduce_variable
+from phintys.graph.pickling import deepcopy_variable, reduce_variable
+from phintys.graph.transfer import transfer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from phintys.graph.apply import Apply
     from phintys.graph.type import Type
 
-__all__ = ["Constant", "Variable", "set_evaluator"]
+__all__ = ["Constant", "Variable", "require_owner", "set_evaluator"]
 
 
 class Variable:
@@ -49,6 +50,7 @@ class Variable:
     name: str | None
     owner: Apply | None
     index: int | None
+    _tag: SimpleNamespace | None = None
 
     def __init__(
         self,
@@ -65,11 +67,9 @@ class Variable:
     @property
     def tag(self) -> SimpleNamespace:
         """Free space for notes about this variable, kept by clones."""
-        try:
-            return self._tag
-        except AttributeError:
+        if self._tag is None:
             self._tag = SimpleNamespace()
-            return self._tag
+        return self._tag
 
     @tag.setter
     def tag(self, tag: SimpleNamespace) -> None:
@@ -81,11 +81,28 @@ class Variable:
         return None if self.owner is None else self.owner.origin
 
     def clone(self, name: str | None = None) -> Variable:
-        """Return a leaf of the same type, with the same tag and (unless given) the same name."""
-        copy = self.type.make_variable(self.name if name is None else name)
-        if "_tag" in self.__dict__:
+        """Return a leaf of the same class and type, with the same tag and, unless given, name."""
+        cls = self.__class__
+        copy = cls.__new__(cls)
+        if cls is not self.type.variable_type:  # a class of its own may have state of its own
+            copy.__dict__.update(self.__dict__)
+        copy.type = self.type
+        copy.owner = None
+        copy.index = None
+        copy.name = self.name if name is None else name
+        if self._tag is not None:
             copy._tag = SimpleNamespace(**vars(self._tag))
         return copy
+
+    def transfer(self, target: str) -> Variable:
+        """Return the variable moved to another place; ``"cpu"`` is where all begin.
+
+        Raises
+        ------
+        TransferError
+            No function given to :func:`phintys.graph.register_transfer` knows the target.
+        """
+        return transfer(self, target)
 
     def eval(
         self, inputs_to_values: Mapping[Variable | str, Any] | None = None, **options: Any
@@ -137,12 +154,17 @@ class Variable:
         return str(self)
 
     def __copy__(self) -> Variable:
+        if self.owner is None:
+            return self.clone()
         msg = (
-            f"A variable is a place in a graph, so a shallow copy of {self} has no meaning.\n"
-            "Hint: x.clone() makes a new leaf, phintys.clone_replace copies a graph, "
-            "copy.deepcopy copies everything below."
+            f"{self} is a place in a graph, so a shallow copy of it has no meaning. x.clone() "
+            "makes a new leaf of its type, phintys.clone_replace(x) copies the graph that computes "
+            "it, copy.deepcopy(x) copies constants and shared values too."
         )
         raise TypeError(msg)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Variable:
+        return deepcopy_variable(self, memo)
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
         return reduce_variable(self)
@@ -185,8 +207,12 @@ class Constant(Variable):
 
     def clone(self, name: str | None = None) -> Constant:
         """Return a constant with the same value."""
-        copy = self.__class__(self.type, self.data, self.name if name is None else name)
-        if "_tag" in self.__dict__:
+        cls = self.__class__
+        copy = cls.__new__(cls)
+        copy.__dict__.update(self.__dict__)  # the value was filtered once; it need not be again
+        if name is not None:
+            copy.name = name
+        if self._tag is not None:
             copy._tag = SimpleNamespace(**vars(self._tag))
         return copy
 
@@ -198,9 +224,6 @@ class Constant(Variable):
         if len(text) > limit:
             text = f"{text[: limit // 2]} ... {text[-limit // 4 :]}"
         return f"{type(self).__name__}{{{text}}}"
-
-    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
-        return reduce_constant(self)
 
 
 _EVALUATOR: Callable[..., Any] | None = None

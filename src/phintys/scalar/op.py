@@ -17,6 +17,7 @@ from phintys.graph.apply import Apply
 from phintys.graph.op import Op
 from phintys.graph.variable import Variable
 from phintys.scalar.constant import as_scalar, constant, literal_constant
+from phintys.scalar.precedence import Precedence
 from phintys.scalar.type import ScalarType, get_scalar_type
 
 __all__ = [
@@ -89,8 +90,10 @@ class ScalarOp(Op):
     >>> from phintys.scalar import ScalarOp, float64, upgrade_to_float
     >>> class Halve(ScalarOp):
     ...     nin = 1
+    ...
     ...     def impl(self, x):
     ...         return x / 2
+    ...
     ...     def grad(self, inputs, output_grads):
     ...         return [output_grads[0] / 2]
     >>> halve = Halve(upgrade_to_float, name="halve")
@@ -110,8 +113,8 @@ class ScalarOp(Op):
     symbol: str | None = None
     """How the op is written between (or, with one input, before) its operands."""
 
-    precedence: int = 100
-    """How tightly :attr:`symbol` binds; a call binds with 100."""
+    precedence: int = Precedence.CALL
+    """How tightly :attr:`symbol` binds."""
 
     commutative: bool = False
     """Whether ``op(x, y)`` is ``op(y, x)``."""
@@ -213,7 +216,8 @@ class ScalarOp(Op):
         Parameters
         ----------
         operands
-            For each operand its dtype, or the Python number itself.
+            For each operand its dtype, or the Python int, float or complex itself. (A bool has a
+            dtype of its own.)
 
         Returns
         -------
@@ -228,18 +232,13 @@ class ScalarOp(Op):
         >>> add.literal_dtypes([np.dtype("float32"), 2])
         (dtype('float32'), dtype('float32'))
         """
-        strong = [operand for operand in operands if not isinstance(operand, _LITERALS)]
+        strong = [operand for operand in operands if type(operand) not in _LITERALS]
         if not strong:
             return tuple(constant(operand).type.numpy_dtype for operand in operands)
-        dtypes = []
-        for operand in operands:
-            if not isinstance(operand, _LITERALS):
-                dtypes.append(operand)
-            elif isinstance(operand, bool):
-                dtypes.append(np.dtype(bool))
-            else:
-                dtypes.append(np.result_type(*strong, type(operand)(0)))
-        return tuple(dtypes)
+        return tuple(
+            np.result_type(*strong, type(operand)(0)) if type(operand) in _LITERALS else operand
+            for operand in operands
+        )
 
     def literal(self, value: complex, dtype: np.dtype[Any]) -> Any:
         """Return the constant for a Python literal of which :meth:`literal_dtypes` says the dtype.

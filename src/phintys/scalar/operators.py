@@ -43,12 +43,17 @@ class Operators:
     floor: _Apply
     trunc: _Apply
     round: _Apply
+    exp: _Apply
+    log: _Apply
+    log1p: _Apply
+    sqrt: _Apply
     real: _Apply
     imag: _Apply
     conj: _Apply
     switch: _Apply
     second: _Apply
     cast: _Apply
+    complex: _Apply
 
     def fill(self, **ops: _Apply) -> None:
         """Give every name its op.

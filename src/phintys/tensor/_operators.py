@@ -39,7 +39,6 @@ class Operators:
     dimshuffle: Function
     divmod: Function
     dot: Function
-    eq: Function
     fill: Function
     flatten: Function
     floor: Function
@@ -60,7 +59,6 @@ class Operators:
     mod: Function
     mul: Function
     neg: Function
-    neq: Function
     nonzero: Function
     norm: Function
     ones_like: Function

@@ -332,7 +332,7 @@ class Several:
     3
     """
 
-    def __init__(self, one: Callable[..., TensorVariable], name: str) -> None:
+    def __init__(self, one: Callable[..., Any], name: str) -> None:
         self._one = one
         self._name = name
 

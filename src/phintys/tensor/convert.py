@@ -92,7 +92,7 @@ def _with_ndim(data: np.ndarray[Any, Any], ndim: int) -> np.ndarray[Any, Any]:
 
 @singledispatch
 def _convert(x: Any, name: str | None) -> TensorLike:
-    if isinstance(x, list | tuple) and _contains_variable(x):
+    if isinstance(x, list | tuple) and contains_variable(x):
         return operators.as_tensor_variable(x)
     return constant(x, name=name)
 
@@ -104,7 +104,7 @@ def register_conversion(
     _convert.register(python_type, converter)
 
 
-def _contains_variable(x: Any) -> bool:
+def contains_variable(x: Any) -> bool:
     """Tell whether nested sequences contain a symbolic variable."""
     stack = [x]
     while stack:
@@ -162,8 +162,10 @@ def as_tensor_variable(
     Matrix(float64, shape=(1, 2))
     """
     if isinstance(x, TensorMethods):
+        if ndim is None and dtype is None:
+            return x
         variable: Any = x
-    elif dtype is not None and not isinstance(x, Variable | Apply) and not _contains_variable(x):
+    elif dtype is not None and not isinstance(x, Variable | Apply) and not contains_variable(x):
         variable = constant(x, name=name, dtype=dtype)
     else:
         variable = _convert(x, name)
@@ -201,6 +203,8 @@ def convert_operands(scalar_op: ScalarOp, inputs: Sequence[Any]) -> list[TensorL
         A Python int does not fit the dtype of the other operands.
     """
     operands: list[Any] = [x if type(x) in _WEAK else as_tensor_variable(x) for x in inputs]
+    if not any([type(x) in _WEAK for x in operands]):
+        return operands
     dtypes = scalar_op.literal_dtypes(
         [x if type(x) in _WEAK else x.type.numpy_dtype for x in operands]
     )

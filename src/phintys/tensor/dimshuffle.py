@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -77,10 +78,17 @@ class DimShuffle(Op):
             0,
         ) * len(self.drop)
         self._is_transposition = self._numpy_order != sorted(self._numpy_order)
+        self._output_types: dict[TensorType, TensorType] = {}
 
     def make_node(self, x: Any) -> Apply:
         """Apply to a tensor of the right rank."""
         x = as_tensor_variable(x)
+        output_type = self._output_types.get(x.type)
+        if output_type is None:
+            output_type = self._output_types[x.type] = self._infer_type(x)
+        return Apply(self, [x], [output_type()])
+
+    def _infer_type(self, x: Any) -> TensorType:
         if x.ndim != self.input_ndim:
             msg = f"{self} takes an array of rank {self.input_ndim}, got {x} of type {x.type}."
             raise ShapeError(msg)
@@ -93,7 +101,7 @@ class DimShuffle(Op):
                 )
                 raise ShapeError(msg)
         shape = tuple(1 if entry == "x" else static[entry] for entry in self.new_order)
-        return Apply(self, [x], [TensorType(x.type.dtype, shape)()])
+        return TensorType(x.type.dtype, shape)
 
     def perform(
         self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
@@ -128,7 +136,7 @@ class DimShuffle(Op):
         for position, entry in enumerate(self.new_order):
             if isinstance(entry, int):
                 order[entry] = position
-        return [DimShuffle(len(self.new_order), order)(gradient)]
+        return [_dimshuffle_op(len(self.new_order), tuple(order))(gradient)]
 
     def R_op(  # noqa: N802 - the contract's name
         self, inputs: Sequence[Any], eval_points: Sequence[Any]
@@ -138,11 +146,11 @@ class DimShuffle(Op):
 
     def __str__(self) -> str:
         order = ",".join(str(entry) for entry in self.new_order)
-        if not self.drop and not self.shuffle != sorted(self.shuffle):
+        if not self.augment and not self.drop:
+            return f"Transpose{{{order}}}"
+        if not self.drop and not self._is_transposition:
             return f"ExpandDims{{{order}}}"
-        return f"Transpose{{{order}}}" if not self.augment and not self.drop else (
-            f"DimShuffle{{order=[{order}]}}"
-        )
+        return f"DimShuffle{{{order}}}"
 
 
 def normalize_axis(axis: Any, ndim: int) -> int:
@@ -154,7 +162,7 @@ def normalize_axis(axis: Any, ndim: int) -> int:
         An array of rank ``ndim`` has no such axis.
     """
     try:
-        position = axis.__index__()
+        position = axis if type(axis) is int else axis.__index__()
     except (AttributeError, TypeError):
         value = getattr(axis, "data", None)  # a constant
         if value is None or np.ndim(value) != 0:
@@ -205,10 +213,15 @@ def dimshuffle(x: Any, *pattern: Any) -> TensorVariable:
     x = as_tensor_variable(x)
     if len(pattern) == 1 and isinstance(pattern[0], list | tuple):
         pattern = tuple(pattern[0])
-    order = tuple("x" if e == "x" else normalize_axis(e, x.ndim) for e in pattern)
+    order = tuple(["x" if entry == "x" else normalize_axis(entry, x.ndim) for entry in pattern])
     if order == tuple(range(x.ndim)):
         return x
-    return DimShuffle(x.ndim, order)(x)
+    return _dimshuffle_op(x.ndim, order)(x)
+
+
+@functools.lru_cache(maxsize=4096)
+def _dimshuffle_op(input_ndim: int, new_order: tuple[int | str, ...]) -> DimShuffle:
+    return DimShuffle(input_ndim, new_order)
 
 
 def transpose(x: Any, axes: Sequence[int] | None = None) -> TensorVariable:

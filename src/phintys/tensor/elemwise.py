@@ -7,23 +7,26 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from phintys._base.config import config
 from phintys._base.errors import OpContractError, ShapeError
 from phintys.graph.apply import Apply
 from phintys.graph.null_type import DisconnectedType, NullType
 from phintys.graph.op import Op
+from phintys.graph.variable import Variable
 from phintys.scalar.op import ScalarOp, register_lift
 from phintys.tensor._operators import operators
 from phintys.tensor.convert import convert_operands
 from phintys.tensor.type import TensorType
-from phintys.tensor.variable import TensorMethods
+from phintys.tensor.variable import TensorConstant, TensorMethods
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from phintys.graph.fgraph import FunctionGraph
-    from phintys.graph.variable import Variable
 
-__all__ = ["Elemwise", "elemwise"]
+__all__ = ["Elemwise", "elemwise", "pad_rank"]
+
+_MOST_LITERALS = 512
 
 
 class Elemwise(Op):
@@ -67,6 +70,7 @@ class Elemwise(Op):
         self._hash = hash((Elemwise, scalar_op, tuple(sorted(self.inplace_pattern.items()))))
         self._output_types: dict[tuple[TensorType, ...], tuple[TensorType, ...]] = {}
         self._kernels: dict[tuple[np.dtype[Any], ...], Callable[..., Any]] = {}
+        self._literals: dict[Any, list[Any]] = {}
         self.nout = scalar_op.nout
 
     def __eq__(self, other: object) -> bool:
@@ -84,8 +88,9 @@ class Elemwise(Op):
 
     def __getstate__(self) -> dict[str, Any]:
         state = dict(self.__dict__)
-        # The hash of a string differs from process to process; the cache is only a cache.
-        del state["_hash"], state["_output_types"], state["_kernels"]
+        # The hash of a string differs from process to process; the caches are only caches.
+        for name in ("_hash", "_output_types", "_kernels", "_literals"):
+            del state[name]
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -93,38 +98,71 @@ class Elemwise(Op):
         self._hash = hash((Elemwise, self.scalar_op, tuple(sorted(self.inplace_pattern.items()))))
         self._output_types = {}
         self._kernels = {}
+        self._literals = {}
 
     # ---- types -------------------------------------------------------------------------------
 
     def make_node(self, *inputs: Any) -> Apply:
         """Apply to tensors and numbers of any ranks and dtypes that the scalar op takes."""
-        for variable in inputs:
-            if not isinstance(variable, TensorMethods):
-                inputs = tuple(convert_operands(self.scalar_op, inputs))
-                break
-        types = tuple([variable.type for variable in inputs])
-        output_types = self._output_types.get(types)
-        if output_types is None:
-            inputs, types = self._align_ranks(inputs, types)
-            output_types = self._output_types[types] = self._infer_types(inputs, types)
+        try:
+            output_types = self._output_types[tuple([x.type for x in inputs])]
+        except (AttributeError, KeyError):
+            inputs, output_types = self._prepare(inputs)
         return Apply(self, inputs, [output_type() for output_type in output_types])
 
-    def _align_ranks(self, inputs: Sequence[Any], types: tuple[TensorType, ...]) -> Any:
-        """Add dimensions of size 1 in front of operands of lower rank."""
+    def _prepare(self, inputs: Sequence[Any]) -> tuple[Sequence[Any], tuple[TensorType, ...]]:
+        """Return the operands as tensors of one rank, and the types of the outputs."""
         nin = self.scalar_op.nin
         if not inputs or (nin >= 0 and len(inputs) != nin):
             msg = f"{self} takes {nin if nin >= 0 else 'one or more'} operands, got {len(inputs)}."
             raise OpContractError(msg)
-        ndim = max([type_.ndim for type_ in types], default=0)
-        if all(type_.ndim == ndim for type_ in types):
-            return inputs, types
-        aligned = tuple(
-            x
-            if x.ndim == ndim
-            else operators.dimshuffle(x, *("x",) * (ndim - x.ndim), *range(x.ndim))
-            for x in inputs
-        )
-        return aligned, tuple(variable.type for variable in aligned)
+        key, known = self._known_literals(inputs)
+        if known is not None:
+            inputs = [
+                x if constant is None else TensorConstant.trusted(constant.type, constant.data)
+                for x, constant in zip(inputs, known, strict=True)
+            ]
+        else:
+            given = inputs
+            inputs = convert_operands(self.scalar_op, inputs)
+            ndim = max([x.type.ndim for x in inputs])
+            inputs = [x if x.type.ndim == ndim else pad_rank(x, ndim) for x in inputs]
+            if key is not None:
+                self._remember_literals(key, given, inputs)
+        types = tuple([x.type for x in inputs])
+        output_types = self._output_types.get(types)
+        if output_types is None:
+            output_types = self._output_types[types] = self._infer_types(inputs, types)
+        return inputs, output_types
+
+    def _known_literals(self, inputs: Sequence[Any]) -> tuple[Any, Any]:
+        """Return a key for these operands, and the constants that literals among them became.
+
+        Programs use few literals, many times over: the 2 in ``x ** 2``. The constants of the last
+        few are remembered. There is no key for what is no tensor or plain number, or for numbers
+        that compare equal and differ (zeros) or do not compare (NaN).
+        """
+        key: list[Any] = [self.scalar_op.nin]
+        for x in inputs:
+            kind = type(x)
+            if kind is int or (kind is float and x == x and x != 0):  # noqa: PLR0124 - NaN
+                key.append((kind, x))
+            elif isinstance(x, TensorMethods):
+                key.append(x.type)
+            else:
+                return None, None
+        key.append(config.floatX)
+        key = tuple(key)
+        return key, self._literals.get(key)
+
+    def _remember_literals(self, key: Any, given: Sequence[Any], inputs: Sequence[Any]) -> None:
+        if any(x is not y for x, y in zip(given, inputs, strict=True) if isinstance(x, Variable)):
+            return  # an operand changed its rank; that is not for a table of constants
+        if len(self._literals) >= _MOST_LITERALS:
+            self._literals.clear()
+        self._literals[key] = [
+            None if isinstance(x, Variable) else y for x, y in zip(given, inputs, strict=True)
+        ]
 
     def _infer_types(
         self, inputs: Sequence[Any], types: tuple[TensorType, ...]
@@ -334,6 +372,15 @@ def _own(result: Any, inputs: Sequence[Any]) -> Any:
     if any(np.may_share_memory(result, value) for value in inputs):
         return result.copy()
     return result
+
+
+def pad_rank(x: Any, ndim: int) -> Any:
+    """Return ``x`` with dimensions of size 1 in front, ``ndim`` in all."""
+    missing = ndim - x.type.ndim
+    if isinstance(x, TensorConstant):
+        data = x.data.reshape((1,) * missing + x.data.shape)
+        return TensorConstant(TensorType(x.type.dtype, data.shape), data, name=x.name)
+    return operators.dimshuffle(x, *("x",) * missing, *range(x.type.ndim))
 
 
 _CACHE: dict[ScalarOp, Elemwise] = {}

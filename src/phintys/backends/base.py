@@ -1,0 +1,114 @@
+"""The protocol of backends, and their registry.
+
+A backend turns a FunctionGraph into a :class:`Program`. The graph says everything about memory:
+values that must not be changed or shared have explicit copies in it, so a backend need not know
+what is shared, borrowed or mutable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+from phintys._base.errors import ConfigError
+
+if TYPE_CHECKING:
+    from phintys.graph.apply import Apply
+    from phintys.graph.fgraph import FunctionGraph
+
+__all__ = ["Backend", "NodeTimer", "Program", "get_backend", "register_backend"]
+
+
+class NodeTimer(Protocol):
+    """What a profile does for a backend: it hears how long each node took."""
+
+    def node_done(self, node: Apply, seconds: float) -> None:
+        """Note one execution of ``node``."""
+        ...
+
+
+class Program(Protocol):
+    """Something that computes the outputs of a graph from values of its inputs.
+
+    A program may be called by several threads at once, and again from inside a call.
+    """
+
+    def __call__(self, inputs: Sequence[Any]) -> list[Any]:
+        """Return a value for each output of the graph.
+
+        The values belong to the caller: no later call changes them.
+
+        Parameters
+        ----------
+        inputs
+            A valid value for each input of the graph.
+        """
+        ...
+
+    def free(self) -> None:
+        """Let go of memory kept for the next call."""
+        ...
+
+
+@runtime_checkable
+class Backend(Protocol):
+    """A way to run graphs.
+
+    Attributes
+    ----------
+    name : str
+        For messages and for modes.
+    """
+
+    name: str
+
+    def link(self, fgraph: FunctionGraph, *, timer: NodeTimer | None = None) -> Program:
+        """Return a program for a graph, which must not be changed afterwards.
+
+        Parameters
+        ----------
+        fgraph
+            The graph.
+        timer
+            Told how long each node takes, at each call.
+        """
+        ...
+
+
+_BACKENDS: dict[str, Backend] = {}
+
+
+def register_backend(name: str, backend: Backend) -> None:
+    """Make a backend known by name."""
+    if not isinstance(backend, Backend):
+        msg = f"register_backend({name!r}, ...): {backend!r} has no name and link(fgraph)."
+        raise ConfigError(msg)
+    _BACKENDS[name] = backend
+
+
+def get_backend(backend: str | Backend) -> Backend:
+    """Return the backend of a name; a backend is returned as it is.
+
+    Raises
+    ------
+    ConfigError
+        No backend has the name.
+
+    Examples
+    --------
+    >>> import phintys.backends.reference
+    >>> get_backend("reference").name
+    'reference'
+    """
+    if isinstance(backend, str):
+        if backend in _BACKENDS:
+            return _BACKENDS[backend]
+        close = get_close_matches(backend, _BACKENDS, n=1)
+        hint = f" Did you mean {close[0]!r}?" if close else ""
+        msg = f"There is no backend {backend!r}; there are {sorted(_BACKENDS)}.{hint}"
+        raise ConfigError(msg)
+    if isinstance(backend, Backend):
+        return backend
+    msg = f"Expected a backend or its name, got {backend!r}."
+    raise ConfigError(msg)

@@ -1,0 +1,103 @@
+"""What to tell about a node that failed: its line, its inputs, and a hint."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from phintys._base.config import config
+from phintys._base.errors import OpContractError, PhintysError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from phintys.graph.apply import Apply
+    from phintys.graph.op import StorageMap
+
+__all__ = ["describe_value", "explain_failure"]
+
+_MOST_ELEMENTS_SHOWN = 10
+_MOST_CHARACTERS_SHOWN = 120
+
+
+def describe_value(value: Any) -> str:
+    """Say what a value is, in one line: type, and for arrays dtype, shape, strides, elements."""
+    if isinstance(value, np.ndarray):
+        text = f"array of dtype {value.dtype}, shape {value.shape}"
+        if value.ndim:
+            text += f", strides {value.strides}"
+        if value.size <= _MOST_ELEMENTS_SHOWN:
+            text += f", value {_short(np.array2string(value, separator=', '))}"
+        return text
+    if value is None:
+        return "None"
+    return f"{_short(repr(value))} of type {type(value).__module__}.{type(value).__qualname__}"
+
+
+def _short(text: str) -> str:
+    text = " ".join(text.split())
+    if len(text) <= _MOST_CHARACTERS_SHOWN:
+        return text
+    return f"{text[: _MOST_CHARACTERS_SHOWN - 4]} ..."
+
+
+def explain_failure(error: Exception, node: Apply, storage_map: StorageMap) -> None:
+    """Add a note to an error: which node failed, where it comes from, what its inputs were."""
+    lines = [
+        f"While computing {_short(str(node))}",
+        f"made at\n  {node.origin}",
+        "with the inputs",
+    ]
+    for index, variable in enumerate(node.inputs):
+        name = f" {variable.name!r}" if variable.name else ""
+        cell = storage_map.get(variable, [None])
+        value = describe_value(cell[0] if cell else None)
+        lines.append(f"  {index}{name}, {variable.type}: {value}")
+    if not node.inputs:
+        lines.append("  (none)")
+    types = ", ".join(str(variable.type) for variable in node.outputs)
+    lines.append(f"for outputs of type {types}")
+    lines.extend(_upstream(node))
+    if hint := _hint(error, [storage_map.get(variable, [None]) for variable in node.inputs]):
+        lines.append(f"Hint: {hint}")
+    error.add_note("\n".join(lines))
+
+
+def _upstream(node: Apply) -> list[str]:
+    """Return the lines that made the nodes just below, nearest first."""
+    if config.exception_verbosity != "high":
+        return []
+    lines: list[str] = []
+    seen = {node}
+    queue = deque([node])
+    while queue and len(lines) < config.traceback_limit:
+        for variable in queue.popleft().inputs:
+            owner = variable.owner
+            if owner is None or owner in seen or len(lines) >= config.traceback_limit:
+                continue
+            seen.add(owner)
+            queue.append(owner)
+            lines.append(f"  {_short(str(owner))}\n    {owner.origin}")
+    return ["whose inputs come from", *lines] if lines else []
+
+
+def _hint(error: Exception, cells: Sequence[list[Any]]) -> str:
+    arrays = [cell[0] for cell in cells if cell and isinstance(cell[0], np.ndarray)]
+    if isinstance(error, OpContractError):
+        return "this is a mistake in the Op itself, not in the values."
+    if isinstance(error, PhintysError):
+        return ""
+    if isinstance(error, MemoryError):
+        total = sum(array.nbytes for array in arrays)
+        return f"the inputs take {total:,} bytes; work on smaller pieces, or with float32."
+    if isinstance(error, ValueError) and len({array.shape for array in arrays}) > 1:
+        shapes = " and ".join(str(array.shape) for array in arrays)
+        return f"look at the shapes {shapes} above: do they fit this operation?"
+    if isinstance(error, TypeError) and len({array.dtype for array in arrays}) > 1:
+        dtypes = " and ".join(str(array.dtype) for array in arrays)
+        return f"look at the dtypes {dtypes} above: cast with x.astype(dtype)."
+    if config.exception_verbosity != "high":
+        return "config.exception_verbosity = 'high' shows where the inputs come from as well."
+    return ""

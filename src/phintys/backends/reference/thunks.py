@@ -1,0 +1,229 @@
+"""Thunks: functions without arguments that carry out one node on its storage cells."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from phintys._base.errors import OpContractError
+from phintys.backends.reference.diagnosis import describe_value
+from phintys.backends.reference.values import normalised, value_test
+from phintys.graph.op import Op
+
+if TYPE_CHECKING:
+    from phintys.graph.apply import Apply
+    from phintys.graph.op import ComputeMap, StorageMap
+    from phintys.graph.variable import Variable
+
+    Cell = list[Any]
+    Thunk = Callable[[], None]
+
+__all__ = ["make_thunk"]
+
+
+def make_thunk(
+    node: Apply,
+    storage_map: StorageMap,
+    compute_map: ComputeMap,
+    no_recycling: Sequence[Variable],
+    debug: bool,
+) -> Thunk:
+    """Return a thunk that carries out ``node`` and checks what the Op left in its cells.
+
+    Parameters
+    ----------
+    node
+        The node.
+    storage_map, compute_map
+        Cells of all variables of the graph.
+    no_recycling
+        Outputs of the node whose cells are empty when the thunk is called.
+    debug
+        Use ``debug_perform`` where it is defined.
+    """
+    op = node.op
+    debug_perform = getattr(op, "debug_perform", None) if debug else None
+    if debug_perform is not None:
+        return _perform_thunk(node, debug_perform, storage_map, compute_map)
+    if _has_default_thunk(op):
+        return _perform_thunk(node, op.perform, storage_map, compute_map)
+    return _custom_thunk(node, storage_map, compute_map, no_recycling)
+
+
+def _has_default_thunk(op: Op) -> bool:
+    own: dict[str, Any] = getattr(op, "__dict__", {})
+    cls = type(op)
+    return (
+        cls.make_thunk is Op.make_thunk
+        and cls.make_py_thunk is Op.make_py_thunk
+        and "make_thunk" not in own
+        and "make_py_thunk" not in own
+    )
+
+
+def _perform_thunk(
+    node: Apply,
+    perform: Callable[..., Any],
+    storage_map: StorageMap,
+    compute_map: ComputeMap,
+) -> Thunk:
+    """Return a thunk around ``perform``, written out for the most common numbers of cells."""
+    inputs = [storage_map[variable] for variable in node.inputs]
+    outputs = [storage_map[variable] for variable in node.outputs]
+    computed = [compute_map[variable] for variable in node.outputs]
+    tests = [value_test(variable.type) for variable in node.outputs]
+    if len(outputs) != 1:
+        given = list(outputs)
+
+        def many_outputs() -> None:
+            perform(node, [cell[0] for cell in inputs], given)
+            _check_cells(node, given, outputs)
+            for cell, test, index in zip(outputs, tests, range(len(outputs)), strict=True):
+                if not test(cell[0]):
+                    _mend(node, index, cell)
+            for cell in computed:
+                cell[0] = 1
+
+        return many_outputs
+
+    (output,), (done,), (test,) = outputs, computed, tests
+    given = [output]
+
+    def finish() -> None:
+        _check_cells(node, given, outputs)
+        if not test(output[0]):
+            _mend(node, 0, output)
+        done[0] = 1
+
+    if len(inputs) == 1:
+        (first,) = inputs
+
+        def one_input() -> None:
+            perform(node, [first[0]], given)
+            if given[0] is output and len(output) == 1 and test(output[0]):
+                done[0] = 1
+            else:
+                finish()
+
+        return one_input
+    if len(inputs) == 2:
+        first, second = inputs
+
+        def two_inputs() -> None:
+            perform(node, [first[0], second[0]], given)
+            if given[0] is output and len(output) == 1 and test(output[0]):
+                done[0] = 1
+            else:
+                finish()
+
+        return two_inputs
+
+    def many_inputs() -> None:
+        perform(node, [cell[0] for cell in inputs], given)
+        if given[0] is output and len(output) == 1 and test(output[0]):
+            done[0] = 1
+        else:
+            finish()
+
+    return many_inputs
+
+
+def _custom_thunk(
+    node: Apply,
+    storage_map: StorageMap,
+    compute_map: ComputeMap,
+    no_recycling: Sequence[Variable],
+) -> Thunk:
+    """Return a thunk around the one that the Op makes itself."""
+    op = node.op
+    try:
+        if _takes_impl(op.make_thunk):
+            inner = op.make_thunk(node, storage_map, compute_map, no_recycling, impl="py")
+        else:
+            inner = op.make_thunk(node, storage_map, compute_map, no_recycling)
+    except Exception as error:
+        error.add_note(f"While {op}.make_thunk made a thunk for the node made at\n  {node.origin}")
+        raise
+    if not callable(inner):
+        msg = (
+            f"{op}.make_thunk must return a function without arguments, got {inner!r}. The node "
+            f"was made at\n  {node.origin}"
+        )
+        raise OpContractError(msg)
+    outputs = [storage_map[variable] for variable in node.outputs]
+    computed = [compute_map[variable] for variable in node.outputs]
+    tests = [value_test(variable.type) for variable in node.outputs]
+
+    def thunk() -> None:
+        # Every input is there, so a lazy thunk has nothing to ask for.
+        if wanted := inner():
+            raise _wants_more(node, wanted)
+        _check_cells(node, [storage_map[variable] for variable in node.outputs], outputs)
+        for index, cell in enumerate(outputs):
+            if computed[index][0] != 1:
+                raise _not_marked(node, index)
+            if not tests[index](cell[0]):
+                _mend(node, index, cell)
+
+    return thunk
+
+
+def _takes_impl(method: Callable[..., Any]) -> bool:
+    parameters = inspect.signature(method).parameters.values()
+    return any(one.name == "impl" or one.kind is one.VAR_KEYWORD for one in parameters)
+
+
+def _check_cells(node: Apply, given: Sequence[Cell], cells: Sequence[Cell]) -> None:
+    """Raise if the Op exchanged or resized a storage cell."""
+    if len(given) != len(cells) or any(a is not b for a, b in zip(given, cells, strict=True)):
+        msg = (
+            f"{node.op}.perform must leave the list of output_storage as it is, but it exchanged "
+            "a cell. Store the result inside the cell: output_storage[0][0] = result."
+        )
+        raise OpContractError(msg)
+    for index, cell in enumerate(cells):
+        if len(cell) != 1:
+            msg = (
+                f"{node.op}.perform must not resize its storage cells, but output_storage[{index}] "
+                f"now has length {len(cell)}. Store the result with output_storage[{index}][0] = "
+                "result."
+            )
+            raise OpContractError(msg)
+
+
+def _mend(node: Apply, index: int, cell: Cell) -> None:
+    """Bring an invalid output into its Type's form, or raise."""
+    type_ = node.outputs[index].type
+    value = normalised(type_, cell[0])
+    if value is not cell[0]:
+        cell[0] = value
+        return
+    if value is None:
+        msg = (
+            f"{node.op}.perform put nothing into output_storage[{index}][0]: it must store a "
+            f"value of type {type_} there."
+        )
+    else:
+        msg = (
+            f"{node.op}.perform must put a value of type {type_} into output_storage[{index}][0], "
+            f"got {describe_value(value)}. Convert the result there, or change the output's type "
+            "in make_node."
+        )
+    raise OpContractError(msg)
+
+
+def _not_marked(node: Apply, index: int) -> OpContractError:
+    return OpContractError(
+        f"The thunk from {node.op}.make_thunk did not mark output {index} as computed. It must "
+        "set compute_map[variable][0] = 1 for each output, after storing the value in "
+        "storage_map[variable][0]."
+    )
+
+
+def _wants_more(node: Apply, wanted: object) -> OpContractError:
+    return OpContractError(
+        f"The thunk from {node.op}.make_thunk returned {wanted!r}. A lazy thunk may return the "
+        "numbers of inputs that it still needs; here all inputs were computed before it was "
+        "called, so it must compute its outputs and return None."
+    )

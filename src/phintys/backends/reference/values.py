@@ -1,0 +1,48 @@
+"""Quick tests of whether a value belongs to a Type."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from phintys.tensor.type import TensorType
+
+if TYPE_CHECKING:
+    from phintys.graph.type import Type
+
+__all__ = ["normalised", "value_test"]
+
+
+def value_test(type_: Type) -> Callable[[Any], bool]:
+    """Return a function that tells whether a value belongs to a Type.
+
+    For arrays it looks at dtype and rank directly, which is several times faster than a method.
+    """
+    if type(type_).is_valid_value is not TensorType.is_valid_value:
+        return type_.is_valid_value
+    if not isinstance(type_, TensorType) or any(size is not None for size in type_.shape):
+        return type_.is_valid_value
+    ndarray, dtype, ndim = np.ndarray, type_.numpy_dtype, type_.ndim
+    is_valid = type_.is_valid_value
+
+    def test(value: Any) -> bool:
+        if value.__class__ is ndarray and value.dtype is dtype and value.ndim == ndim:
+            return True
+        return is_valid(value)
+
+    return test
+
+
+def normalised(type_: Type, value: Any) -> Any:
+    """Return an invalid value as its Type would have it, where nothing but its box differs.
+
+    NumPy returns a scalar object where an operation on 0-d arrays has a 0-d result; such a scalar
+    of the right dtype becomes a 0-d array. Anything else is returned as it is.
+    """
+    if isinstance(value, np.generic) and isinstance(type_, TensorType):
+        array = np.asarray(value)
+        if type_.is_valid_value(array):
+            return array
+    return value

@@ -1,0 +1,280 @@
+"""The virtual machine: storage cells, thunks in order, and freeing what is not needed any more.
+
+All that a call changes lives in a :class:`Machine`. A call takes an idle machine, or makes one, so
+that threads and recursive calls never meet in the same cells; without them there is just one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+from phintys.backends.reference.diagnosis import explain_failure
+from phintys.backends.reference.thunks import make_thunk
+from phintys.graph.variable import Constant
+
+if TYPE_CHECKING:
+    from phintys.backends.base import NodeTimer
+    from phintys.graph.apply import Apply
+    from phintys.graph.fgraph import FunctionGraph
+    from phintys.graph.op import ComputeMap, StorageMap
+    from phintys.graph.variable import Variable
+
+    AfterNode = Callable[[Apply, Sequence[Any], Sequence[Any]], None]
+
+__all__ = ["VM", "Machine"]
+
+_MOST_IDLE = 16
+
+
+class Plan:
+    """What all machines of a program have in common.
+
+    Attributes
+    ----------
+    nodes : list of Apply
+        In the order of execution.
+    fresh : set of Variable
+        Results whose memory must be new at each call: what leaves the function, what shares
+        memory with that, and what is a view or changed in place (its cell holds somebody else's
+        memory, which must not be written to).
+    last_uses : list of list of Variable
+        For each node, what can be freed after it.
+    """
+
+    def __init__(self, fgraph: FunctionGraph, *, allow_gc: bool, debug: bool) -> None:
+        self.fgraph = fgraph
+        self.allow_gc = allow_gc
+        self.debug = debug
+        self.nodes: list[Apply] = fgraph.toposort()
+        self.fresh = _fresh_results(self.nodes, fgraph.outputs)
+        self.last_uses = _last_uses(self.nodes, fgraph)
+
+
+def _aliases(node: Apply) -> dict[int, set[int]]:
+    """Return which inputs an output may share memory with, by ``view_map`` and ``destroy_map``."""
+    found: dict[int, set[int]] = {}
+    for aliases in (node.op.view_map, node.op.destroy_map):
+        for output, inputs in aliases.items():
+            if output is not None:
+                found.setdefault(output, set()).update(inputs)
+    return found
+
+
+def _fresh_results(nodes: Sequence[Apply], outputs: Sequence[Variable]) -> set[Variable]:
+    fresh = set(outputs)
+    for node in reversed(nodes):
+        for index, inputs in _aliases(node).items():
+            if node.outputs[index] in fresh:
+                fresh.update(node.inputs[position] for position in inputs)
+            fresh.add(node.outputs[index])
+    return fresh
+
+
+def _last_uses(nodes: Sequence[Apply], fgraph: FunctionGraph) -> list[list[Variable]]:
+    kept = {*fgraph.inputs, *fgraph.outputs}
+    last_uses: list[list[Variable]] = []
+    seen: set[Variable] = set()
+    for node in reversed(nodes):
+        ends = [
+            variable
+            for variable in dict.fromkeys((*node.inputs, *node.outputs))
+            if variable not in seen and variable not in kept and not isinstance(variable, Constant)
+        ]
+        seen.update(ends)
+        last_uses.append([variable for variable in ends if variable.owner is not None])
+    last_uses.reverse()
+    return last_uses
+
+
+class Machine:
+    """The cells and thunks of one call at a time.
+
+    Attributes
+    ----------
+    storage_map : dict
+        Variable -> the cell with its value.
+    compute_map : dict
+        Variable -> a cell with 0 (not computed), 1 (valid) or 2 (freed).
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        fgraph = plan.fgraph
+        self.plan = plan
+        self.storage_map: StorageMap = {variable: [None] for variable in fgraph.inputs}
+        self.compute_map: ComputeMap = {variable: [1] for variable in fgraph.inputs}
+        self.computed: list[list[Any]] = []
+        for variable in fgraph.outputs:
+            self._add_leaf(variable)
+        for node in plan.nodes:
+            for variable in node.inputs:
+                self._add_leaf(variable)
+            for variable in node.outputs:
+                # An input of the graph may be what a node computes, where the graph was cut.
+                if variable not in self.storage_map:
+                    self.storage_map[variable] = [None]
+                    self.compute_map[variable] = [0]
+                    self.computed.append(self.compute_map[variable])
+        self.inputs = [self.storage_map[variable] for variable in fgraph.inputs]
+        self.outputs = [self.storage_map[variable] for variable in fgraph.outputs]
+        recycled = plan.fresh
+        self.thunks = [
+            make_thunk(
+                node,
+                self.storage_map,
+                self.compute_map,
+                [variable for variable in node.outputs if variable in recycled or plan.allow_gc],
+                plan.debug,
+            )
+            for node in plan.nodes
+        ]
+        self.frees = [self._cells(ends) if plan.allow_gc else () for ends in plan.last_uses]
+        self.steps = list(zip(self.thunks, self.frees, strict=True))
+        # Emptied after each call: what left, what is shared with it, and what came in.
+        leaving = [*fgraph.inputs, *(v for v in fgraph.outputs if not isinstance(v, Constant))]
+        leaving.extend(v for v in plan.fresh if v.owner is not None)
+        self.leaving = [self.storage_map[v] for v in dict.fromkeys(leaving)]
+
+    def _add_leaf(self, variable: Variable) -> None:
+        if isinstance(variable, Constant) and variable not in self.storage_map:
+            self.storage_map[variable] = [variable.data]
+            self.compute_map[variable] = [1]
+
+    def _cells(self, variables: Sequence[Variable]) -> tuple[tuple[list[Any], list[Any]], ...]:
+        return tuple((self.storage_map[one], self.compute_map[one]) for one in variables)
+
+    def run(self, inputs: Sequence[Any]) -> list[Any]:
+        """Compute the outputs."""
+        for cell, value in zip(self.inputs, inputs, strict=True):
+            cell[0] = value
+        for cell in self.computed:
+            cell[0] = 0
+        position = 0
+        try:
+            for position, (thunk, frees) in enumerate(self.steps):  # noqa: B007 - for the error
+                thunk()
+                for cell, state in frees:
+                    cell[0] = None
+                    state[0] = 2
+        except Exception as error:
+            explain_failure(error, self.plan.nodes[position], self.storage_map)
+            raise
+        return self._collect()
+
+    def run_watched(
+        self, inputs: Sequence[Any], after_node: AfterNode | None, timer: NodeTimer | None
+    ) -> list[Any]:
+        """Compute the outputs, reporting each node."""
+        for cell, value in zip(self.inputs, inputs, strict=True):
+            cell[0] = value
+        for cell in self.computed:
+            cell[0] = 0
+        cells = self.storage_map
+        for node, (thunk, frees) in zip(self.plan.nodes, self.steps, strict=True):
+            try:
+                start = perf_counter()
+                thunk()
+                seconds = perf_counter() - start
+                if after_node is not None:
+                    given = [cells[variable][0] for variable in node.inputs]
+                    after_node(node, given, [cells[variable][0] for variable in node.outputs])
+            except Exception as error:
+                explain_failure(error, node, cells)
+                raise
+            if timer is not None:
+                timer.node_done(node, seconds)
+            for cell, state in frees:
+                cell[0] = None
+                state[0] = 2
+        return self._collect()
+
+    def _collect(self) -> list[Any]:
+        results = [cell[0] for cell in self.outputs]
+        for cell in self.leaving:
+            cell[0] = None
+        return results
+
+
+class VM:
+    """A program of the reference backend.
+
+    Parameters
+    ----------
+    fgraph
+        The graph; not changed afterwards.
+    allow_gc
+        Free intermediate results after their last use.
+    debug
+        Use ``debug_perform`` of Ops that define it.
+    after_node
+        Called after each node with the node, its input values and its output values.
+    timer
+        Told how long each node takes.
+
+    Attributes
+    ----------
+    storage_map, compute_map : dict
+        Cells of the machine that is used next.
+    """
+
+    def __init__(
+        self,
+        fgraph: FunctionGraph,
+        *,
+        allow_gc: bool = True,
+        debug: bool = False,
+        after_node: AfterNode | None = None,
+        timer: NodeTimer | None = None,
+    ) -> None:
+        self.plan = Plan(fgraph, allow_gc=allow_gc, debug=debug)
+        self.after_node = after_node
+        self.timer = timer
+        self._watched = after_node is not None or timer is not None
+        # Made now, so that an Op whose make_thunk fails is reported when the function is compiled.
+        self._idle = [Machine(self.plan)]
+
+    @property
+    def nodes(self) -> list[Apply]:
+        """The nodes in the order of execution."""
+        return self.plan.nodes
+
+    @property
+    def allow_gc(self) -> bool:
+        """Whether intermediate results are freed after their last use."""
+        return self.plan.allow_gc
+
+    @property
+    def storage_map(self) -> StorageMap:
+        """Variable -> cell, of the machine that the next call uses."""
+        return self._peek().storage_map
+
+    @property
+    def compute_map(self) -> ComputeMap:
+        """Variable -> state, of the machine that the next call uses."""
+        return self._peek().compute_map
+
+    def _peek(self) -> Machine:
+        if not self._idle:
+            self._idle.append(Machine(self.plan))
+        return self._idle[-1]
+
+    def __call__(self, inputs: Sequence[Any]) -> list[Any]:
+        """Return the values of the outputs."""
+        # Taking from and adding to a list is atomic, so no lock is needed.
+        try:
+            machine = self._idle.pop()
+        except IndexError:
+            machine = Machine(self.plan)
+        # A machine whose call failed is dropped: nobody knows what its cells hold.
+        if self._watched:
+            results = machine.run_watched(inputs, self.after_node, self.timer)
+        else:
+            results = machine.run(inputs)
+        if len(self._idle) < _MOST_IDLE:
+            self._idle.append(machine)
+        return results
+
+    def free(self) -> None:
+        """Let go of the results that were kept for the next call."""
+        self._idle = []

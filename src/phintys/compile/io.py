@@ -1,0 +1,185 @@
+"""In and Out: what a function takes and gives, with all that can be said about it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from phintys._base.errors import TypeContractError
+from phintys.graph.shared import Container, SharedVariable
+from phintys.graph.variable import Constant, Variable
+
+__all__ = ["In", "Out"]
+
+
+class In:
+    """An input of a function.
+
+    Parameters
+    ----------
+    variable
+        The variable that gets the value.
+    name
+        Keyword for the argument; the variable's name by default (unless ``autoname=False``).
+    value
+        Value when the argument is not given. Without one the argument is required.
+    update
+        Expression for the value that the input has at the next call, which starts with ``value``.
+    mutable
+        Allow the argument's memory to be overwritten.
+    strict
+        Refuse an argument that would have to be cast.
+    allow_downcast
+        Whether the cast may lose precision. ``None`` allows it for Python floats only.
+    autoname
+        Take the variable's name where ``name`` is not given.
+    implicit
+        The input is never given as an argument; by default so if ``value`` is a container.
+    borrow
+        Allow results to share the argument's memory; implied by ``mutable``.
+    shared
+        The input stands for a shared variable.
+
+    Examples
+    --------
+    >>> import phintys
+    >>> import phintys.tensor as pt
+    >>> x, y = pt.dscalars("x", "y")
+    >>> f = phintys.function([x, phintys.In(y, value=2.0)], x * y)
+    >>> f(3.0), f(3.0, 5.0), f(3.0, y=7.0)
+    (array(6.), array(15.), array(21.))
+
+    An input with an update is a state of the function:
+
+    >>> count = pt.dscalar("count")
+    >>> f = phintys.function([x, phintys.In(count, value=0.0, update=count + x)], count)
+    >>> f(1.0), f(1.0), f[count]
+    (array(0.), array(1.), array(2.))
+    """
+
+    def __init__(
+        self,
+        variable: Variable,
+        name: str | None = None,
+        value: Any = None,
+        update: Any = None,
+        mutable: bool | None = None,
+        strict: bool = False,
+        allow_downcast: bool | None = None,
+        autoname: bool = True,
+        implicit: bool | None = None,
+        borrow: bool | None = None,
+        shared: bool = False,
+    ) -> None:
+        check_input_variable(variable, shared=shared)
+        if name is not None and not isinstance(name, str):
+            msg = f"In({variable}): the name of an input is a str, got {name!r}."
+            raise TypeContractError(msg)
+        self.variable = variable
+        self.name = variable.name if name is None and autoname else name
+        self.value = value
+        self.mutable = bool(mutable)
+        self.strict = strict
+        self.allow_downcast = allow_downcast
+        self.implicit = isinstance(value, Container) if implicit is None else implicit
+        self.shared = shared
+        if self.mutable and borrow is False:
+            msg = (
+                f"In({variable}, mutable=True, borrow=False): an argument that may be overwritten "
+                "is shared with the function anyway. Drop borrow=False, or mutable=True."
+            )
+            raise TypeContractError(msg)
+        self.borrow = self.mutable if borrow is None else borrow
+        if self.implicit and not shared and value is None:
+            msg = f"In({variable}, implicit=True) can never get a value: give it value=..."
+            raise TypeContractError(msg)
+        self.update = None if update is None else _checked_update(variable, update)
+
+    def __repr__(self) -> str:
+        parts = [str(self.variable), str(self.variable.type)]
+        if self.value is not None:
+            parts.append("has a value")
+        if self.update is not None:
+            parts.append(f"update={self.update}")
+        flags = ("mutable", "strict", "borrow", "implicit", "shared")
+        parts.extend(flag for flag in flags if getattr(self, flag))
+        return f"In({', '.join(parts)})"
+
+
+def check_input_variable(variable: Any, *, shared: bool = False) -> None:
+    """Raise unless ``variable`` can be an input of a function."""
+    if not isinstance(variable, Variable):
+        msg = (
+            f"An input of a function is a Variable or In(variable, ...), got {variable!r} of type "
+            f"{type(variable).__name__}. Values are given when the function is called, or with "
+            "In(variable, value=...)."
+        )
+        raise TypeContractError(msg)
+    if isinstance(variable, Constant):
+        msg = (
+            f"The constant {variable} cannot be an input of a function: its value is fixed. Use a "
+            f"variable, as in {variable.type}('x'), in the graph."
+        )
+        raise TypeContractError(msg)
+    if isinstance(variable, SharedVariable) and not shared:
+        msg = (
+            f"The shared variable {variable} cannot be an explicit input of a function: functions "
+            "read its value by themselves. Leave it out of the inputs; to use another value in "
+            "this function only, write givens={shared: x} with x as the input."
+        )
+        raise TypeContractError(msg)
+
+
+def _checked_update(variable: Variable, update: Any) -> Variable:
+    try:
+        return variable.type.filter_variable(update, allow_convert=False)
+    except TypeError as error:
+        kind = f"type {update.type}" if isinstance(update, Variable) else type(update).__name__
+        msg = (
+            f"In({variable}): an update must have the input's type {variable.type}, got {update} "
+            f"({kind}). Cast it to that type."
+        )
+        raise TypeContractError(msg) from error
+
+
+class Out:
+    """An output of a function.
+
+    Parameters
+    ----------
+    variable
+        The variable whose value is wanted; a number becomes a constant.
+    borrow
+        Allow the result to share memory that the function or another result uses, which saves a
+        copy. Such a result may be overwritten by the next call.
+
+    Examples
+    --------
+    >>> import phintys
+    >>> import phintys.tensor as pt
+    >>> x = pt.dvector("x")
+    >>> f = phintys.function([phintys.In(x, borrow=True)], phintys.Out(x, borrow=True))
+    >>> import numpy as np
+    >>> value = np.zeros(3)
+    >>> f(value) is value
+    True
+    """
+
+    def __init__(self, variable: Any, borrow: bool = False) -> None:
+        self.variable = variable
+        self.borrow = borrow
+
+    def __repr__(self) -> str:
+        return f"Out({self.variable}{', borrow' if self.borrow else ''})"
+
+
+def as_in(param: Any, *, strict: bool = False, allow_downcast: bool | None = None) -> In:
+    """Return a parameter of a function as an :class:`In`."""
+    if isinstance(param, In):
+        return param
+    if isinstance(param, list | tuple | dict | set):
+        msg = (
+            f"An input of a function is a Variable or In(variable, ...), got {param!r}. Lists of "
+            "variables are not nested: write [*xs, y]."
+        )
+        raise TypeContractError(msg)
+    return In(param, strict=strict, allow_downcast=allow_downcast)

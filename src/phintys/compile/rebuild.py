@@ -1,0 +1,285 @@
+"""From the user's expressions to a closed graph: givens, shared variables, updates.
+
+The user's graph is copied once. The copy has leaves of its own for the inputs (which may be
+computed variables in the user's graph: it is cut there) and for the shared variables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from phintys._base.errors import TypeContractError
+from phintys.graph.shared import SharedVariable
+from phintys.graph.traversal import toposort
+from phintys.graph.variable import Constant, Variable
+
+if TYPE_CHECKING:
+    from phintys.graph.apply import Apply
+
+__all__ = ["Rebuilt", "check_givens", "check_updates", "rebuild_collect_shared"]
+
+
+@dataclass
+class Rebuilt:
+    """A copy of a graph.
+
+    Attributes
+    ----------
+    inputs, outputs
+        Copies of what was asked for.
+    shared
+        The shared variables that the outputs or updates need, or that are updated, with their
+        copies, which are leaves.
+    updates
+        Shared variable -> copy of the expression for its next value.
+    missing
+        Leaves of the original graph that got no value, with the node that needs each (``None``
+        where it is itself an output).
+    copies
+        Original variable -> copy.
+    """
+
+    inputs: list[Variable]
+    outputs: list[Variable]
+    shared: dict[SharedVariable, Variable] = field(default_factory=dict)
+    updates: dict[SharedVariable, Variable] = field(default_factory=dict)
+    missing: dict[Variable, Apply | None] = field(default_factory=dict)
+    copies: dict[Variable, Variable] = field(default_factory=dict)
+
+
+class _Copier:
+    """Copies expressions, with some variables replaced.
+
+    Parameters
+    ----------
+    leaves
+        Original variable -> its copy, for variables at which the copy ends.
+    strict
+        Whether replacements must keep the types of what is computed from them.
+    """
+
+    def __init__(self, rebuilt: Rebuilt, leaves: dict[Variable, Variable], strict: bool) -> None:
+        self.rebuilt = rebuilt
+        self.copies = leaves
+        self.strict = strict
+
+    def copy(self, variables: Sequence[Variable]) -> list[Variable]:
+        """Return the copies of expressions."""
+        copies = self.copies
+        for node in toposort(variables, blockers=copies.keys()):
+            self._copy_node(node)
+        return [
+            copies[one] if one in copies else self._copy_leaf(one, None) for one in variables
+        ]
+
+    def _copy_node(self, node: Apply) -> None:
+        copies = self.copies
+        inputs = [
+            copies[one] if one in copies else self._copy_leaf(one, node) for one in node.inputs
+        ]
+        new = node.clone_with_new_inputs(inputs, strict=self.strict)
+        for old, copied in zip(node.outputs, new.outputs, strict=True):
+            copies.setdefault(old, copied)
+
+    def _copy_leaf(self, leaf: Variable, client: Apply | None) -> Variable:
+        rebuilt = self.rebuilt
+        if isinstance(leaf, Constant):
+            copied: Variable = leaf
+        elif isinstance(leaf, SharedVariable):
+            copied = add_shared(rebuilt, leaf)
+        else:
+            rebuilt.missing.setdefault(leaf, client)
+            copied = leaf
+        self.copies[leaf] = copied
+        return copied
+
+
+def add_shared(rebuilt: Rebuilt, variable: SharedVariable) -> Variable:
+    """Return the leaf that stands for a shared variable, made when first asked for."""
+    if variable not in rebuilt.shared:
+        rebuilt.shared[variable] = variable.clone()
+    return rebuilt.shared[variable]
+
+
+def rebuild_collect_shared(
+    outputs: Sequence[Variable],
+    inputs: Sequence[Variable],
+    *,
+    givens: Mapping[Variable, Variable] | None = None,
+    updates: Mapping[SharedVariable, Variable] | None = None,
+    rebuild_strict: bool = True,
+    no_default_updates: bool | Sequence[SharedVariable] = False,
+) -> Rebuilt:
+    """Copy the graph of ``outputs``, and find the shared variables and updates that belong to it.
+
+    Parameters
+    ----------
+    outputs
+        The expressions wanted.
+    inputs
+        Variables whose values will be given; the graph is cut there.
+    givens
+        Replacements, made all at once: they do not see each other.
+    updates
+        Expressions for the next values of shared variables.
+    rebuild_strict
+        Whether replacements must keep all types.
+    no_default_updates
+        ``True`` or a list: shared variables whose ``default_update`` is not used.
+    """
+    leaves = {variable: variable.clone() for variable in inputs}
+    rebuilt = Rebuilt([leaves[variable] for variable in inputs], [])
+    replacer = _Copier(rebuilt, dict(leaves), rebuild_strict)
+    if givens:
+        plain = _Copier(rebuilt, dict(leaves), rebuild_strict)
+        replacer.copies.update(zip(givens, plain.copy(list(givens.values())), strict=True))
+    rebuilt.outputs = replacer.copy(outputs)
+    for variable in updates or ():
+        add_shared(rebuilt, variable)
+    rebuilt.updates.update(
+        zip(updates or (), replacer.copy(list((updates or {}).values())), strict=True)
+    )
+    _add_default_updates(rebuilt, replacer, no_default_updates)
+    rebuilt.copies = replacer.copies
+    return rebuilt
+
+
+def _add_default_updates(
+    rebuilt: Rebuilt, replacer: _Copier, without: bool | Sequence[SharedVariable]
+) -> None:
+    if without is True:
+        return
+    refused = set(without or ())
+    # Copying an update may bring in shared variables with updates of their own.
+    done: set[SharedVariable] = set()
+    while waiting := [variable for variable in rebuilt.shared if variable not in done]:
+        done.update(waiting)
+        expressions = {
+            variable: filtered_update(variable, variable.default_update, "default_update")
+            for variable in waiting
+            if variable.default_update is not None
+            and variable not in refused
+            and variable not in rebuilt.updates
+        }
+        copied = replacer.copy(list(expressions.values()))
+        rebuilt.updates.update(zip(expressions, copied, strict=True))
+
+
+def filtered_update(variable: SharedVariable, expression: Any, what: str = "update") -> Variable:
+    """Return an update as a variable of the shared variable's type."""
+    try:
+        return variable.type.filter_variable(expression, allow_convert=False)
+    except (TypeError, ValueError) as error:
+        came = (
+            f"type {expression.type}"
+            if isinstance(expression, Variable)
+            else type(expression).__name__
+        )
+        msg = (
+            f"The {what} of the shared variable {variable} must have its type {variable.type}, "
+            f"got {expression} ({came}). {_remedy(variable, expression)}"
+        )
+        raise TypeContractError(msg) from error
+
+
+def _remedy(variable: Variable, expression: Any) -> str:
+    wanted = getattr(variable.type, "dtype", None)
+    came = getattr(getattr(expression, "type", None), "dtype", None)
+    if wanted is not None and came is not None and wanted != came:
+        return f"Cast it: expression.astype({str(wanted)!r})."
+    if wanted is not None and came is not None:
+        return (
+            "The number of dimensions or a static size differs: reshape the expression, or make "
+            "the shared variable with a shape that is left open, as in shared(value, shape=(None,))"
+            "."
+        )
+    return "Make the expression one of that type."
+
+
+def check_updates(updates: Any, inputs: Iterable[Variable]) -> dict[SharedVariable, Variable]:
+    """Return the ``updates`` argument of ``function`` as a checked mapping."""
+    taken = set(inputs)
+    checked: dict[SharedVariable, Variable] = {}
+    for variable, expression in _as_pairs(updates, "updates"):
+        if not isinstance(variable, SharedVariable):
+            msg = (
+                f"updates: each key is a shared variable, got {variable!r} of type "
+                f"{type(variable).__name__}. Make one with phintys.shared(value); an input keeps "
+                "a state with In(variable, value=..., update=...)."
+            )
+            raise TypeContractError(msg)
+        if variable in taken:
+            msg = f"updates: {variable} is an input of the function and cannot be updated as well."
+            raise TypeContractError(msg)
+        if variable in checked:
+            msg = (
+                f"updates: the shared variable {variable} has two new values, {checked[variable]} "
+                f"and {expression}. Give it one."
+            )
+            raise TypeContractError(msg)
+        checked[variable] = filtered_update(variable, expression)
+    return checked
+
+
+def check_givens(
+    givens: Any, inputs: Iterable[Variable], *, strict: bool
+) -> dict[Variable, Variable]:
+    """Return the ``givens`` argument of ``function`` as a checked mapping."""
+    taken = set(inputs)
+    checked: dict[Variable, Variable] = {}
+    for old, new in _as_pairs(givens, "givens"):
+        if not isinstance(old, Variable):
+            msg = f"givens: each key is a variable of the graph, got {old!r}."
+            raise TypeContractError(msg)
+        if old in taken:
+            msg = (
+                f"givens: {old} is an input of the function, so replacing it has no effect. To "
+                f"compute f(g(y)) from y, make y the input: function([y], f(x), givens={{x: "
+                f"g(y)}})."
+            )
+            raise TypeContractError(msg)
+        if old in checked:
+            msg = f"givens: {old} has two replacements, {checked[old]} and {new}. Give it one."
+            raise TypeContractError(msg)
+        checked[old] = _filtered_given(old, new, strict)
+    return checked
+
+
+def _filtered_given(old: Variable, new: Any, strict: bool) -> Variable:
+    if not strict and isinstance(new, Variable):
+        return new
+    try:
+        return old.type.filter_variable(new)
+    except (TypeError, ValueError) as error:
+        came = f"type {new.type}" if isinstance(new, Variable) else type(new).__name__
+        msg = (
+            f"givens: the replacement of {old} must have its type {old.type}, got {new} ({came}). "
+            "Cast it; or, if the graph can do with the other type, call function(..., "
+            "rebuild_strict=False)."
+        )
+        raise TypeContractError(msg) from error
+
+
+def _as_pairs(pairs: Any, argument: str) -> list[tuple[Any, Any]]:
+    """Return a list of pairs or a mapping as a list of pairs."""
+    if pairs is None:
+        return []
+    if isinstance(pairs, Mapping):
+        return list(pairs.items())
+    if isinstance(pairs, list | tuple):
+        if all(isinstance(pair, list | tuple) and len(pair) == 2 for pair in pairs):
+            return [(pair[0], pair[1]) for pair in pairs]
+        if len(pairs) == 2 and isinstance(pairs[0], Variable):
+            hint = f" For a single pair write [{pairs!r}]."
+        else:
+            hint = ""
+        msg = f"{argument}: expected a dict or a list of pairs (variable, expression), got {pairs!r}.{hint}"
+        raise TypeContractError(msg)
+    kind = type(pairs).__name__
+    order = (
+        " A set has no order and no pairs." if isinstance(pairs, set | frozenset) else ""
+    )
+    msg = f"{argument}: expected a dict or a list of pairs (variable, expression), got a {kind}.{order}"
+    raise TypeContractError(msg)

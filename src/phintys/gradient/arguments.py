@@ -1,0 +1,165 @@
+"""Checks of what users pass: collections of variables, choices, and directions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from phintys._base.errors import GradientError, TypeContractError
+from phintys.gradient.arithmetic import fit_dtype, is_complex, is_discrete
+from phintys.graph.null_type import DisconnectedType, NullType
+from phintys.graph.variable import Variable
+from phintys.tensor.convert import as_tensor_variable
+from phintys.tensor.type import TensorType
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from phintys.graph.type import Type
+
+__all__ = ["check_choice", "check_points", "check_variable", "unpack", "variables_in"]
+
+
+def check_choice(name: str, given: object, choices: Sequence[str]) -> None:
+    """Raise unless an option has one of the values it takes."""
+    if given not in choices:
+        expected = ", ".join(repr(choice) for choice in choices[:-1])
+        msg = f"{name} must be {expected} or {choices[-1]!r}, got {given!r}."
+        raise GradientError(msg)
+
+
+def check_variable(given: Any, what: str) -> Variable:
+    """Return ``given``, or raise if it is not a variable."""
+    if isinstance(given, Variable):
+        return given
+    msg = (
+        f"{what} must be a symbolic variable, got {given!r} of type {type(given).__name__}. "
+        "A value has no graph to differentiate."
+    )
+    raise TypeContractError(msg)
+
+
+def unpack(given: Any, what: str) -> tuple[list[Variable], Callable[[Sequence[Any]], Any]]:
+    """Return the variables in what a user gave, and a function that packs results likewise.
+
+    Parameters
+    ----------
+    given
+        A variable, or a list, tuple or dict (by its values) of variables.
+    what
+        The argument's name, for messages.
+
+    Raises
+    ------
+    TypeContractError
+        ``given`` is none of these or has something else inside.
+    """
+    if isinstance(given, Variable):
+        return [given], lambda results: results[0]
+    if isinstance(given, Mapping):
+        keys = list(given)
+        variables = [check_variable(given[key], f"{what}[{key!r}]") for key in keys]
+        return variables, lambda results: dict(zip(keys, results, strict=True))
+    if isinstance(given, list | tuple):
+        variables = [check_variable(entry, f"{what}[{i}]") for i, entry in enumerate(given)]
+        return variables, tuple if isinstance(given, tuple) else list
+    if isinstance(given, Iterable) and not isinstance(given, str | bytes):
+        msg = (
+            f"{what} must be a variable or a list, tuple or dict of variables, got a "
+            f"{type(given).__name__}. The results come in the order of the variables: write "
+            f"list(...) around it."
+        )
+        raise TypeContractError(msg)
+    return [check_variable(given, what)], lambda results: results[0]
+
+
+def variables_in(given: Any, what: str) -> list[Variable]:
+    """Return the variables in a collection of any kind; none for ``None``."""
+    if given is None:
+        return []
+    if isinstance(given, Variable):
+        return [given]
+    if isinstance(given, Iterable) and not isinstance(given, str | bytes):
+        return [check_variable(entry, f"Each entry of {what}") for entry in given]
+    msg = (
+        f"{what} must be a collection of variables, got {given!r} of type {type(given).__name__}."
+    )
+    raise TypeContractError(msg)
+
+
+def check_points(
+    variables: Sequence[Variable], given: Any, what: str, of: str
+) -> list[Variable | None]:
+    """Return one direction or gradient for each variable, of its rank and dtype.
+
+    Parameters
+    ----------
+    variables
+        What the directions belong to.
+    given
+        A variable or value, or a list or tuple with one for each of the variables. ``None``
+        stands for zero.
+    what, of
+        Names of the argument and of the one it belongs to, for messages.
+
+    Raises
+    ------
+    GradientError
+        The wrong number, or one of the wrong rank or shape.
+    """
+    points = list(given) if isinstance(given, list | tuple) else [given]
+    if len(points) != len(variables):
+        msg = (
+            f"{what} must have one entry for each variable in {of}, of the same shape: expected "
+            f"{len(variables)}, got {len(points)}."
+        )
+        raise GradientError(msg)
+    return [
+        None if point is None else check_point(variable, point, f"{what}[{i}]")
+        for i, (variable, point) in enumerate(zip(variables, points, strict=True))
+    ]
+
+
+def check_point(variable: Variable, point: Any, what: str) -> Variable:
+    """Return a direction or gradient as a variable that fits ``variable``.
+
+    Raises
+    ------
+    GradientError
+        It has another rank or shape, or is of an integer dtype and a variable.
+    """
+    type_ = variable.type
+    if not isinstance(point, Variable):
+        if not isinstance(type_, TensorType):
+            return check_variable(point, what)
+        point = as_tensor_variable(point)
+        if is_discrete(point.type):  # a literal such as 1 or [1, 0]
+            point = point.astype("floatX")
+    if isinstance(point.type, DisconnectedType | NullType):
+        return point
+    if is_discrete(point.type):
+        msg = (
+            f"{what} must be of a floating or complex dtype, as gradients and directions are, got "
+            f"{point} of type {point.type}. Cast it with .astype('floatX')."
+        )
+        raise GradientError(msg)
+    if not _fits(point.type, type_):
+        msg = (
+            f"{what} must have the rank and shape of the variable it belongs to: {variable} is of "
+            f"type {type_}, and {point} of type {point.type}."
+        )
+        raise GradientError(msg)
+    if is_complex(point.type) and not (is_complex(type_) or is_discrete(type_)):
+        msg = f"{what} belongs to the real {variable} (type {type_}), got {point} ({point.type})."
+        raise GradientError(msg)
+    return fit_dtype(point, type_)
+
+
+def _fits(given: Type, wanted: Type) -> bool:
+    ndim = getattr(wanted, "ndim", None)
+    if ndim != getattr(given, "ndim", None):
+        return False
+    if ndim is None and not hasattr(wanted, "dtype"):
+        return wanted.is_super(given)
+    shapes = zip(getattr(given, "shape", ()), getattr(wanted, "shape", ()), strict=True)
+    return all(a is None or b is None or a == b for a, b in shapes)

@@ -1,0 +1,90 @@
+"""Why some outputs do not depend on a variable, in words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from phintys._base.errors import DisconnectedInputError
+from phintys.gradient.paths import influence, nodes_below
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+    from phintys.graph.apply import Apply
+    from phintys.graph.variable import Variable
+
+__all__ = ["explain_disconnection"]
+
+_MOST_NAMED = 3
+
+
+def explain_disconnection(
+    variable: Variable,
+    outputs: Sequence[Variable],
+    blocked: Collection[Variable],
+    cuts: Mapping[Variable, Apply],
+) -> DisconnectedInputError:
+    """Return an error that says why ``outputs`` do not depend on ``variable``.
+
+    Parameters
+    ----------
+    variable
+        The variable that was asked for.
+    outputs
+        The cost, and the variables with known gradients.
+    blocked
+        What is considered constant.
+    cuts
+        Variable -> a node that reads it and gave a disconnected gradient for it.
+    """
+    names = ", ".join(str(output) for output in outputs)
+    reasons = _reasons(variable, outputs, blocked, cuts)
+    hint = (
+        "With disconnected_inputs='ignore' (or 'warn') the gradient is zero instead of an error."
+    )
+    return DisconnectedInputError(
+        f"{names} does not depend on {variable} (type {variable.type}) in a way that could be "
+        f"differentiated: {reasons}\n{hint}"
+    )
+
+
+def _reasons(
+    variable: Variable,
+    outputs: Sequence[Variable],
+    blocked: Collection[Variable],
+    cuts: Mapping[Variable, Apply],
+) -> str:
+    everything = nodes_below(outputs)
+    read = {x for node in everything for x in node.inputs}
+    computed = {x for node in everything for x in node.outputs}
+    if variable not in read and variable not in computed and variable not in outputs:
+        return f"it is not part of the graph.{_namesake(variable, read)}"
+    order = nodes_below(outputs, blocked)
+    steps, reached = influence(order, [variable], blocked)
+    if not steps and variable not in outputs:
+        return "everything that leads there is listed in consider_constant."
+    ends = [
+        node
+        for node in (*(step.node for step in steps), *cuts.values())
+        if node in cuts.values() or not any(output in reached for output in node.outputs)
+    ]
+    if not ends:
+        return "no gradient flows there."
+    places = "\n".join(
+        f"  {node.op}, applied at\n    {node.origin}" for node in list(dict.fromkeys(ends))[:_MOST_NAMED]
+    )
+    return (
+        "the values of its elements are not used, only its shape or the like, by these Ops:\n"
+        f"{places}"
+    )
+
+
+def _namesake(variable: Variable, read: Collection[Variable]) -> str:
+    if variable.name is None:
+        return ""
+    if any(other.name == variable.name for other in read):
+        return (
+            f" It has another variable of the name {variable.name!r}: variables are told apart by "
+            "identity, so pass the very one that the expression was built from."
+        )
+    return ""

@@ -1,0 +1,341 @@
+"""The forward engine: from directions of the inputs to directions of the outputs.
+
+``Rop`` walks the graph once, from the inputs on, and asks each Op's ``R_op``. An Op without one is
+served by its ``L_op`` twice: ``L_op`` maps an output gradient ``w`` to ``w J``, which is linear in
+``w``, so the gradient with respect to ``w`` of ``<w J, v>`` is ``J v``. (J. Townsend, "A new trick
+for calculating Jacobian vector products", 2017.)
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any, Literal
+
+from phintys._base.errors import (
+    DisconnectedInputError,
+    MethodNotDefinedError,
+    NullGradientError,
+    OpContractError,
+)
+from phintys._base.origin import inherit_origin
+from phintys.gradient.arguments import check_choice, check_points, unpack
+from phintys.gradient.arithmetic import fit_dtype, is_discrete, sum_of, zero_like
+from phintys.gradient.paths import influence, nodes_below
+from phintys.gradient.pullback import pull_back
+from phintys.gradient.reverse import POLICIES
+from phintys.graph import contract
+from phintys.graph.null_type import DisconnectedType, NullType, disconnected_type
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from phintys.gradient.paths import Step
+    from phintys.graph.apply import Apply
+    from phintys.graph.variable import Variable
+
+    Policy = Literal["raise", "warn", "ignore"]
+
+__all__ = ["Rop", "pushforward_through_pullback"]
+
+
+def Rop(  # noqa: N802 - the name that the contract gives
+    f: Any,
+    wrt: Any,
+    eval_points: Any,
+    disconnected_outputs: Policy = "raise",
+    return_disconnected: Literal["zero", "none", "disconnected"] = "zero",
+    use_op_rop_implementation: bool = True,
+) -> Any:
+    """Return the R-operator: the Jacobian of ``f`` with respect to ``wrt``, times a vector.
+
+    Parameters
+    ----------
+    f
+        A variable, or a list, tuple or dict of variables, of any shapes.
+    wrt
+        A variable, or a list or tuple of variables. They may be inputs or anything in between;
+        the direction of one that depends on another is added to what flows into it.
+    eval_points
+        One variable or value for each of ``wrt``, of its shape: the vector. ``None`` stands for
+        zero.
+    disconnected_outputs
+        What happens if one of ``f`` does not depend on ``wrt``: ``"raise"`` an error, ``"warn"``,
+        or ``"ignore"``.
+    return_disconnected
+        What stands for the result of such a variable: ``"zero"``, ``"none"`` or
+        ``"disconnected"`` (a variable of ``DisconnectedType``).
+    use_op_rop_implementation
+        Use the ``R_op`` of Ops that have one. Otherwise the whole graph is differentiated twice
+        in reverse (:func:`pushforward_through_pullback`).
+
+    Returns
+    -------
+    Variable, or a list, tuple or dict of them as ``f``
+        For each variable in ``f`` the sum over ``wrt`` of ``df/dwrt * eval_point``, of the shape
+        of that variable.
+
+    Raises
+    ------
+    GradientError
+        The number, rank, shape or dtype of the points does not fit.
+    DisconnectedInputError
+        A variable in ``f`` does not depend on ``wrt``.
+    NullGradientError
+        A derivative is undefined or not implemented.
+
+    Examples
+    --------
+    >>> import phintys, phintys.tensor as pt
+    >>> x, v = pt.dvectors("x", "v")
+    >>> phintys.Rop(x**2, x, v).eval({x: [1.0, 2.0], v: [1.0, 10.0]})
+    array([ 2., 40.])
+    """
+    check_choice("disconnected_outputs", disconnected_outputs, POLICIES)
+    check_choice("return_disconnected", return_disconnected, ("zero", "none", "disconnected"))
+    outputs, pack = unpack(f, "f")
+    variables, _ = unpack(wrt, "wrt")
+    points = check_points(variables, eval_points, "eval_points", "wrt")
+    given = [(x, v) for x, v in zip(variables, points, strict=True) if v is not None]
+    _, reached = influence(nodes_below(outputs), variables)
+    push = push_forward if use_op_rop_implementation else _twice_in_reverse
+    found = push(outputs, given)
+    results: list[Variable | None] = []
+    for output, tangent in zip(outputs, found, strict=True):
+        if tangent is not None:
+            if isinstance(tangent.type, NullType):
+                raise _null_error(tangent, output)
+            results.append(tangent)
+        elif output in reached:
+            results.append(zero_like(output))
+        else:
+            results.append(_disconnected(output, disconnected_outputs, return_disconnected))
+    return pack(results)
+
+
+def pushforward_through_pullback(
+    outputs: Sequence[Variable],
+    inputs: Sequence[Variable],
+    tangents: Sequence[Any],
+    disconnected_outputs: Policy = "raise",
+    return_disconnected: Literal["zero", "none", "disconnected"] = "zero",
+) -> list[Any]:
+    """Return the Jacobian times a vector by two passes in reverse, using no ``R_op``.
+
+    Parameters
+    ----------
+    outputs, inputs, tangents
+        As ``f``, ``wrt`` and ``eval_points`` of :func:`Rop`, as lists.
+    disconnected_outputs, return_disconnected
+        As for :func:`Rop`.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> from phintys.gradient import pushforward_through_pullback
+    >>> x, v = pt.dvectors("x", "v")
+    >>> (jv,) = pushforward_through_pullback([x**2], [x], [v])
+    >>> jv.eval({x: [1.0, 2.0], v: [1.0, 10.0]})
+    array([ 2., 40.])
+    """
+    return Rop(
+        list(outputs),
+        list(inputs),
+        list(tangents),
+        disconnected_outputs,
+        return_disconnected,
+        use_op_rop_implementation=False,
+    )
+
+
+def _null_error(tangent: Variable, output: Variable) -> NullGradientError:
+    return NullGradientError(
+        f"The derivative of {output} (type {output.type}) along the given directions does not "
+        f"exist, for on the way {tangent.type.why_null}. If it should be zero there, wrap the "
+        "expression in phintys.gradient.zero_grad."
+    )
+
+
+def _disconnected(output: Variable, policy: str, kind: str) -> Variable | None:
+    msg = (
+        f"{output} (type {output.type}) does not depend on any variable in wrt in a way that could "
+        "be differentiated. With disconnected_outputs='ignore' (or 'warn') its derivative is zero "
+        "instead of an error."
+    )
+    if policy == "raise":
+        raise DisconnectedInputError(msg)
+    if policy == "warn":
+        warnings.warn(msg, UserWarning, stacklevel=3)
+    if kind == "zero":
+        return zero_like(output)
+    return None if kind == "none" else disconnected_type()
+
+
+def push_forward(
+    outputs: Sequence[Variable], given: Sequence[tuple[Variable, Variable]]
+) -> list[Variable | None]:
+    """Return the direction of each output, ``None`` for zero.
+
+    Parameters
+    ----------
+    outputs
+        The variables whose directions are wanted.
+    given
+        Pairs of a variable and its direction; what else flows into the variable is added.
+    """
+    order = nodes_below(outputs)
+    steps, _ = influence(order, [variable for variable, _ in given])
+    used = {x for node in order for x in node.inputs} | set(outputs)
+    tangents = Tangents(given)
+    for step in steps:
+        _push_forward_through(step, tangents, used)
+    return [tangents.total(output) for output in outputs]
+
+
+class Tangents:
+    """The direction of each variable, as far as it is known. What is not there is zero."""
+
+    def __init__(self, given: Sequence[tuple[Variable, Variable]]) -> None:
+        self._terms: dict[Variable, list[Variable]] = {}
+        for variable, point in given:
+            self.add(variable, point)
+
+    def add(self, variable: Variable, tangent: Variable) -> None:
+        """Add to the direction of a variable."""
+        self._terms.setdefault(variable, []).append(tangent)
+
+    def total(self, variable: Variable) -> Variable | None:
+        """Return the direction of a variable, ``None`` for zero."""
+        terms = self._terms.get(variable)
+        if terms is None:
+            return None
+        if len(terms) > 1:
+            null = next((term for term in terms if isinstance(term.type, NullType)), None)
+            self._terms[variable] = terms = [sum_of(terms) if null is None else null]
+        return terms[0]
+
+
+def _push_forward_through(step: Step, tangents: Tangents, used: Collection[Variable]) -> None:
+    """Carry the directions of a node's inputs over to its outputs."""
+    node, pattern = step.node, step.pattern
+    points: list[Variable | None] = [None] * len(node.inputs)
+    nulls: dict[int, Variable] = {}
+    for position in step.positions:
+        point = tangents.total(node.inputs[position])
+        if point is not None and isinstance(point.type, NullType):
+            nulls[position] = point
+        elif point is not None and not isinstance(point.type, DisconnectedType):
+            points[position] = point
+    wanted: list[int] = []
+    for o, output in enumerate(node.outputs):
+        if output not in used:
+            continue
+        null = next((v for i, v in nulls.items() if pattern is None or pattern[i][o]), None)
+        if null is not None:
+            tangents.add(output, null)
+        elif any(
+            point is not None and (pattern is None or pattern[i][o]) and _may_move(node, i, output)
+            for i, point in enumerate(points)
+        ):
+            wanted.append(o)
+    if not wanted:
+        return
+    with inherit_origin(node.origin):
+        _compute(node, points, wanted, tangents)
+
+
+def _may_move(node: Apply, position: int, output: Variable) -> bool:
+    """Tell whether an output can change with an input at all.
+
+    An integer does not move with a float. (With an integer the question is left to the Op, which
+    may say that there is no answer.)
+    """
+    return not is_discrete(output.type) or is_discrete(node.inputs[position].type)
+
+
+def _compute(
+    node: Apply, points: Sequence[Variable | None], wanted: Sequence[int], tangents: Tangents
+) -> None:
+    try:
+        found: list[Variable | None] = [None] * len(node.outputs)
+        if contract.defines(node.op, "R_op"):
+            found = contract.push_forward(node, points)
+        missing = [o for o in wanted if found[o] is None or is_discrete(node.outputs[o].type)]
+        if missing:
+            for o, tangent in _through_pullback(node, points, missing).items():
+                found[o] = tangent
+    except Exception as error:
+        error.add_note(f"While differentiating {node.op} forward, applied at\n  {node.origin}")
+        raise
+    for o in wanted:
+        tangent = found[o]
+        if tangent is not None and not isinstance(tangent.type, DisconnectedType):
+            tangents.add(node.outputs[o], _checked(node, o, tangent))
+
+
+def _checked(node: Apply, o: int, tangent: Variable) -> Variable:
+    """Return what an Op gave as the direction of output ``o``, in that output's dtype."""
+    output = node.outputs[o]
+    if tangent.type is output.type or isinstance(tangent.type, NullType):
+        return tangent
+    if getattr(tangent.type, "ndim", None) != getattr(output.type, "ndim", None):
+        msg = (
+            f"{node.op}.R_op must return, for each output, a direction of the rank of that output. "
+            f"Output {o} is of type {output.type}; its direction is of type {tangent.type}.\n"
+            f"The Op was applied at\n  {node.origin}"
+        )
+        raise OpContractError(msg)
+    return fit_dtype(tangent, output.type)
+
+
+def _through_pullback(
+    node: Apply, points: Sequence[Variable | None], wanted: Sequence[int]
+) -> dict[int, Variable]:
+    """Return the directions of some outputs of a node by differentiating its ``L_op``."""
+    weights = {o: zero_like(node.outputs[o]) for o in wanted}
+    output_grads = [
+        weights[o] if o in weights else disconnected_type() for o in range(len(node.outputs))
+    ]
+    try:
+        pulled = contract.input_gradients(node, output_grads)
+    except MethodNotDefinedError as error:
+        error.add_note(
+            f"The R-operator needs the R_op of {node.op} or, failing that, its grad or L_op."
+        )
+        raise
+    seeds: list[tuple[Variable, Variable]] = []
+    for gradient, point, variable in zip(pulled, points, node.inputs, strict=True):
+        if point is None or isinstance(gradient.type, DisconnectedType):
+            continue
+        if isinstance(gradient.type, NullType):
+            return dict.fromkeys(wanted, gradient)
+        seeds.append((fit_dtype(gradient, variable.type), point))
+    return {
+        o: tangent
+        for o, tangent in zip(weights, _pull(seeds, list(weights.values())), strict=True)
+        if tangent is not None and not is_discrete(node.outputs[o].type)
+    }
+
+
+def _pull(
+    seeds: Sequence[tuple[Variable, Variable]], targets: Sequence[Variable]
+) -> list[Variable | None]:
+    gradients = pull_back(seeds, targets)
+    return [gradients.value(target) for target in targets]
+
+
+def _twice_in_reverse(
+    outputs: Sequence[Variable], given: Sequence[tuple[Variable, Variable]]
+) -> list[Variable | None]:
+    """Return the directions of ``outputs`` by differentiating the gradient of the whole graph."""
+    weights = [zero_like(output) for output in outputs]
+    variables = [variable for variable, _ in given]
+    gradients = pull_back(zip(outputs, weights, strict=True), variables)
+    seeds: list[tuple[Variable, Variable]] = []
+    for variable, point in given:
+        gradient = gradients.value(variable)
+        if gradient is None:
+            continue
+        if isinstance(gradient.type, NullType):
+            return [gradient] * len(outputs)
+        seeds.append((gradient, point))
+    return _pull(seeds, weights)

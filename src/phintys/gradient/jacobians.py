@@ -1,0 +1,233 @@
+"""Jacobians and Hessians."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from phintys._base.errors import GradientError
+from phintys.gradient.arguments import check_points, check_variable, unpack
+from phintys.gradient.arithmetic import is_complex, is_discrete
+from phintys.gradient.reverse import Lop, grad
+from phintys.gradient.row_loop import row_loop
+from phintys.tensor.type import TensorType
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from phintys.gradient.reverse import Policy
+    from phintys.graph.variable import Variable
+
+__all__ = ["hessian", "hessian_vector_product", "jacobian"]
+
+
+def jacobian(
+    expression: Variable,
+    wrt: Any,
+    consider_constant: Iterable[Variable] | None = None,
+    disconnected_inputs: Policy = "raise",
+) -> Any:
+    """Return all derivatives of each element of an expression.
+
+    Parameters
+    ----------
+    expression
+        A tensor of any rank, of a floating dtype.
+    wrt
+        A tensor variable, or a list, tuple or dict of them, of any ranks.
+    consider_constant
+        Expressions through which no gradient flows.
+    disconnected_inputs
+        What happens if the expression does not depend on one of ``wrt``: ``"raise"``, ``"warn"``
+        or ``"ignore"``; then its derivatives are zeros.
+
+    Returns
+    -------
+    Variable, or a list, tuple or dict of them as ``wrt``
+        Of shape ``expression.shape + wrt.shape``: element ``[i, j]`` (``i``, ``j`` standing for
+        as many indices as the ranks say) is the derivative of ``expression[i]`` with respect to
+        ``wrt[j]``.
+
+    Raises
+    ------
+    GradientError
+        The expression is no tensor of real floating-point numbers.
+    DisconnectedInputError
+        The expression does not depend on a variable in ``wrt``.
+
+    Notes
+    -----
+    The gradient of one element is built symbolically and computed for each element in turn; what
+    the rows have in common is computed once. So the cost at run time is that of as many gradients
+    as the expression has elements: for a product of the Jacobian with a vector, ``Rop`` and
+    ``Lop`` are far cheaper.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> from phintys.gradient import jacobian
+    >>> x = pt.dvector("x")
+    >>> jacobian(x**2, x).eval({x: [1.0, 2.0]})
+    array([[2., 0.],
+           [0., 4.]])
+    """
+    targets, pack = unpack(wrt, "wrt")
+    _check_expression(expression)
+    for variable in targets:
+        _check_tensor(variable, "Each variable in wrt")
+    if expression.type.ndim == 0:
+        return pack(
+            grad(
+                expression,
+                targets,
+                consider_constant,
+                disconnected_inputs,
+                add_names=False,
+            )
+        )
+    flat: Any = expression if expression.type.ndim == 1 else expression.flatten()
+    index = TensorType("int64", ())("i")
+    rows = grad(flat[index], targets, consider_constant, disconnected_inputs, add_names=False)
+    stacked = row_loop(flat.shape[0], index, rows, targets)
+    if expression.type.ndim == 1:
+        return pack(stacked)
+    return pack(
+        [
+            _reshape(rows, expression, variable)
+            for rows, variable in zip(stacked, targets, strict=True)
+        ]
+    )
+
+
+def _reshape(rows: Any, expression: Any, variable: Any) -> Any:
+    shape = [
+        *(expression.shape[i] for i in range(expression.type.ndim)),
+        *(variable.shape[i] for i in range(variable.type.ndim)),
+    ]
+    return rows.reshape(shape)
+
+
+def _check_tensor(given: Any, what: str) -> None:
+    check_variable(given, what)
+    if not isinstance(given.type, TensorType):
+        msg = f"{what} must be a tensor, got {given} of type {given.type}."
+        raise GradientError(msg)
+
+
+def _check_expression(expression: Any) -> None:
+    _check_tensor(expression, "The expression")
+    if is_discrete(expression.type) or is_complex(expression.type):
+        msg = (
+            f"The expression must be of a real floating dtype, got {expression} of type "
+            f"{expression.type}. Differentiate the real and the imaginary part of a complex "
+            "expression one by one; the derivatives of an integer are zero."
+        )
+        raise GradientError(msg)
+
+
+def hessian(
+    cost: Variable,
+    wrt: Any,
+    consider_constant: Iterable[Variable] | None = None,
+    disconnected_inputs: Policy = "raise",
+) -> Any:
+    """Return the second derivatives of a scalar with respect to one or more variables.
+
+    Parameters
+    ----------
+    cost
+        A real number, of rank 0.
+    wrt
+        A tensor variable, or a list, tuple or dict of them, of any ranks.
+    consider_constant, disconnected_inputs
+        As for :func:`~phintys.gradient.jacobian`.
+
+    Returns
+    -------
+    Variable, or a list, tuple or dict of them as ``wrt``
+        For each variable the derivatives of its gradient with respect to the same variable, of
+        shape ``wrt.shape + wrt.shape``. (For derivatives with respect to two different variables
+        take ``jacobian(grad(cost, x), y)``.)
+
+    Raises
+    ------
+    GradientError
+        The cost is no real number.
+    DisconnectedInputError
+        The cost does not depend on a variable in ``wrt``.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> from phintys.gradient import hessian
+    >>> x = pt.dvector("x")
+    >>> hessian((x**3).sum(), x).eval({x: [1.0, 2.0]})
+    array([[ 6.,  0.],
+           [ 0., 12.]])
+    """
+    targets, pack = unpack(wrt, "wrt")
+    for variable in targets:
+        _check_tensor(variable, "Each variable in wrt")
+    gradients = grad(cost, targets, consider_constant, disconnected_inputs, add_names=False)
+    # A gradient that does not depend on the variable any more is that of a linear cost: the second
+    # derivatives are zero, and nothing is wrong.
+    return pack(
+        [
+            jacobian(gradient, variable, consider_constant, disconnected_inputs="ignore")
+            for gradient, variable in zip(gradients, targets, strict=True)
+        ]
+    )
+
+
+def hessian_vector_product(cost: Variable, wrt: Any, p: Any, **grad_options: Any) -> Any:
+    """Return the Hessian of a scalar times a vector, without making the Hessian.
+
+    Parameters
+    ----------
+    cost
+        A real number, of rank 0.
+    wrt
+        A variable, or a list, tuple or dict of variables.
+    p
+        One variable or value for each of ``wrt``, of its shape: the vector.
+    grad_options
+        For the gradient, such as ``consider_constant``.
+
+    Returns
+    -------
+    Variable, or a list, tuple or dict of them as ``wrt``
+        For each variable x in ``wrt`` the sum over all y in ``wrt`` of ``d²cost/dxdy * p_y``.
+
+    Raises
+    ------
+    GradientError
+        The cost is no real number, or ``p`` does not fit ``wrt``.
+    DisconnectedInputError
+        The cost does not depend on a variable in ``wrt``.
+
+    Notes
+    -----
+    The gradient of ``<gradient, p>``: it costs about as much as two gradients (B. Pearlmutter,
+    "Fast exact multiplication by the Hessian", 1994, in reverse over reverse).
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> from phintys.gradient import hessian_vector_product
+    >>> x, p = pt.dvectors("x", "p")
+    >>> hessian_vector_product((x**3).sum(), x, p).eval({x: [1.0, 2.0], p: [1.0, 1.0]})
+    array([ 6., 12.])
+    """
+    targets, pack = unpack(wrt, "wrt")
+    points = check_points(targets, p, "p", "wrt")
+    options = {"add_names": False} | grad_options
+    gradients = grad(cost, targets, **options)
+    used: Sequence[Any] = [point for point in points if point is not None]
+    moved = [g for g, point in zip(gradients, points, strict=True) if point is not None]
+    products = Lop(
+        moved,
+        targets,
+        used,
+        consider_constant=grad_options.get("consider_constant"),
+        disconnected_inputs="ignore",
+    )
+    return pack(products)

@@ -1,0 +1,411 @@
+"""Copies of graphs, as they are or with parts replaced."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar, cast, overload
+
+from phintys._base.errors import (
+    MethodNotDefinedError,
+    OpContractError,
+    PhintysError,
+    RewriteError,
+    TypeContractError,
+)
+from phintys.graph._order import nodes_below
+from phintys.graph.variable import Variable
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from phintys.graph.apply import Apply
+    from phintys.graph.op import Op
+
+    Replacements = (
+        Mapping[Variable, Variable] | Iterable[tuple[Variable, Variable]]
+    )
+
+__all__ = [
+    "clone",
+    "clone_get_equiv",
+    "clone_node_and_cache",
+    "clone_replace",
+    "graph_replace",
+]
+
+Key = TypeVar("Key")
+
+
+def clone(
+    inputs: Sequence[Variable],
+    outputs: Sequence[Variable],
+    copy_inputs: bool = True,
+    copy_orphans: bool | None = None,
+    clone_inner_graphs: bool = False,
+) -> tuple[list[Variable], list[Variable]]:
+    """Return copies of the inputs and of the outputs, computed by copies of the nodes between.
+
+    Parameters
+    ----------
+    inputs
+        Where the copied graph begins.
+    outputs
+        Where it ends.
+    copy_inputs
+        Whether the copy begins at new variables or at ``inputs`` themselves.
+    copy_orphans
+        Whether leaves that are not among the inputs (constants, shared variables) are copied; by
+        default as ``copy_inputs`` says.
+    clone_inner_graphs
+        Whether Ops with an inner graph are copied with it.
+
+    Returns
+    -------
+    tuple of two lists of Variable
+        Inputs and outputs of the copy.
+
+    Examples
+    --------
+    >>> from phintys.graph import Apply, Op, Type
+    >>> anything, f = Type(), Op()
+    >>> x = anything("x")
+    >>> y = Apply(f, [x], [anything("y")]).out
+    >>> (x2,), (y2,) = clone([x], [y])
+    >>> x2 is x, y2.owner.inputs[0] is x2, y2.owner.origin is y.owner.origin
+    (False, True, True)
+    """
+    if copy_orphans is None:
+        copy_orphans = copy_inputs
+    equiv = clone_get_equiv(
+        inputs, outputs, copy_inputs, copy_orphans, clone_inner_graphs=clone_inner_graphs
+    )
+    return (
+        [cast("Variable", equiv[variable]) for variable in inputs],
+        [cast("Variable", equiv[variable]) for variable in outputs],
+    )
+
+
+def clone_get_equiv(
+    inputs: Iterable[Variable],
+    outputs: Iterable[Variable],
+    copy_inputs: bool = True,
+    copy_orphans: bool = True,
+    memo: dict[Any, Any] | None = None,
+    clone_inner_graphs: bool = False,
+) -> dict[Any, Any]:
+    """Return a mapping from each variable and node of a graph to its copy.
+
+    Parameters
+    ----------
+    inputs, outputs, copy_inputs, copy_orphans, clone_inner_graphs
+        As for :func:`clone`.
+    memo
+        What to begin with: variables in it are taken as copied already. It is extended and
+        returned.
+
+    Returns
+    -------
+    dict
+        Variable -> Variable, Apply -> Apply, and with ``clone_inner_graphs`` Op -> Op.
+    """
+    equiv: dict[Any, Any] = {} if memo is None else memo
+    for variable in inputs:
+        if variable not in equiv:
+            equiv[variable] = variable.clone() if copy_inputs else variable
+    outputs = list(outputs)
+    for node in nodes_below(_uncopied_owners(outputs, equiv), known=equiv, blockers=equiv):
+        for variable in node.inputs:
+            if variable not in equiv:  # a leaf, as nodes come after those that they need
+                equiv[variable] = variable.clone() if copy_orphans else variable
+        clone_node_and_cache(node, equiv, clone_inner_graphs)
+    for variable in outputs:
+        if variable not in equiv:
+            equiv[variable] = variable.clone() if copy_orphans else variable
+    return equiv
+
+
+def _uncopied_owners(outputs: Iterable[Variable], equiv: Mapping[Any, Any]) -> Iterable[Apply]:
+    return [
+        variable.owner
+        for variable in outputs
+        if variable.owner is not None and variable not in equiv
+    ]
+
+
+def clone_node_and_cache(
+    node: Apply, equiv: dict[Any, Any], clone_inner_graphs: bool = False
+) -> Apply:
+    """Copy one node, of which all inputs are copied, and enter it in ``equiv``.
+
+    Outputs for which ``equiv`` has a variable already (inputs of the graph that a node computes)
+    keep that.
+
+    Parameters
+    ----------
+    node
+        The node to copy.
+    equiv
+        Variable -> its copy; extended by the node, its outputs, and its Op if that is copied.
+    clone_inner_graphs
+        Whether an Op with an inner graph is copied with it.
+    """
+    twin = node.clone([equiv[variable] for variable in node.inputs])
+    if clone_inner_graphs and has_inner_graph(node.op):
+        if node.op not in equiv:
+            equiv[node.op] = _clone_op(node.op)
+        twin.op = equiv[node.op]
+    equiv[node] = twin
+    for old, new in zip(node.outputs, twin.outputs, strict=True):
+        equiv.setdefault(old, new)
+    return twin
+
+
+def has_inner_graph(op: Op) -> bool:
+    """Tell whether an Op contains a graph of its own, as ``op.fgraph``."""
+    return hasattr(getattr(op, "fgraph", None), "apply_nodes")
+
+
+def _clone_op(op: Op) -> Op:
+    copier = getattr(op, "clone", None)
+    if copier is None:
+        msg = (
+            f"The Op {op} has an inner graph but no clone method, so its graph cannot be copied. "
+            "Define clone(self), which returns an equal Op with a copy of self.fgraph, or leave "
+            "clone_inner_graphs off."
+        )
+        raise MethodNotDefinedError(msg)
+    twin = copier()
+    if not has_inner_graph(twin):
+        msg = f"{op}.clone must return an Op with an inner graph (as .fgraph), got {twin!r}."
+        raise OpContractError(msg)
+    return twin
+
+
+@overload
+def clone_replace(
+    output: Variable,
+    replace: Replacements | None = None,
+    *,
+    rebuild_strict: bool = True,
+    copy_inputs_over: bool = True,
+) -> Variable: ...
+@overload
+def clone_replace(
+    output: Sequence[Variable],
+    replace: Replacements | None = None,
+    *,
+    rebuild_strict: bool = True,
+    copy_inputs_over: bool = True,
+) -> list[Variable]: ...
+@overload
+def clone_replace(
+    output: Mapping[Key, Variable],
+    replace: Replacements | None = None,
+    *,
+    rebuild_strict: bool = True,
+    copy_inputs_over: bool = True,
+) -> dict[Key, Variable]: ...
+def clone_replace(
+    output: Any,
+    replace: Replacements | None = None,
+    *,
+    rebuild_strict: bool = True,
+    copy_inputs_over: bool = True,
+) -> Any:
+    """Copy the graph that computes some outputs, with variables replaced.
+
+    All replacements happen at once: they are not looked for in each other's new parts, so
+    ``{x: y, y: x}`` swaps, and ``{x: f(x)}`` is fine. Inner graphs of Ops are closed, and nothing
+    is replaced inside of them.
+
+    Parameters
+    ----------
+    output
+        A variable, a sequence of variables, or a mapping with variables as values.
+    replace
+        Old variable -> new variable, as a mapping or as pairs. Old variables that the outputs do
+        not need are ignored; :func:`graph_replace` refuses them.
+    rebuild_strict
+        Require that the type of each new variable can stand for that of the old one. Otherwise the
+        nodes above are made anew by ``make_node`` with whatever types come.
+    copy_inputs_over
+        Keep the leaves of the graph as they are; otherwise copy them too.
+
+    Returns
+    -------
+    Variable, list or dict
+        As ``output`` is.
+
+    Raises
+    ------
+    TypeContractError
+        ``rebuild_strict``, and a type does not fit; or something is not a variable.
+
+    Examples
+    --------
+    >>> from phintys.graph import Apply, Op, Type
+    >>> anything, f = Type(), Op()
+    >>> x, z = anything("x"), anything("z")
+    >>> y = Apply(f, [x], [anything("y")]).out
+    >>> clone_replace(y, {x: z}).owner.inputs
+    [z]
+    >>> y.owner.inputs
+    [x]
+    """
+    outputs = _list_of_outputs(output)
+    equiv: dict[Any, Any] = dict(_checked_pairs(replace, rebuild_strict))
+    nodes = nodes_below(_uncopied_owners(outputs, equiv), blockers=equiv)
+    for node in nodes:
+        for variable in node.inputs:
+            if variable not in equiv:
+                equiv[variable] = variable if copy_inputs_over else variable.clone()
+        _rebuild(node, equiv, rebuild_strict)
+    for variable in outputs:
+        if variable not in equiv:
+            equiv[variable] = variable if copy_inputs_over else variable.clone()
+    return _like(output, [equiv[variable] for variable in outputs])
+
+
+@overload
+def graph_replace(
+    outputs: Variable, replace: Replacements, *, strict: bool = True
+) -> Variable: ...
+@overload
+def graph_replace(
+    outputs: Sequence[Variable], replace: Replacements, *, strict: bool = True
+) -> list[Variable]: ...
+def graph_replace(outputs: Any, replace: Replacements, *, strict: bool = True) -> Any:
+    """Return the outputs with variables replaced; what does not change is shared, not copied.
+
+    All replacements happen at once, as for :func:`clone_replace`.
+
+    Parameters
+    ----------
+    outputs
+        A variable or a sequence of variables.
+    replace
+        Old variable -> new variable, as a mapping or as pairs.
+    strict
+        Require that the outputs need each old variable, and that the type of each new one can stand
+        for the old one's.
+
+    Returns
+    -------
+    Variable or list
+        As ``outputs`` is.
+
+    Raises
+    ------
+    RewriteError
+        ``strict``, and an old variable does not occur in the graph.
+    TypeContractError
+        ``strict``, and a type does not fit; or something is not a variable.
+
+    Examples
+    --------
+    >>> from phintys.graph import Apply, Op, Type
+    >>> anything, f, g = Type(), Op(), Op()
+    >>> x, y = anything("x"), anything("y")
+    >>> left, right = Apply(f, [x], [anything()]).out, Apply(f, [y], [anything()]).out
+    >>> z = Apply(g, [left, right], [anything("z")]).out
+    >>> new = graph_replace(z, {x: y})
+    >>> new.owner.inputs[0].owner.inputs, new.owner.inputs[1] is right
+    ([y], True)
+    """
+    variables = _list_of_outputs(outputs)
+    equiv: dict[Any, Any] = dict(_checked_pairs(replace, strict))
+    missing = dict.fromkeys(equiv)
+    for variable in variables:
+        missing.pop(variable, None)
+    # A variable that is computed from a replaced one may itself be replaced, so only what is still
+    # needed counts as occurring; but a chain of replacements is no mistake of the caller's.
+    for node in nodes_below(_uncopied_owners(variables, {}) if missing else ()):
+        for variable in (*node.inputs, *node.outputs):
+            missing.pop(variable, None)
+    if strict and missing:
+        names = ", ".join(f"{variable} (type {variable.type})" for variable in missing)
+        msg = (
+            f"Cannot replace {names}: the outputs do not depend on it. Variables are told apart by "
+            "identity, so an equal expression built a second time is another variable. Take the "
+            "variable from the graph itself, or pass strict=False to ignore what does not occur."
+        )
+        raise RewriteError(msg)
+    for node in nodes_below(_uncopied_owners(variables, equiv), blockers=equiv):
+        if any(equiv.get(variable, variable) is not variable for variable in node.inputs):
+            _rebuild(node, equiv, strict)
+    return _like(outputs, [equiv.get(variable, variable) for variable in variables])
+
+
+def _rebuild(node: Apply, equiv: dict[Any, Any], strict: bool) -> None:
+    """Enter a copy of the node, with the inputs that ``equiv`` gives, into ``equiv``."""
+    inputs = [equiv.get(variable, variable) for variable in node.inputs]
+    try:
+        twin = node.clone_with_new_inputs(inputs, strict=strict)
+    except (TypeError, ValueError, PhintysError) as error:
+        error.add_note(f"While rebuilding, for new inputs, the node made at\n  {node.origin}")
+        raise
+    for old, new in zip(node.outputs, twin.outputs, strict=True):
+        equiv.setdefault(old, new)
+
+
+def _list_of_outputs(output: object) -> list[Variable]:
+    if isinstance(output, Variable):
+        return [output]
+    if isinstance(output, Mapping):
+        found = list(cast("Mapping[Any, Any]", output).values())
+    elif isinstance(output, list | tuple):
+        found = list(cast("Sequence[Any]", output))
+    else:
+        found = [output]
+    for variable in found:
+        if not isinstance(variable, Variable):
+            msg = f"Expected variables as outputs, got {variable!r} of type {type(variable)}."
+            raise TypeContractError(msg)
+    return found
+
+
+def _like(output: Any, variables: list[Variable]) -> Any:
+    if isinstance(output, Variable):
+        return variables[0]
+    if isinstance(output, Mapping):
+        return dict(zip(cast("Mapping[Any, Any]", output), variables, strict=True))
+    return variables
+
+
+def _checked_pairs(
+    replace: Replacements | None, strict: bool
+) -> Collection[tuple[Variable, Variable]]:
+    if replace is None:
+        return []
+    pairs = replace.items() if isinstance(replace, Mapping) else list(replace)
+    checked: list[tuple[Variable, Variable]] = []
+    for old, new in pairs:
+        if not isinstance(old, Variable) or not isinstance(new, Variable):
+            msg = (
+                f"Replacements go from a Variable to a Variable, got {old!r} -> {new!r}. "
+                "Make a value a constant first: old.type.make_constant(value)."
+            )
+            raise TypeContractError(msg)
+        checked.append((old, fitting(old, new) if strict else new))
+    return checked
+
+
+def fitting(old: Variable, new: Variable) -> Variable:
+    """Return ``new``, or an expression of it, with a type that can stand for that of ``old``.
+
+    Raises
+    ------
+    TypeContractError
+        There is none.
+    """
+    if old.type == new.type or old.type.is_super(new.type):
+        return new
+    try:
+        return old.type.filter_variable(new)
+    except (TypeError, ValueError) as error:
+        where = f", made at\n  {old.origin}\n" if old.origin else " "
+        msg = (
+            f"{new} of type {new.type} cannot stand for {old} of type {old.type}{where}"
+            "Cast or reshape the new variable to the type of the old one first."
+        )
+        raise TypeContractError(msg) from error

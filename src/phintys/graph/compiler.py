@@ -1,0 +1,55 @@
+"""A hook for what lies low and needs the compiler, which lies high.
+
+An Op with a graph inside, and the checks of gradients, want a function for a graph. They ask here,
+and the compiler registers itself when it is imported.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from phintys._base.errors import PhintysError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from phintys.graph.variable import Variable
+
+    Compiler = Callable[..., Callable[..., Any]]
+
+__all__ = ["compile_graph", "set_compiler"]
+
+_COMPILER: Compiler | None = None
+
+
+def set_compiler(compiler: Compiler) -> None:
+    """Tell :func:`compile_graph` how to compile; called once, by the compiler.
+
+    ``compiler(inputs, outputs, **options)`` returns a function from the values of the inputs to a
+    list with those of the outputs.
+    """
+    global _COMPILER  # noqa: PLW0603 - a hook with one owner
+    _COMPILER = compiler
+
+
+def compile_graph(
+    inputs: Sequence[Variable], outputs: Sequence[Variable], **options: Any
+) -> Callable[..., list[Any]]:
+    """Return a function from the values of ``inputs`` to a list with those of ``outputs``.
+
+    Parameters
+    ----------
+    inputs, outputs
+        As for :func:`phintys.function`.
+    options
+        Further arguments of :func:`phintys.function`.
+
+    Raises
+    ------
+    PhintysError
+        The compiler has not been imported.
+    """
+    if _COMPILER is None:
+        msg = "Evaluating a graph needs the compiler: import phintys first."
+        raise PhintysError(msg)
+    return _COMPILER(inputs, outputs, **options)

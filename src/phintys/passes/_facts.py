@@ -1,0 +1,242 @@
+"""What the rules ask about tensors: known values, equal sizes, and whether a result fits."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import phintys.scalar as ps
+from phintys.graph.variable import Constant
+from phintys.rewriting import NOT_CONSTANT, set_constant_reader
+from phintys.tensor.creation import Alloc
+from phintys.tensor.dimshuffle import DimShuffle
+from phintys.tensor.elemwise import Elemwise, elemwise
+from phintys.tensor.shape import Shape_i
+from phintys.tensor.type import TensorType
+from phintys.tensor.variable import TensorConstant
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from phintys.graph.apply import Apply
+    from phintys.graph.variable import Variable
+    from phintys.scalar.op import ScalarOp
+
+__all__ = [
+    "as_result",
+    "broadcast_source",
+    "holds_exactly",
+    "is_pure",
+    "kind",
+    "same_size",
+    "scalar_node",
+    "scalar_op",
+    "sizes_covered",
+    "uniform_value",
+]
+
+# How far definitions are followed. A longer way only means that a rule does not apply.
+_MOST_STEPS = 32
+_LARGEST_LOOKED_AT = 4096  # elements of a constant that are compared to see if all are equal
+
+_SECOND = elemwise(ps.second)
+
+
+def kind(variable: Any) -> str:
+    """Return the kind of a tensor's dtype, a letter of ``"biufc"``."""
+    return variable.type.numpy_dtype.kind
+
+
+# ---- nodes -------------------------------------------------------------------------------------
+
+
+def is_pure(node: Apply | None) -> bool:
+    """Tell whether a node is elementwise and overwrites nothing."""
+    return node is not None and isinstance(node.op, Elemwise) and not node.op.inplace_pattern
+
+
+def scalar_op(node: Apply) -> ScalarOp:
+    """Return the scalar op of an elementwise node."""
+    assert isinstance(node.op, Elemwise)
+    return node.op.scalar_op
+
+
+def scalar_node(variable: Variable, *ops: ScalarOp) -> Apply | None:
+    """Return the node of a variable, if it is elementwise (and pure) with one of ``ops``."""
+    node = variable.owner
+    return node if node is not None and is_pure(node) and scalar_op(node) in ops else None
+
+
+# ---- values ------------------------------------------------------------------------------------
+
+
+def uniform_value(variable: Variable) -> Any:
+    """Return the one value that all elements of a tensor are known to have.
+
+    Sees through fills, broadcasts and dimshuffles.
+
+    Returns
+    -------
+    numpy.generic
+        Or :data:`~phintys.rewriting.NOT_CONSTANT`. What is no tensor is read as it is.
+    """
+    for _ in range(_MOST_STEPS):
+        if isinstance(variable, TensorConstant):
+            return _uniform(variable)
+        if isinstance(variable, Constant):
+            return variable.data
+        node = variable.owner
+        if node is None:
+            break
+        if isinstance(node.op, DimShuffle | Alloc):
+            variable = node.inputs[0]
+        elif node.op == _SECOND:
+            variable = node.inputs[1]
+        else:
+            break
+    return NOT_CONSTANT
+
+
+def _uniform(constant: TensorConstant) -> Any:
+    if constant.data.size > _LARGEST_LOOKED_AT:
+        return NOT_CONSTANT
+    value = constant.unique_value
+    return NOT_CONSTANT if value is None else value
+
+
+set_constant_reader(uniform_value)
+
+
+_MANTISSA = {"float16": 11, "float32": 24, "float64": 53, "complex64": 24, "complex128": 53}
+_REAL_PART = {"complex64": "float32", "complex128": "float64"}
+
+
+def holds_exactly(dtype: str, other: str) -> bool:
+    """Tell whether each value of a dtype is kept when it is cast to another one.
+
+    NumPy calls the cast from int64 to float64 safe; it rounds, so here it is not.
+
+    Examples
+    --------
+    >>> holds_exactly("int32", "float64"), holds_exactly("int64", "float64")
+    (True, False)
+    """
+    if dtype == other or dtype == "bool":
+        return True
+    if other == "bool":
+        return False
+    here, there = np.dtype(dtype), np.dtype(other)
+    if here.kind in "iu":
+        if there.kind in "iu":
+            return bool(np.can_cast(here, there, "safe"))
+        bits = 8 * here.itemsize - (here.kind == "i")
+        return bits <= _MANTISSA[other]
+    if there.kind in "iu" or (here.kind == "c" and there.kind != "c"):
+        return False
+    return _MANTISSA[dtype] <= _MANTISSA[other]
+
+
+# ---- sizes -------------------------------------------------------------------------------------
+
+
+def _origin_of_size(variable: Any, dim: int) -> Any:
+    """Return something that two dimensions share only if they have the same size.
+
+    An int where the size is known, else a variable and a dimension of it, or a variable that is
+    the size.
+    """
+    for _ in range(_MOST_STEPS):
+        size = variable.type.shape[dim]
+        node = variable.owner
+        if size is not None:
+            return size
+        if node is None:
+            break
+        if isinstance(node.op, DimShuffle):
+            variable, dim = node.inputs[0], node.op.new_order[dim]
+        elif isinstance(node.op, Elemwise):
+            variable = next((x for x in node.inputs if x.type.shape[dim] != 1), None)
+            if variable is None:
+                break
+        elif isinstance(node.op, Alloc):
+            length = node.inputs[1 + dim]
+            asked = length.owner
+            if asked is None or not isinstance(asked.op, Shape_i):
+                return length
+            variable, dim = asked.inputs[0], asked.op.i
+        else:
+            break
+    return (variable, dim)
+
+
+def same_size(a: Variable, b: Variable, dim: int) -> bool:
+    """Tell whether two tensors are known to have the same size in a dimension.
+
+    Known statically, or because both come from one size; what has a size of 1 by its type only
+    equals another such.
+    """
+    one, other = _origin_of_size(a, dim), _origin_of_size(b, dim)
+    return one == other
+
+
+def sizes_covered(dropped: Variable, kept: Iterable[Variable], ndim: int) -> bool:
+    """Tell whether an elementwise node can do without an operand, as far as its shape goes.
+
+    In each dimension in which the operand does not broadcast, one of those that are kept must be
+    known to have its size. So neither the shape of the result changes nor is an error about
+    shapes lost.
+    """
+    kept = list(kept)
+    shape: Sequence[int | None] = dropped.type.shape  # pyright: ignore[reportAttributeAccessIssue]
+    return all(
+        shape[dim] == 1
+        or any(
+            x.type.shape[dim] != 1 and same_size(dropped, x, dim)  # pyright: ignore[reportAttributeAccessIssue]
+            for x in kept
+        )
+        for dim in range(ndim)
+    )
+
+
+def broadcast_source(variable: Variable) -> Any:
+    """Return what a fill or broadcast repeats, with the same rank; ``None`` for anything else."""
+    node = variable.owner
+    if node is None:
+        return None
+    if node.op == _SECOND:
+        return node.inputs[1]
+    if isinstance(node.op, Alloc):
+        value: Any = node.inputs[0]
+        missing = variable.type.ndim - value.ndim  # pyright: ignore[reportAttributeAccessIssue]
+        return value.dimshuffle(*("x",) * missing, *range(value.ndim)) if missing else value
+    return None
+
+
+# ---- results -----------------------------------------------------------------------------------
+
+
+def as_result(node: Apply, value: Any) -> list[Variable] | None:
+    """Return ``value`` as the replacement of a node's one output, cast if need be.
+
+    Returns
+    -------
+    list of Variable
+        Or ``None`` where the value cannot stand for the output: another rank, fewer static facts,
+        or a size of 1 that the output's type does not know, which would make broadcast what did
+        not.
+    """
+    wanted = node.outputs[0].type
+    assert isinstance(wanted, TensorType)
+    if value.type.dtype != wanted.dtype:
+        if kind(value) == "c":
+            return None
+        value = elemwise(ps.CASTS[wanted.dtype])(value)
+    return [value] if fits(wanted, value.type) else None
+
+
+def fits(wanted: TensorType, given: TensorType) -> bool:
+    """Tell whether a variable of type ``given`` can stand for one of type ``wanted``."""
+    return wanted == given or (
+        wanted.is_super(given) and wanted.broadcastable == given.broadcastable
+    )

@@ -1,0 +1,193 @@
+"""Merging equal computations: what is computed twice is computed once.
+
+Two nodes are one when their Ops compare equal and they have the same inputs; two constants when
+their signatures are equal. One walk in topological order finds them all, since the inputs of equal
+nodes have become the same variables by the time the nodes are reached.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+from phintys._base.errors import InconsistencyError
+from phintys.graph.variable import Constant
+from phintys.rewriting import GraphRewriter
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
+
+    from phintys.graph.apply import Apply
+    from phintys.graph.fgraph import FunctionGraph
+    from phintys.graph.op import Op
+    from phintys.graph.variable import Variable
+    from phintys.rewriting import RewriteTrace
+
+    Pairs = list[tuple[Variable, Variable]]
+
+__all__ = ["Merge", "merge"]
+
+
+class Merge(GraphRewriter):
+    """f(x), f(x) -> one f(x)
+
+    Equal computations become one: the first in topological order stays. Takes time linear in the
+    size of the graph.
+
+    Left alone are
+
+    - Ops with a ``destroy_map``, and whatever computes a value that such an Op overwrites, through
+      views too: two values that are equal once must not become one piece of memory when one of
+      them changes later;
+    - nodes whose outputs have different types;
+    - what cannot be compared. An Op or a constant whose ``__hash__``, ``__eq__`` or ``signature``
+      raises is noted in the trace, with the error.
+
+    Examples
+    --------
+    >>> from phintys.graph import Apply, FunctionGraph, Op, generic
+    >>> from phintys.passes.merge import merge
+    >>> class Twice(Op):
+    ...     __props__ = ()
+    ...     def make_node(self, x):
+    ...         return Apply(self, [x], [generic()])
+    >>> x = generic("x")
+    >>> fgraph = FunctionGraph([x], [Twice()(x), Twice()(x)])
+    >>> merge.apply(fgraph)
+    >>> len(fgraph.apply_nodes)
+    1
+    """
+
+    def __init__(self) -> None:
+        super().__init__(name="merge")
+
+    def apply(self, fgraph: FunctionGraph, trace: RewriteTrace | None = None) -> None:
+        """Merge all that can be merged in ``fgraph``."""
+        _Merging(fgraph, trace).run()
+
+
+class _Merging:
+    """One run over one graph."""
+
+    def __init__(self, fgraph: FunctionGraph, trace: RewriteTrace | None) -> None:
+        self.fgraph = fgraph
+        self.trace = trace
+        self.fixed = _overwritten(fgraph)
+        # The tables keep what they point to alive, so an id stands for one object.
+        self.constants: dict[Hashable, Constant] = {}
+        self.seen_constants: dict[int, Constant] = {}
+        self.nodes: dict[tuple[int, tuple[int, ...]], list[Apply]] = {}
+
+    def run(self) -> None:
+        for node in self.fgraph.toposort():
+            if node not in self.fgraph.apply_nodes:
+                continue  # merged already
+            for variable in node.inputs:
+                if isinstance(variable, Constant):
+                    self._merge_constant(variable)
+            self._merge_node(node)
+        for variable in self.fgraph.outputs:
+            if isinstance(variable, Constant):
+                self._merge_constant(variable)
+
+    def _merge_constant(self, constant: Constant) -> None:
+        if self.seen_constants.setdefault(id(constant), constant) is not constant:
+            return
+        if constant in self.fixed or constant in self.fgraph.inputs:
+            return
+        try:
+            first = self.constants.setdefault(constant.signature(), constant)
+        except Exception as error:  # noqa: BLE001 - a user's Type may raise anything
+            self._note(None, ((constant, constant),), _incomparable(constant, error))
+            return
+        if first is not constant:
+            self._replace(None, [(constant, first)])
+
+    def _merge_node(self, node: Apply) -> None:
+        op = node.op
+        if op.destroy_map or not self.fixed.isdisjoint(node.outputs):
+            return
+        try:
+            key = (hash(op), tuple([id(variable) for variable in node.inputs]))
+        except Exception as error:  # noqa: BLE001 - a user's Op may raise anything
+            self._note(node, (), _incomparable(op, error))
+            return
+        alike = self.nodes.setdefault(key, [])
+        for first in alike:
+            if (
+                first in self.fgraph.apply_nodes
+                and self._equal_ops(first, node)
+                and self._equal_types(first, node)
+                and self._replace(node, list(zip(node.outputs, first.outputs, strict=True)))
+            ):
+                return
+        alike.append(node)
+
+    def _equal_ops(self, first: Apply, node: Apply) -> bool:
+        one, other = first.op, node.op
+        if one is other:
+            return True
+        try:
+            return bool(one == other)
+        except Exception as error:  # noqa: BLE001 - a user's Op may raise anything
+            self._note(node, (), _incomparable(other, error))
+            return False
+
+    def _equal_types(self, first: Apply, node: Apply) -> bool:
+        if len(first.outputs) != len(node.outputs):
+            return False
+        try:
+            return all(
+                one.type is other.type or bool(one.type == other.type)
+                for one, other in zip(first.outputs, node.outputs, strict=True)
+            )
+        except Exception as error:  # noqa: BLE001 - a user's Type may raise anything
+            self._note(node, (), _incomparable(node.outputs[0].type, error))
+            return False
+
+    def _replace(self, node: Apply | None, pairs: Pairs) -> bool:
+        pairs = [(old, new) for old, new in pairs if self.fgraph.clients.get(old)]
+        start = perf_counter()
+        refused = ""
+        try:
+            self.fgraph.replace_all_validate(pairs, reason="merge")
+        except InconsistencyError as error:
+            refused = str(error)
+        if self.trace is not None:
+            seconds = perf_counter() - start
+            self.trace.record("merge", node, tuple(pairs), seconds, refused)
+        return not refused
+
+    def _note(self, node: Apply | None, pairs: Any, refused: str) -> None:
+        if self.trace is not None:
+            self.trace.record("merge", node, pairs, 0.0, refused)
+
+
+def _incomparable(thing: object, error: Exception) -> str:
+    return f"{type(thing).__name__} cannot be compared: {type(error).__name__}: {error}"
+
+
+def _overwritten(fgraph: FunctionGraph) -> set[Variable]:
+    """Return the variables whose memory some node overwrites, directly or through views."""
+    stack = [variable for node in fgraph.apply_nodes for variable in _destroyed_inputs(node)]
+    found: set[Variable] = set()
+    while stack:
+        variable = stack.pop()
+        if variable in found:
+            continue
+        found.add(variable)
+        node = variable.owner
+        if node is not None and variable.index is not None:
+            stack.extend(node.inputs[i] for i in node.op.view_map.get(variable.index, ()))
+    return found
+
+
+def _destroyed_inputs(node: Apply) -> Iterator[Variable]:
+    op: Op = node.op
+    for positions in op.destroy_map.values():
+        for position in positions:
+            yield node.inputs[position]
+
+
+merge = Merge()

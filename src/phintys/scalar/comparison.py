@@ -1,0 +1,98 @@
+"""Comparisons and tests: the output is a bool."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from phintys.scalar.op import Dtypes
+from phintys.scalar.precedence import Precedence
+from phintys.scalar.row import UfuncRow
+
+__all__ = [
+    "Comparison",
+    "eq",
+    "ge",
+    "gt",
+    "isfinite",
+    "isinf",
+    "isnan",
+    "le",
+    "lt",
+    "ne",
+    "signbit",
+]
+
+_INT64, _UINT64, _FLOAT64 = np.dtype(np.int64), np.dtype(np.uint64), np.dtype(np.float64)
+
+
+def _holds(dtype: np.dtype[Any], number: int) -> bool:
+    if dtype.kind not in "iu":
+        return True
+    info = np.iinfo(dtype)
+    return bool(info.min <= number <= info.max)
+
+
+class Comparison(UfuncRow):
+    """A comparison. Complex numbers are ordered by real, then imaginary part, as in NumPy.
+
+    A Python int that does not fit the other operand's dtype is no error, as in NumPy: ``x < 300``
+    is true for each int8.
+    """
+
+    def __init__(self, name: str, ufunc: np.ufunc, symbol: str, commutative: bool = False) -> None:
+        super().__init__(
+            name,
+            ufunc,
+            symbol=symbol,
+            precedence=Precedence.COMPARISON,
+            commutative=commutative,
+        )
+
+    def literal_dtypes(self, operands: Sequence[Any]) -> Dtypes:
+        return tuple(
+            _wide_enough(operand, dtype) if type(operand) is int else dtype
+            for operand, dtype in zip(operands, super().literal_dtypes(operands), strict=True)
+        )
+
+    def literal(self, value: complex, dtype: np.dtype[Any]) -> Any:
+        if isinstance(value, int) and dtype == _FLOAT64 and not -(2**63) <= value < 2**64:
+            value = float("inf") if value > 0 else float("-inf")  # beyond every integer dtype
+        return super().literal(value, dtype)
+
+
+def _wide_enough(number: int, dtype: np.dtype[Any]) -> np.dtype[Any]:
+    return next((d for d in (dtype, _INT64, _UINT64) if _holds(d, number)), _FLOAT64)
+
+
+lt = Comparison("lt", np.less, "<")
+"""x < y."""
+
+le = Comparison("le", np.less_equal, "<=")
+"""x <= y."""
+
+gt = Comparison("gt", np.greater, ">")
+"""x > y."""
+
+ge = Comparison("ge", np.greater_equal, ">=")
+"""x >= y."""
+
+eq = Comparison("eq", np.equal, "==", commutative=True)
+"""x == y; false for NaN."""
+
+ne = Comparison("ne", np.not_equal, "!=", commutative=True)
+"""x != y; true for NaN."""
+
+isnan = UfuncRow("isnan", np.isnan)
+"""Whether x, or a part of it, is NaN."""
+
+isinf = UfuncRow("isinf", np.isinf)
+"""Whether x, or a part of it, is infinite."""
+
+isfinite = UfuncRow("isfinite", np.isfinite)
+"""Whether x is neither infinite nor NaN."""
+
+signbit = UfuncRow("signbit", np.signbit, hint="A complex number has two signs.")
+"""Whether x is negative, or -0.0."""

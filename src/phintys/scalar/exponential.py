@@ -1,0 +1,139 @@
+"""Exponentials, logarithms, roots, and the sigmoid family."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from phintys.scalar.arithmetic import sqr
+from phintys.scalar.row import FloatRow, UfuncRow
+
+__all__ = [
+    "cbrt",
+    "exp",
+    "exp2",
+    "expm1",
+    "log",
+    "log1mexp",
+    "log1p",
+    "log2",
+    "log10",
+    "log_sigmoid",
+    "logaddexp",
+    "logaddexp2",
+    "sigmoid",
+    "softplus",
+    "sqrt",
+]
+
+_LOG_2 = math.log(2)
+_LOG_10 = math.log(10)
+_MINUS_INFINITY = -math.inf
+
+sqrt = UfuncRow("sqrt", np.sqrt, derivative=lambda x, out: (0.5 / out,), cost=6)
+"""Square root."""
+
+cbrt = UfuncRow(
+    "cbrt",
+    np.cbrt,
+    hint="A complex number has three cube roots: write x ** (1 / 3) for the principal one.",
+    derivative=lambda x, out: (1 / (3 * sqr(out)),),
+    cost=20,
+)
+"""Cube root, real for negative numbers too."""
+
+exp = UfuncRow("exp", np.exp, derivative=lambda x, out: (out,), cost=10)
+"""e ** x."""
+
+exp2 = UfuncRow("exp2", np.exp2, derivative=lambda x, out: (out * _LOG_2,), cost=10)
+"""2 ** x."""
+
+expm1 = UfuncRow("expm1", np.expm1, derivative=lambda x, out: (out + 1,), cost=14)
+"""e ** x - 1, accurate near 0."""
+
+log = UfuncRow("log", np.log, derivative=lambda x, out: (1 / x,), cost=12)
+"""Natural logarithm."""
+
+log2 = UfuncRow("log2", np.log2, derivative=lambda x, out: (1 / (x * _LOG_2),), cost=12)
+"""Logarithm to base 2."""
+
+log10 = UfuncRow("log10", np.log10, derivative=lambda x, out: (1 / (x * _LOG_10),), cost=12)
+"""Logarithm to base 10."""
+
+log1p = UfuncRow("log1p", np.log1p, derivative=lambda x, out: (1 / (1 + x),), cost=14)
+"""log(1 + x), accurate near 0."""
+
+
+def _identity_of_logaddexp(dtype: np.dtype[Any]) -> Any:
+    return _MINUS_INFINITY if dtype.kind == "f" else None
+
+
+logaddexp = UfuncRow(
+    "logaddexp",
+    np.logaddexp,
+    derivative=lambda x, y, out: (sigmoid(x - y), sigmoid(y - x)),
+    commutative=True,
+    associative=True,
+    identity=_identity_of_logaddexp,
+    cost=25,
+)
+"""log(exp(x) + exp(y)) without overflow."""
+
+logaddexp2 = UfuncRow(
+    "logaddexp2",
+    np.logaddexp2,
+    derivative=lambda x, y, out: (sigmoid((x - y) * _LOG_2), sigmoid((y - x) * _LOG_2)),
+    commutative=True,
+    associative=True,
+    identity=_identity_of_logaddexp,
+    cost=25,
+)
+"""log2(2 ** x + 2 ** y) without overflow."""
+
+
+def _sigmoid(x: Any) -> Any:
+    small = np.exp(-np.abs(x))
+    return np.where(x >= 0, 1, small) / (1 + small)
+
+
+sigmoid = FloatRow("sigmoid", _sigmoid, derivative=lambda x, out: (out * (1 - out),), cost=15)
+"""1 / (1 + exp(-x)), computed from exp(-\\|x\\|), which cannot overflow."""
+
+
+def _softplus(x: Any) -> Any:
+    return np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x)))
+
+
+softplus = FloatRow("softplus", _softplus, derivative=lambda x, out: (sigmoid(x),), cost=30)
+"""log(1 + exp(x)), computed as max(x, 0) + log1p(exp(-\\|x\\|))."""
+
+log_sigmoid = FloatRow(
+    "log_sigmoid",
+    lambda x: -_softplus(-x),
+    derivative=lambda x, out: (sigmoid(-x),),
+    cost=30,
+)
+"""log(sigmoid(x)) = -softplus(-x)."""
+
+
+def _log1mexp(x: Any) -> Any:
+    # Mächler, "Accurately computing log(1 - exp(-|a|))", 2012: either form loses digits on the
+    # other's side of -log 2.
+    near = x > -_LOG_2
+    return np.where(
+        near,
+        np.log(-np.expm1(np.where(near, x, -1))),
+        np.log1p(-np.exp(np.where(near, -1, x))),
+    )
+
+
+log1mexp = FloatRow(
+    "log1mexp",
+    _log1mexp,
+    # -exp(x) / (1 - exp(x))
+    derivative=lambda x, out: (-1 / expm1(-x),),
+    cost=40,
+)
+"""log(1 - exp(x)) for x < 0; NaN for x > 0."""

@@ -1,0 +1,40 @@
+"""Rounding to integers. All derivatives are 0, which they are but at the jumps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from phintys.scalar.row import FloatRow, UfuncRow
+
+__all__ = ["ceil", "floor", "rint", "round_half_away", "trunc"]
+
+_NO_COMPLEX = "Round the real and the imaginary part one by one."
+
+
+def _flat(x: Any, out: Any) -> tuple[int]:
+    return (0,)
+
+
+ceil = UfuncRow("ceil", np.ceil, hint=_NO_COMPLEX, derivative=_flat)
+"""The least integer that is not below x."""
+
+floor = UfuncRow("floor", np.floor, hint=_NO_COMPLEX, derivative=_flat)
+"""The greatest integer that is not above x."""
+
+trunc = UfuncRow("trunc", np.trunc, hint=_NO_COMPLEX, derivative=_flat)
+"""x without its fraction: rounded towards 0."""
+
+rint = UfuncRow("rint", np.rint, derivative=_flat)
+"""The nearest integer, and the even one of two: NumPy's ``round`` without decimals."""
+
+
+def _round_half_away(x: Any) -> Any:
+    whole = np.trunc(x)
+    # x - whole is exact, so 0.49999999999999994 stays below a half.
+    return whole + np.where(np.abs(x - whole) >= 0.5, np.copysign(1, x), 0).astype(x.dtype)
+
+
+round_half_away = FloatRow("round_half_away", _round_half_away, derivative=_flat, cost=4)
+"""The nearest integer, and of two the one farther from 0, as C's ``round``."""

@@ -1,0 +1,516 @@
+"""Rows of the table of scalar ops: what is common to all of them, and the three regular kinds.
+
+A row states a name, a function on arrays, a dtype rule and a derivative. The derivative is
+``derivative(*inputs, out)`` and returns one partial for each input: a variable, a Python number, or
+``None`` where it is not known. From the partials come the reverse rule (:meth:`Row.L_op`, for a
+gradient g of the output: ``g * conj(partial)``) and the forward rule (:meth:`Row.R_op`, for
+directions v: ``sum(partial * v)``). A function that is not holomorphic, or whose partials need
+guarding, gives ``pullback(*inputs, out, g)`` and ``pushforward(*inputs, out, v)`` instead.
+
+The gradient of a real cost C with respect to a complex z = a + ib is dC/da + i dC/db.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from phintys._base.config import config
+from phintys._base.errors import OpContractError
+from phintys.graph.null_type import DisconnectedType, NullType, disconnected_type
+from phintys.graph.variable import Variable
+from phintys.scalar.op import Dtypes, ScalarOp, unsupported_dtypes
+from phintys.scalar.operators import OPERATORS
+from phintys.scalar.precedence import Precedence
+from phintys.scalar.type import ScalarType, get_scalar_type
+
+__all__ = ["FloatRow", "Row", "UfuncRow", "VariadicRow", "dtype_of", "zeros_like"]
+
+Rule = Callable[..., Any]
+
+_ROWS: dict[str, ScalarOp] = {}
+
+_KINDS = {
+    "bools": "?",
+    "integers": "bBhHiIlLqQ",
+    "floats": "efd",
+    "complex numbers": "FD",
+}
+
+
+def _row_named(name: str) -> ScalarOp:
+    return _ROWS[name]
+
+
+def dtype_of(variable: Any) -> np.dtype[Any]:
+    """Return the dtype of a variable, scalar or not."""
+    return np.dtype(variable.type.dtype)
+
+
+def zeros_like(x: Any, dtype: Any = None) -> Any:
+    """Return zeros of the shape of ``x``: the constant 0 for a scalar.
+
+    Parameters
+    ----------
+    x
+        A scalar variable, or one of another type that scalar ops lift to.
+    dtype
+        Dtype of the zeros; that of ``x`` if not given.
+
+    Examples
+    --------
+    >>> from phintys.scalar import float32, zeros_like
+    >>> zeros_like(float32("x"), dtype="float64").data
+    np.float64(0.0)
+    """
+    zero = get_scalar_type(dtype_of(x) if dtype is None else dtype).make_constant(0)
+    return zero if isinstance(x.type, ScalarType) else OPERATORS.second(x, zero)
+
+
+def _gradient_dtype(x: Any) -> str:
+    """Return the dtype of a zero gradient for ``x``."""
+    dtype = dtype_of(x)
+    return config.floatX if dtype.kind in "biu" else dtype.name
+
+
+def _real_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    return np.empty(0, dtype).real.dtype
+
+
+class Row(ScalarOp):
+    """A scalar op that is one row of the table.
+
+    Parameters
+    ----------
+    name
+        Name of the op and of the module attribute that holds it.
+    nin
+        Number of inputs, -1 for any number.
+    derivative, pullback, pushforward
+        The rules described above.
+    undefined
+        Why a partial is ``None``, for the user who needs it.
+    symbol, precedence
+        How the op is printed.
+    identity, absorbing
+        The element, or a function from a dtype to it.
+    commutative, associative, cost
+        See :class:`ScalarOp`.
+    """
+
+    name: str
+    works_on_arrays = True
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        nin: int,
+        derivative: Rule | None = None,
+        pullback: Rule | None = None,
+        pushforward: Rule | None = None,
+        undefined: str = "",
+        symbol: str | None = None,
+        precedence: int = Precedence.CALL,
+        commutative: bool = False,
+        associative: bool = False,
+        identity: Any = None,
+        absorbing: Any = None,
+        cost: float = 1.0,
+    ) -> None:
+        super().__init__(name=name)
+        self.nin = nin
+        self.symbol = symbol
+        self.precedence = precedence
+        self.commutative = commutative
+        self.associative = associative
+        self.cost = cost
+        self._derivative = derivative
+        self._pullback = pullback
+        self._pushforward = pushforward
+        self._undefined = undefined
+        self._identity = identity
+        self._absorbing = absorbing
+        self._resolved: dict[Dtypes, Dtypes] = {}
+        self._types: dict[tuple[ScalarType, ...], list[ScalarType]] = {}
+        if _ROWS.setdefault(name, self) is not self:
+            msg = f"There are two rows named {name!r} in the table of scalar ops."
+            raise OpContractError(msg)
+
+    # A row is one object in each process.
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (_row_named, (self.name,))
+
+    # Dtypes
+
+    def output_types(self, input_types: Sequence[ScalarType]) -> list[ScalarType]:
+        key = tuple(input_types)
+        types = self._types.get(key)
+        if types is None:
+            dtypes = self.resolve_dtypes([type.numpy_dtype for type in input_types])
+            types = self._types[key] = [get_scalar_type(dtype) for dtype in dtypes]
+        return types
+
+    def resolve_dtypes(self, input_dtypes: Sequence[Any]) -> Dtypes:
+        key = tuple(map(np.dtype, input_dtypes))
+        dtypes = self._resolved.get(key)
+        if dtypes is None:
+            if self.nin >= 0 and len(key) != self.nin:
+                msg = f"{self} takes {self.nin} inputs, got {len(key)} dtypes."
+                raise OpContractError(msg)
+            dtypes = self._resolved[key] = self._resolve(key)
+        return dtypes
+
+    def _resolve(self, dtypes: Dtypes) -> Dtypes:
+        """Return the dtypes of the outputs, or raise DtypeError."""
+        raise NotImplementedError
+
+    # Facts
+
+    def identity_element(self, dtype: Any) -> Any:
+        return _element(self._identity, np.dtype(dtype))
+
+    def absorbing_element(self, dtype: Any) -> Any:
+        return _element(self._absorbing, np.dtype(dtype))
+
+    # Derivatives
+
+    def L_op(
+        self,
+        inputs: Sequence[Variable],
+        outputs: Sequence[Variable],
+        output_grads: Sequence[Variable],
+    ) -> list[Variable]:
+        """Return the gradient for each input.
+
+        An input of a continuous dtype gets a gradient of that dtype, an integer one a gradient as
+        if it were of the output's floating dtype. If the output is an integer or a bool, all
+        gradients are zeros.
+        """
+        (g,) = output_grads
+        (out,) = outputs
+        if isinstance(g.type, DisconnectedType):
+            return [disconnected_type() for _ in inputs]
+        if dtype_of(out).kind in "biu":
+            return [zeros_like(x, _gradient_dtype(x)) for x in inputs]
+        gradients = self._gradients(inputs, out, g)
+        return [
+            self._fit_gradient(gradient, x, position)
+            for position, (gradient, x) in enumerate(zip(gradients, inputs, strict=True))
+        ]
+
+    def _gradients(self, inputs: Sequence[Any], out: Any, g: Any) -> Sequence[Any]:
+        if self._pullback is not None:
+            return self._pullback(*inputs, out=out, g=g)
+        return [_pull(g, partial) for partial in self._partials(inputs, out)]
+
+    def _partials(self, inputs: Sequence[Any], out: Any) -> Sequence[Any]:
+        if self._derivative is None:
+            return [None] * len(inputs)
+        return self._derivative(*(_as_continuous(x, out) for x in inputs), out=out)
+
+    def _fit_gradient(self, gradient: Any, x: Any, position: int) -> Any:
+        if gradient is None:
+            return self._undefined_gradient(position)
+        if isinstance(gradient, int | float):  # only 0 remains a number
+            return zeros_like(x, _gradient_dtype(x))
+        wanted, has = dtype_of(x), dtype_of(gradient)
+        if wanted == has:
+            return gradient
+        if has.kind == "c" and wanted.kind != "c":
+            gradient = OPERATORS.real(gradient)
+            has = dtype_of(gradient)
+        if wanted.kind in "biu" or wanted == has:
+            return gradient
+        return OPERATORS.cast(gradient, wanted)
+
+    def _undefined_gradient(self, position: int) -> Any:
+        reason = self._undefined or "no derivative is known"
+        return NullType(f"{self} has no gradient for its input {position}: {reason}")()
+
+    def R_op(self, inputs: Sequence[Variable], eval_points: Sequence[Variable | None]) -> list[Any]:
+        """Return the derivative of the output along directions of the inputs."""
+        directions = [
+            None if v is None or isinstance(v.type, DisconnectedType) else v for v in eval_points
+        ]
+        if all(v is None for v in directions):
+            return [None]
+        return [self.push_forward(inputs, self(*inputs), directions)]
+
+    def push_forward(self, inputs: Sequence[Any], out: Any, directions: Sequence[Any]) -> Any:
+        """Return the derivative of ``out`` along directions of the inputs.
+
+        Parameters
+        ----------
+        inputs, out
+            Inputs and output of a node of this op.
+        directions
+            A variable for each input, or ``None`` for a zero direction.
+        """
+        if dtype_of(out).kind in "biu":
+            return zeros_like(out, config.floatX)
+        if self._pushforward is not None:
+            tangent = self._pushforward(*inputs, out=out, v=tuple(directions))
+        else:
+            tangent = self._sum_of_pushes(inputs, out, directions)
+        if tangent is None:
+            return zeros_like(out)
+        if isinstance(tangent.type, NullType) or dtype_of(tangent) == dtype_of(out):
+            return tangent
+        return OPERATORS.cast(tangent, dtype_of(out))
+
+    def _sum_of_pushes(self, inputs: Sequence[Any], out: Any, directions: Sequence[Any]) -> Any:
+        partials = self._partials(inputs, out)
+        terms = []
+        for position, (partial, v) in enumerate(zip(partials, directions, strict=True)):
+            if v is None or _is_number(partial, 0):
+                continue
+            if partial is None:
+                return self._undefined_gradient(position)
+            terms.append(_push(v, partial))
+        if not terms:
+            return None
+        return terms[0] if len(terms) == 1 else OPERATORS.add(*terms)
+
+
+def _element(given: Any, dtype: np.dtype[Any]) -> Any:
+    if callable(given):
+        given = given(dtype)
+    return None if given is None else np.asarray(given).astype(dtype)[()]
+
+
+def _is_number(partial: Any, number: int) -> bool:
+    return isinstance(partial, int | float | complex) and partial == number
+
+
+def _as_continuous(x: Any, out: Any) -> Any:
+    """Return an integer input as a float, so that a derivative rule cannot overflow."""
+    if dtype_of(x).kind not in "biu":
+        return x
+    return OPERATORS.cast(x, _real_dtype(dtype_of(out)))
+
+
+def _push(v: Any, partial: Any) -> Any:
+    if _is_number(partial, 1):
+        return v
+    if _is_number(partial, -1):
+        return -v
+    return partial * v
+
+
+def _pull(g: Any, partial: Any) -> Any:
+    if partial is None or _is_number(partial, 0):
+        return partial
+    if isinstance(partial, complex):
+        partial = partial.conjugate()
+    elif isinstance(partial, Variable) and dtype_of(partial).kind == "c":
+        partial = OPERATORS.conj(partial)
+    return _push(g, partial)
+
+
+class UfuncRow(Row):
+    """A row that is a NumPy ufunc, with its dtypes.
+
+    Parameters
+    ----------
+    name, **facts
+        As for :class:`Row`.
+    ufunc
+        The ufunc.
+    hint
+        What to write instead where a dtype is not taken.
+    """
+
+    ufunc: np.ufunc
+
+    def __init__(self, name: str, ufunc: np.ufunc, *, hint: str = "", **facts: Any) -> None:
+        super().__init__(name, nin=ufunc.nin, **facts)
+        self.ufunc = ufunc
+        self._hint = hint
+
+    @property
+    def reference(self) -> str:
+        """Where the function comes from."""
+        return f"numpy:{self.ufunc.__name__}"
+
+    def _resolve(self, dtypes: Dtypes) -> Dtypes:
+        return self._loop(dtypes)[self.nin :]
+
+    def _loop(self, operands: Sequence[Any]) -> Dtypes:
+        """Return the dtypes of NumPy's loop; a class of Python numbers may stand for an operand."""
+        try:
+            return self.ufunc.resolve_dtypes((*operands, *(None,) * self.nout))
+        except TypeError as error:
+            taken = "".join(loop.partition("->")[0] for loop in self.ufunc.types)
+            words = [word for word, chars in _KINDS.items() if set(chars) & set(taken)]
+            raise unsupported_dtypes(
+                self, operands, ", ".join(words), self._hint or str(error)
+            ) from None
+
+    def literal_dtypes(self, operands: Sequence[Any]) -> Dtypes:
+        if self.nin == 1 or not any(isinstance(operand, np.dtype) for operand in operands):
+            return super().literal_dtypes(operands)
+        key = [x if isinstance(x, np.dtype) else type(x) for x in operands]
+        loop = self._loop(key)[: self.nin]
+        return tuple(
+            x if isinstance(x, np.dtype) else dtype for x, dtype in zip(operands, loop, strict=True)
+        )
+
+    def impl(self, *values: Any) -> Any:
+        return self.ufunc(*values)
+
+    def kernel(self, input_dtypes: Sequence[Any]) -> Callable[..., Any]:
+        self.resolve_dtypes(input_dtypes)
+        return self.ufunc
+
+
+class VariadicRow(Row):
+    """A row that folds a NumPy ufunc of two inputs over any number of them.
+
+    All inputs are cast to the dtype of the output first, so the result depends on their order only
+    by rounding.
+    """
+
+    def __init__(self, name: str, ufunc: np.ufunc, **facts: Any) -> None:
+        super().__init__(name, nin=-1, **facts)
+        self.binary = ufunc
+
+    @property
+    def reference(self) -> str:
+        """Where the function comes from."""
+        return f"numpy:{self.binary.__name__}"
+
+    def _resolve(self, dtypes: Dtypes) -> Dtypes:
+        dtype = np.result_type(*dtypes)
+        if len(dtypes) == 1:
+            return (dtype,)
+        return self.binary.resolve_dtypes((dtype, dtype, None))[2:]
+
+    def impl(self, *values: Any) -> Any:
+        dtype = self.resolve_dtypes([np.asarray(value).dtype for value in values])[0]
+        return self._fold(values, dtype, None)
+
+    def _fold(self, values: Sequence[Any], dtype: np.dtype[Any], out: Any) -> Any:
+        if len(values) == 1:
+            return np.positive(np.asarray(values[0]).astype(dtype)[()])
+        total = self.binary(values[0], values[1], out=out, dtype=dtype)
+        for value in values[2:]:
+            total = self.binary(total, value, out=out, dtype=dtype)
+        return total
+
+    def kernel(self, input_dtypes: Sequence[Any]) -> Callable[..., Any]:
+        (dtype,) = self.resolve_dtypes(input_dtypes)
+        if len(input_dtypes) == 2:
+            return self.binary
+        return _Fold(self, dtype)
+
+
+class _Fold:
+    """A variadic row on arrays."""
+
+    def __init__(self, row: VariadicRow, dtype: np.dtype[Any]) -> None:
+        self.row = row
+        self.dtype = dtype
+
+    def __call__(self, *arrays: Any, out: Any = None) -> Any:
+        if isinstance(out, tuple):
+            (out,) = out
+        if out is not None and any(np.may_share_memory(out, array) for array in arrays[2:]):
+            # The first sum would overwrite a later term.
+            np.copyto(out, self.row._fold(arrays, self.dtype, None))
+            return out
+        return np.asarray(self.row._fold(arrays, self.dtype, out))
+
+
+class FloatRow(Row):
+    """A row for a function that computes in floating point: SciPy's, or one of our own.
+
+    Integers and bools give float64. float16 is computed in float32 and rounded to float16.
+
+    Parameters
+    ----------
+    name, **facts
+        As for :class:`Row`.
+    function
+        Takes arrays of float32 or float64 (and complex64 or complex128), broadcasts them, and
+        returns their dtype. A text such as ``"scipy.special:erf"`` is imported at the first use.
+    nin
+        Number of inputs.
+    complex
+        Whether complex numbers are taken.
+    real_inputs
+        Positions of inputs that must be real even so, such as the order of a Bessel function.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        function: str | Callable[..., Any],
+        *,
+        nin: int = 1,
+        complex: bool = False,
+        real_inputs: tuple[int, ...] = (),
+        **facts: Any,
+    ) -> None:
+        super().__init__(name, nin=nin, **{"cost": 30.0} | facts)
+        self._function = function
+        self._found: Callable[..., Any] | None = None if isinstance(function, str) else function
+        self.complex = complex
+        self.real_inputs = real_inputs
+
+    @property
+    def reference(self) -> str:
+        """Where the function comes from."""
+        function = self._function
+        return function if isinstance(function, str) else f"{__package__}:{self.name}"
+
+    @property
+    def numpy_function(self) -> Callable[..., Any]:
+        """The function, imported if need be."""
+        if self._found is None:
+            assert isinstance(self._function, str)
+            module, _, attribute = self._function.partition(":")
+            self._found = getattr(importlib.import_module(module), attribute)
+        return self._found
+
+    def _resolve(self, dtypes: Dtypes) -> Dtypes:
+        for position, dtype in enumerate(dtypes):
+            if dtype.kind == "c" and (not self.complex or position in self.real_inputs):
+                takes = "floats, integers and bools"
+                if self.complex:
+                    takes += f" as input {position}"
+                hint = "Take the real part or the absolute value of a complex number first."
+                raise unsupported_dtypes(self, dtypes, takes, hint)
+        wide = (np.dtype(np.float64) if dtype.kind in "biu" else dtype for dtype in dtypes)
+        return (np.result_type(*wide),)
+
+    def _compute_dtypes(self, dtypes: Dtypes) -> Dtypes:
+        """Return the dtypes in which the inputs go to the function."""
+        (out,) = self.resolve_dtypes(dtypes)
+        dtype = np.dtype(np.float32) if out == np.float16 else out
+        real = _real_dtype(dtype)
+        return tuple(real if i in self.real_inputs else dtype for i in range(len(dtypes)))
+
+    def impl(self, *values: Any) -> Any:
+        arrays = [np.asarray(value) for value in values]
+        dtypes = tuple(array.dtype for array in arrays)
+        computed = self._compute_dtypes(dtypes)
+        operands = [array.astype(d, copy=False) for array, d in zip(arrays, computed, strict=True)]
+        result = self.numpy_function(*operands)
+        return np.asarray(result).astype(self.resolve_dtypes(dtypes)[0], copy=False)[()]
+
+    def kernel(self, input_dtypes: Sequence[Any]) -> Callable[..., Any]:
+        dtypes = tuple(map(np.dtype, input_dtypes))
+        function = self.numpy_function
+        if isinstance(function, np.ufunc) and self._compute_dtypes(dtypes) == dtypes:
+            return function
+        return super().kernel(dtypes)

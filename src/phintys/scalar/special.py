@@ -1,0 +1,322 @@
+"""Special functions, from SciPy.
+
+Derivatives are those of the NIST Digital Library of Mathematical Functions (dlmf.nist.gov); the
+section is named where a rule is not obvious.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from phintys.scalar.arithmetic import sign, sqr, xlog1py, xlogy
+from phintys.scalar.exponential import exp
+from phintys.scalar.row import FloatRow
+
+__all__ = [
+    "beta",
+    "betainc",
+    "betaln",
+    "digamma",
+    "erf",
+    "erfc",
+    "erfcinv",
+    "erfcx",
+    "erfinv",
+    "gamma",
+    "gammainc",
+    "gammaincc",
+    "gammaln",
+    "i0",
+    "i0e",
+    "i1",
+    "i1e",
+    "iv",
+    "ive",
+    "j0",
+    "j1",
+    "jv",
+    "kv",
+    "kve",
+    "log_ndtr",
+    "ndtr",
+    "ndtri",
+    "owens_t",
+    "polygamma",
+    "trigamma",
+    "yv",
+]
+
+_TWO_BY_ROOT_PI = 2 / math.sqrt(math.pi)
+_ROOT_PI_BY_TWO = math.sqrt(math.pi) / 2
+_ROOT_TWO_PI = math.sqrt(2 * math.pi)
+_LOG_ROOT_TWO_PI = math.log(_ROOT_TWO_PI)
+
+_ORDER = (
+    "its derivative with respect to the order has no closed form. Use a constant order, or stop "
+    "the gradient there with phintys.gradient.disconnected_grad(order)"
+)
+
+erf = FloatRow(
+    "erf",
+    "scipy.special:erf",
+    complex=True,
+    derivative=lambda x, out: (_TWO_BY_ROOT_PI * exp(-sqr(x)),),
+)
+"""Error function: 2/sqrt(pi) times the integral of exp(-t**2) from 0 to x."""
+
+erfc = FloatRow(
+    "erfc",
+    "scipy.special:erfc",
+    complex=True,
+    derivative=lambda x, out: (-_TWO_BY_ROOT_PI * exp(-sqr(x)),),
+)
+"""1 - erf(x), accurate for large x."""
+
+erfcx = FloatRow(
+    "erfcx",
+    "scipy.special:erfcx",
+    complex=True,
+    derivative=lambda x, out: (2 * x * out - _TWO_BY_ROOT_PI,),
+)
+"""exp(x**2) * erfc(x), which does not underflow."""
+
+erfinv = FloatRow(
+    "erfinv",
+    "scipy.special:erfinv",
+    derivative=lambda x, out: (_ROOT_PI_BY_TWO * exp(sqr(out)),),
+)
+"""Inverse of erf."""
+
+erfcinv = FloatRow(
+    "erfcinv",
+    "scipy.special:erfcinv",
+    derivative=lambda x, out: (-_ROOT_PI_BY_TWO * exp(sqr(out)),),
+)
+"""Inverse of erfc."""
+
+ndtr = FloatRow(
+    "ndtr",
+    "scipy.special:ndtr",
+    complex=True,
+    derivative=lambda x, out: (exp(-0.5 * sqr(x)) / _ROOT_TWO_PI,),
+)
+"""Distribution function of the standard normal."""
+
+log_ndtr = FloatRow(
+    "log_ndtr",
+    "scipy.special:log_ndtr",
+    complex=True,
+    derivative=lambda x, out: (exp(-0.5 * sqr(x) - out - _LOG_ROOT_TWO_PI),),
+)
+"""log(ndtr(x)), accurate far below 0."""
+
+ndtri = FloatRow(
+    "ndtri",
+    "scipy.special:ndtri",
+    derivative=lambda x, out: (_ROOT_TWO_PI * exp(0.5 * sqr(out)),),
+)
+"""Inverse of ndtr: quantile of the standard normal."""
+
+
+def _partials_of_owens_t(h: Any, a: Any, out: Any) -> tuple[Any, Any]:
+    half_square = -0.5 * sqr(h)
+    spread = 1 + sqr(a)
+    dh = -exp(half_square) * erf(a * h * math.sqrt(0.5)) / (2 * _ROOT_TWO_PI)
+    return dh, exp(half_square * spread) / (2 * math.pi * spread)
+
+
+owens_t = FloatRow("owens_t", "scipy.special:owens_t", nin=2, derivative=_partials_of_owens_t)
+"""Owen's T function of h and a."""
+
+gamma = FloatRow(
+    "gamma",
+    "scipy.special:gamma",
+    complex=True,
+    derivative=lambda x, out: (out * digamma(x),),
+)
+"""Gamma function."""
+
+gammaln = FloatRow("gammaln", "scipy.special:gammaln", derivative=lambda x, out: (digamma(x),))
+"""log of the absolute value of the gamma function."""
+
+digamma = FloatRow(
+    "digamma",
+    "scipy.special:psi",
+    complex=True,
+    derivative=lambda x, out: (trigamma(x),),
+)
+"""Derivative of gammaln."""
+
+
+def _trigamma(x: Any) -> Any:
+    from scipy.special import polygamma as function
+
+    return function(1, x)
+
+
+def _polygamma(n: Any, x: Any) -> Any:
+    from scipy.special import polygamma as function
+
+    return function(n, x)
+
+
+trigamma = FloatRow("trigamma", _trigamma, derivative=lambda x, out: (polygamma(2, x),))
+"""Derivative of digamma."""
+
+polygamma = FloatRow(
+    "polygamma",
+    _polygamma,
+    nin=2,
+    derivative=lambda n, x, out: (None, polygamma(n + 1, x)),
+    undefined=_ORDER,
+)
+"""n-th derivative of digamma, for an integer n of any dtype."""
+
+beta = FloatRow(
+    "beta",
+    "scipy.special:beta",
+    nin=2,
+    derivative=lambda a, b, out: (
+        out * (digamma(a) - digamma(a + b)),
+        out * (digamma(b) - digamma(a + b)),
+    ),
+    commutative=True,
+)
+"""Beta function: gamma(a) gamma(b) / gamma(a + b)."""
+
+betaln = FloatRow(
+    "betaln",
+    "scipy.special:betaln",
+    nin=2,
+    derivative=lambda a, b, out: (digamma(a) - digamma(a + b), digamma(b) - digamma(a + b)),
+    commutative=True,
+)
+"""log of the absolute value of the beta function."""
+
+
+def _gamma_density(k: Any, x: Any) -> Any:
+    return exp(xlogy(k - 1, x) - x - gammaln(k))
+
+
+gammainc = FloatRow(
+    "gammainc",
+    "scipy.special:gammainc",
+    nin=2,
+    derivative=lambda k, x, out: (None, _gamma_density(k, x)),
+    undefined=_ORDER,
+)
+"""Regularized lower incomplete gamma function of order k at x."""
+
+gammaincc = FloatRow(
+    "gammaincc",
+    "scipy.special:gammaincc",
+    nin=2,
+    derivative=lambda k, x, out: (None, -_gamma_density(k, x)),
+    undefined=_ORDER,
+)
+"""1 - gammainc(k, x), accurate for large x."""
+
+betainc = FloatRow(
+    "betainc",
+    "scipy.special:betainc",
+    nin=3,
+    derivative=lambda a, b, x, out: (
+        None,
+        None,
+        exp(xlogy(a - 1, x) + xlog1py(b - 1, -x) - betaln(a, b)),
+    ),
+    undefined=_ORDER,
+)
+"""Regularized incomplete beta function of a and b at x."""
+
+# Bessel functions (DLMF 10.6, 10.29): the derivative is half the sum or difference of neighbours.
+
+j0 = FloatRow("j0", "scipy.special:j0", derivative=lambda x, out: (-j1(x),))
+"""Bessel function of the first kind, order 0."""
+
+j1 = FloatRow("j1", "scipy.special:j1", derivative=lambda x, out: (0.5 * (j0(x) - jv(2, x)),))
+"""Bessel function of the first kind, order 1."""
+
+jv = FloatRow(
+    "jv",
+    "scipy.special:jv",
+    nin=2,
+    complex=True,
+    real_inputs=(0,),
+    derivative=lambda v, x, out: (None, 0.5 * (jv(v - 1, x) - jv(v + 1, x))),
+    undefined=_ORDER,
+)
+"""Bessel function of the first kind, order v."""
+
+yv = FloatRow(
+    "yv",
+    "scipy.special:yv",
+    nin=2,
+    complex=True,
+    real_inputs=(0,),
+    derivative=lambda v, x, out: (None, 0.5 * (yv(v - 1, x) - yv(v + 1, x))),
+    undefined=_ORDER,
+)
+"""Bessel function of the second kind, order v."""
+
+i0 = FloatRow("i0", "scipy.special:i0", derivative=lambda x, out: (i1(x),))
+"""Modified Bessel function of the first kind, order 0."""
+
+i1 = FloatRow("i1", "scipy.special:i1", derivative=lambda x, out: (0.5 * (i0(x) + iv(2, x)),))
+"""Modified Bessel function of the first kind, order 1."""
+
+i0e = FloatRow("i0e", "scipy.special:i0e", derivative=lambda x, out: (i1e(x) - sign(x) * out,))
+"""i0(x) * exp(-\\|x\\|)."""
+
+i1e = FloatRow(
+    "i1e",
+    "scipy.special:i1e",
+    derivative=lambda x, out: (0.5 * (i0e(x) + ive(2, x)) - sign(x) * out,),
+)
+"""i1(x) * exp(-\\|x\\|)."""
+
+iv = FloatRow(
+    "iv",
+    "scipy.special:iv",
+    nin=2,
+    complex=True,
+    real_inputs=(0,),
+    derivative=lambda v, x, out: (None, 0.5 * (iv(v - 1, x) + iv(v + 1, x))),
+    undefined=_ORDER,
+)
+"""Modified Bessel function of the first kind, order v."""
+
+ive = FloatRow(
+    "ive",
+    "scipy.special:ive",
+    nin=2,
+    derivative=lambda v, x, out: (
+        None,
+        0.5 * (ive(v - 1, x) + ive(v + 1, x)) - sign(x) * out,
+    ),
+    undefined=_ORDER,
+)
+"""iv(v, x) * exp(-\\|x\\|) for a real x."""
+
+kv = FloatRow(
+    "kv",
+    "scipy.special:kv",
+    nin=2,
+    complex=True,
+    real_inputs=(0,),
+    derivative=lambda v, x, out: (None, -0.5 * (kv(v - 1, x) + kv(v + 1, x))),
+    undefined=_ORDER,
+)
+"""Modified Bessel function of the second kind, order v."""
+
+kve = FloatRow(
+    "kve",
+    "scipy.special:kve",
+    nin=2,
+    complex=True,
+    real_inputs=(0,),
+    derivative=lambda v, x, out: (None, out - 0.5 * (kve(v - 1, x) + kve(v + 1, x))),
+    undefined=_ORDER,
+)
+"""kv(v, x) * exp(x)."""

@@ -1,0 +1,379 @@
+"""Running sums and products, and differences.
+
+The derivative of a running product is a linear recurrence, and the derivative of a linear recurrence
+is one too. So :class:`CumOp` and :class:`LinearRecurrence` together are closed under
+differentiation: derivatives of any order are right where elements are zero, at linear cost.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from phintys._base.errors import OpContractError, ShapeError
+from phintys.graph.apply import Apply
+from phintys.graph.op import Op
+from phintys.tensor._operators import operators
+from phintys.tensor._rules import (
+    accumulation_dtype,
+    add_all,
+    conjugate,
+    is_discrete,
+    is_missing,
+    zero_gradient,
+)
+from phintys.tensor.convert import as_tensor_variable
+from phintys.tensor.dimshuffle import normalize_axis
+from phintys.tensor.type import TensorType, normalize_dtype, promote
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from phintys.graph.fgraph import FunctionGraph
+    from phintys.tensor.variable import TensorVariable
+
+__all__ = ["CumOp", "LinearRecurrence", "cumprod", "cumsum", "diff"]
+
+_UFUNCS = {"add": np.add, "mul": np.multiply}
+
+
+def _check_axis(op: Op, x: Any, axis: int) -> None:
+    if axis >= x.ndim:
+        msg = f"{op} works along axis {axis}, but {x} has {x.ndim} dimensions."
+        raise ShapeError(msg)
+
+
+def _storage(cell: list[Any], shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+    """Return an array to write to: the one in the cell where it fits, else a new one."""
+    former = cell[0]
+    if (
+        former is None
+        or former.shape != shape
+        or former.dtype != dtype
+        or not former.flags.writeable
+    ):
+        former = cell[0] = np.empty(shape, dtype)
+    return former
+
+
+class CumOp(Op):
+    """Add up, or multiply, the elements along an axis and keep all results on the way.
+
+    Parameters
+    ----------
+    axis
+        The axis, counted from the front.
+    mode
+        ``"add"`` or ``"mul"``.
+    exclusive
+        Leave each element out of the result at its own place, so that the first result is 0 or 1.
+    reverse
+        Begin at the end of the axis.
+
+    Notes
+    -----
+    The dtype is that of the input, so small integers overflow; :func:`cumsum` and :func:`cumprod`
+    widen them first, as NumPy does.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.CumOp(0, "mul", exclusive=True)(pt.constant([2.0, 3.0, 4.0])).eval()
+    array([1., 2., 6.])
+    """
+
+    __props__ = ("axis", "mode", "exclusive", "reverse")
+
+    def __init__(
+        self, axis: int, mode: str = "add", exclusive: bool = False, reverse: bool = False
+    ) -> None:
+        if mode not in _UFUNCS:
+            msg = f"The mode of a CumOp is 'add' or 'mul', got {mode!r}."
+            raise OpContractError(msg)
+        if axis < 0:
+            msg = f"The axis of a CumOp counts from the front, got {axis}."
+            raise OpContractError(msg)
+        self.axis = int(axis)
+        self.mode = mode
+        self.exclusive = bool(exclusive)
+        self.reverse = bool(reverse)
+
+    def make_node(self, x: Any) -> Apply:
+        """Apply to a tensor that has the axis."""
+        x = as_tensor_variable(x)
+        _check_axis(self, x, self.axis)
+        return Apply(self, [x], [x.type()])
+
+    def perform(
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
+    ) -> None:
+        """Accumulate with NumPy."""
+        (x,) = inputs
+        out = _storage(output_storage[0], x.shape, x.dtype)
+        if self.reverse:
+            x, out = np.flip(x, self.axis), np.flip(out, self.axis)
+        if self.exclusive:
+            front = (slice(None),) * self.axis
+            out[*front, :1] = 0 if self.mode == "add" else 1
+            x, out = x[*front, :-1], out[*front, 1:]
+        _UFUNCS[self.mode].accumulate(x, self.axis, x.dtype, out)
+
+    def infer_shape(
+        self, fgraph: FunctionGraph | None, node: Apply, input_shapes: Sequence[Any]
+    ) -> list[Any]:
+        """Return the shape of the input."""
+        return [input_shapes[0]]
+
+    def L_op(  # noqa: N802 - the contract's name
+        self, inputs: Sequence[Any], outputs: Sequence[Any], output_grads: Sequence[Any]
+    ) -> list[Any]:
+        """Accumulate the gradient the other way round.
+
+        For a product ``y_k = prod_{j <= k} x_j``, with ``p_i = prod_{j < i} x_j``:
+        ``gx_i = p_i (g_i + sum_{k > i} g_k prod_{i < j <= k} x_j)``, whose sum is a recurrence.
+        """
+        (x,), (g,) = inputs, output_grads
+        if is_discrete(x):
+            return [zero_gradient(x)]
+        if self.mode == "add":
+            return [_cum_op(self.axis, "add", self.exclusive, not self.reverse)(g)]
+        factors = conjugate(x)
+        before = _cum_op(self.axis, "mul", exclusive=True, reverse=self.reverse)(factors)
+        later = _recurrence(self.axis, reverse=not self.reverse)
+        if self.exclusive:
+            return [before * later(factors, g)]
+        return [before * (g + later(factors, factors * g))]
+
+    def R_op(  # noqa: N802 - the contract's name
+        self, inputs: Sequence[Any], eval_points: Sequence[Any]
+    ) -> list[Any]:
+        """Differentiate the recurrence ``e_{i+1} = x_i e_i`` of the exclusive product."""
+        (x,), (v,) = inputs, eval_points
+        if is_missing(v):
+            return [None]
+        if is_discrete(x):
+            return [zero_gradient(x)]
+        if self.mode == "add":
+            return [self(v)]
+        before = _cum_op(self.axis, "mul", exclusive=True, reverse=self.reverse)(x)
+        tangent = _recurrence(self.axis, reverse=self.reverse)(x, v * before)
+        return [tangent if self.exclusive else v * before + x * tangent]
+
+    def flops(self, input_shapes: Sequence[Any], output_shapes: Sequence[Any]) -> int:
+        """Return one operation an element."""
+        return int(np.prod(output_shapes[0], dtype=int))
+
+    def __str__(self) -> str:
+        kind = "sum" if self.mode == "add" else "prod"
+        flags = ", exclusive" * self.exclusive + ", reverse" * self.reverse
+        return f"Cum{kind}{{axis={self.axis}{flags}}}"
+
+
+class LinearRecurrence(Op):
+    """Carry out ``u_0 = 0, u_{i+1} = b_i + a_i u_i`` along an axis.
+
+    Parameters
+    ----------
+    axis
+        The axis, counted from the front.
+    reverse
+        Begin at the end of the axis.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.LinearRecurrence(0)([2.0, 2.0, 2.0], [1.0, 1.0, 1.0]).eval()
+    array([0., 1., 3.])
+    """
+
+    __props__ = ("axis", "reverse")
+
+    def __init__(self, axis: int, reverse: bool = False) -> None:
+        if axis < 0:
+            msg = f"The axis of a LinearRecurrence counts from the front, got {axis}."
+            raise OpContractError(msg)
+        self.axis = int(axis)
+        self.reverse = bool(reverse)
+
+    def make_node(self, a: Any, b: Any) -> Apply:
+        """Apply to the factors and terms: two tensors of the same shape."""
+        a, b = as_tensor_variable(a), as_tensor_variable(b)
+        _check_axis(self, a, self.axis)
+        if a.ndim != b.ndim or any(
+            None not in {m, n} and m != n for m, n in zip(a.type.shape, b.type.shape, strict=True)
+        ):
+            msg = f"{self}: factors and terms must have one shape, got {a.type} and {b.type}."
+            raise ShapeError(msg)
+        dtype = promote(a.dtype, b.dtype)
+        static = [m if n is None else n for m, n in zip(a.type.shape, b.type.shape, strict=True)]
+        operands = [x if x.dtype == dtype else operators.cast(x, dtype) for x in (a, b)]
+        return Apply(self, operands, [TensorType(dtype, static)()])
+
+    def perform(
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
+    ) -> None:
+        """Take one step after the other, each for all other axes at once."""
+        a, b = inputs
+        if a.shape != b.shape:
+            msg = f"{self}: factors of shape {a.shape} and terms of shape {b.shape}; one is needed."
+            raise ShapeError(msg)
+        out = _storage(output_storage[0], a.shape, a.dtype)
+        # The new last axis makes a step of a vector an array that can be written to.
+        a, b, u = (np.moveaxis(array, self.axis, 0)[..., None] for array in (a, b, out))
+        if self.reverse:
+            a, b, u = a[::-1], b[::-1], u[::-1]
+        u[:1] = 0
+        for i in range(len(u) - 1):
+            np.multiply(a[i], u[i], out=u[i + 1])
+            np.add(b[i], u[i + 1], out=u[i + 1])
+
+    def infer_shape(
+        self, fgraph: FunctionGraph | None, node: Apply, input_shapes: Sequence[Any]
+    ) -> list[Any]:
+        """Return the shape of the inputs."""
+        return [input_shapes[0]]
+
+    def L_op(  # noqa: N802 - the contract's name
+        self, inputs: Sequence[Any], outputs: Sequence[Any], output_grads: Sequence[Any]
+    ) -> list[Any]:
+        """Run the adjoint recurrence ``v_{i-1} = g_i + a_i v_i``; then gb = v and ga = v u."""
+        (a, _), (u,), (g,) = inputs, outputs, output_grads
+        if is_discrete(u):
+            return [zero_gradient(x) for x in inputs]
+        adjoint = _recurrence(self.axis, reverse=not self.reverse)(conjugate(a), g)
+        return [adjoint * conjugate(u), adjoint]
+
+    def R_op(  # noqa: N802 - the contract's name
+        self, inputs: Sequence[Any], eval_points: Sequence[Any]
+    ) -> list[Any]:
+        """Differentiate the recurrence: ``du_{i+1} = db_i + da_i u_i + a_i du_i``."""
+        (a, b), (da, db) = inputs, eval_points
+        terms = [] if is_missing(db) else [db]
+        if not is_missing(da):
+            terms.append(da * self(a, b))
+        if not terms:
+            return [None]
+        if is_discrete(a):
+            return [zero_gradient(a)]
+        return [self(a, add_all(terms))]
+
+    def flops(self, input_shapes: Sequence[Any], output_shapes: Sequence[Any]) -> int:
+        """Return a product and a sum an element."""
+        return 2 * int(np.prod(output_shapes[0], dtype=int))
+
+
+@lru_cache(maxsize=1024)
+def _cum_op(axis: int, mode: str, exclusive: bool = False, reverse: bool = False) -> CumOp:
+    return CumOp(axis, mode, exclusive, reverse)
+
+
+@lru_cache(maxsize=1024)
+def _recurrence(axis: int, reverse: bool) -> LinearRecurrence:
+    return LinearRecurrence(axis, reverse)
+
+
+def product_of_others(x: Any, axis: int) -> Any:
+    """Return, for each element, the product of the others along ``axis``."""
+    before = _cum_op(axis, "mul", exclusive=True)(x)
+    after = _cum_op(axis, "mul", exclusive=True, reverse=True)(x)
+    return before * after
+
+
+def _cumulate(x: Any, axis: int | None, dtype: Any, mode: str) -> TensorVariable:
+    x = as_tensor_variable(x)
+    wanted = accumulation_dtype(x.dtype) if dtype is None else normalize_dtype(dtype)
+    if axis is None:
+        x = operators.flatten(x)
+        axis = 0
+    if x.dtype != wanted:
+        x = operators.cast(x, wanted)
+    return _cum_op(normalize_axis(axis, x.ndim), mode)(x)
+
+
+def cumsum(x: Any, axis: int | None = None, dtype: Any = None) -> TensorVariable:
+    """Return the running sums along an axis.
+
+    Parameters
+    ----------
+    x
+        A tensor.
+    axis
+        Along which axis; ``None`` flattens first.
+    dtype
+        Cast to this dtype first. By default integers and bools are widened to int64 or uint64.
+
+    Raises
+    ------
+    ShapeError
+        There is no such axis.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.cumsum(pt.constant([1, 2, 3])).eval()
+    array([1, 3, 6])
+    """
+    return _cumulate(x, axis, dtype, "add")
+
+
+def cumprod(x: Any, axis: int | None = None, dtype: Any = None) -> TensorVariable:
+    """Return the running products along an axis.
+
+    Parameters
+    ----------
+    x
+        A tensor.
+    axis
+        Along which axis; ``None`` flattens first.
+    dtype
+        Cast to this dtype first. By default integers and bools are widened to int64 or uint64.
+
+    Raises
+    ------
+    ShapeError
+        There is no such axis.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.cumprod(pt.constant([1, 2, 3])).eval()
+    array([1, 2, 6])
+    """
+    return _cumulate(x, axis, dtype, "mul")
+
+
+def diff(x: Any, n: int = 1, axis: int = -1) -> TensorVariable:
+    """Return the differences of neighbours along an axis, ``n`` times over.
+
+    Parameters
+    ----------
+    x
+        A tensor. Of bools, the result tells where neighbours differ.
+    n
+        How often to take differences; each time the axis gets shorter by 1.
+    axis
+        Along which axis.
+
+    Raises
+    ------
+    ShapeError
+        There is no such axis, or ``n`` is negative.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.diff(pt.constant([1, 4, 9])).eval()
+    array([3, 5])
+    """
+    x = as_tensor_variable(x)
+    axis = normalize_axis(axis, x.ndim)
+    if n < 0:
+        msg = f"diff: n must not be negative, got {n}."
+        raise ShapeError(msg)
+    subtract = operators.neq if x.dtype == "bool" else operators.sub
+    front = (slice(None),) * axis
+    for _ in range(n):
+        x = subtract(x[*front, 1:], x[*front, :-1])
+    return x

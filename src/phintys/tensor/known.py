@@ -1,0 +1,171 @@
+"""What is known of small integer expressions, such as sizes, when the graph is built.
+
+``x.reshape((x.shape[0], 6))`` should have a static shape where ``x`` has one. The expressions that
+sizes are made of are followed a few steps, by rules that the Ops register; nothing is computed that
+is not an integer or a short vector of integers.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from phintys.graph.variable import Constant
+from phintys.scalar.type import ScalarType
+from phintys.tensor.elemwise import Elemwise
+from phintys.tensor.dimshuffle import DimShuffle
+from phintys.tensor.scalar_bridge import ScalarFromTensor, TensorFromScalar
+from phintys.tensor.type import TensorType
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from phintys.graph.apply import Apply
+    from phintys.graph.op import Op
+    from phintys.graph.variable import Variable
+
+    Known = int | tuple[int | None, ...] | None
+    Rule = Callable[[Apply, Sequence[Known]], Known]
+
+__all__ = ["known_int", "known_sizes", "register_knowledge"]
+
+_MOST_STEPS = 64
+_LONGEST = 64
+
+
+class _Rule(NamedTuple):
+    function: Rule
+    reads_inputs: bool
+
+
+_RULES: dict[type[Op], _Rule] = {}
+
+
+def register_knowledge(op_class: type[Op], rule: Rule, reads_inputs: bool = True) -> None:
+    """Tell what is known of the output of an Op.
+
+    Parameters
+    ----------
+    op_class
+        Class of the Op; its subclasses are not meant.
+    rule
+        ``rule(node, known_inputs)`` returns an int for a 0-d output, a tuple of ints and Nones for
+        a vector, ``None`` if nothing is known. ``known_inputs`` has the same for each input.
+    reads_inputs
+        Whether the rule needs ``known_inputs``; without it they are not worked out, and are None.
+    """
+    _RULES[op_class] = _Rule(rule, reads_inputs)
+
+
+def known_int(x: Variable) -> int | None:
+    """Return the value of an integer scalar or 0-d tensor, if it is known now.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> from phintys.tensor.known import known_int
+    >>> x = pt.tensor("x", shape=(None, 3))
+    >>> known_int(x.shape[1] * 2), known_int(x.shape[0])
+    (6, None)
+    """
+    if not _is_integer(x):
+        return None
+    known = _known(x)
+    return known if isinstance(known, int) else None
+
+
+def known_sizes(vector: Variable) -> tuple[int | None, ...] | None:
+    """Return what is known of the elements of an integer vector.
+
+    Returns
+    -------
+    tuple of int or None
+        One entry for each element; ``None`` alone if not even their number is known.
+    """
+    if not _is_integer(vector):
+        return None
+    known = _known(vector)
+    if isinstance(known, tuple):
+        return known
+    length = vector.type.shape[0] if getattr(vector.type, "ndim", 0) == 1 else None
+    return None if length is None else (None,) * length
+
+
+def _is_integer(x: Variable) -> bool:
+    return isinstance(x.type, TensorType | ScalarType) and x.type.numpy_dtype.kind in "iu"
+
+
+def _known(variable: Variable) -> Known:
+    found: dict[Variable, Known] = {}
+    stack = [variable]
+    steps = 0
+    while stack:
+        current = stack[-1]
+        if current in found:
+            stack.pop()
+            continue
+        node = current.owner
+        rule = None if node is None else _RULES.get(type(node.op))
+        if rule is None or steps > _MOST_STEPS:
+            found[current] = _known_of_leaf(current)
+            continue
+        assert node is not None
+        if not rule.reads_inputs:
+            found[current] = rule.function(node, (None,) * len(node.inputs))
+            continue
+        missing = [x for x in node.inputs if x not in found]
+        if missing:
+            stack.extend(missing)
+            steps += len(missing)
+            continue
+        found[current] = rule.function(node, [found[x] for x in node.inputs])
+    return found[variable]
+
+
+def _known_of_leaf(variable: Variable) -> Known:
+    if not isinstance(variable, Constant) or not _is_integer(variable):
+        return None
+    data = variable.data
+    if np.ndim(data) == 0:
+        return int(data)
+    if data.ndim == 1 and data.size <= _LONGEST:
+        return tuple(data.tolist())
+    return None
+
+
+def _know_same(node: Apply, inputs: Sequence[Known]) -> Known:
+    return inputs[0]
+
+
+def _know_dimshuffle(node: Apply, inputs: Sequence[Known]) -> Known:
+    (known,) = inputs
+    order: Any = node.op.new_order  # pyright: ignore[reportAttributeAccessIssue]
+    if order == ("x",):
+        return (known,) if isinstance(known, int) else None
+    if order == () and isinstance(known, tuple) and len(known) == 1:
+        return known[0]
+    return known if order in {(), (0,)} else None
+
+
+def _know_elemwise(node: Apply, inputs: Sequence[Known]) -> Known:
+    """Compute with the op itself, in the dtypes of the graph."""
+    output = node.outputs[0].type
+    if len(node.outputs) != 1 or output.ndim > 1 or output.numpy_dtype.kind not in "iu":
+        return None
+    values: list[Any] = []
+    for x, known in zip(node.inputs, inputs, strict=True):
+        if known is None or (isinstance(known, tuple) and None in known):
+            return None
+        values.append(np.array(known, dtype=x.type.numpy_dtype))
+    with np.errstate(all="ignore"):
+        result = np.asarray(node.op.scalar_op.impl(*values))  # pyright: ignore[reportAttributeAccessIssue]
+    if result.dtype.kind not in "iu" or result.ndim != output.ndim or result.size > _LONGEST:
+        return None
+    return int(result) if result.ndim == 0 else tuple(result.tolist())
+
+
+register_knowledge(TensorFromScalar, _know_same)
+register_knowledge(ScalarFromTensor, _know_same)
+register_knowledge(DimShuffle, _know_dimshuffle)
+register_knowledge(Elemwise, _know_elemwise)

@@ -1,0 +1,116 @@
+"""MakeVector: a vector out of single numbers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from phintys._base.errors import DtypeError, ShapeError
+from phintys.graph.apply import Apply
+from phintys.graph.op import Op
+from phintys.tensor._operators import operators
+from phintys.tensor._rules import is_discrete, is_missing, zero_gradient
+from phintys.tensor.convert import as_tensor_variable, constant
+from phintys.tensor.known import register_knowledge
+from phintys.tensor.type import TensorType, normalize_dtype, promote
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from phintys.graph.fgraph import FunctionGraph
+    from phintys.tensor.variable import TensorVariable
+
+__all__ = ["MakeVector", "make_vector"]
+
+
+class MakeVector(Op):
+    """Make a vector of tensors without dimensions.
+
+    Parameters
+    ----------
+    dtype
+        Dtype of the vector. Elements of other dtypes are cast where that loses nothing.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.MakeVector("int64")(pt.lscalar("n"), 3).type
+    Vector(int64, shape=(2,))
+    """
+
+    __props__ = ("dtype",)
+
+    def __init__(self, dtype: Any = "int64") -> None:
+        self.dtype = normalize_dtype(dtype)
+
+    def make_node(self, *elements: Any) -> Apply:
+        variables = [self._element(element) for element in elements]
+        return Apply(self, variables, [TensorType(self.dtype, (len(variables),))()])
+
+    def _element(self, element: Any) -> Any:
+        element = as_tensor_variable(element)
+        if element.ndim != 0:
+            msg = (
+                f"{self} takes tensors without dimensions, got {element} of type {element.type}. "
+                "Use pt.concatenate to join arrays, or pt.stack to stack them."
+            )
+            raise ShapeError(msg)
+        if element.dtype == self.dtype:
+            return element
+        if not np.can_cast(element.dtype, self.dtype):
+            msg = (
+                f"{self}: {element} of dtype {element.dtype} does not fit into {self.dtype} "
+                "without loss. Cast it with astype."
+            )
+            raise DtypeError(msg)
+        return operators.cast(element, self.dtype)
+
+    def perform(
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
+    ) -> None:
+        cell = output_storage[0]
+        former = cell[0]
+        if former is None or former.shape != (len(inputs),) or not former.flags.writeable:
+            former = cell[0] = np.empty(len(inputs), node.outputs[0].type.numpy_dtype)
+        for position, value in enumerate(inputs):
+            former[position] = value
+
+    def infer_shape(
+        self, fgraph: FunctionGraph | None, node: Apply, input_shapes: Sequence[Any]
+    ) -> list[Any]:
+        return [(constant(len(node.inputs)),)]
+
+    def L_op(
+        self, inputs: Sequence[Any], outputs: Sequence[Any], output_grads: Sequence[Any]
+    ) -> list[Any]:
+        if is_discrete(outputs[0]):
+            return [zero_gradient(x) for x in inputs]
+        (gradient,) = output_grads
+        return [gradient[position] for position in range(len(inputs))]
+
+    def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
+        if all(is_missing(point) for point in eval_points):
+            return [None]
+        directions = [
+            zero_gradient(x) if is_missing(point) else point
+            for x, point in zip(inputs, eval_points, strict=True)
+        ]
+        return [make_vector(*directions)]
+
+
+def make_vector(*elements: Any) -> TensorVariable:
+    """Return a vector of tensors without dimensions, of the dtype to which they promote.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.make_vector(pt.iscalar("i"), pt.fscalar("x")).type
+    Vector(float64, shape=(2,))
+    """
+    variables = [as_tensor_variable(element) for element in elements]
+    dtype = promote(*(x.dtype for x in variables)) if variables else "int64"
+    return MakeVector(dtype)(*variables)
+
+
+register_knowledge(MakeVector, lambda node, known: tuple(k if isinstance(k, int) else None for k in known))

@@ -1,0 +1,267 @@
+"""Reductions: one value out of all elements along some axes."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import phintys.scalar as ps
+from phintys._base.errors import DtypeError, MethodNotDefinedError, OpContractError, ShapeError
+from phintys.graph.apply import Apply
+from phintys.graph.op import Op
+from phintys.scalar.op import ScalarOp
+from phintys.tensor._operators import operators
+from phintys.tensor._rules import (
+    accumulation_dtype,
+    conjugate,
+    fit_gradient,
+    is_discrete,
+    is_missing,
+    with_kept_dims,
+    zero_gradient,
+)
+from phintys.tensor.convert import as_tensor_variable
+from phintys.tensor.cumulative import product_of_others
+from phintys.tensor.dimshuffle import normalize_axes
+from phintys.tensor.type import TensorType, normalize_dtype
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from phintys.graph.fgraph import FunctionGraph
+    from phintys.tensor.variable import TensorVariable
+
+    Axis = int | Sequence[int] | None
+
+__all__ = ["Reduce", "all", "amax", "amin", "any", "max", "min", "prod", "ptp", "sum"]
+
+_NAMES: dict[ScalarOp, str] = {
+    ps.add: "Sum",
+    ps.mul: "Prod",
+    ps.maximum: "Max",
+    ps.minimum: "Min",
+    ps.and_: "All",
+    ps.or_: "Any",
+}
+_WIDENING = (ps.add, ps.mul)
+
+
+def _ufunc_of(scalar_op: Any) -> np.ufunc:
+    """Return the NumPy ufunc of two arguments whose ``reduce`` carries out a reduction."""
+    if not isinstance(scalar_op, ScalarOp):
+        msg = f"Reduce takes a scalar op, such as phintys.scalar.add, got {scalar_op!r}."
+        raise OpContractError(msg)
+    ufunc = getattr(scalar_op, "binary", None) or scalar_op.ufunc
+    if not isinstance(ufunc, np.ufunc) or ufunc.nin != 2 or not scalar_op.associative:
+        msg = (
+            f"Reduce takes an associative scalar op of two numbers with a NumPy ufunc, such as "
+            f"phintys.scalar.add; {scalar_op} is none. Use phintys.scan for other folds."
+        )
+        raise OpContractError(msg)
+    return ufunc
+
+
+class Reduce(Op):
+    """Combine all elements along some axes by an associative scalar op.
+
+    Parameters
+    ----------
+    scalar_op
+        ``add``, ``mul``, ``maximum``, ``minimum``, ``and_``, ``or_``, ``xor``, or another op of
+        two numbers that is associative and has a NumPy ufunc.
+    axis
+        The axes, counted from the front; ``None`` for all of them. They are dropped.
+    dtype
+        Dtype of the result. By default that of the input, but sums and products of integers and
+        bools are int64 or uint64, as in NumPy.
+    acc_dtype
+        Dtype to compute in; by default ``dtype``, and float32 for sums and products in float16.
+
+    Notes
+    -----
+    Along an empty axis the result is the op's identity; ``maximum`` and ``minimum`` have none and
+    raise :class:`ShapeError`.
+
+    The derivative of a maximum is shared evenly by the elements that attain it. So the derivative
+    is right when they move together (that of ``max([t, t])`` is 1), it is a subgradient, and
+    reverse and forward mode agree.
+
+    Examples
+    --------
+    >>> import phintys.scalar as ps
+    >>> import phintys.tensor as pt
+    >>> pt.Reduce(ps.add, axis=(0,))(pt.imatrix("x")).type
+    Vector(int64, shape=(?,))
+    """
+
+    __props__ = ("scalar_op", "axis", "dtype", "acc_dtype")
+
+    def __init__(
+        self, scalar_op: ScalarOp, axis: Axis = None, dtype: Any = None, acc_dtype: Any = None
+    ) -> None:
+        self.ufunc = _ufunc_of(scalar_op)
+        self.scalar_op = scalar_op
+        self.axis = None if axis is None else _sorted_axes(axis)
+        self.dtype = None if dtype is None else normalize_dtype(dtype)
+        self.acc_dtype = None if acc_dtype is None else normalize_dtype(acc_dtype)
+
+    # ---- types -------------------------------------------------------------------------------
+
+    def make_node(self, x: Any) -> Apply:
+        """Apply to a tensor that has the axes."""
+        x = as_tensor_variable(x)
+        return Apply(self, [x], [_output_type(self, x.type)()])
+
+    def axes(self, ndim: int) -> tuple[int, ...]:
+        """Return the axes that an input of rank ``ndim`` loses."""
+        return tuple(range(ndim)) if self.axis is None else self.axis
+
+    def resolve_dtypes(self, dtype: str) -> tuple[str, str]:
+        """Return the dtype of the result and the dtype computed in, for an input of a dtype.
+
+        Raises
+        ------
+        DtypeError
+            The scalar op does not take the dtype, or a complex result would become real.
+        """
+        out = self.dtype
+        if out is None:
+            out = accumulation_dtype(dtype) if self.scalar_op in _WIDENING else dtype
+        acc = self.acc_dtype
+        if acc is None:
+            acc = "float32" if out == "float16" and self.scalar_op in _WIDENING else out
+        if dtype.startswith("complex") and not (acc.startswith("c") and out.startswith("c")):
+            msg = (
+                f"{self}: the imaginary part of a {dtype} input would be lost in {acc} and {out}. "
+                "Take the real part or the absolute value first."
+            )
+            raise DtypeError(msg)
+        result = self.scalar_op.resolve_dtypes((acc, acc))[0].name
+        if result != acc:
+            msg = f"{self}: {self.scalar_op} of two {acc} is a {result}, so it cannot be repeated."
+            raise DtypeError(msg)
+        return out, acc
+
+    def infer_shape(
+        self, fgraph: FunctionGraph | None, node: Apply, input_shapes: Sequence[Any]
+    ) -> list[Any]:
+        """Drop the axes."""
+        (sizes,) = input_shapes
+        axes = self.axes(len(sizes))
+        return [tuple(size for dim, size in enumerate(sizes) if dim not in axes)]
+
+    # ---- values ------------------------------------------------------------------------------
+
+    def perform(
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
+    ) -> None:
+        """Reduce with NumPy."""
+        (x,) = inputs
+        output_type = node.outputs[0].type
+        if x.size == 0 and self.ufunc.identity is None:
+            self._check_not_empty(node, x)
+        cell = output_storage[0]
+        former = cell[0]
+        acc = _acc_dtype(self, node.inputs[0].type)
+        if (
+            former is not None
+            and acc == former.dtype == output_type.numpy_dtype
+            and former.flags.writeable
+            and former.shape == self._shape_of_result(x)
+        ):
+            self.ufunc.reduce(x, self.axis, acc, former)
+            return
+        cell[0] = np.asarray(self.ufunc.reduce(x, self.axis, acc), output_type.numpy_dtype)
+
+    def _shape_of_result(self, x: Any) -> tuple[int, ...]:
+        if self.axis is None:
+            return ()
+        return tuple(size for dim, size in enumerate(x.shape) if dim not in self.axis)
+
+    def _check_not_empty(self, node: Apply, x: Any) -> None:
+        for axis in self.axes(x.ndim):
+            if x.shape[axis] == 0:
+                msg = (
+                    f"{self}: {node.inputs[0]} has the shape {x.shape}, with no element along axis "
+                    f"{axis}, and the {self.scalar_op} of nothing is undefined. See to it that "
+                    "there is one, for example by pt.concatenate with a lowest or highest value."
+                )
+                raise ShapeError(msg)
+
+    # ---- derivatives -------------------------------------------------------------------------
+
+    def _partials(self, x: Any, out: Any) -> Any:
+        """Return the derivative of the result with respect to each element of ``x``."""
+        rule = _PARTIALS.get(self.scalar_op)
+        if rule is None:
+            msg = f"No derivative is known for {self}. Write the reduction with phintys.scan."
+            raise MethodNotDefinedError(msg)
+        if x.dtype != out.dtype:
+            x = operators.cast(x, out.dtype)
+        axes = self.axes(x.ndim)
+        return rule(x, with_kept_dims(out, axes, x.ndim), axes)
+
+    def L_op(  # noqa: N802 - the contract's name
+        self, inputs: Sequence[Any], outputs: Sequence[Any], output_grads: Sequence[Any]
+    ) -> list[Any]:
+        """Give each element the gradient of the result times its derivative."""
+        (x,), (out,), (g,) = inputs, outputs, output_grads
+        if is_discrete(out):
+            return [zero_gradient(x)]
+        g = with_kept_dims(g, self.axes(x.ndim), x.ndim)
+        if self.scalar_op is ps.add:
+            return [fit_gradient(operators.fill(x, g), x)]
+        return [fit_gradient(g * conjugate(self._partials(x, out)), x)]
+
+    def R_op(  # noqa: N802 - the contract's name
+        self, inputs: Sequence[Any], eval_points: Sequence[Any]
+    ) -> list[Any]:
+        """Sum the direction times the derivative of each element."""
+        (x,), (v,) = inputs, eval_points
+        if is_missing(v):
+            return [None]
+        out = self(x)
+        if is_discrete(out):
+            return [zero_gradient(out)]
+        total = _reduction(ps.add, self.axis, out.dtype, self.acc_dtype)
+        return [total(v if self.scalar_op is ps.add else v * self._partials(x, out))]
+
+    def flops(self, input_shapes: Sequence[Any], output_shapes: Sequence[Any]) -> int:
+        """Return one operation an element."""
+        return int(np.prod(input_shapes[0], dtype=int))
+
+    def __str__(self) -> str:
+        facts = [] if self.axis is None else [f"axis={','.join(map(str, self.axis))}"]
+        if self.dtype is not None:
+            facts.append(f"dtype={self.dtype}")
+        if self.acc_dtype is not None:
+            facts.append(f"acc_dtype={self.acc_dtype}")
+        name = _NAMES.get(self.scalar_op, f"Reduce{{{self.scalar_op}}}")
+        return f"{name}{{{'; '.join(facts)}}}" if facts else name
+
+
+def _sorted_axes(axis: int | Sequence[int]) -> tuple[int, ...]:
+    given = (axis,) if isinstance(axis, int | np.integer) else tuple(axis)
+    axes = tuple(sorted(int(entry) for entry in given))
+    if (axes and axes[0] < 0) or len(set(axes)) != len(axes):
+        msg = f"The axes of a Reduce count from the front, each named once; got {axis!r}."
+        raise OpContractError(msg)
+    return axes
+
+
+@lru_cache(maxsize=4096)
+def _output_type(op: Reduce, input_type: TensorType) -> TensorType:
+    axes = op.axes(input_type.ndim)
+    if axes and axes[-1] >= input_type.ndim:
+        msg = f"{op} reduces axis {axes[-1]}, but its input is a {input_type}."
+        raise ShapeError(msg)
+    if op.ufunc.identity is None and any_zero(input_type.shape[axis] for axis in axes):
+        msg = (
+            f"{op} of a {input_type}: along an axis without elements the {op.scalar_op} is "
+            "undefined."
+        )
+        raise ShapeError(msg)
+    shape = [size for dim, size in enumerate(input_type.shape) if dim not in axes]
+    return TensorType(op.resolve_dtypes(input_type.dtype)[0], shape)

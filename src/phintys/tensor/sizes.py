@@ -1,0 +1,156 @@
+"""Arithmetic on sizes, each of which is a Python int or a symbolic int64 without dimensions.
+
+What is known is computed at once, so the expressions for shapes stay as small as they can be.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from phintys._base.errors import DtypeError, ShapeError
+from phintys.graph.variable import Variable
+from phintys.tensor import math
+from phintys.tensor.convert import as_tensor_variable, constant
+from phintys.tensor.known import known_int
+from phintys.tensor.variable import TensorMethods
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    Size = int | Any
+
+__all__ = [
+    "add_sizes",
+    "as_size",
+    "ceil_div_sizes",
+    "clip_size",
+    "fold",
+    "multiply_sizes",
+    "negate_size",
+    "same_size",
+    "subtract_sizes",
+]
+
+_INT64 = np.iinfo(np.int64)
+
+
+def as_size(x: Any, what: str = "A size") -> Any:
+    """Return ``x`` as a symbolic int64 without dimensions.
+
+    Parameters
+    ----------
+    x
+        An int, or an integer variable without dimensions.
+    what
+        What ``x`` is meant to be, for the message.
+
+    Raises
+    ------
+    DtypeError
+        ``x`` is not an integer.
+    ShapeError
+        ``x`` has dimensions, or does not fit into 64 bits.
+    """
+    if not isinstance(x, Variable):
+        return constant(_as_int(x, what))
+    variable = as_tensor_variable(x)
+    if variable.type.numpy_dtype.kind not in "iu":
+        msg = f"{what} is an integer, got {variable} of dtype {variable.dtype}."
+        raise DtypeError(msg)
+    if variable.ndim != 0:
+        msg = f"{what} has no dimensions, got {variable} of type {variable.type}."
+        raise ShapeError(msg)
+    return variable if variable.dtype == "int64" else math.cast(variable, "int64")
+
+
+def _as_int(x: Any, what: str) -> int:
+    try:
+        if isinstance(x, bool | np.bool_):
+            raise TypeError
+        number = x.__index__()
+    except (AttributeError, TypeError):
+        msg = f"{what} is an integer, got {x!r} of type {type(x).__name__}."
+        raise DtypeError(msg) from None
+    if not _INT64.min <= number <= _INT64.max:
+        msg = f"{what} must fit into 64 bits, got {number}."
+        raise ShapeError(msg)
+    return number
+
+
+def fold(x: Any) -> Size:
+    """Return a size as an int if its value is known, else as it is."""
+    if not isinstance(x, Variable):
+        return int(x)
+    known = known_int(x)
+    return x if known is None else known
+
+
+def add_sizes(a: Size, b: Size) -> Size:
+    """a + b"""
+    if isinstance(a, int) and isinstance(b, int):
+        return a + b
+    if isinstance(a, int) and a == 0:
+        return b
+    return a if isinstance(b, int) and b == 0 else math.add(a, b)
+
+
+def subtract_sizes(a: Size, b: Size) -> Size:
+    """a - b"""
+    if isinstance(a, int) and isinstance(b, int):
+        return a - b
+    if isinstance(b, int) and b == 0:
+        return a
+    return 0 if a is b else math.sub(a, b)
+
+
+def negate_size(a: Size) -> Size:
+    """-a"""
+    return -a if isinstance(a, int) else math.neg(a)
+
+
+def multiply_sizes(sizes: Iterable[Size]) -> Size:
+    """Return the product; 1 for no sizes."""
+    sizes = list(sizes)
+    known = prod(size for size in sizes if isinstance(size, int))
+    symbolic = [size for size in sizes if not isinstance(size, int)]
+    if not symbolic or known == 0:
+        return known
+    factors = symbolic if known == 1 else [constant(known), *symbolic]
+    return factors[0] if len(factors) == 1 else math.mul(*factors)
+
+
+def ceil_div_sizes(a: Size, b: Size) -> Size:
+    """Return a / b rounded up; ``b`` is not 0."""
+    if isinstance(a, int) and isinstance(b, int):
+        return -(-a // b)
+    if isinstance(b, int) and b == 1:
+        return a
+    if isinstance(b, int) and b == -1:
+        return negate_size(a)
+    return math.neg(math.floor_div(negate_size(a), b))
+
+
+def clip_size(a: Size, lower: Size | None, upper: Size | None) -> Size:
+    """Return ``a``, or the bound that it exceeds."""
+    if lower is not None:
+        both = isinstance(a, int) and isinstance(lower, int)
+        a = max(a, lower) if both else math.maximum(a, lower)
+    if upper is not None:
+        both = isinstance(a, int) and isinstance(upper, int)
+        a = min(a, upper) if both else math.minimum(a, upper)
+    return a
+
+
+def same_size(a: Size, b: Size) -> bool:
+    """Tell whether two sizes are equal for all that can be seen now."""
+    if a is b:
+        return True
+    return isinstance(a, int) and isinstance(b, int) and a == b
+
+
+def is_symbolic(x: Any) -> bool:
+    """Tell whether ``x`` is a tensor variable."""
+    return isinstance(x, TensorMethods)
