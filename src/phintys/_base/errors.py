@@ -6,6 +6,7 @@ what came, where in the user's program, and what to write instead.
 """
 
 __all__ = [
+    "ArgumentError",
     "ConfigError",
     "CycleError",
     "DisconnectedInputError",
@@ -16,6 +17,7 @@ __all__ = [
     "IntegrityError",
     "MethodNotDefinedError",
     "MissingInputError",
+    "NanGuardError",
     "NullGradientError",
     "OpContractError",
     "OutOfBoundsError",
@@ -78,6 +80,14 @@ class CycleError(InconsistencyError, ValueError):
 
 class IntegrityError(PhintysError, AssertionError):
     """The verifier found a broken invariant of a graph: a bug in an Op, a rewrite, or Phintys."""
+
+
+class ArgumentError(PhintysError, TypeError):
+    """A compiled function, or the compiler, was given arguments that it does not take."""
+
+
+class NanGuardError(PhintysError, FloatingPointError):
+    """``NanGuardMode`` found a NaN, an infinity or a huge value."""
 
 
 class MissingInputError(PhintysError, ValueError):

@@ -156,7 +156,7 @@ def _learn(code: CodeType) -> _Places | None:
 
 _INHERITED: ContextVar[Origin | None] = ContextVar("phintys.origin", default=None)
 _inherited = _INHERITED.get
-_frame_at = sys._getframe  # noqa: SLF001 - the one cheap way to the caller's frame
+_frame_at = sys._getframe  # pyright: ignore[reportPrivateUsage]
 
 
 def current_origin(depth: int = 1) -> Origin:

@@ -53,15 +53,12 @@ class Program(Protocol):
 
 @runtime_checkable
 class Backend(Protocol):
-    """A way to run graphs.
+    """A way to run graphs."""
 
-    Attributes
-    ----------
-    name : str
-        For messages and for modes.
-    """
-
-    name: str
+    @property
+    def name(self) -> str:
+        """For messages and for modes."""
+        ...
 
     def link(self, fgraph: FunctionGraph, *, timer: NodeTimer | None = None) -> Program:
         """Return a program for a graph, which must not be changed afterwards.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from phintys._base.errors import TypeContractError
+from phintys._base.errors import ArgumentError
 from phintys.graph.shared import Container, SharedVariable
 from phintys.graph.variable import Constant, Variable
 
@@ -73,7 +73,7 @@ class In:
         check_input_variable(variable, shared=shared)
         if name is not None and not isinstance(name, str):
             msg = f"In({variable}): the name of an input is a str, got {name!r}."
-            raise TypeContractError(msg)
+            raise ArgumentError(msg)
         self.variable = variable
         self.name = variable.name if name is None and autoname else name
         self.value = value
@@ -87,11 +87,11 @@ class In:
                 f"In({variable}, mutable=True, borrow=False): an argument that may be overwritten "
                 "is shared with the function anyway. Drop borrow=False, or mutable=True."
             )
-            raise TypeContractError(msg)
+            raise ArgumentError(msg)
         self.borrow = self.mutable if borrow is None else borrow
         if self.implicit and not shared and value is None:
             msg = f"In({variable}, implicit=True) can never get a value: give it value=..."
-            raise TypeContractError(msg)
+            raise ArgumentError(msg)
         self.update = None if update is None else _checked_update(variable, update)
 
     def __repr__(self) -> str:
@@ -113,20 +113,20 @@ def check_input_variable(variable: Any, *, shared: bool = False) -> None:
             f"{type(variable).__name__}. Values are given when the function is called, or with "
             "In(variable, value=...)."
         )
-        raise TypeContractError(msg)
+        raise ArgumentError(msg)
     if isinstance(variable, Constant):
         msg = (
             f"The constant {variable} cannot be an input of a function: its value is fixed. Use a "
             f"variable, as in {variable.type}('x'), in the graph."
         )
-        raise TypeContractError(msg)
+        raise ArgumentError(msg)
     if isinstance(variable, SharedVariable) and not shared:
         msg = (
             f"The shared variable {variable} cannot be an explicit input of a function: functions "
             "read its value by themselves. Leave it out of the inputs; to use another value in "
             "this function only, write givens={shared: x} with x as the input."
         )
-        raise TypeContractError(msg)
+        raise ArgumentError(msg)
 
 
 def _checked_update(variable: Variable, update: Any) -> Variable:
@@ -138,7 +138,7 @@ def _checked_update(variable: Variable, update: Any) -> Variable:
             f"In({variable}): an update must have the input's type {variable.type}, got {update} "
             f"({kind}). Cast it to that type."
         )
-        raise TypeContractError(msg) from error
+        raise ArgumentError(msg) from error
 
 
 class Out:
@@ -181,5 +181,5 @@ def as_in(param: Any, *, strict: bool = False, allow_downcast: bool | None = Non
             f"An input of a function is a Variable or In(variable, ...), got {param!r}. Lists of "
             "variables are not nested: write [*xs, y]."
         )
-        raise TypeContractError(msg)
+        raise ArgumentError(msg)
     return In(param, strict=strict, allow_downcast=allow_downcast)

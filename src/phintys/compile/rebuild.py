@@ -10,13 +10,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from phintys._base.errors import TypeContractError
+from phintys._base.errors import ArgumentError
 from phintys.graph.shared import SharedVariable
 from phintys.graph.traversal import toposort
 from phintys.graph.variable import Constant, Variable
 
 if TYPE_CHECKING:
     from phintys.graph.apply import Apply
+
+_WANTED_PAIRS = "expected a dict or a list of pairs (variable, expression)"
 
 __all__ = ["Rebuilt", "check_givens", "check_updates", "rebuild_collect_shared"]
 
@@ -70,9 +72,7 @@ class _Copier:
         copies = self.copies
         for node in toposort(variables, blockers=copies.keys()):
             self._copy_node(node)
-        return [
-            copies[one] if one in copies else self._copy_leaf(one, None) for one in variables
-        ]
+        return [copies[one] if one in copies else self._copy_leaf(one, None) for one in variables]
 
     def _copy_node(self, node: Apply) -> None:
         copies = self.copies
@@ -181,7 +181,7 @@ def filtered_update(variable: SharedVariable, expression: Any, what: str = "upda
             f"The {what} of the shared variable {variable} must have its type {variable.type}, "
             f"got {expression} ({came}). {_remedy(variable, expression)}"
         )
-        raise TypeContractError(msg) from error
+        raise ArgumentError(msg) from error
 
 
 def _remedy(variable: Variable, expression: Any) -> str:
@@ -209,16 +209,16 @@ def check_updates(updates: Any, inputs: Iterable[Variable]) -> dict[SharedVariab
                 f"{type(variable).__name__}. Make one with phintys.shared(value); an input keeps "
                 "a state with In(variable, value=..., update=...)."
             )
-            raise TypeContractError(msg)
+            raise ArgumentError(msg)
         if variable in taken:
             msg = f"updates: {variable} is an input of the function and cannot be updated as well."
-            raise TypeContractError(msg)
+            raise ArgumentError(msg)
         if variable in checked:
             msg = (
                 f"updates: the shared variable {variable} has two new values, {checked[variable]} "
                 f"and {expression}. Give it one."
             )
-            raise TypeContractError(msg)
+            raise ArgumentError(msg)
         checked[variable] = filtered_update(variable, expression)
     return checked
 
@@ -232,17 +232,17 @@ def check_givens(
     for old, new in _as_pairs(givens, "givens"):
         if not isinstance(old, Variable):
             msg = f"givens: each key is a variable of the graph, got {old!r}."
-            raise TypeContractError(msg)
+            raise ArgumentError(msg)
         if old in taken:
             msg = (
                 f"givens: {old} is an input of the function, so replacing it has no effect. To "
                 f"compute f(g(y)) from y, make y the input: function([y], f(x), givens={{x: "
                 f"g(y)}})."
             )
-            raise TypeContractError(msg)
+            raise ArgumentError(msg)
         if old in checked:
             msg = f"givens: {old} has two replacements, {checked[old]} and {new}. Give it one."
-            raise TypeContractError(msg)
+            raise ArgumentError(msg)
         checked[old] = _filtered_given(old, new, strict)
     return checked
 
@@ -259,7 +259,7 @@ def _filtered_given(old: Variable, new: Any, strict: bool) -> Variable:
             "Cast it; or, if the graph can do with the other type, call function(..., "
             "rebuild_strict=False)."
         )
-        raise TypeContractError(msg) from error
+        raise ArgumentError(msg) from error
 
 
 def _as_pairs(pairs: Any, argument: str) -> list[tuple[Any, Any]]:
@@ -275,11 +275,9 @@ def _as_pairs(pairs: Any, argument: str) -> list[tuple[Any, Any]]:
             hint = f" For a single pair write [{pairs!r}]."
         else:
             hint = ""
-        msg = f"{argument}: expected a dict or a list of pairs (variable, expression), got {pairs!r}.{hint}"
-        raise TypeContractError(msg)
+        msg = f"{argument}: {_WANTED_PAIRS}, got {pairs!r}.{hint}"
+        raise ArgumentError(msg)
     kind = type(pairs).__name__
-    order = (
-        " A set has no order and no pairs." if isinstance(pairs, set | frozenset) else ""
-    )
-    msg = f"{argument}: expected a dict or a list of pairs (variable, expression), got a {kind}.{order}"
-    raise TypeContractError(msg)
+    order = " A set has no order and no pairs." if isinstance(pairs, set | frozenset) else ""
+    msg = f"{argument}: {_WANTED_PAIRS}, got a {kind}.{order}"
+    raise ArgumentError(msg)

@@ -1,1 +1,69 @@
-"""Placeholder."""
+"""Differentiation of graphs: in reverse, forward, and checked against finite differences."""
+
+from phintys._base.errors import DisconnectedInputError, GradientError, NullGradientError
+from phintys.gradient.forward import Rop, pushforward_through_pullback
+from phintys.gradient.jacobians import hessian, hessian_vector_product, jacobian
+from phintys.gradient.marks import (
+    ConsiderConstant,
+    DisconnectedGrad,
+    GradClip,
+    GradientMark,
+    GradScale,
+    UndefinedGrad,
+    ZeroGrad,
+    consider_constant,
+    disconnected_grad,
+    grad_clip,
+    grad_scale,
+    undefined_grad,
+    zero_grad,
+)
+from phintys.gradient.numeric import numeric_grad
+from phintys.gradient.reverse import Lop, grad, subgraph_grad
+from phintys.gradient.row_loop import RowLoop
+from phintys.gradient.verify import verify_grad, verify_rop
+from phintys.graph.null_type import (
+    DisconnectedType,
+    NullType,
+    disconnected_type,
+    grad_not_implemented,
+    grad_undefined,
+    null_type,
+)
+
+__all__ = [
+    "ConsiderConstant",
+    "DisconnectedGrad",
+    "DisconnectedInputError",
+    "DisconnectedType",
+    "GradClip",
+    "GradScale",
+    "GradientError",
+    "GradientMark",
+    "Lop",
+    "NullGradientError",
+    "NullType",
+    "Rop",
+    "RowLoop",
+    "UndefinedGrad",
+    "ZeroGrad",
+    "consider_constant",
+    "disconnected_grad",
+    "disconnected_type",
+    "grad",
+    "grad_clip",
+    "grad_not_implemented",
+    "grad_scale",
+    "grad_undefined",
+    "hessian",
+    "hessian_vector_product",
+    "jacobian",
+    "null_type",
+    "numeric_grad",
+    "pushforward_through_pullback",
+    "subgraph_grad",
+    "undefined_grad",
+    "verify_grad",
+    "verify_rop",
+    "zero_grad",
+]

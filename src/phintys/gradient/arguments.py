@@ -81,9 +81,7 @@ def variables_in(given: Any, what: str) -> list[Variable]:
         return [given]
     if isinstance(given, Iterable) and not isinstance(given, str | bytes):
         return [check_variable(entry, f"Each entry of {what}") for entry in given]
-    msg = (
-        f"{what} must be a collection of variables, got {given!r} of type {type(given).__name__}."
-    )
+    msg = f"{what} must be a collection of variables, got {given!r} of type {type(given).__name__}."
     raise TypeContractError(msg)
 
 

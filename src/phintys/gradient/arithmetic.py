@@ -6,18 +6,22 @@ Everything goes through what variables themselves offer (``zeros_like``, ``astyp
 
 from __future__ import annotations
 
+import operator
 from functools import cache, reduce
 from numbers import Number
-from operator import add as add_two
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from phintys import scalar
 from phintys._base.config import config
 from phintys._base.errors import GradientError
 from phintys.graph.variable import Constant, Variable
+from phintys.scalar.arithmetic import add
+from phintys.scalar.casting import Cast
+from phintys.scalar.selection import second
 from phintys.scalar.type import ScalarType
+from phintys.tensor.dimshuffle import DimShuffle
+from phintys.tensor.elemwise import Elemwise
 from phintys.tensor.type import TensorType
 
 if TYPE_CHECKING:
@@ -118,7 +122,7 @@ def _no_number(variable: Variable, method: str) -> GradientError:
     )
 
 
-def sum_of(terms: Sequence[Variable]) -> Variable:
+def sum_of(terms: Sequence[Any]) -> Variable:
     """Return the sum of gradients that reach one variable on several ways.
 
     Raises
@@ -130,9 +134,9 @@ def sum_of(terms: Sequence[Variable]) -> Variable:
         return terms[0]
     first = terms[0]
     if isinstance(first.type, TensorType | ScalarType):
-        return scalar.add(*terms)
+        return add(*terms)
     try:
-        return reduce(add_two, terms)
+        return reduce(operator.add, terms)
     except TypeError as error:
         msg = (
             f"{len(terms)} gradients of type {first.type} reach one variable and must be added, "
@@ -161,7 +165,7 @@ def fit_dtype(gradient: Any, type_: Type) -> Variable:
 
 def is_known_zero(variable: Variable) -> bool:
     """Tell whether a variable is zeros by its very construction, as ``zeros_like`` gives them."""
-    for _ in range(_MOST_STEPS):
+    for _ in range(8):  # fill, cast, a change of rank: few steps lead to the constant
         if isinstance(variable, Constant):
             return not np.any(variable.data)
         node = variable.owner
@@ -169,13 +173,13 @@ def is_known_zero(variable: Variable) -> bool:
             return False
         op = node.op
         if isinstance(op, Elemwise):
-            if op.scalar_op is scalar.second:
+            if op.scalar_op is second:
                 variable = node.inputs[1]
-            elif isinstance(op.scalar_op, scalar.Cast):
+            elif isinstance(op.scalar_op, Cast):
                 variable = node.inputs[0]
             else:
                 return False
-        elif isinstance(op, DimShuffle | Alloc):
+        elif isinstance(op, DimShuffle):
             variable = node.inputs[0]
         else:
             return False

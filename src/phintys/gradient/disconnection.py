@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from phintys._base.errors import DisconnectedInputError
-from phintys.gradient.paths import influence, nodes_below
+from phintys.gradient.paths import influence
+from phintys.graph.traversal import toposort
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -39,9 +40,7 @@ def explain_disconnection(
     """
     names = ", ".join(str(output) for output in outputs)
     reasons = _reasons(variable, outputs, blocked, cuts)
-    hint = (
-        "With disconnected_inputs='ignore' (or 'warn') the gradient is zero instead of an error."
-    )
+    hint = "With disconnected_inputs='ignore' (or 'warn') the gradient is zero instead of an error."
     return DisconnectedInputError(
         f"{names} does not depend on {variable} (type {variable.type}) in a way that could be "
         f"differentiated: {reasons}\n{hint}"
@@ -54,12 +53,12 @@ def _reasons(
     blocked: Collection[Variable],
     cuts: Mapping[Variable, Apply],
 ) -> str:
-    everything = nodes_below(outputs)
+    everything = toposort(outputs)
     read = {x for node in everything for x in node.inputs}
     computed = {x for node in everything for x in node.outputs}
     if variable not in read and variable not in computed and variable not in outputs:
         return f"it is not part of the graph.{_namesake(variable, read)}"
-    order = nodes_below(outputs, blocked)
+    order = toposort(outputs, blocked)
     steps, reached = influence(order, [variable], blocked)
     if not steps and variable not in outputs:
         return "everything that leads there is listed in consider_constant."
@@ -70,9 +69,8 @@ def _reasons(
     ]
     if not ends:
         return "no gradient flows there."
-    places = "\n".join(
-        f"  {node.op}, applied at\n    {node.origin}" for node in list(dict.fromkeys(ends))[:_MOST_NAMED]
-    )
+    named = list(dict.fromkeys(ends))[:_MOST_NAMED]
+    places = "\n".join(f"  {node.op}, applied at\n    {node.origin}" for node in named)
     return (
         "the values of its elements are not used, only its shape or the like, by these Ops:\n"
         f"{places}"

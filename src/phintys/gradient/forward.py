@@ -20,11 +20,12 @@ from phintys._base.errors import (
 from phintys._base.origin import inherit_origin
 from phintys.gradient.arguments import check_choice, check_points, unpack
 from phintys.gradient.arithmetic import fit_dtype, is_discrete, sum_of, zero_like
-from phintys.gradient.paths import influence, nodes_below
+from phintys.gradient.paths import influence
 from phintys.gradient.pullback import pull_back
 from phintys.gradient.reverse import POLICIES
 from phintys.graph import contract
 from phintys.graph.null_type import DisconnectedType, NullType, disconnected_type
+from phintys.graph.traversal import toposort
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 __all__ = ["Rop", "pushforward_through_pullback"]
 
 
-def Rop(  # noqa: N802 - the name that the contract gives
+def Rop(
     f: Any,
     wrt: Any,
     eval_points: Any,
@@ -96,7 +97,7 @@ def Rop(  # noqa: N802 - the name that the contract gives
     variables, _ = unpack(wrt, "wrt")
     points = check_points(variables, eval_points, "eval_points", "wrt")
     given = [(x, v) for x, v in zip(variables, points, strict=True) if v is not None]
-    _, reached = influence(nodes_below(outputs), variables)
+    _, reached = influence(toposort(outputs), variables)
     push = push_forward if use_op_rop_implementation else _twice_in_reverse
     found = push(outputs, given)
     results: list[Variable | None] = []
@@ -147,7 +148,7 @@ def pushforward_through_pullback(
     )
 
 
-def _null_error(tangent: Variable, output: Variable) -> NullGradientError:
+def _null_error(tangent: Any, output: Variable) -> NullGradientError:
     return NullGradientError(
         f"The derivative of {output} (type {output.type}) along the given directions does not "
         f"exist, for on the way {tangent.type.why_null}. If it should be zero there, wrap the "
@@ -182,7 +183,7 @@ def push_forward(
     given
         Pairs of a variable and its direction; what else flows into the variable is added.
     """
-    order = nodes_below(outputs)
+    order = toposort(outputs)
     steps, _ = influence(order, [variable for variable, _ in given])
     used = {x for node in order for x in node.inputs} | set(outputs)
     tangents = Tangents(given)

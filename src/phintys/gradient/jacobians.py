@@ -21,7 +21,7 @@ __all__ = ["hessian", "hessian_vector_product", "jacobian"]
 
 
 def jacobian(
-    expression: Variable,
+    expression: Any,
     wrt: Any,
     consider_constant: Iterable[Variable] | None = None,
     disconnected_inputs: Policy = "raise",
@@ -84,7 +84,7 @@ def jacobian(
                 add_names=False,
             )
         )
-    flat: Any = expression if expression.type.ndim == 1 else expression.flatten()
+    flat = expression if expression.type.ndim == 1 else expression.flatten()
     index = TensorType("int64", ())("i")
     rows = grad(flat[index], targets, consider_constant, disconnected_inputs, add_names=False)
     stacked = row_loop(flat.shape[0], index, rows, targets)
@@ -219,7 +219,7 @@ def hessian_vector_product(cost: Variable, wrt: Any, p: Any, **grad_options: Any
     """
     targets, pack = unpack(wrt, "wrt")
     points = check_points(targets, p, "p", "wrt")
-    options = {"add_names": False} | grad_options
+    options: dict[str, Any] = {"add_names": False, **grad_options}
     gradients = grad(cost, targets, **options)
     used: Sequence[Any] = [point for point in points if point is not None]
     moved = [g for g, point in zip(gradients, points, strict=True) if point is not None]

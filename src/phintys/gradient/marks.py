@@ -65,13 +65,13 @@ class GradientMark(Op):
 class ZeroGrad(GradientMark):
     """See :func:`zero_grad`."""
 
-    def L_op(  # noqa: N802 - the contract's name
+    def L_op(
         self, inputs: Sequence[Any], outputs: Sequence[Any], output_grads: Sequence[Any]
     ) -> list[Any]:
         """Return zeros."""
         return [zero_like(inputs[0])]
 
-    def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:  # noqa: N802
+    def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
         """Return zeros."""
         return [None if eval_points[0] is None else zero_like(inputs[0])]
 
@@ -87,13 +87,13 @@ class DisconnectedGrad(GradientMark):
         """Return that the input does not reach the output."""
         return [[False]]
 
-    def L_op(  # noqa: N802 - the contract's name
+    def L_op(
         self, inputs: Sequence[Any], outputs: Sequence[Any], output_grads: Sequence[Any]
     ) -> list[Any]:
         """Return a disconnected gradient."""
         return [disconnected_type()]
 
-    def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:  # noqa: N802
+    def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
         """Return nothing."""
         return [None]
 
@@ -101,13 +101,13 @@ class DisconnectedGrad(GradientMark):
 class UndefinedGrad(GradientMark):
     """See :func:`undefined_grad`."""
 
-    def L_op(  # noqa: N802 - the contract's name
+    def L_op(
         self, inputs: Sequence[Any], outputs: Sequence[Any], output_grads: Sequence[Any]
     ) -> list[Any]:
         """Return a null gradient."""
         return [grad_undefined(self, 0, inputs[0], "it was marked so with undefined_grad")]
 
-    def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:  # noqa: N802
+    def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
         """Return a null direction."""
         return [grad_undefined(self, 0, inputs[0], "it was marked so with undefined_grad")]
 
@@ -127,13 +127,13 @@ class GradClip(GradientMark):
         self.clip_lower_bound = clip_lower_bound
         self.clip_upper_bound = clip_upper_bound
 
-    def L_op(  # noqa: N802 - the contract's name
+    def L_op(
         self, inputs: Sequence[Any], outputs: Sequence[Any], output_grads: Sequence[Any]
     ) -> list[Any]:
         """Clip the gradient."""
         return [output_grads[0].clip(self.clip_lower_bound, self.clip_upper_bound)]
 
-    def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:  # noqa: N802
+    def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
         """Pass the direction on: the mark is on gradients, and clipping has no transpose."""
         return [eval_points[0]]
 
@@ -146,13 +146,13 @@ class GradScale(GradientMark):
     def __init__(self, multiplier: float) -> None:
         self.multiplier = multiplier
 
-    def L_op(  # noqa: N802 - the contract's name
+    def L_op(
         self, inputs: Sequence[Any], outputs: Sequence[Any], output_grads: Sequence[Any]
     ) -> list[Any]:
         """Multiply the gradient."""
         return [output_grads[0] * self.multiplier]
 
-    def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:  # noqa: N802
+    def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
         """Multiply the direction, as the transpose of a multiplication does."""
         return [None if eval_points[0] is None else eval_points[0] * self.multiplier]
 

@@ -1,4 +1,4 @@
-"""Which nodes lie between some variables and some outputs, without recursion."""
+"""Through which nodes some variables influence others."""
 
 from __future__ import annotations
 
@@ -15,40 +15,7 @@ if TYPE_CHECKING:
 
     Pattern = list[list[bool]]
 
-__all__ = ["Step", "influence", "nodes_below"]
-
-
-def nodes_below(outputs: Iterable[Variable], blocked: Collection[Variable] = ()) -> list[Apply]:
-    """Return the nodes that compute ``outputs``, each after those whose outputs it reads.
-
-    Parameters
-    ----------
-    outputs
-        Where to start.
-    blocked
-        Variables that are not followed to the nodes that compute them.
-    """
-    order: list[Apply] = []
-    done: set[Apply] = set()
-    stack: list[tuple[Apply, bool]] = [
-        (variable.owner, False)
-        for variable in reversed(list(outputs))
-        if variable.owner is not None and variable not in blocked
-    ]
-    while stack:
-        node, inputs_done = stack.pop()
-        if inputs_done:
-            order.append(node)
-            continue
-        if node in done:
-            continue
-        done.add(node)
-        stack.append((node, True))
-        for variable in node.inputs:
-            below = variable.owner
-            if below is not None and below not in done and variable not in blocked:
-                stack.append((below, False))
-    return order
+__all__ = ["Step", "influence"]
 
 
 @dataclass(slots=True)

@@ -27,9 +27,10 @@ from phintys.gradient.arithmetic import (
     sum_of,
     zero_like,
 )
-from phintys.gradient.paths import influence, nodes_below
+from phintys.gradient.paths import influence
 from phintys.graph import contract
 from phintys.graph.null_type import DisconnectedType, NullType, disconnected_type
+from phintys.graph.traversal import toposort
 from phintys.graph.variable import Variable
 
 if TYPE_CHECKING:
@@ -58,6 +59,9 @@ class Gradients:
     fixed
         Variable -> the gradient that it has whatever flows into it.
 
+    nodes
+        The nodes of the graph that is differentiated.
+
     Attributes
     ----------
     blame : dict
@@ -66,7 +70,8 @@ class Gradients:
         Variable -> a node that reads it and says that its gradient is disconnected.
     """
 
-    def __init__(self, fixed: Mapping[Variable, Variable]) -> None:
+    def __init__(self, fixed: Mapping[Variable, Variable], nodes: Sequence[Apply]) -> None:
+        self.nodes = nodes
         self._terms: dict[Variable, list[Variable | Zero]] = {}
         self._totals: dict[Variable, Variable | Zero] = {
             variable: gradient
@@ -146,11 +151,11 @@ def pull_back(
     """
     fixed = {} if fixed is None else fixed
     seeds = list(seeds)
-    gradients = Gradients(fixed)
+    order = toposort([*(variable for variable, _ in seeds), *fixed], blocked)
+    gradients = Gradients(fixed, order)
     for variable, gradient in seeds:
         if not isinstance(gradient.type, DisconnectedType):
             gradients.add(variable, gradient)
-    order = nodes_below([*(variable for variable, _ in seeds), *fixed], blocked)
     steps, _ = influence(order, targets, blocked)
     for step in reversed(steps):
         _pull_back_through(step, gradients, blocked)

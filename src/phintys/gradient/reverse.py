@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from phintys.gradient.pullback import Gradients
+    from phintys.graph.apply import Apply
 
     Policy = Literal["raise", "warn", "ignore"]
 
@@ -132,7 +133,7 @@ def grad(
 
     results = _results(gradients, targets, disconnected, null_gradients == "return", cost)
     if add_names and cost is not None and cost.name:
-        _name(results, targets, cost.name)
+        _name(results, targets, cost.name, gradients.nodes)
     return pack(results)
 
 
@@ -215,7 +216,7 @@ def _results(
 
 
 def _null_error(
-    gradient: Variable, variable: Variable, gradients: Gradients, cost: Variable | None
+    gradient: Any, variable: Variable, gradients: Gradients, cost: Variable | None
 ) -> NullGradientError:
     node = gradients.blame.get(gradient)
     where = "" if node is None else f"\n{node.op} was applied at\n  {node.origin}"
@@ -229,16 +230,24 @@ def _null_error(
 
 
 def _name(
-    results: Sequence[Variable | None], targets: Sequence[Variable], cost_name: str
+    results: Sequence[Variable | None],
+    targets: Sequence[Variable],
+    cost_name: str,
+    nodes: Iterable[Apply],
 ) -> None:
-    for gradient, variable in zip(results, targets, strict=True):
-        if gradient is None or variable.name is None or gradient.name is not None:
-            continue
-        if gradient.owner is not None:
+    """Name gradients, but not what is part of the user's own graph."""
+    pairs = [
+        (gradient, variable)
+        for gradient, variable in zip(results, targets, strict=True)
+        if gradient is not None and gradient.name is None and gradient.owner and variable.name
+    ]
+    theirs = set(nodes) if pairs else set()
+    for gradient, variable in pairs:
+        if gradient.owner not in theirs:
             gradient.name = f"(d{cost_name}/d{variable.name})"
 
 
-def Lop(  # noqa: N802 - the name that the contract gives
+def Lop(
     f: Any,
     wrt: Any,
     eval_points: Any,
@@ -290,8 +299,11 @@ def Lop(  # noqa: N802 - the name that the contract gives
     blocked = set(variables_in(consider_constant, "consider_constant"))
     points = check_points(outputs, eval_points, "eval_points", "f")
     gradients = pull_back(
-        [(variable, point) for variable, point in zip(outputs, points, strict=True)
-         if point is not None],
+        [
+            (variable, point)
+            for variable, point in zip(outputs, points, strict=True)
+            if point is not None
+        ],
         targets,
         blocked,
     )
@@ -365,13 +377,17 @@ def subgraph_grad(
         raise GradientError(msg)
     wrt, end = variables_in(wrt, "wrt"), variables_in(end, "end")
     targets = [*wrt, *end]
-    parts: list[list[Variable] | None] = []
+    parts: list[list[Any] | None] = []
     for known, scalar in ((start, None), (None, cost)):
         part = None
         if known or scalar is not None:
             part = grad(
-                scalar, targets, consider_constant=end, disconnected_inputs="ignore",
-                known_grads=known, add_names=False,
+                scalar,
+                targets,
+                consider_constant=end,
+                disconnected_inputs="ignore",
+                known_grads=known,
+                add_names=False,
             )
         parts.append(part)
     from_start, from_cost = parts

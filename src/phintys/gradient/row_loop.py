@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from phintys.gradient.arithmetic import fit_dtype
 from phintys.gradient.forward import push_forward
-from phintys.gradient.paths import nodes_below
 from phintys.gradient.pullback import pull_back
 from phintys.graph.apply import Apply
 from phintys.graph.compiler import compile_graph
 from phintys.graph.null_type import DisconnectedType, NullType, disconnected_type
 from phintys.graph.op import Op
+from phintys.graph.traversal import toposort
 from phintys.graph.variable import Constant, Variable
 from phintys.tensor.convert import as_tensor_variable
 from phintys.tensor.type import TensorType
@@ -58,7 +58,7 @@ class RowLoop(Op):
         self,
         index: Variable,
         captured: Sequence[Variable],
-        results: Sequence[Variable],
+        results: Sequence[Any],
         like: Sequence[int],
         stacked: Sequence[bool],
     ) -> None:
@@ -90,10 +90,10 @@ class RowLoop(Op):
             for inner, given in zip(self.captured, captured, strict=True)
         ]
         rows = int(n.data) if isinstance(n, TensorConstant) else None
-        outputs = [
-            TensorType(result.type.dtype, (rows, *result.type.shape) if stack else result.type.shape)()
-            for result, stack in zip(self.results, self.stacked, strict=True)
-        ]
+        outputs: list[Variable] = []
+        for result, stack in zip(self.results, self.stacked, strict=True):
+            shape = (rows, *result.type.shape) if stack else result.type.shape
+            outputs.append(TensorType(result.type.dtype, shape)())
         return Apply(self, [n, *outer], outputs)
 
     def perform(
@@ -106,7 +106,9 @@ class RowLoop(Op):
             )
         n, captured = int(inputs[0]), inputs[1:]
         arrays: list[np.ndarray[Any, Any]] = []
-        for output, like, stack in zip(node.outputs, self.like, self.stacked, strict=True):
+        for output, like, stack in zip(
+            cast(list[Any], node.outputs), self.like, self.stacked, strict=True
+        ):
             shape = captured[like].shape
             arrays.append(np.zeros((n, *shape) if stack else shape, output.type.dtype))
         for i in range(n):
@@ -128,7 +130,7 @@ class RowLoop(Op):
             for like, stack in zip(self.like, self.stacked, strict=True)
         ]
 
-    def L_op(  # noqa: N802 - the contract's name
+    def L_op(
         self, inputs: Sequence[Any], outputs: Sequence[Any], output_grads: Sequence[Any]
     ) -> list[Any]:
         """Pull the gradients back through the inner graph, and add up over the rows."""
@@ -164,7 +166,7 @@ class RowLoop(Op):
             found[position + 1] = gradient
         return found
 
-    def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:  # noqa: N802
+    def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
         """Push the directions forward through the inner graph."""
         moved = [
             (inner, inner.type() if v.type == inner.type else v.type(), v)
@@ -225,7 +227,7 @@ def row_loop(
             return copies[variable]
         return variable if isinstance(variable, Constant) else capture(variable)
 
-    for node in nodes_below(rows):
+    for node in toposort(rows):
         if any(variable in copies for variable in node.inputs):
             copy = node.clone([inside(variable) for variable in node.inputs])
             copies.update(zip(node.outputs, copy.outputs, strict=True))

@@ -1,21 +1,64 @@
 """The intermediate representation: types, variables, operations and the graphs they form."""
 
 from phintys.graph.apply import Apply
+from phintys.graph.clone import clone, clone_get_equiv, clone_replace, graph_replace
+from phintys.graph.equality import equal_computations
+from phintys.graph.features import Feature
+from phintys.graph.fgraph import FunctionGraph
 from phintys.graph.null_type import DisconnectedType, NullType
 from phintys.graph.op import Op
 from phintys.graph.shared import SharedVariable, shared
+from phintys.graph.transfer import register_transfer
+from phintys.graph.traversal import (
+    ancestors,
+    applys_between,
+    explicit_graph_inputs,
+    general_toposort,
+    get_var_by_name,
+    graph_inputs,
+    io_toposort,
+    orphans_between,
+    toposort,
+    truncated_graph_inputs,
+    variable_depends_on,
+    vars_between,
+    walk,
+)
 from phintys.graph.type import Type, generic
 from phintys.graph.variable import Constant, Variable
+from phintys.graph.verify import verify_graph
 
 __all__ = [
     "Apply",
     "Constant",
     "DisconnectedType",
+    "Feature",
+    "FunctionGraph",
     "NullType",
     "Op",
     "SharedVariable",
     "Type",
     "Variable",
+    "ancestors",
+    "applys_between",
+    "clone",
+    "clone_get_equiv",
+    "clone_replace",
+    "equal_computations",
+    "explicit_graph_inputs",
+    "general_toposort",
     "generic",
+    "get_var_by_name",
+    "graph_inputs",
+    "graph_replace",
+    "io_toposort",
+    "orphans_between",
+    "register_transfer",
     "shared",
+    "toposort",
+    "truncated_graph_inputs",
+    "variable_depends_on",
+    "vars_between",
+    "verify_graph",
+    "walk",
 ]

@@ -98,7 +98,7 @@ def _cycle(stack: list[Apply], again: Apply, finished: dict[Apply, bool]) -> Cyc
 
 
 def cycle_error(path: list[Apply]) -> CycleError:
-    """Return the error for a cycle, given nodes of which each needs the next, the last the first."""
+    """Return the error for a cycle, given nodes of which each needs the next."""
     shown = 12
     lines = [f"  {node.op}, made at\n    {_indented(node)}" for node in path[:shown]]
     if len(path) > shown:

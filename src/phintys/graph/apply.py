@@ -63,15 +63,15 @@ class Apply:
         self.origin = current_origin(2)
         index = 0
         for variable in self.outputs:
-            if not isinstance(variable, Variable):
+            if not isinstance(variable, Variable):  # pyright: ignore[reportUnnecessaryIsInstance]
                 raise self._refused(_not_a_variable(op, "outputs", variable))
             if variable.owner is not None:
                 raise self._refused(_not_new(op, index, variable))
             variable.owner = self
             variable.index = index
-            index += 1
+            index += 1  # noqa: SIM113 - enumerate is slower for one or two
         for variable in self.inputs:
-            if not isinstance(variable, Variable):
+            if not isinstance(variable, Variable):  # pyright: ignore[reportUnnecessaryIsInstance]
                 raise self._refused(_not_a_variable(op, "inputs", variable))
             if variable.owner is self:
                 raise self._refused(_own_input(op, variable))
@@ -79,7 +79,7 @@ class Apply:
     def _refused(self, error: OpContractError) -> OpContractError:
         """Leave no trace on the variables of a node that is not to be."""
         for variable in self.outputs:
-            if isinstance(variable, Variable) and variable.owner is self:
+            if getattr(variable, "owner", None) is self:
                 variable.owner = None
                 variable.index = None
         return error
@@ -113,7 +113,7 @@ class Apply:
         OpContractError
             There are several outputs and the Op has no valid ``default_output``.
         """
-        which = getattr(self.op, "default_output", None)
+        which: int | None = getattr(self.op, "default_output", None)
         if which is None:
             if len(self.outputs) == 1:
                 return self.outputs[0]
@@ -183,7 +183,8 @@ class Apply:
             if old is new or old.type == new.type:
                 continue
             if strict:
-                new_inputs[position] = old.type.filter_variable(new)
+                with inherit_origin(self.origin):
+                    new_inputs[position] = old.type.filter_variable(new)
             remake = remake or new_inputs[position].type != old.type
         if not remake:
             return self.clone(new_inputs)

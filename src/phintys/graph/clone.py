@@ -12,6 +12,7 @@ from phintys._base.errors import (
     RewriteError,
     TypeContractError,
 )
+from phintys._base.origin import inherit_origin
 from phintys.graph._order import nodes_below
 from phintys.graph.variable import Variable
 
@@ -21,9 +22,7 @@ if TYPE_CHECKING:
     from phintys.graph.apply import Apply
     from phintys.graph.op import Op
 
-    Replacements = (
-        Mapping[Variable, Variable] | Iterable[tuple[Variable, Variable]]
-    )
+    Replacements = Mapping[Variable, Variable] | Iterable[tuple[Variable, Variable]]
 
 __all__ = [
     "clone",
@@ -267,9 +266,7 @@ def clone_replace(
 
 
 @overload
-def graph_replace(
-    outputs: Variable, replace: Replacements, *, strict: bool = True
-) -> Variable: ...
+def graph_replace(outputs: Variable, replace: Replacements, *, strict: bool = True) -> Variable: ...
 @overload
 def graph_replace(
     outputs: Sequence[Variable], replace: Replacements, *, strict: bool = True
@@ -317,8 +314,6 @@ def graph_replace(outputs: Any, replace: Replacements, *, strict: bool = True) -
     missing = dict.fromkeys(equiv)
     for variable in variables:
         missing.pop(variable, None)
-    # A variable that is computed from a replaced one may itself be replaced, so only what is still
-    # needed counts as occurring; but a chain of replacements is no mistake of the caller's.
     for node in nodes_below(_uncopied_owners(variables, {}) if missing else ()):
         for variable in (*node.inputs, *node.outputs):
             missing.pop(variable, None)
@@ -351,6 +346,7 @@ def _rebuild(node: Apply, equiv: dict[Any, Any], strict: bool) -> None:
 def _list_of_outputs(output: object) -> list[Variable]:
     if isinstance(output, Variable):
         return [output]
+    found: list[Any]
     if isinstance(output, Mapping):
         found = list(cast("Mapping[Any, Any]", output).values())
     elif isinstance(output, list | tuple):
@@ -361,7 +357,7 @@ def _list_of_outputs(output: object) -> list[Variable]:
         if not isinstance(variable, Variable):
             msg = f"Expected variables as outputs, got {variable!r} of type {type(variable)}."
             raise TypeContractError(msg)
-    return found
+    return cast("list[Variable]", found)
 
 
 def _like(output: Any, variables: list[Variable]) -> Any:
@@ -377,9 +373,8 @@ def _checked_pairs(
 ) -> Collection[tuple[Variable, Variable]]:
     if replace is None:
         return []
-    pairs = replace.items() if isinstance(replace, Mapping) else list(replace)
     checked: list[tuple[Variable, Variable]] = []
-    for old, new in pairs:
+    for old, new in cast("list[tuple[Any, Any]]", pairs_of(replace)):
         if not isinstance(old, Variable) or not isinstance(new, Variable):
             msg = (
                 f"Replacements go from a Variable to a Variable, got {old!r} -> {new!r}. "
@@ -388,6 +383,13 @@ def _checked_pairs(
             raise TypeContractError(msg)
         checked.append((old, fitting(old, new) if strict else new))
     return checked
+
+
+def pairs_of(replacements: Replacements) -> list[tuple[Variable, Variable]]:
+    """Return replacements as pairs (old, new), be they a mapping or pairs."""
+    if isinstance(replacements, Mapping):
+        return list(cast("Mapping[Variable, Variable]", replacements).items())
+    return list(replacements)
 
 
 def fitting(old: Variable, new: Variable) -> Variable:
@@ -401,7 +403,8 @@ def fitting(old: Variable, new: Variable) -> Variable:
     if old.type == new.type or old.type.is_super(new.type):
         return new
     try:
-        return old.type.filter_variable(new)
+        with inherit_origin(old.origin):
+            return old.type.filter_variable(new)
     except (TypeError, ValueError) as error:
         where = f", made at\n  {old.origin}\n" if old.origin else " "
         msg = (

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["compile_graph", "set_compiler"]
 
-_COMPILER: Compiler | None = None
+_compiler: Compiler | None = None
 
 
 def set_compiler(compiler: Compiler) -> None:
@@ -28,8 +28,8 @@ def set_compiler(compiler: Compiler) -> None:
     ``compiler(inputs, outputs, **options)`` returns a function from the values of the inputs to a
     list with those of the outputs.
     """
-    global _COMPILER  # noqa: PLW0603 - a hook with one owner
-    _COMPILER = compiler
+    global _compiler  # noqa: PLW0603 - a hook with one owner
+    _compiler = compiler
 
 
 def compile_graph(
@@ -49,7 +49,7 @@ def compile_graph(
     PhintysError
         The compiler has not been imported.
     """
-    if _COMPILER is None:
+    if _compiler is None:
         msg = "Evaluating a graph needs the compiler: import phintys first."
         raise PhintysError(msg)
-    return _COMPILER(inputs, outputs, **options)
+    return _compiler(inputs, outputs, **options)

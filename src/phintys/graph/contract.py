@@ -8,7 +8,8 @@ wrong return value into an error that names the Op and the rule.
 from __future__ import annotations
 
 import inspect
-from typing import TYPE_CHECKING, Any, cast
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, TypeGuard, cast
 
 import numpy as np
 
@@ -34,6 +35,11 @@ __all__ = [
 ]
 
 
+def _is_list(thing: object) -> TypeGuard[Sequence[Any]]:
+    """Tell whether an Op's answer is a list or a tuple."""
+    return isinstance(thing, list | tuple)
+
+
 def defines(op: object, method: str) -> bool:
     """Tell whether an Op defines an optional method, in its class or on the instance."""
     from_base = getattr(_op_base(op), method, None)
@@ -47,6 +53,16 @@ def _op_base(op: object) -> type | None:
 
 def _takes_arguments(method: Callable[..., Any], most: int) -> int:
     """Return how many positional arguments, at most ``most``, a method takes."""
+    if inspect.ismethod(method) and inspect.isfunction(method.__func__):
+        return min(most, _count_arguments(method.__func__, most + 1) - 1)
+    if inspect.isfunction(method):
+        return _count_arguments(method, most)
+    return _count_arguments.__wrapped__(method, most)  # perhaps not hashable
+
+
+# Reading a signature takes longer than everything else that is done for a node.
+@lru_cache(maxsize=4096)
+def _count_arguments(method: Callable[..., Any], most: int) -> int:
     try:
         parameters = inspect.signature(method).parameters.values()
     except (TypeError, ValueError):
@@ -86,13 +102,13 @@ def infer_shape(
     if method is None:
         msg = f"The Op {node.op} does not define infer_shape."
         raise MethodNotDefinedError(msg)
-    older = _takes_arguments(method, 3) == 2  # noqa: PLR2004 - (node, shapes)
+    older = _takes_arguments(method, 3) == 2
     try:
         shapes = method(node, input_shapes) if older else method(fgraph, node, input_shapes)
     except ShapeError as error:
         error.add_note(f"Raised by {node.op}.infer_shape for the node made at\n  {node.origin}")
         raise
-    if not isinstance(shapes, list | tuple) or len(shapes) != len(node.outputs):
+    if not _is_list(shapes) or len(shapes) != len(node.outputs):
         msg = (
             f"{node.op}.infer_shape must return a list with one shape for each of its "
             f"{len(node.outputs)} outputs, got {shapes!r}."
@@ -104,7 +120,7 @@ def infer_shape(
         if shape is None or ndim is None:
             checked.append(None)
             continue
-        if not isinstance(shape, list | tuple) or len(shape) != ndim:
+        if not _is_list(shape) or len(shape) != ndim:
             msg = (
                 f"{node.op}.infer_shape must return a tuple of {ndim} sizes for output {position} "
                 f"(type {output.type}), got {shape!r}."
@@ -127,9 +143,9 @@ def connection_pattern(node: Apply) -> list[list[bool]]:
         return [[True] * len(node.outputs) for _ in node.inputs]
     pattern = method(node)
     if (
-        not isinstance(pattern, list | tuple)
+        not _is_list(pattern)
         or len(pattern) != len(node.inputs)
-        or any(not isinstance(row, list | tuple) or len(row) != len(node.outputs) for row in pattern)
+        or any(not _is_list(row) or len(row) != len(node.outputs) for row in pattern)
     ):
         msg = (
             f"{node.op}.connection_pattern must return a list of {len(node.inputs)} lists (one "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from phintys._base.errors import MethodNotDefinedError, OpContractError
 from phintys.graph.apply import Apply
@@ -43,11 +43,14 @@ class Op:
     >>> from phintys.graph import Apply, Op
     >>> class Double(Op):
     ...     __props__ = ()
+    ...
     ...     def make_node(self, x):
     ...         x = pt.as_tensor_variable(x)
     ...         return Apply(self, [x], [x.type()])
+    ...
     ...     def perform(self, node, inputs, output_storage):
     ...         output_storage[0][0] = inputs[0] * 2
+    ...
     ...     def grad(self, inputs, output_grads):
     ...         return [output_grads[0] * 2]
     >>> x = pt.dvector("x")
@@ -86,7 +89,9 @@ class Op:
         props = own.get("__props__")
         if props is None:
             return
-        if not isinstance(props, tuple) or not all(isinstance(name, str) for name in props):
+        if not isinstance(props, tuple) or not all(
+            isinstance(name, str) for name in cast("tuple[Any, ...]", props)
+        ):
             msg = (
                 f"{cls.__name__}.__props__ must be a tuple of attribute names, got {props!r}. "
                 "A single name needs a comma: ('axis',)."
@@ -135,7 +140,7 @@ class Op:
             Return a list even for a single output.
         """
         node = self.make_node(*inputs, **kwargs)
-        if node.__class__ is not Apply and not isinstance(node, Apply):
+        if node.__class__ is not Apply and not isinstance(node, Apply):  # pyright: ignore[reportUnnecessaryIsInstance]
             msg = f"{self}.make_node must return an Apply node, got {node!r}."
             raise OpContractError(msg)
         outputs = node.outputs
@@ -242,7 +247,7 @@ class Op:
         )
         raise MethodNotDefinedError(msg)
 
-    def L_op(  # noqa: N802 - the name that the contract gives
+    def L_op(
         self,
         inputs: Sequence[Variable],
         outputs: Sequence[Variable],
@@ -251,9 +256,7 @@ class Op:
         """Like :meth:`grad`, with the outputs at hand, so that they need not be computed again."""
         return self.grad(inputs, output_grads)
 
-    def R_op(  # noqa: N802 - the name that the contract gives
-        self, inputs: Sequence[Variable], eval_points: Sequence[Variable | None]
-    ) -> Any:
+    def R_op(self, inputs: Sequence[Variable], eval_points: Sequence[Variable | None]) -> Any:
         """Return the Jacobian-vector product for each output.
 
         ``eval_points`` has one entry for each input, ``None`` where the direction is zero.
@@ -277,7 +280,7 @@ def _props_eq(self: Any, other: object) -> bool:
 
 
 def _props_hash(self: Any) -> int:
-    return hash((type(self), _props_of(self)))
+    return hash((self.__class__, _props_of(self)))
 
 
 def _props_str(self: Any) -> str:

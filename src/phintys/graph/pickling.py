@@ -86,7 +86,7 @@ def _session_key() -> object:
     A pickler written in Python is itself in sight; of one written in C only the place is known from
     which it was called.
     """
-    frame = sys._getframe(1)  # noqa: SLF001 - nobody tells who asks
+    frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
     while frame.f_back is not None and (
         frame.f_globals is _OWN_GLOBALS or frame.f_code.co_name == "__reduce_ex__"
     ):

@@ -33,7 +33,7 @@ class Container:
 
     def __init__(
         self,
-        type: Type,  # noqa: A002 - the name used throughout
+        type: Type,
         storage: list[Any],
         strict: bool = False,
         allow_downcast: bool | None = None,
@@ -94,7 +94,7 @@ class SharedVariable(Variable):
 
     def __init__(
         self,
-        type: Type,  # noqa: A002 - the name used throughout
+        type: Type,
         value: Any = None,
         strict: bool = False,
         allow_downcast: bool | None = None,

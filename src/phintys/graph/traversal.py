@@ -347,9 +347,7 @@ def toposort(
     return io_toposort(() if blockers is None else blockers, graphs, orderings)
 
 
-def general_toposort(
-    outputs: Iterable[H], deps: Callable[[H], Iterable[H] | None]
-) -> list[H]:
+def general_toposort(outputs: Iterable[H], deps: Callable[[H], Iterable[H] | None]) -> list[H]:
     """Return everything that ``outputs`` need, each item after those it needs.
 
     Parameters

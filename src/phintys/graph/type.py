@@ -189,7 +189,7 @@ def _props_eq(self: Any, other: object) -> bool:
 
 
 def _props_hash(self: Any) -> int:
-    return hash((type(self), _props_of(self)))
+    return hash((self.__class__, _props_of(self)))
 
 
 class Generic(Type):

@@ -54,7 +54,7 @@ class Variable:
 
     def __init__(
         self,
-        type: Type,  # noqa: A002 - the name that the contract gives
+        type: Type,
         owner: Apply | None = None,
         index: int | None = None,
         name: str | None = None,
@@ -134,10 +134,10 @@ class Variable:
         >>> float((2 * x).eval({x: 3.0}))
         6.0
         """
-        if _EVALUATOR is None:
+        if _evaluator is None:
             msg = "Variable.eval needs the compiler: import phintys before calling it."
             raise PhintysError(msg)
-        return _EVALUATOR(self, {} if inputs_to_values is None else inputs_to_values, **options)
+        return _evaluator(self, {} if inputs_to_values is None else inputs_to_values, **options)
 
     def get_parents(self) -> list[Apply]:
         """Return the Apply node that computes this variable, in a list."""
@@ -183,7 +183,7 @@ class Constant(Variable):
     2.0
     """
 
-    def __init__(self, type: Type, data: Any, name: str | None = None) -> None:  # noqa: A002
+    def __init__(self, type: Type, data: Any, name: str | None = None) -> None:
         super().__init__(type, None, None, name)
         self.data = type.filter(data)
 
@@ -226,7 +226,7 @@ class Constant(Variable):
         return f"{type(self).__name__}{{{text}}}"
 
 
-_EVALUATOR: Callable[..., Any] | None = None
+_evaluator: Callable[..., Any] | None = None
 
 
 def set_evaluator(evaluator: Callable[..., Any]) -> None:
@@ -234,8 +234,8 @@ def set_evaluator(evaluator: Callable[..., Any]) -> None:
 
     ``evaluator(variable, inputs_to_values, **options)`` returns the value.
     """
-    global _EVALUATOR  # noqa: PLW0603 - a hook with one owner
-    _EVALUATOR = evaluator
+    global _evaluator  # noqa: PLW0603 - a hook with one owner
+    _evaluator = evaluator
 
 
 def require_owner(variable: Variable) -> Apply:

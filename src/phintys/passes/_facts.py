@@ -7,28 +7,35 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import phintys.scalar as ps
+from phintys.graph.apply import Apply
 from phintys.graph.variable import Constant
 from phintys.rewriting import NOT_CONSTANT, set_constant_reader
 from phintys.tensor.creation import Alloc
 from phintys.tensor.dimshuffle import DimShuffle
 from phintys.tensor.elemwise import Elemwise, elemwise
-from phintys.tensor.shape import Shape_i
+from phintys.tensor.shape import ShapeI, SpecifyShape
 from phintys.tensor.type import TensorType
 from phintys.tensor.variable import TensorConstant
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
-    from phintys.graph.apply import Apply
+    from phintys.graph.fgraph import FunctionGraph
     from phintys.graph.variable import Variable
     from phintys.scalar.op import ScalarOp
 
 __all__ = [
     "as_result",
     "broadcast_source",
+    "fits",
     "holds_exactly",
+    "is_overwritten",
     "is_pure",
+    "is_size_of",
+    "is_uniformly",
     "kind",
+    "operands",
+    "output_type",
     "same_size",
     "scalar_node",
     "scalar_op",
@@ -49,6 +56,18 @@ def kind(variable: Any) -> str:
 
 
 # ---- nodes -------------------------------------------------------------------------------------
+
+
+def operands(node: Apply) -> list[Any]:
+    """Return the inputs of a node on tensors, which have dtypes and shapes."""
+    return node.inputs  # pyright: ignore[reportReturnType] - its Op saw to it
+
+
+def output_type(node: Apply) -> TensorType:
+    """Return the type of the (first) output of a node on tensors."""
+    found = node.outputs[0].type
+    assert isinstance(found, TensorType)
+    return found
 
 
 def is_pure(node: Apply | None) -> bool:
@@ -105,6 +124,12 @@ def _uniform(constant: TensorConstant) -> Any:
     return NOT_CONSTANT if value is None else value
 
 
+def is_uniformly(variable: Variable, number: float) -> bool:
+    """Tell whether all elements of a tensor are known to be ``number``."""
+    value = uniform_value(variable)
+    return value is not NOT_CONSTANT and bool(value == number)
+
+
 set_constant_reader(uniform_value)
 
 
@@ -159,10 +184,12 @@ def _origin_of_size(variable: Any, dim: int) -> Any:
             variable = next((x for x in node.inputs if x.type.shape[dim] != 1), None)
             if variable is None:
                 break
+        elif isinstance(node.op, SpecifyShape):
+            variable = node.inputs[0]
         elif isinstance(node.op, Alloc):
             length = node.inputs[1 + dim]
             asked = length.owner
-            if asked is None or not isinstance(asked.op, Shape_i):
+            if asked is None or not isinstance(asked.op, ShapeI):
                 return length
             variable, dim = asked.inputs[0], asked.op.i
         else:
@@ -180,7 +207,15 @@ def same_size(a: Variable, b: Variable, dim: int) -> bool:
     return one == other
 
 
-def sizes_covered(dropped: Variable, kept: Iterable[Variable], ndim: int) -> bool:
+def is_size_of(size: Variable, variable: Any, dim: int) -> bool:
+    """Tell whether an expression is known to be the size of a tensor in a dimension."""
+    asked = size.owner
+    is_shape_i = asked is not None and isinstance(asked.op, ShapeI)
+    mine = _origin_of_size(asked.inputs[0], asked.op.i) if is_shape_i else size
+    return mine == _origin_of_size(variable, dim)
+
+
+def sizes_covered(dropped: Any, kept: Iterable[Any]) -> bool:
     """Tell whether an elementwise node can do without an operand, as far as its shape goes.
 
     In each dimension in which the operand does not broadcast, one of those that are kept must be
@@ -188,18 +223,13 @@ def sizes_covered(dropped: Variable, kept: Iterable[Variable], ndim: int) -> boo
     shapes lost.
     """
     kept = list(kept)
-    shape: Sequence[int | None] = dropped.type.shape  # pyright: ignore[reportAttributeAccessIssue]
     return all(
-        shape[dim] == 1
-        or any(
-            x.type.shape[dim] != 1 and same_size(dropped, x, dim)  # pyright: ignore[reportAttributeAccessIssue]
-            for x in kept
-        )
-        for dim in range(ndim)
+        size == 1 or any(x.type.shape[dim] != 1 and same_size(dropped, x, dim) for x in kept)
+        for dim, size in enumerate(dropped.type.shape)
     )
 
 
-def broadcast_source(variable: Variable) -> Any:
+def broadcast_source(variable: Any) -> Any:
     """Return what a fill or broadcast repeats, with the same rank; ``None`` for anything else."""
     node = variable.owner
     if node is None:
@@ -208,15 +238,32 @@ def broadcast_source(variable: Variable) -> Any:
         return node.inputs[1]
     if isinstance(node.op, Alloc):
         value: Any = node.inputs[0]
-        missing = variable.type.ndim - value.ndim  # pyright: ignore[reportAttributeAccessIssue]
+        missing = variable.ndim - value.ndim
         return value.dimshuffle(*("x",) * missing, *range(value.ndim)) if missing else value
     return None
+
+
+def is_overwritten(fgraph: FunctionGraph, variable: Variable) -> bool:
+    """Tell whether some node overwrites the memory of a variable, directly or through views."""
+    stack, seen = [variable], {variable}
+    while stack:
+        current = stack.pop()
+        for client, position in fgraph.clients.get(current, ()):
+            if not isinstance(client, Apply):
+                continue
+            if any(position in positions for positions in client.op.destroy_map.values()):
+                return True
+            for index, viewed in client.op.view_map.items():
+                if position in viewed and client.outputs[index] not in seen:
+                    seen.add(client.outputs[index])
+                    stack.append(client.outputs[index])
+    return False
 
 
 # ---- results -----------------------------------------------------------------------------------
 
 
-def as_result(node: Apply, value: Any) -> list[Variable] | None:
+def as_result(fgraph: FunctionGraph, node: Apply, value: Any) -> list[Variable] | None:
     """Return ``value`` as the replacement of a node's one output, cast if need be.
 
     Returns
@@ -224,10 +271,11 @@ def as_result(node: Apply, value: Any) -> list[Variable] | None:
     list of Variable
         Or ``None`` where the value cannot stand for the output: another rank, fewer static facts,
         or a size of 1 that the output's type does not know, which would make broadcast what did
-        not.
+        not. Also where the memory of the output is overwritten: ``value`` may be somebody else's.
     """
-    wanted = node.outputs[0].type
-    assert isinstance(wanted, TensorType)
+    wanted = output_type(node)
+    if is_overwritten(fgraph, node.outputs[0]):
+        return None
     if value.type.dtype != wanted.dtype:
         if kind(value) == "c":
             return None

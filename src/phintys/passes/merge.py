@@ -94,7 +94,7 @@ class _Merging:
     def _merge_constant(self, constant: Constant) -> None:
         if self.seen_constants.setdefault(id(constant), constant) is not constant:
             return
-        if constant in self.fixed or constant in self.fgraph.inputs:
+        if constant in self.fixed:
             return
         try:
             first = self.constants.setdefault(constant.signature(), constant)
@@ -154,6 +154,8 @@ class _Merging:
             self.fgraph.replace_all_validate(pairs, reason="merge")
         except InconsistencyError as error:
             refused = str(error)
+        except Exception as error:  # noqa: BLE001 - a user's Type may raise anything
+            refused = _incomparable(pairs[0][0].type, error)
         if self.trace is not None:
             seconds = perf_counter() - start
             self.trace.record("merge", node, tuple(pairs), seconds, refused)

@@ -70,7 +70,6 @@ def _pairs(fgraph: FunctionGraph, node: Apply, rule: NodeRewriter, result: Any) 
         if new is old or not fgraph.clients.get(old):
             continue
         pairs.append((old, _fitting(old, new, rule, node)))
-    _check_no_cycle(fgraph, pairs, rule, node)
     return pairs
 
 
@@ -108,28 +107,6 @@ def _fitting(old: Variable, new: Variable, rule: NodeRewriter, node: Apply) -> V
         "None where the types differ."
     )
     raise RewriteError(msg)
-
-
-def _check_no_cycle(
-    fgraph: FunctionGraph, pairs: Pairs, rule: NodeRewriter, node: Apply
-) -> None:
-    """Look through the nodes that the rule built for one that needs what it replaces."""
-    for old, new in pairs:
-        stack = [new]
-        seen: set[Apply] = set()
-        while stack:
-            variable = stack.pop()
-            if variable is old:
-                msg = (
-                    f"{_where(rule, node)} replaced {old} by an expression of {old} itself. "
-                    "Build it from the node's inputs instead."
-                )
-                raise RewriteError(msg)
-            owner = variable.owner
-            if owner is None or owner in fgraph.apply_nodes or owner in seen:
-                continue
-            seen.add(owner)
-            stack.extend(owner.inputs)
 
 
 def _where(rule: NodeRewriter, node: Apply) -> str:

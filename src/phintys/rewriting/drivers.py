@@ -6,7 +6,7 @@ from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal, cast
 
 from phintys._base.errors import RewriteError
 from phintys.graph.features import Feature
@@ -53,7 +53,7 @@ class RuleDriver(GraphRewriter):
     ) -> None:
         self.rules = tuple(rules)
         for rule in self.rules:
-            if not isinstance(rule, NodeRewriter):
+            if not isinstance(cast(object, rule), NodeRewriter):
                 msg = (
                     f"{type(self).__name__} takes rules, got {rule!r}. Decorate a function "
                     "(fgraph, node) with @node_rewriter([op]), or an equation with @pattern."
@@ -94,7 +94,7 @@ class RuleDriver(GraphRewriter):
             number
             for number, rule in enumerate(self.rules)
             if rule.tracks is None
-            or any(isinstance(tracked, type) and issubclass(cls, tracked) for tracked in rule.tracks)
+            or any(isinstance(one, type) and issubclass(cls, one) for one in rule.tracks)
         ]
         return _Numbered(tuple(numbers), tuple(self.rules[number] for number in numbers))
 
@@ -161,22 +161,22 @@ class _Changes(Feature):
         self.changed: list[Apply] = []
         self.pruned: list[Apply] = []
 
-    def on_import(self, fgraph: FunctionGraph, node: Apply, reason: Any = None) -> None:
+    def on_import(self, fgraph: FunctionGraph, node: Apply, reason: object) -> None:
         self.imported.append(node)
 
-    def on_prune(self, fgraph: FunctionGraph, node: Apply, reason: Any = None) -> None:
+    def on_prune(self, fgraph: FunctionGraph, node: Apply, reason: object) -> None:
         self.pruned.append(node)
 
     def on_change_input(
         self,
         fgraph: FunctionGraph,
-        node: Any,
+        node: Apply | Literal["output"],
         i: int,
         old: Variable,
         new: Variable,
-        reason: Any = None,
+        reason: object,
     ) -> None:
-        if node != "output":
+        if not isinstance(node, str):
             self.changed.append(node)
 
     def clear(self) -> None:
@@ -282,7 +282,7 @@ class Worklist(RuleDriver):
                     continue
                 generation = generations.get(node, 0) + 1
                 budget.spend(rule, node, generation)
-                generations.update(dict.fromkeys(changes.imported, generation))
+                generations.update(dict.fromkeys((node, *changes.imported), generation))
                 for gone in changes.pruned:
                     generations.pop(gone, None)
                 first, later = self._to_look_at(fgraph, changes, node)
@@ -308,7 +308,8 @@ class Worklist(RuleDriver):
             later.update(dict.fromkeys(level))
         for gone in changes.pruned:
             owners = (variable.owner for variable in gone.inputs)
-            later.update((one, None) for one in owners if one in alive and one not in first)
+            found = (one for one in owners if one is not None and one in alive)
+            later.update((one, None) for one in found if one not in first)
         if node in alive:
             later[node] = None
         return list(first), list(later)
@@ -317,5 +318,5 @@ class Worklist(RuleDriver):
 def _clients(fgraph: FunctionGraph, node: Apply) -> Iterator[Apply]:
     for variable in node.outputs:
         for client, _ in fgraph.clients.get(variable, ()):
-            if client != "output":
+            if not isinstance(client, str):
                 yield client

@@ -36,7 +36,13 @@ __all__ = [
 
 Bindings: TypeAlias = "dict[str, Variable]"
 
-NOT_CONSTANT: Any = type("NotConstant", (), {"__repr__": lambda self: "NOT_CONSTANT"})()
+
+class _NotConstant:
+    def __repr__(self) -> str:
+        return "NOT_CONSTANT"
+
+
+NOT_CONSTANT: Any = _NotConstant()
 """What :func:`constant_value` returns for a variable whose value is not known."""
 
 
@@ -238,6 +244,7 @@ class PatternRewriter(NodeRewriter):
     >>> from phintys.rewriting import PatternRewriter
     >>> class Negate(Op):
     ...     __props__ = ()
+    ...
     ...     def make_node(self, x):
     ...         return Apply(self, [x], [x.type()])
     >>> neg = Negate()
@@ -255,7 +262,7 @@ class PatternRewriter(NodeRewriter):
         equation: str = "",
         tags: Iterable[str] = (),
     ) -> None:
-        name = name or getattr(right, "__name__", None) or f"{left} -> {right}"
+        name = name or str(getattr(right, "__name__", f"{left} -> {right}"))
         alternatives = cast("list[Any]", left) if isinstance(left, list) else [left]
         self.left = [_normalise(alternative, name) for alternative in alternatives]
         for alternative in self.left:
@@ -348,6 +355,7 @@ def pattern(
     >>> from phintys.rewriting import pattern
     >>> class Negate(Op):
     ...     __props__ = ()
+    ...
     ...     def make_node(self, x):
     ...         return Apply(self, [x], [x.type()])
     >>> neg = Negate()

@@ -189,6 +189,17 @@ class Pipeline:
             replace(one, on=True) if one.called(wanted) else one for one in self.passes
         )
 
+    def requiring(self, *names: str) -> Pipeline:
+        """Return the pipeline of only those passes that are named or tagged so.
+
+        Raises
+        ------
+        ConfigError
+            Nothing has one of the names.
+        """
+        wanted = self._known(names, "requiring")
+        return self._with(one for one in self.passes if one.called(wanted))
+
     def stop_after(self, name: str) -> Pipeline:
         """Return the pipeline up to and with the pass of that name."""
         return self._with(self.passes[: self.position(name) + 1])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 from phintys._base.errors import RewriteError
 from phintys.graph.op import Op
@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
 __all__ = ["GraphRewriter", "NodeRewriter", "Result", "graph_rewriter", "node_rewriter"]
 
-Result: TypeAlias = "Literal[False] | Sequence[Variable | None] | Mapping[Variable, Variable] | None"
+Result: TypeAlias = (
+    "Literal[False] | Sequence[Variable | None] | Mapping[Variable, Variable] | None"
+)
 """What a rule returns: nothing to do, or the replacements of the node's outputs."""
 
 Tracked: TypeAlias = "Op | type[Op]"
@@ -64,7 +66,7 @@ class NodeRewriter:
         self.tags = frozenset(tags)
         self.requires = tuple(requires)
         self.tracks = None if tracks is None else tuple(tracks)
-        for tracked in self.tracks or ():
+        for tracked in cast("tuple[object, ...]", self.tracks or ()):
             if not isinstance(tracked, Op) and not (
                 isinstance(tracked, type) and issubclass(tracked, Op)
             ):
@@ -105,9 +107,7 @@ class NodeRewriter:
 class _FunctionRule(NodeRewriter):
     """A rule made from a function by :func:`node_rewriter`."""
 
-    def __init__(
-        self, function: Callable[[FunctionGraph, Apply], Result], **options: Any
-    ) -> None:
+    def __init__(self, function: Callable[[FunctionGraph, Apply], Result], **options: Any) -> None:
         super().__init__(**options)
         self.function = function
         self.__doc__ = function.__doc__
@@ -156,6 +156,7 @@ def node_rewriter(
     >>> from phintys.rewriting import node_rewriter
     >>> class Negate(Op):
     ...     __props__ = ()
+    ...
     ...     def make_node(self, x):
     ...         return Apply(self, [x], [x.type()])
     >>> neg = Negate()
@@ -169,7 +170,7 @@ def node_rewriter(
     >>> double_negation
     <rule double_negation: neg(neg(x)) -> x>
     """
-    if callable(tracks) and not isinstance(tracks, Iterable):
+    if tracks is not None and not isinstance(cast(object, tracks), Iterable):
         msg = (
             "@node_rewriter needs the Ops that the rule looks at, as in @node_rewriter([add]); "
             "@node_rewriter(None) looks at every node."
@@ -284,9 +285,7 @@ def graph_rewriter(
     """
 
     def decorate(function: Callable[..., None]) -> _FunctionStep:
-        return _FunctionStep(
-            function, name=name or function.__name__, tags=tags, requires=requires
-        )
+        return _FunctionStep(function, name=name or function.__name__, tags=tags, requires=requires)
 
     return decorate if function is None else decorate(function)
 

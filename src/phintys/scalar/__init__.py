@@ -10,6 +10,7 @@ from phintys.scalar.arithmetic import (
     fmod,
     hypot,
     int_div,
+    ldexp,
     mod,
     mul,
     neg,
@@ -49,6 +50,9 @@ from phintys.scalar.complex_parts import (
     conj,
     imag,
     real,
+)
+from phintys.scalar.composite import (
+    Composite,
 )
 from phintys.scalar.constant import (
     as_scalar,
@@ -204,6 +208,7 @@ from phintys.scalar.type import (
     int32,
     int64,
     int_types,
+    real_dtype,
     uint8,
     uint16,
     uint32,
@@ -222,6 +227,7 @@ __all__ = [
     "BinaryScalarOp",
     "Cast",
     "Comparison",
+    "Composite",
     "FloatRow",
     "Precedence",
     "Preference",
@@ -320,6 +326,7 @@ __all__ = [
     "jv",
     "kv",
     "kve",
+    "ldexp",
     "le",
     "left_shift",
     "log",
@@ -352,6 +359,7 @@ __all__ = [
     "pow",
     "rad2deg",
     "real",
+    "real_dtype",
     "reciprocal",
     "register_as_scalar",
     "register_lift",

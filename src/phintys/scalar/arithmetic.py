@@ -18,6 +18,7 @@ __all__ = [
     "fmod",
     "hypot",
     "int_div",
+    "ldexp",
     "mod",
     "mul",
     "neg",
@@ -227,6 +228,16 @@ nextafter = UfuncRow(
     cost=5,
 )
 """The next floating-point number after x towards y."""
+
+ldexp = UfuncRow(
+    "ldexp",
+    np.ldexp,
+    hint="The first input must be real, the second an integer.",
+    pullback=lambda x, n, out, g: (ldexp(g, n), 0),
+    pushforward=lambda x, n, out, v: None if v[0] is None else ldexp(v[0], n),
+    cost=4,
+)
+"""x * 2**n for an integer n, exactly."""
 
 hypot = UfuncRow(
     "hypot",

@@ -25,7 +25,7 @@ __all__ = [
     "signbit",
 ]
 
-_INT64, _UINT64, _FLOAT64 = np.dtype(np.int64), np.dtype(np.uint64), np.dtype(np.float64)
+_INT64, _UINT64, _FLOAT16 = np.dtype(np.int64), np.dtype(np.uint64), np.dtype(np.float16)
 
 
 def _holds(dtype: np.dtype[Any], number: int) -> bool:
@@ -58,13 +58,14 @@ class Comparison(UfuncRow):
         )
 
     def literal(self, value: complex, dtype: np.dtype[Any]) -> Any:
-        if isinstance(value, int) and dtype == _FLOAT64 and not -(2**63) <= value < 2**64:
-            value = float("inf") if value > 0 else float("-inf")  # beyond every integer dtype
+        if isinstance(value, int) and dtype == _FLOAT16 and abs(value) >= 2**16:
+            value = float("inf") if value > 0 else float("-inf")
         return super().literal(value, dtype)
 
 
 def _wide_enough(number: int, dtype: np.dtype[Any]) -> np.dtype[Any]:
-    return next((d for d in (dtype, _INT64, _UINT64) if _holds(d, number)), _FLOAT64)
+    # A number beyond every integer dtype is infinite in float16, and compares as it should.
+    return next((d for d in (dtype, _INT64, _UINT64) if _holds(d, number)), _FLOAT16)
 
 
 lt = Comparison("lt", np.less, "<")

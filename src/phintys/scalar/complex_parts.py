@@ -14,6 +14,7 @@ import numpy as np
 from phintys.scalar.arithmetic import abs, sqr
 from phintys.scalar.op import Dtypes, unsupported_dtypes
 from phintys.scalar.row import Row, UfuncRow, dtype_of
+from phintys.scalar.type import real_dtype
 
 __all__ = ["angle", "complex", "complex_from_polar", "conj", "imag", "real"]
 
@@ -35,7 +36,7 @@ class _PartRow(Row):
         return f"numpy:{self.name}"
 
     def _resolve(self, dtypes: Dtypes) -> Dtypes:
-        return (np.empty(0, dtypes[0]).real.dtype,)
+        return (real_dtype(dtypes[0]),)
 
 
 # dC/da = g: the gradient is real, and becomes complex by the cast that every gradient gets.
@@ -68,7 +69,7 @@ conj = UfuncRow(
 
 class _Angle(_PartRow):
     def _resolve(self, dtypes: Dtypes) -> Dtypes:
-        part = np.empty(0, dtypes[0]).real.dtype
+        part = real_dtype(dtypes[0])
         return np.arctan2.resolve_dtypes((part, part, None))[2:]
 
 
@@ -108,7 +109,7 @@ class _MakerRow(Row):
 
     def impl(self, *values: Any) -> Any:
         (dtype,) = self.resolve_dtypes([np.asarray(value).dtype for value in values])
-        part = np.empty(0, dtype).real.dtype
+        part = real_dtype(dtype)
         return self._function(*(np.asarray(value).astype(part) for value in values))[()]
 
 

@@ -16,6 +16,8 @@ from phintys.scalar.variable import ScalarConstant, ScalarVariable
 
 __all__ = ["as_scalar", "constant", "literal_constant", "register_as_scalar"]
 
+_SMALL = 60_000.0  # within every floating-point dtype
+
 _CONVERTERS: dict[type, Callable[[Variable], Any]] = {}
 
 
@@ -77,7 +79,8 @@ def _type_of_int(x: int) -> ScalarType:
         return int64
     if 0 <= x < 2**64:
         return uint64
-    msg = f"The int {x} fits neither int64 nor uint64. Write a float for an approximate value."
+    shown = x if abs(x) < 2**128 else "given, beyond 2**128,"
+    msg = f"The int {shown} fits neither int64 nor uint64. Write a float for an approximate value."
     raise OutOfBoundsError(msg)
 
 
@@ -142,13 +145,20 @@ def literal_constant(value: complex, dtype: np.dtype[Any], user: Any) -> ScalarC
         An int does not fit the dtype. NumPy refuses it too.
     """
     scalar_type = get_scalar_type(dtype)
-    if isinstance(value, int) and dtype.kind in "iu":
-        info = np.iinfo(dtype)
-        if not info.min <= value <= info.max:
-            msg = (
-                f"{user}: the Python int {value} is out of bounds for {dtype}, the dtype that it "
-                f"gets beside the other operands. Write np.int64({value}) (or another NumPy "
-                "scalar) to compute in a larger dtype."
-            )
-            raise OutOfBoundsError(msg)
-    return ScalarConstant(scalar_type, scalar_type.filter(value, allow_downcast=True))
+    try:
+        if dtype.kind == "f":
+            value = float(value)  # pyright: ignore[reportArgumentType]
+            # np.float32(1e300) would warn of becoming infinite.
+            if dtype.itemsize < 8 and not -_SMALL < value < _SMALL:
+                return ScalarConstant(scalar_type, scalar_type.filter(value, allow_downcast=True))
+        if dtype.kind == "c":
+            return ScalarConstant(scalar_type, scalar_type.filter(value, allow_downcast=True))
+        return ScalarConstant(scalar_type, dtype.type(value))
+    except (OverflowError, TypeContractError):
+        shown = str(value) if abs(value) < 2**128 else "beyond 2**128"
+        msg = (
+            f"{user}: the Python int {shown} is out of bounds for {dtype}, the dtype that it gets "
+            "beside the other operands. Write a NumPy scalar of a larger dtype, as in "
+            "np.int64(300), to compute in that."
+        )
+        raise OutOfBoundsError(msg) from None

@@ -1,7 +1,7 @@
 """Bits and truth values.
 
-``and_``, ``or_``, ``xor`` and ``invert`` work on the bits of integers and on bools; the ``logical_``
-ones take any number, true where it is not 0, and return a bool.
+``and_``, ``or_``, ``xor`` and ``invert`` work on the bits of integers and on bools. The
+``logical_`` ones take any number, true where it is not 0, and return a bool.
 """
 
 from __future__ import annotations

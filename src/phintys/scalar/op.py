@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from phintys.graph.variable import Variable
 from phintys.scalar.constant import as_scalar, constant, literal_constant
 from phintys.scalar.precedence import Precedence
 from phintys.scalar.type import ScalarType, get_scalar_type
+from phintys.scalar.variable import ScalarVariable
 
 __all__ = [
     "BinaryScalarOp",
@@ -57,15 +59,18 @@ def register_lift(kind: type, lifter: Lifter) -> None:
 
 def _lifter_for(inputs: Sequence[Any]) -> Lifter | None:
     """Return what lifts an op to these inputs, ``None`` when they are all scalars."""
-    kinds: set[type] = set()
-    for x in inputs:
-        if isinstance(x, Variable):
-            if not isinstance(x.type, ScalarType):
-                kinds.update(type(x.type).__mro__)
-        elif not isinstance(x, _LITERALS) and not (isinstance(x, np.ndarray) and x.ndim == 0):
-            kinds.update(type(x).__mro__)
-    if not kinds:
+    foreign = [
+        type(x.type) if isinstance(x, Variable) else type(x)
+        for x in inputs
+        if not (
+            isinstance(x.type, ScalarType)
+            if isinstance(x, Variable)
+            else isinstance(x, _LITERALS) or (isinstance(x, np.ndarray) and x.ndim == 0)
+        )
+    ]
+    if not foreign:
         return None
+    kinds = {cls for kind in foreign for cls in kind.__mro__}
     found = [lifter for kind, lifter in _LIFTERS.items() if kind in kinds]
     return found[-1] if found else None
 
@@ -232,12 +237,23 @@ class ScalarOp(Op):
         >>> add.literal_dtypes([np.dtype("float32"), 2])
         (dtype('float32'), dtype('float32'))
         """
-        strong = [operand for operand in operands if type(operand) not in _LITERALS]
-        if not strong:
-            return tuple(constant(operand).type.numpy_dtype for operand in operands)
+        key = tuple([x if isinstance(x, np.dtype) else type(x) for x in operands])
+        found = self._weak.get(key)
+        if found is None:
+            if not any(isinstance(x, np.dtype) for x in key):
+                return tuple(constant(operand).type.numpy_dtype for operand in operands)
+            found = self._weak[key] = self._weak_dtypes(key)
+        return found
+
+    @cached_property
+    def _weak(self) -> dict[tuple[Any, ...], Dtypes]:
+        return {}
+
+    def _weak_dtypes(self, operands: Sequence[Any]) -> Dtypes:
+        """Return the dtypes of all operands, given for a literal its Python class."""
+        strong = [x for x in operands if isinstance(x, np.dtype)]
         return tuple(
-            np.result_type(*strong, type(operand)(0)) if type(operand) in _LITERALS else operand
-            for operand in operands
+            x if isinstance(x, np.dtype) else np.result_type(*strong, x(0)) for x in operands
         )
 
     def literal(self, value: complex, dtype: np.dtype[Any]) -> Any:
@@ -262,7 +278,7 @@ class ScalarOp(Op):
         variables: list[Any] = []
         literals = False
         for x in inputs:
-            if isinstance(x, Variable) and isinstance(x.type, ScalarType):
+            if isinstance(x, ScalarVariable):
                 variables.append(x)
             elif type(x) in _LITERALS:
                 literals = True
@@ -271,7 +287,7 @@ class ScalarOp(Op):
                 variables.append(self._as_scalar(x))
         if literals:
             variables = self._settle_literals(variables)
-        types = self.output_types([variable.type for variable in variables])
+        types = self.output_types([x.type for x in variables])
         return Apply(self, variables, [type.make_variable() for type in types])
 
     def _as_scalar(self, x: Any) -> Any:
@@ -284,10 +300,10 @@ class ScalarOp(Op):
     def _settle_literals(self, operands: Sequence[Any]) -> list[Any]:
         """Replace Python numbers by constants of the dtype that the other operands give them."""
         dtypes = self.literal_dtypes(
-            [x.type.numpy_dtype if isinstance(x, Variable) else x for x in operands]
+            [x if type(x) in _LITERALS else x.type.numpy_dtype for x in operands]
         )
         return [
-            x if isinstance(x, Variable) else self.literal(x, dtype)
+            self.literal(x, dtype) if type(x) in _LITERALS else x
             for x, dtype in zip(operands, dtypes, strict=True)
         ]
 
@@ -390,8 +406,14 @@ class _ArrayKernel:
         return finished[0] if op.nout == 1 else finished
 
     def _each_element(self, *arrays: Any) -> Any:
-        results = np.frompyfunc(self.op.impl, len(arrays), self.op.nout)(*arrays)
-        return results if self.op.nout == 1 else tuple(results)
+        """Compute element by element; ``flat`` gives NumPy scalars, as ``perform`` does."""
+        arrays = np.broadcast_arrays(*arrays)
+        outs = [np.empty(arrays[0].shape, dtype) for dtype in self.dtypes]
+        for place, values in enumerate(zip(*(array.flat for array in arrays), strict=True)):
+            results = self.op.impl(*values)
+            for out, result in zip(outs, (results,) if len(outs) == 1 else results, strict=True):
+                out.flat[place] = result
+        return outs[0] if len(outs) == 1 else tuple(outs)
 
 
 def _store(result: Any, dtype: np.dtype[Any], shape: tuple[int, ...], target: Any) -> Any:

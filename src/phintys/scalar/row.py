@@ -19,29 +19,33 @@ from typing import Any
 import numpy as np
 
 from phintys._base.config import config
-from phintys._base.errors import OpContractError
+from phintys._base.errors import MethodNotDefinedError, OpContractError
 from phintys.graph.null_type import DisconnectedType, NullType, disconnected_type
 from phintys.graph.variable import Variable
 from phintys.scalar.op import Dtypes, ScalarOp, unsupported_dtypes
 from phintys.scalar.operators import OPERATORS
 from phintys.scalar.precedence import Precedence
-from phintys.scalar.type import ScalarType, get_scalar_type
+from phintys.scalar.type import ScalarType, get_scalar_type, real_dtype
 
 __all__ = ["FloatRow", "Row", "UfuncRow", "VariadicRow", "dtype_of", "zeros_like"]
 
 Rule = Callable[..., Any]
 
-_ROWS: dict[str, ScalarOp] = {}
+_ROWS: dict[str, Row] = {}
 
 _KINDS = {
-    "bools": "?",
-    "integers": "bBhHiIlLqQ",
-    "floats": "efd",
-    "complex numbers": "FD",
+    "bools": np.dtype(np.bool_),
+    "integers": np.dtype(np.int64),
+    "floats": np.dtype(np.float64),
+    "complex numbers": np.dtype(np.complex128),
 }
 
 
-def _row_named(name: str) -> ScalarOp:
+def _row_named(name: str) -> Row:
+    """Return a row that was pickled."""
+    if name not in _ROWS:
+        msg = f"There is no scalar op named {name!r}. Import the module that defines it first."
+        raise MethodNotDefinedError(msg)
     return _ROWS[name]
 
 
@@ -74,10 +78,6 @@ def _gradient_dtype(x: Any) -> str:
     """Return the dtype of a zero gradient for ``x``."""
     dtype = dtype_of(x)
     return config.floatX if dtype.kind in "biu" else dtype.name
-
-
-def _real_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    return np.empty(0, dtype).real.dtype
 
 
 class Row(ScalarOp):
@@ -172,7 +172,8 @@ class Row(ScalarOp):
 
     def _resolve(self, dtypes: Dtypes) -> Dtypes:
         """Return the dtypes of the outputs, or raise DtypeError."""
-        raise NotImplementedError
+        msg = f"The row {self} does not define _resolve(dtypes), its dtype rule."
+        raise MethodNotDefinedError(msg)
 
     # Facts
 
@@ -296,7 +297,7 @@ def _as_continuous(x: Any, out: Any) -> Any:
     """Return an integer input as a float, so that a derivative rule cannot overflow."""
     if dtype_of(x).kind not in "biu":
         return x
-    return OPERATORS.cast(x, _real_dtype(dtype_of(out)))
+    return OPERATORS.cast(x, real_dtype(dtype_of(out)))
 
 
 def _push(v: Any, partial: Any) -> Any:
@@ -350,17 +351,20 @@ class UfuncRow(Row):
         try:
             return self.ufunc.resolve_dtypes((*operands, *(None,) * self.nout))
         except TypeError as error:
-            taken = "".join(loop.partition("->")[0] for loop in self.ufunc.types)
-            words = [word for word, chars in _KINDS.items() if set(chars) & set(taken)]
-            raise unsupported_dtypes(
-                self, operands, ", ".join(words), self._hint or str(error)
-            ) from None
+            words = ", ".join(word for word, dtype in _KINDS.items() if self._takes(dtype))
+            raise unsupported_dtypes(self, operands, words, self._hint or str(error)) from None
 
-    def literal_dtypes(self, operands: Sequence[Any]) -> Dtypes:
-        if self.nin == 1 or not any(isinstance(operand, np.dtype) for operand in operands):
-            return super().literal_dtypes(operands)
-        key = [x if isinstance(x, np.dtype) else type(x) for x in operands]
-        loop = self._loop(key)[: self.nin]
+    def _takes(self, dtype: np.dtype[Any]) -> bool:
+        try:
+            self.ufunc.resolve_dtypes((*(dtype,) * self.nin, *(None,) * self.nout))
+        except TypeError:
+            return False
+        return True
+
+    def _weak_dtypes(self, operands: Sequence[Any]) -> Dtypes:
+        if self.nin == 1:
+            return super()._weak_dtypes(operands)
+        loop = self._loop(operands)[: self.nin]
         return tuple(
             x if isinstance(x, np.dtype) else dtype for x, dtype in zip(operands, loop, strict=True)
         )
@@ -459,9 +463,10 @@ class FloatRow(Row):
         nin: int = 1,
         complex: bool = False,
         real_inputs: tuple[int, ...] = (),
+        cost: float = 30.0,
         **facts: Any,
     ) -> None:
-        super().__init__(name, nin=nin, **{"cost": 30.0} | facts)
+        super().__init__(name, nin=nin, cost=cost, **facts)
         self._function = function
         self._found: Callable[..., Any] | None = None if isinstance(function, str) else function
         self.complex = complex
@@ -479,7 +484,8 @@ class FloatRow(Row):
         if self._found is None:
             assert isinstance(self._function, str)
             module, _, attribute = self._function.partition(":")
-            self._found = getattr(importlib.import_module(module), attribute)
+            self._found = found = getattr(importlib.import_module(module), attribute)
+            return found
         return self._found
 
     def _resolve(self, dtypes: Dtypes) -> Dtypes:
@@ -497,7 +503,7 @@ class FloatRow(Row):
         """Return the dtypes in which the inputs go to the function."""
         (out,) = self.resolve_dtypes(dtypes)
         dtype = np.dtype(np.float32) if out == np.float16 else out
-        real = _real_dtype(dtype)
+        real = real_dtype(dtype)
         return tuple(real if i in self.real_inputs else dtype for i in range(len(dtypes)))
 
     def impl(self, *values: Any) -> Any:

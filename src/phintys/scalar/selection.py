@@ -187,11 +187,13 @@ class _Switch(_ArrayRow):
     def _resolve(self, dtypes: Dtypes) -> Dtypes:
         return (np.result_type(*dtypes[1:]),)
 
-    def literal_dtypes(self, operands: Sequence[Any]) -> Dtypes:
+    def _weak_dtypes(self, operands: Sequence[Any]) -> Dtypes:
         condition, *values = operands
         if not isinstance(condition, np.dtype):
-            condition = constant(condition).type.numpy_dtype
-        return (condition, *super().literal_dtypes(values))
+            condition = constant(condition(0)).type.numpy_dtype
+        if not any(isinstance(value, np.dtype) for value in values):
+            return (condition, *(constant(value(0)).type.numpy_dtype for value in values))
+        return (condition, *super()._weak_dtypes(values))
 
 
 def _pull_switch(condition: Any, x: Any, y: Any, out: Any, g: Any) -> tuple[Any, ...]:

@@ -9,9 +9,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from phintys.scalar.arithmetic import sign, sqr, xlog1py, xlogy
 from phintys.scalar.exponential import exp
-from phintys.scalar.row import FloatRow
+from phintys.scalar.row import FloatRow, dtype_of
 
 __all__ = [
     "beta",
@@ -144,21 +146,21 @@ digamma = FloatRow(
     "digamma",
     "scipy.special:psi",
     complex=True,
-    derivative=lambda x, out: (trigamma(x),),
+    # SciPy has no complex trigamma.
+    derivative=lambda x, out: (None if dtype_of(x).kind == "c" else trigamma(x),),
+    undefined="its derivative, trigamma, is there for real numbers only",
 )
 """Derivative of gammaln."""
 
 
 def _trigamma(x: Any) -> Any:
-    from scipy.special import polygamma as function
-
-    return function(1, x)
+    return _polygamma(np.ones((), x.dtype), x)
 
 
 def _polygamma(n: Any, x: Any) -> Any:
-    from scipy.special import polygamma as function
+    from scipy.special import polygamma
 
-    return function(n, x)
+    return polygamma(n, x)
 
 
 trigamma = FloatRow("trigamma", _trigamma, derivative=lambda x, out: (polygamma(2, x),))

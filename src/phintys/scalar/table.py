@@ -14,7 +14,6 @@ from phintys.scalar import (
     special,
     trigonometric,
 )
-from phintys.scalar.op import ScalarOp
 from phintys.scalar.operators import OPERATORS
 from phintys.scalar.row import Row
 
@@ -33,7 +32,7 @@ FAMILIES = (
 )
 
 
-SCALAR_OPS: dict[str, ScalarOp] = {
+SCALAR_OPS: dict[str, Row] = {
     name: row
     for family in FAMILIES
     for name in family.__all__

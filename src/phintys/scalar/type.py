@@ -30,6 +30,7 @@ __all__ = [
     "int32",
     "int64",
     "int_types",
+    "real_dtype",
     "uint8",
     "uint16",
     "uint32",
@@ -45,6 +46,7 @@ _DTYPES = {
         *("float16", "float32", "float64", "complex64", "complex128"),
     )
 }
+_REAL_DTYPES = {"complex64": np.dtype(np.float32), "complex128": np.dtype(np.float64)}
 _NUMBERS = (bool, int, float, complex, np.number, np.bool_)
 
 # Relative and absolute tolerance of `values_eq_approx`: what rewriting may change.
@@ -179,10 +181,7 @@ class ScalarType(Type):
             )
             raise TypeContractError(msg)
         try:
-            with np.errstate(all="ignore"):
-                converted = np.asarray(value).astype(self.numpy_dtype)[()]
-                if isinstance(value, int) and self.numpy_dtype.kind in "iu":
-                    converted = self._from_int(value, allow_downcast)
+            converted = self._convert(value, bool(allow_downcast))
         except OverflowError:
             converted = None
         if converted is not None and (
@@ -197,12 +196,15 @@ class ScalarType(Type):
         )
         raise TypeContractError(msg)
 
-    def _from_int(self, value: int, allow_downcast: bool | None) -> Any:
-        """Return a Python int of any size in this integer dtype, wrapped around if allowed."""
-        if allow_downcast:
+    def _convert(self, value: Any, wrap: bool) -> Any:
+        """Return a number in this dtype, whatever that makes of it."""
+        if isinstance(value, int) and self.numpy_dtype.kind in "iu":
+            if not wrap:
+                return self.numpy_dtype.type(value)
             value &= (1 << 8 * self.itemsize) - 1
             return np.array(value, f"u{self.itemsize}").astype(self.numpy_dtype)[()]
-        return self.numpy_dtype.type(value)
+        with np.errstate(all="ignore"):
+            return np.asarray(value).astype(self.numpy_dtype)[()]
 
     def values_eq(self, a: Any, b: Any) -> bool:
         """Tell whether two values are equal; NaN equals NaN."""
@@ -270,8 +272,12 @@ continuous_types = (*float_types, *complex_types)
 all_types = (*discrete_types, *continuous_types)
 
 
+# Looking at dtype.name costs microseconds.
+_BY_DTYPE = {type.numpy_dtype: type for type in all_types}
+
+
 def get_scalar_type(dtype: Any) -> ScalarType:
-    """Return the scalar type of a dtype.
+    """Return the scalar type of a dtype; quickest for a ``numpy.dtype``.
 
     Examples
     --------
@@ -280,7 +286,21 @@ def get_scalar_type(dtype: Any) -> ScalarType:
     >>> get_scalar_type(np.dtype(np.float32))
     ScalarType(float32)
     """
-    return ScalarType(dtype)
+    found = _BY_DTYPE.get(dtype) if isinstance(dtype, np.dtype) else None
+    return ScalarType(dtype) if found is None else found
+
+
+def real_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Return the dtype of the parts of complex numbers; a real dtype as it is.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from phintys.scalar import real_dtype
+    >>> real_dtype(np.dtype("complex64"))
+    dtype('float32')
+    """
+    return _REAL_DTYPES.get(dtype.name, dtype)
 
 
 def upcast(*dtypes: Any) -> str:

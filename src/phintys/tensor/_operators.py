@@ -73,6 +73,7 @@ class Operators:
     shape: Function
     size: Function
     sort: Function
+    specify_shape: Function
     squeeze: Function
     std: Function
     sub: Function

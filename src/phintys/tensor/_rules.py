@@ -7,16 +7,18 @@ but for its jumps, so the gradients are zeros.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from phintys._base.config import config
 from phintys.graph.null_type import DisconnectedType
 from phintys.tensor._operators import operators
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+Axis = int | Sequence[int] | None
+"""One axis, several, or ``None`` for all of them."""
 
 __all__ = [
+    "Axis",
     "accumulation_dtype",
     "add_all",
     "conjugate",

@@ -13,6 +13,7 @@ from phintys.tensor import (
     cumulative,
     dimshuffle,
     dot,
+    extremes,
     indexing,
     join,
     linalg,
@@ -20,6 +21,7 @@ from phintys.tensor import (
     reduce,
     shape,
     sorting,
+    statistics,
 )
 from phintys.tensor._operators import operators
 
@@ -37,8 +39,8 @@ operators.abs = math.abs
 operators.add = math.add
 operators.all = reduce.all
 operators.any = reduce.any
-operators.argmax = reduce.argmax
-operators.argmin = reduce.argmin
+operators.argmax = extremes.argmax
+operators.argmin = extremes.argmin
 operators.argsort = sorting.argsort
 operators.as_tensor_variable = _as_tensor_variable
 operators.bitwise_and = math.and_
@@ -70,13 +72,13 @@ operators.left_shift = math.left_shift
 operators.lt = math.lt
 operators.matmul = dot.matmul
 operators.max = reduce.max
-operators.mean = reduce.mean
+operators.mean = statistics.mean
 operators.min = reduce.min
 operators.mod = math.mod
 operators.mul = math.mul
 operators.neg = math.neg
 operators.nonzero = creation.nonzero
-operators.norm = linalg.norm
+operators.norm = linalg.vector_norm
 operators.ones_like = creation.ones_like
 operators.pow = math.pow
 operators.prod = reduce.prod
@@ -89,8 +91,9 @@ operators.set_subtensor = indexing.set_subtensor
 operators.shape = shape.shape
 operators.size = shape.size
 operators.sort = sorting.sort
+operators.specify_shape = shape.specify_shape
 operators.squeeze = dimshuffle.squeeze
-operators.std = reduce.std
+operators.std = statistics.std
 operators.sub = math.sub
 operators.sum = reduce.sum
 operators.swapaxes = dimshuffle.swapaxes
@@ -99,5 +102,5 @@ operators.trace = creation.trace
 operators.transpose = dimshuffle.transpose
 operators.true_div = math.true_div
 operators.trunc = math.trunc
-operators.var = reduce.var
+operators.var = statistics.var
 operators.zeros_like = creation.zeros_like

@@ -15,7 +15,7 @@ import numpy as np
 from phintys._base.errors import OpContractError, ShapeError
 from phintys.graph.apply import Apply
 from phintys.graph.op import Op
-from phintys.tensor._operators import operators
+from phintys.tensor import math
 from phintys.tensor._rules import (
     accumulation_dtype,
     add_all,
@@ -26,6 +26,7 @@ from phintys.tensor._rules import (
 )
 from phintys.tensor.convert import as_tensor_variable
 from phintys.tensor.dimshuffle import normalize_axis
+from phintys.tensor.reshape import flatten
 from phintys.tensor.type import TensorType, normalize_dtype, promote
 
 if TYPE_CHECKING:
@@ -208,7 +209,7 @@ class LinearRecurrence(Op):
             raise ShapeError(msg)
         dtype = promote(a.dtype, b.dtype)
         static = [m if n is None else n for m, n in zip(a.type.shape, b.type.shape, strict=True)]
-        operands = [x if x.dtype == dtype else operators.cast(x, dtype) for x in (a, b)]
+        operands = [x if x.dtype == dtype else math.cast(x, dtype) for x in (a, b)]
         return Apply(self, operands, [TensorType(dtype, static)()])
 
     def perform(
@@ -285,10 +286,10 @@ def _cumulate(x: Any, axis: int | None, dtype: Any, mode: str) -> TensorVariable
     x = as_tensor_variable(x)
     wanted = accumulation_dtype(x.dtype) if dtype is None else normalize_dtype(dtype)
     if axis is None:
-        x = operators.flatten(x)
+        x = flatten(x)
         axis = 0
     if x.dtype != wanted:
-        x = operators.cast(x, wanted)
+        x = math.cast(x, wanted)
     return _cum_op(normalize_axis(axis, x.ndim), mode)(x)
 
 
@@ -372,7 +373,7 @@ def diff(x: Any, n: int = 1, axis: int = -1) -> TensorVariable:
     if n < 0:
         msg = f"diff: n must not be negative, got {n}."
         raise ShapeError(msg)
-    subtract = operators.neq if x.dtype == "bool" else operators.sub
+    subtract = math.neq if x.dtype == "bool" else math.sub
     front = (slice(None),) * axis
     for _ in range(n):
         x = subtract(x[*front, 1:], x[*front, :-1])

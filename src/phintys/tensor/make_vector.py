@@ -113,4 +113,8 @@ def make_vector(*elements: Any) -> TensorVariable:
     return MakeVector(dtype)(*variables)
 
 
-register_knowledge(MakeVector, lambda node, known: tuple(k if isinstance(k, int) else None for k in known))
+def _know_vector(node: Apply, known: Sequence[Any]) -> tuple[int | None, ...]:
+    return tuple(entry if isinstance(entry, int) else None for entry in known)
+
+
+register_knowledge(MakeVector, _know_vector)

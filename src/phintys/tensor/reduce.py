@@ -12,8 +12,9 @@ from phintys._base.errors import DtypeError, MethodNotDefinedError, OpContractEr
 from phintys.graph.apply import Apply
 from phintys.graph.op import Op
 from phintys.scalar.op import ScalarOp
-from phintys.tensor._operators import operators
+from phintys.tensor import math
 from phintys.tensor._rules import (
+    Axis,
     accumulation_dtype,
     conjugate,
     fit_gradient,
@@ -23,6 +24,7 @@ from phintys.tensor._rules import (
     zero_gradient,
 )
 from phintys.tensor.convert import as_tensor_variable
+from phintys.tensor.creation import ones_like
 from phintys.tensor.cumulative import product_of_others
 from phintys.tensor.dimshuffle import normalize_axes
 from phintys.tensor.type import TensorType, normalize_dtype
@@ -32,8 +34,6 @@ if TYPE_CHECKING:
 
     from phintys.graph.fgraph import FunctionGraph
     from phintys.tensor.variable import TensorVariable
-
-    Axis = int | Sequence[int] | None
 
 __all__ = ["Reduce", "all", "amax", "amin", "any", "max", "min", "prod", "ptp", "sum"]
 
@@ -199,7 +199,7 @@ class Reduce(Op):
             msg = f"No derivative is known for {self}. Write the reduction with phintys.scan."
             raise MethodNotDefinedError(msg)
         if x.dtype != out.dtype:
-            x = operators.cast(x, out.dtype)
+            x = math.cast(x, out.dtype)
         axes = self.axes(x.ndim)
         return rule(x, with_kept_dims(out, axes, x.ndim), axes)
 
@@ -212,7 +212,7 @@ class Reduce(Op):
             return [zero_gradient(x)]
         g = with_kept_dims(g, self.axes(x.ndim), x.ndim)
         if self.scalar_op is ps.add:
-            return [fit_gradient(operators.fill(x, g), x)]
+            return [fit_gradient(ps.second(x, g), x)]
         return [fit_gradient(g * conjugate(self._partials(x, out)), x)]
 
     def R_op(  # noqa: N802 - the contract's name
@@ -225,8 +225,8 @@ class Reduce(Op):
         out = self(x)
         if is_discrete(out):
             return [zero_gradient(out)]
-        total = _reduction(ps.add, self.axis, out.dtype, self.acc_dtype)
-        return [total(v if self.scalar_op is ps.add else v * self._partials(x, out))]
+        change = v if self.scalar_op is ps.add else v * self._partials(x, out)
+        return [_total(change, self.axis, out.dtype, self.acc_dtype)]
 
     def flops(self, input_shapes: Sequence[Any], output_shapes: Sequence[Any]) -> int:
         """Return one operation an element."""
@@ -257,11 +257,313 @@ def _output_type(op: Reduce, input_type: TensorType) -> TensorType:
     if axes and axes[-1] >= input_type.ndim:
         msg = f"{op} reduces axis {axes[-1]}, but its input is a {input_type}."
         raise ShapeError(msg)
-    if op.ufunc.identity is None and any_zero(input_type.shape[axis] for axis in axes):
-        msg = (
-            f"{op} of a {input_type}: along an axis without elements the {op.scalar_op} is "
-            "undefined."
-        )
-        raise ShapeError(msg)
     shape = [size for dim, size in enumerate(input_type.shape) if dim not in axes]
     return TensorType(op.resolve_dtypes(input_type.dtype)[0], shape)
+
+
+@lru_cache(maxsize=4096)
+def _acc_dtype(op: Reduce, input_type: TensorType) -> np.dtype[Any]:
+    return np.dtype(op.resolve_dtypes(input_type.dtype)[1])
+
+
+@lru_cache(maxsize=4096)
+def _reduction(
+    scalar_op: ScalarOp,
+    axis: tuple[int, ...] | None,
+    dtype: str | None = None,
+    acc_dtype: str | None = None,
+) -> Reduce:
+    return Reduce(scalar_op, axis, dtype, acc_dtype)
+
+
+def _apply(
+    scalar_op: ScalarOp,
+    x: Any,
+    axis: tuple[int, ...] | None,
+    dtype: str | None = None,
+    acc_dtype: str | None = None,
+) -> Any:
+    """Apply a reduction; axes and dtypes that go without saying stay unsaid.
+
+    So that equal reductions are equal nodes.
+    """
+    if axis is not None and len(axis) == x.ndim:
+        axis = None
+    plain = _reduction(scalar_op, axis)
+    if dtype == plain.resolve_dtypes(x.dtype)[0]:
+        dtype = None
+    if acc_dtype == _reduction(scalar_op, axis, dtype).resolve_dtypes(x.dtype)[1]:
+        acc_dtype = None
+    return _reduction(scalar_op, axis, dtype, acc_dtype)(x)
+
+
+def _total(
+    x: Any, axis: tuple[int, ...] | None, dtype: str | None, acc_dtype: str | None = None
+) -> Any:
+    return _apply(ps.add, x, axis, dtype, acc_dtype)
+
+
+def _one_each(x: Any, out: Any, axes: tuple[int, ...]) -> Any:
+    """Return the partials of a sum."""
+    return ones_like(x)
+
+
+def _other_factors(x: Any, out: Any, axes: tuple[int, ...]) -> Any:
+    """Return the partials of a product: for each element, the product of all others.
+
+    By the chain rule one axis at a time, the last one first. No quotient, so zeros are no special
+    case, neither here nor in higher derivatives.
+    """
+    partials = ones_like(x)
+    for position, axis in enumerate(reversed(axes)):
+        others = product_of_others(x, axis)
+        partials = others if position == 0 else partials * others
+        if position < len(axes) - 1:
+            x = with_kept_dims(_reduction(ps.mul, (axis,))(x), (axis,), x.ndim)
+    return partials
+
+
+def _share_of_extreme(x: Any, out: Any, axes: tuple[int, ...]) -> Any:
+    """Return the partials of a maximum or minimum: equal shares where it is attained."""
+    attained = math.cast(math.eq(x, out), x.dtype)
+    return attained / with_kept_dims(_total(attained, axes, x.dtype), axes, x.ndim)
+
+
+_PARTIALS: dict[ScalarOp, Callable[[Any, Any, tuple[int, ...]], Any]] = {
+    ps.add: _one_each,
+    ps.mul: _other_factors,
+    ps.maximum: _share_of_extreme,
+    ps.minimum: _share_of_extreme,
+}
+
+
+# ---- functions -----------------------------------------------------------------------------------
+
+
+def _reduce(
+    scalar_op: ScalarOp,
+    x: Any,
+    axis: Axis,
+    keepdims: bool,
+    dtype: Any = None,
+    acc_dtype: Any = None,
+) -> TensorVariable:
+    x = as_tensor_variable(x)
+    axes = normalize_axes(axis, x.ndim)
+    reduced = _apply(
+        scalar_op,
+        x,
+        axes,
+        None if dtype is None else normalize_dtype(dtype),
+        None if acc_dtype is None else normalize_dtype(acc_dtype),
+    )
+    return with_kept_dims(reduced, axes, x.ndim) if keepdims else reduced
+
+
+def sum(
+    x: Any, axis: Axis = None, dtype: Any = None, keepdims: bool = False, acc_dtype: Any = None
+) -> TensorVariable:
+    """Return the sum of the elements along some axes.
+
+    Parameters
+    ----------
+    x
+        A tensor of any dtype.
+    axis
+        One axis, several, or ``None`` for all.
+    dtype
+        Dtype of the result. By default that of ``x``, and int64 or uint64 for integers and bools.
+    keepdims
+        Keep the axes, with size 1.
+    acc_dtype
+        Dtype to add in; by default ``dtype``, and float32 for float16.
+
+    Returns
+    -------
+    TensorVariable
+        0 along an empty axis.
+
+    Raises
+    ------
+    ShapeError
+        There is no such axis.
+    DtypeError
+        ``x`` is complex and ``dtype`` is not.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.sum(pt.constant([[1, 2], [3, 4]]), axis=0).eval()
+    array([4, 6])
+    """
+    return _reduce(ps.add, x, axis, keepdims, dtype, acc_dtype)
+
+
+def prod(
+    x: Any, axis: Axis = None, dtype: Any = None, keepdims: bool = False, acc_dtype: Any = None
+) -> TensorVariable:
+    """Return the product of the elements along some axes.
+
+    Derivatives of any order are right where elements are zero.
+
+    Parameters
+    ----------
+    x
+        A tensor of any dtype.
+    axis
+        One axis, several, or ``None`` for all.
+    dtype
+        Dtype of the result. By default that of ``x``, and int64 or uint64 for integers and bools.
+    keepdims
+        Keep the axes, with size 1.
+    acc_dtype
+        Dtype to multiply in; by default ``dtype``, and float32 for float16.
+
+    Returns
+    -------
+    TensorVariable
+        1 along an empty axis.
+
+    Raises
+    ------
+    ShapeError
+        There is no such axis.
+    DtypeError
+        ``x`` is complex and ``dtype`` is not.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.prod(pt.constant([[1, 2], [3, 4]]), axis=0).eval()
+    array([3, 8])
+    """
+    return _reduce(ps.mul, x, axis, keepdims, dtype, acc_dtype)
+
+
+def max(x: Any, axis: Axis = None, keepdims: bool = False) -> TensorVariable:
+    """Return the largest element along some axes; NaN if there is one.
+
+    Elements that share the maximum share its gradient evenly.
+
+    Parameters
+    ----------
+    x
+        A tensor; complex numbers are ordered by real, then imaginary part.
+    axis
+        One axis, several, or ``None`` for all.
+    keepdims
+        Keep the axes, with size 1.
+
+    Raises
+    ------
+    ShapeError
+        There is no such axis; at run time, there is no element along it.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.max(pt.constant([[1, 5], [3, 4]]), axis=0).eval()
+    array([3, 5])
+    """
+    return _reduce(ps.maximum, x, axis, keepdims)
+
+
+def min(x: Any, axis: Axis = None, keepdims: bool = False) -> TensorVariable:
+    """Return the smallest element along some axes; NaN if there is one.
+
+    Elements that share the minimum share its gradient evenly.
+
+    Parameters
+    ----------
+    x
+        A tensor; complex numbers are ordered by real, then imaginary part.
+    axis
+        One axis, several, or ``None`` for all.
+    keepdims
+        Keep the axes, with size 1.
+
+    Raises
+    ------
+    ShapeError
+        There is no such axis; at run time, there is no element along it.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.min(pt.constant([[1, 5], [3, 4]]), axis=0).eval()
+    array([1, 4])
+    """
+    return _reduce(ps.minimum, x, axis, keepdims)
+
+
+amax = max
+amin = min
+
+
+def ptp(x: Any, axis: Axis = None, keepdims: bool = False) -> TensorVariable:
+    """Return the largest minus the smallest element along some axes.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.ptp(pt.constant([[1, 5], [3, 4]]), axis=0).eval()
+    array([2, 1])
+    """
+    return max(x, axis, keepdims) - min(x, axis, keepdims)
+
+
+def _truth(x: Any) -> Any:
+    x = as_tensor_variable(x)
+    return x if x.dtype == "bool" else math.neq(x, 0)
+
+
+def all(x: Any, axis: Axis = None, keepdims: bool = False) -> TensorVariable:
+    """Tell whether all elements along some axes are true, that is not 0.
+
+    Parameters
+    ----------
+    x
+        A tensor of any dtype; NaN is true.
+    axis
+        One axis, several, or ``None`` for all.
+    keepdims
+        Keep the axes, with size 1.
+
+    Returns
+    -------
+    TensorVariable
+        Of bools; true along an empty axis.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.all(pt.constant([[1, 0], [3, 4]]), axis=0).eval()
+    array([ True, False])
+    """
+    return _reduce(ps.and_, _truth(x), axis, keepdims)
+
+
+def any(x: Any, axis: Axis = None, keepdims: bool = False) -> TensorVariable:
+    """Tell whether any element along some axes is true, that is not 0.
+
+    Parameters
+    ----------
+    x
+        A tensor of any dtype; NaN is true.
+    axis
+        One axis, several, or ``None`` for all.
+    keepdims
+        Keep the axes, with size 1.
+
+    Returns
+    -------
+    TensorVariable
+        Of bools; false along an empty axis.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.any(pt.constant([[1, 0], [3, 0]]), axis=0).eval()
+    array([ True, False])
+    """
+    return _reduce(ps.or_, _truth(x), axis, keepdims)

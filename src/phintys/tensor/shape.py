@@ -399,5 +399,3 @@ def specify_broadcastable(x: Any, *axes: int) -> TensorVariable:
     wanted = {normalize_axis(axis, x.ndim) for axis in axes}
     return specify_shape(x, [1 if dim in wanted else None for dim in range(x.ndim)])
 
-
-operators.specify_shape = specify_shape

@@ -15,7 +15,6 @@ from phintys.graph.variable import Variable
 from phintys.tensor import math
 from phintys.tensor.convert import as_tensor_variable, constant
 from phintys.tensor.known import known_int
-from phintys.tensor.variable import TensorMethods
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -149,8 +148,3 @@ def same_size(a: Size, b: Size) -> bool:
     if a is b:
         return True
     return isinstance(a, int) and isinstance(b, int) and a == b
-
-
-def is_symbolic(x: Any) -> bool:
-    """Tell whether ``x`` is a tensor variable."""
-    return isinstance(x, TensorMethods)

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from phintys.backends.reference.diagnosis import explain_failure
 from phintys.backends.reference.thunks import make_thunk
+from phintys.graph.aliasing import destroy_orderings
+from phintys.graph.traversal import io_toposort
 from phintys.graph.variable import Constant
 
 if TYPE_CHECKING:
@@ -47,9 +49,19 @@ class Plan:
         self.fgraph = fgraph
         self.allow_gc = allow_gc
         self.debug = debug
-        self.nodes: list[Apply] = fgraph.toposort()
+        self.nodes = _order(fgraph)
         self.fresh = _fresh_results(self.nodes, fgraph.outputs)
         self.last_uses = _last_uses(self.nodes, fgraph)
+
+
+def _order(fgraph: FunctionGraph) -> list[Apply]:
+    """Return the nodes in an order in which every value is read before it is overwritten."""
+    if not any(node.op.destroy_map for node in fgraph.apply_nodes):
+        return fgraph.toposort()
+    orderings = destroy_orderings(fgraph)
+    for node, earlier in fgraph.orderings().items():
+        orderings.setdefault(node, []).extend(earlier)
+    return io_toposort(fgraph.inputs, fgraph.outputs, orderings)
 
 
 def _aliases(node: Apply) -> dict[int, set[int]]:

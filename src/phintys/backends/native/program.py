@@ -1,0 +1,404 @@
+"""Program: the native backend's own form of a computation, between a graph and LLVM.
+
+A Program is a list of steps over values. A value is an :class:`Array` (numbers, C-contiguous) or a
+:class:`Handle` (any Python object). Steps are
+
+- :class:`Check`: two sizes must be equal, or the call fails with the user's line;
+- :class:`Kernel`: loops that compute arrays element by element;
+- :class:`Call`: a routine of a library (BLAS, LAPACK);
+- :class:`Callback`: an Op carried out by its own Python code;
+- :class:`Branch` and :class:`Loop`: steps that run on a condition, or many times.
+
+What a kernel computes is said as in mathematics: ``out[i, j] = exp(a[i] + b[j])`` is a
+:class:`Statement` with loops i and j; ``s[i] = sum(j) a[i, j]`` is one with a loop i and a reduction
+loop j. How it is computed (order, vectors, blocks, threads) is decided when code is emitted.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from phintys.backends.native.sizes import Size, Sizes
+    from phintys.graph.apply import Apply
+    from phintys.graph.variable import Variable
+    from phintys.scalar.op import ScalarOp
+
+__all__ = [
+    "Array",
+    "Branch",
+    "Call",
+    "Callback",
+    "Cast",
+    "Check",
+    "Expression",
+    "Failure",
+    "Handle",
+    "Index",
+    "IndexCheck",
+    "Kernel",
+    "Literal",
+    "Load",
+    "Loop",
+    "LoopVariable",
+    "Nest",
+    "Operation",
+    "Place",
+    "Position",
+    "Program",
+    "SizeValue",
+    "Statement",
+    "Step",
+    "Value",
+]
+
+
+# ---- values ----------------------------------------------------------------------------------
+
+
+@dataclass(eq=False, slots=True)
+class Array:
+    """Numbers of one dtype, C-contiguous and aligned to their size.
+
+    Attributes
+    ----------
+    place
+        Where the memory comes from; see :class:`Place`.
+    dtype
+        Of the elements in memory (a bool takes one byte).
+    sizes
+        Lengths of the axes.
+    label
+        For people: ``a0``, ``t3`` ...
+    variable
+        The graph's variable that it is the value of, if any.
+    data
+        The value of a constant.
+    """
+
+    place: str
+    dtype: np.dtype[Any]
+    sizes: tuple[Size, ...]
+    label: str
+    variable: Variable | None = None
+    data: np.ndarray[Any, Any] | None = None
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return len(self.sizes)
+
+    def __repr__(self) -> str:
+        return f"{self.label}: {self.dtype}[{', '.join(map(str, self.sizes))}] {self.place}"
+
+
+class Place:
+    """Where the memory of an array comes from."""
+
+    ARGUMENT = "argument"  # an argument of the function, made contiguous at entry if it is not
+    CONSTANT = "constant"  # data of the program
+    BUFFER = "buffer"  # planned into the arena, or kept in registers by the kernel that uses it
+    RESULT = "result"  # a new NumPy array, which leaves the function
+    CALLBACK = "callback"  # made by an Op's Python code
+
+
+@dataclass(eq=False, slots=True)
+class Handle:
+    """A Python object: a value whose Type is not a tensor's, passed to and from callbacks."""
+
+    label: str
+    variable: Variable | None = None
+    data: Any = None
+    place: str = Place.CALLBACK
+
+    def __repr__(self) -> str:
+        return f"{self.label}: object {self.place}"
+
+
+Value = Array | Handle
+
+
+# ---- expressions: what a kernel computes for one element --------------------------------------
+
+
+@dataclass(eq=False, slots=True)
+class LoopVariable:
+    """A loop: counts 0, 1 ... ``extent - 1``."""
+
+    extent: Size
+    label: str
+
+    def __repr__(self) -> str:
+        return self.label
+
+
+@dataclass(eq=False, frozen=True, slots=True)
+class Index:
+    """A position along one axis: ``offset + sum(step * loop) [+ dynamic]``.
+
+    Attributes
+    ----------
+    terms
+        Pairs of a loop and the step that it is multiplied with.
+    offset
+        What is added, ``None`` for 0.
+    dynamic
+        An int64 expression that is added: the position is read from memory. It has been checked
+        and wrapped to the range of the axis by an :class:`IndexCheck` in it.
+    """
+
+    terms: tuple[tuple[LoopVariable, Size], ...] = ()
+    offset: Size | None = None
+    dynamic: Expression | None = None
+
+
+class Expression:
+    """The value of one element; nodes are shared, so an expression is a DAG."""
+
+    __slots__ = ()
+    dtype: np.dtype[Any]
+
+
+@dataclass(eq=False, frozen=True, slots=True)
+class Load(Expression):
+    """An element of an array, one index for each axis."""
+
+    array: Array
+    indices: tuple[Index, ...]
+
+    @property
+    def dtype(self) -> np.dtype[Any]:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Of the array."""
+        return self.array.dtype
+
+
+@dataclass(eq=False, frozen=True, slots=True)
+class Literal(Expression):
+    """A number."""
+
+    value: np.generic
+    dtype: np.dtype[Any]
+
+
+@dataclass(eq=False, frozen=True, slots=True)
+class SizeValue(Expression):
+    """A size, as an int64."""
+
+    size: Size
+    dtype: np.dtype[Any] = field(default=np.dtype("int64"))
+
+
+@dataclass(eq=False, frozen=True, slots=True)
+class Position(Expression):
+    """The position that an index stands for, as an int64."""
+
+    index: Index
+    dtype: np.dtype[Any] = field(default=np.dtype("int64"))
+
+
+@dataclass(eq=False, frozen=True, slots=True)
+class Operation(Expression):
+    """A scalar op applied to expressions.
+
+    The arguments have the dtypes that the op's function computes in, or ones that it takes; the
+    emitter casts as NumPy would.
+    """
+
+    op: ScalarOp
+    arguments: tuple[Expression, ...]
+    dtype: np.dtype[Any]
+
+
+@dataclass(eq=False, frozen=True, slots=True)
+class Cast(Expression):
+    """An expression in another dtype, as ``astype`` casts."""
+
+    argument: Expression
+    dtype: np.dtype[Any]
+
+
+@dataclass(eq=False, frozen=True, slots=True)
+class IndexCheck(Expression):
+    """An index from memory, wrapped if negative; outside of ``-size ... size-1`` the call fails."""
+
+    argument: Expression
+    size: Size
+    failure: Failure
+    dtype: np.dtype[Any] = field(default=np.dtype("int64"))
+
+
+# ---- steps -------------------------------------------------------------------------------------
+
+
+@dataclass(eq=False, slots=True)
+class Failure:
+    """What is reported when something goes wrong at a place in the program.
+
+    Attributes
+    ----------
+    node
+        The node of the graph; it knows the user's line.
+    kind
+        ``"shape"``, ``"index"``, ``"empty"`` ...: which error is raised.
+    detail
+        A sentence for the message; ``{0}`` and ``{1}`` stand for the two numbers that failed.
+    """
+
+    node: Apply
+    kind: str
+    detail: str = ""
+
+
+@dataclass(eq=False, slots=True)
+class Check:
+    """``left == right``, or the call fails."""
+
+    left: Size
+    right: Size
+    failure: Failure
+
+
+@dataclass(eq=False, slots=True)
+class Statement:
+    """``target[indices] = value`` for all ``loops``; reduced over ``reduction``.
+
+    Attributes
+    ----------
+    target, indices
+        What is written. With an ``accumulate`` the former element is combined with the value.
+    value
+        The expression.
+    loops
+        Loops of which each iteration writes its own element (unless an index is dynamic).
+    reduction
+        Loops over which ``reducer`` combines the values.
+    reducer
+        ``add mul maximum minimum and_ or_ xor``, or ``None`` without a reduction; ``argmax`` and
+        ``argmin`` give the position in the reduction loops.
+    accumulate
+        ``"add"`` for scatter-add; ``None`` to overwrite.
+    nodes
+        The graph's nodes that this computes; for people, profiles, and errors.
+    """
+
+    target: Array
+    indices: tuple[Index, ...]
+    value: Expression
+    loops: tuple[LoopVariable, ...]
+    reduction: tuple[LoopVariable, ...] = ()
+    reducer: str | None = None
+    accumulate: str | None = None
+    nodes: tuple[Apply, ...] = ()
+
+
+@dataclass(eq=False, slots=True)
+class Nest:
+    """Statements with the same loops, computed together for each element, in order.
+
+    What a statement has written, a later one in the nest reads at the same indices only, from a
+    register. For one statement a loop may be a reduction and for the next one not.
+    """
+
+    loops: tuple[LoopVariable, ...]
+    statements: list[Statement]
+
+
+@dataclass(eq=False, slots=True)
+class Kernel:
+    """Nests that run one after the other for each iteration of the ``outer`` loops.
+
+    The loops of each nest are those inside the outer ones, in the order of memory where there is a
+    choice. What a nest has written at this iteration of the outer loops the next one reads from
+    cache (or, without loops of its own, from a register).
+
+    Attributes
+    ----------
+    outer
+        Loops around all nests, never a reduction.
+    local
+        Arrays that nobody outside the kernel reads: they need no more memory than one iteration of
+        the outer loops touches.
+    """
+
+    outer: tuple[LoopVariable, ...]
+    nests: list[Nest]
+    local: set[Array] = field(default_factory=set)
+
+
+@dataclass(eq=False, slots=True)
+class Call:
+    """A routine of a library.
+
+    Attributes
+    ----------
+    routine
+        ``"gemm"``, ``"gemv"``, ``"dot"``, ``"ger"`` ...
+    inputs, output
+        Arrays read, and the array written.
+    options
+        What the routine needs to know: transposes, sizes, scale factors, offsets of slices.
+    """
+
+    routine: str
+    inputs: tuple[Array, ...]
+    output: Array
+    options: dict[str, Any]
+    node: Apply
+
+
+@dataclass(eq=False, slots=True)
+class Callback:
+    """An Op carried out by its Python code; ``why`` says what stood against native code."""
+
+    node: Apply
+    inputs: tuple[Value, ...]
+    outputs: tuple[Value, ...]
+    why: str
+
+
+@dataclass(eq=False, slots=True)
+class Branch:
+    """Steps that run only if ``condition`` is true, and others that run if not."""
+
+    condition: Array
+    then: list[Step]
+    otherwise: list[Step]
+
+
+@dataclass(eq=False, slots=True)
+class Loop:
+    """Steps that run ``count`` times, with ``counter`` going up; ``until`` may end them early."""
+
+    count: Size
+    counter: LoopVariable
+    body: list[Step]
+    until: Array | None = None
+
+
+Step = Check | Kernel | Call | Callback | Branch | Loop
+
+
+@dataclass(eq=False, slots=True)
+class Program:
+    """A whole function.
+
+    Attributes
+    ----------
+    arguments
+        Values that the caller passes, in order.
+    results
+        Values that are returned, in order; each is an array of place ``RESULT``, or any value that
+        is handed on (an argument, a constant: copied by the runtime).
+    steps
+        What is done.
+    sizes
+        The sizes that occur.
+    """
+
+    arguments: list[Value]
+    results: list[Value]
+    steps: list[Step]
+    sizes: Sizes

@@ -1,0 +1,112 @@
+"""Variable.eval and the compiler for those who lie below it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from phintys._base.config import config
+from phintys._base.errors import ArgumentError, MissingInputError
+from phintys.compile.build import function
+from phintys.graph.compiler import set_compiler
+from phintys.graph.shared import SharedVariable
+from phintys.graph.traversal import graph_inputs
+from phintys.graph.variable import Constant, Variable, set_evaluator
+
+if TYPE_CHECKING:
+    from phintys.compile.executor import Function
+
+__all__ = ["compile_for_values", "evaluate"]
+
+_MOST_KEPT = 16
+
+
+class _Compiled:
+    """Functions that were compiled for a variable, newest last.
+
+    It lives on the variable, so it goes when the variable goes. It is not pickled or copied.
+    """
+
+    def __init__(self) -> None:
+        self.functions: dict[Any, Function] = {}
+
+    def add(self, key: Any, compiled: Function) -> None:
+        """Keep a function; the oldest one goes if there are many."""
+        functions = dict(self.functions)
+        functions[key] = compiled
+        while len(functions) > _MOST_KEPT:
+            del functions[next(iter(functions))]
+        # Replaced as a whole: another thread may be reading. What it adds at once may get lost.
+        self.functions = functions
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (_Compiled, ())
+
+
+def evaluate(variable: Variable, inputs_to_values: Mapping[Any, Any], **options: Any) -> Any:
+    """Compute a variable's value; see :meth:`Variable.eval <phintys.graph.Variable.eval>`."""
+    if not isinstance(inputs_to_values, Mapping):
+        msg = (
+            f"eval takes a dict from variables (or names) to values, got {inputs_to_values!r}. "
+            "Write eval({x: value})."
+        )
+        raise ArgumentError(msg)
+    given = dict(inputs_to_values)
+    if any(isinstance(key, str) for key in given):
+        given = _by_variable(variable, given)
+    inputs = tuple(sorted(given, key=id))
+    try:
+        key: Any = (inputs, config.mode, config.floatX, tuple(sorted(options.items())))
+        hash(key)
+    except TypeError:
+        key = None  # an option such as givens={...}: compiled anew at each call
+    kept: _Compiled | None = variable.__dict__.get("_compiled")
+    compiled = None if kept is None or key is None else kept.functions.get(key)
+    if compiled is None:
+        compiled = _compile(variable, inputs, options)
+        if key is not None:
+            variable.__dict__.setdefault("_compiled", _Compiled()).add(key, compiled)
+    return compiled(*(given[one] for one in inputs))
+
+
+def _compile(variable: Variable, inputs: Sequence[Variable], options: dict[str, Any]) -> Function:
+    try:
+        return function(list(inputs), variable, **options)
+    except MissingInputError as error:
+        error.add_note(
+            f"eval needs a value for each input of the graph: {variable}.eval({{input: value}})."
+        )
+        raise
+
+
+def _by_variable(variable: Variable, given: Mapping[Any, Any]) -> dict[Variable, Any]:
+    """Return the values by variable, where some are given by name."""
+    leaves = [
+        leaf for leaf in graph_inputs([variable]) if not isinstance(leaf, Constant | SharedVariable)
+    ]
+    found: dict[Variable, Any] = {}
+    for key, value in given.items():
+        if isinstance(key, str):
+            named = [leaf for leaf in leaves if leaf.name == key]
+            if len(named) != 1:
+                problem = "several inputs" if named else "no input"
+                names = ", ".join(str(leaf) for leaf in leaves) or "none"
+                msg = f"eval: the graph has {problem} named {key!r}; its inputs are {names}."
+                raise ArgumentError(msg)
+            key = named[0]
+        if key in found:
+            msg = f"eval: {key} is given twice, by name and by variable."
+            raise ArgumentError(msg)
+        found[key] = value
+    return found
+
+
+def compile_for_values(
+    inputs: Sequence[Variable], outputs: Sequence[Variable], **options: Any
+) -> Callable[..., list[Any]]:
+    """Return a function from values of ``inputs`` to a list; what lies below asks for it."""
+    return function(list(inputs), list(outputs), **options)
+
+
+set_evaluator(evaluate)
+set_compiler(compile_for_values)

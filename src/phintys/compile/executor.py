@@ -1,0 +1,495 @@
+"""Function: what :func:`phintys.function` returns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+from phintys._base.errors import ArgumentError
+from phintys.compile.io import In, Out
+from phintys.compile.linking import link_outputs
+from phintys.compile.locks import lock_of
+from phintys.compile.mode import Mode
+from phintys.compile.profile import Profile
+from phintys.compile.signature import Parameter, Signature
+from phintys.graph.fgraph import FunctionGraph
+from phintys.graph.shared import Container, SharedVariable
+from phintys.graph.variable import Variable
+
+if TYPE_CHECKING:
+    from phintys.backends.base import Program
+
+__all__ = ["Function", "FunctionMaker"]
+
+
+@dataclass(frozen=True)
+class FunctionMaker:
+    """What a function was made of.
+
+    Attributes
+    ----------
+    fgraph : FunctionGraph
+        The graph after all rewrites: inputs in the order of ``inputs``, outputs first those that
+        are returned, then the new values of ``updated``.
+    inputs : list of In
+        Explicit inputs first, then those that hold their own values, shared variables among them.
+    outputs : list of Out
+        What is returned.
+    updated : list of int
+        For each update, the number of the input whose next value it is.
+    mode : Mode
+        How the function was compiled.
+    name : str or None
+        The function's name.
+    profile : Profile or None
+        Where times are added up.
+    keys : list of str or None
+        Keys of the returned dict.
+    unpack : str
+        ``"one"``, ``"list"``, ``"dict"`` or ``"none"``: what a call returns.
+    """
+
+    fgraph: FunctionGraph
+    inputs: list[In]
+    outputs: list[Out]
+    updated: list[int]
+    mode: Mode
+    name: str | None = None
+    profile: Profile | None = None
+    keys: list[str] | None = None
+    unpack: str = "list"
+
+    @property
+    def function_name(self) -> str:
+        """The function's name; another name of ``name`` that is never ``None``."""
+        return self.name or "function"
+
+
+@dataclass
+class _Values:
+    """Access to the values that a function keeps: ``f.value["x"]``."""
+
+    function: Function
+    pick: Callable[[Container], Any] = field(default=lambda container: container.value)
+
+    def __getitem__(self, key: Variable | str | int) -> Any:
+        return self.pick(self.function.container_of(key))
+
+    def __setitem__(self, key: Variable | str | int, value: Any) -> None:
+        self.function[key] = value
+
+    def __contains__(self, key: Variable | str | int) -> bool:
+        return key in self.function
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self.pick(container) for container in self.function.input_storage)
+
+    def __len__(self) -> int:
+        return len(self.function.input_storage)
+
+
+class Function:
+    """A compiled function. Make one with :func:`phintys.function`.
+
+    Calls may come from several threads at once and from inside one another.
+
+    Attributes
+    ----------
+    maker : FunctionMaker
+        The graph, the inputs and outputs, and the mode.
+    vm : Program
+        What the backend made of the graph.
+    name : str or None
+        A name for people.
+    profile : Profile or None
+        Times of calls and nodes, where they are measured.
+    trust_input : bool
+        Take arguments as they are, without a check. Wrong ones then give wrong results or odd
+        errors; right ones save a little time.
+    input_storage : list of Container
+        Values of the inputs that keep one, in the order of ``maker.inputs``.
+
+    Examples
+    --------
+    >>> import phintys
+    >>> import phintys.tensor as pt
+    >>> x = pt.dscalar("x")
+    >>> f = phintys.function([x], x**2, name="square")
+    >>> f(3.0)
+    array(9.)
+    >>> f
+    <Function square(x: Scalar(float64)) -> Scalar(float64)>
+    """
+
+    def __init__(
+        self, maker: FunctionMaker, containers: Sequence[Container], program: Program | None = None
+    ) -> None:
+        self.maker = maker
+        self.name = maker.name
+        self.profile = maker.profile
+        self.trust_input = False
+        self.input_storage = list(containers)
+        explicit = [spec for spec in maker.inputs if not spec.implicit]
+        self._arity = len(explicit)
+        self.signature = Signature(
+            [
+                Parameter(spec, None if spec.value is None else container)
+                for spec, container in zip(explicit, containers, strict=False)
+            ],
+            maker.name,
+        )
+        self._filters = [parameter.filter for parameter in self.signature.parameters]
+        self._cells = [container.storage for container in self.input_storage[self._arity :]]
+        updated = [self.input_storage[index] for index in maker.updated]
+        self._updated_cells = [container.storage for container in updated]
+        self._lock = lock_of(updated)
+        self._returned = len(maker.outputs)
+        self._programs: dict[tuple[int, ...], Program] = {}
+        if program is None:
+            program = maker.mode.backend.link(maker.fgraph, timer=maker.profile)
+        self.vm = program
+
+    # ---- calls -------------------------------------------------------------------------------
+
+    def __call__(
+        self, /, *args: Any, output_subset: Sequence[int | str] | None = None, **kwargs: Any
+    ) -> Any:
+        """Compute the outputs, and store the updates.
+
+        Parameters
+        ----------
+        args, kwargs
+            Values of the inputs, by position or by name.
+        output_subset
+            Numbers (or keys, where a dict is returned) of the outputs wanted; the others are not
+            computed. All updates are made nevertheless.
+
+        Raises
+        ------
+        ArgumentError
+            Too many, unknown, repeated or missing arguments.
+        TypeError
+            An argument does not fit its input's Type.
+        """
+        if self._lock is None:
+            return self._call(args, kwargs, output_subset)
+        with self._lock:
+            return self._call(args, kwargs, output_subset)
+
+    def _call(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], subset: Sequence[int | str] | None
+    ) -> Any:
+        profile = self.profile
+        start = 0.0 if profile is None else perf_counter()
+        if kwargs or len(args) != self._arity:
+            values = self.signature.bind(args, kwargs, trust=self.trust_input)
+        elif self.trust_input:
+            values = list(args)
+        else:
+            values = []
+            try:
+                for filter_value, argument in zip(self._filters, args, strict=True):
+                    values.append(filter_value(argument))
+            except Exception as error:
+                index = len(values)
+                self.signature.explain(error, index, args[index])
+                raise
+        for cell in self._cells:
+            values.append(cell[0])
+        results = self.vm(values) if subset is None else self._subset_program(subset)(values)
+        if self._updated_cells:
+            # Every output is there by now, so a call that fails changes nothing.
+            first = len(results) - len(self._updated_cells)
+            for cell, value in zip(self._updated_cells, results[first:], strict=True):
+                cell[0] = value
+            del results[first:]
+        if profile is not None:
+            profile.call_done(perf_counter() - start)
+        if subset is not None:
+            return self._pack_subset(subset, results)
+        unpack = self.maker.unpack
+        if unpack == "one":
+            return results[0]
+        if unpack == "list":
+            return results
+        return self._pack(results)
+
+    def _pack(self, results: list[Any]) -> Any:
+        if self.maker.unpack == "none":
+            return None
+        return dict(zip(self.maker.keys or (), results, strict=True))
+
+    def _subset(self, output_subset: Sequence[int | str]) -> tuple[int, ...]:
+        if isinstance(output_subset, str) or not isinstance(output_subset, Sequence):
+            msg = f"output_subset is a list of outputs, got {output_subset!r}."
+            raise ArgumentError(msg)
+        keys = self.maker.keys
+        chosen: list[int] = []
+        for key in output_subset:
+            if keys is not None and key in keys:
+                chosen.append(keys.index(str(key)))
+            elif keys is None and isinstance(key, int) and 0 <= key < self._returned:
+                chosen.append(key)
+            else:
+                there = keys if keys is not None else f"0 to {self._returned - 1}"
+                called = self.signature.called
+                msg = f"output_subset: {called}() has no output {key!r}; it has {there}."
+                raise ArgumentError(msg)
+        return tuple(chosen)
+
+    def _subset_program(self, output_subset: Sequence[int | str]) -> Program:
+        chosen = self._subset(output_subset)
+        program = self._programs.get(chosen)
+        if program is None:
+            updates = range(self._returned, self._returned + len(self.maker.updated))
+            program = link_outputs(
+                self.maker.fgraph, [*chosen, *updates], self.maker.mode, self.profile
+            )
+            self._programs[chosen] = program
+        return program
+
+    def _pack_subset(self, output_subset: Sequence[int | str], results: list[Any]) -> Any:
+        if self.maker.keys is not None:
+            return dict(zip(output_subset, results, strict=True))
+        return results
+
+    # ---- values that the function keeps --------------------------------------------------------
+
+    def container_of(self, key: Variable | str | int) -> Container:
+        """Return the container of an input, given by variable, name or position.
+
+        Raises
+        ------
+        KeyError
+            No input is called so, or several are.
+        """
+        return self.input_storage[self._index_of(key)]
+
+    def _index_of(self, key: Variable | str | int) -> int:
+        specs = self.maker.inputs
+        if isinstance(key, int) and -len(specs) <= key < len(specs):
+            return key % len(specs)
+        found = [
+            index
+            for index, spec in enumerate(specs)
+            if spec.variable is key or (isinstance(key, str) and spec.name == key)
+        ]
+        if len(found) == 1:
+            return found[0]
+        names = ", ".join(str(spec.name or spec.variable) for spec in specs)
+        problem = "several inputs" if found else "no input"
+        msg = f"{self.signature.called} has {problem} {key!r}; its inputs are {names}."
+        raise KeyError(msg)
+
+    def __getitem__(self, key: Variable | str | int) -> Any:
+        return self.container_of(key).value
+
+    def __setitem__(self, key: Variable | str | int, value: Any) -> None:
+        index = self._index_of(key)
+        spec = self.maker.inputs[index]
+        if spec.value is None:
+            msg = (
+                f"The input {spec.name or spec.variable} of {self.signature.called} keeps no "
+                "value between calls: give it as an argument, or compile the function with "
+                "In(variable, value=...)."
+            )
+            raise ArgumentError(msg)
+        self.input_storage[index].value = value
+
+    def __contains__(self, key: Variable | str | int) -> bool:
+        try:
+            self._index_of(key)
+        except KeyError:
+            return False
+        return True
+
+    @property
+    def value(self) -> _Values:
+        """The values of the inputs that keep one, by variable, name or position."""
+        return _Values(self)
+
+    @property
+    def container(self) -> _Values:
+        """The containers of those values."""
+        return _Values(self, lambda container: container)
+
+    def get_shared(self) -> list[SharedVariable]:
+        """Return the shared variables that the function reads or updates."""
+        return [
+            spec.variable for spec in self.maker.inputs if isinstance(spec.variable, SharedVariable)
+        ]
+
+    def free(self) -> None:
+        """Let go of memory kept for the next call."""
+        self.vm.free()
+        self._programs.clear()
+
+    # ---- copies --------------------------------------------------------------------------------
+
+    def copy(
+        self,
+        share_memory: bool = False,
+        swap: Mapping[SharedVariable, SharedVariable] | None = None,
+        delete_updates: bool = False,
+        name: str | None = None,
+        profile: bool | str | Profile | None = None,
+    ) -> Function:
+        """Return a function of the same graph, without compiling it again.
+
+        Values that inputs keep are copied; shared variables stay shared.
+
+        Parameters
+        ----------
+        share_memory
+            Let both functions use the same memory for intermediate results.
+        swap
+            Shared variable -> another one of the same type to use in its place.
+        delete_updates
+            Leave the updates out.
+        name
+            Name of the copy; this function's name with ``" copy"`` by default.
+        profile
+            As for :func:`phintys.function`.
+
+        Examples
+        --------
+        >>> import phintys
+        >>> import phintys.tensor as pt
+        >>> s, t = phintys.shared(0.0), phintys.shared(10.0)
+        >>> count = phintys.function([], s, updates=[(s, s + 1)])
+        >>> other = count.copy(swap={s: t})
+        >>> other(), other(), count()
+        (array(10.), array(11.), array(0.))
+        """
+        maker = self.maker
+        swap = {} if swap is None else dict(swap)
+        self._check_swap(swap)
+        inputs = [_swapped(spec, swap) for spec in maker.inputs]
+        containers = [
+            _twin(spec, container, swap)
+            for spec, container in zip(maker.inputs, self.input_storage, strict=True)
+        ]
+        fgraph, updated = maker.fgraph, maker.updated
+        if delete_updates and updated:
+            fgraph = _without_updates(fgraph, len(maker.outputs))
+            updated = []
+        _check_distinct([containers[index] for index in updated])
+        copied_profile = as_profile(profile, name)
+        reuse = share_memory and fgraph is maker.fgraph and copied_profile is maker.profile
+        new_maker = replace(
+            maker,
+            fgraph=fgraph,
+            inputs=inputs,
+            updated=updated,
+            name=name or (f"{self.name} copy" if self.name else None),
+            profile=copied_profile,
+        )
+        twin = Function(new_maker, containers, self.vm if reuse else None)
+        twin.trust_input = self.trust_input
+        return twin
+
+    def _check_swap(self, swap: Mapping[Any, Any]) -> None:
+        mine = set(self.get_shared())
+        for old, new in swap.items():
+            if old not in mine:
+                names = ", ".join(map(str, mine)) or "none"
+                msg = f"copy(swap=...): the function has no shared variable {old}; it has {names}."
+                raise ArgumentError(msg)
+            if not isinstance(new, SharedVariable):
+                msg = f"copy(swap=...): {old} is swapped for a shared variable, got {new!r}."
+                raise ArgumentError(msg)
+            if new.type != old.type and not old.type.is_super(new.type):
+                msg = (
+                    f"copy(swap=...): {old} of type {old.type} cannot be swapped for {new} of type "
+                    f"{new.type}: the types must be the same."
+                )
+                raise ArgumentError(msg)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        maker = self.maker
+        state = {name: getattr(maker, name) for name in maker.__dataclass_fields__}
+        fgraph = state.pop("fgraph")
+        state["profile"] = None if maker.profile is None else Profile(maker.profile.name)
+        return (
+            _restore,
+            (fgraph.inputs, fgraph.outputs, state, self.input_storage, self.trust_input),
+        )
+
+    def __repr__(self) -> str:
+        outputs = [str(out.variable.type) for out in self.maker.outputs]
+        returned = outputs[0] if self.maker.unpack == "one" else f"[{', '.join(outputs)}]"
+        if self.maker.keys is not None:
+            pairs = zip(self.maker.keys, outputs, strict=True)
+            returned = f"{{{', '.join(f'{key!r}: {output}' for key, output in pairs)}}}"
+        if self.maker.unpack == "none":
+            returned = "None"
+        updated = [self.maker.inputs[index] for index in self.maker.updated]
+        if updated:
+            names = ", ".join(str(spec.name or spec.variable) for spec in updated)
+            returned += f", updates {names}"
+        return f"<Function {self.signature} -> {returned}>"
+
+
+def _swapped(spec: In, swap: Mapping[Any, SharedVariable]) -> In:
+    new = swap.get(spec.variable)
+    return spec if new is None else shared_input(new)
+
+
+def shared_input(variable: SharedVariable) -> In:
+    """Return the implicit input that stands for a shared variable."""
+    return In(variable, value=variable.container, implicit=True, shared=True, borrow=True)
+
+
+def _twin(
+    spec: In, container: Container, swap: Mapping[SharedVariable, SharedVariable]
+) -> Container:
+    """Return the container for an input's copy."""
+    if isinstance(spec.variable, SharedVariable):
+        return swap[spec.variable].container if spec.variable in swap else container
+    # The value itself is not written to, only replaced, so both may start from the same one.
+    return Container(
+        container.type,
+        [container.storage[0]],
+        container.strict,
+        container.allow_downcast,
+        container.name,
+    )
+
+
+def _check_distinct(updated: Sequence[Container]) -> None:
+    if len({id(container) for container in updated}) < len(updated):
+        msg = "copy(swap=...): two updates would go to the same shared variable."
+        raise ArgumentError(msg)
+
+
+def _without_updates(fgraph: FunctionGraph, returned: int) -> FunctionGraph:
+    return FunctionGraph(fgraph.inputs, fgraph.outputs[:returned], clone=True)
+
+
+def as_profile(profile: bool | str | Profile | None, name: str | None) -> Profile | None:
+    """Return what the ``profile`` argument of ``function`` asks for."""
+    if profile is None or profile is False:
+        return None
+    if isinstance(profile, Profile):
+        return profile
+    if isinstance(profile, str):
+        return Profile(profile)
+    if profile is True:
+        return Profile(name)
+    msg = f"profile is True, False, a name or a Profile; got {profile!r}."
+    raise ArgumentError(msg)
+
+
+def _restore(
+    inputs: list[Variable],
+    outputs: list[Variable],
+    state: dict[str, Any],
+    containers: list[Container],
+    trust_input: bool,
+) -> Function:
+    fgraph = FunctionGraph(inputs, outputs, clone=False)
+    function = Function(FunctionMaker(fgraph=fgraph, **state), containers)
+    function.trust_input = trust_input
+    return function

@@ -1,0 +1,22 @@
+"""From a rewritten graph to a program."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from phintys.graph.fgraph import FunctionGraph
+
+if TYPE_CHECKING:
+    from phintys.backends.base import NodeTimer, Program
+    from phintys.compile.mode import Mode
+
+__all__ = ["link_outputs"]
+
+
+def link_outputs(
+    fgraph: FunctionGraph, chosen: Sequence[int], mode: Mode, timer: NodeTimer | None
+) -> Program:
+    """Return a program for some of a graph's outputs."""
+    outputs = [fgraph.outputs[index] for index in chosen]
+    return mode.backend.link(FunctionGraph(fgraph.inputs, outputs, clone=True), timer=timer)

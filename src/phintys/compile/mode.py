@@ -1,0 +1,189 @@
+"""Modes: a pipeline of rewrites and a backend, under a name."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any
+
+from phintys._base.config import config
+from phintys._base.errors import ConfigError
+from phintys.backends.base import get_backend
+from phintys.rewriting import Pipeline
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from phintys.backends.base import Backend
+    from phintys.rewriting import Pass
+
+__all__ = ["Mode", "get_mode", "mode_names", "register_mode"]
+
+
+class Mode:
+    """How functions are compiled: which passes rewrite the graph, and which backend runs it.
+
+    Modes never change; the methods that add or drop a pass return new ones.
+
+    Parameters
+    ----------
+    backend
+        A backend or its name.
+    pipeline
+        The passes; none by default.
+    name
+        A name for people.
+    verify
+        Check the invariants of the graph between passes.
+
+    Examples
+    --------
+    >>> from phintys import Mode
+    >>> Mode("reference")
+    Mode('reference', pipeline: no passes)
+    """
+
+    def __init__(
+        self,
+        backend: str | Backend = "reference",
+        pipeline: Pipeline | None = None,
+        *,
+        name: str | None = None,
+        verify: bool = False,
+    ) -> None:
+        self.backend = get_backend(backend)
+        if pipeline is None:
+            pipeline = Pipeline()
+        if not isinstance(pipeline, Pipeline):
+            msg = (
+                f"Mode(backend, pipeline): expected a Pipeline, got {pipeline!r}. Take one from a "
+                "mode, as in get_mode('native').pipeline, or make one with "
+                "phintys.rewriting.Pipeline([...])."
+            )
+            raise ConfigError(msg)
+        self.pipeline = pipeline
+        self.name = name
+        self.verify = verify
+
+    def including(self, *names: str) -> Self:
+        """Return the mode with the passes of these names or tags turned on."""
+        return self._with(self.pipeline.including(*names))
+
+    def excluding(self, *names: str) -> Self:
+        """Return the mode without the passes and rules of these names or tags."""
+        return self._with(self.pipeline.excluding(*names))
+
+    def requiring(self, *names: str) -> Self:
+        """Return the mode with only the passes of these names or tags."""
+        return self._with(self.pipeline.requiring(*names))
+
+    def stop_after(self, name: str) -> Self:
+        """Return the mode whose last pass is the one of that name."""
+        return self._with(self.pipeline.stop_after(name))
+
+    def inserting(self, new: Pass, *, before: str | None = None, after: str | None = None) -> Self:
+        """Return the mode with one more pass; at the end when no place is given."""
+        return self._with(self.pipeline.inserting(new, before=before, after=after))
+
+    def clone(self, **changes: Any) -> Self:
+        """Return the mode with ``backend``, ``pipeline``, ``name`` or ``verify`` changed.
+
+        Examples
+        --------
+        >>> from phintys import get_mode
+        >>> get_mode("reference").clone(name="mine").name
+        'mine'
+        """
+        known = {"backend", "pipeline", "name", "verify"}
+        if unknown := changes.keys() - known:
+            msg = f"Mode.clone: unknown {sorted(unknown)}; a mode has {sorted(known)}."
+            raise ConfigError(msg)
+        copy = self.__class__.__new__(self.__class__)
+        copy.__dict__.update(self.__dict__)
+        copy.__dict__.update(changes)
+        copy.backend = get_backend(copy.backend)
+        return copy
+
+    def _with(self, pipeline: Pipeline) -> Self:
+        return self.clone(pipeline=pipeline, name=None)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if self.name is not None and _MODES.get(self.name) is self:
+            return (get_mode, (self.name,))
+        return (_remake, (type(self), dict(self.__dict__)))
+
+    def __repr__(self) -> str:
+        passes = ", ".join(self.pipeline.names) or "no passes"
+        name = f"{self.name}: " if self.name else ""
+        return f"{type(self).__name__}({name}{self.backend.name!r}, pipeline: {passes})"
+
+
+def _remake(cls: type[Mode], state: dict[str, Any]) -> Mode:
+    mode = cls.__new__(cls)
+    mode.__dict__.update(state)
+    return mode
+
+
+_MODES: dict[str, Mode] = {}
+_ALIASES: dict[str, str] = {}
+
+
+def register_mode(name: str, mode: Mode, *aliases: str) -> None:
+    """Make a mode known by name, and by further names.
+
+    Raises
+    ------
+    ConfigError
+        A mode has one of the names already.
+    """
+    for one in (name, *aliases):
+        if one in _MODES or one in _ALIASES:
+            msg = f"There is a mode {one!r} already; choose another name."
+            raise ConfigError(msg)
+    if not isinstance(mode, Mode):
+        msg = f"register_mode({name!r}, ...): expected a Mode, got {mode!r}."
+        raise ConfigError(msg)
+    _MODES[name] = mode if mode.name == name else mode.clone(name=name)
+    _ALIASES.update(dict.fromkeys(aliases, name))
+
+
+def mode_names() -> tuple[str, ...]:
+    """Return the names that :func:`get_mode` knows."""
+    return (*_MODES, *_ALIASES)
+
+
+def get_mode(mode: str | Mode | None = None) -> Mode:
+    """Return the mode of a name.
+
+    Parameters
+    ----------
+    mode
+        ``"reference"`` (or ``"FAST_COMPILE"``), ``"native"`` (or ``"FAST_RUN"``), ``"debug"``
+        (``"DebugMode"``), ``"NanGuardMode"`` or a registered name; ``None`` for ``config.mode``;
+        a mode is returned as it is.
+
+    Raises
+    ------
+    ConfigError
+        No mode has the name.
+
+    Examples
+    --------
+    >>> from phintys import get_mode
+    >>> get_mode("FAST_COMPILE") is get_mode("reference")
+    True
+    """
+    if mode is None:
+        mode = config.mode
+    if isinstance(mode, Mode):
+        return mode
+    if not isinstance(mode, str):
+        msg = f"A mode is a Mode, the name of one, or None for config.mode; got {mode!r}."
+        raise ConfigError(msg)
+    found = _MODES.get(_ALIASES.get(mode, mode))
+    if found is None:
+        by_lower = {name.lower(): name for name in mode_names()}
+        close = get_close_matches(mode.lower(), by_lower, n=1)
+        hint = f" Did you mean {by_lower[close[0]]!r}?" if close else ""
+        msg = f"There is no mode {mode!r}; there are {', '.join(mode_names())}.{hint}"
+        raise ConfigError(msg)
+    return found

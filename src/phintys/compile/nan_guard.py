@@ -1,0 +1,110 @@
+"""NanGuardMode: stop at the first node whose result is NaN, infinite, or huge."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from phintys._base.errors import NanGuardError
+from phintys.backends.reference import ReferenceBackend
+from phintys.compile.mode import Mode
+from phintys.graph.variable import Constant
+
+if TYPE_CHECKING:
+    from phintys.graph.apply import Apply
+    from phintys.graph.variable import Variable
+    from phintys.rewriting import Pipeline
+
+__all__ = ["NanGuard", "NanGuardMode"]
+
+_BIG = 1e10
+
+
+@dataclass(frozen=True)
+class NanGuard:
+    """Looks at the values around each node.
+
+    A variable whose ``tag.nan_guard_mode_check`` is ``False`` is not looked at; constants are not
+    either.
+    """
+
+    nan_is_error: bool = True
+    inf_is_error: bool = True
+    big_is_error: bool = True
+
+    def __call__(self, node: Apply, inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
+        """Raise :class:`NanGuardError` if a value is not as it should be."""
+        for index, (variable, value) in enumerate(zip(node.inputs, inputs, strict=True)):
+            # Computed values were looked at when they were computed.
+            if variable.owner is None and not isinstance(variable, Constant):
+                self._check(variable, value, f"input {index}", node)
+        for index, (variable, value) in enumerate(zip(node.outputs, outputs, strict=True)):
+            self._check(variable, value, f"output {index}", node)
+
+    def _check(self, variable: Variable, value: Any, which: str, node: Apply) -> None:
+        found = self._complaint(value)
+        if not found or not getattr(variable.tag, "nan_guard_mode_check", True):
+            return
+        msg = (
+            f"NanGuardMode found {found} in {which} ({variable}) of {node}, made at\n"
+            f"  {node.origin}\n"
+            "Set variable.tag.nan_guard_mode_check = False where such values are meant, or choose "
+            "with NanGuardMode(nan_is_error, inf_is_error, big_is_error)."
+        )
+        raise NanGuardError(msg)
+
+    def _complaint(self, value: Any) -> str:
+        """Return what is wrong with a value; empty if nothing is."""
+        if not isinstance(value, np.ndarray | np.inexact | float | complex):
+            return ""
+        array = np.asarray(value)
+        if array.dtype.kind not in "fc" or not array.size:
+            return ""
+        if self.nan_is_error and (count := int(np.isnan(array).sum())):
+            return f"{count} NaN among {array.size} elements"
+        infinite = np.isinf(array)
+        if self.inf_is_error and (count := int(infinite.sum())):
+            return f"{count} infinite among {array.size} elements"
+        if self.big_is_error:
+            with np.errstate(all="ignore"):
+                size = np.abs(array)
+            big = (size > _BIG) & ~infinite
+            if big.any():
+                return f"a value of magnitude {size[big].max():.3g} (limit {_BIG:.0e})"
+        return ""
+
+
+class NanGuardMode(Mode):
+    """A mode that checks the result of each node, on the reference backend.
+
+    Parameters
+    ----------
+    nan_is_error, inf_is_error, big_is_error
+        What to stop at: NaN, infinities, magnitudes above 1e10.
+    pipeline
+        The passes; those of the default mode unless given.
+
+    Examples
+    --------
+    >>> import phintys
+    >>> import phintys.tensor as pt
+    >>> x = pt.dvector("x")
+    >>> f = phintys.function([x], pt.log(x), mode="NanGuardMode")
+    >>> f([1.0])
+    array([0.])
+    """
+
+    def __init__(
+        self,
+        nan_is_error: bool = True,
+        inf_is_error: bool = True,
+        big_is_error: bool = True,
+        pipeline: Pipeline | None = None,
+        *,
+        name: str | None = None,
+    ) -> None:
+        guard = NanGuard(nan_is_error, inf_is_error, big_is_error)
+        super().__init__(ReferenceBackend(after_node=guard), pipeline, name=name)

@@ -1,0 +1,52 @@
+"""Ops that the compiler itself puts into graphs."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from phintys.graph.apply import Apply
+from phintys.graph.op import Op
+
+if TYPE_CHECKING:
+    from phintys.graph.fgraph import FunctionGraph
+    from phintys.graph.variable import Variable
+
+__all__ = ["DeepCopy", "copy_value", "deep_copy"]
+
+
+def copy_value(value: Any) -> Any:
+    """Return a copy that shares no memory with ``value``; arrays keep their memory order."""
+    if isinstance(value, np.ndarray) and not value.dtype.hasobject:
+        return value.copy(order="K")
+    return copy.deepcopy(value)
+
+
+class DeepCopy(Op):
+    """y = x, in memory of its own.
+
+    The compiler applies it where an output would share memory with an input, a shared value, a
+    constant or another output, and to inputs that would be overwritten.
+    """
+
+    __props__ = ()
+
+    def make_node(self, x: Variable) -> Apply:
+        return Apply(self, [x], [x.type()])
+
+    def perform(
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
+    ) -> None:
+        output_storage[0][0] = copy_value(inputs[0])
+
+    def infer_shape(
+        self, fgraph: FunctionGraph | None, node: Apply, input_shapes: Sequence[Any]
+    ) -> list[Any]:
+        """Return the shape of the input."""
+        return list(input_shapes)
+
+
+deep_copy = DeepCopy()

@@ -1,0 +1,211 @@
+"""The arguments of a compiled function: binding them to inputs, and saying what is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+
+from phintys._base.errors import ArgumentError
+from phintys.backends.reference.values import value_test
+from phintys.graph.variable import Variable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from phintys.compile.io import In
+    from phintys.graph.shared import Container
+
+__all__ = ["Parameter", "Signature"]
+
+_MOST_CHARACTERS_SHOWN = 80
+
+
+class Parameter:
+    """One explicit input of a compiled function.
+
+    Attributes
+    ----------
+    spec : In
+        What the user said about it.
+    default : Container or None
+        Holds the value that is used when the argument is not given; ``None`` if it is required.
+    filter : callable
+        Returns an argument as a value of the input's Type, or raises.
+    """
+
+    def __init__(self, spec: In, default: Container | None) -> None:
+        self.spec = spec
+        self.name = spec.name
+        self.default = default
+        self.filter = _filter_of(spec)
+
+    def __str__(self) -> str:
+        name = self.name or "(unnamed)"
+        default = "" if self.default is None else f" = {_short(self.default.value)}"
+        return f"{name}: {self.spec.variable.type}{default}"
+
+
+def _filter_of(spec: In) -> Callable[[Any], Any]:
+    type_, strict, allow_downcast = spec.variable.type, spec.strict, spec.allow_downcast
+    if type_.filter_inplace is None and not strict and allow_downcast is None:
+        return type_.filter
+    return lambda value: type_.filter(value, strict=strict, allow_downcast=allow_downcast)
+
+
+class Signature:
+    """The explicit inputs of a compiled function, in order.
+
+    Parameters
+    ----------
+    parameters
+        The inputs.
+    function_name
+        For messages.
+    """
+
+    def __init__(self, parameters: Sequence[Parameter], function_name: str | None) -> None:
+        self.parameters = list(parameters)
+        self.function_name = function_name
+        self.by_name: dict[str, int] = {}
+        self.ambiguous: set[str] = set()
+        for index, parameter in enumerate(self.parameters):
+            if parameter.name is None:
+                continue
+            if parameter.name in self.by_name:
+                self.ambiguous.add(parameter.name)
+            self.by_name.setdefault(parameter.name, index)
+
+    @property
+    def called(self) -> str:
+        """The function's name for messages."""
+        return f"{self.function_name or 'function'}"
+
+    def __str__(self) -> str:
+        return f"{self.called}({', '.join(map(str, self.parameters))})"
+
+    def bind(self, args: Sequence[Any], kwargs: Mapping[str, Any], *, trust: bool) -> list[Any]:
+        """Return a filtered value for each parameter.
+
+        Raises
+        ------
+        ArgumentError
+            Too many, unknown, repeated or missing arguments.
+        """
+        if len(args) > len(self.parameters):
+            msg = f"{self.called}() takes {_count(len(self.parameters))}, got {len(args)}: {self}."
+            raise ArgumentError(msg)
+        given = dict(enumerate(args))
+        for name, value in kwargs.items():
+            given[self._position(name, given)] = value
+        values: list[Any] = []
+        for index, parameter in enumerate(self.parameters):
+            if index in given:
+                values.append(given[index] if trust else self.filter(index, given[index]))
+            elif parameter.default is not None:
+                values.append(parameter.default.storage[0])
+            else:
+                self._missing(given)
+        return values
+
+    def _position(self, name: str, given: Mapping[int, Any]) -> int:
+        if name in self.ambiguous:
+            msg = (
+                f"{self.called}() has several inputs named {name!r}, so it cannot be given by "
+                f"keyword: {self}. Give it by position, or rename one with In(variable, name=...)."
+            )
+            raise ArgumentError(msg)
+        index = self.by_name.get(name)
+        if index is None:
+            close = get_close_matches(name, self.by_name, n=1)
+            hint = f" Did you mean {close[0]!r}?" if close else ""
+            msg = f"{self.called}() has no input named {name!r}: {self}.{hint}"
+            raise ArgumentError(msg)
+        if index in given:
+            msg = f"{self.called}() got two values for the input {name!r}: {self}."
+            raise ArgumentError(msg)
+        return index
+
+    def _missing(self, given: Mapping[int, Any]) -> NoReturn:
+        missing = [
+            f"{parameter.name or '(unnamed)'} at index {index}"
+            for index, parameter in enumerate(self.parameters)
+            if parameter.default is None and index not in given
+        ]
+        msg = f"{self.called}() lacks a value for {' and '.join(missing)}: {self}."
+        raise ArgumentError(msg)
+
+    def filter(self, index: int, value: Any) -> Any:
+        """Return an argument as a value of its input's Type; an error gets a note."""
+        try:
+            return self.parameters[index].filter(value)
+        except Exception as error:
+            self.explain(error, index, value)
+            raise
+
+    def explain(self, error: Exception, index: int, value: Any) -> None:
+        """Add a note to an error: which argument was bad, and what to do."""
+        parameter = self.parameters[index]
+        type_ = parameter.spec.variable.type
+        name = f" ({parameter.name!r})" if parameter.name else ""
+        lines = [
+            f"Bad argument at index {index}{name} of {self.called}():",
+            f"expected a value of type {type_}, got {_describe(value)}.",
+            f"Signature: {self}",
+        ]
+        if hint := self._hint(parameter, value):
+            lines.append(f"Hint: {hint}")
+        error.add_note("\n".join(lines))
+
+    def _hint(self, parameter: Parameter, value: Any) -> str:
+        spec = parameter.spec
+        if isinstance(value, Variable):
+            return (
+                "a compiled function takes values. Build the expression first and compile it "
+                "with phintys.function, or use value.eval()."
+            )
+        fitting = [
+            index
+            for index, other in enumerate(self.parameters)
+            if other is not parameter and _fits(other, value)
+        ]
+        if spec.strict:
+            return "the input is strict, so nothing is cast: convert the value, or drop strict."
+        dtype, ndim = getattr(spec.variable.type, "dtype", None), _ndim(spec.variable.type)
+        if isinstance(value, np.ndarray) and ndim is not None and value.ndim != ndim:
+            hint = f"the input has {ndim} dimensions, the value has {value.ndim}: reshape it."
+        elif isinstance(value, np.ndarray) and dtype is not None and value.dtype != dtype:
+            hint = (
+                f"cast it with value.astype({str(dtype)!r}), or allow the loss of precision with "
+                "In(variable, allow_downcast=True)."
+            )
+        else:
+            hint = ""
+        if fitting:
+            hint += f" It would fit at index {fitting[0]}: are the arguments in order?"
+        return hint.strip()
+
+
+def _fits(parameter: Parameter, value: Any) -> bool:
+    return isinstance(value, np.ndarray) and value_test(parameter.spec.variable.type)(value)
+
+
+def _ndim(type_: Any) -> int | None:
+    return getattr(type_, "ndim", None)
+
+
+def _count(number: int) -> str:
+    return {0: "no arguments", 1: "1 argument"}.get(number, f"at most {number} arguments")
+
+
+def _describe(value: Any) -> str:
+    if isinstance(value, np.ndarray):
+        return f"an array of dtype {value.dtype} and shape {value.shape}"
+    return f"{_short(value)} of type {type(value).__name__}"
+
+
+def _short(value: Any) -> str:
+    text = " ".join(repr(value).split())
+    return text if len(text) <= _MOST_CHARACTERS_SHOWN else f"{text[:_MOST_CHARACTERS_SHOWN]}..."

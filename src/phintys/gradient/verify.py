@@ -1,0 +1,438 @@
+"""Checks of gradients against finite differences, for whoever writes an Op."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from phintys._base.errors import GradientError
+from phintys.gradient.forward import Rop
+from phintys.gradient.numeric import numeric_grad, one_sided, step_for, tolerance_for
+from phintys.gradient.reverse import Lop
+from phintys.graph.compiler import compile_graph
+from phintys.graph.variable import Variable
+from phintys.tensor.type import TensorType
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    Array = np.ndarray[Any, Any]
+
+__all__ = ["verify_grad", "verify_rop"]
+
+_SEED = 2026
+
+
+def verify_grad(
+    fun: Callable[..., Any],
+    pt: Sequence[Any],
+    n_tests: int = 2,
+    rng: Any = None,
+    eps: float | None = None,
+    out_type: Any = None,
+    abs_tol: float | None = None,
+    rel_tol: float | None = None,
+    mode: Any = None,
+    cast_to_output_type: bool = False,
+    no_debug_ref: bool = True,
+) -> None:
+    """Check a gradient against finite differences; raise where they differ.
+
+    The result of ``fun`` is multiplied by random numbers and added up, which gives a scalar; its
+    symbolic gradient is compared with central differences, element by element.
+
+    Parameters
+    ----------
+    fun
+        Takes one tensor variable for each entry of ``pt`` and returns a variable, or several. An
+        Op will do.
+    pt
+        The point: a list of floating or complex arrays. ``fun`` must be smooth around it.
+    n_tests
+        How many sets of random numbers are tried.
+    rng
+        ``numpy.random.Generator`` (or ``RandomState``) that they come from; by default one that
+        gives the same numbers each time.
+    eps
+        Step of the differences; by default what suits the dtypes.
+    out_type
+        Dtype that decides on step and tolerance in place of the dtype of the result, for an Op
+        that is less precise than that.
+    abs_tol, rel_tol
+        An element is wrong if its absolute error is above ``abs_tol`` *and* its relative error
+        above ``rel_tol``. By default what suits the coarsest dtype at hand.
+    mode
+        Mode in which the functions are compiled.
+    cast_to_output_type
+        Multiply and add in the dtype of the result rather than in float64.
+    no_debug_ref
+        Do not use a debugging ``mode`` for the many calls that differences need.
+
+    Raises
+    ------
+    GradientError
+        The gradient is wrong: the message says where and by how much. Also for arguments that do
+        not fit.
+
+    Notes
+    -----
+    For complex ``a + ib`` the gradient is ``dC/da + i dC/db``.
+
+    Examples
+    --------
+    >>> import numpy as np, phintys.tensor as pt
+    >>> from phintys.gradient import verify_grad
+    >>> verify_grad(pt.tanh, [np.array([0.1, -2.0])])
+    """
+    case = _Case.make(fun, pt, mode, [] if out_type is None else [out_type])
+    generator = _generator(rng)
+    abs_tol, rel_tol = case.tolerances(abs_tol, rel_tol)
+    weights = [output.type() for output in case.outputs]
+    symbolic = Lop(case.outputs, case.inputs, weights, disconnected_inputs="ignore")
+    gradient = case.compile([*case.inputs, *weights], symbolic, mode)
+    reference_mode = None if no_debug_ref and _debugs(mode) else mode
+    value = case.compile(case.inputs, case.outputs, reference_mode)
+    results = value(*case.point)
+    step = case.step() if eps is None else eps
+    for test in range(n_tests):
+        projection = [_random_like(result, generator) for result in results]
+
+        def cost(*arrays: Array, projection: Sequence[Array] = projection) -> float:
+            return _inner(projection, value(*arrays), cast_to_output_type)
+
+        found = gradient(*case.point, *projection)
+        expected = numeric_grad(cost, case.point, step)
+        for position, (a, n) in enumerate(zip(found, expected, strict=True)):
+            comparison = _Comparison(
+                position, case.point[position], np.asarray(a), n, abs_tol, rel_tol
+            )
+            if comparison.fails():
+                raise GradientError(
+                    "\n".join(
+                        (
+                            f"The gradient with respect to input {position} is wrong.",
+                            *comparison.report(f"central differences, step {step:.1g}"),
+                            f"  random numbers: set {test + 1} of {n_tests}",
+                            f"  checked: {case.describe()}",
+                            f"Likely: {comparison.guess(cost, case.point, step)}",
+                        )
+                    )
+                )
+
+
+def verify_rop(
+    fun: Callable[..., Any],
+    pt: Sequence[Any],
+    n_tests: int = 2,
+    rng: Any = None,
+    eps: float | None = None,
+    abs_tol: float | None = None,
+    rel_tol: float | None = None,
+    mode: Any = None,
+    use_op_rop_implementation: bool = True,
+) -> None:
+    """Check an R-operator against finite differences and against the gradient.
+
+    For random directions v, ``J v`` is compared with the difference of ``fun`` along v, and, for
+    random u, ``<u, J v>`` with ``<u J, v>``.
+
+    Parameters
+    ----------
+    fun
+        Takes one tensor variable for each entry of ``pt`` and returns a variable, or several. An
+        Op will do.
+    pt
+        The point: a list of floating or complex arrays. ``fun`` must be smooth around it.
+    n_tests
+        How many directions are tried.
+    rng
+        As for :func:`verify_grad`.
+    eps
+        Step of the differences; by default what suits the dtypes.
+    abs_tol, rel_tol
+        As for :func:`verify_grad`.
+    mode
+        Mode in which the functions are compiled.
+    use_op_rop_implementation
+        As for :func:`~phintys.Rop`.
+
+    Raises
+    ------
+    GradientError
+        The R-operator is wrong, or contradicts the gradient.
+
+    Examples
+    --------
+    >>> import numpy as np, phintys.tensor as pt
+    >>> from phintys.gradient import verify_rop
+    >>> verify_rop(pt.tanh, [np.array([0.1, -2.0])])
+    """
+    case = _Case.make(fun, pt, mode, [])
+    generator = _generator(rng)
+    abs_tol, rel_tol = case.tolerances(abs_tol, rel_tol)
+    directions = [variable.type() for variable in case.inputs]
+    weights = [output.type() for output in case.outputs]
+    forward = Rop(
+        case.outputs,
+        case.inputs,
+        directions,
+        disconnected_outputs="ignore",
+        use_op_rop_implementation=use_op_rop_implementation,
+    )
+    backward = Lop(case.outputs, case.inputs, weights, disconnected_inputs="ignore")
+    push = case.compile([*case.inputs, *directions], forward, mode)
+    pull = case.compile([*case.inputs, *weights], backward, mode)
+    value = case.compile(case.inputs, case.outputs, mode)
+    step = case.step() if eps is None else eps
+    for _ in range(n_tests):
+        v = [_random_like(array, generator) for array in case.point]
+        pushed = push(*case.point, *v)
+        expected = _difference(value, case.point, v, step)
+        for position, (a, n) in enumerate(zip(pushed, expected, strict=True)):
+            comparison = _Comparison(position, None, np.asarray(a), n, abs_tol, rel_tol)
+            if comparison.fails():
+                how = f"central differences along the direction, step {step:.1g}"
+                raise GradientError(
+                    "\n".join(
+                        (
+                            f"The R-operator is wrong for output {position}.",
+                            *comparison.report(how),
+                            f"  checked: {case.describe()}",
+                        )
+                    )
+                )
+        u = [_random_like(array, generator) for array in pushed]
+        there, back = _inner(u, pushed), _inner(pull(*case.point, *u), v)
+        scale = sum(float(np.abs(a * b).sum()) for a, b in zip(u, pushed, strict=True))
+        if not abs(there - back) <= abs_tol + rel_tol * scale:
+            msg = (
+                "The R-operator and the gradient contradict each other: <u, J v> is "
+                f"{there:.10g}, and <u J, v> is {back:.10g} (tolerance "
+                f"{abs_tol + rel_tol * scale:.2g}).\n  checked: {case.describe()}\nLikely: the "
+                "R-operator agrees with finite differences, so grad or L_op is wrong; see what "
+                "verify_grad says."
+            )
+            raise GradientError(msg)
+
+
+@dataclass
+class _Case:
+    """A function applied to symbolic inputs, and the point at which it is checked."""
+
+    point: list[Array]
+    inputs: list[Any]
+    outputs: list[Any]
+    dtypes: list[Any]
+
+    @classmethod
+    def make(cls, fun: Callable[..., Any], pt: Any, mode: Any, dtypes: Sequence[Any]) -> _Case:
+        if not isinstance(pt, list | tuple):
+            msg = f"pt must be a list with one array for each input, got {type(pt).__name__}."
+            raise GradientError(msg)
+        point = [np.array(value) for value in pt]
+        for position, array in enumerate(point):
+            if array.dtype.kind not in "fc":
+                msg = (
+                    f"pt[{position}] is of dtype {array.dtype}: gradients can be checked for "
+                    "floating and complex inputs only. Leave other inputs out of pt and fix them "
+                    "in fun, as in lambda x: op(x, 3)."
+                )
+                raise GradientError(msg)
+        inputs = [
+            TensorType(array.dtype, [1 if size == 1 else None for size in array.shape])(
+                f"input_{position}"
+            )
+            for position, array in enumerate(point)
+        ]
+        given = fun(*inputs)
+        outputs = list(given) if isinstance(given, list | tuple) else [given]
+        for output in outputs:
+            if not isinstance(output, Variable):
+                msg = f"fun must return a variable, or a list of them, got {output!r}."
+                raise GradientError(msg)
+            if getattr(output.type, "dtype", "object")[0] not in "fc":
+                msg = (
+                    f"fun must return something of a floating or complex dtype, got {output} of "
+                    f"type {output.type}, which has no gradient but zero."
+                )
+                raise GradientError(msg)
+        used = dtypes or [output.type.dtype for output in outputs]
+        return cls(point, inputs, outputs, [*(array.dtype for array in point), *used])
+
+    def compile(self, inputs: Sequence[Any], outputs: Sequence[Any], mode: Any) -> Any:
+        options = {} if mode is None else {"mode": mode}
+        return compile_graph(
+            list(inputs),
+            list(outputs),
+            on_unused_input="ignore",
+            allow_input_downcast=True,
+            **options,
+        )
+
+    def step(self) -> float:
+        return step_for(self.dtypes)
+
+    def tolerances(self, abs_tol: float | None, rel_tol: float | None) -> tuple[float, float]:
+        default = tolerance_for(self.dtypes)
+        return default if abs_tol is None else abs_tol, default if rel_tol is None else rel_tol
+
+    def describe(self) -> str:
+        """Return what is being checked, in a line."""
+        shown = []
+        for output in self.outputs:
+            if output.owner is None:
+                shown.append(str(output))
+                continue
+            operands = ", ".join(str(variable) for variable in output.owner.inputs)
+            shown.append(f"{output.owner.op}({operands})")
+        shapes = ", ".join(f"{array.dtype}{list(array.shape)}" for array in self.point)
+        return f"{'; '.join(shown)} at inputs {shapes}"
+
+
+@dataclass
+class _Comparison:
+    """A symbolic gradient next to a numeric one."""
+
+    position: int
+    at: Array | None
+    symbolic: Array
+    numeric: Array
+    abs_tol: float
+    rel_tol: float
+
+    def errors(self) -> tuple[Array, Array]:
+        """Return the absolute and the relative error of each element."""
+        with np.errstate(all="ignore"):
+            a, n = self.symbolic.astype(self.numeric.dtype), self.numeric
+            absolute = np.abs(a - n)
+            absolute = np.where(np.isnan(absolute), np.inf, absolute)
+            size = np.maximum(np.abs(a), np.abs(n))
+            relative = np.where(absolute > 0, absolute / np.where(size > 0, size, 1), 0.0)
+            return absolute, np.where(np.isnan(relative), np.inf, relative)
+
+    def wrong(self) -> Array:
+        """Return which elements are outside both tolerances."""
+        absolute, relative = self.errors()
+        return (absolute > self.abs_tol) & (relative > self.rel_tol)
+
+    def fails(self) -> bool:
+        """Tell whether any element is wrong, or the shape is."""
+        return self.symbolic.shape != self.numeric.shape or bool(self.wrong().any())
+
+    def worst(self) -> tuple[int, ...]:
+        """Return the index of the element that is wrong by most."""
+        absolute, relative = self.errors()
+        badness = np.where(self.wrong(), np.minimum(absolute, relative), -1.0)
+        return tuple(int(i) for i in np.unravel_index(int(badness.argmax()), badness.shape))
+
+    def report(self, how: str) -> list[str]:
+        """Return lines that say what is wrong."""
+        if self.symbolic.shape != self.numeric.shape:
+            shape = f"  its shape is {self.symbolic.shape}; it must be {self.numeric.shape}"
+            return [f"{shape}, that of what it belongs to"]
+        index = self.worst()
+        absolute, relative = self.errors()
+        at = "" if self.at is None else f", where the input is {self.at[index]:.8g}"
+        tolerated = f"(tolerance {self.abs_tol:.3g})", f"(tolerance {self.rel_tol:.3g})"
+        return [
+            f"  element {list(index)}{at}",
+            f"    symbolic: {self.symbolic[index]:.10g}",
+            f"    numeric:  {self.numeric[index]:.10g}  ({how})",
+            f"    absolute error {absolute[index]:.3g} {tolerated[0]}",
+            f"    relative error {relative[index]:.3g} {tolerated[1]}",
+            f"  {int(self.wrong().sum())} of {self.wrong().size} elements are wrong",
+        ]
+
+    def guess(self, cost: Callable[..., float], point: Sequence[Array], step: float) -> str:
+        """Return a likely reason."""
+        a, n = self.symbolic, self.numeric
+        if a.shape != n.shape:
+            return "a broadcast input needs its gradient summed over what was broadcast."
+        index = self.worst()
+        if np.isnan(a[index]):
+            return "the gradient's formula gives NaN here, as 0/0 or 0 * inf would."
+        if np.isnan(n[index]):
+            return "the function itself gives NaN next to this point; choose another."
+        if self._has_kink(cost, point, step):
+            return (
+                "the function has a kink or a jump at this point, for it rises differently to the "
+                "right and to the left; choose another point."
+            )
+        if not a.any():
+            return "the gradient is zero everywhere: grad returns zeros, or a path got lost."
+        if self._same(-a, n):
+            return "a wrong sign."
+        if a.ndim == 2 and a.shape[0] == a.shape[1] and self._same(a.T, n):
+            return "a missing transpose."
+        if np.iscomplexobj(a) and self._same(a.conj(), n):
+            return "a missing conjugate: the gradient for z is dC/da + i dC/db."
+        ratio = self._ratio()
+        if ratio is not None:
+            return f"a wrong factor: every element is {ratio:.6g} times what it should be."
+        if self.rel_tol > tolerance_for(["float64"]):
+            return "if the formula is right, rounding: try the same in float64."
+        return "the formula in grad or L_op, or perform computing something else than it says."
+
+    def _has_kink(self, cost: Callable[..., float], point: Sequence[Array], step: float) -> bool:
+        right, left = one_sided(cost, point, self.position, self.worst(), step)
+        scale = max(1.0, abs(right), abs(left))
+        return abs(right - left) > max(self.abs_tol, 1e3 * step) * scale
+
+    def _same(self, a: Array, n: Array) -> bool:
+        return bool(np.allclose(a, n, rtol=self.rel_tol, atol=self.abs_tol))
+
+    def _ratio(self) -> complex | None:
+        large = np.abs(self.numeric) > self.abs_tol
+        ratios = self.symbolic[large] / self.numeric[large]
+        if ratios.size < 2 or not np.allclose(ratios, ratios[0], rtol=10 * self.rel_tol, atol=0):
+            return None
+        return ratios[0]
+
+
+def _generator(rng: Any) -> Any:
+    return np.random.default_rng(_SEED) if rng is None else rng
+
+
+def _random_like(array: Any, rng: Any) -> Array:
+    """Return numbers between 0.5 and 1.5 in size, so that none hides an error by being small."""
+    array = np.asarray(array)
+    numbers = rng.random(array.shape) + 0.5
+    if array.dtype.kind == "c":
+        numbers = numbers * np.exp(2j * np.pi * rng.random(array.shape))
+    else:
+        numbers = np.where(rng.random(array.shape) < 0.5, -numbers, numbers)
+    return np.asarray(numbers, array.dtype)
+
+
+def _inner(u: Sequence[Any], v: Sequence[Any], in_own_dtype: bool = False) -> float:
+    """Return the real inner product of two lists of arrays."""
+    total = 0.0
+    for a, b in zip(u, v, strict=True):
+        a, b = np.asarray(a), np.asarray(b)
+        if not in_own_dtype:
+            wide = "complex128" if "c" in (a.dtype.kind, b.dtype.kind) else "float64"
+            a, b = a.astype(wide), b.astype(wide)
+        total += float(np.real(np.vdot(a, b)))
+    return total
+
+
+def _difference(
+    value: Callable[..., Any], point: Sequence[Array], v: Sequence[Array], step: float
+) -> list[Array]:
+    """Return the central difference of a function along a direction."""
+    sides = []
+    for sign in (step, -step):
+        moved = [(x + sign * d).astype(x.dtype) for x, d in zip(point, v, strict=True)]
+        results = value(*moved)
+        wide = [
+            np.asarray(r).astype("complex128" if np.iscomplexobj(r) else "float64") for r in results
+        ]
+        sides.append(wide)
+    return [(ahead - behind) / (2 * step) for ahead, behind in zip(*sides, strict=True)]
+
+
+def _debugs(mode: Any) -> bool:
+    name = mode if isinstance(mode, str) else type(mode).__name__
+    return name.lower().replace("_", "") in {"debug", "debugmode"}

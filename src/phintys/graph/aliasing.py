@@ -1,0 +1,388 @@
+"""Which variables share memory, and what follows from that for the order of computation.
+
+An Op says with ``view_map`` which inputs an output may share memory with, and with ``destroy_map``
+which inputs it overwrites. The *roots* of a variable are the variables whose memory it may be part
+of: itself if it has memory of its own, the roots of all inputs that it may view otherwise. Two
+variables may share memory if they have a root in common. An output that overwrites an input begins
+a new root, although the memory is the same: whoever reads the old value must have done so by then.
+
+All here looks at whole graphs, and at nothing more than the Ops where none overwrites anything.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from phintys._base.errors import CycleError, InconsistencyError
+from phintys.graph._order import nodes_below
+from phintys.graph.features import Feature
+from phintys.graph.shared import SharedVariable
+from phintys.graph.variable import Constant
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Mapping
+
+    from phintys.graph.apply import Apply
+    from phintys.graph.fgraph import FunctionGraph
+    from phintys.graph.variable import Variable
+
+    Roots = tuple[Variable, ...]
+
+__all__ = [
+    "DestroyHandler",
+    "check_aliasing",
+    "destroy_orderings",
+    "destroyed_inputs",
+    "destroyers",
+    "root_of",
+    "view_roots",
+]
+
+
+def destroyed_inputs(node: Apply) -> dict[int, int | None]:
+    """Return the positions of the inputs that a node overwrites, each with an output.
+
+    Parameters
+    ----------
+    node
+        The node.
+
+    Returns
+    -------
+    dict
+        Input position -> the first output that overwrites it, or ``None`` if the input only serves
+        as scratch.
+    """
+    found: dict[int, int | None] = {}
+    for output, positions in node.op.destroy_map.items():
+        for position in positions:
+            if found.get(position) is None:
+                found[position] = output
+    return found
+
+
+def destroyers(fgraph: FunctionGraph) -> dict[Variable, list[Apply]]:
+    """Return variable -> nodes that overwrite it, as their own input.
+
+    Parameters
+    ----------
+    fgraph
+        The graph.
+    """
+    found: dict[Variable, list[Apply]] = {}
+    for node in _destroying(fgraph):
+        for position in destroyed_inputs(node):
+            nodes = found.setdefault(node.inputs[position], [])
+            if node not in nodes:
+                nodes.append(node)
+    return found
+
+
+def _destroying(fgraph: FunctionGraph) -> list[Apply]:
+    return [node for node in fgraph.apply_nodes if node.op.destroy_map]
+
+
+def view_roots(fgraph: FunctionGraph) -> dict[Variable, Roots]:
+    """Return the roots of each variable of a graph.
+
+    Parameters
+    ----------
+    fgraph
+        The graph.
+
+    Returns
+    -------
+    dict
+        Variable -> tuple of variables; ``(variable,)`` where it has memory of its own.
+
+    Examples
+    --------
+    >>> from phintys.graph import Apply, FunctionGraph, Op, Type
+    >>> anything, choose = Type(), Op()
+    >>> choose.view_map = {0: [0, 1]}  # returns one of its inputs
+    >>> x, y = anything("x"), anything("y")
+    >>> z = Apply(choose, [x, y], [anything("z")]).out
+    >>> view_roots(FunctionGraph([x, y], [z], clone=False))[z]
+    (x, y)
+    """
+    roots: dict[Variable, Roots] = {
+        variable: (variable,) for variable in fgraph.variables if variable.owner is None
+    }
+    # Orderings do not matter here, and may be what somebody wants the roots for.
+    for node in nodes_below(fgraph.apply_nodes):
+        _enter_roots(node, roots)
+    return roots
+
+
+def root_of(variable: Variable) -> Roots:
+    """Return the roots of one variable.
+
+    Parameters
+    ----------
+    variable
+        Any variable, in a FunctionGraph or not.
+    """
+    # Only nodes that may give their inputs' memory on are followed.
+    needed: list[Apply] = []
+    seen: set[Apply] = set()
+    stack = [variable]
+    while stack:
+        node = stack.pop().owner
+        if node is not None and node not in seen and _aliases(node):
+            seen.add(node)
+            needed.append(node)
+            positions = {i for viewed in node.op.view_map.values() for i in viewed}
+            positions.update(destroyed_inputs(node))
+            stack.extend(node.inputs[position] for position in sorted(positions))
+    roots: dict[Variable, Roots] = {}
+    for node in nodes_below(needed):
+        if node in seen:
+            for given in node.inputs:
+                roots.setdefault(given, (given,))
+            _enter_roots(node, roots)
+    return roots.get(variable, (variable,))
+
+
+def _aliases(node: Apply) -> bool:
+    return bool(node.op.view_map) or bool(node.op.destroy_map)
+
+
+def _enter_roots(node: Apply, roots: dict[Variable, Roots]) -> None:
+    """Find the roots of a node's outputs, given those of its inputs."""
+    outputs = node.outputs
+    if not _aliases(node):
+        for output in outputs:
+            roots[output] = (output,)
+        return
+    destroyed = destroyed_inputs(node)
+    gone = {root for position in destroyed for root in roots[node.inputs[position]]}
+    for index, output in enumerate(outputs):
+        found: dict[Variable, None] = {}
+        for position in node.op.destroy_map.get(index, ()):
+            # Outputs that overwrite the same input share it.
+            found[outputs[destroyed[position] or 0]] = None
+        for position in node.op.view_map.get(index, ()):
+            for root in roots[node.inputs[position]]:
+                if root not in gone:
+                    found[root] = None
+                    continue
+                # A view of what the node overwrites shares memory with the output that does it.
+                for other, by in destroyed.items():
+                    if by is not None and root in roots[node.inputs[other]]:
+                        found[outputs[by]] = None
+                    elif by is None:
+                        found[root] = None
+        roots[output] = tuple(found) or (output,)
+
+
+def destroy_orderings(fgraph: FunctionGraph) -> dict[Apply, list[Apply]]:
+    """Return node -> nodes that must run before it, since it overwrites what they read.
+
+    These are all other nodes that read a variable with a root in common with an overwritten input.
+
+    Parameters
+    ----------
+    fgraph
+        The graph.
+    """
+    destroying = _destroying(fgraph)
+    return _orderings(fgraph, destroying, view_roots(fgraph)) if destroying else {}
+
+
+def _orderings(
+    fgraph: FunctionGraph, destroying: Iterable[Apply], roots: Mapping[Variable, Roots]
+) -> dict[Apply, list[Apply]]:
+    destroyed = {node: _destroyed_roots(node, roots) for node in destroying}
+    wanted = {root for found in destroyed.values() for root in found}
+    readers: dict[Variable, dict[Apply, None]] = {root: {} for root in wanted}
+    for node in fgraph.apply_nodes:
+        for variable in node.inputs:
+            for root in roots[variable]:
+                if root in wanted:
+                    readers[root][node] = None
+    orderings: dict[Apply, list[Apply]] = {}
+    for node, found in destroyed.items():
+        earlier = dict.fromkeys(reader for root in found for reader in readers[root])
+        earlier.pop(node, None)
+        if earlier:
+            orderings[node] = list(earlier)
+    return orderings
+
+
+def _destroyed_roots(node: Apply, roots: Mapping[Variable, Roots]) -> dict[Variable, int]:
+    """Return the roots that a node overwrites, each with the position of an input."""
+    return {
+        root: position
+        for position in destroyed_inputs(node)
+        for root in roots[node.inputs[position]]
+    }
+
+
+def check_aliasing(
+    fgraph: FunctionGraph, mutable_inputs: Collection[Variable] | None = None
+) -> None:
+    """Check that the graph can be computed although some nodes overwrite their inputs.
+
+    Refused are: an input of the graph that is overwritten but not declared mutable; a constant or a
+    shared variable that is; an output of the graph that is, or a view of it; a value that two nodes
+    overwrite; a node that reads what it overwrites through another of its inputs; and an order
+    that cannot be.
+
+    An Op that can stand to read what it overwrites says so with one of the attributes
+    ``destroyhandler_tolerate_same`` (the very same variable) and
+    ``destroyhandler_tolerate_aliased`` (any variable that may share memory), lists of pairs
+    (overwritten position, other position).
+
+    Parameters
+    ----------
+    fgraph
+        The graph.
+    mutable_inputs
+        Inputs of the graph, and shared variables, that may be overwritten.
+
+    Raises
+    ------
+    InconsistencyError
+        The graph cannot be computed so; the message names the nodes and the lines that made them.
+    """
+    destroying = _destroying(fgraph)
+    if not destroying:
+        return
+    roots = view_roots(fgraph)
+    mutable = frozenset(mutable_inputs or ())
+    outputs = {root: variable for variable in fgraph.outputs for root in roots[variable]}
+    destroyed_by: dict[Variable, Apply] = {}
+    for node in destroying:
+        _check_own_inputs(node, roots)
+        for root, position in _destroyed_roots(node, roots).items():
+            _check_root(node, position, root, mutable)
+            other = destroyed_by.setdefault(root, node)
+            if other is not node:
+                raise _conflict(
+                    node,
+                    f"{_named(root)} would be overwritten twice: by {_made(other)}\nand by "
+                    f"{_made(node)}\nLet one of them use the version that does not overwrite.",
+                )
+            if root in outputs:
+                raise _conflict(
+                    node,
+                    f"{_named(root)} is overwritten by {_made(node)}\nbut {outputs[root]}, an "
+                    "output of the graph, may share its memory. Copy the output, or use the "
+                    "version of the Op that does not overwrite.",
+                )
+    try:
+        nodes_below(fgraph.apply_nodes, orderings=_orderings(fgraph, destroying, roots))
+    except CycleError as error:
+        error.add_note(
+            "Each node that overwrites a value must run after all others that read it, which is "
+            "impossible here."
+        )
+        raise
+
+
+def _check_own_inputs(node: Apply, roots: Mapping[Variable, Roots]) -> None:
+    tolerated_same = _pairs(node, "destroyhandler_tolerate_same")
+    tolerated_alias = _pairs(node, "destroyhandler_tolerate_aliased")
+    for position in destroyed_inputs(node):
+        variable = node.inputs[position]
+        own = set(roots[variable])
+        for other, given in enumerate(node.inputs):
+            if other == position or own.isdisjoint(roots[given]):
+                continue
+            if given is variable and (position, other) in tolerated_same:
+                continue
+            if (position, other) not in tolerated_alias:
+                raise _conflict(
+                    node,
+                    f"{_made(node)}\noverwrites its input {position} ({variable}) and reads the "
+                    f"same memory as input {other} ({given}). Copy one of the two.",
+                )
+
+
+def _pairs(node: Apply, name: str) -> set[tuple[int, int]]:
+    return {(int(pair[0]), int(pair[1])) for pair in getattr(node.op, name, ())}
+
+
+def _check_root(node: Apply, position: int, root: Variable, mutable: Collection[Variable]) -> None:
+    if root.owner is not None or root in mutable:
+        return
+    if isinstance(root, Constant):
+        problem = "a constant. Copy it, or use the version of the Op that does not overwrite."
+    elif isinstance(root, SharedVariable):
+        problem = "a shared variable, which may be changed by an update only."
+    else:
+        problem = (
+            "an input of the graph that was not declared mutable: use In(variable, mutable=True) "
+            "if the caller's value may be overwritten."
+        )
+    given = node.inputs[position]
+    through = "" if given is root else f" (through its view {given})"
+    raise _conflict(node, f"{_made(node)}\noverwrites {root}{through}, {problem}")
+
+
+def _named(variable: Variable) -> str:
+    return f"The value of {variable}"
+
+
+def _made(node: Apply) -> str:
+    return f"{node.op}, made at\n  {node.origin}"
+
+
+def _conflict(node: Apply, message: str) -> InconsistencyError:
+    return InconsistencyError(f"{node.op} cannot overwrite its input here. {message}")
+
+
+class DestroyHandler(Feature):
+    """Keeps a graph with overwriting nodes computable, and its nodes in an order that is right.
+
+    Changes that break a rule of :func:`check_aliasing` are refused by
+    ``FunctionGraph.replace_all_validate``. As long as no node overwrites anything, following the
+    graph costs next to nothing.
+
+    Parameters
+    ----------
+    mutable_inputs
+        Inputs of the graph, and shared variables, that may be overwritten.
+
+    Examples
+    --------
+    >>> from phintys.graph import Apply, FunctionGraph, Op, Type
+    >>> anything, log, add_inplace = Type(), Op(), Op()
+    >>> log.name, add_inplace.name, add_inplace.destroy_map = "log", "add_inplace", {0: [0]}
+    >>> x, y = anything("x"), anything("y")
+    >>> r2 = Apply(add_inplace, [x, y], [anything("r2")]).out
+    >>> r3 = Apply(log, [x], [anything("r3")]).out  # of x as it was before
+    >>> fgraph = FunctionGraph([x, y], [r2, r3], [DestroyHandler([x])], clone=False)
+    >>> fgraph.toposort()
+    [log(x), add_inplace(x, y)]
+    """
+
+    def __init__(self, mutable_inputs: Iterable[Variable] = ()) -> None:
+        self.mutable_inputs = list(mutable_inputs)
+        self._destroying: dict[Apply, None] = {}
+
+    def on_attach(self, fgraph: FunctionGraph) -> None:
+        self._destroying = dict.fromkeys(_destroying(fgraph))
+
+    def on_import(self, fgraph: FunctionGraph, node: Apply, reason: object) -> None:
+        if node.op.destroy_map:
+            self._destroying[node] = None
+
+    def on_prune(self, fgraph: FunctionGraph, node: Apply, reason: object) -> None:
+        self._destroying.pop(node, None)
+
+    def validate(self, fgraph: FunctionGraph) -> None:
+        """Raise InconsistencyError if :func:`check_aliasing` does."""
+        if self._destroying:
+            check_aliasing(fgraph, self.mutable_inputs)
+
+    def orderings(self, fgraph: FunctionGraph) -> dict[Apply, list[Apply]]:
+        return destroy_orderings(fgraph) if self._destroying else {}
+
+    def __iter__(self) -> Iterator[Apply]:
+        """Yield the nodes that overwrite something."""
+        return iter(self._destroying)
+
+    def clone(self) -> DestroyHandler:
+        # Which inputs of the copy are mutable is known to whoever copies.
+        return DestroyHandler()

@@ -1,0 +1,168 @@
+"""Whether two graphs compute the same."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from phintys._base.errors import TypeContractError
+from phintys.graph._order import nodes_below
+from phintys.graph.variable import Constant, Variable
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Sequence
+
+    from phintys.graph.type import Type
+
+__all__ = ["equal_computations"]
+
+
+def equal_computations(
+    xs: Sequence[Any],
+    ys: Sequence[Any],
+    in_xs: Sequence[Variable] | None = None,
+    in_ys: Sequence[Variable] | None = None,
+    strict_dtype: bool = True,
+) -> bool:
+    """Tell whether two lists of outputs are computed in the same way.
+
+    They are if the outputs are computed by equal Ops from inputs that are computed in the same way,
+    down to equal constants, to inputs that correspond, and to leaves that are the same variable.
+    Whether equal parts are shared or written twice makes no difference.
+
+    Parameters
+    ----------
+    xs, ys
+        Outputs of the two graphs, to be compared one by one. Entries may also be values (arrays,
+        numbers), which equal values and constants.
+    in_xs, in_ys
+        Inputs of the two graphs that correspond, one by one.
+    strict_dtype
+        Require equal types; otherwise it is enough that they are of the same kind
+        (``type.in_same_class``), and constants are compared by value alone.
+
+    Returns
+    -------
+    bool
+
+    Raises
+    ------
+    TypeContractError
+        The lists of inputs differ in length, or only one of them is given.
+
+    Examples
+    --------
+    >>> from phintys.graph import Apply, Op, Type
+    >>> anything, f = Type(), Op()
+    >>> def double(x):
+    ...     return Apply(f, [x, x], [anything()]).out
+    >>> x, y = anything("x"), anything("y")
+    >>> equal_computations([double(x)], [double(x)])
+    True
+    >>> equal_computations([double(x)], [double(y)])
+    False
+    >>> equal_computations([double(x)], [double(y)], [x], [y])
+    True
+    """
+    in_xs, in_ys = list(in_xs or ()), list(in_ys or ())
+    if len(in_xs) != len(in_ys):
+        msg = (
+            f"in_xs and in_ys must correspond one to one, got {len(in_xs)} and {len(in_ys)} "
+            "variables. Give both or neither."
+        )
+        raise TypeContractError(msg)
+    if len(xs) != len(ys):
+        return False
+    numbers = _Numbers(strict_dtype)
+    of_xs: dict[Variable, int] = {}
+    of_ys: dict[Variable, int] = {}
+    for x, y in zip(in_xs, in_ys, strict=True):
+        if not numbers.types_agree(x.type, y.type):
+            return False
+        of_xs[x] = of_ys[y] = numbers.new()
+    numbers.enter(xs, of_xs)
+    numbers.enter(ys, of_ys)
+    return all(
+        numbers.of(x, of_xs) == numbers.of(y, of_ys) and numbers.outputs_agree(x, y)
+        for x, y in zip(xs, ys, strict=True)
+    )
+
+
+class _Numbers:
+    """Numbers for expressions, the same for equal ones.
+
+    An expression is known by its Op and the numbers of its inputs, so each node is looked at once,
+    however often it is used and in however many ways it could be paired with others.
+    """
+
+    def __init__(self, strict_dtype: bool) -> None:
+        self.strict_dtype = strict_dtype
+        self.by_key: dict[Hashable, int] = {}
+        self.count = 0
+
+    def new(self) -> int:
+        self.count += 1
+        return self.count
+
+    def enter(self, outputs: Sequence[Any], known: dict[Variable, int]) -> None:
+        """Number everything that ``outputs`` need; ``known`` holds the inputs, and is extended."""
+        roots = [
+            output.owner
+            for output in outputs
+            if isinstance(output, Variable) and output.owner is not None and output not in known
+        ]
+        for node in nodes_below(roots, blockers=known):
+            inputs = tuple(self.of(variable, known) for variable in node.inputs)
+            for index, variable in enumerate(node.outputs):
+                if variable not in known:
+                    types = variable.type if self.strict_dtype else None
+                    known[variable] = self._number((node.op, inputs, index, types))
+
+    def of(self, thing: object, known: dict[Variable, int]) -> int:
+        """Return the number of a variable that was entered, of a leaf, or of a value."""
+        if not isinstance(thing, Variable):
+            return self._number(_value_key(thing))
+        number = known.get(thing)
+        if number is None:
+            number = known[thing] = self._number(self._leaf_key(thing))
+        return number
+
+    def outputs_agree(self, x: object, y: object) -> bool:
+        """Tell whether the types agree, where both have one."""
+        if not isinstance(x, Variable) or not isinstance(y, Variable):
+            return True
+        return self.types_agree(x.type, y.type)
+
+    def types_agree(self, x: Type, y: Type) -> bool:
+        return x == y if self.strict_dtype else x == y or x.in_same_class(y)
+
+    def _leaf_key(self, leaf: Variable) -> Hashable:
+        if not isinstance(leaf, Constant):
+            return leaf
+        return leaf.signature() if self.strict_dtype else _value_key(leaf.data)
+
+    def _number(self, key: Hashable) -> int:
+        number = self.by_key.get(key)
+        if number is None:
+            number = self.by_key[key] = self.new()
+        return number
+
+
+def _value_key(value: Any) -> Hashable:
+    """Return a key that is equal for equal values, whatever their dtypes."""
+    array = np.asarray(value)
+    if array.dtype.kind in "biufc":
+        return ("value", array.shape, tuple(_canonical(item) for item in array.ravel().tolist()))
+    try:
+        hash(value)
+    except TypeError:
+        return ("value", id(value))
+    return ("value", value)
+
+
+def _canonical(item: complex) -> Hashable:
+    # NaN differs from itself, and -0.0 equals 0.0; a program can tell neither pair so.
+    if item != item:  # noqa: PLR0124 - NaN
+        return "nan"
+    return (item, str(item)) if item == 0 and str(item).startswith("-") else item

@@ -1,0 +1,352 @@
+"""Features: what follows the changes of a FunctionGraph.
+
+A feature is any object with some of the methods of :class:`Feature`; a FunctionGraph calls those
+that it defines.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+from phintys._base.errors import InconsistencyError, PhintysError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from typing import Literal, Self
+
+    from phintys.graph.apply import Apply
+    from phintys.graph.fgraph import FunctionGraph
+    from phintys.graph.op import Op
+    from phintys.graph.variable import Variable
+
+__all__ = [
+    "AlreadyThere",
+    "Bookkeeper",
+    "Feature",
+    "History",
+    "NodeFinder",
+    "ReplaceValidate",
+    "Validator",
+]
+
+
+class AlreadyThere(PhintysError):  # noqa: N818 - no error: a feature's way to decline
+    """Raised by ``on_attach`` of a feature that the graph does not need a second time."""
+
+
+class Feature:
+    """Base of features; every method may be overridden, and does nothing here.
+
+    A feature may also define ``validate(fgraph)``, which raises if the graph breaks a rule that
+    the feature guards: then :meth:`FunctionGraph.replace_all_validate` takes the change back.
+
+    Features are pickled and copied with their graph, and attached to the new one: so ``on_attach``
+    must find out all that the feature knows.
+
+    Examples
+    --------
+    >>> from phintys.graph import Feature, FunctionGraph, Type
+    >>> class Counter(Feature):
+    ...     def on_attach(self, fgraph):
+    ...         self.count = len(fgraph.apply_nodes)
+    ...
+    ...     def on_import(self, fgraph, node, reason):
+    ...         self.count += 1
+    ...
+    ...     def on_prune(self, fgraph, node, reason):
+    ...         self.count -= 1
+    """
+
+    def on_attach(self, fgraph: FunctionGraph) -> None:
+        """Meet a graph that the feature will follow; it may have nodes already.
+
+        Raises
+        ------
+        AlreadyThere
+            Another feature of the graph does the job; this one is then not attached.
+        """
+
+    def on_detach(self, fgraph: FunctionGraph) -> None:
+        """Take leave of a graph."""
+
+    def on_import(self, fgraph: FunctionGraph, node: Apply, reason: object) -> None:
+        """Take note of a node that entered the graph, after those that it needs."""
+
+    def on_prune(self, fgraph: FunctionGraph, node: Apply, reason: object) -> None:
+        """Take note of a node that left the graph."""
+
+    def on_change_input(
+        self,
+        fgraph: FunctionGraph,
+        node: Apply | Literal["output"],
+        i: int,
+        old: Variable,
+        new: Variable,
+        reason: object,
+    ) -> None:
+        """Take note that input ``i`` of ``node``, or output ``i`` of the graph, was exchanged.
+
+        ``new`` has been imported by now; ``old`` is pruned later, if nothing else uses it.
+        """
+
+    def orderings(self, fgraph: FunctionGraph) -> Mapping[Apply, Sequence[Apply]]:
+        """Return node -> nodes that must run before it for reasons other than its inputs."""
+        return {}
+
+    def clone(self) -> Self:
+        """Return a feature for a copy of the graph; it will be attached to that."""
+        return self.__class__()
+
+
+class Bookkeeper(Feature):
+    """Base of features that keep books on nodes: attaching imports all, detaching prunes all."""
+
+    def on_attach(self, fgraph: FunctionGraph) -> None:
+        for node in fgraph.toposort():
+            self.on_import(fgraph, node, "on_attach")
+
+    def on_detach(self, fgraph: FunctionGraph) -> None:
+        for node in reversed(fgraph.toposort()):
+            self.on_prune(fgraph, node, "on_detach")
+
+
+class NodeFinder(Bookkeeper):
+    """An index of the nodes of a graph by Op.
+
+    Examples
+    --------
+    >>> from phintys.graph import Apply, FunctionGraph, Op, Type
+    >>> anything, f = Type(), Op()
+    >>> x = anything("x")
+    >>> fgraph = FunctionGraph([x], [Apply(f, [x], [anything("y")]).out], clone=False)
+    >>> finder = NodeFinder()
+    >>> fgraph.attach_feature(finder)
+    >>> finder.get_nodes(f), finder.get_nodes(Op())
+    ((Op(x),), ())
+    """
+
+    def __init__(self) -> None:
+        self.nodes: dict[Op, dict[Apply, None]] = {}
+
+    def on_attach(self, fgraph: FunctionGraph) -> None:
+        self.nodes = {}
+        super().on_attach(fgraph)
+
+    def on_import(self, fgraph: FunctionGraph, node: Apply, reason: object) -> None:
+        self.nodes.setdefault(node.op, {})[node] = None
+
+    def on_prune(self, fgraph: FunctionGraph, node: Apply, reason: object) -> None:
+        nodes = self.nodes[node.op]
+        del nodes[node]
+        if not nodes:
+            del self.nodes[node.op]
+
+    def get_nodes(self, op: Op) -> tuple[Apply, ...]:
+        """Return the nodes that apply ``op`` or an equal Op, in the order of their import."""
+        return tuple(self.nodes.get(op, ()))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"nodes": {}}  # found again when attached
+
+
+class _Attached(Feature):
+    """A feature that belongs to one graph, and is its only one of the kind."""
+
+    _fgraph: FunctionGraph | None = None
+
+    def on_attach(self, fgraph: FunctionGraph) -> None:
+        if any(type(other) is type(self) for other in fgraph.features):
+            msg = f"{fgraph} has a {type(self).__name__} already."
+            raise AlreadyThere(msg)
+        if self._fgraph is not None:
+            msg = (
+                f"This {type(self).__name__} is attached to another graph ({self._fgraph}). "
+                "Attach a new one to each graph."
+            )
+            raise InconsistencyError(msg)
+        self._fgraph = fgraph
+
+    def on_detach(self, fgraph: FunctionGraph) -> None:
+        self._fgraph = None
+
+    @property
+    def fgraph(self) -> FunctionGraph:
+        """The graph that this is attached to."""
+        if self._fgraph is None:
+            msg = f"This {type(self).__name__} is attached to no graph: call attach_feature first."
+            raise InconsistencyError(msg)
+        return self._fgraph
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {}
+
+
+class History(_Attached):
+    """Remembers the changes of a graph, to take them back.
+
+    Only exchanged inputs and outputs are remembered, which is all that ``replace`` does.
+
+    Examples
+    --------
+    >>> from phintys.graph import Apply, FunctionGraph, Op, Type
+    >>> anything, f = Type(), Op()
+    >>> x = anything("x")
+    >>> y = Apply(f, [x], [anything("y")]).out
+    >>> fgraph = FunctionGraph([x], [y], clone=False)
+    >>> history = History()
+    >>> fgraph.attach_feature(history)
+    >>> before = history.checkpoint()
+    >>> fgraph.replace(y, x)
+    >>> fgraph.outputs
+    [x]
+    >>> history.revert(before)
+    >>> fgraph.outputs
+    [y]
+    """
+
+    def __init__(self) -> None:
+        self._log: list[tuple[Apply | Literal["output"], int, Variable]] = []
+        self._reverting = False
+
+    def on_attach(self, fgraph: FunctionGraph) -> None:
+        super().on_attach(fgraph)
+        self._log = []
+        self._reverting = False
+
+    def on_change_input(
+        self,
+        fgraph: FunctionGraph,
+        node: Apply | Literal["output"],
+        i: int,
+        old: Variable,
+        new: Variable,
+        reason: object,
+    ) -> None:
+        if not self._reverting:
+            self._log.append((node, i, old))
+
+    def checkpoint(self) -> int:
+        """Return a mark for the graph as it is now."""
+        return len(self._log)
+
+    def revert(self, checkpoint: int) -> None:
+        """Bring the graph back to what it was at a mark.
+
+        Raises
+        ------
+        InconsistencyError
+            There is no such mark, or not any more: the graph was brought back to an earlier one.
+        """
+        if not 0 <= checkpoint <= len(self._log):
+            msg = (
+                f"Cannot revert to mark {checkpoint}: the history goes back from {len(self._log)} "
+                "to 0. Marks made after the one that was reverted to are gone."
+            )
+            raise InconsistencyError(msg)
+        fgraph = self.fgraph
+        self._reverting = True
+        try:
+            while len(self._log) > checkpoint:
+                node, i, old = self._log.pop()
+                fgraph.change_node_input(node, i, old, reason="revert", check=False)
+        finally:
+            self._reverting = False
+
+
+class Validator(_Attached):
+    """Runs the ``validate`` methods of the features of its graph, and keeps the time they take.
+
+    Attributes
+    ----------
+    count : int
+        How often the graph was validated through this.
+    seconds : float
+        Time spent on that.
+    """
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.seconds = 0.0
+
+    def on_attach(self, fgraph: FunctionGraph) -> None:
+        super().on_attach(fgraph)
+        self.count = 0
+        self.seconds = 0.0
+
+    def run(self) -> None:
+        """Raise whatever a feature's ``validate`` raises."""
+        start = time.perf_counter()
+        try:
+            self.fgraph.validate()
+        finally:
+            self.count += 1
+            self.seconds += time.perf_counter() - start
+
+    def consistent(self) -> bool:
+        """Tell whether all features find the graph valid."""
+        try:
+            self.run()
+        except InconsistencyError:
+            return False
+        return True
+
+
+class ReplaceValidate(History, Validator):
+    """Replaces with validation, all or nothing, and counts what was refused.
+
+    ``FunctionGraph.replace_all_validate`` does the same without the books.
+
+    Attributes
+    ----------
+    failures : int
+        How many replacements a feature refused.
+    """
+
+    def __init__(self) -> None:
+        History.__init__(self)
+        Validator.__init__(self)
+        self.failures = 0
+
+    def on_attach(self, fgraph: FunctionGraph) -> None:
+        super().on_attach(fgraph)
+        self.failures = 0
+
+    def replace_validate(self, var: Variable, new_var: Variable, reason: object = None) -> None:
+        """Replace a variable, unless a feature refuses; see :meth:`replace_all_validate`."""
+        self.replace_all_validate([(var, new_var)], reason)
+
+    def replace_all_validate(
+        self, replacements: Iterable[tuple[Variable, Variable]], reason: object = None
+    ) -> None:
+        """Replace variables and validate the graph; on any error the graph is as before."""
+        self.replace_all_validate_remove(replacements, (), reason)
+
+    def replace_all_validate_remove(
+        self,
+        replacements: Iterable[tuple[Variable, Variable]],
+        remove: Iterable[Apply],
+        reason: object = None,
+    ) -> None:
+        """Replace variables, validate the graph, and see that some nodes are gone from it.
+
+        Raises
+        ------
+        InconsistencyError
+            A feature refused, or a node of ``remove`` is still needed; the graph is as before.
+        """
+        before = self.checkpoint()
+        try:
+            self.fgraph.replace_all(replacements, reason)
+            self.run()
+            for node in remove:
+                if node in self.fgraph.apply_nodes:
+                    msg = (
+                        f"{node.op} should have become unneeded ({reason}), yet something still "
+                        f"uses it. It was made at\n  {node.origin}"
+                    )
+                    raise InconsistencyError(msg)
+        except Exception:
+            self.failures += 1
+            self.revert(before)
+            raise

@@ -1,0 +1,596 @@
+"""FunctionGraph: a graph with inputs and outputs that can be changed, and knows who uses what."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Literal
+
+from phintys._base.errors import InconsistencyError, TypeContractError
+from phintys.graph._membership import Membership, check_variables
+from phintys.graph._order import nodes_below
+from phintys.graph.apply import Apply
+from phintys.graph.clone import clone_get_equiv, fitting, pairs_of
+from phintys.graph.features import AlreadyThere, Feature
+from phintys.graph.traversal import explicit_graph_inputs
+from phintys.graph.variable import Variable
+from phintys.graph.verify import verify_graph
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    Client = tuple[Apply | Literal["output"], int]
+    Replacements = Mapping[Variable, Variable] | Iterable[tuple[Variable, Variable]]
+
+__all__ = ["FunctionGraph"]
+
+
+class FunctionGraph(Membership):
+    """A graph from inputs to outputs that can be changed, and knows who uses what.
+
+    Leaves are inputs, constants, or shared variables. By default the graph is a copy of what is
+    given, so that changing it changes nothing else; with ``clone=False`` it owns the given nodes,
+    and these should belong to no other FunctionGraph.
+
+    Parameters
+    ----------
+    inputs
+        Variables that are given; by default all leaves that have no value of their own.
+    outputs
+        Variables that are wanted.
+    features
+        What follows the changes of the graph.
+    clone
+        Copy the graph first. Constants and shared variables are not copied.
+    update_mapping
+        Output position -> position of the input that it becomes for the next call.
+    clone_kwds
+        For :func:`~phintys.graph.clone_get_equiv`: ``copy_inputs``, ``copy_orphans``, ``memo``,
+        ``clone_inner_graphs``.
+
+    Attributes
+    ----------
+    inputs, outputs : list of Variable
+    clients : dict
+        Variable -> list of its uses, each a pair (node, input position), or ("output", position).
+        To be read, not changed. The order of the uses is determined, but has no meaning.
+    update_mapping : dict
+
+    Raises
+    ------
+    MissingInputError
+        An output needs a leaf that is neither an input nor has a value.
+
+    Examples
+    --------
+    >>> from phintys.graph import Apply, FunctionGraph, Op, Type
+    >>> anything, f, g = Type(), Op(), Op()
+    >>> x = anything("x")
+    >>> y = Apply(f, [x], [anything("y")]).out
+    >>> z = Apply(g, [y, y], [anything("z")]).out
+    >>> fgraph = FunctionGraph([x], [z], clone=False)
+    >>> [position for node, position in fgraph.clients[y]]
+    [0, 1]
+    >>> fgraph.replace(y, x)
+    >>> fgraph.toposort()
+    [Op(x, x)]
+    """
+
+    def __init__(
+        self,
+        inputs: Iterable[Variable] | None = None,
+        outputs: Iterable[Variable] | None = None,
+        features: Iterable[Any] | None = None,
+        clone: bool = True,
+        update_mapping: Mapping[int, int] | None = None,
+        **clone_kwds: Any,
+    ) -> None:
+        if outputs is None:
+            msg = "A FunctionGraph needs outputs: FunctionGraph(inputs, outputs)."
+            raise InconsistencyError(msg)
+        outputs = list(outputs)
+        inputs = list(explicit_graph_inputs(outputs) if inputs is None else inputs)
+        if clone:
+            clone_kwds.setdefault("copy_orphans", False)
+            check_variables(inputs, "input")
+            check_variables(outputs, "output")
+            equiv = clone_get_equiv(inputs, outputs, **clone_kwds)
+            inputs = [equiv[variable] for variable in inputs]
+            outputs = [equiv[variable] for variable in outputs]
+        elif clone_kwds:
+            msg = f"FunctionGraph: {', '.join(clone_kwds)} make sense only with clone=True."
+            raise TypeError(msg)
+
+        super().__init__()
+        self.update_mapping: dict[int, int] = dict(update_mapping or {})
+        self._features: list[Any] = []
+        self._set_hooks()
+        self._journals: list[list[tuple[Apply | Literal["output"], int, Variable]]] = []
+
+        for feature in features or ():
+            self.attach_feature(feature)
+        for variable in inputs:
+            self.add_input(variable)
+        for variable in outputs:
+            self.add_output(variable, reason="init")
+        self._check_update_mapping()
+
+    # Order
+
+    def toposort(self) -> list[Apply]:
+        """Return the nodes in an order in which they can be computed.
+
+        The order is determined by the graph alone and respects the features' ``orderings``.
+
+        Raises
+        ------
+        CycleError
+            There is no such order; the message names the nodes that need each other.
+        """
+        if self._order is None:
+            order = self._sort(self.orderings())
+            if self._orders:  # features may change their mind
+                return order
+            self._order = order
+        return list(self._order)
+
+    def _sort(self, orderings: Mapping[Apply, Iterable[Apply]]) -> list[Apply]:
+        roots = [output.owner for output in self.outputs if output.owner is not None]
+        order = nodes_below(roots, orderings=orderings or None)
+        if len(order) < len(self._nodes):  # nodes that nothing uses yet
+            order = nodes_below([*roots, *self._nodes], orderings=orderings or None)
+        if len(order) > len(self._nodes):
+            stranger = next(node for node in order if node not in self._nodes)
+            msg = (
+                f"The graph needs {stranger.op}, which it does not have among its nodes: its "
+                "inputs were changed behind its back, perhaps through another FunctionGraph that "
+                "owns the same nodes. Change nodes only with replace or change_node_input, and "
+                f"copy what two graphs need. The node was made at\n  {stranger.origin}"
+            )
+            raise InconsistencyError(msg)
+        return order
+
+    def orderings(self) -> dict[Apply, list[Apply]]:
+        """Return node -> nodes that must run before it, according to the features."""
+        merged: dict[Apply, list[Apply]] = {}
+        for orderings in self._orders:
+            for node, earlier in orderings(self).items():
+                merged.setdefault(node, []).extend(earlier)
+        return merged
+
+    def check_integrity(self) -> None:
+        """Check everything that holds for a sound graph.
+
+        Raises
+        ------
+        IntegrityError
+            Something does not hold.
+        """
+        verify_graph(self)
+
+    # Features
+
+    @property
+    def features(self) -> tuple[Any, ...]:
+        """The attached features."""
+        return tuple(self._features)
+
+    def attach_feature(self, feature: Any) -> None:
+        """Let a feature follow the changes of the graph.
+
+        Nothing happens if it is attached already or declines with ``AlreadyThere``.
+        """
+        if any(feature is other for other in self._features):
+            return
+        attach = getattr(feature, "on_attach", None)
+        if attach is not None:
+            try:
+                attach(self)
+            except AlreadyThere:
+                return
+        self._features.append(feature)
+        self._set_hooks()
+
+    def remove_feature(self, feature: Any) -> None:
+        """Detach a feature. Nothing happens if it is not attached."""
+        kept = [other for other in self._features if other is not feature]
+        if len(kept) == len(self._features):
+            return
+        self._features = kept
+        self._set_hooks()
+        detach = getattr(feature, "on_detach", None)
+        if detach is not None:
+            detach(self)
+
+    def _set_hooks(self) -> None:
+        """Find the features' methods, so that a change costs nothing for those that do not care."""
+        self._order = None
+        self._on_import = self._methods("on_import")
+        self._on_prune = self._methods("on_prune")
+        self._on_change_input = self._methods("on_change_input")
+        self._orders = self._methods("orderings")
+        self._validators = self._methods("validate")
+
+    def _methods(self, name: str) -> list[Callable[..., Any]]:
+        ignored = getattr(Feature, name, None)
+        methods = (getattr(feature, name, None) for feature in self._features)
+        return [
+            method
+            for method in methods
+            if method is not None and getattr(method, "__func__", None) is not ignored
+        ]
+
+    def execute_callbacks(self, name: str, *args: Any, **kwargs: Any) -> None:
+        """Call ``feature.name(fgraph, *args, **kwargs)`` on each feature that has the method."""
+        for method in self._methods(name):
+            method(self, *args, **kwargs)
+
+    def collect_callbacks(self, name: str, *args: Any) -> dict[Any, Any]:
+        """Return feature -> ``feature.name(fgraph, *args)`` for features that have the method."""
+        return {
+            feature: method(self, *args)
+            for feature in self._features
+            if (method := getattr(feature, name, None)) is not None
+        }
+
+    # Inputs and outputs
+
+    def add_output(
+        self, var: Variable, reason: object = None, import_missing: bool = False
+    ) -> None:
+        """Append an output.
+
+        Parameters
+        ----------
+        var
+            The new output.
+        reason
+            Told to features.
+        import_missing
+            Make inputs of leaves that have no value.
+
+        Raises
+        ------
+        MissingInputError
+            Not ``import_missing``, and there is such a leaf.
+        """
+        check_variables([var], "output")
+        self.import_var(var, reason, import_missing)
+        self._order = None
+        self.outputs.append(var)
+        self._add_client(var, ("output", len(self.outputs) - 1))
+
+    def remove_output(self, output_idx: int, reason: object = None) -> None:
+        """Remove an output, and what only it needs; later outputs move up."""
+        self._remove_outputs([range(len(self.outputs))[output_idx]], reason)
+
+    def remove_input(self, input_idx: int, reason: object = None) -> None:
+        """Remove an input, with all nodes and outputs that depend on it."""
+        input_idx = range(len(self.inputs))[input_idx]
+        var = self.inputs[input_idx]
+        self._remove_users([var], reason)
+        del self.inputs[input_idx]
+        self._input_set.discard(var)
+        del self.clients[var]
+        self.update_mapping = {
+            output: position - (position > input_idx)
+            for output, position in self.update_mapping.items()
+            if position != input_idx
+        }
+
+    def remove_node(self, node: Apply, reason: object = None) -> None:
+        """Remove a node, with all nodes and outputs that depend on it."""
+        if node not in self._nodes:
+            raise self._stranger(node)
+        self._remove_users(node.outputs, reason)
+
+    def _remove_users(self, variables: Iterable[Variable], reason: object) -> None:
+        """Remove all nodes and outputs that depend on some variables."""
+        doomed: dict[Variable, None] = dict.fromkeys(variables)
+        outputs: list[int] = []
+        stack = list(doomed)
+        while stack:
+            for user, place in self.clients[stack.pop()]:
+                if isinstance(user, str):
+                    outputs.append(place)
+                    continue
+                for variable in user.outputs:
+                    if variable not in doomed:
+                        doomed[variable] = None
+                        stack.append(variable)
+        self._remove_outputs(outputs, reason)
+        for variable in doomed:
+            if variable in self.clients:
+                self._prune(variable, reason)
+
+    def _remove_outputs(self, positions: Iterable[int], reason: object) -> None:
+        gone = set(positions)
+        if not gone:
+            return
+        self._order = None
+        kept = [position for position in range(len(self.outputs)) if position not in gone]
+        moved = {position: new for new, position in enumerate(kept)}
+        old_outputs = self.outputs
+        for position, variable in enumerate(old_outputs):
+            self._drop_client(variable, ("output", position))
+        self.outputs = [old_outputs[position] for position in kept]
+        for position, variable in enumerate(self.outputs):
+            self._add_client(variable, ("output", position))
+        self.update_mapping = {
+            moved[output]: position
+            for output, position in self.update_mapping.items()
+            if output in moved
+        }
+        for position in sorted(gone):
+            self._prune(old_outputs[position], reason)
+
+    def _check_update_mapping(self) -> None:
+        for output, position in self.update_mapping.items():
+            if not (0 <= output < len(self.outputs) and 0 <= position < len(self.inputs)):
+                msg = (
+                    f"update_mapping has {output}: {position}, but there are {len(self.outputs)} "
+                    f"outputs and {len(self.inputs)} inputs. It goes from output position to input "
+                    "position, both counted from 0."
+                )
+                raise InconsistencyError(msg)
+
+    # Changes
+
+    def change_node_input(
+        self,
+        node: Apply | Literal["output"],
+        i: int,
+        new_var: Variable,
+        reason: object = None,
+        import_missing: bool = False,
+        check: bool = True,
+    ) -> None:
+        """Exchange one input of a node, or one output of the graph.
+
+        Parameters
+        ----------
+        node
+            A node of the graph, or ``"output"``.
+        i
+            Which input of the node, or which output of the graph.
+        new_var
+            What to put there; what it needs is imported.
+        reason
+            Told to features.
+        import_missing
+            Make inputs of leaves that have no value.
+        check
+            See that the type of the new variable can stand for the old one's; a conversion that
+            keeps the value (``Type.filter_variable``) is inserted where that helps.
+
+        Raises
+        ------
+        TypeContractError
+            ``check``, and the type does not fit.
+        MissingInputError
+            The new variable needs a leaf that has no value.
+        InconsistencyError
+            The node is not in the graph.
+        """
+        if isinstance(node, str):
+            place = self.outputs
+        elif node in self._nodes:
+            place = node.inputs
+        else:
+            raise self._stranger(node)
+        old = place[i]
+        if old is new_var:
+            return
+        if check:
+            new_var = fitting(old, new_var)
+        self.import_var(new_var, reason, import_missing)
+        self._order = None
+        for journal in self._journals:
+            journal.append((node, i, old))
+        place[i] = new_var
+        client = (node, i)
+        self._add_client(new_var, client)
+        self._drop_client(old, client)
+        for hook in self._on_change_input:
+            hook(self, node, i, old, new_var, reason)
+        if not self.clients.get(old, True):
+            self._prune(old, reason)
+
+    def replace(
+        self,
+        var: Variable,
+        new_var: Variable,
+        reason: object = None,
+        import_missing: bool = False,
+    ) -> None:
+        """Let all users of a variable use another.
+
+        The new variable may be computed from the old one, if by nodes that the graph does not have
+        yet. Whether it makes the graph depend on itself is found out by ``toposort``.
+
+        Parameters
+        ----------
+        var
+            A variable of the graph.
+        new_var
+            What takes its place; what it needs is imported.
+        reason
+            Told to features.
+        import_missing
+            Make inputs of leaves that have no value.
+
+        Raises
+        ------
+        InconsistencyError
+            ``var`` is not in the graph.
+        TypeContractError
+            The type of ``new_var`` cannot stand for that of ``var``.
+        MissingInputError
+            ``new_var`` needs a leaf that has no value.
+        """
+        if var not in self.clients:
+            raise self._stranger(var)
+        if not isinstance(new_var, Variable):  # pyright: ignore[reportUnnecessaryIsInstance]
+            msg = (
+                f"A variable can only be replaced by a variable, got {new_var!r} for {var}. Make a "
+                "value a constant first: old.type.make_constant(value)."
+            )
+            raise TypeContractError(msg)
+        if var is new_var:
+            return
+        new_var = fitting(var, new_var)
+        for node, position in list(self.clients[var]):
+            # Users may leave while it goes on, with the last that used them in turn.
+            if isinstance(node, str) or node in self._nodes:
+                self.change_node_input(node, position, new_var, reason, import_missing, check=False)
+
+    def replace_all(
+        self, replacements: Replacements, reason: object = None, import_missing: bool = False
+    ) -> None:
+        """Call :meth:`replace` for each pair, in order.
+
+        All old variables must be in the graph at the start; those that an earlier replacement made
+        unneeded are passed over.
+
+        Parameters
+        ----------
+        replacements
+            Old variable -> new variable, as a mapping or as pairs.
+        reason, import_missing
+            As for :meth:`replace`.
+        """
+        pairs = pairs_of(replacements)
+        for old, _new in pairs:
+            if old not in self.clients:
+                raise self._stranger(old)
+        for old, new in pairs:
+            if old in self.clients:
+                self.replace(old, new, reason, import_missing)
+
+    def validate(self) -> None:
+        """Call the ``validate`` methods of the features, which raise if the graph breaks a rule."""
+        for validate in self._validators:
+            validate(self)
+
+    def replace_validate(
+        self,
+        var: Variable,
+        new_var: Variable,
+        reason: object = None,
+        import_missing: bool = False,
+    ) -> None:
+        """Call :meth:`replace`, then :meth:`validate`; on any error the graph is as before."""
+        self.replace_all_validate([(var, new_var)], reason, import_missing)
+
+    def replace_all_validate(
+        self, replacements: Replacements, reason: object = None, import_missing: bool = False
+    ) -> None:
+        """Call :meth:`replace_all`, then :meth:`validate`; on any error the graph is as before.
+
+        Parameters
+        ----------
+        replacements, reason, import_missing
+            As for :meth:`replace_all`.
+
+        Raises
+        ------
+        InconsistencyError
+            A feature refused the change.
+        """
+        with self.transaction():
+            self.replace_all(replacements, reason, import_missing)
+            self.validate()
+
+    @contextmanager
+    def transaction(self) -> Generator[None]:
+        """Take back all changes made in a ``with`` block if an error leaves it.
+
+        Changes are ``replace`` and its relatives; added and removed outputs, and removed inputs and
+        nodes, are not taken back.
+
+        Examples
+        --------
+        >>> from phintys.graph import Apply, FunctionGraph, Op, Type
+        >>> anything, f = Type(), Op()
+        >>> x = anything("x")
+        >>> fgraph = FunctionGraph([x], [Apply(f, [x], [anything("y")]).out])
+        >>> try:
+        ...     with fgraph.transaction():
+        ...         fgraph.replace(fgraph.outputs[0], fgraph.inputs[0])
+        ...         raise ValueError
+        ... except ValueError:
+        ...     fgraph.outputs
+        [y]
+        """
+        journal: list[tuple[Apply | Literal["output"], int, Variable]] = []
+        number_of_inputs = len(self.inputs)
+        self._journals.append(journal)
+        try:
+            yield
+        except BaseException:
+            self._journals.remove(journal)
+            for node, position, old in reversed(journal):
+                self.change_node_input(node, position, old, reason="revert", check=False)
+            while len(self.inputs) > number_of_inputs:
+                self.remove_input(-1, reason="revert")
+            raise
+        self._journals.remove(journal)
+
+    # Copies
+
+    def clone(self, check_integrity: bool = True) -> FunctionGraph:
+        """Return a copy, with copies of the features."""
+        return self.clone_get_equiv(check_integrity)[0]
+
+    def clone_get_equiv(
+        self, check_integrity: bool = True, attach_features: bool = True, **clone_kwds: Any
+    ) -> tuple[FunctionGraph, dict[Any, Any]]:
+        """Return a copy, and a mapping from variables and nodes to their copies.
+
+        Parameters
+        ----------
+        check_integrity
+            Check the copy.
+        attach_features
+            Give the copy clones of the features.
+        clone_kwds
+            For :func:`~phintys.graph.clone_get_equiv`.
+        """
+        clone_kwds.setdefault("copy_orphans", False)
+        equiv = clone_get_equiv(self.inputs, self.outputs, **clone_kwds)
+        twin = self.__class__(
+            [equiv[variable] for variable in self.inputs],
+            [equiv[variable] for variable in self.outputs],
+            clone=False,
+            update_mapping=self.update_mapping,
+        )
+        if check_integrity:
+            twin.check_integrity()
+        if attach_features:
+            for feature in self._features:
+                twin.attach_feature(feature.clone())
+        return twin, equiv
+
+    def __copy__(self) -> FunctionGraph:
+        return self.clone()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        arguments = (self.inputs, self.outputs, self._features, self.update_mapping)
+        return (_rebuilt, (self.__class__, *arguments))
+
+    def __str__(self) -> str:
+        inputs = ", ".join(str(variable) for variable in self.inputs)
+        outputs = ", ".join(str(variable) for variable in self.outputs)
+        return f"FunctionGraph({inputs} -> {outputs}; {len(self._nodes)} nodes)"
+
+    __repr__ = __str__
+
+
+def _rebuilt(
+    cls: type[FunctionGraph],
+    inputs: Sequence[Variable],
+    outputs: Sequence[Variable],
+    features: Sequence[Any],
+    update_mapping: Mapping[int, int],
+) -> FunctionGraph:
+    return cls(inputs, outputs, features, clone=False, update_mapping=update_mapping)

@@ -1,0 +1,395 @@
+"""Graphs as text: ``debugprint`` shows the structure, ``pprint`` the formula."""
+
+from __future__ import annotations
+
+import sys
+from collections import deque
+from collections.abc import Iterable, Mapping, MutableMapping
+from typing import TYPE_CHECKING, Any, Literal, TextIO, cast
+
+from phintys._base.errors import CycleError, TypeContractError
+from phintys.graph.apply import Apply
+from phintys.graph.clone import has_inner_graph
+from phintys.graph.fgraph import FunctionGraph
+from phintys.graph.pretty import (
+    PRECEDENCE,
+    DefaultPrinter,
+    FunctionPrinter,
+    Operand,
+    OperatorPrinter,
+    PatternPrinter,
+    PrettyPrinter,
+    Printer,
+    Template,
+    pprint,
+)
+from phintys.graph.shared import SharedVariable
+from phintys.graph.variable import Constant, Variable
+
+if TYPE_CHECKING:
+    from phintys.graph.op import Op
+
+    IdType = Literal["CHAR", "int", "id", "auto", ""]
+
+__all__ = [
+    "PRECEDENCE",
+    "DefaultPrinter",
+    "FunctionPrinter",
+    "Operand",
+    "OperatorPrinter",
+    "PatternPrinter",
+    "PrettyPrinter",
+    "Printer",
+    "Template",
+    "debugprint",
+    "pprint",
+]
+
+# Levels of a tree before it goes on in a new one: indentation would make the text of a chain of n
+# nodes grow with the square of n.
+_FOLD = 30
+_ID_TYPES = ("CHAR", "int", "id", "auto", "")
+_MORE = " ···"
+
+
+def debugprint(
+    graph_like: Any,
+    depth: int = -1,
+    print_type: bool = False,
+    print_shape: bool = False,
+    file: TextIO | Literal["str"] | None = None,
+    id_type: IdType = "CHAR",
+    stop_on_name: bool = False,
+    done: MutableMapping[Apply, str] | None = None,
+    print_storage: bool | Mapping[Variable, list[Any]] = False,
+    used_ids: MutableMapping[Apply | Variable, str] | None = None,
+    print_destroy_map: bool = False,
+    print_view_map: bool = False,
+    print_origin: bool = False,
+    print_fgraph_inputs: bool = False,
+    profile: Mapping[Apply, float] | None = None,
+) -> str | None:
+    """Print graphs as trees, each output above what it is computed from.
+
+    A part that is used several times is shown once; later uses show its id and ``···``. A tree
+    that is deeper than 30 levels goes on, under the id where it was folded, in a tree below. Inner
+    graphs of Ops come last. The nodes of a FunctionGraph are followed by their place in the order
+    of computation.
+
+    Parameters
+    ----------
+    graph_like
+        A variable, a node, a FunctionGraph, a compiled function, or an iterable of these.
+    depth
+        How many levels to show; -1 for all.
+    print_type, print_shape
+        Show the type of each variable; its static shape, where the type has one.
+    file
+        Where to print, by default standard output; ``"str"`` returns the text.
+    id_type
+        How nodes and leaves are told apart: by letters (``"CHAR"``), numbers (``"int"``), numbers
+        with a prefix (``"auto"``), Python's ``id`` (``"id"``), or not at all (``""``).
+    stop_on_name
+        Do not show what variables with a name are computed from.
+    done
+        Node -> id, for nodes already shown elsewhere; extended.
+    print_storage
+        Show values: those of constants and shared variables, and of a compiled function's storage,
+        or of a mapping variable -> cell given here.
+    used_ids
+        Node or leaf -> id, to go on with the ids of an earlier call; extended.
+    print_destroy_map, print_view_map
+        Show which inputs a node overwrites (``d=``), or may return as views (``v=``).
+    print_origin
+        Show the line of user code that made each node.
+    print_fgraph_inputs
+        Show the inputs of FunctionGraphs before their outputs.
+    profile
+        Node -> seconds: show the time of each node, and its share, in columns on the left.
+
+    Returns
+    -------
+    str or None
+        The text, if ``file`` is ``"str"``.
+
+    Raises
+    ------
+    TypeContractError
+        ``graph_like`` cannot be printed.
+
+    Examples
+    --------
+    >>> from phintys.graph import Apply, Op, Type
+    >>> anything, f, g = Type(), Op(), Op()
+    >>> f.name, g.name = "f", "g"
+    >>> x = anything("x")
+    >>> y = Apply(f, [x], [anything("y")]).out
+    >>> debugprint(Apply(g, [y, x, y], [anything()]).out)
+    g [id A]
+     ├─ f [id B] 'y'
+     │   └─ x [id C]
+     ├─ x [id C]
+     └─ f [id B] 'y' ···
+    """
+    if id_type not in _ID_TYPES:
+        msg = f"id_type is one of {', '.join(map(repr, _ID_TYPES))}, got {id_type!r}."
+        raise TypeContractError(msg)
+    printer = _DebugPrinter(
+        depth=depth,
+        print_type=print_type,
+        print_shape=print_shape,
+        id_type=id_type,
+        stop_on_name=stop_on_name,
+        done={} if done is None else done,
+        print_storage=bool(print_storage) or isinstance(print_storage, Mapping),
+        used_ids={} if used_ids is None else used_ids,
+        print_destroy_map=print_destroy_map,
+        print_view_map=print_view_map,
+        print_origin=print_origin,
+        print_fgraph_inputs=print_fgraph_inputs,
+        profile=profile,
+    )
+    if isinstance(print_storage, Mapping):
+        printer.storage.update(print_storage)
+    for thing in _as_list(graph_like):
+        printer.add(thing)
+    printer.inner_graphs()
+    text = "\n".join(printer.lines) + "\n"
+    if file == "str":
+        return text
+    (sys.stdout if file is None else file).write(text)
+    return None
+
+
+def _as_list(graph_like: Any) -> list[Any]:
+    if isinstance(graph_like, Variable | Apply | FunctionGraph) or _fgraph_of(graph_like):
+        return [graph_like]
+    if isinstance(graph_like, Iterable) and not isinstance(graph_like, str | Mapping):
+        return list(cast("Iterable[Any]", graph_like))
+    return [graph_like]
+
+
+def _fgraph_of(function: Any) -> FunctionGraph | None:
+    """Return the graph of a compiled function."""
+    fgraph = getattr(getattr(function, "maker", None), "fgraph", None)
+    return fgraph if isinstance(fgraph, FunctionGraph) else None
+
+
+def _letters(number: int) -> str:
+    """Return A, B, ..., Z, AA, AB, ..."""
+    text = ""
+    number += 1
+    while number:
+        number, rest = divmod(number - 1, 26)
+        text = chr(ord("A") + rest) + text
+    return text
+
+
+def _short(value: Any) -> str:
+    text = " ".join(repr(value).split())
+    limit = 60
+    return text if len(text) <= limit else f"{text[: limit - 15]} ... {text[-10:]}"
+
+
+class _DebugPrinter:
+    def __init__(
+        self,
+        *,
+        depth: int,
+        print_type: bool,
+        print_shape: bool,
+        id_type: IdType,
+        stop_on_name: bool,
+        done: MutableMapping[Apply, str],
+        print_storage: bool,
+        used_ids: MutableMapping[Apply | Variable, str],
+        print_destroy_map: bool,
+        print_view_map: bool,
+        print_origin: bool,
+        print_fgraph_inputs: bool,
+        profile: Mapping[Apply, float] | None,
+    ) -> None:
+        self.depth = depth
+        self.print_type = print_type
+        self.print_shape = print_shape
+        self.id_type = id_type
+        self.stop_on_name = stop_on_name
+        self.done = done
+        self.print_storage = print_storage
+        self.used_ids = used_ids
+        self.print_destroy_map = print_destroy_map
+        self.print_view_map = print_view_map
+        self.print_origin = print_origin
+        self.print_fgraph_inputs = print_fgraph_inputs
+        self.profile = profile
+        self.total = sum(profile.values()) if profile else 0.0
+        self.lines: list[str] = []
+        self.storage: dict[Variable, list[Any]] = {}
+        self.order: dict[Apply, int] = {}
+        self.labels: dict[Variable, str] = {}  # of inputs of inner graphs
+        self.inner: dict[Op, Apply] = {}
+        if profile is not None:
+            self.lines.append(f"{'seconds':>10} {'share':>6}")
+
+    def add(self, thing: Any) -> None:
+        """Print one of the things that were asked for."""
+        if isinstance(thing, Variable):
+            self.tree(thing)
+        elif isinstance(thing, Apply):
+            for output in thing.outputs:
+                self.tree(output)
+        elif isinstance(thing, FunctionGraph):
+            self.fgraph(thing)
+        elif (fgraph := _fgraph_of(thing)) is not None:
+            machine = getattr(thing, "vm", thing)
+            self.storage.update(getattr(machine, "storage_map", None) or {})
+            self.fgraph(fgraph)
+        else:
+            msg = (
+                "debugprint takes variables, Apply nodes, FunctionGraphs, compiled functions and "
+                f"lists of these, got {thing!r} of type {type(thing).__name__}."
+            )
+            raise TypeContractError(msg)
+
+    def fgraph(self, fgraph: FunctionGraph, margin: str = "") -> None:
+        """Print a graph, output by output."""
+        try:
+            order = fgraph.toposort()
+        except CycleError:  # worth seeing, too
+            order = []
+        self.order.update((node, place) for place, node in enumerate(order))
+        if self.print_fgraph_inputs:
+            for variable in fgraph.inputs:
+                self.line(f"{margin} ← ", self.leaf_label(variable), None)
+        for position, variable in enumerate(fgraph.outputs):
+            updated = fgraph.update_mapping.get(position)
+            note = "" if updated is None else f" updates {fgraph.inputs[updated]}"
+            self.tree(variable, f"{margin} → " if margin else "", margin, note)
+
+    def inner_graphs(self) -> None:
+        """Print the inner graphs of all Ops met, and of Ops inside of these."""
+        printed: set[Op] = set()
+        while len(printed) < len(self.inner):
+            if not printed:
+                self.lines += ["", "Inner graphs:"]
+            op, node = next((op, node) for op, node in self.inner.items() if op not in printed)
+            printed.add(op)
+            fgraph = cast("FunctionGraph", getattr(op, "fgraph"))  # noqa: B009 - only some have it
+            for position, variable in enumerate(fgraph.inputs):
+                self.labels[variable] = variable.name or f"*{position}"
+            self.lines.append("")
+            self.line("", f"{op}{self.id_of(node)}", None)
+            self.fgraph(fgraph, margin="   ")
+
+    def tree(self, root: Variable, head: str = "", tail: str = "", note: str = "") -> None:
+        """Print a tree, and those in which it goes on."""
+        roots = deque([root])
+        while roots:
+            variable = roots.popleft()
+            if variable is not root:
+                if variable.owner in self.done:
+                    continue
+                self.lines.append("")
+            self.one_tree(variable, head, tail, note, roots)
+            note = ""
+
+    def one_tree(
+        self, root: Variable, head: str, tail: str, note: str, folded: deque[Variable]
+    ) -> None:
+        stack = [(root, head, tail, 0)]
+        while stack:
+            variable, head, tail, level = stack.pop()
+            node = variable.owner
+            if node is None or variable in self.labels:
+                self.line(head, self.leaf_label(variable) + note, None)
+                note = ""
+                continue
+            more = ""
+            inputs = node.inputs
+            if node in self.done:
+                more = _MORE if inputs else ""
+                inputs = []
+            elif inputs and (
+                (self.stop_on_name and variable.name is not None and level > 0)
+                or 0 <= self.depth <= level + 1
+            ):
+                more = _MORE
+                inputs = []
+            elif inputs and self.depth < 0 and level >= _FOLD:
+                more = f"{_MORE} (below)"
+                folded.append(variable)
+                inputs = []
+            else:
+                self.done[node] = self.id_of(node)
+                if has_inner_graph(node.op):
+                    self.inner.setdefault(node.op, node)
+            self.line(head, self.node_label(variable, node) + note + more, node)
+            note = ""
+            last = len(inputs) - 1
+            for position in range(last, -1, -1):
+                branch, below = (" └─ ", "    ") if position == last else (" ├─ ", " │  ")
+                stack.append((inputs[position], tail + branch, tail + below, level + 1))
+
+    def line(self, head: str, label: str, node: Apply | None) -> None:
+        column = ""
+        if self.profile is not None:
+            seconds = None if node is None else self.profile.get(node)
+            if seconds is None:
+                column = " " * 19
+            else:
+                share = f"{seconds / self.total:6.1%}" if self.total else "     -"
+                column = f"{seconds:10.3e} {share}  "
+        self.lines.append(column + head + label)
+
+    def id_of(self, thing: Apply | Variable) -> str:
+        """Return ``[id X]`` with a space before it, or nothing."""
+        if self.id_type == "":
+            return ""
+        text = self.used_ids.get(thing)
+        if text is None:
+            number = len(self.used_ids)
+            if self.id_type == "CHAR":
+                text = _letters(number)
+            elif self.id_type == "id":
+                text = str(id(thing))
+            else:
+                text = f"auto_{number}" if self.id_type == "auto" else str(number)
+            self.used_ids[thing] = text
+        return f" [id {text}]"
+
+    def leaf_label(self, variable: Variable) -> str:
+        label = self.labels.get(variable) or str(variable)
+        return label + self.id_of(variable) + self.facts(variable)
+
+    def node_label(self, variable: Variable, node: Apply) -> str:
+        label = str(node.op)
+        if len(node.outputs) > 1:
+            label += f".{variable.index}"
+        label += self.id_of(node) + self.facts(variable)
+        if variable.name is not None:
+            label += f" '{variable.name}'"
+        if self.print_destroy_map and node.op.destroy_map:
+            label += f" d={dict(node.op.destroy_map)}"
+        if self.print_view_map and node.op.view_map:
+            label += f" v={dict(node.op.view_map)}"
+        place = self.order.get(node)
+        if place is not None:
+            label += f" {place}"
+        if self.print_origin:
+            label += f" ({node.origin.filename}:{node.origin.lineno})"
+        return label
+
+    def facts(self, variable: Variable) -> str:
+        text = f" <{variable.type}>" if self.print_type else ""
+        if self.print_shape:
+            shape = getattr(variable.type, "shape", None)
+            text += "" if shape is None else f" shape={shape}"
+        if self.print_storage:
+            cell = self.storage.get(variable)
+            if cell is not None:
+                text += f" storage={_short(cell[0])}"
+            elif isinstance(variable, Constant):
+                text += f" storage={_short(variable.data)}"
+            elif isinstance(variable, SharedVariable):
+                text += f" storage={_short(variable.get_value(borrow=True))}"
+        return text

@@ -1,0 +1,142 @@
+"""The pipelines: which passes run, in which order.
+
+A mode starts from one of these and adds, drops or stops after passes by name; nothing is registered
+by being imported. To see one, print it: ``print(PIPELINES["full"])``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, overload
+
+from phintys._base.errors import ConfigError
+from phintys.graph.fgraph import FunctionGraph
+from phintys.graph.shared import SharedVariable
+from phintys.graph.traversal import graph_inputs
+from phintys.graph.variable import Constant, Variable
+from phintys.passes.constant_folding import constant_folding
+from phintys.passes.dimshuffle import CANONICAL_DIMSHUFFLE
+from phintys.passes.elemwise import CANONICAL_ELEMWISE
+from phintys.passes.indexing import CANONICAL_INDEXING
+from phintys.passes.merge import merge
+from phintys.passes.reduce import CANONICAL_REDUCE
+from phintys.passes.shape import CANONICAL_SHAPE
+from phintys.passes.shape_inference import shape_inference
+from phintys.passes.specialize import SPECIALIZE
+from phintys.passes.stabilize import STABILIZE
+from phintys.rewriting import Pass, Pipeline, Worklist
+
+if TYPE_CHECKING:
+    from phintys.rewriting import RewriteTrace
+
+__all__ = ["CANONICAL", "PIPELINES", "rewrite_graph"]
+
+CANONICAL = (
+    *CANONICAL_DIMSHUFFLE,
+    *CANONICAL_SHAPE,
+    *CANONICAL_INDEXING,
+    *CANONICAL_REDUCE,
+    *CANONICAL_ELEMWISE,
+)
+"""All rules of the pass ``canonicalize``, in the order in which they are tried on a node."""
+
+_MERGE = Pass("merge", merge)
+_FOLD = Pass("constant_folding", constant_folding)
+_CANONICALIZE = Pass("canonicalize", Worklist(CANONICAL, name="canonicalize"))
+_SHAPES = Pass("shape_inference", shape_inference)
+_STABILIZE = Pass("stabilize", Worklist(STABILIZE, name="stabilize"))
+_SPECIALIZE = Pass("specialize", Worklist(SPECIALIZE, name="specialize"))
+
+# What the other passes have left: constants made of sizes, expressions that became equal.
+_FOLD_REST = Pass("constant_folding_again", constant_folding)
+_MERGE_REST = Pass("merge_again", merge)
+
+_FULL = (
+    _MERGE,
+    _FOLD,
+    _CANONICALIZE,
+    _SHAPES,
+    _STABILIZE,
+    _SPECIALIZE,
+    _FOLD_REST,
+    _MERGE_REST,
+)
+_LIGHT = (_MERGE, _FOLD, _CANONICALIZE, _SHAPES, _FOLD_REST)
+_NAMES = frozenset().union(*(one.names() for one in _FULL))
+
+PIPELINES: dict[str, Pipeline] = {
+    "none": Pipeline((), also_known=_NAMES, name="none"),
+    "light": Pipeline(_LIGHT, also_known=_NAMES, name="light"),
+    "full": Pipeline(_FULL, also_known=_NAMES, name="full"),
+}
+"""By name: ``"none"``, ``"light"`` (what costs little and saves much), ``"full"``."""
+
+
+@overload
+def rewrite_graph(
+    outputs: Variable,
+    *,
+    pipeline: str | Pipeline = ...,
+    clone: bool = ...,
+    trace: RewriteTrace | None = ...,
+) -> Any: ...
+@overload
+def rewrite_graph(
+    outputs: Iterable[Variable],
+    *,
+    pipeline: str | Pipeline = ...,
+    clone: bool = ...,
+    trace: RewriteTrace | None = ...,
+) -> list[Any]: ...
+def rewrite_graph(
+    outputs: Variable | Iterable[Variable],
+    *,
+    pipeline: str | Pipeline = "full",
+    clone: bool = True,
+    trace: RewriteTrace | None = None,
+) -> Any:
+    """Return expressions rewritten, without compiling them.
+
+    Parameters
+    ----------
+    outputs
+        A variable or several.
+    pipeline
+        A pipeline, or the name of one of :data:`PIPELINES`.
+    clone
+        Leave the given expressions as they are, and rewrite a copy. With ``clone=False`` the nodes
+        themselves are changed, which is for expressions that nobody else holds.
+    trace
+        Where to note what was rewritten.
+
+    Returns
+    -------
+    Variable or list of Variable
+        One for each output, of the same leaves.
+
+    Raises
+    ------
+    ConfigError
+        There is no such pipeline.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> from phintys.passes import rewrite_graph
+    >>> x = pt.dvector("x")
+    >>> rewrite_graph(pt.log(1 + x)).owner
+    Log1p(x)
+    """
+    if isinstance(pipeline, str):
+        if pipeline not in PIPELINES:
+            msg = f"There is no pipeline {pipeline!r}; there are {', '.join(PIPELINES)}."
+            raise ConfigError(msg)
+        pipeline = PIPELINES[pipeline]
+    wanted: Sequence[Variable] = [outputs] if isinstance(outputs, Variable) else list(outputs)
+    leaves = [
+        leaf for leaf in graph_inputs(wanted) if not isinstance(leaf, Constant | SharedVariable)
+    ]
+    options = {"copy_inputs": False} if clone else {}
+    fgraph = FunctionGraph(leaves, wanted, clone=clone, **options)
+    pipeline.apply(fgraph, trace)
+    return fgraph.outputs[0] if isinstance(outputs, Variable) else list(fgraph.outputs)

@@ -1,0 +1,283 @@
+"""Symbolic shape inference: sizes are worked out from sizes, not from values.
+
+Where only the shape of something is needed, the thing itself need not be computed. Ops tell how the
+sizes of their outputs follow from those of their inputs (``infer_shape``); these answers are put
+together, on demand, from the variable in question up to the inputs of the graph. An Op that does
+not tell keeps its output needed, and so does one whose answer is the shape of its own output.
+
+The answer may do without a computation that would have raised: the shape of ``x + y`` is that of
+``x``, whether or not ``y`` fits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+from phintys._base.errors import InconsistencyError, OpContractError, PhintysError
+from phintys._base.origin import inherit_origin
+from phintys.graph.contract import infer_shape
+from phintys.graph.features import Feature
+from phintys.graph.traversal import toposort
+from phintys.rewriting import GraphRewriter
+from phintys.tensor.convert import constant
+from phintys.tensor.make_vector import MakeVector
+from phintys.tensor.shape import Shape, ShapeI
+from phintys.tensor.sizes import as_size, fold
+
+if TYPE_CHECKING:
+    from phintys.graph.apply import Apply
+    from phintys.graph.fgraph import FunctionGraph
+    from phintys.graph.variable import Variable
+    from phintys.rewriting import RewriteTrace
+
+    Sizes = tuple[Any, ...]
+
+__all__ = ["ShapeInference", "infer_shapes", "shape_inference"]
+
+
+def infer_shapes(variables: Iterable[Variable]) -> list[Sizes | None]:
+    """Return the sizes of variables as expressions of the sizes of the graph's leaves.
+
+    Parameters
+    ----------
+    variables
+        Variables of any Types, in a graph that is not changed.
+
+    Returns
+    -------
+    list of tuple of variables, or None
+        For each variable one int64 without dimensions a dimension, a constant where it is known;
+        ``None`` for a variable whose Type has no shape.
+
+    Raises
+    ------
+    OpContractError
+        An Op's ``infer_shape`` returned something else than shapes, or contradicts a type.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> from phintys.passes import infer_shapes
+    >>> x = pt.matrix("x")
+    >>> [(rows, columns)] = infer_shapes([pt.exp(x).T.reshape((-1, 3))])
+    >>> columns.data
+    array(3)
+    >>> import phintys
+    >>> int(phintys.function([x], rows)([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]))
+    2
+    """
+    variables = list(variables)
+    inference = ShapeInference(known=toposort(variables))
+    return [inference.sizes(variable) for variable in variables]
+
+
+class ShapeInference:
+    """Answers what the shapes of a graph's variables are, and remembers the answers.
+
+    Valid as long as the graph changes only by replacing sizes with what this says they are.
+
+    Parameters
+    ----------
+    fgraph
+        The graph; ``None`` for variables that belong to none.
+    known
+        The nodes that are there already, if there is no ``fgraph``.
+    """
+
+    def __init__(self, fgraph: FunctionGraph | None = None, known: Iterable[Apply] = ()) -> None:
+        self.fgraph = fgraph
+        self._there = set(known if fgraph is None else fgraph.apply_nodes)
+        self._found: dict[Variable, Sizes | None] = {}
+        self._sizes: set[Any] = set()
+
+    def sizes(self, variable: Variable) -> Sizes | None:
+        """Return the sizes of a variable, symbolic; ``None`` where its Type has no shape."""
+        found = self._found
+        stack = [variable]
+        while stack:
+            current = stack[-1]
+            if current in found:
+                stack.pop()
+                continue
+            node = current.owner
+            static = _static_shape(current)
+            if (
+                node is None
+                or static is None
+                or None not in static
+                or getattr(node.op, "infer_shape", None) is None
+            ):
+                found[current] = _own_sizes(current)
+                continue
+            missing = [x for x in node.inputs if x not in found]
+            if missing:
+                stack.extend(missing)
+            else:
+                self._infer(node)
+        return found[variable]
+
+    def _infer(self, node: Apply) -> None:
+        with inherit_origin(node.origin):
+            answers = infer_shape(self.fgraph, node, [self._found[x] for x in node.inputs])
+            for output, answer in zip(node.outputs, answers, strict=True):
+                if answer is None:
+                    self._found[output] = _own_sizes(output)
+                    continue
+                self._found[output] = tuple(
+                    self._size(output, dim, static, given)
+                    for dim, (static, given) in enumerate(
+                        zip(_static_shape(output) or (), answer, strict=True)
+                    )
+                )
+
+    def _size(self, output: Variable, dim: int, static: int | None, given: Any) -> Any:
+        """Return what an Op answers for one size, checked, or what the type says."""
+        if static is None and given in self._sizes:  # mostly a size of an input, handed on
+            return given
+        try:
+            size = as_size(given, "A size that infer_shape returns")
+        except (PhintysError, TypeError, ValueError) as error:
+            error.add_note(_place(output, dim))
+            raise
+        known = fold(size)
+        if isinstance(known, int):
+            if known < 0 or static not in {None, known}:
+                says = "unknown" if static is None else static
+                msg = f"infer_shape answers {known} for a size that by its type is {says}.\n"
+                raise OpContractError(msg + _place(output, dim))
+            size = constant(known)
+        elif static is not None:
+            size = constant(static)
+        elif self._needs(size, output):
+            size = ShapeI(dim)(output)
+        self._sizes.add(size)
+        return size
+
+    def _needs(self, size: Variable, output: Variable) -> bool:
+        """Tell whether an expression made just now is about ``output`` itself."""
+        stack = [size]
+        while stack:
+            variable = stack.pop()
+            if variable is output:
+                return True
+            node = variable.owner
+            if node is not None and node not in self._there:
+                self._there.add(node)
+                stack.extend(node.inputs)
+        return False
+
+
+def _static_shape(variable: Variable) -> tuple[int | None, ...] | None:
+    """Return what the type says of the shape; ``None`` where there is no shape."""
+    ndim: int | None = getattr(variable.type, "ndim", None)
+    return None if ndim is None else getattr(variable.type, "shape", (None,) * ndim)
+
+
+def _own_sizes(variable: Variable) -> Sizes | None:
+    """Return the sizes that a variable's type tells, and for the others ``Shape_i``."""
+    static = _static_shape(variable)
+    if static is None:
+        return None
+    return tuple(
+        ShapeI(dim)(variable) if size is None else constant(size)
+        for dim, size in enumerate(static)
+    )
+
+
+def _place(output: Variable, dim: int) -> str:
+    node = output.owner
+    assert node is not None
+    return (
+        f"In the answer of {node.op}.infer_shape for dimension {dim} of its output {output.index} "
+        f"(type {output.type}), for the node made at\n  {node.origin}"
+    )
+
+
+class _NewShapes(Feature):
+    """Notes the nodes that ask for shapes when they enter the graph."""
+
+    def __init__(self) -> None:
+        self.waiting: list[Apply] = []
+
+    def on_import(self, fgraph: FunctionGraph, node: Apply, reason: object) -> None:
+        if isinstance(node.op, Shape | ShapeI):
+            self.waiting.append(node)
+
+
+class InferShapes(GraphRewriter):
+    """shape(f(x)) -> an expression of shape(x)
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> from phintys.graph import FunctionGraph
+    >>> from phintys.passes.shape_inference import shape_inference
+    >>> x = pt.vector("x")
+    >>> fgraph = FunctionGraph([x], [pt.exp(x).shape[0]])
+    >>> shape_inference.apply(fgraph)
+    """
+
+    def __init__(self) -> None:
+        super().__init__(name="shape_inference")
+
+    def apply(self, fgraph: FunctionGraph, trace: RewriteTrace | None = None) -> None:
+        """Replace all questions for shapes in ``fgraph`` that can be answered."""
+        asking = [node for node in fgraph.toposort() if isinstance(node.op, Shape | ShapeI)]
+        if not asking:
+            return
+        inference = ShapeInference(fgraph)
+        new = _NewShapes()
+        fgraph.attach_feature(new)
+        try:
+            # Inputs first: when a shape is expressed, those it is made of are simple already.
+            new.waiting.extend(reversed(asking))
+            while new.waiting:
+                node = new.waiting.pop()
+                if node in fgraph.apply_nodes:
+                    _answer(fgraph, node, inference, trace)
+        finally:
+            fgraph.remove_feature(new)
+
+
+def _answer(
+    fgraph: FunctionGraph, node: Apply, inference: ShapeInference, trace: RewriteTrace | None
+) -> None:
+    start = perf_counter()
+    sizes = inference.sizes(node.inputs[0])
+    if sizes is None:
+        return
+    if isinstance(node.op, ShapeI):
+        new = sizes[node.op.i]
+    else:
+        # The vector is one node as it is: only made of parts if some part is simpler.
+        if sizes and all(_asks(size, node.inputs[0], dim) for dim, size in enumerate(sizes)):
+            return
+        with inherit_origin(node.origin):
+            new = MakeVector("int64")(*sizes)
+    old = node.outputs[0]
+    if new is old or (isinstance(node.op, ShapeI) and _asks(new, node.inputs[0], node.op.i)):
+        return
+    refused = ""
+    try:
+        fgraph.replace_all_validate([(old, new)], reason="shape_inference")
+    except InconsistencyError as error:
+        refused = str(error)
+    if trace is not None:
+        seconds = perf_counter() - start
+        trace.record("shape_inference", node, ((old, new),), seconds, refused)
+
+
+def _asks(size: Variable, variable: Variable, dim: int) -> bool:
+    """Tell whether ``size`` is nothing but ``Shape_i`` of a variable."""
+    node = size.owner
+    return (
+        node is not None
+        and isinstance(node.op, ShapeI)
+        and node.op.i == dim
+        and node.inputs[0] is variable
+    )
+
+
+shape_inference = InferShapes()

@@ -1,0 +1,66 @@
+"""Functions of neural networks, which work along the last axis unless told otherwise."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from phintys.tensor.softmaxes import log_softmax as _log_softmax
+from phintys.tensor.softmaxes import softmax as _softmax
+
+if TYPE_CHECKING:
+    from phintys.tensor._rules import Axis
+    from phintys.tensor.variable import TensorVariable
+
+__all__ = ["log_softmax", "softmax"]
+
+
+def softmax(x: Any, axis: Axis = -1) -> TensorVariable:
+    """Return ``exp(x) / sum(exp(x), axis)`` without overflow.
+
+    Unlike :func:`phintys.tensor.special.softmax`, which is SciPy's, it works along the last axis
+    by default: a matrix of scores, one row an example, gives a distribution for each row.
+
+    Parameters
+    ----------
+    x
+        A tensor; integers and bools are cast to float64.
+    axis
+        One axis, several, or ``None`` for all.
+
+    Raises
+    ------
+    ShapeError
+        There is no such axis.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.softmax(pt.constant([[0.0, 0.0], [1000.0, 0.0]])).eval()
+    array([[0.5, 0.5],
+           [1. , 0. ]])
+    """
+    return _softmax(x, axis)
+
+
+def log_softmax(x: Any, axis: Axis = -1) -> TensorVariable:
+    """Return the logarithm of the softmax, along the last axis by default.
+
+    Parameters
+    ----------
+    x
+        A tensor; integers and bools are cast to float64.
+    axis
+        One axis, several, or ``None`` for all.
+
+    Raises
+    ------
+    ShapeError
+        There is no such axis.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.log_softmax(pt.constant([[1000.0, 0.0]])).eval()
+    array([[    0., -1000.]])
+    """
+    return _log_softmax(x, axis)

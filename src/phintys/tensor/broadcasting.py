@@ -1,0 +1,133 @@
+"""Broadcasting as an operation of its own.
+
+A dimension broadcasts if its size is known to be 1 when the graph is built, here as everywhere.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from phintys._base.errors import ShapeError
+from phintys.graph.variable import Variable
+from phintys.tensor.convert import as_tensor_variable
+from phintys.tensor.creation import Alloc, as_sizes
+from phintys.tensor.shape import sizes_of
+from phintys.tensor.sizes import as_size, fold
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from phintys.tensor.variable import TensorVariable
+
+__all__ = ["broadcast_arrays", "broadcast_shape", "broadcast_sizes", "broadcast_to"]
+
+
+def broadcast_sizes(shapes: Sequence[Sequence[Any]], what: str = "broadcast_shape") -> list[Any]:
+    """Return the sizes to which shapes broadcast; every size is an int or symbolic.
+
+    Of several symbolic sizes the first is taken: they must be equal, which is checked where
+    something is broadcast.
+
+    Raises
+    ------
+    ShapeError
+        Two known sizes differ and neither is 1.
+    """
+    ndim = max((len(shape) for shape in shapes), default=0)
+    result: list[Any] = []
+    for dim in range(-ndim, 0):
+        sizes = [shape[dim] for shape in shapes if len(shape) >= -dim]
+        known = {size for size in sizes if isinstance(size, int) and size != 1}
+        if len(known) > 1:
+            texts = ", ".join(
+                str(tuple(size if isinstance(size, int) else None for size in shape))
+                for shape in shapes
+            )
+            msg = f"{what}: shapes do not fit together in dimension {dim}: {texts}."
+            raise ShapeError(msg)
+        if known:
+            result.append(known.pop())
+        else:
+            result.append(next((size for size in sizes if not isinstance(size, int)), 1))
+    return result
+
+
+def broadcast_shape(*shapes: Any) -> tuple[TensorVariable, ...]:
+    """Return the shape to which shapes, or the shapes of tensors, broadcast.
+
+    Parameters
+    ----------
+    shapes
+        Each a tuple or list of sizes (ints or symbolic), or a tensor, whose shape is meant.
+
+    Returns
+    -------
+    tuple of variables
+        One size for each dimension, int64.
+
+    Raises
+    ------
+    ShapeError
+        Two known sizes differ and neither is 1.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> [int(size.eval()) for size in pt.broadcast_shape((5, 1), (3,))]
+    [5, 3]
+    """
+    given: list[Sequence[Any]] = []
+    for shape in shapes:
+        if isinstance(shape, list | tuple):
+            given.append([fold(size) for size in as_sizes(shape)])
+        else:
+            given.append(sizes_of(as_tensor_variable(shape)))
+    return tuple(as_size(size) for size in broadcast_sizes(given))
+
+
+def broadcast_to(x: Any, shape: Any) -> TensorVariable:
+    """Return ``x`` broadcast to a shape.
+
+    Parameters
+    ----------
+    x
+        A tensor.
+    shape
+        A list or tuple of sizes, ints or symbolic; or a symbolic vector of known length.
+
+    Raises
+    ------
+    ShapeError
+        ``x`` does not broadcast to the shape.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.broadcast_to([1, 2], (2, 2)).eval()
+    array([[1, 2],
+           [1, 2]])
+    """
+    x = as_tensor_variable(x)
+    sizes = as_sizes(shape)
+    if tuple(fold(size) for size in sizes) == x.type.shape:
+        return x
+    return Alloc()(x, *sizes)
+
+
+def broadcast_arrays(*arrays: Any) -> list[TensorVariable]:
+    """Return tensors broadcast to one shape.
+
+    Raises
+    ------
+    ShapeError
+        The shapes do not fit together.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> [x.type.shape for x in pt.broadcast_arrays([1, 2], [[1], [2], [3]])]
+    [(3, 2), (3, 2)]
+    """
+    tensors = [as_tensor_variable(x) for x in arrays]
+    sizes = broadcast_sizes([sizes_of(x) for x in tensors], "broadcast_arrays")
+    return [broadcast_to(x, [as_size(size) for size in sizes]) for x in tensors]

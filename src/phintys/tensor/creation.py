@@ -1,0 +1,417 @@
+"""Arrays of one value: alloc, zeros, ones, full and what is made like another array."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from phintys._base.errors import ShapeError
+from phintys.graph.apply import Apply
+from phintys.graph.null_type import disconnected_type
+from phintys.graph.op import Op
+from phintys.graph.variable import Variable
+from phintys.tensor import math
+from phintys.tensor._operators import operators
+from phintys.tensor._rules import is_discrete, is_missing, zero_gradient
+from phintys.tensor.convert import as_tensor_variable, constant
+from phintys.tensor.known import known_int, known_sizes
+from phintys.tensor.shape import sizes_of, vector_elements
+from phintys.tensor.sizes import as_size
+from phintys.tensor.type import TensorType, normalize_dtype
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from phintys.graph.fgraph import FunctionGraph
+    from phintys.tensor.variable import TensorVariable
+
+__all__ = [
+    "Alloc",
+    "AllocEmpty",
+    "alloc",
+    "as_sizes",
+    "empty",
+    "empty_like",
+    "full",
+    "full_like",
+    "identity_like",
+    "ones",
+    "ones_like",
+    "register_writer",
+    "zeros",
+    "zeros_like",
+]
+
+_WRITERS: set[type[Op]] = set()
+
+
+def register_writer(op_class: type[Op]) -> None:
+    """Tell that an Op will write into its first input, if that is a new array.
+
+    :class:`Alloc` then stays in the graph instead of becoming a constant, which would have to be
+    copied at each call.
+    """
+    _WRITERS.add(op_class)
+
+
+def as_sizes(shape: Any, what: str = "A size") -> list[Any]:
+    """Return a shape as a list of symbolic int64, one for each dimension.
+
+    Parameters
+    ----------
+    shape
+        A size; a list, tuple or array of sizes, each an int or symbolic; or a symbolic vector whose
+        length is known.
+    what
+        What a size is for, for messages.
+
+    Raises
+    ------
+    ShapeError
+        The length of a symbolic vector is not known, or a known size is negative.
+    DtypeError
+        A size is not an integer.
+    """
+    if isinstance(shape, Variable):
+        shape = as_tensor_variable(shape)
+        entries = vector_elements(shape) if shape.ndim == 1 else [shape]
+    elif isinstance(shape, list | tuple | range):
+        entries = list(shape)
+    else:
+        entries = list(shape) if isinstance(shape, np.ndarray) and shape.ndim == 1 else [shape]
+    sizes = [as_size(entry, what) for entry in entries]
+    for size in sizes:
+        known = known_int(size)
+        if known is not None and known < 0:
+            msg = f"{what} is not negative, got {known}."
+            raise ShapeError(msg)
+    return sizes
+
+
+class Alloc(Op):
+    """Return a new array of a given shape, filled with a value that is broadcast to it.
+
+    Takes the value and one size for each dimension.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.Alloc()(pt.constant(1.0), pt.lscalar("n"), 3).type
+    Matrix(float64, shape=(?, 3))
+    """
+
+    __props__ = ()
+
+    def make_node(self, value: Any, *shape: Any) -> Apply:
+        value = as_tensor_variable(value)
+        sizes = as_sizes(shape, f"{self}: a size")
+        if value.ndim > len(sizes):
+            msg = (
+                f"{self}: {value} of type {value.type} has more dimensions than the shape of "
+                f"{len(sizes)} that it should fill."
+            )
+            raise ShapeError(msg)
+        static: list[int | None] = []
+        of_value = (1,) * (len(sizes) - value.ndim) + value.type.shape
+        for dim, (size, known) in enumerate(zip(sizes, of_value, strict=True)):
+            wanted = known_int(size)
+            if known in {None, 1} or wanted in {None, known}:
+                static.append(known if wanted is None and known != 1 else wanted)
+                continue
+            msg = (
+                f"{self}: {value} of type {value.type} does not broadcast to size {wanted} in "
+                f"dimension {dim}."
+            )
+            raise ShapeError(msg)
+        return Apply(self, [value, *sizes], [TensorType(value.dtype, static)()])
+
+    def perform(
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
+    ) -> None:
+        value = inputs[0]
+        shape = tuple([int(size) for size in inputs[1:]])
+        if shape != value.shape:
+            self._check_fit(node, value, shape)
+        cell = output_storage[0]
+        former = cell[0]
+        if former is not None and former.shape == shape and former.flags.writeable:
+            former[...] = value
+        elif value.ndim == 0 and not any(value.tobytes()):
+            cell[0] = np.zeros(shape, value.dtype)  # of untouched pages where it is large
+        else:
+            former = cell[0] = np.empty(shape, value.dtype)
+            former[...] = value
+
+    def _check_fit(self, node: Apply, value: Any, shape: tuple[int, ...]) -> None:
+        static = node.inputs[0].type.shape
+        fits = min(shape, default=0) >= 0
+        last = shape[len(shape) - value.ndim :]
+        for known, given, size in zip(static, value.shape, last, strict=True):
+            fits = fits and (known == 1 or given == size)
+        if fits:
+            return
+        msg = (
+            f"{self}: {node.inputs[0]} of shape {value.shape} does not broadcast to {shape}. "
+            "Sizes are not negative, and a dimension broadcasts only if its size is known to be "
+            "1 when the graph is built: state it with pt.specify_broadcastable(x, axis)."
+        )
+        raise ShapeError(msg)
+
+    def infer_shape(
+        self, fgraph: FunctionGraph | None, node: Apply, input_shapes: Sequence[Any]
+    ) -> list[Any]:
+        return [tuple(node.inputs[1:])]
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        """The sizes have no influence on the elements."""
+        return [[True], *([False] for _ in node.inputs[1:])]
+
+    def L_op(
+        self, inputs: Sequence[Any], outputs: Sequence[Any], output_grads: Sequence[Any]
+    ) -> list[Any]:
+        """Sum over what was broadcast."""
+        value = inputs[0]
+        disconnected = [disconnected_type() for _ in inputs[1:]]
+        if is_discrete(value):
+            return [zero_gradient(value), *disconnected]
+        return [sum_to(output_grads[0], value), *disconnected]
+
+    def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
+        point = eval_points[0]
+        return [None if is_missing(point) else self(point, *inputs[1:])]
+
+    def do_constant_folding(self, fgraph: FunctionGraph | None, node: Apply) -> bool:
+        """A new array that is written to, or returned, is not made a constant.
+
+        The constant would be copied each time, which takes longer than to fill an array.
+        """
+        if fgraph is None:
+            return True
+        for client, position in fgraph.clients[node.outputs[0]]:
+            if not isinstance(client, Apply) or fgraph_output(client):
+                return False
+            if position == 0 and type(client.op) in _WRITERS:
+                return False
+        return True
+
+
+def fgraph_output(client: Apply) -> bool:
+    """Tell whether a client of a variable stands for an output of the graph."""
+    return not client.outputs
+
+
+def sum_to(gradient: Any, x: Any) -> Any:
+    """Return a gradient summed over the dimensions in which ``x`` was broadcast to its shape."""
+    extra = gradient.ndim - x.ndim
+    if extra:
+        gradient = operators.sum(gradient, axis=tuple(range(extra)))
+    axes = tuple(
+        dim
+        for dim, (before, after) in enumerate(zip(x.type.shape, gradient.type.shape, strict=True))
+        if before == 1 and after != 1
+    )
+    return operators.sum(gradient, axis=axes, keepdims=True) if axes else gradient
+
+
+_alloc = Alloc()
+
+
+def alloc(value: Any, *shape: Any) -> TensorVariable:
+    """Return a new array of the given sizes, filled with ``value``, which is broadcast.
+
+    Parameters
+    ----------
+    value
+        A tensor or number.
+    shape
+        The sizes, ints or symbolic; or one list, tuple or symbolic vector of them.
+
+    Raises
+    ------
+    ShapeError
+        The value does not broadcast to the shape.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.alloc([1.0, 2.0], 2, 2).eval()
+    array([[1., 2.],
+           [1., 2.]])
+    """
+    if len(shape) == 1:
+        shape = tuple(as_sizes(shape[0]))
+    return _alloc(value, *shape)
+
+
+class AllocEmpty(Op):
+    """Return a new array whose elements are whatever was in memory.
+
+    Parameters
+    ----------
+    dtype
+        Dtype of the array.
+    """
+
+    __props__ = ("dtype",)
+
+    def __init__(self, dtype: Any = "floatX") -> None:
+        self.dtype = normalize_dtype(dtype)
+
+    def make_node(self, *shape: Any) -> Apply:
+        sizes = as_sizes(shape, f"{self}: a size")
+        return Apply(self, sizes, [TensorType(self.dtype, [known_int(size) for size in sizes])()])
+
+    def perform(
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
+    ) -> None:
+        shape = tuple([int(size) for size in inputs])
+        cell = output_storage[0]
+        former = cell[0]
+        if former is not None and former.shape == shape and former.flags.writeable:
+            return
+        if min(shape, default=0) < 0:
+            msg = f"{self}: sizes are not negative, got {shape}."
+            raise ShapeError(msg)
+        cell[0] = np.empty(shape, node.outputs[0].type.numpy_dtype)
+
+    def debug_perform(
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
+    ) -> None:
+        """Fill the array with a number that stands out, always the same."""
+        self.perform(node, inputs, output_storage)
+        output_storage[0][0].fill(_STANDS_OUT if self.dtype != "bool" else True)
+
+    def infer_shape(
+        self, fgraph: FunctionGraph | None, node: Apply, input_shapes: Sequence[Any]
+    ) -> list[Any]:
+        return [tuple(node.inputs)]
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        """The sizes have no influence on the elements."""
+        return [[False] for _ in node.inputs]
+
+    def L_op(
+        self, inputs: Sequence[Any], outputs: Sequence[Any], output_grads: Sequence[Any]
+    ) -> list[Any]:
+        return [disconnected_type() for _ in inputs]
+
+    def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
+        return [None]
+
+    def do_constant_folding(self, fgraph: FunctionGraph | None, node: Apply) -> bool:
+        """There is nothing worth keeping."""
+        return False
+
+
+_STANDS_OUT = 123  # fits into each dtype
+
+
+def empty(shape: Any, dtype: Any = None) -> TensorVariable:
+    """Return a new array whose elements are whatever was in memory; ``floatX`` by default."""
+    return AllocEmpty("floatX" if dtype is None else dtype)(*as_sizes(shape))
+
+
+def full(shape: Any, fill_value: Any, dtype: Any = None) -> TensorVariable:
+    """Return a new array filled with a value, which is broadcast.
+
+    Parameters
+    ----------
+    shape
+        A size; a list or tuple of sizes, ints or symbolic; or a symbolic vector of known length.
+    fill_value
+        A tensor or number.
+    dtype
+        Dtype of the array; that of ``fill_value`` by default.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.full((2, 2), 7).eval()
+    array([[7, 7],
+           [7, 7]])
+    """
+    return _alloc(_value(fill_value, dtype), *as_sizes(shape))
+
+
+def _value(value: Any, dtype: Any) -> Any:
+    if dtype is None:
+        return as_tensor_variable(value)
+    if isinstance(value, Variable):
+        return math.cast(value, dtype)
+    return constant(np.asarray(value).astype(normalize_dtype(dtype)))
+
+
+def zeros(shape: Any, dtype: Any = None) -> TensorVariable:
+    """Return a new array of zeros; ``floatX`` by default.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> n = pt.lscalar("n")
+    >>> pt.zeros((n, 2), dtype="int8").eval({n: 1})
+    array([[0, 0]], dtype=int8)
+    """
+    return full(shape, 0, "floatX" if dtype is None else dtype)
+
+
+def ones(shape: Any, dtype: Any = None) -> TensorVariable:
+    """Return a new array of ones; ``floatX`` by default.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.ones(3).eval()
+    array([1., 1., 1.])
+    """
+    return full(shape, 1, "floatX" if dtype is None else dtype)
+
+
+def full_like(x: Any, fill_value: Any, dtype: Any = None) -> TensorVariable:
+    """Return a new array of the shape of ``x``, and of its dtype by default, filled with a value.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.full_like(pt.constant([1.0, 2.0]), 3).eval()
+    array([3., 3.])
+    """
+    x = as_tensor_variable(x)
+    value = _value(fill_value, x.dtype if dtype is None else dtype)
+    return value if x.ndim == 0 and value.ndim == 0 else _alloc(value, *sizes_of(x))
+
+
+def zeros_like(x: Any, dtype: Any = None, opt: bool = False) -> TensorVariable:
+    """Return zeros of the shape of ``x``, and of its dtype by default.
+
+    Parameters
+    ----------
+    x
+        A tensor.
+    dtype
+        Another dtype.
+    opt
+        Taken for the sake of older programs. What is known of the shape is always used.
+    """
+    return full_like(x, 0, dtype)
+
+
+def ones_like(x: Any, dtype: Any = None, opt: bool = False) -> TensorVariable:
+    """Return ones of the shape of ``x``, and of its dtype by default.
+
+    Parameters
+    ----------
+    x
+        A tensor.
+    dtype
+        Another dtype.
+    opt
+        Taken for the sake of older programs. What is known of the shape is always used.
+    """
+    return full_like(x, 1, dtype)
+
+
+def empty_like(x: Any, dtype: Any = None) -> TensorVariable:
+    """Return a new array like ``x`` whose elements are whatever was in memory."""
+    x = as_tensor_variable(x)
+    return AllocEmpty(x.dtype if dtype is None else dtype)(*sizes_of(x))

@@ -1,0 +1,313 @@
+"""AdvancedSubtensor: indexing with arrays of integers and of bools."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from phintys._base.errors import DtypeError, OpContractError, ShapeError
+from phintys.graph.apply import Apply
+from phintys.graph.null_type import disconnected_type
+from phintys.graph.op import Op
+from phintys.graph.variable import Constant
+from phintys.tensor import math
+from phintys.tensor._operators import operators
+from phintys.tensor._rules import is_discrete, is_missing, zero_gradient
+from phintys.tensor.broadcasting import broadcast_sizes
+from phintys.tensor.convert import as_tensor_variable
+from phintys.tensor.indexing.basic import SCATTER, as_scalar_index, kept_sizes
+from phintys.tensor.indexing.template import (
+    ARRAY,
+    NEWAXIS,
+    SEPARATOR,
+    Kept,
+    Mask,
+    Placed,
+    Slice,
+    as_template,
+    check_rank,
+    check_scalar_in_range,
+    count_inputs,
+    explain,
+    fill,
+    is_advanced,
+    known_or_none,
+    layout,
+    mask_misfit,
+    numpy_index,
+    static_slice_length,
+    template_text,
+)
+from phintys.tensor.sizes import as_size, fold
+from phintys.tensor.type import TensorType
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from phintys.graph.fgraph import FunctionGraph
+    from phintys.tensor.indexing.template import Template
+
+__all__ = ["AdvancedSubtensor"]
+
+
+class AdvancedSubtensor(Op):
+    """Index with arrays of integers or bools, beside integers, slices and new dimensions.
+
+    Takes the array and what the template says: integers without dimensions, arrays of integers,
+    arrays of bools. The index arrays broadcast against each other; the rules are NumPy's.
+
+    Parameters
+    ----------
+    idx_list
+        The template of the index; see :mod:`phintys.tensor.indexing.template`.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> from phintys.tensor.indexing import ARRAY, AdvancedSubtensor
+    >>> op = AdvancedSubtensor([slice(None), ARRAY])
+    >>> op(pt.tensor("x", shape=(5, 6)), pt.lmatrix("i")).type
+    Tensor3(float64, shape=(5, ?, ?))
+    """
+
+    __props__ = ("idx_list",)
+
+    def __init__(self, idx_list: Iterable[Any]) -> None:
+        self.idx_list: Template = as_template(idx_list)
+        check_advanced(self, self.idx_list)
+
+    def make_node(self, x: Any, *inputs: Any) -> Apply:
+        x = as_tensor_variable(x)
+        indices = as_indices(self, self.idx_list, inputs)
+        shape = static_advanced_shape(self, x, self.idx_list, indices)
+        return Apply(self, [x, *indices], [TensorType(x.dtype, shape)()])
+
+    def perform(
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
+    ) -> None:
+        value, *indices = inputs
+        check_index_shapes(self, node.inputs[1:], indices, self.idx_list)
+        try:
+            result = value[numpy_index(self.idx_list, indices)]
+        except (IndexError, ValueError):
+            raise explain(self, node.inputs[0], value.shape, self.idx_list, indices) from None
+        # A number where no dimensions are left.
+        output_storage[0][0] = np.asarray(result, dtype=value.dtype)
+
+    def infer_shape(
+        self, fgraph: FunctionGraph | None, node: Apply, input_shapes: Sequence[Any]
+    ) -> list[Any]:
+        ndim = node.inputs[0].type.ndim
+        size_of = kept_sizes(self.idx_list, node.inputs[1:], input_shapes[0])
+        sizes: list[Any] = []
+        for place in layout(self.idx_list, ndim):
+            if isinstance(place, Kept):
+                sizes.append(size_of(place))
+            elif place is Placed.NEW:
+                sizes.append(1)
+            else:
+                sizes.extend(index_sizes(self.idx_list, node.inputs[1:], input_shapes[1:]))
+        static = node.outputs[0].type.shape
+        return [
+            tuple(
+                as_size(size if known is None else known)
+                for known, size in zip(static, sizes, strict=True)
+            )
+        ]
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        """The elements come from the array; an index only says which ones."""
+        return [[True], *([False] for _ in node.inputs[1:])]
+
+    def L_op(
+        self, inputs: Sequence[Any], outputs: Sequence[Any], output_grads: Sequence[Any]
+    ) -> list[Any]:
+        """Add the gradient up where the elements were taken from."""
+        x, *indices = inputs
+        disconnected = [disconnected_type() for _ in indices]
+        if is_discrete(x):
+            return [zero_gradient(x), *disconnected]
+        return [SCATTER[0](self.idx_list, x, output_grads[0], indices), *disconnected]
+
+    def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
+        point = eval_points[0]
+        return [None if is_missing(point) else self(point, *inputs[1:])]
+
+    def __str__(self) -> str:
+        return f"AdvancedSubtensor{{{template_text(self.idx_list)}}}"
+
+
+def check_advanced(op: Any, template: Template) -> None:
+    """Raise unless an array takes part in a template."""
+    if not is_advanced(template):
+        msg = (
+            f"{type(op).__name__} indexes with at least one array, got {template}. Integers and "
+            "slices alone are for Subtensor."
+        )
+        raise OpContractError(msg)
+
+
+def as_indices(op: Any, template: Template, inputs: Sequence[Any]) -> list[Any]:
+    """Return the index inputs of a node as tensors; wrong dtypes and ranks raise."""
+    if len(inputs) != count_inputs(template):
+        msg = f"{op} takes {count_inputs(template)} indices, got {len(inputs)}."
+        raise OpContractError(msg)
+    following = iter(inputs)
+    indices: list[Any] = []
+    for entry in template:
+        if entry is ARRAY:
+            indices.append(_as_array(op, next(following), "iu", None))
+        elif isinstance(entry, Mask):
+            indices.append(_as_array(op, next(following), "b", entry.ndim))
+        else:
+            count = count_inputs((entry,))
+            indices.extend(as_scalar_index(op, next(following)) for _ in range(count))
+    return indices
+
+
+def _as_array(op: Any, index: Any, kinds: str, ndim: int | None) -> Any:
+    variable = as_tensor_variable(index)
+    if variable.type.numpy_dtype.kind not in kinds or ndim not in {None, variable.ndim}:
+        what = "integers" if ndim is None else f"bools with {ndim} dimensions"
+        msg = f"{op}: expected an array of {what}, got {variable} of type {variable.type}."
+        raise DtypeError(msg)
+    return variable
+
+
+def static_advanced_shape(
+    op: Any, x: Any, template: Template, indices: Sequence[Any]
+) -> tuple[int | None, ...]:
+    """Return what is known of the shape of an index; what is known to be wrong raises."""
+    check_rank(op, x, template)
+    static = x.type.shape
+    entries = list(fill(template, indices))
+    dim = 0
+    for entry, index in zip(template, entries, strict=True):
+        if isinstance(entry, Mask):
+            _check_mask(op, x, index, dim)
+            dim += entry.ndim
+        elif entry is not NEWAXIS and entry is not SEPARATOR:
+            if not isinstance(entry, Slice) and entry is not ARRAY:
+                check_scalar_in_range(op, x, known_or_none(index), dim)
+            dim += 1
+    shape: list[int | None] = []
+    for place in layout(template, x.type.ndim):
+        if place is Placed.NEW:
+            shape.append(1)
+        elif place is Placed.ADVANCED:
+            shape.extend(_static_index_shape(op, template, entries))
+        elif place.position < 0:
+            shape.append(static[place.dim])
+        else:
+            shape.append(static_slice_length(static[place.dim], entries[place.position]))
+    return tuple(shape)
+
+
+def _check_mask(op: Any, x: Any, mask: Any, dim: int) -> None:
+    covered = x.type.shape[dim : dim + mask.ndim]
+    if any(
+        a is not None and b is not None and a != b
+        for a, b in zip(mask.type.shape, covered, strict=True)
+    ):
+        raise mask_misfit(op, x, mask.type.shape, dim, covered)
+
+
+def _static_index_shape(op: Any, template: Template, entries: Sequence[Any]) -> list[int | None]:
+    """Return what is known of the shape to which index arrays broadcast."""
+    shapes: list[Sequence[Any]] = []
+    for entry, index in zip(template, entries, strict=True):
+        if entry is ARRAY:
+            shapes.append([_Unknown() if size is None else size for size in index.type.shape])
+        elif isinstance(entry, Mask):
+            known = isinstance(index, Constant)
+            shapes.append([int(np.count_nonzero(index.data)) if known else _Unknown()])
+    sizes = broadcast_sizes(shapes, f"{op}: the index arrays")
+    return [size if isinstance(size, int) else None for size in sizes]
+
+
+class _Unknown:
+    """A size of which nothing is known."""
+
+
+def index_sizes(
+    template: Template, indices: Sequence[Any], index_shapes: Sequence[Any]
+) -> list[Any]:
+    """Return the sizes, ints or symbolic, of the shape to which index arrays broadcast."""
+    shapes: list[Sequence[Any]] = []
+    kinds = input_kinds(template)
+    for entry, index, shape in zip(kinds, indices, index_shapes, strict=True):
+        if entry is ARRAY:
+            shapes.append(
+                [
+                    fold(size) if known is None else known
+                    for size, known in zip(shape, index.type.shape, strict=True)
+                ]
+            )
+        elif isinstance(entry, Mask):
+            known = int(np.count_nonzero(index.data)) if isinstance(index, Constant) else None
+            shapes.append([_count(index) if known is None else known])
+    return broadcast_sizes(shapes)
+
+
+def _count(mask: Any) -> Any:
+    return operators.sum(math.cast(mask, "int64"))
+
+
+def input_kinds(template: Template) -> list[Any]:
+    """Return, for each index input, the entry that it belongs to."""
+    return [entry for entry in template for _ in range(count_inputs((entry,)))]
+
+
+def check_index_shapes(
+    op: Any, variables: Sequence[Any], values: Sequence[Any], template: Template
+) -> None:
+    """Raise if index arrays broadcast in a dimension whose size is not known to be 1."""
+    shapes = [
+        (variable.type.shape, value.shape)
+        for entry, variable, value in zip(input_kinds(template), variables, values, strict=True)
+        if entry is ARRAY
+    ]
+    if len(shapes) < 2 or all(shape == shapes[0][1] for _, shape in shapes):
+        return
+    for dim in range(1, max(len(shape) for _, shape in shapes) + 1):
+        sizes = {
+            shape[-dim]
+            for static, shape in shapes
+            if len(shape) >= dim and static[-dim] != 1
+        }
+        if len(sizes) > 1:
+            given = ", ".join(str(shape) for _, shape in shapes)
+            msg = (
+                f"{op}: the index arrays, of shapes {given}, do not fit together. A dimension "
+                "broadcasts only if its size is known to be 1 when the graph is built: use x[:, "
+                "None] for a new dimension, or pt.specify_broadcastable(x, axis)."
+            )
+            raise ShapeError(msg)
+
+
+def numpy_result_shape(
+    template: Template, shape: Sequence[int], indices: Sequence[Any]
+) -> tuple[int, ...]:
+    """Return the shape of the result, from values."""
+    entries = list(fill(template, indices))
+    result: list[int] = []
+    for place in layout(template, len(shape)):
+        if place is Placed.NEW:
+            result.append(1)
+        elif place is Placed.ADVANCED:
+            result.extend(
+                np.broadcast_shapes(
+                    *(
+                        index.shape if entry is ARRAY else (int(np.count_nonzero(index)),)
+                        for entry, index in zip(template, entries, strict=True)
+                        if entry is ARRAY or isinstance(entry, Mask)
+                    )
+                )
+            )
+        elif place.position < 0:
+            result.append(shape[place.dim])
+        else:
+            bounds = [None if b is None else int(b) for b in entries[place.position]]
+            result.append(len(range(*slice(*bounds).indices(shape[place.dim]))))
+    return tuple(result)

@@ -1,0 +1,369 @@
+"""What an index looks like, apart from the values that are known only at run time.
+
+An indexing Op keeps a *template*: a tuple with one entry for each part of the index. Ints stand in
+the template; symbolic numbers and arrays are inputs of the node, and the template says where they
+belong. An entry is one of
+
+- an int;
+- :data:`SCALAR`: an integer without dimensions, the next input;
+- a :class:`Slice`, each of whose bounds is ``None``, an int, or :data:`SCALAR`;
+- :data:`ARRAY`: an array of integers, the next input;
+- a :class:`Mask`: an array of bools, the next input;
+- :data:`NEWAXIS`: a new dimension of size 1;
+- :data:`SEPARATOR`: nothing, but it stands between arrays, and so decides where their dimensions
+  go (``x[:, a, ..., b]`` where the ellipsis stands for no dimension).
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from phintys._base.errors import IndexingError, OpContractError, ShapeError
+from phintys.tensor.known import known_int
+from phintys.tensor.sizes import add_sizes, ceil_div_sizes, clip_size, fold, subtract_sizes
+from phintys.tensor import math
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    Bound = int | Kind | None
+    Entry = int | Kind | "Slice" | "Mask"
+    Template = tuple[Entry, ...]
+
+__all__ = [
+    "ARRAY",
+    "FULL",
+    "NEWAXIS",
+    "SCALAR",
+    "SEPARATOR",
+    "Mask",
+    "Slice",
+    "as_template",
+    "count_inputs",
+    "layout",
+    "numpy_index",
+    "slice_length",
+]
+
+
+class Kind(Enum):
+    """Entries of a template that carry nothing."""
+
+    SCALAR = "i"
+    ARRAY = "array"
+    NEWAXIS = "newaxis"
+    SEPARATOR = "..."
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+SCALAR = Kind.SCALAR
+ARRAY = Kind.ARRAY
+NEWAXIS = Kind.NEWAXIS
+SEPARATOR = Kind.SEPARATOR
+
+
+class Slice(NamedTuple):
+    """A slice in a template."""
+
+    start: Bound = None
+    stop: Bound = None
+    step: Bound = None
+
+    def __str__(self) -> str:
+        start, stop, step = ("" if b is None else _bound_text(b) for b in self)
+        return f"{start}:{stop}:{step}" if step else f"{start}:{stop}"
+
+
+def _bound_text(bound: Any) -> str:
+    return bound.value if isinstance(bound, Kind) else str(bound)
+
+
+FULL = Slice()
+
+
+class Mask(NamedTuple):
+    """An array of bools in a template."""
+
+    ndim: int
+
+    def __str__(self) -> str:
+        return "mask"
+
+
+def as_template(entries: Iterable[Any]) -> Template:
+    """Return a template; Python slices and ``None`` (a new dimension) are taken as well.
+
+    Raises
+    ------
+    OpContractError
+        An entry is none of those that a template has.
+    """
+    template: list[Any] = []
+    for entry in entries:
+        if isinstance(entry, slice):
+            entry = Slice(entry.start, entry.stop, entry.step)
+        elif entry is None:
+            entry = NEWAXIS
+        if not isinstance(entry, Kind | Slice | Mask):
+            if isinstance(entry, bool | np.bool_) or not hasattr(entry, "__index__"):
+                msg = f"{entry!r} is no entry of a template of an index."
+                raise OpContractError(msg)
+            entry = entry.__index__()
+        if isinstance(entry, Slice) and entry.step == 0:
+            msg = "The step of a slice cannot be 0."
+            raise IndexingError(msg)
+        template.append(entry)
+    return tuple(template)
+
+
+def template_text(template: Template) -> str:
+    """Return how a template is printed."""
+    if not template:
+        return "..."
+    return ", ".join(str(e.value) if isinstance(e, Kind) else str(e) for e in template)
+
+
+def count_inputs(template: Template) -> int:
+    """Return how many inputs a template takes."""
+    total = 0
+    for entry in template:
+        if isinstance(entry, Slice):
+            total += sum(bound is SCALAR for bound in entry)
+        elif entry is SCALAR or entry is ARRAY or isinstance(entry, Mask):
+            total += 1
+    return total
+
+
+def count_dims(template: Template) -> int:
+    """Return how many dimensions of the indexed array a template covers."""
+    return sum(
+        entry.ndim if isinstance(entry, Mask) else entry not in {NEWAXIS, SEPARATOR}
+        for entry in template
+    )
+
+
+def is_advanced(template: Template) -> bool:
+    """Tell whether arrays take part in an index."""
+    return any(entry is ARRAY or isinstance(entry, Mask) for entry in template)
+
+
+def fill(template: Template, values: Iterable[Any]) -> Iterator[Any]:
+    """Yield the entries with the inputs in place of what stands for them.
+
+    A slice comes as a tuple of three, of the class :class:`Slice`.
+    """
+    following = iter(values)
+    for entry in template:
+        if isinstance(entry, Slice):
+            yield Slice(*(next(following) if bound is SCALAR else bound for bound in entry))
+        elif entry is SCALAR or entry is ARRAY or isinstance(entry, Mask):
+            yield next(following)
+        else:
+            yield entry
+
+
+def numpy_index(template: Template, values: Sequence[Any]) -> tuple[Any, ...]:
+    """Return the index that NumPy takes, given the values of the inputs."""
+    index: list[Any] = []
+    following = iter(values)
+    for entry in template:
+        if isinstance(entry, Slice):
+            index.append(
+                slice(*(int(next(following)) if bound is SCALAR else bound for bound in entry))
+            )
+        elif entry is SCALAR:
+            index.append(int(next(following)))
+        elif entry is ARRAY or isinstance(entry, Mask):
+            index.append(next(following))
+        elif entry is NEWAXIS:
+            index.append(None)
+        else:
+            index.append(... if entry is SEPARATOR else entry)
+    return tuple(index)
+
+
+# ---- the shape of the result -----------------------------------------------------------------
+
+
+class Kept(NamedTuple):
+    """A dimension of the result that is a slice of a dimension of the indexed array."""
+
+    dim: int
+    position: int  # of the slice in the template; -1 for a dimension that no entry covers
+
+
+class Placed(Enum):
+    """Dimensions of the result that come from elsewhere."""
+
+    NEW = 0
+    ADVANCED = 1  # all the dimensions of the index arrays, broadcast
+
+
+def layout(template: Template, ndim: int) -> list[Kept | Placed]:
+    """Return where the dimensions of the result come from, in order, as NumPy has it.
+
+    The dimensions of index arrays stand where the arrays do if these are neighbours, and else in
+    front. Ints beside arrays count as arrays.
+    """
+    result: list[Kept | Placed] = []
+    advanced = is_advanced(template)
+    place: int | None = None
+    interrupted = apart = False
+    dim = 0
+    for position, entry in enumerate(template):
+        if isinstance(entry, Slice):
+            result.append(Kept(dim, position))
+            dim += 1
+        elif entry is NEWAXIS:
+            result.append(Placed.NEW)
+        elif entry is not SEPARATOR:
+            dim += entry.ndim if isinstance(entry, Mask) else 1
+            if not advanced:
+                continue
+            if place is None:
+                place = len(result)
+            apart = apart or interrupted
+            continue
+        interrupted = place is not None
+    result.extend(Kept(rest, -1) for rest in range(dim, ndim))
+    if place is not None:
+        result.insert(0 if apart else place, Placed.ADVANCED)
+    return result
+
+
+def slice_length(size: Any, bounds: Slice) -> Any:
+    """Return the length of a slice of a dimension.
+
+    Parameters
+    ----------
+    size
+        Size of the dimension, an int or symbolic.
+    bounds
+        Start, stop and step: ``None``, ints or symbolic.
+    """
+    start, stop, step = (None if bound is None else fold(bound) for bound in bounds)
+    if start is None and stop is None and step in {None, 1, -1}:
+        return size
+    step = 1 if step is None else step
+    if all(isinstance(known, int | None) for known in (size, start, stop, step)):
+        return len(range(*slice(start, stop, step).indices(size)))
+    if isinstance(step, int):
+        return _length_for(size, start, stop, step, forward=step > 0)
+    return math.switch(
+        math.gt(step, 0),
+        _length_for(size, start, stop, step, forward=True),
+        _length_for(size, start, stop, step, forward=False),
+    )
+
+
+def _length_for(size: Any, start: Any, stop: Any, step: Any, forward: bool) -> Any:
+    # Going backward, the place before the first element is a place to stop at.
+    lowest: Any = 0 if forward else -1
+    highest = size if forward else subtract_sizes(size, 1)
+    first = _place(start, size, lowest, highest, lowest if forward else highest)
+    last = _place(stop, size, lowest, highest, highest if forward else lowest)
+    return clip_size(ceil_div_sizes(subtract_sizes(last, first), step), 0, None)
+
+
+def _place(bound: Any, size: Any, lowest: Any, highest: Any, default: Any) -> Any:
+    """Return the place that a bound of a slice stands for, within the dimension."""
+    if bound is None:
+        return default
+    if isinstance(bound, int):
+        if bound < 0:
+            return clip_size(add_sizes(size, bound), lowest, None)
+        return clip_size(bound, None, highest)
+    from_end = math.switch(math.lt(bound, 0), add_sizes(bound, size), bound)
+    return clip_size(from_end, lowest, highest)
+
+
+def static_slice_length(size: int | None, bounds: Slice) -> int | None:
+    """Return the length of a slice if it is known; bounds may be symbolic."""
+    start, stop, step = (None if bound is None else fold(bound) for bound in bounds)
+    if start is None and stop is None and step in {None, 1, -1}:
+        return size
+    known = all(isinstance(bound, int | None) for bound in (start, stop, step))
+    if size is not None and known:
+        return len(range(*slice(start, stop, step).indices(size)))
+    # x[:0] and x[3:3] are empty, whatever x is.
+    same_sign = isinstance(start, int) and isinstance(stop, int) and (start < 0) == (stop < 0)
+    if step in {None, 1} and (stop == 0 or (same_sign and start >= stop)):
+        return 0
+    return None
+
+
+# ---- errors ----------------------------------------------------------------------------------
+
+
+def check_rank(op: Any, x: Any, template: Template) -> None:
+    """Raise if a template covers more dimensions than an array has."""
+    covered = count_dims(template)
+    if covered > x.type.ndim:
+        msg = (
+            f"{op}: too many indices: {x} of type {x.type} has {x.type.ndim} dimensions, and "
+            f"{covered} are indexed."
+        )
+        raise IndexingError(msg)
+
+
+def out_of_range(op: Any, x: Any, index: Any, dim: int, size: int) -> IndexingError:
+    """Return the error for an index that a dimension does not have."""
+    return IndexingError(
+        f"{op}: index {index} is out of range for axis {dim} of {x}, which has size {size}: "
+        f"expected an index from {-size} to {size - 1}."
+        if size
+        else f"{op}: index {index} is out of range for axis {dim} of {x}, which is empty."
+    )
+
+
+def explain(op: Any, x: Any, shape: Sequence[int], template: Template, values: Any) -> Exception:
+    """Return the error for an index that NumPy refused."""
+    dim = 0
+    for entry, value in zip(template, fill(template, values), strict=True):
+        if entry in {NEWAXIS, SEPARATOR}:
+            continue
+        if isinstance(entry, Mask):
+            covered = tuple(shape[dim : dim + entry.ndim])
+            if value.shape != covered:
+                return mask_misfit(op, x, value.shape, dim, covered)
+            dim += entry.ndim
+            continue
+        if isinstance(entry, Slice):
+            if value.step is not None and int(value.step) == 0:
+                return IndexingError(f"{op}: the step of a slice of axis {dim} is 0.")
+        else:
+            size = shape[dim]
+            indices = np.asarray(value)
+            wrong = indices[(indices < -size) | (indices >= size)]
+            if wrong.size:
+                return out_of_range(op, x, wrong.flat[0], dim, size)
+        dim += 1
+    shapes = [np.shape(value) for value in values]
+    return ShapeError(f"{op}: the index arrays, of shapes {shapes}, do not broadcast together.")
+
+
+def mask_misfit(
+    op: Any, x: Any, mask: Sequence[Any], dim: int, covered: Sequence[Any]
+) -> IndexingError:
+    """Return the error for a mask whose shape is not that of what it covers."""
+    return IndexingError(
+        f"{op}: a mask of shape {tuple(mask)} covers the dimensions from {dim} on of {x}, which "
+        f"have sizes {tuple(covered)}. Both must be the same."
+    )
+
+
+def check_scalar_in_range(op: Any, x: Any, index: int | None, dim: int) -> None:
+    """Raise if it is known that a dimension does not have an index."""
+    size = x.type.shape[dim]
+    if index is not None and size is not None and not -size <= index < size:
+        raise out_of_range(op, x, index, dim, size)
+
+
+def known_or_none(x: Any) -> int | None:
+    """Return the value of an int or of a symbolic integer, if it is known."""
+    return x if isinstance(x, int) else known_int(x)

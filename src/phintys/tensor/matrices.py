@@ -1,0 +1,383 @@
+"""Diagonals, identities and triangles."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from phintys._base.errors import ShapeError
+from phintys.graph.apply import Apply
+from phintys.graph.null_type import disconnected_type
+from phintys.graph.op import Op
+from phintys.tensor import math
+from phintys.tensor._operators import operators
+from phintys.tensor._rules import is_discrete, is_missing, zero_gradient
+from phintys.tensor.convert import as_tensor_variable, constant
+from phintys.tensor.creation import as_sizes
+from phintys.tensor.dimshuffle import moveaxis, normalize_axis, shape_padleft, shape_padright
+from phintys.tensor.known import known_int
+from phintys.tensor.ranges import arange
+from phintys.tensor.shape import sizes_of
+from phintys.tensor.sizes import add_sizes, as_size, clip_size, fold
+from phintys.tensor.type import TensorType
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from phintys.graph.fgraph import FunctionGraph
+    from phintys.tensor.variable import TensorVariable
+
+__all__ = [
+    "AllocDiag",
+    "ExtractDiag",
+    "diag",
+    "diagonal",
+    "eye",
+    "identity",
+    "identity_like",
+    "trace",
+    "tri",
+    "tril",
+    "triu",
+]
+
+
+def _diagonal_length(rows: Any, columns: Any, offset: int) -> Any:
+    """Return the length of a diagonal; sizes are ints or symbolic."""
+    down = add_sizes(rows, min(offset, 0))
+    right = add_sizes(columns, -max(offset, 0))
+    return clip_size(clip_size(down, None, right), 0, None)
+
+
+class ExtractDiag(Op):
+    """Return the diagonal of the last two dimensions, as a view.
+
+    Parameters
+    ----------
+    offset
+        How far above the main diagonal; negative ones are below it.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.ExtractDiag(1)(pt.tensor("x", shape=(None, 4, 3))).type
+    Matrix(float64, shape=(?, 2))
+    """
+
+    __props__ = ("offset",)
+
+    view_map = {0: [0]}
+
+    def __init__(self, offset: int = 0) -> None:
+        self.offset = int(offset)
+
+    def make_node(self, x: Any) -> Apply:
+        x = as_tensor_variable(x)
+        if x.ndim < 2:
+            msg = f"{self}: a diagonal needs 2 dimensions, got {x} of type {x.type}."
+            raise ShapeError(msg)
+        *batch, rows, columns = x.type.shape
+        known = rows is not None and columns is not None
+        length = _diagonal_length(rows, columns, self.offset) if known else None
+        return Apply(self, [x], [TensorType(x.dtype, (*batch, length))()])
+
+    def perform(
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
+    ) -> None:
+        value = inputs[0]
+        view = value.diagonal(self.offset, -2, -1)
+        view.flags.writeable = value.flags.writeable  # NumPy makes it read-only
+        output_storage[0][0] = view
+
+    def infer_shape(
+        self, fgraph: FunctionGraph | None, node: Apply, input_shapes: Sequence[Any]
+    ) -> list[Any]:
+        *batch, rows, columns = input_shapes[0]
+        return [(*batch, as_size(_diagonal_length(fold(rows), fold(columns), self.offset)))]
+
+    def L_op(
+        self, inputs: Sequence[Any], outputs: Sequence[Any], output_grads: Sequence[Any]
+    ) -> list[Any]:
+        x = inputs[0]
+        if is_discrete(x):
+            return [zero_gradient(x)]
+        return [AllocDiag(self.offset)(output_grads[0], *sizes_of(x)[-2:])]
+
+    def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
+        return [None if is_missing(eval_points[0]) else self(eval_points[0])]
+
+
+class AllocDiag(Op):
+    """Return new matrices with the last dimension of the input on a diagonal, zeros elsewhere.
+
+    Takes the diagonals, the number of rows and the number of columns.
+
+    Parameters
+    ----------
+    offset
+        How far above the main diagonal; negative ones are below it.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.AllocDiag(1)(pt.constant([1, 2]), 2, 3).eval()
+    array([[0, 1, 0],
+           [0, 0, 2]])
+    """
+
+    __props__ = ("offset",)
+
+    def __init__(self, offset: int = 0) -> None:
+        self.offset = int(offset)
+
+    def make_node(self, diagonals: Any, rows: Any, columns: Any) -> Apply:
+        diagonals = as_tensor_variable(diagonals)
+        if diagonals.ndim < 1:
+            msg = f"{self}: a diagonal is a vector, got {diagonals} of type {diagonals.type}."
+            raise ShapeError(msg)
+        sizes = as_sizes((rows, columns), f"{self}: a size")
+        known = [known_int(size) for size in sizes]
+        *batch, length = diagonals.type.shape
+        if None not in known and length not in {None, _diagonal_length(*known, self.offset)}:
+            raise self._misfit(length, known)
+        return Apply(
+            self, [diagonals, *sizes], [TensorType(diagonals.dtype, (*batch, *known))()]
+        )
+
+    def _misfit(self, length: Any, sizes: Sequence[Any]) -> ShapeError:
+        return ShapeError(
+            f"{self}: the diagonal of a matrix of shape {tuple(sizes)} has "
+            f"{_diagonal_length(*sizes, self.offset)} elements, got {length}."
+        )
+
+    def perform(
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
+    ) -> None:
+        diagonals, rows, columns = inputs
+        rows, columns = int(rows), int(columns)
+        if min(rows, columns) < 0:
+            msg = f"{self}: sizes are not negative, got ({rows}, {columns})."
+            raise ShapeError(msg)
+        length = diagonals.shape[-1]
+        if length != _diagonal_length(rows, columns, self.offset):
+            raise self._misfit(length, (rows, columns))
+        result = np.zeros((*diagonals.shape[:-1], rows, columns), diagonals.dtype)
+        along = np.arange(length)
+        result[..., along + max(-self.offset, 0), along + max(self.offset, 0)] = diagonals
+        output_storage[0][0] = result
+
+    def infer_shape(
+        self, fgraph: FunctionGraph | None, node: Apply, input_shapes: Sequence[Any]
+    ) -> list[Any]:
+        return [(*input_shapes[0][:-1], *node.inputs[1:])]
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        """The sizes have no influence on the elements."""
+        return [[True], [False], [False]]
+
+    def L_op(
+        self, inputs: Sequence[Any], outputs: Sequence[Any], output_grads: Sequence[Any]
+    ) -> list[Any]:
+        if is_discrete(inputs[0]):
+            gradient = zero_gradient(inputs[0])
+        else:
+            gradient = ExtractDiag(self.offset)(output_grads[0])
+        return [gradient, disconnected_type(), disconnected_type()]
+
+    def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
+        point = eval_points[0]
+        return [None if is_missing(point) else self(point, *inputs[1:])]
+
+
+def diagonal(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> TensorVariable:
+    """Return the diagonal of two dimensions, as the last dimension of the result.
+
+    Parameters
+    ----------
+    x
+        A tensor with at least 2 dimensions.
+    offset
+        How far above the main diagonal; negative ones are below it.
+    axis1, axis2
+        The rows and the columns.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.diagonal([[1, 2, 3], [4, 5, 6]], 1).eval()
+    array([2, 6])
+    """
+    x = as_tensor_variable(x)
+    axes = (normalize_axis(axis1, x.ndim), normalize_axis(axis2, x.ndim))
+    if axes[0] == axes[1]:
+        msg = f"diagonal: the two axes must differ, got {axis1} and {axis2}."
+        raise ShapeError(msg)
+    return ExtractDiag(offset)(moveaxis(x, axes, (-2, -1)))
+
+
+def trace(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> TensorVariable:
+    """Return the sum of the diagonal; see :func:`diagonal`.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.trace([[1, 2], [3, 4]]).eval()
+    array(5)
+    """
+    return operators.sum(diagonal(x, offset, axis1, axis2), axis=-1)
+
+
+def diag(v: Any, k: int = 0) -> TensorVariable:
+    """Return the diagonal of a matrix, or the matrix that has a vector on its diagonal.
+
+    Parameters
+    ----------
+    v
+        A matrix or a vector.
+    k
+        How far above the main diagonal; negative ones are below it.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.diag([1, 2]).eval()
+    array([[1, 0],
+           [0, 2]])
+    """
+    v = as_tensor_variable(v)
+    if v.ndim == 2:
+        return ExtractDiag(k)(v)
+    if v.ndim != 1:
+        msg = (
+            f"diag takes a vector or a matrix, got {v} of type {v.type}. For more dimensions use "
+            "pt.diagonal, or pt.AllocDiag."
+        )
+        raise ShapeError(msg)
+    size = add_sizes(sizes_of(v)[0], abs(k))
+    return AllocDiag(k)(v, size, size)
+
+
+def eye(n: Any, m: Any = None, k: Any = 0, dtype: Any = None) -> TensorVariable:
+    """Return a matrix with ones on a diagonal and zeros elsewhere.
+
+    Parameters
+    ----------
+    n, m
+        Number of rows and of columns (as many by default), ints or symbolic.
+    k
+        How far the ones are above the main diagonal; an int, negative below it, or symbolic.
+    dtype
+        ``floatX`` by default.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.eye(2, 3, 1).eval()
+    array([[0., 1., 0.],
+           [0., 0., 1.]])
+    """
+    rows, columns = _row_and_column_numbers(n, m, k)
+    return math.cast(math.eq(rows, columns), "floatX" if dtype is None else dtype)
+
+
+def _row_and_column_numbers(n: Any, m: Any, k: Any) -> tuple[Any, Any]:
+    """Return the row numbers, shifted by ``k``, as a column, and the column numbers as a row."""
+    rows, columns = as_sizes((n, n if m is None else m))
+    shift = as_size(k, "A diagonal")
+    counted = shape_padright(arange(rows))
+    if known_int(shift) != 0:
+        counted = math.add(counted, shift)
+    return counted, shape_padleft(arange(columns))
+
+
+def identity(n: Any, dtype: Any = None) -> TensorVariable:
+    """Return the identity matrix with ``n`` rows; ``floatX`` by default."""
+    return eye(n, dtype=dtype)
+
+
+def identity_like(x: Any, dtype: Any = None) -> TensorVariable:
+    """Return a matrix like ``x`` with ones on the main diagonal and zeros elsewhere."""
+    x = as_tensor_variable(x)
+    if x.ndim != 2:
+        msg = f"identity_like takes a matrix, got {x} of type {x.type}."
+        raise ShapeError(msg)
+    return eye(*sizes_of(x), dtype=x.dtype if dtype is None else dtype)
+
+
+def tri(n: Any, m: Any = None, k: Any = 0, dtype: Any = None) -> TensorVariable:
+    """Return a matrix with ones on and below a diagonal and zeros above it.
+
+    Parameters
+    ----------
+    n, m
+        Number of rows and of columns (as many by default), ints or symbolic.
+    k
+        How far the diagonal is above the main one; an int, negative below it, or symbolic.
+    dtype
+        ``floatX`` by default.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.tri(2, 3).eval()
+    array([[1., 0., 0.],
+           [1., 1., 0.]])
+    """
+    rows, columns = _row_and_column_numbers(n, m, k)
+    return math.cast(math.ge(rows, columns), "floatX" if dtype is None else dtype)
+
+
+def tril(x: Any, k: Any = 0) -> TensorVariable:
+    """Return ``x`` with zeros above a diagonal of its last two dimensions.
+
+    Parameters
+    ----------
+    x
+        A tensor with at least 2 dimensions.
+    k
+        How far the diagonal is above the main one; an int, negative below it, or symbolic.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.tril([[1, 2], [3, 4]]).eval()
+    array([[1, 0],
+           [3, 4]])
+    """
+    x = _with_two_dims(x, "tril")
+    return math.switch(tri(*sizes_of(x)[-2:], k=k, dtype="bool"), x, _zero(x))
+
+
+def triu(x: Any, k: Any = 0) -> TensorVariable:
+    """Return ``x`` with zeros below a diagonal of its last two dimensions.
+
+    Parameters
+    ----------
+    x
+        A tensor with at least 2 dimensions.
+    k
+        How far the diagonal is above the main one; an int, negative below it, or symbolic.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.triu([[1, 2], [3, 4]]).eval()
+    array([[1, 2],
+           [0, 4]])
+    """
+    x = _with_two_dims(x, "triu")
+    shift = k - 1 if isinstance(k, int) else math.sub(as_size(k, "A diagonal"), 1)
+    return math.switch(tri(*sizes_of(x)[-2:], k=shift, dtype="bool"), _zero(x), x)
+
+
+def _with_two_dims(x: Any, name: str) -> Any:
+    x = as_tensor_variable(x)
+    if x.ndim < 2:
+        msg = f"{name} needs at least 2 dimensions, got {x} of type {x.type}."
+        raise ShapeError(msg)
+    return x
+
+
+def _zero(x: Any) -> Any:
+    return constant(np.zeros((), x.type.numpy_dtype))

@@ -1,0 +1,93 @@
+"""Where an array is not zero."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from phintys._base.errors import ShapeError
+from phintys.graph.apply import Apply
+from phintys.graph.op import Op
+from phintys.tensor import math
+from phintys.tensor._operators import operators
+from phintys.tensor._rules import zero_gradient
+from phintys.tensor.convert import as_tensor_variable
+from phintys.tensor.join import stack
+from phintys.tensor.reshape import flatten
+from phintys.tensor.type import TensorType
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from phintys.graph.fgraph import FunctionGraph
+    from phintys.tensor.variable import TensorVariable
+
+__all__ = ["Nonzero", "flatnonzero", "nonzero"]
+
+
+class Nonzero(Op):
+    """Return the indices of the elements that are not zero: one vector for each dimension."""
+
+    __props__ = ()
+
+    def make_node(self, x: Any) -> Apply:
+        x = as_tensor_variable(x)
+        if x.ndim == 0:
+            msg = f"nonzero needs at least one dimension, got {x} of type {x.type}."
+            raise ShapeError(msg)
+        return Apply(self, [x], [TensorType("int64", (None,))() for _ in range(x.ndim)])
+
+    def perform(
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
+    ) -> None:
+        for cell, indices in zip(output_storage, np.nonzero(inputs[0]), strict=True):
+            # NumPy gives views into one array, which would all be kept by one of them.
+            cell[0] = np.ascontiguousarray(indices, dtype=np.int64)
+
+    def infer_shape(
+        self, fgraph: FunctionGraph | None, node: Apply, input_shapes: Sequence[Any]
+    ) -> list[Any]:
+        """Count them."""
+        count = operators.sum(math.cast(math.neq(node.inputs[0], 0), "int64"))
+        return [(count,)] * len(node.outputs)
+
+    def L_op(
+        self, inputs: Sequence[Any], outputs: Sequence[Any], output_grads: Sequence[Any]
+    ) -> list[Any]:
+        return [zero_gradient(inputs[0])]
+
+    def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
+        return [None] * inputs[0].ndim
+
+
+def nonzero(x: Any, return_matrix: bool = False) -> Any:
+    """Return the indices of the elements of ``x`` that are not zero, in row-major order.
+
+    Parameters
+    ----------
+    x
+        A tensor with at least one dimension.
+    return_matrix
+        Return one matrix, with a row for each dimension, in place of a tuple of vectors.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> [indices.eval() for indices in pt.nonzero(pt.constant([[1, 0], [0, 2]]))]
+    [array([0, 1]), array([0, 1])]
+    """
+    found = tuple(Nonzero()(x, return_list=True))
+    return stack(found, axis=0) if return_matrix else found
+
+
+def flatnonzero(x: Any) -> TensorVariable:
+    """Return the indices, into the flattened array, of the elements that are not zero.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.flatnonzero([[1, 0], [0, 2]]).eval()
+    array([0, 3])
+    """
+    return nonzero(flatten(x))[0]

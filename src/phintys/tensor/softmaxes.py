@@ -1,0 +1,341 @@
+"""Softmax, its logarithm, and the logarithm of a sum of exponentials.
+
+They are ops of their own, not expressions, because they must not overflow: the largest element is
+subtracted before the exponential, and its own term, 1, goes through ``log1p``.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from phintys._base.errors import OpContractError, ShapeError
+from phintys.graph.apply import Apply
+from phintys.graph.op import Op
+from phintys.tensor import math
+from phintys.tensor._rules import Axis, conjugate, is_discrete, is_missing, with_kept_dims
+from phintys.tensor.convert import as_tensor_variable
+from phintys.tensor.dimshuffle import normalize_axes
+from phintys.tensor.reduce import sum
+from phintys.tensor.type import TensorType
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from phintys.graph.fgraph import FunctionGraph
+    from phintys.tensor.variable import TensorVariable
+
+__all__ = ["LogSoftmax", "LogSumExp", "Softmax", "log_softmax", "logsumexp", "softmax"]
+
+
+class _ExpFamily(Op):
+    """Common to the three ops."""
+
+    __props__ = ("axis",)
+
+    def __init__(self, axis: Axis = None) -> None:
+        given = (axis,) if isinstance(axis, int) else axis
+        self.axis = None if given is None else tuple(sorted(given))
+        if self.axis and (self.axis[0] < 0 or len(set(self.axis)) != len(self.axis)):
+            msg = f"The axes of {type(self).__name__} count from the front, got {axis!r}."
+            raise OpContractError(msg)
+
+    def axes(self, ndim: int) -> tuple[int, ...]:
+        """Return the axes that belong together, for an input of rank ``ndim``."""
+        return tuple(range(ndim)) if self.axis is None else self.axis
+
+    def _operand(self, x: Any) -> Any:
+        """Return the input with the axes, cast to float64 if it is of integers or bools."""
+        x = as_tensor_variable(x)
+        if self.axis and self.axis[-1] >= x.ndim:
+            msg = f"{self} works along axis {self.axis[-1]}, but {x} has {x.ndim} dimensions."
+            raise ShapeError(msg)
+        return math.cast(x, "float64") if is_discrete(x) else x
+
+    def make_node(self, x: Any) -> Apply:
+        """Apply to a tensor that has the axes."""
+        x = self._operand(x)
+        return Apply(self, [x], [x.type()])
+
+    def infer_shape(
+        self, fgraph: FunctionGraph | None, node: Apply, input_shapes: Sequence[Any]
+    ) -> list[Any]:
+        """Return the shape of the input."""
+        return [input_shapes[0]]
+
+    def _total(self, x: Any) -> Any:
+        return sum(x, self.axes(x.ndim), keepdims=True)
+
+    def flops(self, input_shapes: Sequence[Any], output_shapes: Sequence[Any]) -> int:
+        """Return a comparison, a difference, an exponential, a sum and a quotient an element."""
+        return 5 * int(np.prod(input_shapes[0], dtype=int))
+
+    def __str__(self) -> str:
+        axes = "" if self.axis is None else f"{{axis={','.join(map(str, self.axis))}}}"
+        return f"{type(self).__name__}{axes}"
+
+
+def _wide(x: Any) -> Any:
+    """Return values in the dtype that is computed in."""
+    return x.astype(np.float32) if x.dtype == np.float16 else x
+
+
+def _largest(x: Any, axes: tuple[int, ...]) -> Any:
+    """Return the largest real part; minus infinity of nothing."""
+    return np.max(x.real, axes, keepdims=True, initial=-np.inf)
+
+
+def _log_terms(x: Any, largest: Any, axes: tuple[int, ...]) -> Any:
+    """Return ``log(sum(exp(x - largest)))``; the terms that are 1 are counted, not added."""
+    if x.dtype.kind == "c":
+        return np.log(np.sum(np.exp(x - largest), axes, keepdims=True))
+    is_largest = x == largest
+    count = np.maximum(np.sum(is_largest, axes, keepdims=True), 1).astype(x.dtype)
+    others = np.exp(np.where(is_largest, -np.inf, x - largest).astype(x.dtype, copy=False))
+    return np.log1p(np.sum(others, axes, keepdims=True) / count) + np.log(count)
+
+
+class Softmax(_ExpFamily):
+    """Return ``exp(x) / sum(exp(x))``.
+
+    Parameters
+    ----------
+    axis
+        The axes to sum over, counted from the front; ``None`` for all.
+
+    Notes
+    -----
+    An infinite element, or nothing but minus infinity, gives NaN.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.special.Softmax(axis=0)(pt.constant([1000.0, 1000.0])).eval()
+    array([0.5, 0.5])
+    """
+
+    def perform(
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
+    ) -> None:
+        """Compute with NumPy."""
+        x = _wide(inputs[0])
+        axes = self.axes(x.ndim)
+        with np.errstate(invalid="ignore"):
+            powers = np.exp(x - _largest(x, axes))
+            powers /= np.sum(powers, axes, keepdims=True)
+        output_storage[0][0] = np.asarray(powers, inputs[0].dtype)
+
+    def L_op(
+        self, inputs: Sequence[Any], outputs: Sequence[Any], output_grads: Sequence[Any]
+    ) -> list[Any]:
+        """With s = softmax(x), gx = s (g - sum(g s)); s is conjugated if it is complex."""
+        s, (g,) = conjugate(outputs[0]), output_grads
+        return [s * (g - self._total(g * s))]
+
+    def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
+        """ds = s (v - sum(s v))"""
+        (v,) = eval_points
+        if is_missing(v):
+            return [None]
+        s = self(*inputs)
+        return [s * (v - self._total(s * v))]
+
+
+class LogSoftmax(_ExpFamily):
+    """Return ``x - log(sum(exp(x)))``, accurate where the softmax is close to 0 or 1.
+
+    Parameters
+    ----------
+    axis
+        The axes to sum over, counted from the front; ``None`` for all.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.special.LogSoftmax(axis=0)(pt.constant([1000.0, 0.0])).eval()
+    array([    0., -1000.])
+    """
+
+    def perform(
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
+    ) -> None:
+        """Compute with NumPy."""
+        x = _wide(inputs[0])
+        axes = self.axes(x.ndim)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            largest = _largest(x, axes)
+            result = (x - largest) - _log_terms(x, largest, axes)
+        output_storage[0][0] = np.asarray(result, inputs[0].dtype)
+
+    def L_op(
+        self, inputs: Sequence[Any], outputs: Sequence[Any], output_grads: Sequence[Any]
+    ) -> list[Any]:
+        """With s = softmax(x), gx = g - s sum(g); s is conjugated if it is complex."""
+        (out,), (g,) = outputs, output_grads
+        return [g - math.exp(conjugate(out)) * self._total(g)]
+
+    def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
+        """With s = softmax(x), d(out) = v - sum(s v)"""
+        (v,) = eval_points
+        if is_missing(v):
+            return [None]
+        return [v - self._total(math.exp(self(*inputs)) * v)]
+
+
+class LogSumExp(_ExpFamily):
+    """Return ``log(sum(exp(x)))`` over some axes, which are dropped.
+
+    Parameters
+    ----------
+    axis
+        The axes, counted from the front; ``None`` for all.
+
+    Notes
+    -----
+    Minus infinity of nothing, and of nothing but minus infinity.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.special.LogSumExp(axis=0)(pt.constant([1000.0, 0.0])).eval()
+    array(1000.)
+    """
+
+    def make_node(self, x: Any) -> Apply:
+        """Apply to a tensor that has the axes."""
+        x = self._operand(x)
+        axes = self.axes(x.ndim)
+        shape = [size for dim, size in enumerate(x.type.shape) if dim not in axes]
+        return Apply(self, [x], [TensorType(x.dtype, shape)()])
+
+    def perform(
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
+    ) -> None:
+        """Compute with NumPy."""
+        x = _wide(inputs[0])
+        axes = self.axes(x.ndim)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            largest = _largest(x, axes)
+            if x.dtype.kind == "c":
+                # There is no log1p here in which infinite elements cancel.
+                largest = np.where(np.isfinite(largest), largest, 0).astype(largest.dtype)
+            result = _log_terms(x, largest, axes) + largest
+        output_storage[0][0] = np.asarray(np.squeeze(result, axes), inputs[0].dtype)
+
+    def infer_shape(
+        self, fgraph: FunctionGraph | None, node: Apply, input_shapes: Sequence[Any]
+    ) -> list[Any]:
+        """Drop the axes."""
+        (sizes,) = input_shapes
+        axes = self.axes(len(sizes))
+        return [tuple(size for dim, size in enumerate(sizes) if dim not in axes)]
+
+    def L_op(
+        self, inputs: Sequence[Any], outputs: Sequence[Any], output_grads: Sequence[Any]
+    ) -> list[Any]:
+        """gx = g softmax(x), conjugated if it is complex."""
+        (x,), (g,) = inputs, output_grads
+        kept = with_kept_dims(g, self.axes(x.ndim), x.ndim)
+        return [kept * conjugate(_op(Softmax, self.axis)(x))]
+
+    def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
+        """d(out) = sum(softmax(x) v)"""
+        (x,), (v,) = inputs, eval_points
+        if is_missing(v):
+            return [None]
+        return [sum(_op(Softmax, self.axis)(x) * v, self.axes(x.ndim))]
+
+
+@lru_cache(maxsize=1024)
+def _op(op_class: type[_ExpFamily], axes: tuple[int, ...] | None) -> _ExpFamily:
+    return op_class(axes)
+
+
+def _apply(op_class: type[_ExpFamily], x: Any, axes: tuple[int, ...]) -> Any:
+    return _op(op_class, None if len(axes) == x.ndim else axes)(x)
+
+
+def softmax(x: Any, axis: Axis = None) -> TensorVariable:
+    """Return ``exp(x) / sum(exp(x), axis)`` without overflow.
+
+    Parameters
+    ----------
+    x
+        A tensor; integers and bools are cast to float64.
+    axis
+        One axis, several, or ``None`` for all.
+
+    Raises
+    ------
+    ShapeError
+        There is no such axis.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.special.softmax(pt.constant([1000.0, 1000.0])).eval()
+    array([0.5, 0.5])
+    """
+    x = as_tensor_variable(x)
+    return _apply(Softmax, x, normalize_axes(axis, x.ndim))
+
+
+def log_softmax(x: Any, axis: Axis = None) -> TensorVariable:
+    """Return the logarithm of the softmax, accurate where that is close to 0 or 1.
+
+    Parameters
+    ----------
+    x
+        A tensor; integers and bools are cast to float64.
+    axis
+        One axis, several, or ``None`` for all.
+
+    Raises
+    ------
+    ShapeError
+        There is no such axis.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.special.log_softmax(pt.constant([1000.0, 0.0])).eval()
+    array([    0., -1000.])
+    """
+    x = as_tensor_variable(x)
+    return _apply(LogSoftmax, x, normalize_axes(axis, x.ndim))
+
+
+def logsumexp(x: Any, axis: Axis = None, keepdims: bool = False) -> TensorVariable:
+    """Return ``log(sum(exp(x), axis))`` without overflow.
+
+    Parameters
+    ----------
+    x
+        A tensor; integers and bools are cast to float64.
+    axis
+        One axis, several, or ``None`` for all.
+    keepdims
+        Keep the axes, with size 1.
+
+    Returns
+    -------
+    TensorVariable
+        Minus infinity along an empty axis.
+
+    Raises
+    ------
+    ShapeError
+        There is no such axis.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.special.logsumexp(pt.constant([1000.0, 0.0])).eval()
+    array(1000.)
+    """
+    x = as_tensor_variable(x)
+    axes = normalize_axes(axis, x.ndim)
+    result = _apply(LogSumExp, x, axes)
+    return with_kept_dims(result, axes, x.ndim) if keepdims else result

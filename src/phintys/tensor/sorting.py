@@ -1,0 +1,286 @@
+"""Sorting, and the order that sorts."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from phintys._base.errors import OpContractError, ShapeError
+from phintys.graph.apply import Apply
+from phintys.graph.op import Op
+from phintys.tensor._operators import operators
+from phintys.tensor._rules import is_discrete, is_missing, zero_gradient
+from phintys.tensor.convert import as_tensor_variable
+from phintys.tensor.dimshuffle import dimshuffle, normalize_axis
+from phintys.tensor.ranges import arange
+from phintys.tensor.reshape import flatten
+from phintys.tensor.shape import shape_i
+from phintys.tensor.type import TensorType
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from phintys.graph.fgraph import FunctionGraph
+    from phintys.tensor.variable import TensorVariable
+
+__all__ = ["ArgSortOp", "SortOp", "argsort", "sort"]
+
+KINDS = ("quicksort", "mergesort", "heapsort", "stable")
+
+
+class _SortingOp(Op):
+    """Common to :class:`SortOp` and :class:`ArgSortOp`."""
+
+    __props__ = ("axis", "kind")
+
+    def __init__(self, axis: int, kind: str = "quicksort") -> None:
+        if axis < 0:
+            msg = f"The axis of {type(self).__name__} counts from the front, got {axis}."
+            raise OpContractError(msg)
+        if kind not in KINDS:
+            msg = f"The kind of a sort is one of {', '.join(KINDS)}; got {kind!r}."
+            raise OpContractError(msg)
+        self.axis = int(axis)
+        self.kind = kind
+
+    def _operand(self, x: Any) -> Any:
+        x = as_tensor_variable(x)
+        if self.axis >= x.ndim:
+            msg = f"{self} works along axis {self.axis}, but {x} has {x.ndim} dimensions."
+            raise ShapeError(msg)
+        return x
+
+    def infer_shape(
+        self, fgraph: FunctionGraph | None, node: Apply, input_shapes: Sequence[Any]
+    ) -> list[Any]:
+        """Return the shape of the input."""
+        return [input_shapes[0]]
+
+    def flops(self, input_shapes: Sequence[Any], output_shapes: Sequence[Any]) -> int:
+        """Return n log n comparisons for each row."""
+        size = int(np.prod(input_shapes[0], dtype=int))
+        return size * int(input_shapes[0][self.axis]).bit_length()
+
+
+class SortOp(_SortingOp):
+    """Sort along an axis, in ascending order and NaN last.
+
+    Parameters
+    ----------
+    axis
+        The axis, counted from the front.
+    kind
+        ``"quicksort"``, ``"mergesort"``, ``"heapsort"`` or ``"stable"``, as for ``numpy.sort``.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.SortOp(0)(pt.constant([3, 1, 2])).eval()
+    array([1, 2, 3])
+    """
+
+    def make_node(self, x: Any) -> Apply:
+        """Apply to a tensor that has the axis."""
+        x = self._operand(x)
+        return Apply(self, [x], [x.type()])
+
+    def perform(
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
+    ) -> None:
+        """Sort with NumPy."""
+        (x,) = inputs
+        cell = output_storage[0]
+        former = cell[0]
+        if (
+            former is None
+            or former.shape != x.shape
+            or former.dtype != x.dtype
+            or not former.flags.writeable
+        ):
+            cell[0] = np.sort(x, self.axis, self.kind)
+            return
+        np.copyto(former, x)
+        former.sort(self.axis, self.kind)
+
+    def _order(self, x: Any) -> Any:
+        return _op(ArgSortOp, self.axis, self.kind)(x)
+
+    def L_op(
+        self, inputs: Sequence[Any], outputs: Sequence[Any], output_grads: Sequence[Any]
+    ) -> list[Any]:
+        """Put the gradient where the elements came from: by the inverse of their order."""
+        (x,), (g,) = inputs, output_grads
+        if is_discrete(x):
+            return [zero_gradient(x)]
+        inverse = _op(ArgSortOp, self.axis, self.kind)(self._order(x))
+        return [_along(g, inverse, self.axis)]
+
+    def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
+        """Put the direction into the order of the elements."""
+        (x,), (v,) = inputs, eval_points
+        if is_missing(v):
+            return [None]
+        if is_discrete(x):
+            return [zero_gradient(x)]
+        return [_along(v, self._order(x), self.axis)]
+
+
+class ArgSortOp(_SortingOp):
+    """Return the order that sorts along an axis: the index of the smallest element first.
+
+    Parameters
+    ----------
+    axis
+        The axis, counted from the front.
+    kind
+        As for :class:`SortOp`; with ``"stable"`` equal elements keep their order.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.ArgSortOp(0)(pt.constant([3, 1, 2])).eval()
+    array([1, 2, 0])
+    """
+
+    def make_node(self, x: Any) -> Apply:
+        """Apply to a tensor that has the axis."""
+        x = self._operand(x)
+        return Apply(self, [x], [TensorType("int64", x.type.shape)()])
+
+    def perform(
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
+    ) -> None:
+        """Find the order with NumPy."""
+        order = np.argsort(inputs[0], self.axis, self.kind)
+        output_storage[0][0] = order.astype(np.int64, copy=False)
+
+    def L_op(
+        self, inputs: Sequence[Any], outputs: Sequence[Any], output_grads: Sequence[Any]
+    ) -> list[Any]:
+        """Return zeros: a small change of the elements almost nowhere changes their order."""
+        return [zero_gradient(inputs[0])]
+
+    def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
+        """Return zeros."""
+        return [None if is_missing(eval_points[0]) else zero_gradient(self(*inputs))]
+
+
+@lru_cache(maxsize=1024)
+def _op(op_class: type[_SortingOp], axis: int, kind: str) -> _SortingOp:
+    return op_class(axis, kind)
+
+
+def _along(x: Any, order: Any, axis: int) -> Any:
+    """Return the elements of ``x`` at the indices ``order`` along an axis."""
+    if x.ndim == 1:
+        return x[order]
+    index = [
+        order
+        if dim == axis
+        else dimshuffle(arange(shape_i(x, dim)), *(0 if d == dim else "x" for d in range(x.ndim)))
+        for dim in range(x.ndim)
+    ]
+    return operators.index(x, tuple(index))
+
+
+def _sorted(
+    op_class: type[_SortingOp], x: Any, axis: Any, kind: str | None, order: Any, stable: bool | None
+) -> Any:
+    if order is not None:
+        msg = f"Tensors have no fields to sort by; got order={order!r}."
+        raise OpContractError(msg)
+    if stable is not None and kind is not None:
+        msg = f"Say kind or stable, not both; got kind={kind!r} and stable={stable!r}."
+        raise OpContractError(msg)
+    if kind is None:
+        kind = "stable" if stable else "quicksort"
+    x = as_tensor_variable(x)
+    if axis is None:
+        x = flatten(x)
+        axis = 0
+    return _op(op_class, normalize_axis(axis, x.ndim), kind)(x)
+
+
+def sort(
+    x: Any,
+    axis: int | None = -1,
+    kind: str | None = None,
+    order: None = None,
+    stable: bool | None = None,
+) -> TensorVariable:
+    """Return the elements in ascending order along an axis.
+
+    Parameters
+    ----------
+    x
+        A tensor. NaN comes last; complex numbers are ordered by real, then imaginary part.
+    axis
+        Along which axis; ``None`` flattens first.
+    kind
+        ``"quicksort"`` (the default), ``"mergesort"``, ``"heapsort"`` or ``"stable"``.
+    order
+        Only for the sake of NumPy's signature.
+    stable
+        ``True`` is another way to say ``kind="stable"``.
+
+    Raises
+    ------
+    ShapeError
+        There is no such axis.
+    OpContractError
+        ``kind`` is unknown, or both it and ``stable`` are given.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.sort(pt.constant([[3, 1], [0, 2]])).eval()
+    array([[1, 3],
+           [0, 2]])
+    """
+    return _sorted(SortOp, x, axis, kind, order, stable)
+
+
+def argsort(
+    x: Any,
+    axis: int | None = -1,
+    kind: str | None = None,
+    order: None = None,
+    stable: bool | None = None,
+) -> TensorVariable:
+    """Return the order that sorts along an axis.
+
+    Parameters
+    ----------
+    x
+        A tensor. NaN comes last; complex numbers are ordered by real, then imaginary part.
+    axis
+        Along which axis; ``None`` flattens first.
+    kind
+        ``"quicksort"`` (the default), ``"mergesort"``, ``"heapsort"`` or ``"stable"``, with which
+        equal elements keep their order.
+    order
+        Only for the sake of NumPy's signature.
+    stable
+        ``True`` is another way to say ``kind="stable"``.
+
+    Returns
+    -------
+    TensorVariable
+        Indices along the axis, of int64.
+
+    Raises
+    ------
+    ShapeError
+        There is no such axis.
+    OpContractError
+        ``kind`` is unknown, or both it and ``stable`` are given.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.argsort(pt.constant([3, 1, 2])).eval()
+    array([1, 2, 0])
+    """
+    return _sorted(ArgSortOp, x, axis, kind, order, stable)

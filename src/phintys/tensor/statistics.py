@@ -1,0 +1,224 @@
+"""Means and variances, said in terms of sums."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from phintys._base.errors import DtypeError, ShapeError
+from phintys.tensor import math
+from phintys.tensor._rules import Axis, is_discrete
+from phintys.tensor.convert import as_tensor_variable
+from phintys.tensor.dimshuffle import dimshuffle, normalize_axes
+from phintys.tensor.reduce import sum
+from phintys.tensor.shape import sizes_of
+from phintys.tensor.sizes import multiply_sizes
+from phintys.tensor.type import normalize_dtype
+
+if TYPE_CHECKING:
+    from phintys.tensor.variable import TensorVariable
+
+__all__ = ["average", "mean", "std", "var"]
+
+_REAL = {"complex64": "float32", "complex128": "float64"}
+
+
+def _count(x: Any, axes: tuple[int, ...], dtype: str) -> Any:
+    """Return how many elements are reduced: a Python float if that is known, else symbolic."""
+    sizes = sizes_of(x)
+    count = multiply_sizes(sizes[axis] for axis in axes)
+    return float(count) if isinstance(count, int) else math.cast(count, _REAL.get(dtype, dtype))
+
+
+def _dtypes(x: Any, dtype: Any, acc_dtype: Any) -> tuple[str, str]:
+    """Return the dtype of a mean and that to compute in."""
+    if dtype is None:
+        wanted = "float64" if is_discrete(x) else x.dtype
+    else:
+        wanted = normalize_dtype(dtype)
+    if wanted[0] not in "fc":
+        msg = (
+            f"A mean is no integer: dtype {wanted} was asked for. Compute in a floating dtype and "
+            "round the result with pt.round(...).astype(...)."
+        )
+        raise DtypeError(msg)
+    if acc_dtype is not None:
+        return wanted, normalize_dtype(acc_dtype)
+    return wanted, "float32" if wanted == "float16" else wanted
+
+
+def mean(
+    x: Any, axis: Axis = None, dtype: Any = None, keepdims: bool = False, acc_dtype: Any = None
+) -> TensorVariable:
+    """Return the mean of the elements along some axes.
+
+    Parameters
+    ----------
+    x
+        A tensor of any dtype.
+    axis
+        One axis, several, or ``None`` for all.
+    dtype
+        Dtype of the result. By default that of ``x``, and float64 for integers and bools.
+    keepdims
+        Keep the axes, with size 1.
+    acc_dtype
+        Dtype to compute in; by default ``dtype``, and float32 for float16.
+
+    Returns
+    -------
+    TensorVariable
+        NaN along an empty axis.
+
+    Raises
+    ------
+    ShapeError
+        There is no such axis.
+    DtypeError
+        ``dtype`` is an integer, or real where ``x`` is complex.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.mean(pt.constant([[1, 2], [3, 4]]), axis=0).eval()
+    array([2., 3.])
+    """
+    x = as_tensor_variable(x)
+    axes = normalize_axes(axis, x.ndim)
+    wanted, acc = _dtypes(x, dtype, acc_dtype)
+    total = sum(x, axes, acc, keepdims)
+    return math.cast(total / _count(x, axes, acc), wanted)
+
+
+def var(
+    x: Any,
+    axis: Axis = None,
+    dtype: Any = None,
+    ddof: Any = 0,
+    keepdims: bool = False,
+    corrected: bool = False,
+) -> TensorVariable:
+    """Return the variance of the elements along some axes: the mean of ``|x - mean(x)|**2``.
+
+    Parameters
+    ----------
+    x
+        A tensor of any dtype.
+    axis
+        One axis, several, or ``None`` for all.
+    dtype
+        Dtype to compute the mean in. By default that of ``x``, and float64 for integers and bools.
+        The result is real.
+    ddof
+        The sum of squares is divided by the number of elements minus ``ddof``.
+    keepdims
+        Keep the axes, with size 1.
+    corrected
+        Another way to say ``ddof=1``.
+
+    Returns
+    -------
+    TensorVariable
+        NaN along an empty axis.
+
+    Raises
+    ------
+    ShapeError
+        There is no such axis.
+    DtypeError
+        ``dtype`` is an integer, or real where ``x`` is complex.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.var(pt.constant([1.0, 2.0, 3.0]), ddof=1).eval()
+    array(1.)
+    """
+    x = as_tensor_variable(x)
+    axes = normalize_axes(axis, x.ndim)
+    wanted, acc = _dtypes(x, dtype, None)
+    center = sum(x, axes, acc, keepdims=True) / _count(x, axes, acc)
+    # In the wider of both dtypes, as in NumPy: float64 data are not rounded to a float32 mean.
+    deviation = x - center
+    if deviation.type.numpy_dtype.kind == "c":
+        squares = math.sqr(math.real(deviation)) + math.sqr(math.imag(deviation))
+    else:
+        squares = math.sqr(deviation)
+    real = _REAL.get(acc, acc)
+    divisor = _degrees_of_freedom(_count(x, axes, acc), 1 if corrected else ddof, real)
+    return math.cast(sum(squares, axes, real, keepdims) / divisor, _REAL.get(wanted, wanted))
+
+
+def _degrees_of_freedom(count: Any, ddof: Any, dtype: str) -> Any:
+    """Return ``count - ddof``, at least 0."""
+    if isinstance(ddof, int | float):
+        if ddof == 0:
+            return count
+        if isinstance(count, float):
+            return count - ddof if count > ddof else 0.0
+    return math.maximum(count - math.cast(ddof, dtype), 0)
+
+
+def std(
+    x: Any,
+    axis: Axis = None,
+    dtype: Any = None,
+    ddof: Any = 0,
+    keepdims: bool = False,
+    corrected: bool = False,
+) -> TensorVariable:
+    """Return the standard deviation of the elements along some axes: the root of :func:`var`.
+
+    Its gradient is not finite where all elements are equal.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.std(pt.constant([1.0, 2.0, 3.0]), ddof=1).eval()
+    array(1.)
+    """
+    return math.sqrt(var(x, axis, dtype, ddof, keepdims, corrected))
+
+
+def average(
+    x: Any, axis: Axis = None, weights: Any = None, keepdims: bool = False
+) -> TensorVariable:
+    """Return the weighted mean of the elements along some axes.
+
+    Parameters
+    ----------
+    x
+        A tensor of any dtype.
+    axis
+        One axis, several, or ``None`` for all.
+    weights
+        As many as ``x`` has elements, in the same shape; or a vector, for a single axis. Without
+        weights all elements weigh the same.
+    keepdims
+        Keep the axes, with size 1.
+
+    Raises
+    ------
+    ShapeError
+        There is no such axis, or the weights are of another rank.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.average(pt.constant([1.0, 4.0]), weights=[2.0, 1.0]).eval()
+    array(2.)
+    """
+    x = as_tensor_variable(x)
+    if weights is None:
+        return mean(x, axis, keepdims=keepdims)
+    weights = as_tensor_variable(weights)
+    axes = normalize_axes(axis, x.ndim)
+    if weights.ndim != x.ndim:
+        if weights.ndim != 1 or len(axes) != 1:
+            msg = (
+                f"average: weights of type {weights.type} do not fit {x} of type {x.type} along "
+                f"the axes {axes}. Give one weight for each element, or a vector for one axis."
+            )
+            raise ShapeError(msg)
+        weights = dimshuffle(weights, *(0 if dim in axes else "x" for dim in range(x.ndim)))
+    total = sum(x * weights, axes, keepdims=keepdims)
+    return total / sum(math.second(x, weights), axes, keepdims=keepdims)

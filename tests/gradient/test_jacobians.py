@@ -1,0 +1,260 @@
+"""Jacobians, Hessians, and the loop over rows that makes them."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+import phintys
+import phintys.tensor as pt
+from phintys.gradient import (
+    DisconnectedInputError,
+    GradientError,
+    Lop,
+    Rop,
+    RowLoop,
+    grad,
+    hessian,
+    hessian_vector_product,
+    jacobian,
+    verify_grad,
+    verify_rop,
+)
+from phintys.graph import Type, applys_between
+
+
+def numeric_jacobian(f, at, step=1e-6):
+    """Return the derivatives of ``f`` at ``at`` by central differences, any ranks."""
+    at = np.array(at, dtype=float)
+    columns = []
+    for index in np.ndindex(at.shape):
+        ahead, behind = at.copy(), at.copy()
+        ahead[index] += step
+        behind[index] -= step
+        columns.append((f(ahead) - f(behind)) / (2 * step))
+    shape = np.shape(f(at)) + at.shape
+    return np.stack(columns, axis=-1).reshape(shape) if columns else np.zeros(shape)
+
+
+@pytest.mark.parametrize("out_ndim", [0, 1, 2, 3])
+@pytest.mark.parametrize("in_ndim", [0, 1, 2])
+def test_every_rank(out_ndim, in_ndim):
+    rng = np.random.default_rng(5)
+    x = pt.tensor("x", dtype="float64", shape=(None,) * in_ndim)
+    at = rng.normal(size=(3, 2)[:in_ndim])
+    weights = rng.normal(size=(2, 3, 4)[:out_ndim] + at.shape)
+
+    def f(value):
+        return np.sin((weights * value).sum(axis=tuple(range(out_ndim, weights.ndim))))
+
+    y = pt.sin((weights * x).sum(axis=tuple(range(out_ndim, weights.ndim))))
+    found = jacobian(y, x)
+    assert found.type.ndim == out_ndim + in_ndim
+    np.testing.assert_allclose(found.eval({x: at}), numeric_jacobian(f, at), atol=1e-8)
+
+
+def test_sizes_are_only_known_at_run_time():
+    x = pt.dvector("x")
+    f = phintys.function([x], jacobian(pt.cumsum(x**2), x))
+    for n in (3, 0, 1, 5):
+        at = np.arange(float(n))
+        np.testing.assert_allclose(f(at), np.tril(np.broadcast_to(2 * at, (n, n))))
+
+
+def test_no_rows_and_no_columns():
+    x = pt.dmatrix("x")
+    f = phintys.function([x], jacobian(x.sum(axis=1), x))
+    assert f(np.zeros((0, 3))).shape == (0, 0, 3)
+    assert f(np.zeros((2, 0))).shape == (2, 2, 0)
+
+
+def test_several_variables():
+    x, y = pt.dvectors("x", "y")
+    at = {x: [1.0, 2.0], y: [3.0, 4.0]}
+    to_x, to_y = jacobian(x * y, [x, y])
+    np.testing.assert_allclose(to_x.eval(at), np.diag(at[y]))
+    np.testing.assert_allclose(to_y.eval(at), np.diag(at[x]))
+    assert to_x.owner is to_y.owner, "one loop computes the rows of both"
+    assert set(jacobian(x * y, {"x": x, "y": y})) == {"x", "y"}
+
+
+def test_what_the_rows_have_in_common_is_computed_once():
+    x = pt.dvector("x")
+    y = pt.exp(pt.sin(x))
+    node = jacobian(y, x).owner
+    assert isinstance(node.op, RowLoop)
+    assert y in node.inputs
+    inside = applys_between(node.op.inner_inputs, node.op.inner_outputs)
+    assert y.owner.op not in {inner.op for inner in inside}
+
+
+def test_static_sizes_stay_known():
+    x = pt.tensor("x", dtype="float64", shape=(3,))
+    assert jacobian(x**2, x).type.shape == (3, 3)
+
+
+def test_float32():
+    x = pt.fvector("x")
+    assert jacobian(x**2, x).eval({x: [1, 2]}).dtype == "float32"
+
+
+def test_integers():
+    n = pt.lvector("n")
+    found = jacobian(n * 0.5, n)
+    assert found.eval({n: [1, 2]}).tolist() == [[0.5, 0.0], [0.0, 0.5]]
+
+
+def test_disconnected():
+    x, y = pt.dvectors("x", "y")
+    with pytest.raises(DisconnectedInputError, match="not part of the graph"):
+        jacobian(x * 2, y)
+    zeros = jacobian(x * 2, y, disconnected_inputs="ignore")
+    assert zeros.eval({x: [1.0, 2.0], y: [0.0] * 3}).tolist() == [[0.0] * 3] * 2
+
+
+def test_consider_constant():
+    x = pt.dvector("x")
+    y = x**2
+    found = jacobian(x * y, x, consider_constant=[y])
+    np.testing.assert_allclose(found.eval({x: [2.0, 3.0]}), np.diag([4.0, 9.0]))
+
+
+@pytest.mark.parametrize(
+    ("expression", "error", "words"),
+    [
+        (lambda x: x.astype("int64"), GradientError, "a real floating dtype"),
+        (lambda x: x.astype("complex128"), GradientError, "a real floating dtype"),
+        (lambda x: 3.0, TypeError, "must be a symbolic variable"),
+        (lambda x: Type()("thing"), GradientError, "must be a tensor"),
+    ],
+)
+def test_refusals(expression, error, words):
+    x = pt.dvector("x")
+    with pytest.raises(error, match=words):
+        jacobian(expression(x), x)
+    with pytest.raises(error, match=r"tensor|symbolic"):
+        jacobian(x, 3.0 if error is TypeError else Type()("thing"))
+
+
+class TestHessian:
+    @staticmethod
+    def cost(x):
+        return (pt.exp(x) * x[::-1]).sum() + pt.prod(pt.sin(x))
+
+    @staticmethod
+    def values(x):
+        return (np.exp(x) * x[::-1]).sum() + np.prod(np.sin(x))
+
+    def expected(self, at):
+        return numeric_jacobian(
+            lambda x: numeric_jacobian(self.values, x, step=1e-4), at, step=1e-4
+        )
+
+    def test_a_vector(self):
+        x = pt.dvector("x")
+        at = np.array([0.3, -0.5, 1.1])
+        found = hessian(self.cost(x), x).eval({x: at})
+        np.testing.assert_allclose(found, self.expected(at), atol=1e-6)
+        np.testing.assert_allclose(found, found.T)
+
+    def test_a_matrix(self):
+        x = pt.dmatrix("x")
+        at = np.array([[1.0, 2.0], [3.0, 4.0]])
+        found = hessian((x**3).sum(), x).eval({x: at})
+        expected = np.zeros((2, 2, 2, 2))
+        for i, j in np.ndindex(2, 2):
+            expected[i, j, i, j] = 6 * at[i, j]
+        np.testing.assert_allclose(found, expected)
+
+    def test_several(self):
+        x, y = pt.dvectors("x", "y")
+        of_x, of_y = hessian((x**2 * y**3).sum(), [x, y])
+        at = {x: [2.0], y: [3.0]}
+        assert of_x.eval(at).tolist() == [[54.0]]
+        assert of_y.eval(at).tolist() == [[72.0]]
+
+    def test_a_linear_cost(self):
+        x = pt.dvector("x")
+        assert hessian((3 * x).sum(), x).eval({x: [1.0, 2.0]}).tolist() == [[0.0, 0.0]] * 2
+
+    def test_disconnected(self):
+        x, y = pt.dvectors("x", "y")
+        with pytest.raises(DisconnectedInputError):
+            hessian((x**2).sum(), y)
+        zeros = hessian((x**2).sum(), y, disconnected_inputs="ignore")
+        assert zeros.eval({y: [1.0]}).tolist() == [[0.0]]
+
+    def test_products_with_vectors(self):
+        x, p = pt.dvectors("x", "p")
+        at, along = np.array([0.3, -0.5, 1.1]), np.array([1.0, 2.0, -1.0])
+        product = hessian_vector_product(self.cost(x), x, p).eval({x: at, p: along})
+        full = hessian(self.cost(x), x).eval({x: at})
+        np.testing.assert_allclose(product, full @ along)
+        forward = Rop(grad(self.cost(x), x), x, p).eval({x: at, p: along})
+        np.testing.assert_allclose(forward, product)
+
+    def test_products_over_several_variables(self):
+        x, y, p, q = pt.dscalars("x", "y", "p", "q")
+        of_x, of_y = hessian_vector_product(x**2 * y, [x, y], [p, q])
+        at = {x: 2.0, y: 3.0, p: 10.0, q: 100.0}
+        assert float(of_x.eval(at)) == 2 * 3 * 10 + 2 * 2 * 100
+        assert float(of_y.eval({x: 2.0, p: 10.0})) == 2 * 2 * 10
+
+    def test_a_vector_that_does_not_fit(self):
+        x = pt.dvector("x")
+        with pytest.raises(GradientError, match="rank and shape"):
+            hessian_vector_product((x**2).sum(), x, pt.dmatrix("p"))
+
+
+class TestRowLoop:
+    @staticmethod
+    def loss(x):
+        """Return something that holds a Jacobian."""
+        return (jacobian(pt.tanh(x) * x[0], x) ** 2).sum(axis=0)
+
+    def test_it_can_be_differentiated(self):
+        verify_grad(self.loss, [np.array([0.3, -0.7, 1.2])])
+
+    def test_it_has_an_r_operator(self):
+        verify_rop(self.loss, [np.array([0.3, -0.7, 1.2])])
+
+    def test_twice(self):
+        x = pt.dvector("x")
+        second = jacobian(jacobian(x**3, x), x)
+        at = np.array([1.0, 2.0])
+        expected = np.zeros((2, 2, 2))
+        for i in range(2):
+            expected[i, i, i] = 6 * at[i]
+        np.testing.assert_allclose(second.eval({x: at}), expected)
+
+    def test_gradient_of_the_gradient(self):
+        verify_grad(
+            lambda x: grad((self.loss(x) ** 2).sum(), x), [np.array([0.3, -0.7])], abs_tol=1e-4
+        )
+
+    def test_its_gradient_without_rows(self):
+        x = pt.dvector("x")
+        gradient = grad(jacobian(x**2, x).sum(), x)
+        assert gradient.eval({x: np.zeros(0)}).shape == (0,)
+
+    def test_shape_inference(self):
+        x = pt.dmatrix("x")
+        rows = jacobian(x.sum(axis=1), x)
+        shapes = [(f"n{i}", f"m{i}") for i in range(len(rows.owner.inputs))]
+        (shape,) = rows.owner.op.infer_shape(None, rows.owner, shapes)
+        like = rows.owner.op.like[0] + 1  # the number of rows is input 0
+        assert shape == (rows.owner.inputs[0], f"n{like}", f"m{like}")
+
+    def test_it_can_be_pickled(self):
+        x = pt.dvector("x")
+        f = jacobian(x**2, x)
+        assert f.eval({x: [1.0, 2.0]}).tolist() == [[2.0, 0.0], [0.0, 4.0]]
+        x2, f2 = pickle.loads(pickle.dumps((x, f)))
+        assert f2.eval({x2: [1.0, 2.0]}).tolist() == [[2.0, 0.0], [0.0, 4.0]]
+
+    def test_random_weights_pull_back(self):
+        x, g = pt.dvector("x"), pt.dmatrix("g")
+        rows = jacobian(x**2, x)
+        product = Lop(rows, x, g)
+        at, weights = np.array([1.0, 2.0]), np.array([[1.0, 2.0], [3.0, 4.0]])
+        np.testing.assert_allclose(product.eval({x: at, g: weights}), 2 * np.diag(weights))
