@@ -18,11 +18,13 @@ from phintys.gradient import (
     grad,
     subgraph_grad,
 )
-from phintys.graph import Apply, Op
+from phintys.graph import Apply, Op, explicit_graph_inputs
 
 
 def value(variable, **inputs):
-    return variable.eval(inputs)
+    """Compute a variable from the values of the leaves of these names that it needs."""
+    leaves = {leaf.name: leaf for leaf in explicit_graph_inputs([variable])}
+    return variable.eval({leaf: inputs[name] for name, leaf in leaves.items()})
 
 
 class TestContainers:

@@ -93,8 +93,8 @@ class TestExamples:
         to_x, to_y = grad(dot(x, y) * 0.5, [x, y])
         at = {x: [1, 2], y: [3, 4]}
         assert to_x.type.dtype == to_y.type.dtype == config.floatX
-        assert to_x.eval({x: at[x]}).tolist() == [0.0, 0.0]
-        assert to_y.eval({y: at[y]}).tolist() == [0.0, 0.0]
+        assert to_x.eval(at).tolist() == [0.0, 0.0]
+        assert to_y.eval(at).tolist() == [0.0, 0.0]
 
     @pytest.mark.parametrize("dot", [Dot(), pt.dot], ids=["own", "ours"])
     def test_2_dot_of_floats_and_integers(self, dot):

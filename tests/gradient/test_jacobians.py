@@ -182,7 +182,7 @@ class TestHessian:
         with pytest.raises(DisconnectedInputError):
             hessian((x**2).sum(), y)
         zeros = hessian((x**2).sum(), y, disconnected_inputs="ignore")
-        assert zeros.eval({y: [1.0]}).tolist() == [[0.0]]
+        assert zeros.eval({x: [1.0, 2.0], y: [1.0]}).tolist() == [[0.0]]
 
     def test_products_with_vectors(self):
         x, p = pt.dvectors("x", "p")
@@ -198,7 +198,7 @@ class TestHessian:
         of_x, of_y = hessian_vector_product(x**2 * y, [x, y], [p, q])
         at = {x: 2.0, y: 3.0, p: 10.0, q: 100.0}
         assert float(of_x.eval(at)) == 2 * 3 * 10 + 2 * 2 * 100
-        assert float(of_y.eval({x: 2.0, p: 10.0})) == 2 * 2 * 10
+        assert float(of_y.eval(at)) == 2 * 2 * 10
 
     def test_a_vector_that_does_not_fit(self):
         x = pt.dvector("x")

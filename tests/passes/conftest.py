@@ -42,7 +42,7 @@ def _apply_rule(rule, expression, values=None, positive=False):
     if values is None:
         values = {x: _random_value(x, seed) for seed, x in enumerate(inputs)}
         if positive:
-            values = {x: np.abs(value) for x, value in values.items()}
+            values = {x: abs(value.real).astype(value.dtype) for x, value in values.items()}
     before = _evaluate([expression], values)[0]
     fgraph = FunctionGraph(inputs, [expression], copy_inputs=False)
     origins = {str(node.origin) for node in fgraph.apply_nodes}

@@ -110,7 +110,7 @@ def test_literals_are_weak_as_in_numpy(op, evaluate, a, literal, reflected):
     ):
         return  # undefined in NumPy too
     result, expected = attempt(ours), attempt(UFUNCS.get(op, op), left, right)
-    if abs(literal) >= 2**63 and OverflowError in {result, expected}:
+    if abs(literal) >= 2**63 and (result is OverflowError or expected is OverflowError):
         return  # NumPy sometimes makes an object of it, and refuses to compare it with a bool
     if isinstance(expected, type):
         assert result is expected

@@ -235,15 +235,7 @@ def _as_out(output: Any) -> Out:
     out = output if isinstance(output, Out) else Out(output)
     variable = out.variable
     if not isinstance(variable, Variable):
-        try:
-            variable = as_tensor_variable(variable)
-        except (TypeError, ValueError) as error:
-            msg = (
-                f"function: an output is a variable, or a number or array, got {output!r} of type "
-                f"{type(output).__name__}. Outputs may be one variable, a list, a dict or None, "
-                "not nested."
-            )
-            raise ArgumentError(msg) from error
+        variable = _as_constant(variable)
         out = Out(variable, out.borrow)
     if isinstance(variable.type, NullType):
         msg = f"function: the output {variable} is an undefined gradient: {variable.type.why_null}."
@@ -255,6 +247,19 @@ def _as_out(output: Any) -> Out:
         )
         raise DisconnectedInputError(msg)
     return out
+
+
+def _as_constant(output: Any) -> Variable:
+    msg = (
+        f"function: an output is a variable, or a number or array, got {output!r} of type "
+        f"{type(output).__name__}. Outputs may be one variable, a list, a dict or None, not nested."
+    )
+    if isinstance(output, list | tuple | set | frozenset | Mapping):
+        raise ArgumentError(msg)
+    try:
+        return as_tensor_variable(output)
+    except (TypeError, ValueError) as error:
+        raise ArgumentError(msg) from error
 
 
 def _checked_name(name: object) -> str | None:

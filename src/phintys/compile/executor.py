@@ -146,6 +146,10 @@ class Function:
         self._updated_cells = [container.storage for container in updated]
         self._lock = lock_of(updated)
         self._returned = len(maker.outputs)
+        self._returns_one = maker.unpack == "one"
+        self._is_plain = (
+            self._lock is None and maker.profile is None and maker.unpack in {"one", "list"}
+        )
         self._programs: dict[tuple[int, ...], Program] = {}
         if program is None:
             program = maker.mode.backend.link(maker.fgraph, timer=maker.profile)
@@ -173,32 +177,42 @@ class Function:
         TypeError
             An argument does not fit its input's Type.
         """
+        if self._is_plain and output_subset is None:
+            # What most calls need, and nothing else.
+            results = self.vm(self._values(args, kwargs))
+            return results[0] if self._returns_one else results
         if self._lock is None:
             return self._call(args, kwargs, output_subset)
         with self._lock:
             return self._call(args, kwargs, output_subset)
 
-    def _call(
-        self, args: tuple[Any, ...], kwargs: dict[str, Any], subset: Sequence[int | str] | None
-    ) -> Any:
-        profile = self.profile
-        start = 0.0 if profile is None else perf_counter()
+    def _values(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+        """Return the values of all inputs of the graph."""
         if kwargs or len(args) != self._arity:
             values = self.signature.bind(args, kwargs, trust=self.trust_input)
         elif self.trust_input:
             values = list(args)
         else:
             values = []
+            filters = self._filters
             try:
-                for filter_value, argument in zip(self._filters, args, strict=True):
-                    values.append(filter_value(argument))
+                for argument in args:
+                    values.append(filters[len(values)](argument))
             except Exception as error:
                 index = len(values)
                 self.signature.explain(error, index, args[index])
                 raise
         for cell in self._cells:
             values.append(cell[0])
-        results = self.vm(values) if subset is None else self._subset_program(subset)(values)
+        return values
+
+    def _call(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], subset: Sequence[int | str] | None
+    ) -> Any:
+        profile = self.profile
+        start = 0.0 if profile is None else perf_counter()
+        program = self.vm if subset is None else self._subset_program(subset)
+        results = program(self._values(args, kwargs))
         if self._updated_cells:
             # Every output is there by now, so a call that fails changes nothing.
             first = len(results) - len(self._updated_cells)
@@ -209,17 +223,11 @@ class Function:
             profile.call_done(perf_counter() - start)
         if subset is not None:
             return self._pack_subset(subset, results)
-        unpack = self.maker.unpack
-        if unpack == "one":
-            return results[0]
-        if unpack == "list":
-            return results
-        return self._pack(results)
-
-    def _pack(self, results: list[Any]) -> Any:
         if self.maker.unpack == "none":
             return None
-        return dict(zip(self.maker.keys or (), results, strict=True))
+        if self.maker.keys is not None:
+            return dict(zip(self.maker.keys, results, strict=True))
+        return results[0] if self._returns_one else results
 
     def _subset(self, output_subset: Sequence[int | str]) -> tuple[int, ...]:
         if isinstance(output_subset, str) or not isinstance(output_subset, Sequence):

@@ -132,7 +132,7 @@ def check_input_variable(variable: Any, *, shared: bool = False) -> None:
 def _checked_update(variable: Variable, update: Any) -> Variable:
     try:
         return variable.type.filter_variable(update, allow_convert=False)
-    except TypeError as error:
+    except (TypeError, ValueError) as error:
         kind = f"type {update.type}" if isinstance(update, Variable) else type(update).__name__
         msg = (
             f"In({variable}): an update must have the input's type {variable.type}, got {update} "

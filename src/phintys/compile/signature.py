@@ -11,6 +11,7 @@ import numpy as np
 from phintys._base.errors import ArgumentError
 from phintys.backends.reference.values import value_test
 from phintys.graph.variable import Variable
+from phintys.tensor.type import TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -50,9 +51,30 @@ class Parameter:
 
 def _filter_of(spec: In) -> Callable[[Any], Any]:
     type_, strict, allow_downcast = spec.variable.type, spec.strict, spec.allow_downcast
-    if type_.filter_inplace is None and not strict and allow_downcast is None:
+    if type(type_).filter is TensorType.filter:
+        return _array_filter(type_, strict, allow_downcast)
+    if not strict and allow_downcast is None:
         return type_.filter
     return lambda value: type_.filter(value, strict=strict, allow_downcast=allow_downcast)
+
+
+def _array_filter(type_: Any, strict: bool, allow_downcast: bool | None) -> Callable[[Any], Any]:
+    """Return a filter that looks at the array itself first, as it is what mostly comes."""
+    ndarray, dtype, ndim = np.ndarray, type_.numpy_dtype, type_.ndim
+    open_shape = all(size is None for size in type_.shape)
+    full = type_.filter
+
+    def filter_value(value: Any) -> Any:
+        if (
+            value.__class__ is ndarray
+            and value.dtype is dtype
+            and value.ndim == ndim
+            and open_shape
+        ):
+            return value
+        return full(value, strict, allow_downcast)
+
+    return filter_value
 
 
 class Signature:

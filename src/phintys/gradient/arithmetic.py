@@ -20,6 +20,7 @@ from phintys.scalar.arithmetic import add
 from phintys.scalar.casting import Cast
 from phintys.scalar.selection import second
 from phintys.scalar.type import ScalarType
+from phintys.tensor.creation import Alloc
 from phintys.tensor.dimshuffle import DimShuffle
 from phintys.tensor.elemwise import Elemwise
 from phintys.tensor.type import TensorType
@@ -179,7 +180,7 @@ def is_known_zero(variable: Variable) -> bool:
                 variable = node.inputs[0]
             else:
                 return False
-        elif isinstance(op, DimShuffle):
+        elif isinstance(op, DimShuffle | Alloc):
             variable = node.inputs[0]
         else:
             return False

@@ -15,6 +15,7 @@ import numpy as np
 
 from phintys._base.errors import MethodNotDefinedError, OpContractError, ShapeError
 from phintys.graph.null_type import DisconnectedType, NullType
+from phintys.graph.op import Op
 from phintys.graph.variable import Variable
 
 if TYPE_CHECKING:
@@ -42,13 +43,9 @@ def _is_list(thing: object) -> TypeGuard[Sequence[Any]]:
 
 def defines(op: object, method: str) -> bool:
     """Tell whether an Op defines an optional method, in its class or on the instance."""
-    from_base = getattr(_op_base(op), method, None)
     own = getattr(type(op), method, None)
+    from_base = getattr(Op, method, None)
     return method in getattr(op, "__dict__", {}) or (own is not None and own is not from_base)
-
-
-def _op_base(op: object) -> type | None:
-    return next((cls for cls in type(op).__mro__ if cls.__name__ == "Op"), None)
 
 
 def _takes_arguments(method: Callable[..., Any], most: int) -> int:

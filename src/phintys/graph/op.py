@@ -97,13 +97,11 @@ class Op:
                 "A single name needs a comma: ('axis',)."
             )
             raise OpContractError(msg)
-        for name, method in (
-            ("__eq__", _props_eq),
-            ("__hash__", _props_hash),
-            ("__str__", _props_str),
-        ):
+        for name, method in (("__eq__", _props_eq), ("__hash__", _props_hash)):
             if name not in own:
                 setattr(cls, name, method)
+        if cls.__str__ is Op.__str__:  # a name that a base gives its kind is kept
+            setattr(cls, "__str__", _props_str)  # noqa: B010 - pyright takes it for a redefinition
 
     def make_node(self, *inputs: Any) -> Apply:
         """Check and wrap the inputs, and return the Apply node with new output variables.
@@ -280,7 +278,15 @@ def _props_eq(self: Any, other: object) -> bool:
 
 
 def _props_hash(self: Any) -> int:
-    return hash((self.__class__, _props_of(self)))
+    try:
+        return hash((self.__class__, _props_of(self)))
+    except TypeError as error:
+        values = ", ".join(f"{name}={getattr(self, name)!r}" for name in self.__props__)
+        msg = (
+            f"An Op is known by its __props__, so their values must be hashable: {error}, in "
+            f"{self.__class__.__name__}({values}). Store lists as tuples, for example."
+        )
+        raise OpContractError(msg) from error
 
 
 def _props_str(self: Any) -> str:

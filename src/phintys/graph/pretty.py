@@ -379,4 +379,4 @@ def _text(root: Variable, templates: dict[Variable, Template], names: dict[Varia
 
 
 pprint = PrettyPrinter()
-"""Return an expression as text in infix notation; rooms above assign printers to their Ops."""
+"""The printer that all use; rooms above assign printers for their Ops to it."""

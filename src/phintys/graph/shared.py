@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from functools import singledispatch
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from phintys._base.errors import TypeContractError
@@ -139,12 +140,12 @@ class SharedVariable(Variable):
 
     def clone(self, name: str | None = None) -> SharedVariable:
         """Return another variable with the same container."""
-        twin = self.__class__(
-            self.type,
-            container=self.container,
-            name=self.name if name is None else name,
-        )
-        twin.default_update = self.default_update
+        twin = self.__class__.__new__(self.__class__)
+        twin.__dict__.update(self.__dict__)
+        if name is not None:
+            twin.name = name
+        if self._tag is not None:
+            twin._tag = SimpleNamespace(**vars(self._tag))
         return twin
 
     def __str__(self) -> str:

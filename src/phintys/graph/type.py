@@ -47,6 +47,10 @@ class Type:
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
+        if "__eq__" in cls.__dict__ and cls.__dict__.get("__hash__") is None:
+            # Python takes __hash__ from a class that defines __eq__ alone. Equal Types must hash
+            # equal, and what compares equal here is of this class.
+            cls.__hash__ = lambda self: hash(cls)  # noqa: ARG005 - a method
         props = cls.__dict__.get("__props__")
         if props is None:
             return
@@ -88,7 +92,9 @@ class Type:
         """Tell whether ``value`` belongs to the Type as it is, without a cast."""
         try:
             self.filter(value, strict=True)
-        except (TypeError, ValueError):
+        except MethodNotDefinedError:
+            raise
+        except Exception:  # noqa: BLE001 - whatever filter raises, the value does not belong
             return False
         return True
 
@@ -171,6 +177,9 @@ class Type:
     def may_share_memory(a: Any, b: Any) -> bool:
         """Tell whether two values could share memory. The default says: only if identical."""
         return a is b
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self  # a Type does not change, and one without parameters equals only itself
 
     def __repr__(self) -> str:
         props = getattr(self, "__props__", None)

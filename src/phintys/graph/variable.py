@@ -194,12 +194,16 @@ class Constant(Variable):
 
     def signature(self) -> Hashable:
         """Return a key that is equal for constants that may be merged into one."""
+        data = self.data
         try:
-            hash(self.data)
+            hash(data)
         except TypeError:
-            return (self.type, id(self.data))
-        # 0.0 == -0.0 and 1 == True, but they are not interchangeable.
-        return (self.type, self.data.__class__, repr(self.data))
+            return (self.type, id(data))
+        # 0.0 == -0.0 and 1 == True, but they are not interchangeable; NaN differs from itself, but
+        # one is as good as another.
+        if isinstance(data, float | complex):
+            return (self.type, data.__class__, repr(data))
+        return (self.type, data.__class__, data, repr(data))
 
     def equals(self, other: object) -> bool:
         """Tell whether ``other`` is a constant of the same type and value."""

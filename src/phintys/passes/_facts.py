@@ -13,7 +13,8 @@ from phintys.rewriting import NOT_CONSTANT, set_constant_reader
 from phintys.tensor.creation import Alloc
 from phintys.tensor.dimshuffle import DimShuffle
 from phintys.tensor.elemwise import Elemwise, elemwise
-from phintys.tensor.shape import ShapeI, SpecifyShape
+from phintys.tensor.indexing.basic import Subtensor
+from phintys.tensor.shape import Shape, ShapeI, SpecifyShape
 from phintys.tensor.type import TensorType
 from phintys.tensor.variable import TensorConstant
 
@@ -188,13 +189,29 @@ def _origin_of_size(variable: Any, dim: int) -> Any:
             variable = node.inputs[0]
         elif isinstance(node.op, Alloc):
             length = node.inputs[1 + dim]
-            asked = length.owner
-            if asked is None or not isinstance(asked.op, ShapeI):
+            asked = _asked_for(length)
+            if asked is None:
                 return length
-            variable, dim = asked.inputs[0], asked.op.i
+            variable, dim = asked
         else:
             break
     return (variable, dim)
+
+
+def _asked_for(size: Variable) -> tuple[Any, int] | None:
+    """Return the tensor and dimension of which an expression is the size, if it is one."""
+    node = size.owner
+    if node is None:
+        return None
+    if isinstance(node.op, ShapeI):
+        return node.inputs[0], node.op.i
+    source = node.inputs[0].owner if isinstance(node.op, Subtensor) else None
+    if source is None or not isinstance(source.op, Shape):
+        return None
+    assert isinstance(node.op, Subtensor)
+    index = node.op.idx_list[0] if node.op.idx_list else None
+    x: Any = source.inputs[0]
+    return (x, range(x.type.ndim)[index]) if isinstance(index, int) else None
 
 
 def same_size(a: Variable, b: Variable, dim: int) -> bool:
@@ -209,9 +226,8 @@ def same_size(a: Variable, b: Variable, dim: int) -> bool:
 
 def is_size_of(size: Variable, variable: Any, dim: int) -> bool:
     """Tell whether an expression is known to be the size of a tensor in a dimension."""
-    asked = size.owner
-    is_shape_i = asked is not None and isinstance(asked.op, ShapeI)
-    mine = _origin_of_size(asked.inputs[0], asked.op.i) if is_shape_i else size
+    asked = _asked_for(size)
+    mine = size if asked is None else _origin_of_size(*asked)
     return mine == _origin_of_size(variable, dim)
 
 

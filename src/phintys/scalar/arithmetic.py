@@ -246,7 +246,7 @@ hypot = UfuncRow(
     derivative=lambda x, y, out: (x / out, y / out),
     commutative=True,
     associative=True,
-    identity=0,
+    identity=lambda dtype: 0 if dtype.kind == "f" else None,
     cost=15,
 )
 """sqrt(x**2 + y**2) without overflow."""

@@ -31,9 +31,9 @@ rint = UfuncRow("rint", np.rint, derivative=_flat)
 
 
 def _round_half_away(x: Any) -> Any:
-    whole = np.trunc(x)
-    # x - whole is exact, so 0.49999999999999994 stays below a half.
-    return whole + np.where(np.abs(x - whole) >= 0.5, np.copysign(1, x), 0).astype(x.dtype)
+    # The fraction is exact, so that of 0.49999999999999994 stays below a half.
+    fraction, whole = np.modf(x)
+    return np.where(np.abs(fraction) >= 0.5, whole + np.copysign(1, x), whole)
 
 
 round_half_away = FloatRow("round_half_away", _round_half_away, derivative=_flat, cost=4)

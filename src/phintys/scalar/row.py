@@ -405,7 +405,8 @@ class VariadicRow(Row):
 
     def _fold(self, values: Sequence[Any], dtype: np.dtype[Any], out: Any) -> Any:
         if len(values) == 1:
-            return np.positive(np.asarray(values[0]).astype(dtype)[()])
+            only = np.asarray(values[0])
+            return only.astype(dtype)[()] if out is None else _copy_to(out, only)
         total = self.binary(values[0], values[1], out=out, dtype=dtype)
         for value in values[2:]:
             total = self.binary(total, value, out=out, dtype=dtype)
@@ -416,6 +417,11 @@ class VariadicRow(Row):
         if len(input_dtypes) == 2:
             return self.binary
         return _Fold(self, dtype)
+
+
+def _copy_to(out: Any, values: Any) -> Any:
+    np.copyto(out, values)
+    return out
 
 
 class _Fold:
@@ -430,8 +436,7 @@ class _Fold:
             (out,) = out
         if out is not None and any(np.may_share_memory(out, array) for array in arrays[2:]):
             # The first sum would overwrite a later term.
-            np.copyto(out, self.row._fold(arrays, self.dtype, None))
-            return out
+            return _copy_to(out, self.row._fold(arrays, self.dtype, None))
         return np.asarray(self.row._fold(arrays, self.dtype, out))
 
 

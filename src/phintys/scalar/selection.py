@@ -229,7 +229,7 @@ class _Second(_ArrayRow):
 
 second = _Second(
     "second",
-    lambda x, y: np.broadcast_to(y, np.broadcast_shapes(np.shape(x), np.shape(y)))[()],
+    lambda x, y: np.broadcast_to(y, np.broadcast_shapes(np.shape(x), np.shape(y))).copy()[()],
     nin=2,
     derivative=lambda x, y, out: (0, 1),
 )

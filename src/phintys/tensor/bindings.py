@@ -18,10 +18,14 @@ from phintys.tensor import (
     join,
     linalg,
     math,
+    matrices,
+    nonzero,
     reduce,
+    reshape,
     shape,
     sorting,
     statistics,
+    tiling,
 )
 from phintys.tensor._operators import operators
 
@@ -53,12 +57,12 @@ operators.conj = math.conj
 operators.copy = lambda x, name=None: math.tensor_copy(x, name=name)
 operators.cumprod = cumulative.cumprod
 operators.cumsum = cumulative.cumsum
-operators.diagonal = creation.diagonal
+operators.diagonal = matrices.diagonal
 operators.dimshuffle = dimshuffle.dimshuffle
 operators.divmod = math.divmod
 operators.dot = dot.dot
 operators.fill = math.fill
-operators.flatten = shape.flatten
+operators.flatten = reshape.flatten
 operators.floor = math.floor
 operators.floor_div = math.int_div
 operators.ge = math.ge
@@ -77,14 +81,14 @@ operators.min = reduce.min
 operators.mod = math.mod
 operators.mul = math.mul
 operators.neg = math.neg
-operators.nonzero = creation.nonzero
+operators.nonzero = nonzero.nonzero
 operators.norm = linalg.vector_norm
 operators.ones_like = creation.ones_like
 operators.pow = math.pow
 operators.prod = reduce.prod
 operators.real = math.real
-operators.repeat = join.repeat
-operators.reshape = shape.reshape
+operators.repeat = tiling.repeat
+operators.reshape = reshape.reshape
 operators.right_shift = math.right_shift
 operators.round = math.round
 operators.set_subtensor = indexing.set_subtensor
@@ -98,7 +102,7 @@ operators.sub = math.sub
 operators.sum = reduce.sum
 operators.swapaxes = dimshuffle.swapaxes
 operators.take = indexing.take
-operators.trace = creation.trace
+operators.trace = matrices.trace
 operators.transpose = dimshuffle.transpose
 operators.true_div = math.true_div
 operators.trunc = math.trunc

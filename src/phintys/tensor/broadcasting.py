@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from phintys._base.errors import ShapeError
-from phintys.graph.variable import Variable
 from phintys.tensor.convert import as_tensor_variable
 from phintys.tensor.creation import Alloc, as_sizes
 from phintys.tensor.shape import sizes_of

@@ -15,7 +15,7 @@ from phintys.tensor import math
 from phintys.tensor._operators import operators
 from phintys.tensor._rules import is_discrete, is_missing, zero_gradient
 from phintys.tensor.convert import as_tensor_variable, constant
-from phintys.tensor.known import known_int, known_sizes
+from phintys.tensor.known import known_int
 from phintys.tensor.shape import sizes_of, vector_elements
 from phintys.tensor.sizes import as_size
 from phintys.tensor.type import TensorType, normalize_dtype
@@ -35,7 +35,6 @@ __all__ = [
     "empty_like",
     "full",
     "full_like",
-    "identity_like",
     "ones",
     "ones_like",
     "register_writer",
@@ -127,7 +126,7 @@ class Alloc(Op):
         return Apply(self, [value, *sizes], [TensorType(value.dtype, static)()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
+        self, node: Any, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
     ) -> None:
         value = inputs[0]
         shape = tuple([int(size) for size in inputs[1:]])
@@ -143,7 +142,7 @@ class Alloc(Op):
             former = cell[0] = np.empty(shape, value.dtype)
             former[...] = value
 
-    def _check_fit(self, node: Apply, value: Any, shape: tuple[int, ...]) -> None:
+    def _check_fit(self, node: Any, value: Any, shape: tuple[int, ...]) -> None:
         static = node.inputs[0].type.shape
         fits = min(shape, default=0) >= 0
         last = shape[len(shape) - value.ndim :]
@@ -159,11 +158,11 @@ class Alloc(Op):
         raise ShapeError(msg)
 
     def infer_shape(
-        self, fgraph: FunctionGraph | None, node: Apply, input_shapes: Sequence[Any]
+        self, fgraph: FunctionGraph | None, node: Any, input_shapes: Sequence[Any]
     ) -> list[Any]:
         return [tuple(node.inputs[1:])]
 
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+    def connection_pattern(self, node: Any) -> list[list[bool]]:
         """The sizes have no influence on the elements."""
         return [[True], *([False] for _ in node.inputs[1:])]
 
@@ -181,7 +180,7 @@ class Alloc(Op):
         point = eval_points[0]
         return [None if is_missing(point) else self(point, *inputs[1:])]
 
-    def do_constant_folding(self, fgraph: FunctionGraph | None, node: Apply) -> bool:
+    def do_constant_folding(self, fgraph: FunctionGraph | None, node: Any) -> bool:
         """A new array that is written to, or returned, is not made a constant.
 
         The constant would be copied each time, which takes longer than to fill an array.
@@ -189,16 +188,11 @@ class Alloc(Op):
         if fgraph is None:
             return True
         for client, position in fgraph.clients[node.outputs[0]]:
-            if not isinstance(client, Apply) or fgraph_output(client):
+            if not isinstance(client, Apply):  # "output"
                 return False
             if position == 0 and type(client.op) in _WRITERS:
                 return False
         return True
-
-
-def fgraph_output(client: Apply) -> bool:
-    """Tell whether a client of a variable stands for an output of the graph."""
-    return not client.outputs
 
 
 def sum_to(gradient: Any, x: Any) -> Any:
@@ -263,7 +257,7 @@ class AllocEmpty(Op):
         return Apply(self, sizes, [TensorType(self.dtype, [known_int(size) for size in sizes])()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
+        self, node: Any, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
     ) -> None:
         shape = tuple([int(size) for size in inputs])
         cell = output_storage[0]
@@ -276,18 +270,18 @@ class AllocEmpty(Op):
         cell[0] = np.empty(shape, node.outputs[0].type.numpy_dtype)
 
     def debug_perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
+        self, node: Any, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
     ) -> None:
         """Fill the array with a number that stands out, always the same."""
         self.perform(node, inputs, output_storage)
         output_storage[0][0].fill(_STANDS_OUT if self.dtype != "bool" else True)
 
     def infer_shape(
-        self, fgraph: FunctionGraph | None, node: Apply, input_shapes: Sequence[Any]
+        self, fgraph: FunctionGraph | None, node: Any, input_shapes: Sequence[Any]
     ) -> list[Any]:
         return [tuple(node.inputs)]
 
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+    def connection_pattern(self, node: Any) -> list[list[bool]]:
         """The sizes have no influence on the elements."""
         return [[False] for _ in node.inputs]
 
@@ -299,7 +293,7 @@ class AllocEmpty(Op):
     def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
         return [None]
 
-    def do_constant_folding(self, fgraph: FunctionGraph | None, node: Apply) -> bool:
+    def do_constant_folding(self, fgraph: FunctionGraph | None, node: Any) -> bool:
         """There is nothing worth keeping."""
         return False
 

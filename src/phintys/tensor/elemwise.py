@@ -255,9 +255,9 @@ class Elemwise(Op):
             kernel(*inputs, out=former)
             return
         result = kernel(*inputs)
-        if self.scalar_op.ufunc is None:
-            result = _own(result, inputs)
-        cell[0] = result
+        if not shape:
+            result = np.asarray(result)  # ufuncs give NumPy scalars
+        cell[0] = _own(result, inputs) if self.scalar_op.ufunc is None else result
 
     @staticmethod
     def _can_reuse(former: Any, output_type: TensorType, shape: tuple[int, ...]) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from phintys.graph.variable import Variable
 from phintys.tensor._rules import is_discrete, is_missing, zero_gradient
 from phintys.tensor.convert import as_tensor_variable, constant, contains_variable
 from phintys.tensor.dimshuffle import expand_dims, normalize_axis, shape_padleft
-from phintys.tensor.known import known_int, known_sizes
+from phintys.tensor.known import known_int, known_sizes, register_knowledge
 from phintys.tensor.make_vector import make_vector
 from phintys.tensor.reshape import shape_vector
 from phintys.tensor.shape import shape_i, vector_elements
@@ -100,7 +100,7 @@ class Join(Op):
         )
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
+        self, node: Any, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
     ) -> None:
         shape = list(inputs[0].shape)
         for value in inputs:
@@ -115,7 +115,7 @@ class Join(Op):
         np.concatenate(inputs, axis=self.axis, out=former)
 
     def infer_shape(
-        self, fgraph: FunctionGraph | None, node: Apply, input_shapes: Sequence[Any]
+        self, fgraph: FunctionGraph | None, node: Any, input_shapes: Sequence[Any]
     ) -> list[Any]:
         sizes: list[Any] = []
         for dim, known in enumerate(node.outputs[0].type.shape):
@@ -147,6 +147,15 @@ class Join(Op):
             for x, point in zip(inputs, eval_points, strict=True)
         ]
         return [self(*directions)]
+
+
+def _know_join(node: Any, known: Sequence[Any]) -> Any:
+    if not all(isinstance(part, tuple) for part in known):
+        return None
+    return tuple(entry for part in known for entry in part)
+
+
+register_knowledge(Join, _know_join)
 
 
 class Split(Op):
@@ -185,7 +194,7 @@ class Split(Op):
             raise ShapeError(msg)
         if not isinstance(splits_size, Variable):
             splits_size = shape_vector(splits_size, f"{self}: the sizes of the parts")
-        sizes = as_tensor_variable(splits_size)
+        sizes: Any = as_tensor_variable(splits_size)
         if sizes.ndim != 1 or sizes.type.numpy_dtype.kind not in "iu":
             msg = f"{self}: the sizes of the parts are a vector of integers, got {sizes.type}."
             raise DtypeError(msg)
@@ -213,7 +222,7 @@ class Split(Op):
         )
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
+        self, node: Any, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
     ) -> None:
         value, given = inputs
         sizes = given.tolist()
@@ -228,7 +237,7 @@ class Split(Op):
             cell[0] = value[(*before, slice(end - size, end))]
 
     def infer_shape(
-        self, fgraph: FunctionGraph | None, node: Apply, input_shapes: Sequence[Any]
+        self, fgraph: FunctionGraph | None, node: Any, input_shapes: Sequence[Any]
     ) -> list[Any]:
         vector: Any = node.inputs[1]
         if vector.type.shape[0] is None:
@@ -236,11 +245,9 @@ class Split(Op):
         else:
             sizes = vector_elements(vector)
         shape = input_shapes[0]
-        return [
-            (*shape[: self.axis], as_size(size), *shape[self.axis + 1 :]) for size in sizes
-        ]
+        return [(*shape[: self.axis], as_size(size), *shape[self.axis + 1 :]) for size in sizes]
 
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+    def connection_pattern(self, node: Any) -> list[list[bool]]:
         """Where the array is cut counts as part of the program, not of its derivative."""
         return [[True] * self.n_splits, [False] * self.n_splits]
 
@@ -276,8 +283,8 @@ def _operands(tensors: Any, name: str) -> list[Any]:
     if not given:
         msg = f"{name} needs at least one array."
         raise ShapeError(msg)
-    strong = [x if type(x) in _WEAK else as_tensor_variable(x) for x in given]
-    dtypes = [x.dtype for x in strong if isinstance(x, Variable)]
+    strong: list[Any] = [x if type(x) in _WEAK else as_tensor_variable(x) for x in given]
+    dtypes = [x.dtype for x in strong if type(x) not in _WEAK]
     if not dtypes:
         return [as_tensor_variable(x) for x in strong]
     return [
@@ -364,7 +371,7 @@ def stack_nested(x: Any) -> Any:
     return stack([stack_nested(item) for item in x])
 
 
-def stacklists(tensors: Any) -> TensorVariable:
+def stacklists(tensors: Any) -> Any:
     """Return nested lists of tensors as one tensor, with one dimension for each level of nesting.
 
     Examples
@@ -457,7 +464,7 @@ def array_split(x: Any, indices_or_sections: Any, axis: Any = 0) -> list[TensorV
     length = fold(shape_i(x, axis))
     if isinstance(indices_or_sections, list | tuple | np.ndarray):
         cuts = [0, *(fold(as_size(cut)) for cut in indices_or_sections), length]
-        sizes = [subtract_sizes(end, start) for start, end in zip(cuts[:-1], cuts[1:], strict=True)]
+        sizes = [subtract_sizes(end, start) for start, end in pairwise(cuts)]
         return split(x, sizes, axis=axis)
     parts = known_int(as_size(indices_or_sections, "The number of parts"))
     if parts is None or parts < 1:

@@ -13,8 +13,8 @@ import numpy as np
 
 from phintys.graph.variable import Constant
 from phintys.scalar.type import ScalarType
-from phintys.tensor.elemwise import Elemwise
 from phintys.tensor.dimshuffle import DimShuffle
+from phintys.tensor.elemwise import Elemwise
 from phintys.tensor.scalar_bridge import ScalarFromTensor, TensorFromScalar
 from phintys.tensor.type import TensorType
 
@@ -85,11 +85,14 @@ def known_sizes(vector: Variable) -> tuple[int | None, ...] | None:
     """
     if not _is_integer(vector):
         return None
+    if isinstance(vector, Constant):
+        return tuple(vector.data.tolist()) if np.ndim(vector.data) == 1 else None
     known = _known(vector)
     if isinstance(known, tuple):
         return known
-    length = vector.type.shape[0] if getattr(vector.type, "ndim", 0) == 1 else None
-    return None if length is None else (None,) * length
+    type_: Any = vector.type
+    unknown = getattr(type_, "shape", None)
+    return (None,) * unknown[0] if unknown and len(unknown) == 1 and unknown[0] is not None else None
 
 
 def _is_integer(x: Variable) -> bool:
@@ -119,13 +122,14 @@ def _known(variable: Variable) -> Known:
             stack.extend(missing)
             steps += len(missing)
             continue
-        found[current] = rule.function(node, [found[x] for x in node.inputs])
+        known = rule.function(node, [found[x] for x in node.inputs])
+        found[current] = _unknown(current) if known is None else known
     return found[variable]
 
 
 def _known_of_leaf(variable: Variable) -> Known:
     if not isinstance(variable, Constant) or not _is_integer(variable):
-        return None
+        return _unknown(variable)
     data = variable.data
     if np.ndim(data) == 0:
         return int(data)
@@ -134,13 +138,21 @@ def _known_of_leaf(variable: Variable) -> Known:
     return None
 
 
-def _know_same(node: Apply, inputs: Sequence[Known]) -> Known:
+def _unknown(variable: Variable) -> Known:
+    """Return what is known when only the type is: of a vector, maybe its length."""
+    type_: Any = variable.type
+    if not isinstance(type_, TensorType) or type_.ndim != 1 or type_.shape[0] is None:
+        return None
+    return (None,) * type_.shape[0] if type_.shape[0] <= _LONGEST else None
+
+
+def _know_same(node: Any, inputs: Sequence[Known]) -> Known:
     return inputs[0]
 
 
-def _know_dimshuffle(node: Apply, inputs: Sequence[Known]) -> Known:
+def _know_dimshuffle(node: Any, inputs: Sequence[Known]) -> Known:
     (known,) = inputs
-    order: Any = node.op.new_order  # pyright: ignore[reportAttributeAccessIssue]
+    order: Any = node.op.new_order
     if order == ("x",):
         return (known,) if isinstance(known, int) else None
     if order == () and isinstance(known, tuple) and len(known) == 1:
@@ -148,7 +160,7 @@ def _know_dimshuffle(node: Apply, inputs: Sequence[Known]) -> Known:
     return known if order in {(), (0,)} else None
 
 
-def _know_elemwise(node: Apply, inputs: Sequence[Known]) -> Known:
+def _know_elemwise(node: Any, inputs: Sequence[Known]) -> Known:
     """Compute with the op itself, in the dtypes of the graph."""
     output = node.outputs[0].type
     if len(node.outputs) != 1 or output.ndim > 1 or output.numpy_dtype.kind not in "iu":
@@ -159,7 +171,7 @@ def _know_elemwise(node: Apply, inputs: Sequence[Known]) -> Known:
             return None
         values.append(np.array(known, dtype=x.type.numpy_dtype))
     with np.errstate(all="ignore"):
-        result = np.asarray(node.op.scalar_op.impl(*values))  # pyright: ignore[reportAttributeAccessIssue]
+        result = np.asarray(node.op.scalar_op.impl(*values))
     if result.dtype.kind not in "iu" or result.ndim != output.ndim or result.size > _LONGEST:
         return None
     return int(result) if result.ndim == 0 else tuple(result.tolist())

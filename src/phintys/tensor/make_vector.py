@@ -67,7 +67,7 @@ class MakeVector(Op):
         return operators.cast(element, self.dtype)
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
+        self, node: Any, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
     ) -> None:
         cell = output_storage[0]
         former = cell[0]
@@ -77,7 +77,7 @@ class MakeVector(Op):
             former[position] = value
 
     def infer_shape(
-        self, fgraph: FunctionGraph | None, node: Apply, input_shapes: Sequence[Any]
+        self, fgraph: FunctionGraph | None, node: Any, input_shapes: Sequence[Any]
     ) -> list[Any]:
         return [(constant(len(node.inputs)),)]
 
@@ -113,7 +113,7 @@ def make_vector(*elements: Any) -> TensorVariable:
     return MakeVector(dtype)(*variables)
 
 
-def _know_vector(node: Apply, known: Sequence[Any]) -> tuple[int | None, ...]:
+def _know_vector(node: Any, known: Sequence[Any]) -> tuple[int | None, ...]:
     return tuple(entry if isinstance(entry, int) else None for entry in known)
 
 

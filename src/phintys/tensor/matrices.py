@@ -83,7 +83,7 @@ class ExtractDiag(Op):
         return Apply(self, [x], [TensorType(x.dtype, (*batch, length))()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
+        self, node: Any, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
     ) -> None:
         value = inputs[0]
         view = value.diagonal(self.offset, -2, -1)
@@ -91,7 +91,7 @@ class ExtractDiag(Op):
         output_storage[0][0] = view
 
     def infer_shape(
-        self, fgraph: FunctionGraph | None, node: Apply, input_shapes: Sequence[Any]
+        self, fgraph: FunctionGraph | None, node: Any, input_shapes: Sequence[Any]
     ) -> list[Any]:
         *batch, rows, columns = input_shapes[0]
         return [(*batch, as_size(_diagonal_length(fold(rows), fold(columns), self.offset)))]
@@ -137,22 +137,24 @@ class AllocDiag(Op):
             msg = f"{self}: a diagonal is a vector, got {diagonals} of type {diagonals.type}."
             raise ShapeError(msg)
         sizes = as_sizes((rows, columns), f"{self}: a size")
-        known = [known_int(size) for size in sizes]
+        wanted = tuple([known_int(size) for size in sizes])
         *batch, length = diagonals.type.shape
-        if None not in known and length not in {None, _diagonal_length(*known, self.offset)}:
-            raise self._misfit(length, known)
-        return Apply(
-            self, [diagonals, *sizes], [TensorType(diagonals.dtype, (*batch, *known))()]
-        )
+        if None not in (*wanted, length) and length != self._length(wanted):
+            raise self._misfit(length, wanted)
+        return Apply(self, [diagonals, *sizes], [TensorType(diagonals.dtype, (*batch, *wanted))()])
+
+    def _length(self, sizes: Sequence[Any]) -> int:
+        rows, columns = sizes
+        return _diagonal_length(rows, columns, self.offset)
 
     def _misfit(self, length: Any, sizes: Sequence[Any]) -> ShapeError:
         return ShapeError(
             f"{self}: the diagonal of a matrix of shape {tuple(sizes)} has "
-            f"{_diagonal_length(*sizes, self.offset)} elements, got {length}."
+            f"{self._length(sizes)} elements, got {length}."
         )
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
+        self, node: Any, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
     ) -> None:
         diagonals, rows, columns = inputs
         rows, columns = int(rows), int(columns)
@@ -160,7 +162,7 @@ class AllocDiag(Op):
             msg = f"{self}: sizes are not negative, got ({rows}, {columns})."
             raise ShapeError(msg)
         length = diagonals.shape[-1]
-        if length != _diagonal_length(rows, columns, self.offset):
+        if length != self._length((rows, columns)):
             raise self._misfit(length, (rows, columns))
         result = np.zeros((*diagonals.shape[:-1], rows, columns), diagonals.dtype)
         along = np.arange(length)
@@ -168,11 +170,11 @@ class AllocDiag(Op):
         output_storage[0][0] = result
 
     def infer_shape(
-        self, fgraph: FunctionGraph | None, node: Apply, input_shapes: Sequence[Any]
+        self, fgraph: FunctionGraph | None, node: Any, input_shapes: Sequence[Any]
     ) -> list[Any]:
         return [(*input_shapes[0][:-1], *node.inputs[1:])]
 
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+    def connection_pattern(self, node: Any) -> list[list[bool]]:
         """The sizes have no influence on the elements."""
         return [[True], [False], [False]]
 

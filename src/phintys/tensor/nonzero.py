@@ -39,14 +39,14 @@ class Nonzero(Op):
         return Apply(self, [x], [TensorType("int64", (None,))() for _ in range(x.ndim)])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
+        self, node: Any, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
     ) -> None:
         for cell, indices in zip(output_storage, np.nonzero(inputs[0]), strict=True):
             # NumPy gives views into one array, which would all be kept by one of them.
             cell[0] = np.ascontiguousarray(indices, dtype=np.int64)
 
     def infer_shape(
-        self, fgraph: FunctionGraph | None, node: Apply, input_shapes: Sequence[Any]
+        self, fgraph: FunctionGraph | None, node: Any, input_shapes: Sequence[Any]
     ) -> list[Any]:
         """Count them."""
         count = operators.sum(math.cast(math.neq(node.inputs[0], 0), "int64"))

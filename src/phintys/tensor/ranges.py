@@ -63,17 +63,17 @@ class ARange(Op):
         return Apply(self, bounds, [TensorType(self.dtype, (length,))()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
+        self, node: Any, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
     ) -> None:
         output_storage[0][0] = np.arange(*_exact(inputs), dtype=self.dtype)
 
     def infer_shape(
-        self, fgraph: FunctionGraph | None, node: Apply, input_shapes: Sequence[Any]
+        self, fgraph: FunctionGraph | None, node: Any, input_shapes: Sequence[Any]
     ) -> list[Any]:
         static = node.outputs[0].type.shape[0]
         return [(as_size(_symbolic_length(*node.inputs) if static is None else static),)]
 
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+    def connection_pattern(self, node: Any) -> list[list[bool]]:
         """Where the range ends has no influence on its elements, only on their number."""
         return [[True], [False], [True]]
 
@@ -126,7 +126,8 @@ def _exact(bounds: Sequence[Any]) -> list[Any]:
 def _known_length(start: Any, stop: Any, step: Any) -> int | None:
     known = [known_int(bound) for bound in (start, stop, step)]
     if None not in known:
-        return len(range(*known)) if known[2] != 0 else None  # pyright: ignore[reportArgumentType]
+        first, last, by = (int(bound or 0) for bound in known)
+        return len(range(first, last, by)) if by != 0 else None
     if all(isinstance(bound, Constant) for bound in (start, stop, step)):
         try:
             return len(np.arange(*_exact([start.data, stop.data, step.data])))
@@ -229,10 +230,8 @@ def linspace(
     num = as_size(num, "linspace: the number of samples")
     positions = shape_padright(arange(num), difference.ndim)
     intervals = math.maximum(math.sub(num, 1) if endpoint else num, 1)
-    result = math.add(
-        math.mul(math.cast(positions, working), math.true_div(difference, _cast(intervals, working))),
-        start,
-    )
+    distance = math.true_div(difference, _cast(intervals, working))
+    result = math.add(math.mul(math.cast(positions, working), distance), start)
     if endpoint:  # exactly, whatever was rounded
         result = math.switch(math.eq(positions, intervals), stop, result)
     if axis:

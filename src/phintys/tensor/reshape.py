@@ -68,7 +68,7 @@ class Reshape(Op):
         return Apply(self, [x, shape], [TensorType(x.dtype, static)()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
+        self, node: Any, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
     ) -> None:
         value, shape = inputs
         if len(shape) != self.ndim:
@@ -80,7 +80,7 @@ class Reshape(Op):
             raise _misfit(self, node.inputs[0], value.shape, shape.tolist()) from None
 
     def infer_shape(
-        self, fgraph: FunctionGraph | None, node: Apply, input_shapes: Sequence[Any]
+        self, fgraph: FunctionGraph | None, node: Any, input_shapes: Sequence[Any]
     ) -> list[Any]:
         static = node.outputs[0].type.shape
         if None not in static:
@@ -98,7 +98,7 @@ class Reshape(Op):
             tuple(as_size(_infer_size(sizes, dim, input_shapes[0])) for dim in range(self.ndim))
         ]
 
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+    def connection_pattern(self, node: Any) -> list[list[bool]]:
         """The sizes have no influence on the elements."""
         return [[True], [False]]
 

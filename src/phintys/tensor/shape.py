@@ -11,7 +11,6 @@ from phintys.graph.apply import Apply
 from phintys.graph.null_type import disconnected_type
 from phintys.graph.op import Op
 from phintys.graph.variable import Constant, Variable
-from phintys.tensor._operators import operators
 from phintys.tensor._rules import is_missing
 from phintys.tensor.convert import as_tensor_variable, constant
 from phintys.tensor.dimshuffle import normalize_axis
@@ -69,16 +68,16 @@ class Shape(Op):
         return Apply(self, [x], [TensorType("int64", (x.type.ndim,))()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
+        self, node: Any, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
     ) -> None:
         output_storage[0][0] = np.array(inputs[0].shape, dtype=np.int64)
 
     def infer_shape(
-        self, fgraph: FunctionGraph | None, node: Apply, input_shapes: Sequence[Any]
+        self, fgraph: FunctionGraph | None, node: Any, input_shapes: Sequence[Any]
     ) -> list[Any]:
         return [(constant(node.inputs[0].type.ndim),)]
 
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+    def connection_pattern(self, node: Any) -> list[list[bool]]:
         """The elements have no influence on the shape."""
         return [[False]]
 
@@ -119,7 +118,7 @@ class ShapeI(Op):
         return Apply(self, [x], [TensorType("int64", ())()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
+        self, node: Any, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
     ) -> None:
         cell = output_storage[0]
         if cell[0] is None or not cell[0].flags.writeable:
@@ -128,11 +127,11 @@ class ShapeI(Op):
             cell[0][()] = inputs[0].shape[self.i]
 
     def infer_shape(
-        self, fgraph: FunctionGraph | None, node: Apply, input_shapes: Sequence[Any]
+        self, fgraph: FunctionGraph | None, node: Any, input_shapes: Sequence[Any]
     ) -> list[Any]:
         return [()]
 
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+    def connection_pattern(self, node: Any) -> list[list[bool]]:
         """The elements have no influence on the shape."""
         return [[False]]
 
@@ -148,12 +147,12 @@ class ShapeI(Op):
         return f"Shape_i{{{self.i}}}"
 
 
-def _know_shape(node: Apply, known: Any) -> tuple[int | None, ...]:
+def _know_shape(node: Any, known: Any) -> tuple[int | None, ...]:
     type_ = node.inputs[0].type
-    return getattr(type_, "shape", None) or (None,) * type_.ndim  # pyright: ignore[reportAttributeAccessIssue]
+    return getattr(type_, "shape", None) or (None,) * type_.ndim
 
 
-def _know_shape_i(node: Apply, known: Any) -> int | None:
+def _know_shape_i(node: Any, known: Any) -> int | None:
     op = node.op
     assert isinstance(op, ShapeI)
     return _know_shape(node, known)[op.i]
@@ -299,7 +298,7 @@ class SpecifyShape(Op):
         )
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
+        self, node: Any, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
     ) -> None:
         value = inputs[0]
         for dim, stated in zip(self._dims, inputs[1:], strict=True):
@@ -308,14 +307,14 @@ class SpecifyShape(Op):
         output_storage[0][0] = value
 
     def infer_shape(
-        self, fgraph: FunctionGraph | None, node: Apply, input_shapes: Sequence[Any]
+        self, fgraph: FunctionGraph | None, node: Any, input_shapes: Sequence[Any]
     ) -> list[Any]:
         sizes = list(input_shapes[0])
         for dim, stated in zip(self._dims, node.inputs[1:], strict=True):
             sizes[dim] = stated
         return [tuple(sizes)]
 
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+    def connection_pattern(self, node: Any) -> list[list[bool]]:
         """The stated sizes have no influence."""
         return [[True], *([False] for _ in node.inputs[1:])]
 
@@ -398,4 +397,3 @@ def specify_broadcastable(x: Any, *axes: int) -> TensorVariable:
     x = as_tensor_variable(x)
     wanted = {normalize_axis(axis, x.ndim) for axis in axes}
     return specify_shape(x, [1 if dim in wanted else None for dim in range(x.ndim)])
-

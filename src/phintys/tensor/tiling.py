@@ -58,7 +58,7 @@ class RepeatIndex(Op):
         return ShapeError(f"{self}: counts are not negative, got {tuple(counts)}.")
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
+        self, node: Any, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
     ) -> None:
         counts = inputs[0].astype(np.int64)
         if counts.size and counts.min() < 0:
@@ -66,7 +66,7 @@ class RepeatIndex(Op):
         output_storage[0][0] = np.repeat(np.arange(len(counts)), counts)
 
     def infer_shape(
-        self, fgraph: FunctionGraph | None, node: Apply, input_shapes: Sequence[Any]
+        self, fgraph: FunctionGraph | None, node: Any, input_shapes: Sequence[Any]
     ) -> list[Any]:
         return [(as_size(operators.sum(math.cast(node.inputs[0], "int64"))),)]
 

@@ -10,6 +10,7 @@ from phintys._base.config import config
 from phintys._base.errors import TypeContractError
 from phintys.graph.type import Type
 from phintys.graph.variable import Variable
+from phintys.tensor._operators import operators
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -340,6 +341,23 @@ class TensorType(Type):
             and self.dtype == other.dtype
             and self.ndim == other.ndim
         )
+
+    def convert_variable(self, variable: Variable) -> Variable | None:
+        """Return a variable of this type with the value of ``variable``, or ``None``.
+
+        What this type says of the shape and the variable's type does not is checked at run time.
+        """
+        other = variable.type
+        if self.is_super(other):
+            return variable
+        if not isinstance(other, TensorType) or not self.in_same_class(other):
+            return None
+        if any(
+            mine is not None and theirs is not None and mine != theirs
+            for mine, theirs in zip(self.shape, other.shape, strict=True)
+        ):
+            return None
+        return operators.specify_shape(variable, self.shape)
 
     def __repr__(self) -> str:
         name = _SHORT_NAMES.get(self.ndim, f"Tensor{self.ndim}")

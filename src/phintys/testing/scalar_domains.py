@@ -6,6 +6,7 @@ Every row of :data:`phintys.scalar.SCALAR_OPS` but the casts has an entry in :da
 from __future__ import annotations
 
 import importlib
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -63,7 +64,7 @@ class ScalarDomain:
         return getattr(importlib.import_module(module), name)
 
     def interval(self, position: int, kind: str) -> Interval:
-        """Return the interval of an argument for a kind of dtype.
+        """Return the interval of an argument for a kind of dtype; of whole numbers for integers.
 
         Parameters
         ----------
@@ -71,14 +72,22 @@ class ScalarDomain:
             Which argument.
         kind
             NumPy's letter of the dtype's kind.
+
+        Examples
+        --------
+        >>> DOMAINS["erfinv"].interval(0, "i"), DOMAINS["exp"].interval(0, "u")
+        ((0, 0), (0, 5))
         """
         if kind == "b":
             return (0, 1)
-        intervals = self.intervals
-        if kind in "iu" and self.int_intervals is not None:
-            intervals = self.int_intervals
-        low, high = intervals[position]
-        return (max(low, 0), max(high, 1)) if kind == "u" else (low, high)
+        if kind in "fc":
+            return self.intervals[position]
+        low, high = (self.int_intervals or self.intervals)[position]
+        if kind == "u":
+            low, high = max(low, 0), max(high, 1)
+        if math.ceil(low) <= math.floor(high):
+            return (math.ceil(low), math.floor(high))
+        return (math.floor(low), math.ceil(high))
 
 
 # References that neither NumPy nor SciPy has under one name.

@@ -101,7 +101,7 @@ def _perform_thunk(
 
         def one_input() -> None:
             perform(node, [first[0]], given)
-            if given[0] is output and len(output) == 1 and test(output[0]):
+            if len(given) == 1 == len(output) and given[0] is output and test(output[0]):
                 done[0] = 1
             else:
                 finish()
@@ -112,7 +112,7 @@ def _perform_thunk(
 
         def two_inputs() -> None:
             perform(node, [first[0], second[0]], given)
-            if given[0] is output and len(output) == 1 and test(output[0]):
+            if len(given) == 1 == len(output) and given[0] is output and test(output[0]):
                 done[0] = 1
             else:
                 finish()
@@ -121,7 +121,7 @@ def _perform_thunk(
 
     def many_inputs() -> None:
         perform(node, [cell[0] for cell in inputs], given)
-        if given[0] is output and len(output) == 1 and test(output[0]):
+        if len(given) == 1 == len(output) and given[0] is output and test(output[0]):
             done[0] = 1
         else:
             finish()

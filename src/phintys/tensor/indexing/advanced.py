@@ -16,7 +16,8 @@ from phintys.tensor._operators import operators
 from phintys.tensor._rules import is_discrete, is_missing, zero_gradient
 from phintys.tensor.broadcasting import broadcast_sizes
 from phintys.tensor.convert import as_tensor_variable
-from phintys.tensor.indexing.basic import SCATTER, as_scalar_index, kept_sizes
+from phintys.tensor.dimshuffle import DimShuffle
+from phintys.tensor.indexing.basic import as_scalar_index, kept_sizes
 from phintys.tensor.indexing.template import (
     ARRAY,
     NEWAXIS,
@@ -39,6 +40,9 @@ from phintys.tensor.indexing.template import (
     static_slice_length,
     template_text,
 )
+from phintys.tensor.known import known_int
+from phintys.tensor.nonzero import Nonzero
+from phintys.tensor.ranges import ARange
 from phintys.tensor.sizes import as_size, fold
 from phintys.tensor.type import TensorType
 
@@ -84,7 +88,7 @@ class AdvancedSubtensor(Op):
         return Apply(self, [x, *indices], [TensorType(x.dtype, shape)()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
+        self, node: Any, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
     ) -> None:
         value, *indices = inputs
         check_index_shapes(self, node.inputs[1:], indices, self.idx_list)
@@ -96,7 +100,7 @@ class AdvancedSubtensor(Op):
         output_storage[0][0] = np.asarray(result, dtype=value.dtype)
 
     def infer_shape(
-        self, fgraph: FunctionGraph | None, node: Apply, input_shapes: Sequence[Any]
+        self, fgraph: FunctionGraph | None, node: Any, input_shapes: Sequence[Any]
     ) -> list[Any]:
         ndim = node.inputs[0].type.ndim
         size_of = kept_sizes(self.idx_list, node.inputs[1:], input_shapes[0])
@@ -116,7 +120,7 @@ class AdvancedSubtensor(Op):
             )
         ]
 
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+    def connection_pattern(self, node: Any) -> list[list[bool]]:
         """The elements come from the array; an index only says which ones."""
         return [[True], *([False] for _ in node.inputs[1:])]
 
@@ -128,7 +132,11 @@ class AdvancedSubtensor(Op):
         disconnected = [disconnected_type() for _ in indices]
         if is_discrete(x):
             return [zero_gradient(x), *disconnected]
-        return [SCATTER[0](self.idx_list, x, output_grads[0], indices), *disconnected]
+        (gradient,) = output_grads
+        place = self(operators.zeros_like(x, gradient.dtype), *indices)
+        once = not may_repeat(self.idx_list, indices)
+        summed = operators.inc_subtensor(place, gradient, ignore_duplicates=once)
+        return [summed, *disconnected]
 
     def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
         point = eval_points[0]
@@ -263,19 +271,19 @@ def check_index_shapes(
     op: Any, variables: Sequence[Any], values: Sequence[Any], template: Template
 ) -> None:
     """Raise if index arrays broadcast in a dimension whose size is not known to be 1."""
-    shapes = [
-        (variable.type.shape, value.shape)
-        for entry, variable, value in zip(input_kinds(template), variables, values, strict=True)
-        if entry is ARRAY
-    ]
-    if len(shapes) < 2 or all(shape == shapes[0][1] for _, shape in shapes):
+    if len(values) < 2:
+        return
+    shapes: list[tuple[Any, Any]] = []
+    for entry, variable, value in zip(input_kinds(template), variables, values, strict=True):
+        if entry is ARRAY:
+            shapes.append((variable.type.shape, value.shape))
+        elif isinstance(entry, Mask):
+            count = int(np.count_nonzero(value))
+            shapes.append(((count if isinstance(variable, Constant) else None,), (count,)))
+    if all(shape == shapes[0][1] for _, shape in shapes):
         return
     for dim in range(1, max(len(shape) for _, shape in shapes) + 1):
-        sizes = {
-            shape[-dim]
-            for static, shape in shapes
-            if len(shape) >= dim and static[-dim] != 1
-        }
+        sizes = {shape[-dim] for static, shape in shapes if len(shape) >= dim and static[-dim] != 1}
         if len(sizes) > 1:
             given = ", ".join(str(shape) for _, shape in shapes)
             msg = (
@@ -284,6 +292,50 @@ def check_index_shapes(
                 "None] for a new dimension, or pt.specify_broadcastable(x, axis)."
             )
             raise ShapeError(msg)
+
+
+def may_repeat(template: Template, indices: Sequence[Any]) -> bool:
+    """Tell whether an index could name an element twice, for all that is known."""
+    arrays = [
+        index for entry, index in zip(input_kinds(template), indices, strict=True) if entry is ARRAY
+    ]
+    if not arrays:
+        return False  # a mask names each element once
+    if any(isinstance(entry, Mask) for entry in template):
+        return True
+    owners = {index.owner for index in arrays}
+    if len(owners) == 1:
+        (owner,) = owners
+        if owner is not None and isinstance(owner.op, Nonzero):
+            return len({index.index for index in arrays}) != len(owner.outputs)
+    ndim = max(index.ndim for index in arrays)
+    return not any(
+        index.ndim == ndim and not _broadcasts(index, arrays) and _is_distinct(index)
+        for index in arrays
+    )
+
+
+def _broadcasts(index: Any, arrays: Sequence[Any]) -> bool:
+    """Tell whether an index array, of the highest rank, is repeated to fit the others."""
+    return any(
+        size == 1 and any(len(o.type.shape) >= dim and o.type.shape[-dim] != 1 for o in arrays)
+        for dim, size in enumerate(reversed(index.type.shape), start=1)
+    )
+
+
+def _is_distinct(index: Any) -> bool:
+    """Tell whether it is known that no two elements of an index array name the same place."""
+    while index.owner is not None and isinstance(index.owner.op, DimShuffle):
+        index = index.owner.inputs[0]
+    if isinstance(index, Constant):
+        data = index.data
+        # -1 and 4 may be the same place.
+        one_sided = data.size == 0 or data.min() >= 0 or data.max() < 0
+        return bool(one_sided and np.unique(data).size == data.size)
+    if index.owner is not None and isinstance(index.owner.op, ARange):
+        start, _, step = (known_int(bound) for bound in index.owner.inputs)
+        return start is not None and start >= 0 and step is not None and step > 0
+    return all(size == 1 for size in index.type.shape)
 
 
 def numpy_result_shape(

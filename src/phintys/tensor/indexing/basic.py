@@ -8,6 +8,7 @@ from phintys._base.errors import DtypeError, OpContractError
 from phintys.graph.apply import Apply
 from phintys.graph.null_type import disconnected_type
 from phintys.graph.op import Op
+from phintys.tensor._operators import operators
 from phintys.tensor._rules import is_discrete, is_missing, zero_gradient
 from phintys.tensor.convert import as_tensor_variable
 from phintys.tensor.indexing.template import (
@@ -67,7 +68,9 @@ class Subtensor(Op):
     def __init__(self, idx_list: Iterable[Any]) -> None:
         self.idx_list: Template = as_template(idx_list)
         check_basic(self, self.idx_list)
-        self._fixed = None if count_inputs(self.idx_list) else (*numpy_index(self.idx_list, ()), ...)
+        self._fixed = (
+            None if count_inputs(self.idx_list) else (*numpy_index(self.idx_list, ()), ...)
+        )
 
     def make_node(self, x: Any, *inputs: Any) -> Apply:
         x = as_tensor_variable(x)
@@ -76,7 +79,7 @@ class Subtensor(Op):
         return Apply(self, [x, *indices], [TensorType(x.dtype, shape)()])
 
     def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
+        self, node: Any, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
     ) -> None:
         value = inputs[0]
         # The ellipsis makes an array, not a number, of what has no dimensions left.
@@ -87,7 +90,7 @@ class Subtensor(Op):
             raise explain(self, node.inputs[0], value.shape, self.idx_list, inputs[1:]) from None
 
     def infer_shape(
-        self, fgraph: FunctionGraph | None, node: Apply, input_shapes: Sequence[Any]
+        self, fgraph: FunctionGraph | None, node: Any, input_shapes: Sequence[Any]
     ) -> list[Any]:
         sizes = kept_sizes(self.idx_list, node.inputs[1:], input_shapes[0])
         static = node.outputs[0].type.shape
@@ -100,7 +103,7 @@ class Subtensor(Op):
             )
         ]
 
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+    def connection_pattern(self, node: Any) -> list[list[bool]]:
         """The elements come from the array; an index only says which ones."""
         return [[True], *([False] for _ in node.inputs[1:])]
 
@@ -112,7 +115,9 @@ class Subtensor(Op):
         disconnected = [disconnected_type() for _ in indices]
         if is_discrete(x):
             return [zero_gradient(x), *disconnected]
-        return [SCATTER[0](self.idx_list, x, output_grads[0], indices), *disconnected]
+        (gradient,) = output_grads
+        place = self(operators.zeros_like(x, gradient.dtype), *indices)
+        return [operators.inc_subtensor(place, gradient), *disconnected]
 
     def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
         point = eval_points[0]
@@ -120,11 +125,6 @@ class Subtensor(Op):
 
     def __str__(self) -> str:
         return f"Subtensor{{{template_text(self.idx_list)}}}"
-
-
-SCATTER: list[Callable[..., Any]] = []
-"""``SCATTER[0](template, x, gradient, indices)``: zeros like ``x`` with the gradient added at the
-index; set by :mod:`phintys.tensor.indexing.update`, whose Ops are differentiated by this one."""
 
 
 def check_basic(op: Any, template: Template) -> None:
@@ -170,7 +170,7 @@ def static_basic_shape(
 
 def kept_sizes(
     template: Template, indices: Sequence[Any], x_shape: Sequence[Any]
-) -> Callable[[Kept], Any]:
+) -> Callable[[Any], Any]:
     """Return a function from a kept dimension of the result to its size, int or symbolic."""
     entries = list(fill(template, indices))
 
@@ -181,7 +181,7 @@ def kept_sizes(
     return size_of
 
 
-def _know_subtensor(node: Apply, known: Sequence[Any]) -> Any:
+def _know_subtensor(node: Any, known: Sequence[Any]) -> Any:
     vector, *indices = known
     if not isinstance(vector, tuple):
         return None
@@ -189,12 +189,12 @@ def _know_subtensor(node: Apply, known: Sequence[Any]) -> Any:
     assert isinstance(op, Subtensor)
     if not op.idx_list:
         return vector
-    (entry,) = op.idx_list
     if None in indices:
         return None
-    (entry,) = fill(op.idx_list, indices)
+    entry: Any = next(fill(op.idx_list, indices))
     if isinstance(entry, Slice):
-        return None if entry.step == 0 else vector[slice(*entry)]
+        start, stop, step = entry
+        return None if step == 0 else vector[slice(start, stop, step)]  # pyright: ignore[reportArgumentType, reportCallIssue] - ints by now
     return vector[entry] if -len(vector) <= entry < len(vector) else None
 
 

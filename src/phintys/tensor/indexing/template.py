@@ -22,16 +22,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from phintys._base.errors import IndexingError, OpContractError, ShapeError
+from phintys.tensor import math
 from phintys.tensor.known import known_int
 from phintys.tensor.sizes import add_sizes, ceil_div_sizes, clip_size, fold, subtract_sizes
-from phintys.tensor import math
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
-
-    Bound = int | Kind | None
-    Entry = int | Kind | "Slice" | "Mask"
-    Template = tuple[Entry, ...]
 
 __all__ = [
     "ARRAY",
@@ -95,6 +91,10 @@ class Mask(NamedTuple):
         return "mask"
 
 
+Bound = int | Kind | None
+Template = tuple[int | Kind | Slice | Mask, ...]
+
+
 def as_template(entries: Iterable[Any]) -> Template:
     """Return a template; Python slices and ``None`` (a new dimension) are taken as well.
 
@@ -106,7 +106,7 @@ def as_template(entries: Iterable[Any]) -> Template:
     template: list[Any] = []
     for entry in entries:
         if isinstance(entry, slice):
-            entry = Slice(entry.start, entry.stop, entry.step)
+            entry = Slice(*(_as_bound(b) for b in (entry.start, entry.stop, entry.step)))
         elif entry is None:
             entry = NEWAXIS
         if not isinstance(entry, Kind | Slice | Mask):
@@ -119,6 +119,10 @@ def as_template(entries: Iterable[Any]) -> Template:
             raise IndexingError(msg)
         template.append(entry)
     return tuple(template)
+
+
+def _as_bound(bound: Any) -> Bound:
+    return bound if bound is None or bound is SCALAR else bound.__index__()
 
 
 def template_text(template: Template) -> str:
@@ -291,9 +295,12 @@ def static_slice_length(size: int | None, bounds: Slice) -> int | None:
     if size is not None and known:
         return len(range(*slice(start, stop, step).indices(size)))
     # x[:0] and x[3:3] are empty, whatever x is.
-    same_sign = isinstance(start, int) and isinstance(stop, int) and (start < 0) == (stop < 0)
-    if step in {None, 1} and (stop == 0 or (same_sign and start >= stop)):
+    if step not in {None, 1}:
+        return None
+    if stop == 0:
         return 0
+    if isinstance(start, int) and isinstance(stop, int) and (start < 0) == (stop < 0):
+        return 0 if start >= stop else None
     return None
 
 

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 
 from phintys._base.errors import DtypeError
 from phintys.backends.native.emit.builder import Builder
-from phintys.backends.native.emit.types import INT64, Type
+from phintys.backends.native.emit.types import INT8, INT32, INT64, Type
 from phintys.backends.native.emit.values import Operand, Value
 
 __all__ = ["Loop", "each_lane", "lane_mask", "loop", "reduce_lanes", "vector_loop", "when"]
@@ -113,9 +113,12 @@ def when(b: Builder, condition: Value) -> Generator[None]:
 
 
 def lane_mask(b: Builder, count: Value, lanes: int) -> Value:
-    """Return the mask of the first ``count`` lanes."""
-    numbers = INT64.of(lanes)
-    return b.lane_numbers(numbers) < b.splat(count, lanes)
+    """Return the mask of the first ``count`` lanes; all of them for a larger count."""
+    # Narrow numbers compare fewer registers; the count must fit them.
+    type = INT64 if lanes <= 8 else INT32 if lanes <= 16 else INT8
+    if type is not INT64:
+        count = b.convert(b.minimum_number(count, lanes), type)
+    return b.lane_numbers(type.of(lanes)) < b.splat(count, lanes)
 
 
 def vector_loop(

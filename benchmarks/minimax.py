@@ -1,0 +1,256 @@
+"""Compute the polynomial coefficients of the native backend's vector math.
+
+    python benchmarks/minimax.py > src/phintys/backends/native/emit/math/coefficients.py
+
+Each polynomial interpolates its function at Chebyshev nodes of an interval, computed in 80 digits,
+which comes within a small factor of the best one of its degree. Coefficients are rounded to the
+float type last. The column on the right of each polynomial is the error that interpolation leaves,
+relative to the function that the polynomial is part of; rounding errors come on top.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import mpmath as mp
+import numpy as np
+
+DIGITS = 80
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A function on an interval, and how many coefficients it gets for each float type."""
+
+    name: str
+    meaning: str
+    function: Any
+    # One for both float types, or one for each.
+    interval: Any
+    counts: dict[str, int]
+    # By how much an error of the polynomial counts in the end: a function of the same variable.
+    weight: Any = lambda x: mp.mpf(1)
+
+    def bounds(self, dtype):
+        pair = self.interval[dtype] if isinstance(self.interval, dict) else self.interval
+        return tuple(as_number(bound) for bound in pair)
+
+
+def as_number(bound):
+    """Return a number given exactly, or as text such as "1/3" or "0.25"."""
+    if not isinstance(bound, str):
+        return mp.mpf(bound)
+    fraction = Fraction(bound)
+    return mp.mpf(fraction.numerator) / fraction.denominator
+
+
+def even(function, limit):
+    """Return f(sqrt(u)) as a function of u, its limit at 0 being given."""
+    return lambda u: function(mp.sqrt(u)) if u > mp.mpf(10) ** -50 else mp.mpf(limit)
+
+
+def scaled_erfc(a):
+    return mp.exp(a * a) * mp.erfc(a)
+
+
+LN2_2 = mp.mpf("0.3475")  # ln(2) / 2 and room for rounding
+
+
+FITS = [
+    Fit(
+        "EXP",
+        "(exp(r) - 1 - r) / r**2 for |r| <= ln(2) / 2",
+        lambda r: (mp.exp(r) - 1 - r) / r**2 if abs(r) > mp.mpf(10) ** -20 else mp.mpf(1) / 2,
+        (-LN2_2, LN2_2),
+        {"float64": 10, "float32": 5},
+        lambda r: r**2 / mp.exp(r),
+    ),
+    Fit(
+        "LOG",
+        "2 (atanh(s) / s - 1) / s**2 of s**2, where s = f / (2 + f) and 1 + f in [sqrt(.5), sqrt(2)]",
+        even(lambda s: 2 * (mp.atanh(s) / s - 1) / s**2, mp.mpf(2) / 3),
+        (0, "0.02945"),
+        {"float64": 7, "float32": 3},
+        lambda u: u / 2,
+    ),
+    Fit(
+        "SIN",
+        "(sin(r) / r - 1) / r**2 of r**2, for |r| <= pi / 2",
+        even(lambda r: (mp.sin(r) / r - 1) / r**2, mp.mpf(-1) / 6),
+        (0, "2.4690"),
+        {"float64": 8, "float32": 5},
+        lambda u: u / (mp.sin(mp.sqrt(u)) / mp.sqrt(u)) if u else mp.mpf(0),
+    ),
+    Fit(
+        "TAN",
+        "(tan(r) / r - 1) / r**2 of r**2, for |r| <= pi / 4",
+        even(lambda r: (mp.tan(r) / r - 1) / r**2, mp.mpf(1) / 3),
+        (0, "0.6170"),
+        {"float64": 15, "float32": 7},
+        lambda u: u,
+    ),
+    Fit(
+        "ATAN",
+        "(atan(t) / t - 1) / t**2 of t**2, for |t| <= tan(pi / 8)",
+        even(lambda t: (mp.atan(t) / t - 1) / t**2, mp.mpf(-1) / 3),
+        (0, "0.1717"),
+        {"float64": 11, "float32": 5},
+        lambda u: u,
+    ),
+    Fit(
+        "ASIN",
+        "(asin(t) / t - 1) / t**2 of t**2, for |t| <= 1 / 2",
+        even(lambda t: (mp.asin(t) / t - 1) / t**2, mp.mpf(1) / 6),
+        (0, "0.25"),
+        {"float64": 13, "float32": 6},
+        lambda u: u,
+    ),
+    Fit(
+        "SINH",
+        "(sinh(r) / r - 1) / r**2 of r**2, for |r| <= ln(2) / 2",
+        even(lambda r: (mp.sinh(r) / r - 1) / r**2, mp.mpf(1) / 6),
+        (0, LN2_2**2),
+        {"float64": 5, "float32": 2},
+        lambda u: u,
+    ),
+    Fit(
+        "COSH",
+        "(cosh(r) - 1 - r**2 / 2) / r**4 of r**2, for |r| <= ln(2) / 2",
+        even(lambda r: (mp.cosh(r) - 1 - r**2 / 2) / r**4, mp.mpf(1) / 24),
+        (0, LN2_2**2),
+        {"float64": 4, "float32": 2},
+        lambda u: u**2,
+    ),
+    Fit(
+        "ERF",
+        "erf(a) / a - 1 of a**2, for a <= 1",
+        even(lambda a: mp.erf(a) / a - 1, 2 / mp.sqrt(mp.pi) - 1),
+        (0, 1),
+        {"float64": 12, "float32": 6},
+        lambda u: u,
+    ),
+    Fit(
+        "ERF_TAIL",
+        "exp(a**2) erfc(a) of t = (a - 2) / (a + 2), for a in [1, 6] (float32: [1, 4])",
+        lambda t: scaled_erfc(2 * (1 + t) / (1 - t)),
+        {"float64": ("-1/3", "1/2"), "float32": ("-1/3", "1/3")},
+        {"float64": 16, "float32": 6},
+        lambda t: mp.exp(-((2 * (1 + t) / (1 - t)) ** 2)),
+    ),
+    Fit(
+        "ERFC",
+        "(1 + 2 a) exp(a**2) erfc(a) of t = (a - 4) / (a + 4), for a in [0.5, 27.5]",
+        lambda t: (1 + 8 * (1 + t) / (1 - t)) * scaled_erfc(4 * (1 + t) / (1 - t)),
+        {"float64": ("-7/9", "47/63"), "float32": ("-7/9", "13/29")},
+        {"float64": 22, "float32": 11},
+    ),
+    Fit(
+        "CBRT",
+        "cbrt(m) for m in [0.35, 2.83]: a first guess",
+        lambda m: mp.cbrt(m),
+        ("0.353", "2.83"),
+        {"float64": 6, "float32": 6},
+        lambda m: 1 / mp.cbrt(m),
+    ),
+    Fit(
+        "LOG1P",
+        "(log(1 + r) - r + r**2 / 2) / r**3 for |r| <= 1 / 30",
+        lambda r: (mp.log(1 + r) - r + r**2 / 2) / r**3 if abs(r) > mp.mpf(10) ** -15 else mp.mpf(1) / 3,
+        ("-1/30", "1/30"),
+        {"float64": 9},
+        lambda r: r**2,
+    ),
+]
+
+
+def interpolate(function, a, b, count):
+    """Return coefficients, lowest first, of the polynomial through Chebyshev nodes of [a, b]."""
+    angles = [mp.pi * (2 * k + 1) / (2 * count) for k in range(count)]
+    middle, half = (a + b) / 2, (b - a) / 2
+    values = [function(middle + half * mp.cos(angle)) for angle in angles]
+    chebyshev = [
+        2 * sum(v * mp.cos(j * angle) for v, angle in zip(values, angles, strict=True)) / count
+        for j in range(count)
+    ]
+    chebyshev[0] /= 2
+    return shifted(monomials(chebyshev), middle, half)
+
+
+def monomials(chebyshev):
+    """Return the coefficients of sum(c[j] T[j](t)) in powers of t."""
+    result = [mp.mpf(0)] * len(chebyshev)
+    before, now = [mp.mpf(1)], [mp.mpf(0), mp.mpf(1)]
+    for c in chebyshev:
+        for i, v in enumerate(before):
+            result[i] += c * v
+        after = [mp.mpf(0), *(2 * v for v in now)]
+        for i, v in enumerate(before):
+            after[i] -= v
+        before, now = now, after
+    return result
+
+
+def shifted(coefficients, middle, half):
+    """Return the coefficients in powers of x of a polynomial in t = (x - middle) / half."""
+    result = [mp.mpf(0)]
+    for c in reversed(coefficients):  # Horner's rule on polynomials
+        longer = [mp.mpf(0), *(v / half for v in result)]
+        for i, v in enumerate(result):
+            longer[i] -= v * middle / half
+        longer[0] += c
+        result = longer
+    return result[: len(coefficients)]
+
+
+def error(fit, dtype, coefficients):
+    a, b = fit.bounds(dtype)
+    points = [a + (b - a) * (i + mp.mpf("0.37")) / 201 for i in range(201)]
+    return max(
+        abs((mp.polyval(coefficients[::-1], x) - fit.function(x)) * fit.weight(x)) for x in points
+    )
+
+
+def rounded(coefficients, dtype):
+    kind = np.dtype(dtype).type
+    return [float(kind(mp.nstr(c, 40))) for c in coefficients]
+
+
+def table():
+    """Return {name: {dtype: coefficients}} and the same of errors."""
+    with mp.workdps(DIGITS):
+        coefficients, errors = {}, {}
+        for fit in FITS:
+            for dtype, count in fit.counts.items():
+                a, b = fit.bounds(dtype)
+                exact = interpolate(fit.function, a, b, count)
+                coefficients.setdefault(fit.name, {})[dtype] = rounded(exact, dtype)
+                errors.setdefault(fit.name, {})[dtype] = error(fit, dtype, exact)
+        return coefficients, errors
+
+
+HEADER = '''"""Polynomial coefficients, lowest power first: written by benchmarks/minimax.py."""
+
+from __future__ import annotations
+
+Coefficients = dict[str, tuple[float, ...]]
+"""For each float type its own."""
+'''
+
+
+def source():
+    """Return the text of the module of coefficients."""
+    coefficients, errors = table()
+    parts = [HEADER]
+    for fit in FITS:
+        rows = []
+        for dtype, values in coefficients[fit.name].items():
+            power = float(mp.log(errors[fit.name][dtype], 2))
+            numbers = "".join(f"        {value!r},\n" for value in values)
+            rows.append(f'    # off by 2**{power:.1f} at most\n    "{dtype}": (\n{numbers}    ),\n')
+        meaning = f'"""{fit.meaning}."""'
+        parts.append(f"\n{fit.name}: Coefficients = {{\n{''.join(rows)}}}\n{meaning}\n")
+    return "".join(parts)
+
+
+if __name__ == "__main__":
+    print(source(), end="")

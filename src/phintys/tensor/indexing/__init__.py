@@ -1,0 +1,36 @@
+"""Indexing: what stands between brackets, and setting the part of an array that it names."""
+
+from phintys.tensor.indexing.advanced import AdvancedSubtensor
+from phintys.tensor.indexing.basic import Subtensor
+from phintys.tensor.indexing.parse import index
+from phintys.tensor.indexing.setting import inc_subtensor, set_subtensor, take
+from phintys.tensor.indexing.template import (
+    ARRAY,
+    FULL,
+    NEWAXIS,
+    SCALAR,
+    SEPARATOR,
+    Mask,
+    Slice,
+    numpy_index,
+)
+from phintys.tensor.indexing.update import AdvancedIncSubtensor, IncSubtensor
+
+__all__ = [
+    "ARRAY",
+    "FULL",
+    "NEWAXIS",
+    "SCALAR",
+    "SEPARATOR",
+    "AdvancedIncSubtensor",
+    "AdvancedSubtensor",
+    "IncSubtensor",
+    "Mask",
+    "Slice",
+    "Subtensor",
+    "inc_subtensor",
+    "index",
+    "numpy_index",
+    "set_subtensor",
+    "take",
+]

@@ -1,0 +1,270 @@
+"""set_subtensor, inc_subtensor and take: what users call."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from phintys._base.errors import DtypeError, OpContractError, ShapeError
+from phintys.graph.variable import Variable
+from phintys.tensor import math
+from phintys.tensor.broadcasting import broadcast_to
+from phintys.tensor.convert import as_tensor_variable, constant, contains_variable
+from phintys.tensor.dimshuffle import DimShuffle, normalize_axis, shape_padleft
+from phintys.tensor.indexing.advanced import AdvancedSubtensor
+from phintys.tensor.indexing.basic import Subtensor
+from phintys.tensor.indexing.parse import index
+from phintys.tensor.indexing.update import AdvancedIncSubtensor, IncSubtensor
+from phintys.tensor.reshape import Reshape, flatten, reshape
+from phintys.tensor.shape import SpecifyShape, sizes_of
+
+if TYPE_CHECKING:
+    from phintys.tensor.variable import TensorVariable
+
+__all__ = ["inc_subtensor", "set_subtensor", "take"]
+
+_KIND_RANK = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}
+
+
+def set_subtensor(
+    x: Any, y: Any, inplace: bool = False, tolerate_inplace_aliasing: bool = False
+) -> TensorVariable:
+    """Return an array in which the part that an index names is set.
+
+    Parameters
+    ----------
+    x
+        The part: the result of indexing an array, as in ``a[3:5]``; also after ``dimshuffle``,
+        ``reshape`` and the like.
+    y
+        What it is set to: a tensor that broadcasts to the part and whose dtype fits into that of
+        the array, or a number.
+    inplace
+        Overwrite the memory of the array. Leave it to rewriting, which knows when that is safe.
+    tolerate_inplace_aliasing
+        With ``inplace``, ``y`` may share memory with the array.
+
+    Returns
+    -------
+    TensorVariable
+        All of the array that was indexed, with the part set. Where an index names an element
+        several times the last value stays.
+
+    Raises
+    ------
+    OpContractError
+        ``x`` is not the result of indexing.
+    DtypeError
+        ``y`` does not fit into the dtype of the array without loss.
+    ShapeError
+        ``y`` does not broadcast to the part.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> x = pt.constant([1.0, 2.0, 3.0])
+    >>> pt.set_subtensor(x[1:], 0).eval()
+    array([1., 0., 0.])
+    """
+    return _update(x, y, "set_subtensor", inplace, tolerate_inplace_aliasing, False)
+
+
+def inc_subtensor(
+    x: Any,
+    y: Any,
+    inplace: bool = False,
+    set_instead_of_inc: bool = False,
+    tolerate_inplace_aliasing: bool = False,
+    ignore_duplicates: bool = False,
+) -> TensorVariable:
+    """Return an array in which something is added to the part that an index names.
+
+    Parameters
+    ----------
+    x
+        The part: the result of indexing an array, as in ``a[3:5]``; also after ``dimshuffle``,
+        ``reshape`` and the like.
+    y
+        What is added to it: a tensor that broadcasts to the part and whose dtype fits into that of
+        the array, or a number.
+    inplace
+        Overwrite the memory of the array. Leave it to rewriting, which knows when that is safe.
+    set_instead_of_inc
+        Set the part instead, as :func:`set_subtensor`.
+    tolerate_inplace_aliasing
+        With ``inplace``, ``y`` may share memory with the array.
+    ignore_duplicates
+        Where an index names an element several times, only the last increment counts. By default
+        all of them do.
+
+    Returns
+    -------
+    TensorVariable
+        All of the array that was indexed, with the part incremented.
+
+    Raises
+    ------
+    OpContractError
+        ``x`` is not the result of indexing.
+    DtypeError
+        ``y`` does not fit into the dtype of the array without loss.
+    ShapeError
+        ``y`` does not broadcast to the part.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> x = pt.constant([1.0, 2.0, 3.0])
+    >>> pt.inc_subtensor(x[[0, 0, 2]], 10).eval()
+    array([21.,  2., 13.])
+    """
+    name = "set_subtensor" if set_instead_of_inc else "inc_subtensor"
+    return _update(x, y, name, inplace, tolerate_inplace_aliasing, ignore_duplicates)
+
+
+def _update(
+    part: Any, y: Any, name: str, inplace: bool, tolerate_aliased: bool, ignore_duplicates: bool
+) -> Any:
+    if not isinstance(part, Variable) or part.owner is None:
+        raise _not_indexed(part, name)
+    part = as_tensor_variable(part)
+    y = _value_for(part, y, name)
+    if y.ndim > part.ndim:
+        msg = (
+            f"{name}: {y} of type {y.type} has more dimensions than {part}, the part that is "
+            f"written to, of type {part.type}."
+        )
+        raise ShapeError(msg)
+    sets = name == "set_subtensor"
+    current = part
+    while (node := current.owner) is not None:
+        op = node.op
+        if isinstance(op, Subtensor):
+            write: Any = IncSubtensor(op.idx_list, inplace, sets, tolerate_aliased)
+            return write(node.inputs[0], y, *node.inputs[1:])
+        if isinstance(op, AdvancedSubtensor):
+            write = AdvancedIncSubtensor(op.idx_list, inplace, sets, ignore_duplicates)
+            return write(node.inputs[0], y, *node.inputs[1:])
+        source: Any = node.inputs[0] if node.inputs else None
+        if isinstance(op, DimShuffle):
+            if op.new_order and _only_adds_dims(op) and _is_whole(source):
+                write = IncSubtensor((), inplace, sets, tolerate_aliased)
+                return write(source, _unshuffle(op, y))
+            y = _unshuffle(op, y)
+        elif isinstance(op, Reshape):
+            y = reshape(broadcast_to(y, sizes_of(current)), sizes_of(source))
+        elif not isinstance(op, SpecifyShape):
+            break
+        current = source
+    raise _not_indexed(part, name)
+
+
+def _only_adds_dims(op: DimShuffle) -> bool:
+    """Tell whether a DimShuffle is what ``x[None]`` makes."""
+    kept = [entry for entry in op.new_order if entry != "x"]
+    return "x" in op.new_order and kept == list(range(op.input_ndim))
+
+
+def _is_whole(x: Any) -> bool:
+    """Tell whether no index is found further down, so that ``x`` itself is written to."""
+    while x.owner is not None:
+        if isinstance(x.owner.op, Subtensor | AdvancedSubtensor):
+            return False
+        if not isinstance(x.owner.op, DimShuffle | Reshape | SpecifyShape):
+            return True
+        x = x.owner.inputs[0]
+    return True
+
+
+def _unshuffle(op: DimShuffle, y: Any) -> Any:
+    """Return ``y``, which is written to a DimShuffle of something, as it is written to that."""
+    if y.ndim == 0:
+        return y
+    y = shape_padleft(y, len(op.new_order) - y.ndim)
+    order: list[int | str] = ["x"] * op.input_ndim
+    for position, entry in enumerate(op.new_order):
+        if isinstance(entry, int):
+            order[entry] = position
+    return y if order == list(range(y.ndim)) else DimShuffle(y.ndim, order)(y)
+
+
+def _not_indexed(x: Any, name: str) -> OpContractError:
+    method = "set" if name == "set_subtensor" else "inc"
+    what = x
+    if isinstance(x, Variable) and x.owner is not None:
+        what = f"{x}, the result of {x.owner.op}"
+    return OpContractError(
+        f"{name} writes to the part of an array that an index names, got {what}. Write "
+        f"{name}(x[index], y), or x[index].{method}(y); for all of x, x[:]."
+    )
+
+
+def _value_for(x: Any, y: Any, name: str) -> Any:
+    """Return what is written to ``x`` as a tensor; Python numbers take the dtype of ``x``."""
+    if isinstance(y, Variable | np.ndarray | np.generic) or contains_variable(y):
+        return as_tensor_variable(y)
+    array = np.asarray(y)
+    kind = x.type.numpy_dtype.kind
+    if array.size == 0:
+        return constant(array.astype(x.dtype))
+    if array.dtype.kind not in _KIND_RANK or _KIND_RANK[array.dtype.kind] > _KIND_RANK[kind]:
+        msg = (
+            f"{name}: {y!r} does not fit into {x} of dtype {x.dtype} without loss. Cast the array "
+            "first, with astype."
+        )
+        raise DtypeError(msg)
+    return constant(np.array(y, dtype=x.dtype))
+
+
+def take(x: Any, indices: Any, axis: int | None = None, mode: str = "raise") -> TensorVariable:
+    """Return the elements of ``x`` at given places along a dimension.
+
+    Parameters
+    ----------
+    x
+        A tensor.
+    indices
+        Integers, in an array of any shape, which replaces the dimension.
+    axis
+        The dimension; by default ``x`` is flattened first.
+    mode
+        What happens to an index out of range: ``"raise"`` an error; ``"wrap"`` counts on from the
+        other end; ``"clip"`` takes the nearest element, and negative ones do not count from the
+        end.
+
+    Raises
+    ------
+    IndexingError
+        An index is out of range, at run time.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.take([[1, 2], [3, 4]], [0, 5], axis=1, mode="clip").eval()
+    array([[1, 2],
+           [3, 4]])
+    """
+    modes = ("raise", "wrap", "clip")
+    if mode not in modes:
+        msg = f"take: mode is one of {', '.join(modes)}, got {mode!r}."
+        raise OpContractError(msg)
+    x = as_tensor_variable(x)
+    if axis is None:
+        x, axis = flatten(x), 0
+    axis = normalize_axis(axis, x.ndim)
+    if not isinstance(indices, Variable):
+        indices = np.asarray(indices) if not contains_variable(indices) else indices
+        if isinstance(indices, np.ndarray) and indices.size == 0:
+            indices = indices.astype(np.int64)
+    indices = as_tensor_variable(indices)
+    if indices.type.numpy_dtype.kind not in "iu":
+        msg = f"take: indices are integers, got {indices} of dtype {indices.dtype}."
+        raise DtypeError(msg)
+    if mode != "raise":
+        size = sizes_of(x)[axis]
+        if mode == "wrap":
+            indices = math.mod(indices, math.maximum(size, 1))
+        else:
+            indices = math.clip(indices, 0, math.maximum(math.sub(size, 1), 0))
+    return index(x, (slice(None),) * axis + (indices,))

@@ -1,0 +1,140 @@
+import numpy as np
+import pytest
+
+import phintys.scalar as ps
+import phintys.tensor as pt
+from phintys.graph import FunctionGraph
+from phintys.passes import stabilize as rules
+from phintys.passes.stabilize import STABILIZE
+from phintys.rewriting import Worklist
+from phintys.tensor.elemwise import elemwise
+
+v, w = pt.dvector("v"), pt.dvector("w")
+x = pt.dmatrix("x")
+f32 = pt.fvector("f32")
+i64 = pt.lvector("i64")
+c128 = pt.tensor("c128", dtype="complex128", shape=(None,))
+
+exp, log, log1p, sigmoid, neg, reciprocal = map(
+    elemwise, (ps.exp, ps.log, ps.log1p, ps.sigmoid, ps.neg, ps.reciprocal)
+)
+softmax = pt.special.softmax
+
+
+def log_sum_exp(x, axis=None, keepdims=False):
+    return log(pt.sum(exp(x), axis=axis, keepdims=keepdims))
+
+
+# (rule, the expression as text, the expression, the Op that comes out)
+APPLIES = [
+    (rules.log_of_one_plus, "log(1 + v)", lambda: log(1 + v), "Log1p"),
+    (rules.log_of_one_plus, "log(v + 1)", lambda: log(v + 1.0), "Log1p"),
+    (rules.log_of_one_plus, "log(1 + v + w)", lambda: log(pt.add(1.0, v, w)), "Log1p"),
+    (rules.log_of_one_plus, "ones_like", lambda: log(v + pt.ones_like(v)), "Log1p"),
+    (rules.log_of_one_plus, "float32", lambda: log(1 + f32), "Log1p"),
+    (rules.log_of_one_plus, "float32 in float64", lambda: log(np.float64(1) + f32), "Log1p"),
+    (rules.log_of_one_minus, "log(1 - v)", lambda: log(1 - v), "Log1p"),
+    (rules.log_of_one_minus, "log(1 + -v)", lambda: log(1 + neg(v)), "Log1p"),
+    (rules.log1p_of_exp, "log1p(exp(v))", lambda: log1p(exp(v)), "Softplus"),
+    (rules.log1p_of_minus_exp, "log1p(-exp(-v))", lambda: log1p(-exp(-v)), "Log1mexp"),
+    (rules.quotient_to_sigmoid, "1 / (1 + exp(-v))", lambda: 1 / (1 + exp(-v)), "Sigmoid"),
+    (rules.quotient_to_sigmoid, "reciprocal", lambda: reciprocal(exp(-v) + 1), "Sigmoid"),
+    (rules.log_of_sigmoid, "log(sigmoid(v))", lambda: log(sigmoid(v)), "Log_sigmoid"),
+    (rules.log1p_of_minus_sigmoid, "log1p(-sigmoid(v))", lambda: log1p(-sigmoid(v)), "Neg"),
+    (rules.log_of_softmax, "axis 1", lambda: log(softmax(x, axis=1)), "LogSoftmax{axis=1}"),
+    (rules.log_of_softmax, "all axes", lambda: log(softmax(x)), "LogSoftmax"),
+    (rules.log_of_sum_of_exp, "all axes", lambda: log_sum_exp(x), "LogSumExp"),
+    (rules.log_of_sum_of_exp, "axis 0", lambda: log_sum_exp(x, 0), "LogSumExp{axis=0}"),
+    (rules.log_of_sum_of_exp, "keepdims", lambda: log_sum_exp(x, 1, keepdims=True), ...),
+    (rules.exp_minus_one, "exp(v) - 1", lambda: exp(v) - 1, "Expm1"),
+    (rules.exp_minus_one, "exp(v) + -1", lambda: exp(v) + -1, "Expm1"),
+    (rules.exp_minus_one, "float32", lambda: exp(f32) - np.float64(1), "Cast_float64"),
+]
+DOES_NOT = [
+    (rules.log_of_one_plus, "log(2 + v)", lambda: log(2 + v)),
+    (rules.log_of_one_plus, "log(v)", lambda: log(v)),
+    (rules.log_of_one_plus, "integers", lambda: log(1 + i64 * i64)),
+    (rules.log_of_one_plus, "complex", lambda: log(1 + c128)),
+    (rules.log_of_one_plus, "sizes that may differ", lambda: log(v + pt.ones_like(w))),
+    (rules.log_of_one_minus, "log(v - 1)", lambda: log(v + 2 - 1)),
+    (rules.log_of_one_minus, "log(2 - v)", lambda: log(2 - v)),
+    (rules.log1p_of_exp, "log1p(v)", lambda: log1p(v)),
+    (rules.log1p_of_exp, "integers", lambda: log1p(exp(i64))),
+    (rules.log1p_of_minus_exp, "log1p(-v)", lambda: log1p(-v)),
+    (rules.quotient_to_sigmoid, "2 / ...", lambda: 2 / (1 + exp(-v))),
+    (rules.quotient_to_sigmoid, "no minus", lambda: 1 / (1 + exp(v))),
+    (rules.quotient_to_sigmoid, "1 + ...", lambda: 1 / (2 + exp(-v))),
+    (rules.quotient_to_sigmoid, "sizes that may differ", lambda: pt.ones_like(w) / (1 + exp(-v))),
+    (rules.log_of_sigmoid, "log(exp)", lambda: log(exp(v))),
+    (rules.log1p_of_minus_sigmoid, "no minus", lambda: log1p(sigmoid(v))),
+    (rules.log_of_softmax, "log2", lambda: elemwise(ps.log2)(softmax(x, axis=1))),
+    (rules.log_of_softmax, "complex", lambda: log(softmax(c128))),
+    (rules.log_of_sum_of_exp, "no exp", lambda: log(pt.sum(v * v))),
+    (rules.log_of_sum_of_exp, "a product", lambda: log(pt.prod(exp(v)))),
+    (rules.log_of_sum_of_exp, "another dtype", lambda: log(pt.sum(exp(f32), dtype="float64"))),
+    (rules.exp_minus_one, "1 - exp(v)", lambda: 1 - exp(v)),
+    (rules.exp_minus_one, "exp(v) + 1", lambda: exp(v) + 1),
+    (rules.exp_minus_one, "three terms", lambda: pt.add(exp(v), -1.0, w)),
+    (rules.exp_minus_one, "complex", lambda: exp(c128) - 1),
+    (rules.exp_minus_one, "sizes that may differ", lambda: exp(v) - pt.ones_like(w)),
+]
+IDS = [f"{rule.name}: {text}" for rule, text, *_ in APPLIES]
+NOT_IDS = [f"{rule.name}: {text}" for rule, text, _ in DOES_NOT]
+
+
+@pytest.mark.parametrize(("rule", "text", "build", "op"), APPLIES, ids=IDS)
+def test_applies(apply_rule, rule, text, build, op):
+    result = apply_rule(rule, build(), positive=True)
+    assert result.count == 1
+    tolerance = 1e-6 if "float32" in text else 1e-12
+    np.testing.assert_allclose(result.after, result.before, rtol=tolerance)
+    if op is not ...:
+        assert str(result.out.owner.op) == op
+
+
+@pytest.mark.parametrize(("rule", "why", "build"), DOES_NOT, ids=NOT_IDS)
+def test_does_not_apply(apply_rule, rule, why, build):
+    assert apply_rule(rule, build(), positive=True).count == 0
+
+
+def test_every_rule_is_tested_both_ways():
+    names = {rule.name for rule in STABILIZE}
+    assert len(names) == len(STABILIZE)
+    assert {rule.name for rule, *_ in APPLIES} == names == {rule.name for rule, *_ in DOES_NOT}
+    assert all(rule.equation for rule in STABILIZE)
+
+
+# What the rules are for: (the expression of v, v, the right value to full precision)
+DANGEROUS = [
+    ("log(1 + v), small", lambda v: log(1 + v), 1e-20, 1e-20),
+    ("log(1 - v), small", lambda v: log(1 - v), 1e-20, -1e-20),
+    ("log(1 + exp(v)), large", lambda v: log(1 + exp(v)), 1000.0, 1000.0),
+    ("log(1 + exp(v)), negative", lambda v: log(1 + exp(v)), -50.0, 1.9287498479639178e-22),
+    ("log(1 - exp(v)), small", lambda v: log(1 - exp(v)), -1e-20, -46.051701859880914),
+    ("log(1 - exp(v)), negative", lambda v: log(1 - exp(v)), -50.0, -1.9287498479639178e-22),
+    ("exp(v) - 1, small", lambda v: exp(v) - 1, 1e-20, 1e-20),
+    ("1 / (1 + exp(-v)), negative", lambda v: 1 / (1 + exp(-v)), -740.0, 4.2e-322),
+    ("log(sigmoid(v)), negative", lambda v: log(sigmoid(v)), -1000.0, -1000.0),
+    ("log(1 / (1 + exp(-v)))", lambda v: log(1 / (1 + exp(-v))), -1000.0, -1000.0),
+    ("log(1 - sigmoid(v)), large", lambda v: log(1 - sigmoid(v)), 1000.0, -1000.0),
+    ("log(sum(exp(v))), large", lambda v: log(pt.sum(exp(v))), 1000.0, 1000.0),
+    ("log(sum(exp(v))), negative", lambda v: log(pt.sum(exp(v))), -1000.0, -1000.0),
+]
+
+
+@pytest.mark.parametrize(
+    ("build", "value", "right"), [case[1:] for case in DANGEROUS], ids=[c[0] for c in DANGEROUS]
+)
+def test_precision_near_dangerous_values(evaluate, build, value, right):
+    fgraph = FunctionGraph([v], [build(v)], copy_inputs=False)
+    Worklist(STABILIZE, name="stabilize").apply(fgraph)
+    with np.errstate(all="ignore"):
+        (after,) = evaluate(fgraph.outputs, {v: np.array([value])})
+    np.testing.assert_allclose(after, right, rtol=3e-15)
+
+
+def test_log_softmax_of_far_apart_values(evaluate):
+    fgraph = FunctionGraph([x], [log(softmax(x, axis=1))], copy_inputs=False)
+    Worklist(STABILIZE, name="stabilize").apply(fgraph)
+    (after,) = evaluate(fgraph.outputs, {x: np.array([[0.0, 1000.0]])})
+    np.testing.assert_array_equal(after, [[-1000.0, 0.0]])

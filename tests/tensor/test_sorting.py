@@ -1,0 +1,90 @@
+"""Sorting against NumPy."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import phintys.tensor as pt
+from phintys._base.errors import OpContractError, ShapeError
+from phintys.gradient import grad
+
+CASES = {"sort": (pt.sort, np.sort), "argsort": (pt.argsort, np.argsort)}
+KINDS = (None, "quicksort", "mergesort", "heapsort", "stable")
+
+
+@pytest.mark.parametrize("name", CASES)
+@given(data=st.data())
+def test_like_numpy(name, data, draw, evaluate):
+    build, function = CASES[name]
+    value = draw.array(data)
+    x = draw.variable(data, value)
+    axes = st.none() | st.integers(-value.ndim, value.ndim - 1) if value.ndim else st.none()
+    axis, kind = data.draw(axes, "axis"), data.draw(st.sampled_from(KINDS), "kind")
+    out = build(x, axis=axis, kind=kind)
+    result, expected = evaluate(out, {x: value}), function(value, axis=axis, kind=kind)
+    assert result.dtype == expected.dtype
+    np.testing.assert_array_equal(result, expected)
+    if axis is not None:
+        assert out.type.shape == x.type.shape
+
+
+def test_stable():
+    x = pt.vector("x")
+    for build, _ in CASES.values():
+        assert build(x, stable=True).owner.op == build(x, kind="stable").owner.op
+        assert build(x, stable=False).owner.op == build(x).owner.op
+
+
+@pytest.mark.parametrize("axis", [None, 0, 1, -1])
+def test_derivatives(axis, check_derivatives):
+    value = np.random.default_rng(0).permutation(12.0 * np.arange(12)).reshape(3, 4)
+    check_derivatives(lambda x: pt.sort(x, axis), [value], order=2)
+
+
+def test_derivatives_in_three_dimensions(check_derivatives):
+    value = np.random.default_rng(0).permutation(np.arange(12.0)).reshape(2, 3, 2)
+    for axis in range(3):
+        check_derivatives(lambda x, axis=axis: pt.sort(x, axis), [value])
+
+
+def test_complex_derivatives(check_derivatives):
+    value = np.array([2 + 1j, 1 + 5j, 3 - 1j, 1.5])
+    check_derivatives(pt.sort, [value])
+
+
+def test_ties_share_one_order(evaluate):
+    # With ties any order is a derivative; what matters is that no gradient is lost.
+    x = pt.dvector("x")
+    weights = np.array([1.0, 2.0, 3.0])
+    gradient = evaluate(grad(pt.sum(pt.sort(x) * weights), x), {x: np.ones(3)})
+    assert sorted(gradient) == [1, 2, 3]
+
+
+def test_zero_gradients(evaluate):
+    x, i = pt.dvector("x"), pt.lvector("i")
+    order = pt.cast(pt.argsort(x), "float64")
+    gradient = evaluate(grad(order.sum(), x), {x: np.array([3.0, 1.0])})
+    np.testing.assert_array_equal(gradient, [0, 0])
+    gradient = grad(pt.cast(pt.sort(i), "float64").sum(), i)
+    assert gradient.dtype == "float64"
+    np.testing.assert_array_equal(evaluate(gradient, {i: np.array([3, 1])}), [0, 0])
+
+
+def test_wrong_arguments():
+    x = pt.matrix("x")
+    for build, _ in CASES.values():
+        with pytest.raises(ShapeError, match="out of range"):
+            build(x, axis=2)
+        with pytest.raises(OpContractError, match="one of quicksort"):
+            build(x, kind="bogo")
+        with pytest.raises(OpContractError, match="not both"):
+            build(x, kind="stable", stable=True)
+        with pytest.raises(OpContractError, match="no fields"):
+            build(x, order="name")
+    with pytest.raises(ShapeError, match="out of range"):
+        pt.sort(pt.scalar("s"))
+    with pytest.raises(OpContractError, match="from the front"):
+        pt.SortOp(-1)
+    with pytest.raises(ShapeError, match="2 dimensions"):
+        pt.SortOp(2)(x)
