@@ -75,11 +75,19 @@ FITS = [
     ),
     Fit(
         "SIN",
-        "(sin(r) / r - 1) / r**2 of r**2, for |r| <= pi / 2",
+        "(sin(r) / r - 1) / r**2 of r**2, for |r| <= pi / 4",
         even(lambda r: (mp.sin(r) / r - 1) / r**2, mp.mpf(-1) / 6),
-        (0, "2.4690"),
-        {"float64": 8, "float32": 5},
-        lambda u: u / (mp.sin(mp.sqrt(u)) / mp.sqrt(u)) if u else mp.mpf(0),
+        (0, "0.6170"),
+        {"float64": 6, "float32": 3},
+        lambda u: u,
+    ),
+    Fit(
+        "COS",
+        "(cos(r) - 1 + r**2 / 2) / r**4 of r**2, for |r| <= pi / 4",
+        even(lambda r: (mp.cos(r) - 1 + r**2 / 2) / r**4, mp.mpf(1) / 24),
+        (0, "0.6170"),
+        {"float64": 6, "float32": 3},
+        lambda u: u**2,
     ),
     Fit(
         "TAN",
@@ -110,7 +118,7 @@ FITS = [
         "(sinh(r) / r - 1) / r**2 of r**2, for |r| <= ln(2) / 2",
         even(lambda r: (mp.sinh(r) / r - 1) / r**2, mp.mpf(1) / 6),
         (0, LN2_2**2),
-        {"float64": 5, "float32": 2},
+        {"float64": 5, "float32": 3},
         lambda u: u,
     ),
     Fit(
@@ -118,7 +126,7 @@ FITS = [
         "(cosh(r) - 1 - r**2 / 2) / r**4 of r**2, for |r| <= ln(2) / 2",
         even(lambda r: (mp.cosh(r) - 1 - r**2 / 2) / r**4, mp.mpf(1) / 24),
         (0, LN2_2**2),
-        {"float64": 4, "float32": 2},
+        {"float64": 5, "float32": 2},
         lambda u: u**2,
     ),
     Fit(
@@ -126,7 +134,7 @@ FITS = [
         "erf(a) / a - 1 of a**2, for a <= 1",
         even(lambda a: mp.erf(a) / a - 1, 2 / mp.sqrt(mp.pi) - 1),
         (0, 1),
-        {"float64": 12, "float32": 6},
+        {"float64": 12, "float32": 7},
         lambda u: u,
     ),
     Fit(

@@ -161,7 +161,7 @@ class TestKinds:
     @BOTH_WAYS
     def test_a_direction_may_be_a_value(self, use_op_rop_implementation):
         x = pt.dvector("x")
-        found = Rop(x**2, x, [1, 10], use_op_rop_implementation=use_op_rop_implementation)
+        found = Rop(x**2, x, np.array([1, 10]), use_op_rop_implementation=use_op_rop_implementation)
         assert found.eval({x: [1.0, 1.0]}).tolist() == [2.0, 20.0]
 
 
@@ -220,7 +220,7 @@ class TestRefusals:
             (lambda v: v, "must return a list"),
             (lambda v: [v, v], "2 results for 1 outputs"),
             (lambda v: [3.0], "must return Variables"),
-            (lambda v: [v.sum()], "a direction of the rank"),
+            (lambda v: [v.sum()], "a direction with the rank"),
         ],
     )
     def test_wrong_returns(self, result, words):

@@ -52,7 +52,7 @@ class TestReturns:
             (lambda x, g: [g.astype("int64")], "gradient of integer type"),
             (lambda x, g: [g > 0], "gradient of integer type"),
             (lambda x, g: [g.sum()], "the rank of that input"),
-            (lambda x, g: [pt.zeros((3,))], "the shape of that input"),
+            (lambda x, g: [pt.ones((3,))], "the shape of that input"),
         ],
     )
     def test_wrong_ones_name_op_and_line(self, gradient, words):

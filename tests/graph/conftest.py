@@ -145,10 +145,13 @@ def toys():
     )
 
 
-# Deep enough that anything recursive fails, and the length that is promised.
-LONG = 100_000
+@pytest.fixture(scope="session")
+def deep():
+    """A depth at which anything recursive fails."""
+    return 2_500
 
 
 @pytest.fixture(scope="session")
 def long():
-    return LONG
+    """The length of a chain that is promised to work everywhere."""
+    return 100_000

@@ -128,7 +128,7 @@ def evaluate():
 def _laid_out(array, layout):
     """Return an array of the same values with other strides."""
     if layout == "F":
-        return np.asfortranarray(array)
+        return array.copy("F")
     if layout == "reversed":
         return np.asarray(np.flip(np.flip(array).copy()))
     if layout == "swapped" and array.ndim > 1:

@@ -80,9 +80,7 @@ def test_linear_recurrence(data, draw, evaluate):
     expected = np.moveaxis(_recurrence(np.moveaxis(a, axis, 0), np.moveaxis(b, axis, 0)), 0, axis)
     np.testing.assert_allclose(result, expected, rtol=1e-6)
     result = evaluate(pt.LinearRecurrence(axis, reverse=True)(x, y), {x: a, y: b})
-    expected = evaluate(
-        pt.LinearRecurrence(axis)(x, y), {x: np.flip(a, axis), y: np.flip(b, axis)}
-    )
+    expected = evaluate(pt.LinearRecurrence(axis)(x, y), {x: np.flip(a, axis), y: np.flip(b, axis)})
     np.testing.assert_array_equal(np.flip(result, axis), expected)
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import phintys.tensor as pt
@@ -10,7 +10,6 @@ from phintys._base.errors import OpContractError, ShapeError
 from phintys.gradient import Rop, grad
 
 TOLERANCE = {"float16": 2e-2, "float32": 1e-5, "complex64": 1e-5}
-RANKS = [(m, n) for m in range(5) for n in range(5)]
 
 
 def _compare(result, expected):
@@ -39,23 +38,23 @@ def _operands(data, draw, x_shape, y_shape):
     return draw.variable(data, a, "x"), draw.variable(data, b, "y"), a, b
 
 
-@pytest.mark.parametrize("ranks", RANKS, ids=str)
+@settings(max_examples=200)
 @given(data=st.data())
-def test_dot(ranks, data, draw, evaluate):
-    x_shape, y_shape = (_sizes(data, rank) for rank in ranks)
+def test_dot(data, draw, evaluate):
+    x_shape, y_shape = (_sizes(data, data.draw(st.integers(0, 4))) for _ in range(2))
     if x_shape and y_shape:
         y_shape[max(len(y_shape) - 2, 0)] = x_shape[-1]
     x, y, a, b = _operands(data, draw, x_shape, y_shape)
     _compare(evaluate(pt.dot(x, y), {x: a, y: b}), _expected(np.dot, a, b))
 
 
-@pytest.mark.parametrize("ranks", [pair for pair in RANKS if 0 not in pair], ids=str)
+@settings(max_examples=200)
 @given(data=st.data())
-def test_matmul(ranks, data, draw, evaluate):
-    x_shape, y_shape = (_sizes(data, rank) for rank in ranks)
+def test_matmul(data, draw, evaluate):
+    x_shape, y_shape = (_sizes(data, data.draw(st.integers(1, 4))) for _ in range(2))
     y_shape[-2 if len(y_shape) > 1 else 0] = x_shape[-1]
     broadcast = []
-    for i in range(3, min(ranks) + 1):
+    for i in range(3, min(len(x_shape), len(y_shape)) + 1):
         which = data.draw(st.sampled_from(["x", "y", "neither"]))
         x_shape[-i] = y_shape[-i] = max(x_shape[-i], 2)
         if which != "neither":
@@ -92,9 +91,7 @@ def test_tensordot(data, draw, evaluate):
     for i, j in pairs:
         y_shape[j] = x_shape[i]
     x, y, a, b = _operands(data, draw, x_shape, y_shape)
-    _compare(
-        evaluate(pt.tensordot(x, y, axes), {x: a, y: b}), _expected(np.tensordot, a, b, axes)
-    )
+    _compare(evaluate(pt.tensordot(x, y, axes), {x: a, y: b}), _expected(np.tensordot, a, b, axes))
 
 
 @pytest.mark.parametrize("name", ["outer", "inner", "vdot", "kron"])
@@ -211,7 +208,9 @@ def _random(shape, dtype, seed):
 
 
 @pytest.mark.parametrize(("build", "x_shape", "y_shape"), PAIRS)
-@pytest.mark.parametrize("dtypes", [("float64",) * 2, ("complex128",) * 2, ("float64", "complex128")])
+@pytest.mark.parametrize(
+    "dtypes", [("float64",) * 2, ("complex128",) * 2, ("float64", "complex128")]
+)
 def test_derivatives(build, x_shape, y_shape, dtypes, check_derivatives):
     values = [_random(x_shape, dtypes[0], 0), _random(y_shape, dtypes[1], 1)]
     if build is pt.vdot and dtypes[0] == "complex128":
@@ -277,7 +276,7 @@ def test_misfits_when_built():
             pt.tensor("x", dtype="float64", shape=(2, 2, 3)),
             pt.tensor("y", dtype="float64", shape=(4, 3, 3)),
         )
-    with pytest.raises(ShapeError, match="axis 1 of x.*axis 0 of y"):
+    with pytest.raises(ShapeError, match=r"axis 1 of x.*axis 0 of y"):
         pt.tensordot(x, y, 1)
 
 

@@ -206,6 +206,14 @@ class Config:
         doc="Where compiled code is kept between runs; '' means the platform's cache folder.",
         remedy="Write str(path) for a pathlib.Path.",
     )
+    native_target = _choice(
+        "host",
+        "x86-64-v2",
+        "x86-64-v3",
+        "x86-64-v4",
+        "aarch64",
+        doc="The CPU that native code is written for: this machine's, or a level of x86-64.",
+    )
     profile = _switch(default=False, doc="Measure every function compiled from now on.")
     compute_test_value = _choice(
         "off",

@@ -123,9 +123,9 @@ def function(
     name = _checked_name(name)
     on_unused_input = _checked_choice(on_unused_input)
     variables = [spec.variable for spec in specs]
-    stated = [spec for spec in specs if spec.update is not None]
+    states = {spec: spec.update for spec in specs if spec.update is not None}
     rebuilt = rebuild_collect_shared(
-        [*(out.variable for out in outs), *(spec.update for spec in stated if spec.update)],
+        [*(out.variable for out in outs), *states.values()],
         variables,
         givens=check_givens(givens, variables, strict=rebuild_strict),
         updates=check_updates(updates, variables),
@@ -140,7 +140,7 @@ def function(
     all_specs = [*specs, *map(shared_input, shared)]
     leaves = [*rebuilt.inputs, *rebuilt.shared.values()]
     numbers = {id(spec): number for number, spec in enumerate(all_specs)}
-    updated = [numbers[id(spec)] for spec in stated]
+    updated = [numbers[id(spec)] for spec in states]
     updated += [len(specs) + shared.index(variable) for variable in rebuilt.updates]
     expressions = [*rebuilt.outputs, *rebuilt.updates.values()]
     order = sorted(range(len(all_specs)), key=lambda number: all_specs[number].implicit)

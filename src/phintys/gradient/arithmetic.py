@@ -164,6 +164,15 @@ def fit_dtype(gradient: Any, type_: Type) -> Variable:
     return gradient.astype(dtype)
 
 
+def misfit_of(given: Type, wanted: Type) -> str:
+    """Return in what a type differs from that of the variable it must fit: rank, shape, or ""."""
+    if getattr(given, "ndim", None) != getattr(wanted, "ndim", None):
+        return "the rank"
+    shapes = zip(getattr(given, "shape", ()), getattr(wanted, "shape", ()), strict=False)
+    differ = any(a is not None and b is not None and a != b for a, b in shapes)
+    return "the shape" if differ else ""
+
+
 def is_known_zero(variable: Variable) -> bool:
     """Tell whether a variable is zeros by its very construction, as ``zeros_like`` gives them."""
     for _ in range(8):  # fill, cast, a change of rank: few steps lead to the constant

@@ -19,7 +19,8 @@ from phintys._base.errors import (
 )
 from phintys._base.origin import inherit_origin
 from phintys.gradient.arguments import check_choice, check_points, unpack
-from phintys.gradient.arithmetic import fit_dtype, is_discrete, sum_of, zero_like
+from phintys.gradient.arithmetic import fit_dtype, is_discrete, misfit_of, sum_of, zero_like
+from phintys.gradient.marks import disconnected_grad
 from phintys.gradient.paths import influence
 from phintys.gradient.pullback import pull_back
 from phintys.gradient.reverse import POLICIES
@@ -278,11 +279,12 @@ def _checked(node: Apply, o: int, tangent: Variable) -> Variable:
     output = node.outputs[o]
     if tangent.type is output.type or isinstance(tangent.type, NullType):
         return tangent
-    if getattr(tangent.type, "ndim", None) != getattr(output.type, "ndim", None):
+    misfit = misfit_of(tangent.type, output.type)
+    if misfit:
         msg = (
-            f"{node.op}.R_op must return, for each output, a direction of the rank of that output. "
-            f"Output {o} is of type {output.type}; its direction is of type {tangent.type}.\n"
-            f"The Op was applied at\n  {node.origin}"
+            f"{node.op}.R_op must return, for each output, a direction with {misfit} of that "
+            f"output. Output {o} is of type {output.type}; its direction is of type "
+            f"{tangent.type}.\nThe Op was applied at\n  {node.origin}"
         )
         raise OpContractError(msg)
     return fit_dtype(tangent, output.type)
@@ -292,7 +294,7 @@ def _through_pullback(
     node: Apply, points: Sequence[Variable | None], wanted: Sequence[int]
 ) -> dict[int, Variable]:
     """Return the directions of some outputs of a node by differentiating its ``L_op``."""
-    weights = {o: zero_like(node.outputs[o]) for o in wanted}
+    weights = {o: _weight(node.outputs[o]) for o in wanted}
     output_grads = [
         weights[o] if o in weights else disconnected_type() for o in range(len(node.outputs))
     ]
@@ -317,6 +319,14 @@ def _through_pullback(
     }
 
 
+def _weight(output: Variable) -> Variable:
+    """Return a gradient for ``output`` to differentiate with respect to; its value is no matter.
+
+    It is zeros, and hidden as such: zeros that the engine knew would not flow back at all.
+    """
+    return disconnected_grad(zero_like(output))
+
+
 def _pull(
     seeds: Sequence[tuple[Variable, Variable]], targets: Sequence[Variable]
 ) -> list[Variable | None]:
@@ -328,7 +338,7 @@ def _twice_in_reverse(
     outputs: Sequence[Variable], given: Sequence[tuple[Variable, Variable]]
 ) -> list[Variable | None]:
     """Return the directions of ``outputs`` by differentiating the gradient of the whole graph."""
-    weights = [zero_like(output) for output in outputs]
+    weights = [_weight(output) for output in outputs]
     variables = [variable for variable, _ in given]
     gradients = pull_back(zip(outputs, weights, strict=True), variables)
     seeds: list[tuple[Variable, Variable]] = []

@@ -24,6 +24,7 @@ from phintys.gradient.arithmetic import (
     fit_dtype,
     is_discrete,
     is_known_zero,
+    misfit_of,
     sum_of,
     zero_like,
 )
@@ -59,8 +60,6 @@ class Gradients:
     fixed
         Variable -> the gradient that it has whatever flows into it.
 
-    nodes
-        The nodes of the graph that is differentiated.
 
     Attributes
     ----------
@@ -70,8 +69,7 @@ class Gradients:
         Variable -> a node that reads it and says that its gradient is disconnected.
     """
 
-    def __init__(self, fixed: Mapping[Variable, Variable], nodes: Sequence[Apply]) -> None:
-        self.nodes = nodes
+    def __init__(self, fixed: Mapping[Variable, Variable]) -> None:
         self._terms: dict[Variable, list[Variable | Zero]] = {}
         self._totals: dict[Variable, Variable | Zero] = {
             variable: gradient
@@ -151,11 +149,11 @@ def pull_back(
     """
     fixed = {} if fixed is None else fixed
     seeds = list(seeds)
-    order = toposort([*(variable for variable, _ in seeds), *fixed], blocked)
-    gradients = Gradients(fixed, order)
+    gradients = Gradients(fixed)
     for variable, gradient in seeds:
         if not isinstance(gradient.type, DisconnectedType):
             gradients.add(variable, gradient)
+    order = toposort([*(variable for variable, _ in seeds), *fixed], blocked)
     steps, _ = influence(order, targets, blocked)
     for step in reversed(steps):
         _pull_back_through(step, gradients, blocked)
@@ -234,25 +232,18 @@ def _collect(
 
 def _check_fits(node: Apply, position: int, gradient: Variable) -> None:
     """Raise unless a gradient has the rank, and could have the shape, of the input it is for."""
-    wanted = node.inputs[position].type
-    given = gradient.type
-    ndim = getattr(wanted, "ndim", None)
-    if ndim != getattr(given, "ndim", None):
-        raise _misfit(node, position, gradient, "the rank")
-    sizes = zip(getattr(wanted, "shape", ()) or (), getattr(given, "shape", ()) or (), strict=False)
-    if any(a is not None and b is not None and a != b for a, b in sizes):
-        raise _misfit(node, position, gradient, "the shape")
-
-
-def _misfit(node: Apply, position: int, gradient: Variable, what: str) -> OpContractError:
     variable = node.inputs[position]
+    misfit = misfit_of(gradient.type, variable.type)
+    if not misfit:
+        return
     method = "L_op" if contract.defines(node.op, "L_op") else "grad"
-    return OpContractError(
-        f"{node.op}.{method} must return, for each input, a gradient with {what} of that input. "
+    msg = (
+        f"{node.op}.{method} must return, for each input, a gradient with {misfit} of that input. "
         f"Input {position}, {variable}, is of type {variable.type}; its gradient is of type "
         f"{gradient.type}. If the input is broadcast, sum the gradient over what was "
         f"broadcast.\nThe Op was applied at\n  {node.origin}"
     )
+    raise OpContractError(msg)
 
 
 def _check_apart(node: Apply, position: int, gradient: Variable) -> None:

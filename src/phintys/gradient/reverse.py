@@ -20,13 +20,13 @@ from phintys.gradient.arithmetic import is_complex, is_discrete, one_like, zero_
 from phintys.gradient.disconnection import explain_disconnection
 from phintys.gradient.pullback import pull_back
 from phintys.graph.null_type import DisconnectedType, NullType, disconnected_type
+from phintys.graph.traversal import toposort
 from phintys.graph.variable import Variable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from phintys.gradient.pullback import Gradients
-    from phintys.graph.apply import Apply
 
     Policy = Literal["raise", "warn", "ignore"]
 
@@ -133,7 +133,7 @@ def grad(
 
     results = _results(gradients, targets, disconnected, null_gradients == "return", cost)
     if add_names and cost is not None and cost.name:
-        _name(results, targets, cost.name, gradients.nodes)
+        _name(results, targets, cost)
     return pack(results)
 
 
@@ -232,8 +232,7 @@ def _null_error(
 def _name(
     results: Sequence[Variable | None],
     targets: Sequence[Variable],
-    cost_name: str,
-    nodes: Iterable[Apply],
+    cost: Variable,
 ) -> None:
     """Name gradients, but not what is part of the user's own graph."""
     pairs = [
@@ -241,10 +240,10 @@ def _name(
         for gradient, variable in zip(results, targets, strict=True)
         if gradient is not None and gradient.name is None and gradient.owner and variable.name
     ]
-    theirs = set(nodes) if pairs else set()
+    theirs = set(toposort([cost])) if pairs else set()
     for gradient, variable in pairs:
         if gradient.owner not in theirs:
-            gradient.name = f"(d{cost_name}/d{variable.name})"
+            gradient.name = f"(d{cost.name}/d{variable.name})"
 
 
 def Lop(

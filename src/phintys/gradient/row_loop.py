@@ -16,8 +16,8 @@ from phintys.graph.op import Op
 from phintys.graph.traversal import toposort
 from phintys.graph.variable import Constant, Variable
 from phintys.tensor.convert import as_tensor_variable
+from phintys.tensor.known import known_int
 from phintys.tensor.type import TensorType
-from phintys.tensor.variable import TensorConstant
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -89,7 +89,7 @@ class RowLoop(Op):
             inner.type.filter_variable(given)
             for inner, given in zip(self.captured, captured, strict=True)
         ]
-        rows = int(n.data) if isinstance(n, TensorConstant) else None
+        rows = known_int(n)
         outputs: list[Variable] = []
         for result, stack in zip(self.results, self.stacked, strict=True):
             shape = (rows, *result.type.shape) if stack else result.type.shape

@@ -150,7 +150,7 @@ class Op:
         if len(outputs) == 1:
             if name is not None:
                 outputs[0].name = name
-            return outputs if return_list else outputs[0]
+            return [outputs[0]] if return_list else outputs[0]
         if name is not None and outputs:
             outputs[0].name = name
         return list(outputs)

@@ -94,9 +94,6 @@ from phintys.scalar.op import (
     UnaryScalarOp,
     register_lift,
 )
-from phintys.scalar.precedence import (
-    Precedence,
-)
 from phintys.scalar.preferences import (
     Preference,
     complex_out,
@@ -111,6 +108,7 @@ from phintys.scalar.preferences import (
     upgrade_to_float,
     upgrade_to_float64,
 )
+from phintys.scalar.printing import operator_printer
 from phintys.scalar.rounding import (
     ceil,
     floor,
@@ -229,7 +227,6 @@ __all__ = [
     "Comparison",
     "Composite",
     "FloatRow",
-    "Precedence",
     "Preference",
     "Row",
     "ScalarConstant",
@@ -352,6 +349,7 @@ __all__ = [
     "ne",
     "neg",
     "nextafter",
+    "operator_printer",
     "or_",
     "owens_t",
     "polygamma",

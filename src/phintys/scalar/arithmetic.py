@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from phintys.graph.pretty import PRECEDENCE
 from phintys.graph.variable import Constant
 from phintys.scalar.operators import OPERATORS
-from phintys.scalar.precedence import Precedence
 from phintys.scalar.row import FloatRow, UfuncRow, VariadicRow, dtype_of
 
 __all__ = [
@@ -42,7 +42,7 @@ add = VariadicRow(
     np.add,
     derivative=lambda *xs, out: (1,) * len(xs),
     symbol="+",
-    precedence=Precedence.SUM,
+    precedence=PRECEDENCE["+"],
     commutative=True,
     associative=True,
     identity=0,
@@ -55,7 +55,7 @@ sub = UfuncRow(
     hint="Bools have no difference: use xor(x, y), written x ^ y, or cast one of them.",
     derivative=lambda x, y, out: (1, -1),
     symbol="-",
-    precedence=Precedence.SUM,
+    precedence=PRECEDENCE["+"],
 )
 """x - y; not defined for two bools."""
 
@@ -71,7 +71,7 @@ mul = VariadicRow(
     np.multiply,
     derivative=_other_factors,
     symbol="*",
-    precedence=Precedence.PRODUCT,
+    precedence=PRECEDENCE["*"],
     commutative=True,
     associative=True,
     identity=1,
@@ -85,7 +85,7 @@ true_div = UfuncRow(
     np.true_divide,
     derivative=lambda x, y, out: (1 / y, -out / y),
     symbol="/",
-    precedence=Precedence.PRODUCT,
+    precedence=PRECEDENCE["*"],
     cost=5,
 )
 """x / y; of integers, a float64."""
@@ -96,7 +96,7 @@ int_div = UfuncRow(
     hint=_NO_COMPLEX_ORDER,
     derivative=lambda x, y, out: (0, 0),
     symbol="//",
-    precedence=Precedence.PRODUCT,
+    precedence=PRECEDENCE["*"],
     cost=8,
 )
 """floor(x / y), as Python's ``x // y``."""
@@ -108,7 +108,7 @@ mod = UfuncRow(
     # x - y floor(x / y): constant but for its jumps
     derivative=lambda x, y, out: (1, -int_div(x, y)),
     symbol="%",
-    precedence=Precedence.PRODUCT,
+    precedence=PRECEDENCE["*"],
     cost=10,
 )
 """x - y * floor(x / y), which has the sign of y, as Python's ``x % y``."""
@@ -128,7 +128,7 @@ neg = UfuncRow(
     hint="Bools have no negative: use invert(x), written ~x.",
     derivative=lambda x, out: (-1,),
     symbol="-",
-    precedence=Precedence.PREFIX,
+    precedence=PRECEDENCE["unary"],
 )
 """-x; not defined for bools."""
 
@@ -138,7 +138,7 @@ pos = UfuncRow(
     hint="Bools have no sign: cast x to an integer dtype.",
     derivative=lambda x, out: (1,),
     symbol="+",
-    precedence=Precedence.PREFIX,
+    precedence=PRECEDENCE["unary"],
     cost=0,
 )
 """+x; not defined for bools."""
@@ -207,7 +207,7 @@ pow = UfuncRow(
     np.power,
     derivative=_partials_of_pow,
     symbol="**",
-    precedence=Precedence.POWER,
+    precedence=PRECEDENCE["**"],
     cost=40,
 )
 """x ** y. Integers to a negative integer power raise ValueError, as in NumPy."""

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from phintys.graph.pretty import PRECEDENCE
 from phintys.scalar.op import Dtypes
-from phintys.scalar.precedence import Precedence
 from phintys.scalar.row import UfuncRow
 
 __all__ = [
@@ -47,7 +47,7 @@ class Comparison(UfuncRow):
             name,
             ufunc,
             symbol=symbol,
-            precedence=Precedence.COMPARISON,
+            precedence=PRECEDENCE["comparison"],
             commutative=commutative,
         )
 

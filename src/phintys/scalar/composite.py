@@ -10,6 +10,7 @@ import numpy as np
 
 from phintys._base.config import config
 from phintys._base.errors import OpContractError, TypeContractError
+from phintys.graph.fgraph import FunctionGraph
 from phintys.graph.null_type import DisconnectedType
 from phintys.graph.variable import Variable
 from phintys.scalar.formula import Formula
@@ -101,6 +102,11 @@ class Composite(ScalarOp):
         inputs = [type(f"i{i}") for i, type in enumerate(self.formula.input_types)]
         values = self.formula.play(inputs)
         return inputs, [values[slot] for slot in self.formula.results]
+
+    @cached_property
+    def fgraph(self) -> FunctionGraph:
+        """The graph as a FunctionGraph, to look at; changing it does not change the op."""
+        return FunctionGraph(self.inner_inputs, self.inner_outputs)
 
     @property
     def inner_inputs(self) -> list[Any]:

@@ -11,11 +11,11 @@ from typing import Any
 
 from phintys._base.errors import MissingInputError, TypeContractError
 from phintys.graph.apply import Apply
+from phintys.graph.pretty import PRECEDENCE
 from phintys.graph.traversal import io_toposort
 from phintys.graph.variable import Constant, Variable
 from phintys.scalar.casting import CASTS
 from phintys.scalar.op import ScalarOp
-from phintys.scalar.precedence import Precedence
 from phintys.scalar.type import ScalarType
 from phintys.scalar.variable import ScalarConstant
 
@@ -256,10 +256,10 @@ def _text_of(formula: Formula) -> str:
     uses = [0] * len(formula.types)
     for slot in [*(arg for step in formula.steps for arg in step.args), *formula.results]:
         uses[slot] += 1
-    inputs = [(f"i{i}", Precedence.CALL) for i in range(len(formula.input_types))]
-    texts: list[tuple[str, int]] = [
+    inputs = [(f"i{i}", PRECEDENCE["call"]) for i in range(len(formula.input_types))]
+    texts: list[tuple[str, float]] = [
         *inputs,
-        *((str(constant.data), Precedence.CALL) for constant in formula.constants),
+        *((str(constant.data), PRECEDENCE["call"]) for constant in formula.constants),
     ]
     named: list[str] = []
     for step in formula.steps:
@@ -269,21 +269,20 @@ def _text_of(formula: Formula) -> str:
             if uses[len(texts)] > 1 or len(whole) > _MOST_TEXT:
                 name = f"t{len(named)}"
                 named.append(f"{name} = {whole}")
-                texts.append((name, Precedence.CALL))
+                texts.append((name, PRECEDENCE["call"]))
             else:
                 texts.append((whole, precedence))
     results = ", ".join(texts[slot][0] for slot in formula.results)
     return "; ".join([*named, results])
 
 
-def _text_of_step(op: ScalarOp, args: Sequence[tuple[str, int]]) -> tuple[str, int]:
+def _text_of_step(op: ScalarOp, args: Sequence[tuple[str, float]]) -> tuple[str, float]:
     if op.symbol is None:
-        return f"{op}({', '.join(text for text, _ in args)})", Precedence.CALL
+        return f"{op}({', '.join(text for text, _ in args)})", PRECEDENCE["call"]
     if len(args) == 1:
         text, binds = args[0]
         return op.symbol + (text if binds >= op.precedence else f"({text})"), op.precedence
-    # An operand of the same precedence needs no brackets on the left, of ** on the right.
-    free = len(args) - 1 if op.precedence == Precedence.POWER else 0
+    free = {"right": len(args) - 1, "none": None}.get(op.associativity, 0)
     operands = [
         text if binds > op.precedence or (binds == op.precedence and place == free) else f"({text})"
         for place, (text, binds) in enumerate(args)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from phintys.scalar.precedence import Precedence
+from phintys.graph.pretty import PRECEDENCE
 from phintys.scalar.row import UfuncRow
 
 __all__ = [
@@ -42,7 +42,7 @@ and_ = UfuncRow(
     np.bitwise_and,
     hint=_BITS_OF_FLOAT,
     symbol="&",
-    precedence=Precedence.AND,
+    precedence=PRECEDENCE["&"],
     commutative=True,
     associative=True,
     identity=_all_ones,
@@ -55,7 +55,7 @@ or_ = UfuncRow(
     np.bitwise_or,
     hint=_BITS_OF_FLOAT,
     symbol="|",
-    precedence=Precedence.OR,
+    precedence=PRECEDENCE["|"],
     commutative=True,
     associative=True,
     identity=_zero,
@@ -68,7 +68,7 @@ xor = UfuncRow(
     np.bitwise_xor,
     hint=_BITS_OF_FLOAT,
     symbol="^",
-    precedence=Precedence.XOR,
+    precedence=PRECEDENCE["^"],
     commutative=True,
     associative=True,
     identity=_zero,
@@ -80,7 +80,7 @@ invert = UfuncRow(
     np.invert,
     hint=_BITS_OF_FLOAT,
     symbol="~",
-    precedence=Precedence.PREFIX,
+    precedence=PRECEDENCE["unary"],
 )
 """~x, bit by bit; of a bool, not."""
 
@@ -89,7 +89,7 @@ left_shift = UfuncRow(
     np.left_shift,
     hint=_BITS_OF_FLOAT,
     symbol="<<",
-    precedence=Precedence.SHIFT,
+    precedence=PRECEDENCE["shift"],
 )
 """x << y."""
 
@@ -98,7 +98,7 @@ right_shift = UfuncRow(
     np.right_shift,
     hint=_BITS_OF_FLOAT,
     symbol=">>",
-    precedence=Precedence.SHIFT,
+    precedence=PRECEDENCE["shift"],
 )
 """x >> y, keeping the sign."""
 

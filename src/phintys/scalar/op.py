@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -16,11 +16,10 @@ from phintys._base.errors import (
 )
 from phintys.graph.apply import Apply
 from phintys.graph.op import Op
+from phintys.graph.pretty import PRECEDENCE
 from phintys.graph.variable import Variable
 from phintys.scalar.constant import as_scalar, constant, literal_constant
-from phintys.scalar.precedence import Precedence
 from phintys.scalar.type import ScalarType, get_scalar_type
-from phintys.scalar.variable import ScalarVariable
 
 __all__ = [
     "BinaryScalarOp",
@@ -118,8 +117,8 @@ class ScalarOp(Op):
     symbol: str | None = None
     """How the op is written between (or, with one input, before) its operands."""
 
-    precedence: int = Precedence.CALL
-    """How tightly :attr:`symbol` binds."""
+    precedence: float = PRECEDENCE["call"]
+    """How tightly :attr:`symbol` binds: a value of :data:`phintys.graph.pretty.PRECEDENCE`."""
 
     commutative: bool = False
     """Whether ``op(x, y)`` is ``op(y, x)``."""
@@ -278,7 +277,7 @@ class ScalarOp(Op):
         variables: list[Any] = []
         literals = False
         for x in inputs:
-            if isinstance(x, ScalarVariable):
+            if isinstance(x, Variable) and isinstance(x.type, ScalarType):
                 variables.append(x)
             elif type(x) in _LITERALS:
                 literals = True
@@ -371,6 +370,15 @@ class ScalarOp(Op):
             cell[0] = variable.type.filter(result, allow_downcast=True)
 
     # What may be known of the op
+
+    @property
+    def associativity(self) -> Literal["left", "right", "either", "none"]:
+        """Which operand of a chain of :attr:`symbol` needs no parentheses."""
+        if self.associative:
+            return "either"
+        if self.precedence == PRECEDENCE["**"]:
+            return "right"
+        return "none" if self.precedence == PRECEDENCE["comparison"] else "left"
 
     def identity_element(self, dtype: Any) -> Any:
         """Return e with ``op(e, x) == x`` for each x of a dtype, ``None`` if there is none."""

@@ -21,10 +21,10 @@ import numpy as np
 from phintys._base.config import config
 from phintys._base.errors import MethodNotDefinedError, OpContractError
 from phintys.graph.null_type import DisconnectedType, NullType, disconnected_type
+from phintys.graph.pretty import PRECEDENCE
 from phintys.graph.variable import Variable
 from phintys.scalar.op import Dtypes, ScalarOp, unsupported_dtypes
 from phintys.scalar.operators import OPERATORS
-from phintys.scalar.precedence import Precedence
 from phintys.scalar.type import ScalarType, get_scalar_type, real_dtype
 
 __all__ = ["FloatRow", "Row", "UfuncRow", "VariadicRow", "dtype_of", "zeros_like"]
@@ -114,7 +114,7 @@ class Row(ScalarOp):
         pushforward: Rule | None = None,
         undefined: str = "",
         symbol: str | None = None,
-        precedence: int = Precedence.CALL,
+        precedence: float = PRECEDENCE["call"],
         commutative: bool = False,
         associative: bool = False,
         identity: Any = None,

@@ -229,6 +229,19 @@ from phintys.tensor.cumulative import (
     cumsum,
     diff,
 )
+from phintys.tensor.diagonals import (
+    AllocDiag,
+    ExtractDiag,
+    diag,
+    diagonal,
+    eye,
+    identity,
+    identity_like,
+    trace,
+    tri,
+    tril,
+    triu,
+)
 from phintys.tensor.dimshuffle import (
     DimShuffle,
     dimshuffle,
@@ -289,6 +302,7 @@ from phintys.tensor.join import (
 )
 from phintys.tensor.make_vector import (
     MakeVector,
+    make_vector,
 )
 from phintys.tensor.math import (
     abs,
@@ -434,19 +448,6 @@ from phintys.tensor.math import (
     xlogy,
     xor,
     yv,
-)
-from phintys.tensor.matrices import (
-    AllocDiag,
-    ExtractDiag,
-    diag,
-    diagonal,
-    eye,
-    identity,
-    identity_like,
-    trace,
-    tri,
-    tril,
-    triu,
 )
 from phintys.tensor.nonzero import (
     Nonzero,
@@ -828,6 +829,7 @@ __all__ = [
     "ltensor7s",
     "lvector",
     "lvectors",
+    "make_vector",
     "matmul",
     "matrices",
     "matrix",

@@ -1,8 +1,8 @@
 """What the derivative and dtype rules of many tensor ops have in common.
 
-A gradient has the dtype of what it is the gradient of; that of an integer or bool is of the floating
-dtype in which it was worked out. Where an output is an integer or bool, the function is constant
-but for its jumps, so the gradients are zeros.
+A gradient has the dtype of what it is the gradient of; that of an integer or bool is of the
+floating dtype in which it was worked out. Where an output is an integer or bool, the function is
+constant but for its jumps, so the gradients are zeros.
 """
 
 from __future__ import annotations

@@ -11,6 +11,7 @@ from phintys.tensor import (
     convert,
     creation,
     cumulative,
+    diagonals,
     dimshuffle,
     dot,
     extremes,
@@ -18,7 +19,6 @@ from phintys.tensor import (
     join,
     linalg,
     math,
-    matrices,
     nonzero,
     reduce,
     reshape,
@@ -57,7 +57,7 @@ operators.conj = math.conj
 operators.copy = lambda x, name=None: math.tensor_copy(x, name=name)
 operators.cumprod = cumulative.cumprod
 operators.cumsum = cumulative.cumsum
-operators.diagonal = matrices.diagonal
+operators.diagonal = diagonals.diagonal
 operators.dimshuffle = dimshuffle.dimshuffle
 operators.divmod = math.divmod
 operators.dot = dot.dot
@@ -102,7 +102,7 @@ operators.sub = math.sub
 operators.sum = reduce.sum
 operators.swapaxes = dimshuffle.swapaxes
 operators.take = indexing.take
-operators.trace = matrices.trace
+operators.trace = diagonals.trace
 operators.transpose = dimshuffle.transpose
 operators.true_div = math.true_div
 operators.trunc = math.trunc

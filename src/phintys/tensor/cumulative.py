@@ -1,7 +1,7 @@
 """Running sums and products, and differences.
 
-The derivative of a running product is a linear recurrence, and the derivative of a linear recurrence
-is one too. So :class:`CumOp` and :class:`LinearRecurrence` together are closed under
+The derivative of a running product is a linear recurrence, and the derivative of a linear
+recurrence is one too. So :class:`CumOp` and :class:`LinearRecurrence` together are closed under
 differentiation: derivatives of any order are right where elements are zero, at linear cost.
 """
 
@@ -127,7 +127,7 @@ class CumOp(Op):
         """Return the shape of the input."""
         return [input_shapes[0]]
 
-    def L_op(  # noqa: N802 - the contract's name
+    def L_op(
         self, inputs: Sequence[Any], outputs: Sequence[Any], output_grads: Sequence[Any]
     ) -> list[Any]:
         """Accumulate the gradient the other way round.
@@ -147,9 +147,7 @@ class CumOp(Op):
             return [before * later(factors, g)]
         return [before * (g + later(factors, factors * g))]
 
-    def R_op(  # noqa: N802 - the contract's name
-        self, inputs: Sequence[Any], eval_points: Sequence[Any]
-    ) -> list[Any]:
+    def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
         """Differentiate the recurrence ``e_{i+1} = x_i e_i`` of the exclusive product."""
         (x,), (v,) = inputs, eval_points
         if is_missing(v):
@@ -236,7 +234,7 @@ class LinearRecurrence(Op):
         """Return the shape of the inputs."""
         return [input_shapes[0]]
 
-    def L_op(  # noqa: N802 - the contract's name
+    def L_op(
         self, inputs: Sequence[Any], outputs: Sequence[Any], output_grads: Sequence[Any]
     ) -> list[Any]:
         """Run the adjoint recurrence ``v_{i-1} = g_i + a_i v_i``; then gb = v and ga = v u."""
@@ -246,9 +244,7 @@ class LinearRecurrence(Op):
         adjoint = _recurrence(self.axis, reverse=not self.reverse)(conjugate(a), g)
         return [adjoint * conjugate(u), adjoint]
 
-    def R_op(  # noqa: N802 - the contract's name
-        self, inputs: Sequence[Any], eval_points: Sequence[Any]
-    ) -> list[Any]:
+    def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
         """Differentiate the recurrence: ``du_{i+1} = db_i + da_i u_i + a_i du_i``."""
         (a, b), (da, db) = inputs, eval_points
         terms = [] if is_missing(db) else [db]

@@ -155,7 +155,8 @@ class Dot(_Product):
         if x.shape[-1] != y.shape[0]:
             raise _misfit(self, node.inputs, (x.shape, y.shape))
         cell = output_storage[0]
-        if _fits(cell[0], x.shape[:-1] + y.shape[1:], node.outputs[0].type.numpy_dtype):
+        output_type: Any = node.outputs[0].type
+        if _fits(cell[0], x.shape[:-1] + y.shape[1:], output_type.numpy_dtype):
             np.dot(x, y, out=cell[0])
         else:
             cell[0] = np.asarray(np.dot(x, y))
@@ -229,7 +230,8 @@ class BatchedDot(_Product):
         x, y = inputs
         if x.shape[-1] != y.shape[-2]:
             raise _misfit(self, node.inputs, (x.shape, y.shape))
-        static = [variable.type.shape for variable in node.inputs]
+        types: list[Any] = [variable.type for variable in node.inputs]
+        static = [type_.shape for type_ in types]
         batch: list[int] = []
         for dim in range(x.ndim - 2):
             m, n = x.shape[dim], y.shape[dim]
@@ -238,7 +240,8 @@ class BatchedDot(_Product):
             batch.append(n if static[0][dim] == 1 else m)
         shape = (*batch, x.shape[-2], y.shape[-1])
         cell = output_storage[0]
-        if _fits(cell[0], shape, node.outputs[0].type.numpy_dtype):
+        output_type: Any = node.outputs[0].type
+        if _fits(cell[0], shape, output_type.numpy_dtype):
             np.matmul(x, y, out=cell[0])
         else:
             cell[0] = np.matmul(x, y)
@@ -248,7 +251,8 @@ class BatchedDot(_Product):
     ) -> list[Any]:
         """Take each size of the stack from an operand that does not broadcast."""
         x_sizes, y_sizes = input_shapes
-        static = node.inputs[0].type.shape
+        x: Any = node.inputs[0]
+        static = x.type.shape
         batch = [
             y_sizes[dim] if static[dim] == 1 else x_sizes[dim] for dim in range(len(x_sizes) - 2)
         ]

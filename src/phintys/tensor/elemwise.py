@@ -344,8 +344,23 @@ class Elemwise(Op):
     def R_op(  # noqa: N802 - the contract's name
         self, inputs: Sequence[Any], eval_points: Sequence[Any]
     ) -> list[Any]:
-        """Differentiate by the scalar op's rule."""
-        return self.scalar_op.R_op(inputs, eval_points)
+        """Differentiate by the scalar op's rule, and broadcast to the shape of the result."""
+        tangents = self.scalar_op.R_op(inputs, eval_points)
+        return [self._broadcast_tangent(tangent, inputs) for tangent in tangents]
+
+    def _broadcast_tangent(self, tangent: Any, inputs: Sequence[Any]) -> Any:
+        """Expand a direction that rests on some of the operands to the shape of all."""
+        if tangent is None or isinstance(tangent.type, NullType | DisconnectedType):
+            return tangent
+        sizes = zip(*(variable.type.shape for variable in inputs), strict=True)
+        grows = any(
+            own == 1 and any(size != 1 for size in others)
+            for own, others in zip(tangent.type.shape, sizes, strict=True)
+        )
+        if not grows:
+            return tangent
+        output = self(*inputs)
+        return operators.fill(output[0] if isinstance(output, list) else output, tangent)
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         """Ask the scalar op; without an answer every operand counts."""

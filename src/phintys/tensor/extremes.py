@@ -308,9 +308,7 @@ def argmin(x: Any, axis: Any = None, keepdims: bool = False) -> TensorVariable:
     return _arg_extreme("min", x, axis, keepdims)
 
 
-def max_and_argmax(
-    x: Any, axis: Axis = None, keepdims: bool = False
-) -> list[TensorVariable]:
+def max_and_argmax(x: Any, axis: Axis = None, keepdims: bool = False) -> list[TensorVariable]:
     """Return the largest element along some axes, and its index.
 
     Examples

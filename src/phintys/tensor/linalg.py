@@ -6,13 +6,14 @@ their place after the norms, as ops of their own.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from phintys._base.errors import MethodNotDefinedError, OpContractError, ShapeError
-from phintys.tensor import math, matrices
+from phintys.tensor import diagonals, math
 from phintys.tensor._rules import Axis, is_discrete
 from phintys.tensor.convert import as_tensor_variable
 from phintys.tensor.dimshuffle import matrix_transpose, normalize_axes, normalize_axis, squeeze
@@ -51,7 +52,7 @@ def diagonal(x: Any, offset: int = 0, axis1: int = -2, axis2: int = -1) -> Tenso
     >>> pt.linalg.diagonal(pt.constant([[1, 2], [3, 4]])).eval()
     array([1, 4])
     """
-    return matrices.diagonal(x, offset, axis1, axis2)
+    return diagonals.diagonal(x, offset, axis1, axis2)
 
 
 def trace(
@@ -95,9 +96,7 @@ def _order(ord: Any, function: str) -> float:
     return float(ord)
 
 
-def vector_norm(
-    x: Any, ord: Any = 2, axis: Axis = None, keepdims: bool = False
-) -> TensorVariable:
+def vector_norm(x: Any, ord: Any = 2, axis: Axis = None, keepdims: bool = False) -> TensorVariable:
     """Return the norm of the elements along some axes, as of one vector.
 
     Parameters
@@ -209,9 +208,7 @@ def matrix_norm(
     return extreme if keepdims else squeeze(extreme, axes)
 
 
-def norm(
-    x: Any, ord: Any = None, axis: Axis = None, keepdims: bool = False
-) -> TensorVariable:
+def norm(x: Any, ord: Any = None, axis: Axis = None, keepdims: bool = False) -> TensorVariable:
     """Return a norm of vectors or of matrices, as ``numpy.linalg.norm``.
 
     Parameters
@@ -241,11 +238,10 @@ def norm(
     array(5.)
     """
     x = as_tensor_variable(x)
-    given = tuple(range(x.ndim)) if axis is None else axis
-    if not isinstance(given, tuple | list):
-        given = (given,)
+    whole = range(x.ndim) if axis is None else axis
+    given = tuple(whole) if isinstance(whole, Sequence) else (whole,)
     if ord is None and (axis is None or len(given) in {1, 2}):
-        return vector_norm(x, 2, tuple(given), keepdims)
+        return vector_norm(x, 2, given, keepdims)
     if len(given) == 1:
         return vector_norm(x, ord, given[0], keepdims)
     if len(given) == 2:

@@ -159,12 +159,13 @@ class Reduce(Op):
     ) -> None:
         """Reduce with NumPy."""
         (x,) = inputs
-        output_type = node.outputs[0].type
+        output_type: Any = node.outputs[0].type
         if x.size == 0 and self.ufunc.identity is None:
             self._check_not_empty(node, x)
         cell = output_storage[0]
         former = cell[0]
-        acc = _acc_dtype(self, node.inputs[0].type)
+        input_type: Any = node.inputs[0].type
+        acc = _acc_dtype(self, input_type)
         if (
             former is not None
             and acc == former.dtype == output_type.numpy_dtype
@@ -203,7 +204,7 @@ class Reduce(Op):
         axes = self.axes(x.ndim)
         return rule(x, with_kept_dims(out, axes, x.ndim), axes)
 
-    def L_op(  # noqa: N802 - the contract's name
+    def L_op(
         self, inputs: Sequence[Any], outputs: Sequence[Any], output_grads: Sequence[Any]
     ) -> list[Any]:
         """Give each element the gradient of the result times its derivative."""
@@ -215,9 +216,7 @@ class Reduce(Op):
             return [fit_gradient(ps.second(x, g), x)]
         return [fit_gradient(g * conjugate(self._partials(x, out)), x)]
 
-    def R_op(  # noqa: N802 - the contract's name
-        self, inputs: Sequence[Any], eval_points: Sequence[Any]
-    ) -> list[Any]:
+    def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
         """Sum the direction times the derivative of each element."""
         (x,), (v,) = inputs, eval_points
         if is_missing(v):

@@ -43,7 +43,7 @@ class _SortingOp(Op):
             msg = f"The kind of a sort is one of {', '.join(KINDS)}; got {kind!r}."
             raise OpContractError(msg)
         self.axis = int(axis)
-        self.kind = kind
+        self.kind: Any = kind
 
     def _operand(self, x: Any) -> Any:
         x = as_tensor_variable(x)

@@ -31,10 +31,8 @@ def _count(x: Any, axes: tuple[int, ...], dtype: str) -> Any:
 
 def _dtypes(x: Any, dtype: Any, acc_dtype: Any) -> tuple[str, str]:
     """Return the dtype of a mean and that to compute in."""
-    if dtype is None:
-        wanted = "float64" if is_discrete(x) else x.dtype
-    else:
-        wanted = normalize_dtype(dtype)
+    usual = "float64" if is_discrete(x) else x.dtype
+    wanted = usual if dtype is None else normalize_dtype(dtype)
     if wanted[0] not in "fc":
         msg = (
             f"A mean is no integer: dtype {wanted} was asked for. Compute in a floating dtype and "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["normalised", "value_test"]
 
 
+@lru_cache(maxsize=1024)
 def value_test(type_: Type) -> Callable[[Any], bool]:
     """Return a function that tells whether a value belongs to a Type.
 

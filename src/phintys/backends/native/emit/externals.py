@@ -49,7 +49,7 @@ class External:
 
 def _libm(name: str, nin: int = 1) -> list[External]:
     return [
-        External(f"phintys_{name}_{dtype}", "libm", name + suffix, nin, dtype)
+        External(f"phintys_libm_{name}_{dtype}", "libm", name + suffix, nin, dtype)
         for dtype, suffix in (("float64", ""), ("float32", "f"))
     ]
 

@@ -147,7 +147,8 @@ def split_exponent(b: Builder, x: Value) -> tuple[Value, Value]:
     subnormal = x < form.tiny
     lift = form.bits + 2
     bits = b.bits(b.select(subnormal, x * 2.0**lift, x))
-    raised = bits + (form.one * 1 - (form.root_two - form.one) - form.one)
+    # What is sqrt(2) or more carries into the exponent.
+    raised = bits + ((1 << form.bits) - (form.root_two - form.one))
     exponent_mask = ((1 << bits.type.bits) - 1) ^ ((1 << form.bits) - 1)
     m = b.bitcast(bits - ((raised & exponent_mask) - form.one), x.type)
     exponent = b.bitcast(raised, bits.type.like(f"uint{bits.type.bits}")) >> form.bits

@@ -1,0 +1,1 @@
+"""What turns a graph into native code, through LLVM."""

@@ -1,0 +1,128 @@
+"""Compile emitted code and call it on arrays: for tests and benchmarks.
+
+The backend's runtime does this with a cache, threads and checks; here it is done plainly.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from phintys.backends.native.emit.builder import Builder
+from phintys.backends.native.emit.control import vector_loop
+from phintys.backends.native.emit.externals import address_of
+from phintys.backends.native.emit.library import library
+from phintys.backends.native.emit.memory import load, store
+from phintys.backends.native.emit.module import Module
+from phintys.backends.native.emit.target import Target, llvm
+from phintys.backends.native.emit.types import INT64, PTR, VOID, type_of
+
+__all__ = ["Compiled", "compile_module", "elementwise", "verified"]
+
+
+class Compiled:
+    """Machine code of a module; addresses are valid while this object lives."""
+
+    def __init__(self, engine: Any) -> None:
+        self._engine = engine
+
+    def function(self, name: str, *argtypes: Any) -> Callable[..., None]:
+        """Return a function as a Python callable that keeps the code alive."""
+        function = ctypes.CFUNCTYPE(None, *argtypes)(self._engine.get_function_address(name))
+        function.code = self
+        return function
+
+
+def verified(module: Module) -> Any:
+    """Return the module parsed by LLVM, after its verifier found it sound."""
+    parsed = llvm().parse_assembly(str(module))
+    parsed.verify()
+    return parsed
+
+
+def compile_module(module: Module, level: int = 1) -> Compiled:
+    """Compile a module with the outlined math that it needs, and bind its externals."""
+    parts = [module]
+    if module.math_functions:
+        parts.append(library(module.target, module.math_functions))
+    for part in parts:
+        for symbol in part.externals:
+            llvm().add_symbol(symbol, address_of(symbol))
+    engine = llvm().create_mcjit_compiler(verified(parts[0]), module.target.machine(level))
+    for part in parts[1:]:
+        engine.add_module(verified(part))
+    engine.finalize_object()
+    return Compiled(engine)
+
+
+def elementwise_module(
+    target: Target,
+    compute: Callable[..., Any],
+    dtypes: Sequence[Any],
+    out: Any,
+    *,
+    lanes: int | None = None,
+    inline: bool = False,
+) -> Module:
+    """Return a module with a function ``kernel(n, out, *inputs)`` over contiguous arrays."""
+    types = [type_of(dtype) for dtype in [out, *dtypes]]
+    count = min(map(target.lanes, types)) if lanes is None else lanes
+    module = Module(target)
+    function = module.function("kernel", VOID, [INT64, *[(PTR, "noalias")] * len(types)])
+    b = Builder(function, inline=inline)
+    n, target_array, *sources = b.arguments
+
+    def body(index: Any, mask: Any) -> None:
+        values = [
+            load(b, type.of(count), b.offset(source, index, type), mask)
+            for type, source in zip(types[1:], sources, strict=True)
+        ]
+        result = compute(b, *values)
+        store(b, result, b.offset(target_array, index, types[0]), mask)
+
+    vector_loop(b, n, count, body)
+    b.ret()
+    return module
+
+
+def elementwise(
+    compute: Callable[..., Any],
+    dtypes: Sequence[Any],
+    out: Any,
+    *,
+    target: Target | None = None,
+    lanes: int | None = None,
+    inline: bool = False,
+    level: int = 1,
+) -> Callable[..., np.ndarray[Any, Any]]:
+    """Compile ``compute(b, *values)`` to a function of contiguous arrays of equal length.
+
+    Parameters
+    ----------
+    compute
+        Writes the result of one element (or vector of them).
+    dtypes, out
+        Dtypes of the inputs and of the result.
+    target, lanes, inline, level
+        The CPU, how many lanes, whether vector math is written in place, LLVM's effort.
+    """
+    target = Target.host() if target is None else target
+    module = elementwise_module(target, compute, dtypes, out, lanes=lanes, inline=inline)
+    kernel = compile_module(module, level).function(
+        "kernel", ctypes.c_int64, *[ctypes.c_void_p] * (len(dtypes) + 1)
+    )
+
+    def call(*arrays: Any, result: Any = None) -> np.ndarray[Any, Any]:
+        inputs = [
+            np.ascontiguousarray(array, dtype)
+            for array, dtype in zip(arrays, dtypes, strict=True)
+        ]
+        result = np.empty(inputs[0].shape, out) if result is None else result
+        kernel(result.size, result.ctypes.data, *(array.ctypes.data for array in inputs))
+        return result
+
+    call.kernel = kernel  # pyright: ignore[reportFunctionMemberAccess] - benchmarks call it bare
+    return call

@@ -1,0 +1,171 @@
+"""Exponentials: exp, exp2, expm1, and what is made of them by one addition and division.
+
+exp(x) = 2**k exp(r) with r = x - k ln(2), |r| <= ln(2) / 2 (Cody and Waite, "Software Manual for the
+Elementary Functions", 1980); exp(r) - 1 is a polynomial.
+"""
+
+from __future__ import annotations
+
+from phintys.backends.native.emit.builder import Builder
+from phintys.backends.native.emit.math.coefficients import EXP
+from phintys.backends.native.emit.math.constants import LN2, number, words
+from phintys.backends.native.emit.math.exact import (
+    Pair,
+    fast_two_sum,
+    pair_div,
+    polynomial,
+    two_prod,
+    two_sum,
+)
+from phintys.backends.native.emit.math.floating import (
+    clamp,
+    copysign,
+    fabs,
+    power_of_two,
+    rounded,
+    scaled,
+)
+from phintys.backends.native.emit.math.registry import float_function
+from phintys.backends.native.emit.types import Type
+from phintys.backends.native.emit.values import Value
+
+__all__ = ["exp_of_pair", "exp_pair", "expm1_pair", "reduced"]
+
+# Beyond these exp is 0 or infinite, and expm1 is -1.
+_UNDERFLOW = {"float64": -746.0, "float32": -104.5}
+_OVERFLOW = {"float64": 710.0, "float32": 89.0}
+_MINUS_ONE = {"float64": -40.0, "float32": -20.0}
+
+# The first word of ln(2) times any exponent is exact.
+_LN2 = {"float64": words(LN2, "float64", 42), "float32": words(LN2, "float32", 15)}
+
+
+def _limited(b: Builder, x: Value, low: dict[str, float] = _UNDERFLOW) -> Value:
+    return clamp(b, x, low[x.type.name], _OVERFLOW[x.type.name])
+
+
+def reduced(b: Builder, x: Value) -> tuple[Value, Pair]:
+    """Return k and (r, its rounding error) with x = k ln(2) + r."""
+    hi, lo = _LN2[x.type.name]
+    k, _ = rounded(b, x, 1 / number(LN2, "float64"))
+    first = b.madd(k, -hi, x)
+    r = b.madd(k, -lo, first)
+    return k, (r, b.madd(k, -lo, first - r))
+
+
+def _tail(b: Builder, r: Value) -> Value:
+    """exp(r) - 1 - r."""
+    square = r * r
+    return square * polynomial(b, r, EXP[r.type.name], square)
+
+
+def expm1_pair(b: Builder, r: Pair) -> Pair:
+    """exp(r) - 1 of a small pair."""
+    return fast_two_sum(b, r[0], _tail(b, r[0]) + r[1])
+
+
+def exp_pair(b: Builder, x: Value) -> tuple[Value, Pair]:
+    """Return k and a pair p with exp(x) = 2**k p, for limited x."""
+    k, r = reduced(b, x)
+    p = expm1_pair(b, r)
+    hi, lo = fast_two_sum(b, b.constant(x.type, 1.0), p[0])
+    return k, (hi, lo + p[1])
+
+
+def exp_of_pair(b: Builder, x: Pair) -> Value:
+    """exp(hi + lo) where lo is a rounding error of hi; infinities and NaN of hi count."""
+    hi = _limited(b, x[0])
+    k, (r, _) = _rounded_reduction(b, hi)
+    return scaled(b, (_tail(b, r) + x[1] + r) + 1.0, k)
+
+
+def _rounded_reduction(b: Builder, x: Value) -> tuple[Value, tuple[Value, None]]:
+    hi, lo = _LN2[x.type.name]
+    k, _ = rounded(b, x, 1 / number(LN2, "float64"))
+    return k, (b.madd(k, -lo, b.madd(k, -hi, x)), None)
+
+
+@float_function("exp")
+def exp(b: Builder, x: Value) -> Value:
+    """e**x."""
+    k, (r, _) = _rounded_reduction(b, _limited(b, x))
+    square = r * r
+    tail = b.madd(square, polynomial(b, r, EXP[x.type.name], square), r)
+    return scaled(b, tail + 1.0, k)
+
+
+@float_function("exp2")
+def exp2(b: Builder, x: Value) -> Value:
+    """2**x."""
+    form = {"float64": (-1076.0, 1025.0), "float32": (-151.0, 129.0)}
+    x = clamp(b, x, *form[x.type.name])
+    k, _ = rounded(b, x)
+    fraction = x - k
+    hi, lo = words(LN2, x.type.name, 53 if x.type.name == "float64" else 24)
+    r, error = two_prod(b, fraction, hi)
+    tail = _tail(b, r) + b.madd(fraction, lo, error)
+    return scaled(b, (tail + r) + 1.0, k)
+
+
+def _shifted_expm1(b: Builder, p: Pair, k: Value) -> Pair:
+    """2**k (p + 1) - 1 for k that neither overflow nor underflow."""
+    power = power_of_two(b, k)
+    first = power - 1.0
+    # 2**k p is exact; of the two terms either may be the larger.
+    hi, lo = two_sum(b, first, power * p[0])
+    error = (power - (first + 1.0)) + power * p[1]
+    return hi, lo + error
+
+
+@float_function("expm1")
+def expm1(b: Builder, x: Value) -> Value:
+    """e**x - 1, accurate near 0."""
+    k, r = reduced(b, _limited(b, x, _MINUS_ONE))
+    p = b.add(r[0], _tail(b, r[0]) + r[1])
+    # Half of the result, so that 2**(k - 1) does not overflow.
+    power = power_of_two(b, k - 1.0)
+    result = b.madd(power, p, power - 0.5) * 2.0
+    return b.select(fabs(b, x) < 2.0**-60, x, result)
+
+
+def _sigmoid_parts(b: Builder, x: Value) -> tuple[Value, Pair, Pair]:
+    """Return k, p and 1 + 2**k p with exp(-|x|) = 2**k p."""
+    k, p = exp_pair(b, clamp(b, -fabs(b, x), _UNDERFLOW[x.type.name], 0.0))
+    small = (scaled(b, p[0], k), scaled(b, p[1], k))
+    hi, lo = fast_two_sum(b, b.constant(x.type, 1.0), small[0])
+    return k, p, (hi, lo + small[1])
+
+
+@float_function("sigmoid")
+def sigmoid(b: Builder, x: Value) -> Value:
+    """1 / (1 + exp(-x)) = exp(x) / (1 + exp(x)): of the two the one that cannot overflow."""
+    k, p, denominator = _sigmoid_parts(b, x)
+    negative = x < 0.0
+    numerator = (b.select(negative, p[0], 1.0), b.select(negative, p[1], 0.0))
+    hi, lo = pair_div(b, numerator, denominator)
+    result = scaled(b, hi + lo, b.select(negative, k, 0.0))
+    return b.select(b.isnan(x), x, result)
+
+
+def expm1_of_negative(b: Builder, x: Value) -> Pair:
+    """-(exp(x) - 1) of x <= 0, as a pair, accurate near 0."""
+    k, r = reduced(b, clamp(b, x, _MINUS_ONE[x.type.name] * 2.0, 0.0))
+    hi, lo = _shifted_expm1(b, expm1_pair(b, r), k)
+    hi, lo = fast_two_sum(b, hi, lo)
+    return -hi, -lo
+
+
+@float_function("tanh")
+def tanh(b: Builder, x: Value) -> Value:
+    """u / (2 - u) with u = 1 - exp(-2 |x|)."""
+    large = {"float64": 22.0, "float32": 10.0}[x.type.name]
+    a = b.minimum_number(large, fabs(b, x))
+    u = expm1_of_negative(b, a * -2.0)
+    hi, lo = fast_two_sum(b, b.constant(x.type, 2.0), -u[0])
+    hi, lo = pair_div(b, u, (hi, lo - u[1]))
+    return copysign(b, hi + lo, x)
+
+
+def limits(type: Type) -> tuple[float, float]:
+    """Return where exp is 0 and where it is infinite."""
+    return _UNDERFLOW[type.name], _OVERFLOW[type.name]

@@ -1,0 +1,129 @@
+"""Hyperbolic functions and their inverses.
+
+exp(x) = 2**k (C + S) and exp(-x) = 2**-k (C - S) with C = cosh(r) and S = sinh(r), so that sums and
+differences of both need no division. The inverses are logarithms of pairs.
+"""
+
+from __future__ import annotations
+
+import math
+
+from phintys.backends.native.emit.builder import Builder
+from phintys.backends.native.emit.math.coefficients import COSH, SINH
+from phintys.backends.native.emit.math.exact import (
+    Pair,
+    fast_two_sum,
+    pair_div,
+    pair_sqrt,
+    polynomial,
+    two_prod,
+    two_sum,
+)
+from phintys.backends.native.emit.math.exponential import limits, reduced
+from phintys.backends.native.emit.math.floating import copysign, fabs, power_of_two
+from phintys.backends.native.emit.math.logarithm import log_of_pair
+from phintys.backends.native.emit.math.registry import float_function
+from phintys.backends.native.emit.values import Value
+
+__all__: list[str] = []
+
+
+def _exponential_parts(b: Builder, x: Value) -> tuple[Value, Pair, Value]:
+    """Return k, sinh(r) as r and a small rest, and cosh(r) - 1, for |x|."""
+    type = x.type
+    # A little beyond overflow, where 2**(k - 1) is still a number.
+    a = b.minimum_number(limits(type)[1] + 1.0, fabs(b, x))
+    k, (r, error) = reduced(b, a)
+    square = r * r
+    tail = b.madd(r * square, polynomial(b, square, SINH[type.name]), error)
+    even = square * b.madd(square, polynomial(b, square, COSH[type.name]), 0.5)
+    return k, (r, tail), b.madd(r, error, even)
+
+
+@float_function("sinh")
+def sinh(b: Builder, x: Value) -> Value:
+    """(2**(k-1) + 2**(-k-1)) S + (2**(k-1) - 2**(-k-1)) C."""
+    k, (r, tail), even = _exponential_parts(b, x)
+    # Halves, doubled in the end: 2**k may overflow where the result does not.
+    large = power_of_two(b, k - 2.0)
+    small = power_of_two(b, b.maximum_number(-k, _smallest(x)) - 2.0)
+    total, difference = large + small, large - small
+    first, rest = two_sum(b, difference, total * r)
+    product = two_prod(b, total, r)[1]
+    # What large - small lost, where small is tiny: at most half an ulp.
+    lost = (large - difference) - small
+    rest = rest + ((product + lost) + b.madd(total, tail, difference * even))
+    return copysign(b, (first + rest) * 2.0, x)
+
+
+@float_function("cosh")
+def cosh(b: Builder, x: Value) -> Value:
+    """(2**(k-1) + 2**(-k-1)) C + (2**(k-1) - 2**(-k-1)) S."""
+    k, (r, tail), even = _exponential_parts(b, x)
+    large = power_of_two(b, k - 2.0)
+    small = power_of_two(b, b.maximum_number(-k, _smallest(x)) - 2.0)
+    total, difference = large + small, large - small
+    rest = b.madd(difference, r + tail, total * even)
+    return (total + rest) * 2.0
+
+
+def _smallest(x: Value) -> float:
+    return -1000.0 if x.type.name == "float64" else -120.0
+
+
+def _root_pair(b: Builder, x: Value, one: float) -> Pair:
+    """Return sqrt(x**2 + one) as a pair."""
+    hi, lo = two_prod(b, x, x)
+    hi, rest = two_sum(b, hi, one)
+    hi, lo = fast_two_sum(b, hi, lo + rest)
+    return pair_sqrt(b, (hi, lo))
+
+
+@float_function("arcsinh")
+def arcsinh(b: Builder, x: Value) -> Value:
+    """log(|x| + sqrt(x**2 + 1)); log(2 |x|) for large x."""
+    a = fabs(b, x)
+    large = a > 2.0**30
+    near = b.select(large, b.constant(x.type, 1.0), a)
+    root = _root_pair(b, near, 1.0)
+    hi, lo = two_sum(b, root[0], near)
+    hi, lo = fast_two_sum(b, hi, lo + root[1])
+    result = _log_or_log_of_double(b, a, large, (hi, lo))
+    result = b.select(a < 2.0**-30, a - a * a * a * (1 / 6), result)
+    return copysign(b, result, x)
+
+
+@float_function("arccosh")
+def arccosh(b: Builder, x: Value) -> Value:
+    """log(x + sqrt(x**2 - 1)); log(2 x) for large x."""
+    large = x > 2.0**30
+    near = b.select(large, b.constant(x.type, 2.0), x)
+    root = _root_pair(b, near, -1.0)
+    zero = b.constant(x.type, 0.0)
+    one = b.eq(x, 1.0)
+    hi, lo = fast_two_sum(b, near, b.select(one, zero, root[0]))
+    hi, lo = fast_two_sum(b, hi, lo + b.select(one, zero, root[1]))
+    result = _log_or_log_of_double(b, x, large, (hi, lo))
+    return b.select(x >= 1.0, result, math.nan)
+
+
+def _log_or_log_of_double(b: Builder, a: Value, large: Value, pair: Pair) -> Value:
+    """log(2 a) where large, else log(hi + lo); infinity and NaN stay."""
+    hi = b.select(large, a * 0.5, pair[0])
+    lo = b.select(large, b.constant(a.type, 0.0), pair[1])
+    more = b.select(large, b.constant(a.type, 2.0), 0.0)
+    return b.select(a < math.inf, log_of_pair(b, (hi, lo), more), a)
+
+
+@float_function("arctanh")
+def arctanh(b: Builder, x: Value) -> Value:
+    """log((1 + |x|) / (1 - |x|)) / 2."""
+    a = fabs(b, x)
+    one = b.constant(x.type, 1.0)
+    numerator = fast_two_sum(b, one, a)
+    denominator = fast_two_sum(b, one, -a)
+    result = log_of_pair(b, pair_div(b, numerator, denominator)) * 0.5
+    result = b.select(a < 2.0**-30, b.madd(a * a * a, 1 / 3, a), result)
+    limit = b.select(b.eq(a, 1.0), b.constant(x.type, math.inf), math.nan)
+    result = b.select(a < 1.0, result, limit)
+    return copysign(b, b.select(b.isnan(x), x, result), x)

@@ -1,0 +1,181 @@
+"""Logarithms: log, log1p, log2, log10, and what adds exponentials.
+
+x = (1 + f) 2**k with 1 + f near 1, and log(1 + f) = 2 atanh(s) with s = f / (2 + f): an odd
+polynomial. The sum is arranged as in FreeBSD's msun (e_log.c), so that f enters exactly.
+"""
+
+from __future__ import annotations
+
+import math
+
+from phintys.backends.native.emit.builder import Builder
+from phintys.backends.native.emit.math.coefficients import LOG
+from phintys.backends.native.emit.math.constants import LN2, LN10, number, words
+from phintys.backends.native.emit.math.exact import (
+    Pair,
+    fast_two_sum,
+    polynomial,
+    two_prod,
+    two_sum,
+)
+from phintys.backends.native.emit.math.exponential import exp, exp_pair, expm1_of_negative, limits
+from phintys.backends.native.emit.math.floating import clamp, fabs, power_of_two, scaled, split_exponent
+from phintys.backends.native.emit.math.registry import float_function
+from phintys.backends.native.emit.values import Value
+
+__all__ = ["log1p_of_pair", "log_of_pair"]
+
+# Exponents have 11 bits (float32: 8): times a first word of 42 (16) bits they are exact.
+_LN2 = {"float64": words(LN2, "float64", 42), "float32": words(LN2, "float32", 16)}
+# exp(x) from which log1mexp(x) cannot be told from -exp(x), and from -log(-x).
+_NEGLIGIBLE = {"float64": 38.0, "float32": 18.0}
+_TINY = {"float64": 2.0**-60, "float32": 2.0**-30}
+_LARGEST_EXPONENT = {"float64": 1022.0, "float32": 126.0}
+
+
+def _log_near_one(b: Builder, f: Value, error: Value | None = None) -> tuple[Value, Value]:
+    """Return f and t with log(1 + f) = f - t; an error is added to the small term."""
+    s = f / (f + 2.0)
+    square = s * s
+    rest = square * polynomial(b, square, LOG[f.type.name])
+    half = f * f * 0.5
+    series = s * (half + rest) if error is None else b.madd(s, half + rest, error)
+    return half, series
+
+
+def _assemble(b: Builder, f: Value, k: Value, error: Value | None = None) -> Value:
+    """log(1 + f) + k ln(2) + error."""
+    hi, lo = _LN2[f.type.name]
+    low = k * lo if error is None else b.madd(k, lo, error)
+    half, series = _log_near_one(b, f, low)
+    return b.madd(k, hi, f - (half - series))
+
+
+def _with_limits(b: Builder, x: Value, result: Value) -> Value:
+    """Return the result for positive finite x, and log's value for others."""
+    nan = b.constant(x.type, math.nan)
+    limit = b.select(b.eq(x, 0.0), b.constant(x.type, -math.inf), b.select(x < 0.0, nan, x))
+    return b.select((x > 0.0) & (x < math.inf), result, limit)
+
+
+@float_function("log")
+def log(b: Builder, x: Value) -> Value:
+    """Natural logarithm."""
+    f, k = split_exponent(b, x)
+    return _with_limits(b, x, _assemble(b, f, k))
+
+
+def log_of_pair(b: Builder, x: Pair, more: Value | None = None) -> Value:
+    """log(hi + lo) + more ln(2) of a positive normal pair; accurate near 1."""
+    hi, lo = x
+    f, k = split_exponent(b, hi)
+    # lo / hi, for which 1 / (1 + f) = 1 - f + f**2 is enough.
+    small = b.minimum_number(k, _LARGEST_EXPONENT[hi.type.name])
+    error = lo * power_of_two(b, -small) * b.madd(f, f - 1.0, 1.0)
+    return _assemble(b, f, k if more is None else k + more, error)
+
+
+@float_function("log1p")
+def log1p(b: Builder, x: Value) -> Value:
+    """log(1 + x), accurate near 0."""
+    result = log_of_pair(b, two_sum(b, x, 1.0))
+    nan = b.constant(x.type, math.nan)
+    limit = b.select(b.eq(x, -1.0), b.constant(x.type, -math.inf), b.select(x < -1.0, nan, x))
+    result = b.select((x > -1.0) & (x < math.inf), result, limit)
+    return b.select(b.eq(x, 0.0), x, result)
+
+
+def _log_in_base(b: Builder, x: Value, k_words: tuple[float, ...], inverse: tuple[float, ...]) -> Value:
+    """k * (k_words) + log(1 + f) * (inverse), with both products in two words."""
+    f, k = split_exponent(b, x)
+    half, series = _log_near_one(b, f)
+    hi, lo = fast_two_sum(b, f, -half)
+    lo = lo + series
+    product, error = two_prod(b, hi, inverse[0])
+    error = b.madd(lo, inverse[0], b.madd(hi, inverse[1], error))
+    if len(k_words) > 1:
+        error = b.madd(k, k_words[1], error)
+    total, rest = two_sum(b, k * k_words[0] if k_words[0] != 1.0 else k, product)
+    return _with_limits(b, x, total + (rest + error))
+
+
+@float_function("log2")
+def log2(b: Builder, x: Value) -> Value:
+    """Logarithm to base 2; exact for powers of 2."""
+    inverse = words(1 / LN2, x.type.name, 53 if x.type.name == "float64" else 24)
+    return _log_in_base(b, x, (1.0,), inverse)
+
+
+@float_function("log10")
+def log10(b: Builder, x: Value) -> Value:
+    """Logarithm to base 10."""
+    double = x.type.name == "float64"
+    inverse = words(1 / LN10, x.type.name, 53 if double else 24)
+    return _log_in_base(b, x, words(LN2 / LN10, x.type.name, 42 if double else 16), inverse)
+
+
+@float_function("log1mexp")
+def log1mexp(b: Builder, x: Value) -> Value:
+    """log(1 - exp(x)) of x < 0."""
+    result = log_of_pair(b, expm1_of_negative(b, b.minimum_number(x, -_TINY[x.type.name])))
+    # Below, exp(x) is so small that it is the whole result.
+    result = b.select(x < -_NEGLIGIBLE[x.type.name], -exp(b, x), result)
+    # Above, 1 - exp(x) is -x.
+    result = b.select(x > -_TINY[x.type.name] * 4.0, log(b, -x), result)
+    return b.select(x <= 0.0, result, math.nan)
+
+
+def _log1p_of_exp(b: Builder, x: Value, error: Value | None = None) -> Value:
+    """log(1 + exp(x + error)) of x <= 0."""
+    k, p = exp_pair(b, clamp(b, x, limits(x.type)[0], 0.0))
+    if error is not None:
+        p = fast_two_sum(b, p[0], b.madd(p[0], error, p[1]))
+    small = (scaled(b, p[0], k), scaled(b, p[1], k))
+    hi, lo = fast_two_sum(b, b.constant(x.type, 1.0), small[0])
+    return log_of_pair(b, fast_two_sum(b, hi, lo + small[1]))
+
+
+@float_function("softplus")
+def softplus(b: Builder, x: Value) -> Value:
+    """log(1 + exp(x)) = max(x, 0) + log(1 + exp(-|x|))."""
+    result = _log1p_of_exp(b, -fabs(b, x)) + b.maximum_number(x, 0.0)
+    return b.select(b.isnan(x), x, result)
+
+
+@float_function("log_sigmoid")
+def log_sigmoid(b: Builder, x: Value) -> Value:
+    """-softplus(-x)."""
+    return -softplus(b, -x)
+
+
+def _difference(b: Builder, x: Value, y: Value) -> tuple[Value, Pair]:
+    """Return the larger of two, and -|x - y| with its rounding error; 0 for equal infinities."""
+    hi, lo = two_sum(b, x, -y)
+    larger = b.select(x > y, x, y)
+    same = b.eq(x, y)
+    finite = fabs(b, hi) < math.inf
+    hi = b.select(same, b.constant(x.type, 0.0), hi)
+    lo = b.select(finite, b.select(hi > 0.0, -lo, lo), 0.0)
+    return larger, (-fabs(b, hi), lo)
+
+
+@float_function("logaddexp", 2)
+def logaddexp(b: Builder, x: Value, y: Value) -> Value:
+    """max(x, y) + log(1 + exp(-|x - y|))."""
+    larger, (hi, lo) = _difference(b, x, y)
+    result = larger + _log1p_of_exp(b, hi, lo)
+    return b.select(b.compare("uno", x, y), x + y, result)
+
+
+@float_function("logaddexp2", 2)
+def logaddexp2(b: Builder, x: Value, y: Value) -> Value:
+    """max(x, y) + log2(1 + 2**-|x - y|)."""
+    type = x.type
+    larger, (hi, lo) = _difference(b, x, y)
+    double = type.name == "float64"
+    ln2 = words(LN2, type.name, 53 if double else 24)
+    hi = b.maximum_number(-1100.0 if double else -160.0, hi)
+    product, error = two_prod(b, hi, ln2[0])
+    error = error + b.madd(hi, ln2[1], lo * ln2[0])
+    result = b.madd(_log1p_of_exp(b, product, error), number(1 / LN2, type.name), larger)
+    return b.select(b.compare("uno", x, y), x + y, result)

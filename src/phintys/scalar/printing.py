@@ -1,0 +1,36 @@
+"""How expressions of scalar ops are written out by ``pprint``."""
+
+from __future__ import annotations
+
+from phintys.graph.pretty import OperatorPrinter, Printer, pprint
+from phintys.scalar.op import ScalarOp
+from phintys.scalar.table import SCALAR_OPS
+
+__all__ = ["operator_printer"]
+
+
+def operator_printer(op: ScalarOp) -> Printer | None:
+    """Return what prints a scalar op by its symbol, ``None`` if it has no symbol.
+
+    Parameters
+    ----------
+    op
+        A scalar op; the printer serves the tensor op that applies it to each element as well.
+
+    Examples
+    --------
+    >>> from phintys.graph.pretty import pprint
+    >>> from phintys.scalar import float64
+    >>> x, y = float64("x"), float64("y")
+    >>> pprint(-(x + y) * 2)
+    '-(x + y) * 2.0'
+    """
+    if op.symbol is None:
+        return None
+    return OperatorPrinter(op.symbol, op.precedence, op.associativity)
+
+
+for _row in SCALAR_OPS.values():
+    _printer = operator_printer(_row)
+    if _printer is not None:
+        pprint.assign(_row, _printer)
