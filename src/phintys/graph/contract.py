@@ -152,9 +152,16 @@ def connection_pattern(node: Apply) -> list[list[bool]]:
     return [[bool(entry) for entry in row] for row in pattern]
 
 
+_DISCRETE = frozenset(np.dtype(code).name for code in np.typecodes["AllInteger"] + "?")
+
+
 def _is_discrete(variable: Variable) -> bool:
     dtype = getattr(variable.type, "dtype", None)
-    return isinstance(dtype, str | np.dtype) and np.dtype(dtype).kind in "biu"
+    return dtype in _DISCRETE if isinstance(dtype, str) else getattr(dtype, "kind", "O") in "biu"
+
+
+def _pullback(op: object) -> str:
+    return f"{op}.L_op" if defines(op, "L_op") else f"{op}.grad"
 
 
 def input_gradients(node: Apply, output_grads: Sequence[Variable]) -> list[Variable]:
@@ -170,36 +177,35 @@ def input_gradients(node: Apply, output_grads: Sequence[Variable]) -> list[Varia
         The answer is not a list with one Variable for each input, or one has an integer dtype.
     """
     op = node.op
-    method = "L_op" if defines(op, "L_op") else "grad"
     gradients = op.L_op(node.inputs, node.outputs, output_grads)
     if isinstance(gradients, Variable) or not isinstance(gradients, list | tuple):
         msg = (
-            f"{op}.{method} must return a list or tuple with one gradient for each input, got "
+            f"{_pullback(op)} must return a list or tuple with one gradient for each input, got "
             f"{gradients!r}. With one input, write `return [gx]`."
         )
         raise OpContractError(msg)
     gradients = cast("Sequence[Any]", gradients)
     if len(gradients) != len(node.inputs):
         msg = (
-            f"{op}.{method} returned {len(gradients)} gradients for {len(node.inputs)} inputs: "
+            f"{_pullback(op)} returned {len(gradients)} gradients for {len(node.inputs)} inputs: "
             "it must return one for each input, in their order."
         )
         raise OpContractError(msg)
     checked: list[Variable] = []
     for position, gradient in enumerate(gradients):
         if gradient is None:
-            reason = f"{op}.{method} returned None for input {position}: no gradient is defined"
+            reason = f"{_pullback(op)} returned None for input {position}: no gradient is defined"
             checked.append(NullType(reason)())
             continue
         if not isinstance(gradient, Variable):
             msg = (
-                f"{op}.{method} must return Variables, got {gradient!r} (type "
+                f"{_pullback(op)} must return Variables, got {gradient!r} (type "
                 f"{type(gradient).__name__}) for input {position}."
             )
             raise OpContractError(msg)
         if _is_discrete(gradient):
             msg = (
-                f"{op}.{method} returned a gradient of integer type {gradient.type} for input "
+                f"{_pullback(op)} returned a gradient of integer type {gradient.type} for input "
                 f"{position}. Gradients must be of a floating dtype; if it is zero because an "
                 "output is an integer, return zeros of dtype config.floatX."
             )

@@ -362,12 +362,10 @@ class Elemwise(Op):
         output = self(*inputs)
         return operators.fill(output[0] if isinstance(output, list) else output, tangent)
 
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
-        """Ask the scalar op; without an answer every operand counts."""
-        ask = getattr(self.scalar_op, "connection_pattern", None)
-        if ask is None:
-            return [[True] * len(node.outputs) for _ in node.inputs]
-        return ask(node)
+    @property
+    def connection_pattern(self) -> Callable[[Apply], list[list[bool]]]:
+        """The scalar op's; absent, like most, if every operand counts."""
+        return self.scalar_op.connection_pattern  # pyright: ignore[reportAttributeAccessIssue]
 
     def flops(self, input_shapes: Sequence[Any], output_shapes: Sequence[Any]) -> float:
         """Return what the scalar op costs for each element."""

@@ -10,15 +10,19 @@ from phintys.backends.native.emit.builder import Builder
 from phintys.backends.native.emit.math.coefficients import ERF, ERF_TAIL, ERFC
 from phintys.backends.native.emit.math.exact import (
     fast_two_sum,
+    pair_div,
     polynomial,
     two_prod,
 )
-from phintys.backends.native.emit.math.exponential import exp, exp_of_pair
-from phintys.backends.native.emit.math.floating import clamp, copysign, fabs
+from phintys.backends.native.emit.math.exponential import exp, exp_pair
+from phintys.backends.native.emit.math.floating import clamp, copysign, fabs, scaled
 from phintys.backends.native.emit.math.registry import float_function
 from phintys.backends.native.emit.values import Value
 
 __all__: list[str] = []
+
+# erfc is 0 from here on.
+_LARGEST = {"float64": 27.3, "float32": 10.2}
 
 
 @float_function("erf")
@@ -37,14 +41,16 @@ def erf(b: Builder, x: Value) -> Value:
 def erfc(b: Builder, x: Value) -> Value:
     """1 - erf(x) up to 1/2, then exp(-x**2) Q; 2 - erfc(-x) for negative x."""
     name = x.type.name
-    a = b.minimum_number(28.0 if name == "float64" else 11.0, fabs(b, x))
+    a = b.maximum_number(0.5, b.minimum_number(_LARGEST[name], fabs(b, x)))
     square, error = two_prod(b, a, a)
-    # exp(-a**2) / (1 + 2 a) * Q((a - 4) / (a + 4)), with one division for both quotients.
-    first, second = b.madd(a, 2.0, 1.0), a + 4.0
-    inverse = b.div(1.0, first * second)
-    t = (a - 4.0) * (inverse * first)
-    quotient = polynomial(b, t, ERFC[name]) * (inverse * second)
-    tail = exp_of_pair(b, (-square, -error)) * quotient
+    t = (a - 4.0) / (a + 4.0)
+    k, (hi, lo) = exp_pair(b, -square, -error)
+    # exp(-a**2) Q / (1 + 2 a), rounded in the end.
+    factor = polynomial(b, t, ERFC[name])
+    product, rest = two_prod(b, hi, factor)
+    divisor = fast_two_sum(b, a + a, b.constant(x.type, 1.0))
+    hi, lo = pair_div(b, (product, b.madd(lo, factor, rest)), divisor)
+    tail = scaled(b, hi + lo, k)
     far = b.select(x < 0.0, b.sub(2.0, tail), tail)
     small = clamp(b, x, -0.5, 0.5)
     hi, lo = fast_two_sum(b, b.constant(x.type, 1.0), -small)

@@ -29,7 +29,7 @@ from phintys.backends.native.emit.math.registry import float_function
 from phintys.backends.native.emit.types import Type
 from phintys.backends.native.emit.values import Value
 
-__all__ = ["exp_of_pair", "exp_pair", "expm1_pair", "reduced"]
+__all__ = ["exp_pair", "expm1_of_negative", "expm1_pair", "limits", "reduced"]
 
 # Beyond these exp is 0 or infinite, and expm1 is -1.
 _UNDERFLOW = {"float64": -746.0, "float32": -104.5}
@@ -64,19 +64,14 @@ def expm1_pair(b: Builder, r: Pair) -> Pair:
     return fast_two_sum(b, r[0], _tail(b, r[0]) + r[1])
 
 
-def exp_pair(b: Builder, x: Value) -> tuple[Value, Pair]:
-    """Return k and a pair p with exp(x) = 2**k p, for limited x."""
-    k, r = reduced(b, x)
-    p = expm1_pair(b, r)
+def exp_pair(b: Builder, x: Value, error: Value | None = None) -> tuple[Value, Pair]:
+    """Return k and a pair p with exp(x + error) = 2**k p, for limited x."""
+    k, (r, lost) = reduced(b, x)
+    if error is not None:
+        r, lost = fast_two_sum(b, r, lost + error)
+    p = expm1_pair(b, (r, lost))
     hi, lo = fast_two_sum(b, b.constant(x.type, 1.0), p[0])
     return k, (hi, lo + p[1])
-
-
-def exp_of_pair(b: Builder, x: Pair) -> Value:
-    """exp(hi + lo) where lo is a rounding error of hi; infinities and NaN of hi count."""
-    hi = _limited(b, x[0])
-    k, (r, _) = _rounded_reduction(b, hi)
-    return scaled(b, (_tail(b, r) + x[1] + r) + 1.0, k)
 
 
 def _rounded_reduction(b: Builder, x: Value) -> tuple[Value, tuple[Value, None]]:
@@ -107,9 +102,8 @@ def exp2(b: Builder, x: Value) -> Value:
     return scaled(b, (tail + r) + 1.0, k)
 
 
-def _shifted_expm1(b: Builder, p: Pair, k: Value) -> Pair:
-    """2**k (p + 1) - 1 for k that neither overflow nor underflow."""
-    power = power_of_two(b, k)
+def _shifted_expm1(b: Builder, p: Pair, power: Value) -> Pair:
+    """power * (p + 1) - 1 of a power of 2 below 2."""
     first = power - 1.0
     # 2**k p is exact; of the two terms either may be the larger.
     hi, lo = two_sum(b, first, power * p[0])
@@ -148,9 +142,10 @@ def sigmoid(b: Builder, x: Value) -> Value:
 
 
 def expm1_of_negative(b: Builder, x: Value) -> Pair:
-    """-(exp(x) - 1) of x <= 0, as a pair, accurate near 0."""
-    k, r = reduced(b, clamp(b, x, _MINUS_ONE[x.type.name] * 2.0, 0.0))
-    hi, lo = _shifted_expm1(b, expm1_pair(b, r), k)
+    """1 - exp(x) of x <= 0, as a pair, accurate near 0; the low word is exp(x) of large -x."""
+    k, r = reduced(b, clamp(b, x, _UNDERFLOW[x.type.name], 0.0))
+    power = scaled(b, b.constant(x.type, 1.0), k)
+    hi, lo = _shifted_expm1(b, expm1_pair(b, r), power)
     hi, lo = fast_two_sum(b, hi, lo)
     return -hi, -lo
 
@@ -160,7 +155,9 @@ def tanh(b: Builder, x: Value) -> Value:
     """u / (2 - u) with u = 1 - exp(-2 |x|)."""
     large = {"float64": 22.0, "float32": 10.0}[x.type.name]
     a = b.minimum_number(large, fabs(b, x))
-    u = expm1_of_negative(b, a * -2.0)
+    k, r = reduced(b, a * -2.0)
+    hi, lo = _shifted_expm1(b, expm1_pair(b, r), power_of_two(b, k))
+    u = -hi, -lo
     hi, lo = fast_two_sum(b, b.constant(x.type, 2.0), -u[0])
     hi, lo = pair_div(b, u, (hi, lo - u[1]))
     return copysign(b, hi + lo, x)

@@ -31,8 +31,8 @@ __all__: list[str] = []
 def _exponential_parts(b: Builder, x: Value) -> tuple[Value, Pair, Value]:
     """Return k, sinh(r) as r and a small rest, and cosh(r) - 1, for |x|."""
     type = x.type
-    # A little beyond overflow, where 2**(k - 1) is still a number.
-    a = b.minimum_number(limits(type)[1] + 1.0, fabs(b, x))
+    # Just beyond overflow, where 2**(k - 2) is still a number.
+    a = b.minimum_number(limits(type)[1] + 0.5, fabs(b, x))
     k, (r, error) = reduced(b, a)
     square = r * r
     tail = b.madd(r * square, polynomial(b, square, SINH[type.name]), error)
@@ -62,8 +62,8 @@ def cosh(b: Builder, x: Value) -> Value:
     k, (r, tail), even = _exponential_parts(b, x)
     large = power_of_two(b, k - 2.0)
     small = power_of_two(b, b.maximum_number(-k, _smallest(x)) - 2.0)
-    total, difference = large + small, large - small
-    rest = b.madd(difference, r + tail, total * even)
+    total, lost = fast_two_sum(b, large, small)
+    rest = b.madd(large - small, r + tail, b.madd(total, even, lost))
     return (total + rest) * 2.0
 
 

@@ -18,7 +18,7 @@ from phintys.backends.native.emit.math.exact import (
     two_prod,
     two_sum,
 )
-from phintys.backends.native.emit.math.exponential import exp, exp_pair, expm1_of_negative, limits
+from phintys.backends.native.emit.math.exponential import exp_pair, expm1_of_negative, limits
 from phintys.backends.native.emit.math.floating import clamp, fabs, power_of_two, scaled, split_exponent
 from phintys.backends.native.emit.math.registry import float_function
 from phintys.backends.native.emit.values import Value
@@ -27,9 +27,6 @@ __all__ = ["log1p_of_pair", "log_of_pair"]
 
 # Exponents have 11 bits (float32: 8): times a first word of 42 (16) bits they are exact.
 _LN2 = {"float64": words(LN2, "float64", 42), "float32": words(LN2, "float32", 16)}
-# exp(x) from which log1mexp(x) cannot be told from -exp(x), and from -log(-x).
-_NEGLIGIBLE = {"float64": 38.0, "float32": 18.0}
-_TINY = {"float64": 2.0**-60, "float32": 2.0**-30}
 _LARGEST_EXPONENT = {"float64": 1022.0, "float32": 126.0}
 
 
@@ -70,8 +67,9 @@ def log_of_pair(b: Builder, x: Pair, more: Value | None = None) -> Value:
     hi, lo = x
     f, k = split_exponent(b, hi)
     # lo / hi, for which 1 / (1 + f) = 1 - f + f**2 is enough.
-    small = b.minimum_number(k, _LARGEST_EXPONENT[hi.type.name])
-    error = lo * power_of_two(b, -small) * b.madd(f, f - 1.0, 1.0)
+    largest = _LARGEST_EXPONENT[hi.type.name]
+    inverse = power_of_two(b, -clamp(b, k, -largest, largest))
+    error = lo * inverse * b.madd(f, f - 1.0, 1.0)
     return _assemble(b, f, k if more is None else k + more, error)
 
 
@@ -117,19 +115,14 @@ def log10(b: Builder, x: Value) -> Value:
 @float_function("log1mexp")
 def log1mexp(b: Builder, x: Value) -> Value:
     """log(1 - exp(x)) of x < 0."""
-    result = log_of_pair(b, expm1_of_negative(b, b.minimum_number(x, -_TINY[x.type.name])))
-    # Below, exp(x) is so small that it is the whole result.
-    result = b.select(x < -_NEGLIGIBLE[x.type.name], -exp(b, x), result)
-    # Above, 1 - exp(x) is -x.
-    result = b.select(x > -_TINY[x.type.name] * 4.0, log(b, -x), result)
-    return b.select(x <= 0.0, result, math.nan)
+    result = log_of_pair(b, expm1_of_negative(b, x))
+    limit = b.select(x > 0.0, b.constant(x.type, math.nan), -math.inf)
+    return b.select(b.compare("uno", x, x), x, b.select(x < 0.0, result, limit))
 
 
 def _log1p_of_exp(b: Builder, x: Value, error: Value | None = None) -> Value:
     """log(1 + exp(x + error)) of x <= 0."""
-    k, p = exp_pair(b, clamp(b, x, limits(x.type)[0], 0.0))
-    if error is not None:
-        p = fast_two_sum(b, p[0], b.madd(p[0], error, p[1]))
+    k, p = exp_pair(b, clamp(b, x, limits(x.type)[0], 0.0), error)
     small = (scaled(b, p[0], k), scaled(b, p[1], k))
     hi, lo = fast_two_sum(b, b.constant(x.type, 1.0), small[0])
     return log_of_pair(b, fast_two_sum(b, hi, lo + small[1]))
@@ -178,4 +171,5 @@ def logaddexp2(b: Builder, x: Value, y: Value) -> Value:
     product, error = two_prod(b, hi, ln2[0])
     error = error + b.madd(hi, ln2[1], lo * ln2[0])
     result = b.madd(_log1p_of_exp(b, product, error), number(1 / LN2, type.name), larger)
+    result = b.select(b.eq(x, y), x + 1.0, result)
     return b.select(b.compare("uno", x, y), x + y, result)
