@@ -162,11 +162,29 @@ FITS = [
     ),
     Fit(
         "LOG1P",
-        "(log(1 + r) - r + r**2 / 2) / r**3 for |r| <= 1 / 30",
-        lambda r: (mp.log(1 + r) - r + r**2 / 2) / r**3 if abs(r) > mp.mpf(10) ** -15 else mp.mpf(1) / 3,
-        ("-1/30", "1/30"),
-        {"float64": 9},
+        "(log(1 + r) - r + r**2 / 2) / r**3 for |r| <= 0.041",
+        lambda r: (
+            (mp.log(1 + r) - r + r**2 / 2) / r**3 if abs(r) > mp.mpf(10) ** -15 else mp.mpf(1) / 3
+        ),
+        ("-0.041", "0.041"),
+        {"float64": 10},
         lambda r: r**2,
+    ),
+    Fit(
+        "LOG1P_SHORT",
+        "(log(1 + r) - r) / r**2 for |r| <= 0.041, for results of float32",
+        lambda r: (mp.log(1 + r) - r) / r**2 if abs(r) > mp.mpf(10) ** -20 else -mp.mpf(1) / 2,
+        ("-0.041", "0.041"),
+        {"float64": 6},
+        lambda r: r,
+    ),
+    Fit(
+        "EXP_SHORT",
+        "(exp(r) - 1) / r for |r| <= ln(2) / 2, for results of float32",
+        lambda r: (mp.exp(r) - 1) / r if abs(r) > mp.mpf(10) ** -20 else mp.mpf(1),
+        (-LN2_2, LN2_2),
+        {"float64": 6},
+        lambda r: r / mp.exp(r),
     ),
 ]
 

@@ -86,7 +86,9 @@ def test_a_result_and_an_update_never_share(ops, out_borrow):
     y = ops.neg(x)
     w = SharedVariable(ops.vector, np.zeros(2))
     for output in (y, ops.flip(y)):
-        result = function([x], Out(output, borrow=out_borrow), updates=[(w, y)])(ops.array(1.0, 2.0))
+        result = function([x], Out(output, borrow=out_borrow), updates=[(w, y)])(
+            ops.array(1.0, 2.0)
+        )
         assert not np.shares_memory(result, w.get_value(borrow=True))
         np.testing.assert_array_equal(w.get_value(), [-1.0, -2.0])
 
@@ -190,9 +192,7 @@ def test_an_update_in_place_goes_through_a_copy(ops):
     np.testing.assert_array_equal(f(ops.array(5.0)), [1.0])
     np.testing.assert_array_equal(w.get_value(), [6.0])
     np.testing.assert_array_equal(before, [1.0])
-    g = function(
-        [x], ops.Call("late", fail)(new), updates=[(w, new)], accept_inplace=True
-    )
+    g = function([x], ops.Call("late", fail)(new), updates=[(w, new)], accept_inplace=True)
     with pytest.raises(ValueError, match="late"):
         g(ops.array(5.0))
     np.testing.assert_array_equal(w.get_value(), [6.0])
@@ -205,9 +205,7 @@ def test_the_contracts_example_of_order(ops, mutable):
     r2 = ops.add_inplace(x, y)
     r3 = ops.neg(x)
     r4 = ops.neg(r2)
-    f = function(
-        [In(x, mutable=mutable), y], [r4, r3, r2, r1, x], accept_inplace=True
-    )
+    f = function([In(x, mutable=mutable), y], [r4, r3, r2, r1, x], accept_inplace=True)
     for _ in range(2):
         results = f(ops.array(1.0), ops.array(2.0))
         assert [float(one[0]) for one in results] == [-3.0, -1.0, 3.0, -1.0, 1.0]
@@ -234,7 +232,7 @@ def test_two_nodes_cannot_overwrite_the_same_value(ops):
         function([x], [ops.add_inplace(y, x), ops.add_inplace(y, x)], accept_inplace=True)
 
 
-# ---- generated graphs ------------------------------------------------------------------------------
+# ---- generated graphs ----------------------------------------------------------------------------
 
 
 @st.composite

@@ -193,6 +193,11 @@ class TestTheEngineKeepsTheRule:
         assert zero.type.dtype == config.floatX
         assert float(zero.eval({x: 3.0})) == 0.0
 
+    def test_forward_between_integers(self):
+        n = pt.lscalar("n")
+        assert float(Rop(n * n * 0.5, n, 1.0).eval({n: 3})) == 0.0  # n * n is an integer: it steps
+        assert float(Rop(n * 0.5, n, 1.0).eval({n: 3})) == 0.5
+
     def test_forward_undefined(self):
         x, axis = pt.dmatrix("x"), pt.lscalar("axis")
         with pytest.raises(NullGradientError, match="no fractional axis"):

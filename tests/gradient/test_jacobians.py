@@ -258,3 +258,42 @@ class TestRowLoop:
         product = Lop(rows, x, g)
         at, weights = np.array([1.0, 2.0]), np.array([[1.0, 2.0], [3.0, 4.0]])
         np.testing.assert_allclose(product.eval({x: at, g: weights}), 2 * np.diag(weights))
+
+    def test_equal_loops_are_merged(self):
+        x = pt.dvector("x")
+        first, second = jacobian(pt.sin(x), x), jacobian(pt.sin(x), x)
+        loop, other = first.owner.op, jacobian(pt.cumsum(x), x).owner.op
+        assert loop == second.owner.op
+        assert hash(loop) == hash(second.owner.op)
+        assert loop != other
+        f = phintys.function([x], [first, second])
+        nodes = f.maker.fgraph.apply_nodes
+        assert sum(isinstance(node.op, RowLoop) for node in nodes) == 1
+
+    def test_a_copy(self):
+        x = pt.dvector("x")
+        loop = jacobian(x**2, x).owner.op
+        copy = loop.clone()
+        assert copy == loop
+        assert copy.index is not loop.index
+        assert len(copy.fgraph.apply_nodes) == len(loop.fgraph.apply_nodes) > 0
+
+    def test_it_is_printed_with_its_inner_graph(self):
+        x = pt.dvector("x")
+        text = phintys.debugprint(jacobian(x**2, x), file="str")
+        assert "Inner graphs" in text
+        assert "RowLoop" in text
+
+    def test_shared_variables(self):
+        w = phintys.shared(np.array([1.0, 2.0]), name="w")
+        f = phintys.function([], jacobian(w**2 * 3, w))
+        np.testing.assert_allclose(f(), np.diag([6.0, 12.0]))
+        w.set_value(np.array([1.0]))
+        np.testing.assert_allclose(f(), [[6.0]])
+
+    def test_an_error_inside_names_the_line(self):
+        x, y = pt.dvectors("x", "y")
+        rows = jacobian((x * y)[:2] * x[:2], x)
+        with pytest.raises(ValueError, match=r"shape|fit") as caught:
+            rows.eval({x: np.ones(3), y: np.ones(4)})
+        assert "test_jacobians.py" in "".join([str(caught.value), *caught.value.__notes__])

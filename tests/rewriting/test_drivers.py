@@ -81,7 +81,7 @@ def rewritten(driver, build, trace=None):
     return show(fgraph.outputs[0])
 
 
-# ---- what each driver does ---------------------------------------------------------------------
+# ---- what each driver does -----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("order", ["in", "out"])
@@ -98,7 +98,10 @@ def test_worklist_reaches_the_fixed_point(order, depth):
 
 def test_a_walk_in_order_sees_what_it_has_changed_below():
     assert rewritten(WalkInOrder([f_to_g]), lambda x, y: f(f(x))) == "g(g(x))"
-    assert rewritten(WalkInOrder([drop_identity, double_negation]), lambda x, y: neg(ident(neg(x)))) == "x"
+    assert (
+        rewritten(WalkInOrder([drop_identity, double_negation]), lambda x, y: neg(ident(neg(x))))
+        == "x"
+    )
 
 
 def test_a_walk_out_of_order_has_not_changed_what_is_below():
@@ -230,7 +233,7 @@ def test_a_node_that_lost_a_client_is_looked_at_again():
     assert rewritten(Worklist([only_one_client, neg_to_zero]), build) == "add(g(x), zero())"
 
 
-# ---- guards -------------------------------------------------------------------------------------
+# ---- guards --------------------------------------------------------------------------------------
 
 
 def test_rules_that_undo_each_other_are_named():
@@ -247,8 +250,10 @@ def test_rules_that_feed_themselves_are_named():
         """f(x) -> f(f(x))"""
         return [f(f(*node.inputs))]
 
+    trace = RewriteTrace()
     with pytest.raises(RewriteError, match="grow"):
-        rewritten(Worklist([grow], max_uses=50), lambda x, y: f(x))
+        rewritten(Worklist([grow], max_uses=50, order="out"), lambda x, y: f(x), trace)
+    assert len(trace) == 51
 
 
 def test_a_rule_that_alternates_between_existing_variables_is_named():
@@ -270,8 +275,10 @@ def test_a_rule_that_wraps_for_ever_is_named():
     def wrap(fgraph, node):
         return [g(node.outputs[0])]
 
+    trace = RewriteTrace()
     with pytest.raises(RewriteError, match="wrap"):
-        rewritten(Worklist([wrap], max_uses=20), lambda x, y: f(x))
+        rewritten(Worklist([wrap], max_uses=20), lambda x, y: f(x), trace)
+    assert len(trace) == 21
 
 
 class Picky(Feature):
@@ -351,7 +358,7 @@ def test_worklist_keeps_its_options_when_rules_are_dropped():
     assert (driver.order, driver.max_uses) == ("out", 7)
 
 
-# ---- size ---------------------------------------------------------------------------------------
+# ---- size ----------------------------------------------------------------------------------------
 
 
 def count_calls(driver_class, size):
@@ -394,7 +401,7 @@ def test_many_clients_of_one_node():
     assert all(output.owner.inputs[0] is x for output in fgraph.outputs)
 
 
-# ---- generated graphs ---------------------------------------------------------------------------
+# ---- generated graphs ----------------------------------------------------------------------------
 
 
 @st.composite

@@ -228,6 +228,14 @@ def test_wrong_arguments():
         Composite([x], [-x]).resolve_dtypes(["float64"] * 2)
 
 
+def test_the_graph_within():
+    x = ps.float64()
+    op = Composite([x], [ps.exp(x) + 1.0])
+    assert [node.op for node in op.fgraph.toposort()] == [ps.exp, ps.add]
+    assert op.fgraph is op.fgraph
+    assert str(op.inner_inputs[0]) == "i0"
+
+
 def test_inputs_may_lie_within_a_graph(evaluate):
     x = ps.float64("x")
     y = ps.exp(x)
@@ -323,6 +331,17 @@ def test_gradients_use_the_outputs_at_hand(evaluate):
     out = op(x)
     (gradient,) = op.L_op([x], [out], [g])
     assert evaluate([gradient], {x: 0.3, out: 0.5, g: 2}) == [1.5]
+
+
+def test_which_input_influences_which_output():
+    x, y, z = ps.float64(), ps.float64(), ps.float64()
+    op = Composite([x, y, z], [ps.exp(x), x * y, ps.second(x, y), ps.constant(1)])
+    node = op.make_node(x, y, z)
+    assert op.connection_pattern(node) == [
+        [True, True, False, False],
+        [False, True, True, False],
+        [False, False, False, False],
+    ]
 
 
 def test_missing_gradients():

@@ -87,6 +87,7 @@ def smooth(name):
 
 
 SMOOTH = [(name, dtype) for name in DOMAINS for dtype in smooth(name)]
+SMOOTH.remove(("digamma", "complex128"))  # whose derivative SciPy does not have
 
 
 def test_most_rows_are_smooth():
@@ -98,8 +99,6 @@ def test_most_rows_are_smooth():
 @pytest.mark.parametrize(("name", "dtype"), SMOOTH)
 def test_push_forward_against_differences(name, dtype, evaluate):
     row = SCALAR_OPS[name]
-    if (name, dtype) == ("digamma", "complex128"):
-        pytest.skip("not known")
     rng = np.random.default_rng(1)
     for point in points(name, dtype, seed=2):
         v = direction(name, point, rng)
@@ -117,8 +116,6 @@ def test_push_forward_against_differences(name, dtype, evaluate):
 @pytest.mark.parametrize(("name", "dtype"), SMOOTH)
 def test_pullback_is_the_adjoint_of_the_push_forward(name, dtype, evaluate):
     row = SCALAR_OPS[name]
-    if (name, dtype) == ("digamma", "complex128"):
-        pytest.skip("not known")
     rng = np.random.default_rng(3)
     for point in points(name, dtype, seed=4):
         v = direction(name, point, rng)

@@ -10,7 +10,8 @@ import pytest
 import phintys.scalar as ps
 from phintys._base.errors import DtypeError, MethodNotDefinedError, OpContractError
 from phintys.scalar import SCALAR_OPS, ScalarType, all_types
-from phintys.scalar.row import FloatRow, UfuncRow, VariadicRow, _row_named
+from phintys.scalar.row import _row_named
+from phintys.scalar.row_kinds import FloatRow, UfuncRow, VariadicRow
 from phintys.testing.scalar_domains import DOMAINS, ScalarDomain
 
 DTYPES = [type.numpy_dtype for type in all_types]

@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given
+from hypothesis import strategies as st
 
 import phintys.tensor as pt
 from phintys._base.config import config
@@ -29,7 +30,9 @@ def _sizes(data, shape, values):
 def _broadcastable(data, draw, array):
     """Draw an input for an array whose dimensions of size 1 broadcast."""
     x = draw.variable(data, array)
-    static = [1 if size == 1 else known for size, known in zip(array.shape, x.type.shape, strict=True)]
+    static = [
+        1 if size == 1 else known for size, known in zip(array.shape, x.type.shape, strict=True)
+    ]
     return x.type.clone(shape=static)("x")
 
 
@@ -157,7 +160,9 @@ def test_fails_at_run_time(evaluate):
 @pytest.mark.parametrize("dtype", ["float64", "complex128"])
 def test_alloc_derivatives(static, shape, dtype, check_derivatives):
     value = np.arange(1.0, 1 + np.prod(static, dtype=int)).reshape(static).astype(dtype)
-    check_derivatives(lambda x: pt.alloc(pt.specify_shape(x, static), *shape) ** 2, [value], order=2)
+    check_derivatives(
+        lambda x: pt.alloc(pt.specify_shape(x, static), *shape) ** 2, [value], order=2
+    )
 
 
 def test_sizes_are_disconnected():

@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given
+from hypothesis import strategies as st
 
 import phintys.tensor as pt
 from phintys._base.errors import DtypeError, OpContractError, ShapeError
@@ -56,7 +57,9 @@ ROWS = {"hstack": (pt.hstack, np.hstack), "vstack": (pt.vstack, np.vstack)}
 def test_rows(name, shapes, evaluate):
     build, reference = ROWS[name]
     arrays = [np.full(shape, float(i)) for i, shape in enumerate(shapes)]
-    np.testing.assert_array_equal(evaluate(build(list(map(pt.constant, arrays)))), reference(arrays))
+    np.testing.assert_array_equal(
+        evaluate(build(list(map(pt.constant, arrays)))), reference(arrays)
+    )
 
 
 @given(data=st.data())

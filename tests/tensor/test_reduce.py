@@ -178,6 +178,19 @@ def test_static_shape(shape, axis, keepdims, expected):
         assert case.build(x, axis=axis, keepdims=keepdims).type.shape == expected
 
 
+@given(data=st.data())
+def test_isclose_and_allclose(data, draw, evaluate):
+    a = draw.array(data)
+    b = draw.array(data, shape=a.shape)
+    x, y = draw.variable(data, a, "x"), draw.variable(data, b, "y")
+    equal_nan = data.draw(st.booleans())
+    options = {"rtol": 0.25, "atol": 0.5, "equal_nan": equal_nan}
+    with np.errstate(all="ignore"):
+        expected = np.isclose(a, b, **options)
+    np.testing.assert_array_equal(evaluate(pt.isclose(x, y, **options), {x: a, y: b}), expected)
+    assert evaluate(pt.allclose(x, y, **options), {x: a, y: b}) == expected.all()
+
+
 # ---- derivatives ---------------------------------------------------------------------------------
 
 WITH_ZEROS = {

@@ -4,7 +4,8 @@ from math import prod
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, strategies as st
+from hypothesis import assume, given
+from hypothesis import strategies as st
 
 import phintys.tensor as pt
 from phintys._base.errors import DtypeError, ShapeError

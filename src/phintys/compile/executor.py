@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["Function", "FunctionMaker"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class FunctionMaker:
     """What a function was made of.
 
@@ -454,8 +454,10 @@ def _twin(
     spec: In, container: Container, swap: Mapping[SharedVariable, SharedVariable]
 ) -> Container:
     """Return the container for an input's copy."""
-    if isinstance(spec.variable, SharedVariable):
-        return swap[spec.variable].container if spec.variable in swap else container
+    if isinstance(spec.variable, SharedVariable) and spec.variable in swap:
+        return swap[spec.variable].container
+    if isinstance(spec.value, Container):
+        return container
     # The value itself is not written to, only replaced, so both may start from the same one.
     return Container(
         container.type,

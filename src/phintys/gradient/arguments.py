@@ -5,10 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from phintys._base.config import config
 from phintys._base.errors import GradientError, TypeContractError
 from phintys.gradient.arithmetic import fit_dtype, is_complex, is_discrete
 from phintys.graph.null_type import DisconnectedType, NullType
 from phintys.graph.variable import Variable
+from phintys.scalar.constant import as_scalar
+from phintys.scalar.type import ScalarType
 from phintys.tensor.convert import as_tensor_variable
 from phintys.tensor.type import TensorType
 
@@ -128,11 +133,7 @@ def check_point(variable: Variable, point: Any, what: str) -> Variable:
     """
     type_ = variable.type
     if not isinstance(point, Variable):
-        if not isinstance(type_, TensorType):
-            return check_variable(point, what)
-        point = as_tensor_variable(point)
-        if is_discrete(point.type):  # a literal such as 1 or [1, 0]
-            point = point.astype("floatX")
+        point = _wrapped(type_, point)
     if isinstance(point.type, DisconnectedType | NullType):
         return point
     if is_discrete(point.type):
@@ -151,6 +152,16 @@ def check_point(variable: Variable, point: Any, what: str) -> Variable:
         msg = f"{what} belongs to the real {variable} (type {type_}), got {point} ({point.type})."
         raise GradientError(msg)
     return fit_dtype(point, type_)
+
+
+def _wrapped(type_: Type, value: Any) -> Any:
+    """Return a value as a constant that could be a direction of a variable of ``type_``."""
+    if not isinstance(type_, TensorType | ScalarType):
+        return type_.filter_variable(value)
+    array = np.asarray(value)
+    if array.dtype.kind in "biu":  # a literal such as 1 or [1, 0]
+        array = array.astype(config.floatX)
+    return as_tensor_variable(array) if isinstance(type_, TensorType) else as_scalar(array)
 
 
 def _fits(given: Type, wanted: Type) -> bool:

@@ -62,14 +62,15 @@ def _reasons(
     steps, reached = influence(order, [variable], blocked)
     if not steps and variable not in outputs:
         return "everything that leads there is listed in consider_constant."
+    cutting = set(cuts.values())
     ends = [
-        node
-        for node in (*(step.node for step in steps), *cuts.values())
-        if node in cuts.values() or not any(output in reached for output in node.outputs)
+        step.node
+        for step in steps
+        if step.node in cutting or not any(output in reached for output in step.node.outputs)
     ]
     if not ends:
         return "no gradient flows there."
-    named = list(dict.fromkeys(ends))[:_MOST_NAMED]
+    named = ends[:_MOST_NAMED]
     places = "\n".join(f"  {node.op}, applied at\n    {node.origin}" for node in named)
     return (
         "the values of its elements are not used, only its shape or the like, by these Ops:\n"

@@ -26,6 +26,7 @@ from phintys.gradient.pullback import pull_back
 from phintys.gradient.reverse import POLICIES
 from phintys.graph import contract
 from phintys.graph.null_type import DisconnectedType, NullType, disconnected_type
+from phintys.graph.op import Op
 from phintys.graph.traversal import toposort
 
 if TYPE_CHECKING:
@@ -259,12 +260,13 @@ def _compute(
 ) -> None:
     try:
         found: list[Variable | None] = [None] * len(node.outputs)
-        if contract.defines(node.op, "R_op"):
+        if _has_r_op(node.op):
             found = contract.push_forward(node, points)
         missing = [o for o in wanted if found[o] is None or is_discrete(node.outputs[o].type)]
         if missing:
-            for o, tangent in _through_pullback(node, points, missing).items():
-                found[o] = tangent
+            through = _through_pullback(node, points, missing)
+            for o in missing:
+                found[o] = through.get(o)
     except Exception as error:
         error.add_note(f"While differentiating {node.op} forward, applied at\n  {node.origin}")
         raise
@@ -272,6 +274,10 @@ def _compute(
         tangent = found[o]
         if tangent is not None and not isinstance(tangent.type, DisconnectedType):
             tangents.add(node.outputs[o], _checked(node, o, tangent))
+
+
+def _has_r_op(op: Op) -> bool:
+    return type(op).R_op is not Op.R_op or "R_op" in vars(op)
 
 
 def _checked(node: Apply, o: int, tangent: Variable) -> Variable:

@@ -45,7 +45,9 @@ def influence(
             continue
         if getattr(node.op, "connection_pattern", None) is None:
             steps.append(Step(node, positions, None))
-            reached.update(v for v in node.outputs if v not in blocked)
+            reached.update(
+                [v for v in node.outputs if v not in blocked] if blocked else node.outputs
+            )
             continue
         pattern = contract.connection_pattern(node)
         steps.append(Step(node, positions, pattern))

@@ -162,8 +162,34 @@ def pull_back(
 
 def _pull_back_through(step: Step, gradients: Gradients, blocked: Collection[Variable]) -> None:
     """Carry the gradients for a node's outputs over to its inputs."""
-    node, pattern = step.node, step.pattern
+    node = step.node
     flows = [None if output in blocked else gradients.total(output) for output in node.outputs]
+    if len(flows) == 1 and step.pattern is None:
+        _pull_back_through_one(step, flows[0], gradients)
+    elif any(flow is not None for flow in flows):
+        _pull_back_through_several(step, flows, gradients)
+
+
+def _pull_back_through_one(step: Step, flow: Variable | Zero | None, gradients: Gradients) -> None:
+    """Carry the gradient over where there is one output, which depends on every input."""
+    node = step.node
+    if flow is None:
+        return
+    if _is_null(flow):
+        for position in step.positions:
+            gradients.add(node.inputs[position], flow)
+        return
+    vanishes = flow is ZERO or is_discrete(node.outputs[0].type)
+    found = _call_pullback(node, [flow])
+    for position in step.positions:
+        _collect(node, position, found[position], vanishes, gradients)
+
+
+def _pull_back_through_several(
+    step: Step, flows: Sequence[Variable | Zero | None], gradients: Gradients
+) -> None:
+    """Carry the gradients over where outputs, or what they depend on, must be told apart."""
+    node, pattern = step.node, step.pattern
     wanted: list[tuple[int, bool]] = []
     apart: list[int] = []
     for position in step.positions:
@@ -183,8 +209,7 @@ def _pull_back_through(step: Step, gradients: Gradients, blocked: Collection[Var
         wanted.append((position, vanishes))
     if not wanted:
         return
-    with inherit_origin(node.origin):
-        found = _call_pullback(node, flows)
+    found = _call_pullback(node, flows)
     for position, vanishes in wanted:
         _collect(node, position, found[position], vanishes, gradients)
     for position in apart:
@@ -196,17 +221,19 @@ def _is_null(flow: Variable | Zero) -> bool:
 
 
 def _call_pullback(node: Apply, flows: Sequence[Variable | Zero | None]) -> list[Variable]:
-    output_grads: list[Variable] = []
-    for flow, output in zip(flows, node.outputs, strict=True):
-        if flow is None or _is_null(flow):
-            output_grads.append(disconnected_type())
-        else:
-            output_grads.append(zero_like(output) if isinstance(flow, Zero) else flow)
-    try:
-        return contract.input_gradients(node, output_grads)
-    except Exception as error:
-        error.add_note(f"While differentiating {node.op}, applied at\n  {node.origin}")
-        raise
+    """Return what an Op says of its inputs; the nodes it builds belong to the user's line."""
+    with inherit_origin(node.origin):
+        output_grads: list[Variable] = []
+        for flow, output in zip(flows, node.outputs, strict=True):
+            if flow is None or _is_null(flow):
+                output_grads.append(disconnected_type())
+            else:
+                output_grads.append(zero_like(output) if isinstance(flow, Zero) else flow)
+        try:
+            return contract.input_gradients(node, output_grads)
+        except Exception as error:
+            error.add_note(f"While differentiating {node.op}, applied at\n  {node.origin}")
+            raise
 
 
 def _collect(

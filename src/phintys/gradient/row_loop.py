@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -10,7 +11,10 @@ from phintys.gradient.arithmetic import fit_dtype
 from phintys.gradient.forward import push_forward
 from phintys.gradient.pullback import pull_back
 from phintys.graph.apply import Apply
+from phintys.graph.clone import clone
 from phintys.graph.compiler import compile_graph
+from phintys.graph.equality import equal_computations
+from phintys.graph.fgraph import FunctionGraph
 from phintys.graph.null_type import DisconnectedType, NullType, disconnected_type
 from phintys.graph.op import Op
 from phintys.graph.traversal import toposort
@@ -22,7 +26,6 @@ from phintys.tensor.type import TensorType
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from phintys.graph.fgraph import FunctionGraph
 
 __all__ = ["RowLoop", "row_loop"]
 
@@ -69,6 +72,35 @@ class RowLoop(Op):
         self.stacked = list(stacked)
         self._function: Callable[..., list[Any]] | None = None
 
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        return (
+            isinstance(other, RowLoop)
+            and self._signature == other._signature
+            and equal_computations(
+                self.results, other.results, self.inner_inputs, other.inner_inputs
+            )
+        )
+
+    def __hash__(self) -> int:
+        return hash((RowLoop, self._signature))
+
+    @property
+    def _signature(self) -> tuple[Any, ...]:
+        types = tuple(variable.type for variable in (*self.captured, *self.results))
+        return (types, tuple(self.like), tuple(self.stacked))
+
+    def clone(self) -> RowLoop:
+        """Return an equal Op with a copy of the inner graph."""
+        (index, *captured), results = clone(self.inner_inputs, self.results, copy_orphans=False)
+        return RowLoop(index, captured, results, self.like, self.stacked)
+
+    @cached_property
+    def fgraph(self) -> FunctionGraph:
+        """A copy of the inner graph, to look at; changing it does not change the Op."""
+        return FunctionGraph(self.inner_inputs, self.results)
+
     @property
     def inner_inputs(self) -> list[Variable]:
         """The leaves of the inner graph."""
@@ -80,7 +112,9 @@ class RowLoop(Op):
         return self.results
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_function": None}
+        state = {**self.__dict__, "_function": None}
+        state.pop("fgraph", None)
+        return state
 
     def make_node(self, n: Any, *captured: Any) -> Apply:
         """Apply to the number of rows and the values of the captured variables."""

@@ -83,10 +83,15 @@ def equal_computations(
         of_xs[x] = of_ys[y] = numbers.new()
     numbers.enter(xs, of_xs)
     numbers.enter(ys, of_ys)
-    return all(
-        numbers.of(x, of_xs) == numbers.of(y, of_ys) and numbers.outputs_agree(x, y)
-        for x, y in zip(xs, ys, strict=True)
-    )
+    for x, y in zip(xs, ys, strict=True):
+        if isinstance(x, Variable) and isinstance(y, Variable):
+            if numbers.of(x, of_xs) != numbers.of(y, of_ys):
+                return False
+            if not numbers.types_agree(x.type, y.type):
+                return False
+        elif not _values_agree(x, y):
+            return False
+    return True
 
 
 class _Numbers:
@@ -116,23 +121,15 @@ class _Numbers:
             inputs = tuple(self.of(variable, known) for variable in node.inputs)
             for index, variable in enumerate(node.outputs):
                 if variable not in known:
-                    types = variable.type if self.strict_dtype else None
-                    known[variable] = self._number((node.op, inputs, index, types))
+                    known_type = variable.type if self.strict_dtype else None
+                    known[variable] = self._number((node.op, inputs, index, known_type))
 
-    def of(self, thing: object, known: dict[Variable, int]) -> int:
-        """Return the number of a variable that was entered, of a leaf, or of a value."""
-        if not isinstance(thing, Variable):
-            return self._number(_value_key(thing))
-        number = known.get(thing)
+    def of(self, variable: Variable, known: dict[Variable, int]) -> int:
+        """Return the number of a variable that was entered, or of a leaf."""
+        number = known.get(variable)
         if number is None:
-            number = known[thing] = self._number(self._leaf_key(thing))
+            number = known[variable] = self._number(self._leaf_key(variable))
         return number
-
-    def outputs_agree(self, x: object, y: object) -> bool:
-        """Tell whether the types agree, where both have one."""
-        if not isinstance(x, Variable) or not isinstance(y, Variable):
-            return True
-        return self.types_agree(x.type, y.type)
 
     def types_agree(self, x: Type, y: Type) -> bool:
         return x == y if self.strict_dtype else x == y or x.in_same_class(y)
@@ -143,10 +140,17 @@ class _Numbers:
         return leaf.signature() if self.strict_dtype else _value_key(leaf.data)
 
     def _number(self, key: Hashable) -> int:
-        number = self.by_key.get(key)
-        if number is None:
-            number = self.by_key[key] = self.new()
+        number = self.by_key.setdefault(key, self.count + 1)
+        self.count = max(self.count, number)
         return number
+
+
+def _values_agree(x: object, y: object) -> bool:
+    """Compare two outputs of which one or both are values."""
+    values = [thing.data if isinstance(thing, Constant) else thing for thing in (x, y)]
+    if any(isinstance(value, Variable) for value in values):
+        return False
+    return _value_key(values[0]) == _value_key(values[1])
 
 
 def _value_key(value: Any) -> Hashable:

@@ -76,20 +76,24 @@ def verify_graph(fgraph: FunctionGraph, make_nodes: bool = False) -> None:
 def _verify_ends(fgraph: FunctionGraph) -> None:
     seen: set[Variable] = set()
     for position, variable in enumerate(fgraph.inputs):
-        what = f"Input {position} of the graph, {variable},"
+        problem = None
         if variable in seen:
-            _fail(f"{what} is there twice.", variable.owner)
+            problem = "is there twice"
+        elif variable.owner is not None:
+            problem = f"is computed by {variable.owner.op}"
+        elif isinstance(variable, Constant):
+            problem = "is a constant"
+        elif variable not in fgraph.clients:
+            problem = "is missing among the variables"
+        if problem is not None:
+            _fail(f"Input {position} of the graph, {variable}, {problem}.", variable.owner)
         seen.add(variable)
-        if variable.owner is not None:
-            _fail(f"{what} is computed by {variable.owner.op}.", variable.owner)
-        if isinstance(variable, Constant):
-            _fail(f"{what} is a constant.", None)
-        if variable not in fgraph.clients:
-            _fail(f"{what} is missing among the variables.", None)
     for position, variable in enumerate(fgraph.outputs):
-        what = f"Output {position} of the graph, {variable},"
         if variable not in fgraph.clients:
-            _fail(f"{what} is missing among the variables.", variable.owner)
+            _fail(
+                f"Output {position} of the graph, {variable}, is missing among the variables.",
+                variable.owner,
+            )
 
 
 def _verify_node(fgraph: FunctionGraph, node: Apply, uses: dict[Variable, int]) -> None:
@@ -139,10 +143,6 @@ def _verify_types(node: Apply) -> None:
 def _verify_variable(fgraph: FunctionGraph, variable: Variable, uses: int, is_input: bool) -> None:
     node = variable.owner
     clients = fgraph.clients[variable]
-    if len(clients) != uses:
-        _fail(f"{variable} has {uses} uses, but {len(clients)} clients.", node)
-    if len(set(clients)) != uses:
-        _fail(f"A client of {variable} is listed twice.", node)
     for user, position in clients:
         if isinstance(user, str):
             place = fgraph.outputs
@@ -152,6 +152,10 @@ def _verify_variable(fgraph: FunctionGraph, variable: Variable, uses: int, is_in
             _fail(f"A client of {variable}, {user.op}, is not in the graph.", user)
         if not 0 <= position < len(place) or place[position] is not variable:
             _fail(f"{variable} is not at the place of its client {user}, {position}.", node)
+    if len(set(clients)) != len(clients):
+        _fail(f"A client of {variable} is listed twice.", node)
+    if len(clients) != uses:
+        _fail(f"{variable} has {uses} uses, but {len(clients)} clients.", node)
     if node is not None:
         if node not in fgraph.apply_nodes:
             _fail(f"{variable} is computed by {node.op}, which is not in the graph.", node)

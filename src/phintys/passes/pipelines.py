@@ -17,6 +17,7 @@ from phintys.graph.variable import Constant, Variable
 from phintys.passes.constant_folding import constant_folding
 from phintys.passes.dimshuffle import CANONICAL_DIMSHUFFLE
 from phintys.passes.elemwise import CANONICAL_ELEMWISE
+from phintys.passes.gradient import CANONICAL_GRADIENT
 from phintys.passes.indexing import CANONICAL_INDEXING
 from phintys.passes.merge import merge
 from phintys.passes.reduce import CANONICAL_REDUCE
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["CANONICAL", "PIPELINES", "rewrite_graph"]
 
 CANONICAL = (
+    *CANONICAL_GRADIENT,
     *CANONICAL_DIMSHUFFLE,
     *CANONICAL_SHAPE,
     *CANONICAL_INDEXING,
@@ -48,8 +50,8 @@ _STABILIZE = Pass("stabilize", Worklist(STABILIZE, name="stabilize"))
 _SPECIALIZE = Pass("specialize", Worklist(SPECIALIZE, name="specialize"))
 
 # What the other passes have left: constants made of sizes, expressions that became equal.
-_FOLD_REST = Pass("constant_folding_again", constant_folding)
-_MERGE_REST = Pass("merge_again", merge)
+_FOLD_REST = Pass("constant_folding_again", constant_folding, frozenset({"constant_folding"}))
+_MERGE_REST = Pass("merge_again", merge, frozenset({"merge"}))
 
 _FULL = (
     _MERGE,

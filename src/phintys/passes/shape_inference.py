@@ -235,30 +235,23 @@ class InferShapes(GraphRewriter):
             new.waiting.extend(reversed(asking))
             while new.waiting:
                 node = new.waiting.pop()
-                if node in fgraph.apply_nodes:
-                    _answer(fgraph, node, inference, trace)
+                number = len(new.waiting)
+                if node in fgraph.apply_nodes and not _answer(fgraph, node, inference, trace):
+                    del new.waiting[number:]  # what came and went with a refused change
         finally:
             fgraph.remove_feature(new)
 
 
 def _answer(
     fgraph: FunctionGraph, node: Apply, inference: ShapeInference, trace: RewriteTrace | None
-) -> None:
+) -> bool:
+    """Replace a node that asks for a shape; tell whether that was done."""
     start = perf_counter()
-    sizes = inference.sizes(node.inputs[0])
-    if sizes is None:
-        return
-    if isinstance(node.op, ShapeI):
-        new = sizes[node.op.i]
-    else:
-        # The vector is one node as it is: only made of parts if some part is simpler.
-        if sizes and all(_asks(size, node.inputs[0], dim) for dim, size in enumerate(sizes)):
-            return
-        with inherit_origin(node.origin):
-            new = MakeVector("int64")(*sizes)
+    with inherit_origin(node.origin):
+        new = _expression(node, inference)
     old = node.outputs[0]
-    if new is old or (isinstance(node.op, ShapeI) and _asks(new, node.inputs[0], node.op.i)):
-        return
+    if new is None or new is old:
+        return False
     refused = ""
     try:
         fgraph.replace_all_validate([(old, new)], reason="shape_inference")
@@ -267,6 +260,22 @@ def _answer(
     if trace is not None:
         seconds = perf_counter() - start
         trace.record("shape_inference", node, ((old, new),), seconds, refused)
+    return not refused
+
+
+def _expression(node: Apply, inference: ShapeInference) -> Any:
+    """Return what a node that asks for a shape may be replaced by; ``None`` if nothing is simpler."""
+    x = node.inputs[0]
+    sizes = inference.sizes(x)
+    if sizes is None:
+        return None
+    if isinstance(node.op, ShapeI):
+        size = sizes[node.op.i]
+        return None if _asks(size, x, node.op.i) else size
+    # The whole shape is one node: it is only taken apart where some part is simpler.
+    if sizes and all(_asks(size, x, dim) for dim, size in enumerate(sizes)):
+        return None
+    return MakeVector("int64")(*sizes)
 
 
 def _asks(size: Variable, variable: Variable, dim: int) -> bool:

@@ -6,7 +6,7 @@ from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING, ClassVar, Literal, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
 from phintys._base.errors import RewriteError
 from phintys.graph.features import Feature
@@ -97,6 +97,10 @@ class RuleDriver(GraphRewriter):
             or any(isinstance(one, type) and issubclass(cls, one) for one in rule.tracks)
         ]
         return _Numbered(tuple(numbers), tuple(self.rules[number] for number in numbers))
+
+    def __getstate__(self) -> dict[str, Any]:
+        # What was looked up is looked up again.
+        return {**self.__dict__, "_classes": {}, "_merged": {}}
 
     def names(self) -> frozenset[str]:
         """Return all names that ``excluding`` understands here."""

@@ -116,13 +116,8 @@ from phintys.scalar.rounding import (
     round_half_away,
     trunc,
 )
-from phintys.scalar.row import (
-    FloatRow,
-    Row,
-    UfuncRow,
-    VariadicRow,
-    zeros_like,
-)
+from phintys.scalar.row import Row, zeros_like
+from phintys.scalar.row_kinds import FloatRow, UfuncRow, VariadicRow
 from phintys.scalar.selection import (
     clip,
     fmax,

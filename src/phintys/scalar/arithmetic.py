@@ -9,7 +9,8 @@ import numpy as np
 from phintys.graph.pretty import PRECEDENCE
 from phintys.graph.variable import Constant
 from phintys.scalar.operators import OPERATORS
-from phintys.scalar.row import FloatRow, UfuncRow, VariadicRow, dtype_of
+from phintys.scalar.row import dtype_of
+from phintys.scalar.row_kinds import FloatRow, UfuncRow, VariadicRow
 
 __all__ = [
     "abs",

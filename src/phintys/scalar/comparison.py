@@ -9,7 +9,7 @@ import numpy as np
 
 from phintys.graph.pretty import PRECEDENCE
 from phintys.scalar.op import Dtypes
-from phintys.scalar.row import UfuncRow
+from phintys.scalar.row_kinds import UfuncRow
 
 __all__ = [
     "Comparison",

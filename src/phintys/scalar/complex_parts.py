@@ -13,7 +13,8 @@ import numpy as np
 
 from phintys.scalar.arithmetic import abs, sqr
 from phintys.scalar.op import Dtypes, unsupported_dtypes
-from phintys.scalar.row import Row, UfuncRow, dtype_of
+from phintys.scalar.row import Row, dtype_of
+from phintys.scalar.row_kinds import UfuncRow
 from phintys.scalar.type import real_dtype
 
 __all__ = ["angle", "complex", "complex_from_polar", "conj", "imag", "real"]

@@ -10,11 +10,12 @@ import numpy as np
 
 from phintys._base.config import config
 from phintys._base.errors import OpContractError, TypeContractError
+from phintys.graph.apply import Apply
 from phintys.graph.fgraph import FunctionGraph
 from phintys.graph.null_type import DisconnectedType
 from phintys.graph.variable import Variable
 from phintys.scalar.formula import Formula
-from phintys.scalar.formula_derivatives import Derivative, pull, push
+from phintys.scalar.formula_derivatives import Derivative, connections, pull, push
 from phintys.scalar.op import Dtypes, ScalarOp, unsupported_dtypes
 from phintys.scalar.operators import OPERATORS
 from phintys.scalar.type import ScalarType
@@ -182,6 +183,14 @@ class Composite(ScalarOp):
         return results[0] if self.nout == 1 else tuple(results)
 
     # Derivatives
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        """Tell which input influences which output."""
+        return self._pattern
+
+    @cached_property
+    def _pattern(self) -> list[list[bool]]:
+        return connections(self.formula)
 
     def L_op(
         self,

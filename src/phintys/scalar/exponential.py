@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from phintys.scalar.arithmetic import sqr
-from phintys.scalar.row import FloatRow, UfuncRow
+from phintys.scalar.row_kinds import FloatRow, UfuncRow
 
 __all__ = [
     "cbrt",

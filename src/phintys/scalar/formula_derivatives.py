@@ -15,7 +15,23 @@ from phintys.scalar.operators import OPERATORS
 from phintys.scalar.row import zeros_like
 from phintys.scalar.type import ScalarType, get_scalar_type
 
-__all__ = ["Derivative", "pull", "push"]
+__all__ = ["Derivative", "connections", "pull", "push"]
+
+
+def connections(formula: Formula) -> list[list[bool]]:
+    """Return ``[input][result] -> bool``: whether the one influences the other."""
+    _, _, _, nodes = _start(formula)
+    count = len(formula.input_types)
+    # For each value the inputs that it depends on, as the bits of an int.
+    reach = [1 << i for i in range(count)] + [0] * len(formula.constants)
+    for step, node in zip(formula.steps, nodes, strict=True):
+        pattern = contract.connection_pattern(node)
+        for place in range(len(step.types)):
+            bits = 0
+            for arg, row in zip(step.args, pattern, strict=True):
+                bits |= reach[arg] if row[place] else 0
+            reach.append(bits)
+    return [[bool(reach[slot] >> i & 1) for slot in formula.results] for i in range(count)]
 
 
 class Derivative:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from phintys.graph.pretty import PRECEDENCE
-from phintys.scalar.row import UfuncRow
+from phintys.scalar.row_kinds import UfuncRow
 
 __all__ = [
     "and_",

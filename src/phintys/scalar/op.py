@@ -18,6 +18,7 @@ from phintys.graph.apply import Apply
 from phintys.graph.op import Op
 from phintys.graph.pretty import PRECEDENCE
 from phintys.graph.variable import Variable
+from phintys.scalar.array_kernel import ArrayKernel
 from phintys.scalar.constant import as_scalar, constant, literal_constant
 from phintys.scalar.type import ScalarType, get_scalar_type
 
@@ -354,7 +355,7 @@ class ScalarOp(Op):
             the inputs.
         """
         dtypes = self.resolve_dtypes(input_dtypes)
-        return _ArrayKernel(self, dtypes)
+        return ArrayKernel(self.impl, self.works_on_arrays, dtypes)
 
     def perform(
         self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
@@ -391,48 +392,6 @@ class ScalarOp(Op):
     def flops(self, inputs: Sequence[Any], outputs: Sequence[Any]) -> float:
         """Return about how many elementary operations one element takes."""
         return self.cost
-
-
-class _ArrayKernel:
-    """Calls ``impl`` on arrays, or on each element where it takes only numbers."""
-
-    def __init__(self, op: ScalarOp, dtypes: Dtypes) -> None:
-        self.op = op
-        self.dtypes = dtypes
-
-    def __call__(self, *arrays: Any, out: Any = None) -> Any:
-        op = self.op
-        compute = op.impl if op.works_on_arrays else self._each_element
-        results = compute(*arrays)
-        results = (results,) if op.nout == 1 else results
-        shape = np.broadcast_shapes(*(np.shape(array) for array in arrays))
-        outs = (None,) * op.nout if out is None else out if isinstance(out, tuple) else (out,)
-        finished = tuple(
-            _store(result, dtype, shape, target)
-            for result, dtype, target in zip(results, self.dtypes, outs, strict=True)
-        )
-        return finished[0] if op.nout == 1 else finished
-
-    def _each_element(self, *arrays: Any) -> Any:
-        """Compute element by element; ``flat`` gives NumPy scalars, as ``perform`` does."""
-        arrays = np.broadcast_arrays(*arrays)
-        outs = [np.empty(arrays[0].shape, dtype) for dtype in self.dtypes]
-        for place, values in enumerate(zip(*(array.flat for array in arrays), strict=True)):
-            results = self.op.impl(*values)
-            for out, result in zip(outs, (results,) if len(outs) == 1 else results, strict=True):
-                out.flat[place] = result
-        return outs[0] if len(outs) == 1 else tuple(outs)
-
-
-def _store(result: Any, dtype: np.dtype[Any], shape: tuple[int, ...], target: Any) -> Any:
-    """Return ``result`` as an array of a dtype and shape, in ``target`` if that is given."""
-    if target is not None:
-        np.copyto(target, np.asarray(result).astype(dtype, copy=False))
-        return target
-    result = np.asarray(result)
-    if result.shape != shape:
-        result = np.broadcast_to(result, shape).copy()
-    return result.astype(dtype, copy=False)
 
 
 class UnaryScalarOp(ScalarOp):

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from phintys._base.errors import OpContractError
+
 __all__ = ["OPERATORS", "Operators"]
 
 _Apply = Callable[..., Any]
@@ -60,13 +62,13 @@ class Operators:
 
         Raises
         ------
-        TypeError
+        OpContractError
             A name is missing or unknown.
         """
         names = {name for name in Operators.__annotations__ if not name.startswith("_")}
         if ops.keys() != names:
             msg = f"Operators must be filled completely; names that differ: {ops.keys() ^ names}."
-            raise TypeError(msg)
+            raise OpContractError(msg)
         self.__dict__.update(ops)
 
 

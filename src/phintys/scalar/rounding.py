@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from phintys.scalar.row import FloatRow, UfuncRow
+from phintys.scalar.row_kinds import FloatRow, UfuncRow
 
 __all__ = ["ceil", "floor", "rint", "round_half_away", "trunc"]
 

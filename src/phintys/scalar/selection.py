@@ -14,7 +14,8 @@ from phintys.scalar.comparison import eq, ge, gt, le, lt
 from phintys.scalar.constant import constant
 from phintys.scalar.logic import and_
 from phintys.scalar.op import Dtypes
-from phintys.scalar.row import Row, UfuncRow
+from phintys.scalar.row import Row
+from phintys.scalar.row_kinds import UfuncRow
 
 __all__ = [
     "clip",

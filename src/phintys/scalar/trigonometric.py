@@ -9,7 +9,7 @@ import numpy as np
 
 from phintys.scalar.arithmetic import sqr
 from phintys.scalar.exponential import sqrt
-from phintys.scalar.row import UfuncRow
+from phintys.scalar.row_kinds import UfuncRow
 
 __all__ = [
     "arccos",

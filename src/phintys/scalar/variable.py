@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
+from phintys._base.errors import TypeContractError
 from phintys.graph.variable import Constant, Variable
 from phintys.scalar.operators import OPERATORS
 
@@ -48,7 +49,7 @@ class ScalarVariable(Variable):
             f"The truth of {self} is not known before a function computes it. "
             "For a symbolic choice use switch(condition, a, b)."
         )
-        raise TypeError(msg)
+        raise TypeContractError(msg)
 
     def __add__(self, other: Any) -> Any:
         return OPERATORS.add(self, other) if isinstance(other, _OPERANDS) else NotImplemented

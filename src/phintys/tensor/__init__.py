@@ -462,6 +462,7 @@ from phintys.tensor.ranges import (
 from phintys.tensor.reduce import (
     Reduce,
     all,
+    allclose,
     amax,
     amin,
     any,
@@ -572,6 +573,7 @@ __all__ = [
     "absolute",
     "add",
     "all",
+    "allclose",
     "alloc",
     "amax",
     "amin",

@@ -25,7 +25,6 @@ __all__ = [
     "fit_gradient",
     "is_discrete",
     "is_missing",
-    "with_kept_dims",
     "zero_gradient",
 ]
 
@@ -64,14 +63,6 @@ def conjugate(x: Any) -> Any:
 def add_all(terms: Sequence[Any]) -> Any:
     """Return the sum of variables, of which there is at least one."""
     return terms[0] if len(terms) == 1 else operators.add(*terms)
-
-
-def with_kept_dims(reduced: Any, axes: Sequence[int], ndim: int) -> Any:
-    """Return the result of a reduction with dimensions of size 1 where it had ``axes``."""
-    kept = iter(range(reduced.ndim))
-    return operators.dimshuffle(
-        reduced, *("x" if dim in axes else next(kept) for dim in range(ndim))
-    )
 
 
 def accumulation_dtype(dtype: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,6 +32,7 @@ __all__ = [
     "AllocEmpty",
     "alloc",
     "as_sizes",
+    "check_sizes",
     "empty",
     "empty_like",
     "full",
@@ -68,7 +70,7 @@ def as_sizes(shape: Any, what: str = "A size") -> list[Any]:
     Raises
     ------
     ShapeError
-        The length of a symbolic vector is not known, or a known size is negative.
+        The length of a symbolic vector is not known.
     DtypeError
         A size is not an integer.
     """
@@ -79,13 +81,15 @@ def as_sizes(shape: Any, what: str = "A size") -> list[Any]:
         entries = list(shape)
     else:
         entries = list(shape) if isinstance(shape, np.ndarray) and shape.ndim == 1 else [shape]
-    sizes = [as_size(entry, what) for entry in entries]
-    for size in sizes:
-        known = known_int(size)
-        if known is not None and known < 0:
-            msg = f"{what} is not negative, got {known}."
+    return [as_size(entry, what) for entry in entries]
+
+
+def check_sizes(known: Sequence[int | None], what: str) -> None:
+    """Raise if a size is known to be negative."""
+    for size in known:
+        if size is not None and size < 0:
+            msg = f"{what} is not negative, got {size}."
             raise ShapeError(msg)
-    return sizes
 
 
 class Alloc(Op):
@@ -104,7 +108,9 @@ class Alloc(Op):
 
     def make_node(self, value: Any, *shape: Any) -> Apply:
         value = as_tensor_variable(value)
-        sizes = as_sizes(shape, f"{self}: a size")
+        sizes = [as_size(size, "Alloc: a size") for size in shape]
+        stated = [known_int(size) for size in sizes]
+        check_sizes(stated, "Alloc: a size")
         if value.ndim > len(sizes):
             msg = (
                 f"{self}: {value} of type {value.type} has more dimensions than the shape of "
@@ -113,8 +119,7 @@ class Alloc(Op):
             raise ShapeError(msg)
         static: list[int | None] = []
         of_value = (1,) * (len(sizes) - value.ndim) + value.type.shape
-        for dim, (size, known) in enumerate(zip(sizes, of_value, strict=True)):
-            wanted = known_int(size)
+        for dim, (wanted, known) in enumerate(zip(stated, of_value, strict=True)):
             if known in {None, 1} or wanted in {None, known}:
                 static.append(known if wanted is None and known != 1 else wanted)
                 continue
@@ -253,8 +258,10 @@ class AllocEmpty(Op):
         self.dtype = normalize_dtype(dtype)
 
     def make_node(self, *shape: Any) -> Apply:
-        sizes = as_sizes(shape, f"{self}: a size")
-        return Apply(self, sizes, [TensorType(self.dtype, [known_int(size) for size in sizes])()])
+        sizes = as_sizes(shape, "AllocEmpty: a size")
+        static = [known_int(size) for size in sizes]
+        check_sizes(static, "AllocEmpty: a size")
+        return Apply(self, sizes, [TensorType(self.dtype, static)()])
 
     def perform(
         self, node: Any, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
@@ -333,7 +340,15 @@ def _value(value: Any, dtype: Any) -> Any:
         return as_tensor_variable(value)
     if isinstance(value, Variable):
         return math.cast(value, dtype)
+    if type(value) is int and 0 <= value <= 1:
+        return _zero_or_one(value, normalize_dtype(dtype))
     return constant(np.asarray(value).astype(normalize_dtype(dtype)))
+
+
+@cache
+def _zero_or_one(value: int, dtype: str) -> Any:
+    """Return a constant that gradients need again and again."""
+    return constant(np.array(value, dtype))
 
 
 def zeros(shape: Any, dtype: Any = None) -> TensorVariable:

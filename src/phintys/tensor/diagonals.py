@@ -14,7 +14,7 @@ from phintys.tensor import math
 from phintys.tensor._operators import operators
 from phintys.tensor._rules import is_discrete, is_missing, zero_gradient
 from phintys.tensor.convert import as_tensor_variable, constant
-from phintys.tensor.creation import as_sizes
+from phintys.tensor.creation import as_sizes, check_sizes
 from phintys.tensor.dimshuffle import moveaxis, normalize_axis, shape_padleft, shape_padright
 from phintys.tensor.known import known_int
 from phintys.tensor.ranges import arange
@@ -136,8 +136,9 @@ class AllocDiag(Op):
         if diagonals.ndim < 1:
             msg = f"{self}: a diagonal is a vector, got {diagonals} of type {diagonals.type}."
             raise ShapeError(msg)
-        sizes = as_sizes((rows, columns), f"{self}: a size")
+        sizes = as_sizes((rows, columns), "AllocDiag: a size")
         wanted = tuple([known_int(size) for size in sizes])
+        check_sizes(wanted, "AllocDiag: a size")
         *batch, length = diagonals.type.shape
         if None not in (*wanted, length) and length != self._length(wanted):
             raise self._misfit(length, wanted)
@@ -285,7 +286,8 @@ def eye(n: Any, m: Any = None, k: Any = 0, dtype: Any = None) -> TensorVariable:
 
 def _row_and_column_numbers(n: Any, m: Any, k: Any) -> tuple[Any, Any]:
     """Return the row numbers, shifted by ``k``, as a column, and the column numbers as a row."""
-    rows, columns = as_sizes((n, n if m is None else m))
+    rows, columns = sizes = as_sizes((n, n if m is None else m))
+    check_sizes([known_int(size) for size in sizes], "A size")
     shift = as_size(k, "A diagonal")
     counted = shape_padright(arange(rows))
     if known_int(shift) != 0:

@@ -9,6 +9,7 @@ gradients ``G Y^H`` for X and ``X^H G`` for Y.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -77,8 +78,29 @@ class _Product(Op):
 
     __props__ = ()
 
+    def __init__(self) -> None:
+        self._types: dict[tuple[TensorType, TensorType], TensorType] = {}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (type(self), ())
+
+    def make_node(self, x: Any, y: Any) -> Apply:
+        """Apply to tensors whose ranks and sizes fit."""
+        x, y = as_tensor_variable(x), as_tensor_variable(y)
+        key = (x.type, y.type)
+        output = self._types.get(key)
+        if output is None:
+            shape = self._output_shape(x, y)
+            output = self._types[key] = TensorType(promote(x.dtype, y.dtype), shape)
+        return Apply(self, [x, y], [output()])
+
+    @abstractmethod
+    def _output_shape(self, x: Any, y: Any) -> tuple[int | None, ...]:
+        """Return the static shape; operands of wrong ranks or sizes raise."""
+
+    @abstractmethod
     def _adjoint(self, inputs: Sequence[Any], g: Any) -> list[Any]:
-        raise NotImplementedError
+        """Return the gradient for each operand, broadcast and promoted as it may be."""
 
     def L_op(
         self, inputs: Sequence[Any], outputs: Sequence[Any], output_grads: Sequence[Any]
@@ -132,9 +154,7 @@ class Dot(_Product):
     Vector(float64, shape=(?,))
     """
 
-    def make_node(self, x: Any, y: Any) -> Apply:
-        """Apply to vectors and matrices whose sizes fit."""
-        x, y = as_tensor_variable(x), as_tensor_variable(y)
+    def _output_shape(self, x: Any, y: Any) -> tuple[int | None, ...]:
         if x.ndim not in {1, 2} or y.ndim not in {1, 2}:
             msg = (
                 f"{self} takes vectors and matrices, got {x} of type {x.type} and {y} of type "
@@ -144,8 +164,7 @@ class Dot(_Product):
         x_shape, y_shape = x.type.shape, y.type.shape
         if _disagree(x_shape[-1], y_shape[0]):
             raise _misfit(self, (x, y), (x_shape, y_shape))
-        output = TensorType(promote(x.dtype, y.dtype), x_shape[:-1] + y_shape[1:])
-        return Apply(self, [x, y], [output()])
+        return x_shape[:-1] + y_shape[1:]
 
     def perform(
         self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
@@ -194,9 +213,7 @@ class BatchedDot(_Product):
     Tensor3(float64, shape=(5, 2, 4))
     """
 
-    def make_node(self, x: Any, y: Any) -> Apply:
-        """Apply to tensors of one rank, at least 3, whose sizes fit."""
-        x, y = as_tensor_variable(x), as_tensor_variable(y)
+    def _output_shape(self, x: Any, y: Any) -> tuple[int | None, ...]:
         if x.ndim != y.ndim or x.ndim < 3:
             msg = (
                 f"{self} takes two stacks of matrices of the same rank, 3 or more, got {x} of type "
@@ -211,8 +228,7 @@ class BatchedDot(_Product):
             if _disagree(m, n) and 1 not in {m, n}:
                 raise self._batches_misfit((x, y), (x_shape, y_shape))
             batch.append(n if m == 1 or (m is None and n != 1) else m)
-        output = TensorType(promote(x.dtype, y.dtype), (*batch, x_shape[-2], y_shape[-1]))
-        return Apply(self, [x, y], [output()])
+        return (*batch, x_shape[-2], y_shape[-1])
 
     def _batches_misfit(self, operands: Sequence[Any], shapes: Sequence[Any]) -> ShapeError:
         (x, y), (x_shape, y_shape) = operands, shapes

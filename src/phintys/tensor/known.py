@@ -53,7 +53,8 @@ def register_knowledge(op_class: type[Op], rule: Rule, reads_inputs: bool = True
         ``rule(node, known_inputs)`` returns an int for a 0-d output, a tuple of ints and Nones for
         a vector, ``None`` if nothing is known. ``known_inputs`` has the same for each input.
     reads_inputs
-        Whether the rule needs ``known_inputs``; without it they are not worked out, and are None.
+        Whether the rule needs ``known_inputs``; otherwise they are not worked out, and it gets an
+        empty tuple.
     """
     _RULES[op_class] = _Rule(rule, reads_inputs)
 
@@ -69,6 +70,12 @@ def known_int(x: Variable) -> int | None:
     >>> known_int(x.shape[1] * 2), known_int(x.shape[0])
     (6, None)
     """
+    node = x.owner
+    if node is None:
+        if not isinstance(x, Constant):
+            return None
+    elif type(node.op) not in _RULES:
+        return None
     if not _is_integer(x):
         return None
     known = _known(x)
@@ -92,7 +99,9 @@ def known_sizes(vector: Variable) -> tuple[int | None, ...] | None:
         return known
     type_: Any = vector.type
     unknown = getattr(type_, "shape", None)
-    return (None,) * unknown[0] if unknown and len(unknown) == 1 and unknown[0] is not None else None
+    return (
+        (None,) * unknown[0] if unknown and len(unknown) == 1 and unknown[0] is not None else None
+    )
 
 
 def _is_integer(x: Variable) -> bool:
@@ -100,6 +109,12 @@ def _is_integer(x: Variable) -> bool:
 
 
 def _known(variable: Variable) -> Known:
+    node = variable.owner
+    if node is None:
+        return _known_of_leaf(variable)
+    rule = _RULES.get(type(node.op))
+    if rule is not None and not rule.reads_inputs:
+        return rule.function(node, ())
     found: dict[Variable, Known] = {}
     stack = [variable]
     steps = 0
@@ -115,7 +130,7 @@ def _known(variable: Variable) -> Known:
             continue
         assert node is not None
         if not rule.reads_inputs:
-            found[current] = rule.function(node, (None,) * len(node.inputs))
+            found[current] = rule.function(node, ())
             continue
         missing = [x for x in node.inputs if x not in found]
         if missing:

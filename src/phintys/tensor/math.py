@@ -415,6 +415,8 @@ def isclose(
 ) -> TensorVariable:
     """Tell for each element whether ``abs(a - b) <= atol + rtol * abs(b)``, as NumPy does."""
     a, b = as_tensor_variable(a), as_tensor_variable(b)
+    if b.type.numpy_dtype.kind in "biu":
+        b = cast(b, "float64")  # unsigned integers and bools have no difference of either sign
     close = le(abs(a - b), atol + rtol * abs(b)) & isfinite(a) & isfinite(b)
     close = close | eq(a, b)
     return close | (isnan(a) & isnan(b)) if equal_nan else close

@@ -20,13 +20,12 @@ from phintys.tensor._rules import (
     fit_gradient,
     is_discrete,
     is_missing,
-    with_kept_dims,
     zero_gradient,
 )
 from phintys.tensor.convert import as_tensor_variable
 from phintys.tensor.creation import ones_like
 from phintys.tensor.cumulative import product_of_others
-from phintys.tensor.dimshuffle import normalize_axes
+from phintys.tensor.dimshuffle import DimShuffle, normalize_axes
 from phintys.tensor.type import TensorType, normalize_dtype
 
 if TYPE_CHECKING:
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
     from phintys.graph.fgraph import FunctionGraph
     from phintys.tensor.variable import TensorVariable
 
-__all__ = ["Reduce", "all", "amax", "amin", "any", "max", "min", "prod", "ptp", "sum"]
+__all__ = ["Reduce", "all", "allclose", "amax", "amin", "any", "max", "min", "prod", "ptp", "sum"]
 
 _NAMES: dict[ScalarOp, str] = {
     ps.add: "Sum",
@@ -106,13 +105,30 @@ class Reduce(Op):
         self.axis = None if axis is None else _sorted_axes(axis)
         self.dtype = None if dtype is None else normalize_dtype(dtype)
         self.acc_dtype = None if acc_dtype is None else normalize_dtype(acc_dtype)
+        self._types: dict[TensorType, tuple[TensorType, np.dtype[Any]]] = {}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (type(self), (self.scalar_op, self.axis, self.dtype, self.acc_dtype))
 
     # ---- types -------------------------------------------------------------------------------
 
     def make_node(self, x: Any) -> Apply:
         """Apply to a tensor that has the axes."""
         x = as_tensor_variable(x)
-        return Apply(self, [x], [_output_type(self, x.type)()])
+        return Apply(self, [x], [self._types_for(x.type)[0]()])
+
+    def _types_for(self, input_type: TensorType) -> tuple[TensorType, np.dtype[Any]]:
+        """Return the type of the output and the dtype to compute in."""
+        found = self._types.get(input_type)
+        if found is None:
+            axes = self.axes(input_type.ndim)
+            if axes and axes[-1] >= input_type.ndim:
+                msg = f"{self} reduces axis {axes[-1]}, but its input is a {input_type}."
+                raise ShapeError(msg)
+            shape = [size for dim, size in enumerate(input_type.shape) if dim not in axes]
+            dtype, acc = self.resolve_dtypes(input_type.dtype)
+            found = self._types[input_type] = (TensorType(dtype, shape), np.dtype(acc))
+        return found
 
     def axes(self, ndim: int) -> tuple[int, ...]:
         """Return the axes that an input of rank ``ndim`` loses."""
@@ -159,13 +175,12 @@ class Reduce(Op):
     ) -> None:
         """Reduce with NumPy."""
         (x,) = inputs
-        output_type: Any = node.outputs[0].type
+        input_type: Any = node.inputs[0].type
+        output_type, acc = self._types_for(input_type)
         if x.size == 0 and self.ufunc.identity is None:
             self._check_not_empty(node, x)
         cell = output_storage[0]
         former = cell[0]
-        input_type: Any = node.inputs[0].type
-        acc = _acc_dtype(self, input_type)
         if (
             former is not None
             and acc == former.dtype == output_type.numpy_dtype
@@ -251,28 +266,32 @@ def _sorted_axes(axis: int | Sequence[int]) -> tuple[int, ...]:
 
 
 @lru_cache(maxsize=4096)
-def _output_type(op: Reduce, input_type: TensorType) -> TensorType:
-    axes = op.axes(input_type.ndim)
-    if axes and axes[-1] >= input_type.ndim:
-        msg = f"{op} reduces axis {axes[-1]}, but its input is a {input_type}."
-        raise ShapeError(msg)
-    shape = [size for dim, size in enumerate(input_type.shape) if dim not in axes]
-    return TensorType(op.resolve_dtypes(input_type.dtype)[0], shape)
-
-
-@lru_cache(maxsize=4096)
-def _acc_dtype(op: Reduce, input_type: TensorType) -> np.dtype[Any]:
-    return np.dtype(op.resolve_dtypes(input_type.dtype)[1])
-
-
-@lru_cache(maxsize=4096)
-def _reduction(
-    scalar_op: ScalarOp,
-    axis: tuple[int, ...] | None,
-    dtype: str | None = None,
-    acc_dtype: str | None = None,
+def _op(
+    scalar_op: ScalarOp, axis: tuple[int, ...] | None, dtype: str | None, acc_dtype: str | None
 ) -> Reduce:
     return Reduce(scalar_op, axis, dtype, acc_dtype)
+
+
+@lru_cache(maxsize=4096)
+def _plainest_op(
+    scalar_op: ScalarOp,
+    axis: tuple[int, ...] | None,
+    dtype: str | None,
+    acc_dtype: str | None,
+    input_dtype: str,
+    ndim: int,
+) -> Reduce:
+    """Return a reduction in which what goes without saying is not said.
+
+    So that equal reductions are equal nodes.
+    """
+    if axis is not None and len(axis) == ndim:
+        axis = None
+    if dtype == _op(scalar_op, axis, None, None).resolve_dtypes(input_dtype)[0]:
+        dtype = None
+    if acc_dtype == _op(scalar_op, axis, dtype, None).resolve_dtypes(input_dtype)[1]:
+        acc_dtype = None
+    return _op(scalar_op, axis, dtype, acc_dtype)
 
 
 def _apply(
@@ -282,24 +301,25 @@ def _apply(
     dtype: str | None = None,
     acc_dtype: str | None = None,
 ) -> Any:
-    """Apply a reduction; axes and dtypes that go without saying stay unsaid.
-
-    So that equal reductions are equal nodes.
-    """
-    if axis is not None and len(axis) == x.ndim:
-        axis = None
-    plain = _reduction(scalar_op, axis)
-    if dtype == plain.resolve_dtypes(x.dtype)[0]:
-        dtype = None
-    if acc_dtype == _reduction(scalar_op, axis, dtype).resolve_dtypes(x.dtype)[1]:
-        acc_dtype = None
-    return _reduction(scalar_op, axis, dtype, acc_dtype)(x)
+    type_ = x.type
+    return _plainest_op(scalar_op, axis, dtype, acc_dtype, type_.dtype, type_.ndim)(x)
 
 
 def _total(
     x: Any, axis: tuple[int, ...] | None, dtype: str | None, acc_dtype: str | None = None
 ) -> Any:
     return _apply(ps.add, x, axis, dtype, acc_dtype)
+
+
+@lru_cache(maxsize=4096)
+def _insertion(axes: tuple[int, ...], ndim: int) -> DimShuffle:
+    kept = iter(range(ndim))
+    return DimShuffle(ndim - len(axes), ["x" if dim in axes else next(kept) for dim in range(ndim)])
+
+
+def with_kept_dims(reduced: Any, axes: tuple[int, ...], ndim: int) -> Any:
+    """Return the result of a reduction with dimensions of size 1 where it had ``axes``."""
+    return _insertion(axes, ndim)(reduced) if axes else reduced
 
 
 def _one_each(x: Any, out: Any, axes: tuple[int, ...]) -> Any:
@@ -318,7 +338,7 @@ def _other_factors(x: Any, out: Any, axes: tuple[int, ...]) -> Any:
         others = product_of_others(x, axis)
         partials = others if position == 0 else partials * others
         if position < len(axes) - 1:
-            x = with_kept_dims(_reduction(ps.mul, (axis,))(x), (axis,), x.ndim)
+            x = with_kept_dims(_apply(ps.mul, x, (axis,)), (axis,), x.ndim)
     return partials
 
 
@@ -566,3 +586,31 @@ def any(x: Any, axis: Axis = None, keepdims: bool = False) -> TensorVariable:
     array([ True, False])
     """
     return _reduce(ps.or_, _truth(x), axis, keepdims)
+
+
+def allclose(
+    a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
+) -> TensorVariable:
+    """Tell whether ``abs(a - b) <= atol + rtol * abs(b)`` for all elements.
+
+    Parameters
+    ----------
+    a, b
+        Tensors that broadcast against each other.
+    rtol, atol
+        How much of a difference is let pass, relative to ``b`` and in itself.
+    equal_nan
+        Whether NaN is close to NaN.
+
+    Returns
+    -------
+    TensorVariable
+        A single bool.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.allclose(pt.constant([1.0, 2.0]), [1.0, 2.0 + 1e-9]).eval()
+    array(True)
+    """
+    return all(math.isclose(a, b, rtol, atol, equal_nan))

@@ -11,7 +11,7 @@ from phintys._base.errors import DtypeError, ShapeError
 from phintys.graph.apply import Apply
 from phintys.graph.null_type import disconnected_type
 from phintys.graph.op import Op
-from phintys.graph.variable import Variable
+from phintys.graph.variable import Constant, Variable
 from phintys.tensor import math
 from phintys.tensor._rules import is_missing
 from phintys.tensor.convert import as_tensor_variable, constant
@@ -91,7 +91,7 @@ class Reshape(Op):
         else:
             entries = vector_elements(vector)
         sizes = [
-            fold(entry) if known is None else known
+            fold(as_size(entry)) if known is None else known
             for entry, known in zip(entries, static, strict=True)
         ]
         return [
@@ -207,8 +207,10 @@ def shape_vector(shape: Any, what: Any = "A shape") -> Any:
         entries = list(shape.reshape(-1)) if shape.ndim <= 1 else [shape]
     else:
         entries = list(shape) if isinstance(shape, list | tuple | range) else [shape]
+    if all(type(entry) is int for entry in entries) and max(map(abs, entries), default=0) < 2**63:
+        return constant(np.array(entries, dtype=np.int64))
     sizes = [as_size(entry, f"{what}: a size") for entry in entries]
-    if all(x.owner is None and hasattr(x, "data") for x in sizes):
+    if all(isinstance(x, Constant) for x in sizes):
         return constant(np.array([int(x.data) for x in sizes], dtype=np.int64))
     return MakeVector("int64")(*sizes)
 

@@ -40,6 +40,9 @@ __all__ = [
 ]
 
 
+_SIZE = TensorType("int64", ())
+
+
 def _with_shape(x: Any, op: Op) -> Any:
     """Return a variable whose Type has a shape: a tensor, or one of another Type with a rank."""
     if isinstance(x, Variable) and isinstance(getattr(x.type, "ndim", None), int):
@@ -115,7 +118,7 @@ class ShapeI(Op):
         if not 0 <= self.i < x.type.ndim:
             msg = f"{self}: {x} of type {x.type} has no dimension {self.i}."
             raise ShapeError(msg)
-        return Apply(self, [x], [TensorType("int64", ())()])
+        return Apply(self, [x], [_SIZE()])
 
     def perform(
         self, node: Any, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
@@ -170,7 +173,7 @@ def shape(x: Any) -> TensorVariable:
     Examples
     --------
     >>> import phintys.tensor as pt
-    >>> pt.shape(pt.matrix("x")).eval({"x": [[1.0, 2.0, 3.0]]})
+    >>> pt.matrix("x").shape.eval({"x": [[1.0, 2.0, 3.0]]})
     array([1, 3])
     """
     return _shape(x)
@@ -190,7 +193,10 @@ def shape_i(x: Any, i: int) -> TensorVariable:
     known = getattr(x.type, "shape", None)
     if known is not None and known[i] is not None:
         return constant(known[i])  # pyright: ignore[reportReturnType] - a constant will do
-    return ShapeI(i)(x)
+    return _SHAPE_I[i](x) if i < len(_SHAPE_I) else ShapeI(i)(x)
+
+
+_SHAPE_I = [ShapeI(dim) for dim in range(8)]
 
 
 def shape_tuple(x: Any) -> tuple[TensorVariable, ...]:

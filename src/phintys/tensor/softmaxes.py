@@ -15,10 +15,10 @@ from phintys._base.errors import OpContractError, ShapeError
 from phintys.graph.apply import Apply
 from phintys.graph.op import Op
 from phintys.tensor import math
-from phintys.tensor._rules import Axis, conjugate, is_discrete, is_missing, with_kept_dims
+from phintys.tensor._rules import Axis, conjugate, is_discrete, is_missing
 from phintys.tensor.convert import as_tensor_variable
 from phintys.tensor.dimshuffle import normalize_axes
-from phintys.tensor.reduce import sum
+from phintys.tensor.reduce import sum, with_kept_dims
 from phintys.tensor.type import TensorType
 
 if TYPE_CHECKING:
@@ -84,17 +84,19 @@ def _wide(x: Any) -> Any:
 
 def _largest(x: Any, axes: tuple[int, ...]) -> Any:
     """Return the largest real part; minus infinity of nothing."""
-    return np.max(x.real, axes, keepdims=True, initial=-np.inf)
+    return np.maximum.reduce(x.real, axes, keepdims=True, initial=-np.inf)
 
 
 def _log_terms(x: Any, largest: Any, axes: tuple[int, ...]) -> Any:
     """Return ``log(sum(exp(x - largest)))``; the terms that are 1 are counted, not added."""
     if x.dtype.kind == "c":
-        return np.log(np.sum(np.exp(x - largest), axes, keepdims=True))
+        return np.log(np.add.reduce(np.exp(x - largest), axes, keepdims=True))
     is_largest = x == largest
-    count = np.maximum(np.sum(is_largest, axes, keepdims=True), 1).astype(x.dtype)
-    others = np.exp(np.where(is_largest, -np.inf, x - largest).astype(x.dtype, copy=False))
-    return np.log1p(np.sum(others, axes, keepdims=True) / count) + np.log(count)
+    count = np.maximum(np.add.reduce(is_largest, axes, x.dtype, keepdims=True), 1)
+    others = np.asarray(x - largest)
+    others[is_largest] = -np.inf
+    total = np.add.reduce(np.exp(others, out=others), axes, keepdims=True)
+    return np.log1p(total / count) + np.log(count)
 
 
 class Softmax(_ExpFamily):
@@ -123,9 +125,10 @@ class Softmax(_ExpFamily):
         x = _wide(inputs[0])
         axes = self.axes(x.ndim)
         with np.errstate(invalid="ignore"):
-            powers = np.exp(x - _largest(x, axes))
-            powers /= np.sum(powers, axes, keepdims=True)
-        output_storage[0][0] = np.asarray(powers, inputs[0].dtype)
+            powers = np.asarray(x - _largest(x, axes))
+            np.exp(powers, out=powers)
+            powers /= np.add.reduce(powers, axes, keepdims=True)
+        output_storage[0][0] = powers.astype(inputs[0].dtype, copy=False)
 
     def L_op(
         self, inputs: Sequence[Any], outputs: Sequence[Any], output_grads: Sequence[Any]

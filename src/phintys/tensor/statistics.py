@@ -10,7 +10,7 @@ from phintys.tensor._rules import Axis, is_discrete
 from phintys.tensor.convert import as_tensor_variable
 from phintys.tensor.dimshuffle import dimshuffle, normalize_axes
 from phintys.tensor.reduce import sum
-from phintys.tensor.shape import sizes_of
+from phintys.tensor.shape import shape_i
 from phintys.tensor.sizes import multiply_sizes
 from phintys.tensor.type import normalize_dtype
 
@@ -24,8 +24,10 @@ _REAL = {"complex64": "float32", "complex128": "float64"}
 
 def _count(x: Any, axes: tuple[int, ...], dtype: str) -> Any:
     """Return how many elements are reduced: a Python float if that is known, else symbolic."""
-    sizes = sizes_of(x)
-    count = multiply_sizes(sizes[axis] for axis in axes)
+    static = x.type.shape
+    count = multiply_sizes(
+        shape_i(x, axis) if static[axis] is None else static[axis] for axis in axes
+    )
     return float(count) if isinstance(count, int) else math.cast(count, _REAL.get(dtype, dtype))
 
 
@@ -134,7 +136,8 @@ def var(
     x = as_tensor_variable(x)
     axes = normalize_axes(axis, x.ndim)
     wanted, acc = _dtypes(x, dtype, None)
-    center = sum(x, axes, acc, keepdims=True) / _count(x, axes, acc)
+    count = _count(x, axes, acc)
+    center = sum(x, axes, acc, keepdims=True) / count
     # In the wider of both dtypes, as in NumPy: float64 data are not rounded to a float32 mean.
     deviation = x - center
     if deviation.type.numpy_dtype.kind == "c":
@@ -142,7 +145,7 @@ def var(
     else:
         squares = math.sqr(deviation)
     real = _REAL.get(acc, acc)
-    divisor = _degrees_of_freedom(_count(x, axes, acc), 1 if corrected else ddof, real)
+    divisor = _degrees_of_freedom(count, 1 if corrected else ddof, real)
     return math.cast(sum(squares, axes, real, keepdims) / divisor, _REAL.get(wanted, wanted))
 
 

@@ -5,7 +5,6 @@ Every row of :data:`phintys.scalar.SCALAR_OPS` but the casts has an entry in :da
 
 from __future__ import annotations
 
-import importlib
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -61,7 +60,13 @@ class ScalarDomain:
     def function(self) -> Callable[..., Any]:
         """The reference itself."""
         module, _, name = self.reference.partition(":")
-        return getattr(importlib.import_module(module), name)
+        if module == "numpy":
+            return getattr(np, name)
+        if module == "scipy.special":
+            from scipy import special
+
+            return getattr(special, name)
+        return globals()[name]
 
     def interval(self, position: int, kind: str) -> Interval:
         """Return the interval of an argument for a kind of dtype; of whole numbers for integers.

@@ -53,7 +53,7 @@ def link(inputs, outputs, **options):
     return VM(FunctionGraph(inputs, outputs, clone=False), **options)
 
 
-# ---- values -------------------------------------------------------------------------------------
+# ---- values --------------------------------------------------------------------------------------
 
 
 @st.composite
@@ -63,9 +63,7 @@ def programs(draw):
     functions = [lambda x, y: x, lambda x, y: y, lambda x, y: np.array([1.0, -2.0])]
     for _ in range(draw(st.integers(1, 20))):
         op = draw(st.sampled_from([add, neg, mul]))
-        places = [
-            draw(st.integers(0, len(variables) - 1)) for _ in range(1 if op is neg else 2)
-        ]
+        places = [draw(st.integers(0, len(variables) - 1)) for _ in range(1 if op is neg else 2)]
         variables.append(op(*(variables[place] for place in places)))
         below = [functions[place] for place in places]
         functions.append(
@@ -96,15 +94,15 @@ def test_no_nodes():
     assert results[1] == 5.0
 
 
-def test_a_chain_of_100_000_nodes():
+def test_a_long_chain():
     x = vector("x")
     y = x
-    for _ in range(100_000):
+    for _ in range(20_000):
         y = neg(y)
     np.testing.assert_array_equal(link([x], [y])([np.ones(2)])[0], np.ones(2))
 
 
-# ---- storage_map and compute_map ----------------------------------------------------------------
+# ---- storage_map and compute_map -----------------------------------------------------------------
 
 
 class Watching(Op):
@@ -361,7 +359,7 @@ def test_a_value_is_read_before_it_is_overwritten(allow_gc):
         assert [float(result[0]) for result in results] == [-3.0, 3.0, -1.0, -1.0]
 
 
-# ---- the contract of Ops --------------------------------------------------------------------------
+# ---- the contract of Ops -------------------------------------------------------------------------
 
 
 class Double(Type):
@@ -576,7 +574,7 @@ def test_high_verbosity_tells_where_the_inputs_come_from():
     assert "# the line below" in caught.value.__notes__[0]
 
 
-# ---- threads and recursion ------------------------------------------------------------------------
+# ---- threads and recursion -----------------------------------------------------------------------
 
 
 def test_eight_threads_share_one_program():
@@ -660,7 +658,7 @@ def test_timer_is_told_of_every_node():
     assert all(seconds > 0 for times in timer.times.values() for seconds in times)
 
 
-# ---- the registry ---------------------------------------------------------------------------------
+# ---- the registry --------------------------------------------------------------------------------
 
 
 def test_backends_are_known_by_name():
@@ -685,3 +683,54 @@ def test_allow_gc_follows_the_configuration_when_linking(allow_gc):
     with config.change_flags(allow_gc=allow_gc):
         assert ReferenceBackend().link(fgraph).allow_gc is allow_gc
     assert ReferenceBackend(allow_gc=allow_gc).link(fgraph).allow_gc is allow_gc
+
+
+# ---- programs of the contract --------------------------------------------------------------------
+
+
+class HiddenBuffer(Op):
+    """The contract's example of a hidden output: a buffer that is kept for larger sums."""
+
+    default_output = 0
+
+    def __init__(self):
+        self.allocations = 0
+
+    def make_node(self, x, y):
+        return Apply(self, [x, y], [x.type.make_variable(), x.type.make_variable()])
+
+    def perform(self, node, inputs, output_storage):
+        (x, y), (z, buffer) = inputs, output_storage
+        if z[0] is None or buffer[0] is None or x.size > buffer[0].size:
+            self.allocations += 1
+            buffer[0] = np.empty(x.size * 2)
+        z[0] = buffer[0][: x.size]
+        np.add(x, y, out=z[0])
+
+
+@given(st.lists(st.integers(0, 9), min_size=1, max_size=6), st.booleans(), st.booleans())
+def test_a_hidden_output_as_state(sizes, allow_gc, handed_out):
+    op = HiddenBuffer()
+    x, y = vector("x"), vector("y")
+    z = op(x, y)
+    vm = link([x, y], [z if handed_out else neg(neg(z))], allow_gc=allow_gc)
+    results = [vm([np.full(size, 1.0 * i), np.ones(size)])[0] for i, size in enumerate(sizes)]
+    for i, (size, result) in enumerate(zip(sizes, results, strict=True)):
+        np.testing.assert_array_equal(result, np.full(size, i + 1.0))
+    if allow_gc or handed_out:
+        assert op.allocations == len(sizes)
+    else:
+        assert op.allocations <= 1 + sum(size > sizes[0] for size in sizes)
+
+
+def test_a_type_with_eq_but_no_hash():
+    class Unhashable(Double):
+        def __eq__(self, other):
+            return type(self) is type(other)
+
+        __hash__ = None
+
+    one, other = Unhashable(), Unhashable()
+    x = one("x")
+    y = Call(lambda x: x * 2, other)(x)
+    assert link([x], [y])([2.0]) == [4.0]

@@ -92,7 +92,8 @@ def _draw_basic(data, shape, newaxes=True):
             bounds, given = parts.slice(size)
             numpy.append(bounds)
             symbolic.append(given)
-    return _finish(data, parts, numpy, symbolic, newaxes)
+    whole = len(numpy) == len(shape)
+    return _finish(data, parts, numpy, symbolic, newaxes, whole)
 
 
 def _draw_advanced(data, shape, newaxes=True):
@@ -148,10 +149,10 @@ def _draw_mask(data, shape):
     return _finish(data, parts, list(numpy), list(symbolic), newaxes=True)
 
 
-def _finish(data, parts, numpy, symbolic, newaxes):
-    """Put an ellipsis and new dimensions into an index."""
+def _finish(data, parts, numpy, symbolic, newaxes, whole=True):
+    """Put an ellipsis and new dimensions into an index; if ``whole``, it covers all dimensions."""
     if data.draw(st.booleans()):
-        place = data.draw(st.integers(0, len(numpy)))
+        place = data.draw(st.integers(0 if whole else len(numpy), len(numpy)))
         numpy.insert(place, ...)
         symbolic.insert(place, ...)
     for _ in range(data.draw(st.integers(0, 2)) if newaxes else 0):

@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given
+from hypothesis import strategies as st
 
 import phintys.tensor as pt
 from phintys._base.errors import DtypeError, IndexingError, OpContractError, ShapeError
@@ -154,7 +155,7 @@ DERIVATIVES = {
     "broadcast": lambda x: x[A[:, None], [[0, 1]]],
     "mask": lambda x: x[pt.constant(np.arange(8).reshape(2, 2, 2) % 3 == 0)],
     "mask of one": lambda x: x[:, pt.constant(np.array([False, True]))],
-    "nonzero": lambda x: x[(x > 0).nonzero()],
+    "nonzero": lambda x: x[(pt.real(x) > 3.5).nonzero()],
     "range": lambda x: x[pt.arange(2), pt.arange(2)],
 }
 
@@ -162,8 +163,6 @@ DERIVATIVES = {
 @pytest.mark.parametrize("name", DERIVATIVES)
 @pytest.mark.parametrize("dtype", ["float64", "complex128"])
 def test_derivatives(name, dtype, check_derivatives):
-    if name == "nonzero" and dtype == "complex128":
-        pytest.skip("complex numbers have no order")
     build = DERIVATIVES[name]
     value = np.arange(1.0, 9).reshape(2, 2, 2).astype(dtype)
     check_derivatives(lambda x: build(x) ** 2, [value], order=2)
@@ -180,7 +179,7 @@ def test_of_integers_the_gradient_is_zero(evaluate):
     np.testing.assert_array_equal(evaluate(gradient, {x: np.array([1, 2])}), [0.0, 0.0])
 
 
-# ---- whether an index may name an element twice ----------------------------------------------------
+# ---- whether an index may name an element twice --------------------------------------------------
 
 X3 = pt.tensor3("x")
 ONCE = {

@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given
+from hypothesis import strategies as st
 
+import phintys
 import phintys.tensor as pt
 from phintys._base.errors import DtypeError, IndexingError, OpContractError
 from phintys.gradient import grad
@@ -104,6 +106,17 @@ def test_fails_at_run_time(evaluate):
         evaluate(x[0], {x: np.ones((0, 3))})
     with pytest.raises(IndexingError, match="step of a slice of axis 0 is 0"):
         evaluate(x[::i], {x: value, i: np.array(0)})
+
+
+@pytest.mark.parametrize("index", ["number", "array"])
+def test_an_error_names_the_line(index):
+    x, i = pt.vector("x"), {"number": pt.lscalar, "array": pt.lvector}[index]("i")
+    f = phintys.function([x, i], x[i] * 2)  # this line
+    with pytest.raises(IndexError, match="index 7 is out of range for axis 0") as caught:
+        f([1.0, 2.0], 7 if index == "number" else [0, 7])
+    notes = "\n".join(caught.value.__notes__)
+    assert "test_basic.py" in notes
+    assert "# this line" in notes
 
 
 def test_known_to_be_out_of_range():

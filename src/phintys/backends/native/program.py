@@ -263,7 +263,7 @@ class Check:
 
 @dataclass(eq=False, slots=True)
 class Statement:
-    """``target[indices] = value`` for all ``loops``; reduced over ``reduction``.
+    """``target[indices] = value`` for all ``loops``, combined over those in ``reduction``.
 
     Attributes
     ----------
@@ -272,9 +272,10 @@ class Statement:
     value
         The expression.
     loops
-        Loops of which each iteration writes its own element (unless an index is dynamic).
+        All loops, in the order of the memory that is read.
     reduction
-        Loops over which ``reducer`` combines the values.
+        Those of the loops over which ``reducer`` combines the values. Each iteration of the others
+        writes an element of its own (unless an index is dynamic).
     reducer
         ``add mul maximum minimum and_ or_ xor``, or ``None`` without a reduction; ``argmax`` and
         ``argmin`` give the position in the reduction loops.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from phintys._base.errors import OpContractError
@@ -138,7 +139,7 @@ def _custom_thunk(
     """Return a thunk around the one that the Op makes itself."""
     op = node.op
     try:
-        if _takes_impl(op.make_thunk):
+        if _takes_impl(getattr(op.make_thunk, "__func__", op.make_thunk)):
             inner = op.make_thunk(node, storage_map, compute_map, no_recycling, impl="py")
         else:
             inner = op.make_thunk(node, storage_map, compute_map, no_recycling)
@@ -169,6 +170,7 @@ def _custom_thunk(
     return thunk
 
 
+@lru_cache(maxsize=1024)
 def _takes_impl(method: Callable[..., Any]) -> bool:
     parameters = inspect.signature(method).parameters.values()
     return any(one.name == "impl" or one.kind is one.VAR_KEYWORD for one in parameters)

@@ -16,16 +16,18 @@ if TYPE_CHECKING:
 __all__ = ["normalised", "value_test"]
 
 
-@lru_cache(maxsize=1024)
 def value_test(type_: Type) -> Callable[[Any], bool]:
     """Return a function that tells whether a value belongs to a Type.
 
     For arrays it looks at dtype and rank directly, which is several times faster than a method.
     """
-    if type(type_).is_valid_value is not TensorType.is_valid_value:
-        return type_.is_valid_value
-    if not isinstance(type_, TensorType) or any(size is not None for size in type_.shape):
-        return type_.is_valid_value
+    if type(type_) is TensorType and all(size is None for size in type_.shape):
+        return _array_test(type_)
+    return type_.is_valid_value
+
+
+@lru_cache(maxsize=1024)
+def _array_test(type_: TensorType) -> Callable[[Any], bool]:
     ndarray, dtype, ndim = np.ndarray, type_.numpy_dtype, type_.ndim
     is_valid = type_.is_valid_value
 

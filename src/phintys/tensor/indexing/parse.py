@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 __all__ = ["index", "parse"]
 
 _INT64 = np.iinfo(np.int64)
+_basic = lru_cache(maxsize=1024)(Subtensor)
+_advanced = lru_cache(maxsize=1024)(AdvancedSubtensor)
 
 
 def index(x: Any, args: Any) -> TensorVariable:
@@ -61,12 +64,12 @@ def index(x: Any, args: Any) -> TensorVariable:
     x = as_tensor_variable(x)
     template, inputs = parse(x, args)
     if is_advanced(tuple(template)):
-        return AdvancedSubtensor(template)(x, *inputs)
+        return _advanced(tuple(template))(x, *inputs)
     taken = [entry for entry in template if entry is not NEWAXIS]
     while taken and taken[-1] == FULL:
         taken.pop()
     # x[None] is x with a dimension more; but x[:] is a part of x that can be set.
-    result = x if not taken and NEWAXIS in template else Subtensor(taken)(x, *inputs)
+    result = x if not taken and NEWAXIS in template else _basic(tuple(taken))(x, *inputs)
     if NEWAXIS not in template:
         return result
     order: list[int | str] = []

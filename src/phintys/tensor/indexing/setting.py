@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 __all__ = ["inc_subtensor", "set_subtensor", "take"]
 
+_basic = lru_cache(maxsize=1024)(IncSubtensor)
+_advanced = lru_cache(maxsize=1024)(AdvancedIncSubtensor)
 _KIND_RANK = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}
 
 
@@ -141,15 +144,15 @@ def _update(
     while (node := current.owner) is not None:
         op = node.op
         if isinstance(op, Subtensor):
-            write: Any = IncSubtensor(op.idx_list, inplace, sets, tolerate_aliased)
+            write: Any = _basic(op.idx_list, inplace, sets, tolerate_aliased)
             return write(node.inputs[0], y, *node.inputs[1:])
         if isinstance(op, AdvancedSubtensor):
-            write = AdvancedIncSubtensor(op.idx_list, inplace, sets, ignore_duplicates)
+            write = _advanced(op.idx_list, inplace, sets, ignore_duplicates)
             return write(node.inputs[0], y, *node.inputs[1:])
         source: Any = node.inputs[0] if node.inputs else None
         if isinstance(op, DimShuffle):
             if op.new_order and _only_adds_dims(op) and _is_whole(source):
-                write = IncSubtensor((), inplace, sets, tolerate_aliased)
+                write = _basic((), inplace, sets, tolerate_aliased)
                 return write(source, _unshuffle(op, y))
             y = _unshuffle(op, y)
         elif isinstance(op, Reshape):

@@ -24,7 +24,14 @@ import numpy as np
 from phintys._base.errors import IndexingError, OpContractError, ShapeError
 from phintys.tensor import math
 from phintys.tensor.known import known_int
-from phintys.tensor.sizes import add_sizes, ceil_div_sizes, clip_size, fold, subtract_sizes
+from phintys.tensor.sizes import (
+    add_sizes,
+    as_size,
+    ceil_div_sizes,
+    clip_size,
+    fold,
+    subtract_sizes,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -145,10 +152,13 @@ def count_inputs(template: Template) -> int:
 
 def count_dims(template: Template) -> int:
     """Return how many dimensions of the indexed array a template covers."""
-    return sum(
-        entry.ndim if isinstance(entry, Mask) else entry not in {NEWAXIS, SEPARATOR}
-        for entry in template
-    )
+    total = 0
+    for entry in template:
+        if isinstance(entry, Mask):
+            total += entry.ndim
+        elif entry is not NEWAXIS and entry is not SEPARATOR:
+            total += 1
+    return total
 
 
 def is_advanced(template: Template) -> bool:
@@ -250,7 +260,7 @@ def slice_length(size: Any, bounds: Slice) -> Any:
     bounds
         Start, stop and step: ``None``, ints or symbolic.
     """
-    start, stop, step = (None if bound is None else fold(bound) for bound in bounds)
+    start, stop, step = (None if bound is None else fold(as_size(bound)) for bound in bounds)
     if start is None and stop is None and step in {None, 1, -1}:
         return size
     step = 1 if step is None else step

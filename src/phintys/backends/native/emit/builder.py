@@ -7,7 +7,7 @@ the text, so what is written is what is executed, up to instruction selection.
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 
 import numpy as np
@@ -87,6 +87,9 @@ class Builder:
         The function's parameters.
     block : Block
         Where the next instruction goes. It changes when control flow is written.
+    fail_where : callable or None
+        ``fail_where(mask, message)`` writes how a kernel reports lanes that have no result, such as
+        negative powers of integers. Operations that can fail need it.
     """
 
     def __init__(self, function: Function, *, inline: bool = False) -> None:
@@ -94,6 +97,7 @@ class Builder:
         self.module = function.module
         self.target = function.module.target
         self.inline = inline
+        self.fail_where: Callable[[Value, str], None] | None = None
         self.arguments = tuple(
             Value(self, type, f"%a{i}") for i, (type, _) in enumerate(function.parameters)
         )

@@ -25,8 +25,8 @@ class External:
 
     Attributes
     ----------
-    symbol
-        What code calls it.
+    op
+        Name of the scalar op.
     source
         ``"libm"``, or ``"scipy"`` for ``scipy.special.cython_special``.
     name
@@ -35,39 +35,46 @@ class External:
         Number of inputs.
     dtype
         Name of the dtype of inputs and output.
-    integer_after
-        Whether an ignored C int follows the inputs: Cython's functions take one.
     """
 
-    symbol: str
+    op: str
     source: str
     name: str
     nin: int = 1
     dtype: str = "float64"
-    integer_after: bool = False
+
+    @property
+    def symbol(self) -> str:
+        """What code calls it."""
+        return f"phintys_{self.source}_{self.op}_{self.dtype}"
+
+    @property
+    def integer_after(self) -> bool:
+        """Whether a C int follows the inputs, which is ignored: Cython's functions take one."""
+        return self.source == "scipy"
 
 
-def _libm(name: str, nin: int = 1) -> list[External]:
+def _libm(op: str, nin: int = 1) -> list[External]:
     return [
-        External(f"phintys_libm_{name}_{dtype}", "libm", name + suffix, nin, dtype)
+        External(op, "libm", op + suffix, nin, dtype)
         for dtype, suffix in (("float64", ""), ("float32", "f"))
     ]
 
 
-def _scipy(symbol: str, name: str, nin: int = 1) -> list[External]:
-    return [External(f"phintys_{symbol}_float64", "scipy", name, nin, integer_after=True)]
-
-
-# name of the scalar op, name in cython_special (which numbers the types of its fused functions)
-_SCIPY = (
-    _scipy("erfcx", "erfcx"),
-)
-
-EXTERNALS: dict[str, External] = {
-    external.symbol: external
-    for group in (_libm("sin"), _libm("cos"), _libm("tan"), _libm("fmod", 2), *_SCIPY)
-    for external in group
+# Scalar ops whose function has the same name in SciPy, by the number of inputs.
+_SAME_NAME = {
+    1: "erfcinv erfcx erfinv gamma gammaln i0 i0e i1 i1e j0 j1 log_ndtr ndtri",
+    2: "beta betaln gammainc gammaincc iv ive jv kv kve owens_t yv",
+    3: "betainc",
 }
+
+_ALL = [
+    *(external for op, nin in (("sin", 1), ("cos", 1), ("tan", 1), ("fmod", 2)) for external in _libm(op, nin)),
+    *(External(op, "scipy", op, nin) for nin, ops in _SAME_NAME.items() for op in ops.split()),
+    External("digamma", "scipy", "psi"),
+]
+
+EXTERNALS: dict[str, External] = {external.symbol: external for external in _ALL}
 """All of them, by symbol."""
 
 
@@ -99,23 +106,38 @@ def address_of(symbol: str) -> int:
         except AttributeError as error:
             raise _missing(external) from error
         return int(ctypes.cast(function, ctypes.c_void_p).value or 0)
+    return _scipy_address(external)
+
+
+def _scipy_address(external: External) -> int:
+    """Return the address of a function that takes and returns doubles.
+
+    Functions of several types are exported once for each, under numbered names.
+    """
     capsules = import_module("scipy.special.cython_special").__pyx_capi__
-    if external.name not in capsules:
-        raise _missing(external)
-    return _address_in_capsule(capsules[external.name])
+    wanted = f"double ({'double, ' * external.nin}int __pyx_skip_dispatch)"
+    for name, capsule in capsules.items():
+        prefix, found, _ = name.rpartition(external.name)
+        plain = not prefix or (prefix.startswith("__pyx_fuse_") and prefix[11:].isdecimal())
+        if found and name.endswith(external.name) and plain:
+            signature, address = _read_capsule(capsule)
+            if signature == wanted:
+                return address
+    raise _missing(external)
 
 
 def _missing(external: External) -> MethodNotDefinedError:
     return MethodNotDefinedError(
         f"{external.source} has no function {external.name!r} here, which native code needs for "
-        f"{external.symbol}. Use mode='reference' for this function."
+        f"{external.op}. Use mode='reference' for this function."
     )
 
 
-def _address_in_capsule(capsule: Any) -> int:
+def _read_capsule(capsule: Any) -> tuple[str, int]:
     api = ctypes.pythonapi
     name_of = ctypes.PYFUNCTYPE(ctypes.c_char_p, ctypes.py_object)(("PyCapsule_GetName", api))
     pointer_of = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
         ("PyCapsule_GetPointer", api)
     )
-    return int(pointer_of(capsule, name_of(capsule)))
+    name = name_of(capsule)
+    return name.decode(), int(pointer_of(capsule, name))

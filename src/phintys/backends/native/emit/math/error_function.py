@@ -6,8 +6,12 @@ maps all large a to an interval.
 
 from __future__ import annotations
 
+import math
+from fractions import Fraction
+
 from phintys.backends.native.emit.builder import Builder
 from phintys.backends.native.emit.math.coefficients import ERF, ERF_TAIL, ERFC
+from phintys.backends.native.emit.math.constants import number
 from phintys.backends.native.emit.math.exact import (
     fast_two_sum,
     pair_div,
@@ -37,24 +41,52 @@ def erf(b: Builder, x: Value) -> Value:
     return copysign(b, b.select(a > 1.0, b.sub(1.0, tail), near), x)
 
 
-@float_function("erfc")
-def erfc(b: Builder, x: Value) -> Value:
-    """1 - erf(x) up to 1/2, then exp(-x**2) Q; 2 - erfc(-x) for negative x."""
-    name = x.type.name
-    a = b.maximum_number(0.5, b.minimum_number(_LARGEST[name], fabs(b, x)))
-    square, error = two_prod(b, a, a)
+def _erfc_far(b: Builder, a: Value, square: Value, error: Value) -> tuple[Value, Value]:
+    """Return k and p with erfc(a) = 2**k p for a >= 1/2; the square of a is a pair."""
+    name = a.type.name
     t = (a - 4.0) / (a + 4.0)
     k, (hi, lo) = exp_pair(b, -square, -error)
     # exp(-a**2) Q / (1 + 2 a), rounded in the end.
-    factor = polynomial(b, t, ERFC[name])
+    first, *others = ERFC[name]
+    factor, more = fast_two_sum(b, b.constant(a.type, first), t * polynomial(b, t, others))
     product, rest = two_prod(b, hi, factor)
-    divisor = fast_two_sum(b, a + a, b.constant(x.type, 1.0))
+    rest = b.madd(hi, more, rest)
+    divisor = fast_two_sum(b, a + a, b.constant(a.type, 1.0))
     hi, lo = pair_div(b, (product, b.madd(lo, factor, rest)), divisor)
-    tail = scaled(b, hi + lo, k)
+    return k, hi + lo
+
+
+def _erfc_near(b: Builder, x: Value) -> Value:
+    """1 - erf(x) for |x| <= 1/2."""
+    hi, lo = fast_two_sum(b, b.constant(x.type, 1.0), -x)
+    return hi + (lo - x * polynomial(b, x * x, ERF[x.type.name]))
+
+
+@float_function("erfc")
+def erfc(b: Builder, x: Value) -> Value:
+    """1 - erf(x) up to 1/2, then exp(-x**2) Q; 2 - erfc(-x) for negative x."""
+    a = b.maximum_number(0.5, b.minimum_number(_LARGEST[x.type.name], fabs(b, x)))
+    square, error = two_prod(b, a, a)
+    k, p = _erfc_far(b, a, square, error)
+    tail = scaled(b, p, k)
     far = b.select(x < 0.0, b.sub(2.0, tail), tail)
-    small = clamp(b, x, -0.5, 0.5)
-    hi, lo = fast_two_sum(b, b.constant(x.type, 1.0), -small)
-    low_square = small * small
-    near = hi + (lo - small * polynomial(b, low_square, ERF[name]))
+    near = _erfc_near(b, clamp(b, x, -0.5, 0.5))
     result = b.select(fabs(b, x) > 0.5, far, near)
+    return b.select(b.isnan(x), x, result)
+
+
+@float_function("ndtr")
+def ndtr(b: Builder, x: Value) -> Value:
+    """erfc(-x / sqrt(2)) / 2, where the square of the argument is x**2 / 2, exactly."""
+    root = number(Fraction(math.isqrt(2 * 10**60), 2 * 10**30), x.type.name)
+    z = x * -root
+    largest = _LARGEST[x.type.name] * math.sqrt(2.0)
+    limited = b.minimum_number(largest, fabs(b, x))
+    square, error = two_prod(b, limited, limited)
+    a = b.maximum_number(0.5, limited * root)
+    k, p = _erfc_far(b, a, square * 0.5, error * 0.5)
+    tail = scaled(b, p, k - 1.0)
+    far = b.select(x > 0.0, b.sub(1.0, tail), tail)
+    near = _erfc_near(b, clamp(b, z, -0.5, 0.5)) * 0.5
+    result = b.select(fabs(b, z) > 0.5, far, near)
     return b.select(b.isnan(x), x, result)

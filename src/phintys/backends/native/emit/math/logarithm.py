@@ -146,9 +146,9 @@ def _difference(b: Builder, x: Value, y: Value) -> tuple[Value, Pair]:
     hi, lo = two_sum(b, x, -y)
     larger = b.select(x > y, x, y)
     same = b.eq(x, y)
-    finite = fabs(b, hi) < math.inf
+    near = fabs(b, hi) < 2000.0  # farther apart, one is the whole result
     hi = b.select(same, b.constant(x.type, 0.0), hi)
-    lo = b.select(finite, b.select(hi > 0.0, -lo, lo), 0.0)
+    lo = b.select(near, b.select(hi > 0.0, -lo, lo), 0.0)
     return larger, (-fabs(b, hi), lo)
 
 

@@ -1,17 +1,28 @@
-"""Functions of floats, by the names of the scalar ops that they compute."""
+"""The code of scalar ops, by name, for each kind of dtype."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
 from phintys._base.errors import OpContractError
 from phintys.backends.native.emit.builder import Builder
-from phintys.backends.native.emit.values import Value
 
-__all__ = ["FLOAT_FUNCTIONS", "FloatFunction", "float_function"]
+__all__ = [
+    "COMPLEX_FUNCTIONS",
+    "FLOAT_FUNCTIONS",
+    "INTEGER_FUNCTIONS",
+    "Emitter",
+    "FloatFunction",
+    "complex_function",
+    "float_function",
+    "integer_function",
+]
 
-_Emitter = Callable[..., Value]
+_T = TypeVar("_T")
+
+Emitter = Callable[..., Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,16 +43,23 @@ class FloatFunction:
 
     name: str
     nin: int
-    emit: _Emitter
+    emit: Emitter
     outlined: bool
 
 
 FLOAT_FUNCTIONS: dict[str, FloatFunction] = {}
+"""By name; float16 values go through float32."""
+
+INTEGER_FUNCTIONS: dict[str, Emitter] = {}
+"""Functions of integers of one type."""
+
+COMPLEX_FUNCTIONS: dict[str, Emitter] = {}
+"""Functions of complex numbers of one type; the result may be real."""
 
 
 def float_function(
     name: str, nin: int = 1, *, outlined: bool = True
-) -> Callable[[_Emitter], _Emitter]:
+) -> Callable[[Emitter], Emitter]:
     """Register what is decorated as the code of a scalar op on floats.
 
     Parameters
@@ -54,13 +72,36 @@ def float_function(
         Whether kernels call it instead of holding a copy.
     """
 
-    def register(emitter: _Emitter) -> _Emitter:
-        function = FloatFunction(name, nin, emitter, outlined)
-        if FLOAT_FUNCTIONS.setdefault(name, function) is not function:
-            msg = f"There are two functions of floats named {name!r}."
-            raise OpContractError(msg)
+    def register(emitter: Emitter) -> Emitter:
+        _add(FLOAT_FUNCTIONS, name, FloatFunction(name, nin, emitter, outlined))
         return emitter
 
     return register
 
 
+def integer_function(*names: str) -> Callable[[Emitter], Emitter]:
+    """Register what is decorated as the code of scalar ops on integers."""
+
+    def register(emitter: Emitter) -> Emitter:
+        for name in names:
+            _add(INTEGER_FUNCTIONS, name, emitter)
+        return emitter
+
+    return register
+
+
+def complex_function(*names: str) -> Callable[[Emitter], Emitter]:
+    """Register what is decorated as the code of scalar ops on complex numbers."""
+
+    def register(emitter: Emitter) -> Emitter:
+        for name in names:
+            _add(COMPLEX_FUNCTIONS, name, emitter)
+        return emitter
+
+    return register
+
+
+def _add(registry: dict[str, _T], name: str, function: _T) -> None:
+    if registry.setdefault(name, function) is not function:
+        msg = f"There are two functions named {name!r} for the same kind of dtype."
+        raise OpContractError(msg)

@@ -1,0 +1,83 @@
+"""Tables of 16 numbers, looked up by lane; and the reduction of log by such a table."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import cache
+
+from phintys.backends.native.emit.builder import Builder, constant_text
+from phintys.backends.native.emit.math import avx512
+from phintys.backends.native.emit.math.constants import number
+from phintys.backends.native.emit.memory import gather
+from phintys.backends.native.emit.types import FLOAT64, INT64, PTR
+from phintys.backends.native.emit.values import Value
+
+__all__ = ["LOG_START", "inverses", "log_words", "lookup"]
+
+_ENTRIES = 16
+
+LOG_START = 0x3FF0000000000000 - round(9.35 * 2**48)
+"""The bits of the smallest m of the reduction: 0.7, such that 1 stands well inside an interval."""
+
+
+def _number_with_bits(bits: int) -> float:
+    return float(struct.unpack("<d", struct.pack("<q", bits))[0])
+
+
+@cache
+def inverses() -> tuple[float, ...]:
+    """Return about 1 / m for each sixteenth of [LOG_START, 2 LOG_START) by bits.
+
+    They are multiples of 1/32, so that m * inverse - 1 is exact; and 1 where the interval holds 1.
+    """
+    result = []
+    for i in range(_ENTRIES):
+        low, high = (_number_with_bits(LOG_START + (i + j) * 2**48) for j in (0, 1))
+        if low <= 1.0 < high:
+            result.append(1.0)
+            continue
+        candidates = [n / 32 for n in range(16, 64)]
+        result.append(min(candidates, key=lambda c: max(abs(low * c - 1), abs(high * c - 1))))
+    return tuple(result)
+
+
+@cache
+def log_words() -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Return -log(inverse) in two words, the first a multiple of 2**-42."""
+    logs = [-_log(Fraction(value)) for value in inverses()]
+    first = [Fraction(round(value * 2**42), 2**42) for value in logs]
+    rest = [number(value - word, "float64") for value, word in zip(logs, first, strict=True)]
+    return tuple(map(float, first)), tuple(rest)
+
+
+def _log(x: Fraction) -> Fraction:
+    """log(x) of a simple fraction to more than 110 bits, by the series of 2 atanh."""
+    s = (x - 1) / (x + 1)
+    term, total, n = s, Fraction(0), 1
+    while abs(term) > Fraction(1, 2**130):
+        total += term / n
+        term *= s * s
+        n += 2
+    return 2 * total
+
+
+def lookup(b: Builder, table: Sequence[float], index: Value) -> Value:
+    """Return table[index] of 16 float64 for int64 indices from 0 to 15."""
+    lanes = index.type.lanes
+    type = FLOAT64.of(lanes)
+    if avx512.fits(b, type):
+        eight = FLOAT64.of(8)
+        halves = [_vector(b, table[start : start + 8]) for start in (0, 8)]
+        return avx512.permute(b, b.value(eight, halves[0]), b.value(eight, halves[1]), index)
+    numbers = ", ".join(f"double {constant_text(FLOAT64, value)}" for value in table)
+    base = Value(b, PTR, b.module.table(numbers, len(table), "double"))
+    found = gather(b, type, b.offset(base, b.value(INT64.of(lanes), index), type))
+    assert isinstance(found, Value)
+    return found
+
+
+def _vector(b: Builder, numbers: Sequence[float]) -> Value:
+    elements = ", ".join(f"double {constant_text(FLOAT64, value)}" for value in numbers)
+    return Value(b, FLOAT64.of(len(numbers)), f"<{elements}>")

@@ -1,0 +1,121 @@
+"""Lowering of elementwise ops and DimShuffle."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from phintys.backends.native.lower.lowering import Lowering, NotLowered, lower
+from phintys.backends.native.lower.view import View
+from phintys.backends.native.program import Expression, Failure, Literal, Operation
+from phintys.scalar.composite import Composite
+from phintys.tensor.dimshuffle import DimShuffle
+from phintys.tensor.elemwise import Elemwise
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from phintys.backends.native.sizes import Size
+    from phintys.graph.apply import Apply
+    from phintys.scalar.op import ScalarOp
+
+__all__: list[str] = []
+
+
+@lower.register
+def lower_elemwise(op: Elemwise, node: Apply, lowering: Lowering) -> None:
+    """``out[i, j] = op(x[i, j], y[0, j])``: one statement for each scalar op."""
+    views = [lowering.view(variable) for variable in node.inputs]
+    check_scalar_op(op.scalar_op, [view.array.dtype for view in views])
+    lengths = broadcast_lengths(node, [view.sizes for view in views], lowering)
+    views = [view.broadcast(lengths, lowering.sizes) for view in views]
+    loops = lowering.loops(lengths)
+    operands: list[Expression] = [view.load(loops) for view in views]
+    if not isinstance(op.scalar_op, Composite):
+        (variable,) = node.outputs
+        target, _ = lowering.compute(variable, lengths)
+        value = Operation(op.scalar_op, tuple(operands), target.array.dtype)
+        lowering.store(target, value, loops, nodes=(node,))
+        return
+    for variable, value in zip(
+        node.outputs,
+        composite_expressions(op.scalar_op, operands, lengths, node, lowering),
+        strict=True,
+    ):
+        target, _ = lowering.compute(variable, lengths)
+        lowering.store(target, value, loops, nodes=(node,))
+
+
+def composite_expressions(
+    op: Composite,
+    operands: Sequence[Expression],
+    lengths: Sequence[Size],
+    node: Apply,
+    lowering: Lowering,
+) -> list[Expression]:
+    """Store each step of a Composite in memory of its own, which fusion will keep in registers."""
+    known: dict[Any, Expression] = dict(zip(op.fgraph.inputs, operands, strict=True))
+
+    def expression_of(variable: Any) -> Expression:
+        if variable not in known:  # a constant
+            known[variable] = Literal(variable.data, variable.type.numpy_dtype)
+        return known[variable]
+
+    loops = lowering.loops(lengths)
+    for inner in op.fgraph.toposort():
+        (variable,) = inner.outputs
+        dtype = variable.type.numpy_dtype
+        target = View.of(lowering.array(dtype, lengths), lowering.sizes)
+        value = Operation(inner.op, tuple(expression_of(x) for x in inner.inputs), dtype)
+        lowering.store(target, value, loops, nodes=(node,))
+        known[variable] = target.load(loops)
+    return [expression_of(variable) for variable in op.fgraph.outputs]
+
+
+def broadcast_lengths(
+    node: Apply, operands: Sequence[Sequence[Size]], lowering: Lowering
+) -> list[Size]:
+    """Return the lengths of the result; operands whose lengths may differ are checked.
+
+    A dimension broadcasts where its *static* size is 1, whatever sizes are known otherwise.
+    """
+    lengths: list[Size] = []
+    ndim = len(operands[0])
+    for axis in range(ndim):
+        chosen: Size | None = None
+        for variable, sizes in zip(node.inputs, operands, strict=True):
+            if variable.type.shape[axis] == 1:  # pyright: ignore
+                continue
+            if chosen is None:
+                chosen = sizes[axis]
+                continue
+            failure = Failure(node, "broadcast", f"dimension {axis}")
+            lowering.require_equal(chosen, sizes[axis], failure)
+        lengths.append(lowering.sizes.fixed(1) if chosen is None else lowering.sizes.canonical(chosen))
+    return lengths
+
+
+def check_scalar_op(op: ScalarOp, dtypes: Sequence[np.dtype[Any]]) -> None:
+    """Raise :class:`NotLowered` for a scalar op that cannot be emitted."""
+    if isinstance(op, Composite):
+        for inner in op.fgraph.toposort():
+            check_scalar_op(inner.op, [variable.type.numpy_dtype for variable in inner.inputs])
+        return
+    if op.nout != 1:
+        msg = f"the scalar op {op} has {op.nout} outputs"
+        raise NotLowered(msg)
+    if not can_emit(op, dtypes):
+        msg = f"the scalar op {op} has no native code"
+        raise NotLowered(msg)
+
+
+@lower.register
+def lower_dimshuffle(op: DimShuffle, node: Apply, lowering: Lowering) -> None:
+    """``out[j, 0, i] = x[i, j]``: another view of the same memory."""
+    view = lowering.view(node.inputs[0])
+    for axis in op.drop:
+        failure = Failure(node, "drop", f"dimension {axis}")
+        lowering.require_equal(view.sizes[axis], lowering.sizes.fixed(1), failure)
+    order = [None if entry == "x" else int(entry) for entry in op.new_order]
+    lowering.bind(node.outputs[0], view.rearranged(order, lowering.sizes))

@@ -1,0 +1,173 @@
+"""View: an array seen through a change of axes, which costs nothing.
+
+``x.T``, ``x[::2]``, ``x[:, None]`` and ``broadcast_to(x, ...)`` are no steps of a Program. They are
+said by an affine map: for each axis of the memory, which axes of the view move along it, by how
+much, and from where.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from phintys._base.errors import IntegrityError
+from phintys.backends.native.program import Array, Index, Load, LoopVariable
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from phintys.backends.native.sizes import Size, Sizes
+
+__all__ = ["AxisMap", "View"]
+
+
+@dataclass(frozen=True, slots=True)
+class AxisMap:
+    """A position along one axis of an array: ``offset + sum(step * position in a view's axis)``."""
+
+    terms: tuple[tuple[int, Size], ...] = ()
+    offset: Size | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """An array with axes of its own.
+
+    Attributes
+    ----------
+    array
+        The memory.
+    maps
+        One for each axis of the array.
+    sizes
+        Lengths of the view's own axes.
+    """
+
+    array: Array
+    maps: tuple[AxisMap, ...]
+    sizes: tuple[Size, ...]
+
+    @classmethod
+    def of(cls, array: Array, sizes: Sizes) -> View:
+        """Return an array as it is."""
+        one = sizes.fixed(1)
+        maps = tuple(
+            AxisMap() if size is one else AxisMap(((axis, one),))
+            for axis, size in enumerate(array.sizes)
+        )
+        return cls(array, maps, array.sizes)
+
+    @property
+    def ndim(self) -> int:
+        """Number of the view's axes."""
+        return len(self.sizes)
+
+    def is_whole(self) -> bool:
+        """Tell whether the view shows its array as it lies in memory."""
+        if len(self.sizes) != self.array.ndim:
+            return False
+        return all(
+            size is mine
+            and map_.offset is None
+            and (
+                (not map_.terms and size.known == 1)
+                or (len(map_.terms) == 1 and map_.terms[0][0] == axis and map_.terms[0][1].known == 1)
+            )
+            for axis, (map_, size, mine) in enumerate(
+                zip(self.maps, self.sizes, self.array.sizes, strict=True)
+            )
+        )
+
+    def load(self, loops: Sequence[LoopVariable | None]) -> Load:
+        """Return the element at the given loops, one for each axis; ``None`` is position 0."""
+        return Load(self.array, self.indices(loops))
+
+    def indices(self, loops: Sequence[LoopVariable | None]) -> tuple[Index, ...]:
+        """Return where in the array the element at the given loops is."""
+        made: list[Index] = []
+        for map_ in self.maps:
+            terms = [
+                (loop, step) for axis, step in map_.terms if (loop := loops[axis]) is not None
+            ]
+            made.append(Index(tuple(terms), map_.offset))
+        return tuple(made)
+
+    def at(self, positions: Sequence[Index], sizes: Sizes) -> Load:
+        """Return the element at any positions, which may themselves come from memory."""
+        indices: list[Index] = []
+        for map_ in self.maps:
+            result = Index((), map_.offset)
+            for axis, step in map_.terms:
+                result = add_scaled(result, positions[axis], step, sizes)
+            indices.append(result)
+        return Load(self.array, tuple(indices))
+
+    def rearranged(self, order: Sequence[int | None], sizes: Sizes) -> View:
+        """Return the axes in another order; ``None`` is a new one of size 1."""
+        place = {axis: position for position, axis in enumerate(order) if axis is not None}
+        maps = tuple(
+            AxisMap(
+                tuple((place[axis], step) for axis, step in map_.terms if axis in place),
+                map_.offset,
+            )
+            for map_ in self.maps
+        )
+        one = sizes.fixed(1)
+        return View(
+            self.array, maps, tuple(one if axis is None else self.sizes[axis] for axis in order)
+        )
+
+    def sliced(self, axis: int, start: Size, step: Size, length: Size, sizes: Sizes) -> View:
+        """Return every ``step``-th element along an axis."""
+        maps = tuple(_sliced(map_, axis, start, step, sizes) for map_ in self.maps)
+        lengths = (*self.sizes[:axis], length, *self.sizes[axis + 1 :])
+        return View(self.array, maps, lengths)
+
+    def picked(self, axis: int, position: Size, sizes: Sizes) -> View:
+        """Return the view at one position of an axis, which disappears."""
+        at = self.sliced(axis, position, sizes.fixed(0), sizes.fixed(1), sizes)
+        return at.rearranged([other for other in range(self.ndim) if other != axis], sizes)
+
+    def broadcast(self, lengths: Sequence[Size], sizes: Sizes) -> View:
+        """Return the view with axes of size 1 repeated to other lengths."""
+        maps = self.maps
+        for axis, (mine, wanted) in enumerate(zip(self.sizes, lengths, strict=True)):
+            if mine.known == 1 and wanted.known != 1:
+                maps = tuple(_without(map_, axis) for map_ in maps)
+        return View(self.array, maps, tuple(lengths))
+
+
+def _sliced(map_: AxisMap, axis: int, start: Size, step: Size, sizes: Sizes) -> AxisMap:
+    terms: list[tuple[int, Size]] = []
+    offset = map_.offset
+    for other, scale in map_.terms:
+        if other != axis:
+            terms.append((other, scale))
+            continue
+        moved = sizes.mul(scale, start)
+        if moved.known != 0:
+            offset = moved if offset is None else sizes.add(offset, moved)
+        scaled = sizes.mul(scale, step)
+        if scaled.known != 0:
+            terms.append((axis, scaled))
+    return AxisMap(tuple(terms), offset)
+
+
+def _without(map_: AxisMap, axis: int) -> AxisMap:
+    return AxisMap(tuple(term for term in map_.terms if term[0] != axis), map_.offset)
+
+
+def add_scaled(index: Index, other: Index, step: Size, sizes: Sizes) -> Index:
+    """Return ``index + step * other``, where at most one of them comes from memory, unscaled."""
+    terms = index.terms + tuple((loop, sizes.mul(scale, step)) for loop, scale in other.terms)
+    offset = index.offset
+    if other.offset is not None:
+        moved = sizes.mul(other.offset, step)
+        offset = moved if offset is None else sizes.add(offset, moved)
+    dynamic = index.dynamic
+    if other.dynamic is not None:
+        if dynamic is not None or step.known != 1:
+            msg = "An index from memory was scaled, or added to another: materialise the view first."
+            raise IntegrityError(msg)
+        dynamic = other.dynamic
+    return Index(terms, offset, dynamic)

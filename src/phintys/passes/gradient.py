@@ -1,0 +1,26 @@
+"""Marks on gradients: they have done their work once the gradients have been built."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from phintys.gradient.marks import GradientMark
+from phintys.rewriting import node_rewriter
+
+if TYPE_CHECKING:
+    from phintys.graph.apply import Apply
+    from phintys.graph.fgraph import FunctionGraph
+    from phintys.graph.variable import Variable
+    from phintys.rewriting import NodeRewriter
+
+__all__ = ["CANONICAL_GRADIENT"]
+
+
+@node_rewriter([GradientMark])
+def drop_gradient_mark(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
+    """zero_grad(x) -> x, grad_clip(x, lower, upper) -> x, and likewise for every mark"""
+    return [node.inputs[0]]
+
+
+CANONICAL_GRADIENT: tuple[NodeRewriter, ...] = (drop_gradient_mark,)
+"""In the order in which they are tried."""
