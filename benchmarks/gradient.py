@@ -1,4 +1,4 @@
-"""Cost of building gradients: seconds, and microseconds for each node of the forward graph.
+"""Cost of building gradients: CPU seconds, and microseconds for each node of the forward graph.
 
 Run it with ``python benchmarks/gradient.py``. A cost that is linear shows as a last column that
 does not grow from row to row.
@@ -49,9 +49,9 @@ def fan(n):
 
 def seconds(build):
     gc.collect()
-    start = time.perf_counter()
+    start = time.process_time()
     build()
-    return time.perf_counter() - start
+    return time.process_time() - start
 
 
 def main():

@@ -122,6 +122,24 @@ def test_equality():
     assert str(Power(2)) == "Power{n=2}"
 
 
+def test_a_preference_may_be_a_class_attribute():
+    class Third(UnaryScalarOp):
+        output_types_preference = ps.upgrade_to_float
+
+    class Fourth(UnaryScalarOp):
+        def output_types_preference(self, type):
+            assert isinstance(self, Fourth)
+            return [ps.float32]
+
+    class Fifth(UnaryScalarOp):
+        output_types_preference = ps.transfer_type(0)
+
+    assert Third()(ps.int8()).type is ps.float64
+    assert Fourth()(ps.int8()).type is ps.float32
+    assert Fifth()(ps.int8()).type is ps.int8
+    assert Third() == Third()
+
+
 def test_a_rule_for_types_is_needed():
     with pytest.raises(MethodNotDefinedError, match="upgrade_to_float"):
         Halve()(1.0)
@@ -172,6 +190,11 @@ def test_literal_dtypes():
     assert ps.exp.literal_dtypes([1]) == (np.dtype("int64"),)
     assert ps.add.literal_dtypes([1, 2.0]) == (np.dtype("int64"), np.dtype("float64"))
     assert ps.lt.literal_dtypes([i1, 300]) == (i1, np.dtype("int64"))
+    b = np.dtype(bool)
+    assert ps.or_.literal_dtypes([b, False]) == (b, b)
+    assert ps.add.literal_dtypes([f4, True]) == (f4, b)
+    assert ps.add.literal_dtypes([True, 1]) == (b, np.dtype("int64"))
+    assert ps.switch.literal_dtypes([True, f4, 1]) == (b, f4, f4)
 
 
 # Preferences

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import phintys.scalar as ps
+from phintys._base.config import config
 from phintys._base.errors import DtypeError, MethodNotDefinedError, OpContractError
 from phintys.scalar import SCALAR_OPS, ScalarType, all_types
 from phintys.scalar.row import _row_named
@@ -574,6 +575,9 @@ def test_literals_of_switch_clip_and_second():
     assert ps.switch(True, f, 0.5).type is ps.float32
     assert ps.switch(1, i, 0).type is ps.int8
     assert ps.switch(b, 1, 2).type is ps.int64
+    assert ps.switch(b, 1.0, 2).type is ps.float64
+    with config.change_flags(floatX="float32"):
+        assert ps.switch(b, 1.0, 2.0).type is ps.float32
     assert ps.switch(0.5, 1.0, 2).type is ps.float64
     assert ps.clip(f, 0, 1).type is ps.float32
     assert ps.clip(i, 0, 10).type is ps.int8

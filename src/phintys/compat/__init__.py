@@ -1,1 +1,20 @@
-"""Placeholder."""
+"""Run programs that were written for Theano and Aesara.
+
+Examples
+--------
+>>> import phintys.compat
+>>> phintys.compat.install("theano")
+>>> import theano
+>>> import theano.tensor as T
+>>> x = T.dscalar("x")
+>>> float(theano.function([x], T.sqr(x))(3))
+9.0
+>>> phintys.compat.uninstall("theano")
+
+From a shell: ``python -m phintys.compat SCRIPT [ARGUMENTS]``.
+"""
+
+from phintys.compat.finder import install, uninstall
+from phintys.compat.names import PACKAGES
+
+__all__ = ["PACKAGES", "install", "uninstall"]

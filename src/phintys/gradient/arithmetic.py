@@ -175,6 +175,8 @@ def misfit_of(given: Type, wanted: Type) -> str:
 
 def is_known_zero(variable: Variable) -> bool:
     """Tell whether a variable is zeros by its very construction, as ``zeros_like`` gives them."""
+    if not isinstance(variable.type, TensorType | ScalarType):
+        return False
     for _ in range(8):  # fill, cast, a change of rank: few steps lead to the constant
         if isinstance(variable, Constant):
             return not np.any(variable.data)

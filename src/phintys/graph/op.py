@@ -6,6 +6,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from phintys._base.errors import MethodNotDefinedError, OpContractError
+from phintys.graph._props import values_getter
 from phintys.graph.apply import Apply
 
 if TYPE_CHECKING:
@@ -71,6 +72,8 @@ class Op:
     destroy_map: Mapping[int | None, Sequence[int]] = _NO_ALIASES
     """Output index -> input indices overwritten by it; ``None`` for inputs used as scratch."""
 
+    _props_key: ClassVar[Callable[[Any], tuple[Any, ...]]]
+
     itypes: Sequence[Type] | None = None
     """Types of the inputs, for an Op that does not define :meth:`make_node`."""
 
@@ -97,6 +100,7 @@ class Op:
                 "A single name needs a comma: ('axis',)."
             )
             raise OpContractError(msg)
+        cls._props_key = staticmethod(values_getter(props))
         for name, method in (("__eq__", _props_eq), ("__hash__", _props_hash)):
             if name not in own:
                 setattr(cls, name, method)
@@ -269,17 +273,15 @@ class Op:
         return str(self)
 
 
-def _props_of(op: Any) -> tuple[Any, ...]:
-    return tuple(getattr(op, name) for name in op.__props__)
-
-
-def _props_eq(self: Any, other: object) -> bool:
-    return self is other or (type(self) is type(other) and _props_of(self) == _props_of(other))
+def _props_eq(self: Any, other: Any) -> bool:
+    return self is other or (
+        type(self) is type(other) and self._props_key(self) == other._props_key(other)
+    )
 
 
 def _props_hash(self: Any) -> int:
     try:
-        return hash((self.__class__, _props_of(self)))
+        return hash((self.__class__, self._props_key(self)))
     except TypeError as error:
         values = ", ".join(f"{name}={getattr(self, name)!r}" for name in self.__props__)
         msg = (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections import deque
 from collections.abc import Iterable, Mapping, MutableMapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TextIO, cast
 
 from phintys._base.errors import CycleError, TypeContractError
@@ -154,7 +155,7 @@ def debugprint(
     for thing in _as_list(graph_like):
         printer.add(thing)
     printer.inner_graphs()
-    text = "\n".join(printer.lines) + "\n"
+    text = "".join(f"{line}\n" for line in printer.lines)
     if file == "str":
         return text
     (sys.stdout if file is None else file).write(text)
@@ -162,7 +163,9 @@ def debugprint(
 
 
 def _as_list(graph_like: Any) -> list[Any]:
-    if isinstance(graph_like, Variable | Apply | FunctionGraph) or _fgraph_of(graph_like):
+    if isinstance(graph_like, Variable | Apply | FunctionGraph):
+        return [graph_like]
+    if _fgraph_of(graph_like) is not None:
         return [graph_like]
     if isinstance(graph_like, Iterable) and not isinstance(graph_like, str | Mapping):
         return list(cast("Iterable[Any]", graph_like))
@@ -191,44 +194,35 @@ def _short(value: Any) -> str:
     return text if len(text) <= limit else f"{text[: limit - 15]} ... {text[-10:]}"
 
 
+@dataclass(kw_only=True)
 class _DebugPrinter:
-    def __init__(
-        self,
-        *,
-        depth: int,
-        print_type: bool,
-        print_shape: bool,
-        id_type: IdType,
-        stop_on_name: bool,
-        done: MutableMapping[Apply, str],
-        print_storage: bool,
-        used_ids: MutableMapping[Apply | Variable, str],
-        print_destroy_map: bool,
-        print_view_map: bool,
-        print_origin: bool,
-        print_fgraph_inputs: bool,
-        profile: Mapping[Apply, float] | None,
-    ) -> None:
-        self.depth = depth
-        self.print_type = print_type
-        self.print_shape = print_shape
-        self.id_type = id_type
-        self.stop_on_name = stop_on_name
-        self.done = done
-        self.print_storage = print_storage
-        self.used_ids = used_ids
-        self.print_destroy_map = print_destroy_map
-        self.print_view_map = print_view_map
-        self.print_origin = print_origin
-        self.print_fgraph_inputs = print_fgraph_inputs
-        self.profile = profile
-        self.total = sum(profile.values()) if profile else 0.0
-        self.lines: list[str] = []
-        self.storage: dict[Variable, list[Any]] = {}
-        self.order: dict[Apply, int] = {}
-        self.labels: dict[Variable, str] = {}  # of inputs of inner graphs
-        self.inner: dict[Op, Apply] = {}
-        if profile is not None:
+    """The options of :func:`debugprint`, and what was printed so far."""
+
+    depth: int
+    print_type: bool
+    print_shape: bool
+    id_type: IdType
+    stop_on_name: bool
+    done: MutableMapping[Apply, str]
+    print_storage: bool
+    used_ids: MutableMapping[Apply | Variable, str]
+    print_destroy_map: bool
+    print_view_map: bool
+    print_origin: bool
+    print_fgraph_inputs: bool
+    profile: Mapping[Apply, float] | None
+
+    lines: list[str] = field(default_factory=list[str])
+    storage: dict[Variable, list[Any]] = field(default_factory=dict["Variable", list[Any]])
+    order: dict[Apply, int] = field(default_factory=dict["Apply", int])
+    labels: dict[Variable, str] = field(default_factory=dict["Variable", str])
+    """Of the inputs of inner graphs."""
+    inner: dict[Op, Apply] = field(default_factory=dict["Op", "Apply"])
+    """Ops with an inner graph, each with the first node that applies it."""
+
+    def __post_init__(self) -> None:
+        self.total = sum(self.profile.values()) if self.profile else 0.0
+        if self.profile is not None:
             self.lines.append(f"{'seconds':>10} {'share':>6}")
 
     def add(self, thing: Any) -> None:
@@ -264,7 +258,8 @@ class _DebugPrinter:
         for position, variable in enumerate(fgraph.outputs):
             updated = fgraph.update_mapping.get(position)
             note = "" if updated is None else f" updates {fgraph.inputs[updated]}"
-            self.tree(variable, f"{margin} → " if margin else "", margin, note)
+            head = f"{margin} → " if margin else ""
+            self.tree(variable, head, " " * len(head), note)
 
     def inner_graphs(self) -> None:
         """Print the inner graphs of all Ops met, and of Ops inside of these."""

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from phintys._base.errors import MethodNotDefinedError, TypeContractError
+from phintys.graph._props import values_getter
 from phintys.graph.variable import Constant, Variable
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Self
 
 __all__ = ["Generic", "Type", "generic"]
@@ -44,6 +46,7 @@ class Type:
     """Class of the constants that :meth:`make_constant` makes."""
 
     __props__: ClassVar[tuple[str, ...]]
+    _props_key: ClassVar[Callable[[Any], tuple[Any, ...]]]
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -57,6 +60,7 @@ class Type:
         if not isinstance(props, tuple):
             msg = f"{cls.__name__}.__props__ must be a tuple of names, got {props!r}."
             raise TypeContractError(msg)
+        cls._props_key = staticmethod(values_getter(props))
         for name, method in (("__eq__", _props_eq), ("__hash__", _props_hash)):
             if name not in cls.__dict__:
                 setattr(cls, name, method)
@@ -189,16 +193,14 @@ class Type:
         return f"{type(self).__name__}({values})"
 
 
-def _props_of(thing: Any) -> tuple[Any, ...]:
-    return tuple(getattr(thing, name) for name in thing.__props__)
-
-
-def _props_eq(self: Any, other: object) -> bool:
-    return self is other or (type(self) is type(other) and _props_of(self) == _props_of(other))
+def _props_eq(self: Any, other: Any) -> bool:
+    return self is other or (
+        type(self) is type(other) and self._props_key(self) == other._props_key(other)
+    )
 
 
 def _props_hash(self: Any) -> int:
-    return hash((self.__class__, _props_of(self)))
+    return hash((self.__class__, self._props_key(self)))
 
 
 class Generic(Type):

@@ -48,9 +48,6 @@ __all__ = [
 _MOST_STEPS = 32
 _LARGEST_LOOKED_AT = 4096  # elements of a constant that are compared to see if all are equal
 
-_SECOND = elemwise(ps.second)
-
-
 def kind(variable: Any) -> str:
     """Return the kind of a tensor's dtype, a letter of ``"biufc"``."""
     return variable.type.numpy_dtype.kind
@@ -109,10 +106,13 @@ def uniform_value(variable: Variable) -> Any:
         node = variable.owner
         if node is None:
             break
-        if isinstance(node.op, DimShuffle | Alloc):
-            variable = node.inputs[0]
-        elif node.op == _SECOND:
+        op = node.op
+        if isinstance(op, Elemwise):
+            if op.scalar_op is not ps.second:
+                break
             variable = node.inputs[1]
+        elif isinstance(op, DimShuffle | Alloc):
+            variable = node.inputs[0]
         else:
             break
     return NOT_CONSTANT
@@ -250,7 +250,7 @@ def broadcast_source(variable: Any) -> Any:
     node = variable.owner
     if node is None:
         return None
-    if node.op == _SECOND:
+    if is_pure(node) and scalar_op(node) is ps.second:
         return node.inputs[1]
     if isinstance(node.op, Alloc):
         value: Any = node.inputs[0]

@@ -57,11 +57,10 @@ def drop_identity(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     """x + 0 -> x, x * 1 -> x, x & ~0 -> x, x | 0 -> x, x ^ 0 -> x"""
     op = scalar_op(node)
     dtype = output_type(node).numpy_dtype
-    identity = op.identity_element(dtype)
     inputs = operands(node)
     for position, operand in enumerate(inputs):
         value = uniform_value(operand)
-        if value is NOT_CONSTANT or np.asarray(value).astype(dtype) != identity:
+        if value is NOT_CONSTANT or np.asarray(value).astype(dtype) != op.identity_element(dtype):
             continue
         rest = [*inputs[:position], *inputs[position + 1 :]]
         if not rest or not sizes_covered(operand, rest):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from types import FunctionType
 from typing import Any, Literal
 
 import numpy as np
@@ -32,6 +33,8 @@ __all__ = [
 
 Dtypes = tuple[np.dtype[Any], ...]
 Lifter = Callable[["ScalarOp", Sequence[Any]], Any]
+
+_BOOL = np.dtype(np.bool_)
 
 # Python's own number classes: literals of these take their dtype from the other operands.
 _LITERALS = (int, float, complex)
@@ -138,6 +141,13 @@ class ScalarOp(Op):
 
     output_types_preference: Callable[..., Any] | None = None
 
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        own = cls.__dict__.get("output_types_preference")
+        if isinstance(own, FunctionType) and not own.__qualname__.startswith(cls.__qualname__):
+            # A function from elsewhere takes the types alone; it must not be bound as a method.
+            cls.output_types_preference = staticmethod(own)
+
     def __init__(
         self,
         output_types_preference: Callable[..., Any] | None = None,
@@ -221,8 +231,8 @@ class ScalarOp(Op):
         Parameters
         ----------
         operands
-            For each operand its dtype, or the Python int, float or complex itself. (A bool has a
-            dtype of its own.)
+            For each operand its dtype, or the Python number itself. A Python bool is as strong as
+            a NumPy one.
 
         Returns
         -------
@@ -237,7 +247,12 @@ class ScalarOp(Op):
         >>> add.literal_dtypes([np.dtype("float32"), 2])
         (dtype('float32'), dtype('float32'))
         """
-        key = tuple([x if isinstance(x, np.dtype) else type(x) for x in operands])
+        key = tuple(
+            [
+                x if isinstance(x, np.dtype) else _BOOL if type(x) is bool else type(x)
+                for x in operands
+            ]
+        )
         found = self._weak.get(key)
         if found is None:
             if not any(isinstance(x, np.dtype) for x in key):

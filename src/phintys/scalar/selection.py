@@ -11,7 +11,6 @@ from phintys.graph.apply import Apply
 from phintys.graph.null_type import disconnected_type
 from phintys.graph.variable import Variable
 from phintys.scalar.comparison import eq, ge, gt, le, lt
-from phintys.scalar.constant import constant
 from phintys.scalar.logic import and_
 from phintys.scalar.op import Dtypes
 from phintys.scalar.row import Row
@@ -188,13 +187,10 @@ class _Switch(_ArrayRow):
     def _resolve(self, dtypes: Dtypes) -> Dtypes:
         return (np.result_type(*dtypes[1:]),)
 
-    def _weak_dtypes(self, operands: Sequence[Any]) -> Dtypes:
+    def literal_dtypes(self, operands: Sequence[Any]) -> Dtypes:
         condition, *values = operands
-        if not isinstance(condition, np.dtype):
-            condition = constant(condition(0)).type.numpy_dtype
-        if not any(isinstance(value, np.dtype) for value in values):
-            return (condition, *(constant(value(0)).type.numpy_dtype for value in values))
-        return (condition, *super()._weak_dtypes(values))
+        # The condition has no say in the dtype of the result.
+        return (*super().literal_dtypes([condition]), *super().literal_dtypes(values))
 
 
 def _pull_switch(condition: Any, x: Any, y: Any, out: Any, g: Any) -> tuple[Any, ...]:

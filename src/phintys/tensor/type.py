@@ -73,7 +73,8 @@ def normalize_dtype(dtype: Any) -> str:
     if name not in DTYPES:
         msg = f"Tensors do not take the dtype {name}; expected one of {', '.join(DTYPES)}."
         raise TypeContractError(msg)
-    _NAME_OF[dtype] = name  # to ask NumPy for the name takes microseconds
+    if isinstance(dtype, np.dtype | type):
+        _NAME_OF[dtype] = name  # to ask NumPy for the name takes microseconds
     return name
 
 

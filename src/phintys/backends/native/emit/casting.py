@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from phintys._base.errors import DtypeError
 from phintys.backends.native.emit.builder import Builder
-from phintys.backends.native.emit.types import FLOAT32, FLOAT64, INT32, INT64, UINT64, Type
+from phintys.backends.native.emit.types import FLOAT32, FLOAT64, INT32, INT64, Type
 from phintys.backends.native.emit.values import Complex, Value
 
 __all__ = ["cast", "from_float16", "is_true", "real_cast", "to_float16"]
@@ -72,15 +72,16 @@ def real_cast(b: Builder, x: Value, type: Type) -> Value:
 
 def _float_to_integer(b: Builder, x: Value, type: Type) -> Value:
     lanes = type.lanes
-    if type is UINT64.of(lanes):
-        # What is 2**63 or more does not fit the machine's signed conversion.
-        large = x >= 2.0**63
-        shifted = b.select(large, x - 2.0**63, x)
-        low = b.convert(b.convert(shifted, INT64.of(lanes)), type)
-        return low ^ b.select(large, b.constant(type, 1 << 63), 0)
+    if type.kind == "u" and type.bits >= 32:
+        # The upper half does not fit the machine's signed conversion.
+        half = 2.0 ** (type.bits - 1)
+        large = x >= half
+        shifted = b.select(large, x - half, x)
+        low = b.convert(b.convert(shifted, type.integer), type)
+        return low ^ b.select(large, b.constant(type, 1 << (type.bits - 1)), 0)
     # Smaller integers are cut out of a wider one, as C does it: LLVM's direct conversion may
     # saturate.
-    wide = INT64 if type.bits == 64 or type.name == "uint32" else INT32
+    wide = INT64 if type.bits == 64 else INT32
     return b.convert(b.convert(x, wide.of(lanes)), type)
 
 

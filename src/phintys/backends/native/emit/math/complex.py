@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 
 from phintys.backends.native.emit.builder import Builder
-from phintys.backends.native.emit.library_calls import float_math
+from phintys.backends.native.emit.math.calls import float_math
 from phintys.backends.native.emit.math.constants import LN2, LN10, number
 from phintys.backends.native.emit.math.exact import Pair, pair_add, two_prod
 from phintys.backends.native.emit.math.exponential import exp_pair, limits
@@ -170,8 +170,12 @@ def exp(b: Builder, x: Complex) -> Complex:
     odd = ~(fabs(b, x.im) < math.inf)
     zero = b.constant(p.type, 0.0)
     vanishes, grows = b.eq(x.re, -math.inf) & odd, b.eq(x.re, math.inf) & odd
-    re = b.select(vanishes, zero, b.select(grows, x.re, result.re))
-    return Complex(re, b.select(vanishes, zero, result.im))
+    # The exponent was limited; an infinite one makes every part infinite but 0.
+    grown = b.eq(x.re, math.inf)
+    re = b.select(grown, result.re * math.inf, result.re)
+    im = b.select(grown & ~plain, result.im * math.inf, result.im)
+    re = b.select(vanishes, zero, b.select(grows, x.re, re))
+    return Complex(re, b.select(vanishes, zero, im))
 
 
 @complex_function("exp2")
@@ -255,18 +259,23 @@ def sinh(b: Builder, x: Complex) -> Complex:
     sine, cosine = float_math(b, "sin", x.im), float_math(b, "cos", x.im)
     real = b.eq(x.im, 0.0)
     im = float_math(b, "cosh", x.re) * sine
-    return Complex(
-        _product(b, float_math(b, "sinh", x.re), cosine), b.select(real, x.im, im)
-    )
+    re = _product(b, float_math(b, "sinh", x.re), cosine)
+    re = b.select(_infinite_at_nothing(b, x), x.re, re)
+    return Complex(re, b.select(real, x.im, im))
+
+
+def _infinite_at_nothing(b: Builder, x: Complex) -> Value:
+    """Whether the real part is infinite and the imaginary one no number to take a sine of."""
+    return b.eq(fabs(b, x.re), math.inf) & ~(fabs(b, x.im) < math.inf)
 
 
 @complex_function("cosh")
 def cosh(b: Builder, x: Complex) -> Complex:
     """cosh(re) cos(im) + i sinh(re) sin(im)."""
     sine, cosine = float_math(b, "sin", x.im), float_math(b, "cos", x.im)
-    return Complex(
-        float_math(b, "cosh", x.re) * cosine, _product(b, float_math(b, "sinh", x.re), sine)
-    )
+    re = float_math(b, "cosh", x.re) * cosine
+    re = b.select(_infinite_at_nothing(b, x), fabs(b, x.re), re)
+    return Complex(re, _product(b, float_math(b, "sinh", x.re), sine))
 
 
 def _product(b: Builder, x: Value, y: Value) -> Value:
@@ -288,7 +297,11 @@ def tanh(b: Builder, x: Complex) -> Complex:
     small = float_math(b, "exp", fabs(b, x.re) * -2.0) * 4.0
     both = float_math(b, "sin", x.im) * float_math(b, "cos", x.im)
     one = copysign(b, b.constant(re.type, 1.0), x.re)
-    return Complex(b.select(large, one, re), b.select(large, both * small, im))
+    infinite = b.eq(fabs(b, x.re), math.inf)
+    flat = b.select(infinite, b.constant(im.type, 0.0), both * small)
+    re = b.select(large, b.select(infinite, one, one + flat * 0.0), re)
+    re = b.select(b.eq(x.re, 0.0), x.re, re)
+    return Complex(re, b.select(large, flat, im))
 
 
 def _times_i(b: Builder, x: Complex) -> Complex:
@@ -322,6 +335,12 @@ _LARGEST_WHOLE = 100
 @complex_function("pow")
 def pow(b: Builder, x: Complex, y: Complex) -> Complex:
     """exp(y log(x)); by multiplications for small whole y; 1 for y == 0."""
+    if x.re.type.name == "float32":
+        # y log(x) needs more digits than the result.
+        wide = x.re.type.like("float64")
+        x, y = (Complex(b.convert(z.re, wide), b.convert(z.im, wide)) for z in (x, y))
+        result, single = pow(b, x, y), wide.like("float32")
+        return Complex(b.convert(result.re, single), b.convert(result.im, single))
     general = exp(b, mul(b, y, log(b, x)))
     type = x.re.type
     count = fabs(b, y.re)
@@ -345,6 +364,24 @@ def pow(b: Builder, x: Complex, y: Complex) -> Complex:
     result = _select(b, at_zero, limit, result)
     nothing = b.eq(y.re, 0.0) & b.eq(y.im, 0.0)
     return _select(b, nothing, Complex(one, zero), result)
+
+
+@complex_function("xlogy")
+def xlogy(b: Builder, x: Complex, y: Complex) -> Complex:
+    """x log(y), and 0 where x is 0."""
+    return _product_with_log(b, x, y, log(b, y))
+
+
+@complex_function("xlog1py")
+def xlog1py(b: Builder, x: Complex, y: Complex) -> Complex:
+    """x log(1 + y), and 0 where x is 0."""
+    return _product_with_log(b, x, y, log1p(b, y))
+
+
+def _product_with_log(b: Builder, x: Complex, y: Complex, logarithm: Complex) -> Complex:
+    zero = b.constant(x.re.type, 0.0)
+    nothing = b.eq(x.re, 0.0) & b.eq(x.im, 0.0) & ~_has_nan(b, y)
+    return _select(b, nothing, Complex(zero, zero), mul(b, x, logarithm))
 
 
 def _select(b: Builder, mask: Value, x: Complex, y: Complex) -> Complex:

@@ -11,8 +11,9 @@ from fractions import Fraction
 
 from phintys.backends.native.emit.builder import Builder
 from phintys.backends.native.emit.math.coefficients import ERF, ERF_TAIL, ERFC
-from phintys.backends.native.emit.math.constants import number
+from phintys.backends.native.emit.math.constants import words
 from phintys.backends.native.emit.math.exact import (
+    Pair,
     fast_two_sum,
     pair_div,
     polynomial,
@@ -24,6 +25,8 @@ from phintys.backends.native.emit.math.registry import float_function
 from phintys.backends.native.emit.values import Value
 
 __all__: list[str] = []
+
+_ROOT_HALF = Fraction(math.isqrt(5 * 10**79), 10**40)
 
 # erfc is 0 from here on.
 _LARGEST = {"float64": 27.3, "float32": 10.2}
@@ -41,18 +44,20 @@ def erf(b: Builder, x: Value) -> Value:
     return copysign(b, b.select(a > 1.0, b.sub(1.0, tail), near), x)
 
 
-def _erfc_far(b: Builder, a: Value, square: Value, error: Value) -> tuple[Value, Value]:
-    """Return k and p with erfc(a) = 2**k p for a >= 1/2; the square of a is a pair."""
+def _erfc_far(b: Builder, argument: Pair, square: Pair) -> tuple[Value, Value]:
+    """Return k and p with erfc(a) = 2**k p for a >= 1/2, given as a pair with its square."""
+    a, low = argument
     name = a.type.name
     t = (a - 4.0) / (a + 4.0)
-    k, (hi, lo) = exp_pair(b, -square, -error)
+    k, (hi, lo) = exp_pair(b, -square[0], -square[1])
     # exp(-a**2) Q / (1 + 2 a), rounded in the end.
     first, *others = ERFC[name]
     factor, more = fast_two_sum(b, b.constant(a.type, first), t * polynomial(b, t, others))
     product, rest = two_prod(b, hi, factor)
     rest = b.madd(hi, more, rest)
-    divisor = fast_two_sum(b, a + a, b.constant(a.type, 1.0))
-    hi, lo = pair_div(b, (product, b.madd(lo, factor, rest)), divisor)
+    divisor, lost = fast_two_sum(b, a + a, b.constant(a.type, 1.0))
+    dividend = (product, b.madd(lo, factor, rest))
+    hi, lo = pair_div(b, dividend, (divisor, lost + (low + low)))
     return k, hi + lo
 
 
@@ -66,8 +71,7 @@ def _erfc_near(b: Builder, x: Value) -> Value:
 def erfc(b: Builder, x: Value) -> Value:
     """1 - erf(x) up to 1/2, then exp(-x**2) Q; 2 - erfc(-x) for negative x."""
     a = b.maximum_number(0.5, b.minimum_number(_LARGEST[x.type.name], fabs(b, x)))
-    square, error = two_prod(b, a, a)
-    k, p = _erfc_far(b, a, square, error)
+    k, p = _erfc_far(b, (a, b.constant(x.type, 0.0)), two_prod(b, a, a))
     tail = scaled(b, p, k)
     far = b.select(x < 0.0, b.sub(2.0, tail), tail)
     near = _erfc_near(b, clamp(b, x, -0.5, 0.5))
@@ -78,13 +82,14 @@ def erfc(b: Builder, x: Value) -> Value:
 @float_function("ndtr")
 def ndtr(b: Builder, x: Value) -> Value:
     """erfc(-x / sqrt(2)) / 2, where the square of the argument is x**2 / 2, exactly."""
-    root = number(Fraction(math.isqrt(2 * 10**60), 2 * 10**30), x.type.name)
+    root, rest = words(_ROOT_HALF, x.type.name, 53 if x.type.name == "float64" else 24)
     z = x * -root
     largest = _LARGEST[x.type.name] * math.sqrt(2.0)
-    limited = b.minimum_number(largest, fabs(b, x))
+    limited = b.maximum_number(0.75, b.minimum_number(largest, fabs(b, x)))
     square, error = two_prod(b, limited, limited)
-    a = b.maximum_number(0.5, limited * root)
-    k, p = _erfc_far(b, a, square * 0.5, error * 0.5)
+    a, lost = two_prod(b, limited, root)
+    argument = (a, b.madd(limited, rest, lost))
+    k, p = _erfc_far(b, argument, (square * 0.5, error * 0.5))
     tail = scaled(b, p, k - 1.0)
     far = b.select(x > 0.0, b.sub(1.0, tail), tail)
     near = _erfc_near(b, clamp(b, z, -0.5, 0.5)) * 0.5

@@ -22,6 +22,7 @@ __all__ = [
     "sign_bits",
     "split_exponent",
     "sqrt",
+    "times_power_of_two",
 ]
 
 
@@ -129,6 +130,23 @@ def scaled(b: Builder, x: Value, k: Value) -> Value:
         return avx512.scalef(b, x, k)
     half, _ = rounded(b, k, 0.5)
     return x * power_of_two(b, half) * power_of_two(b, k - half)
+
+
+def times_power_of_two(b: Builder, x: Value, count: Value) -> Value:
+    """Return x * 2**count of any x and any int64 count, rounded once."""
+    form = format_of(x.type)
+    # Three steps reach from the largest to the smallest number.
+    most = 3 * form.bias
+    count = b.minimum_number(most, b.maximum_number(-most, count))
+    k = b.convert(count, x.type)
+    if avx512.fits(b, x.type):
+        return avx512.scalef(b, x, k)
+    # Steps down stay clear of subnormal numbers, so that only the last one rounds.
+    up, down = float(form.bias), float(1 - form.bias + form.bits + 1)
+    for _ in range(2):
+        step = b.select(k > up, b.constant(k.type, up), b.select(k < -up, b.constant(k.type, down), 0.0))
+        x, k = x * power_of_two(b, step), k - step
+    return x * power_of_two(b, clamp(b, k, float(1 - form.bias), up))
 
 
 def split_exponent(b: Builder, x: Value) -> tuple[Value, Value]:

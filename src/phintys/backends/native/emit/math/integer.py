@@ -128,7 +128,7 @@ def reciprocal(b: Builder, x: Value) -> Value:
 
 def _reciprocal_of_zero(type: Type) -> int:
     """What converting an infinite float64 gives on x86, where NumPy's loop does it."""
-    if type.name in {"int32", "int64", "uint64"}:
+    if type.name in {"int32", "int64"}:
         return _lowest(type)
     return 0
 

@@ -73,6 +73,12 @@ def log_of_pair(b: Builder, x: Pair, more: Value | None = None) -> Value:
     return _assemble(b, f, k if more is None else k + more, error)
 
 
+def log1p_of_pair(b: Builder, x: Pair) -> Value:
+    """log(1 + hi + lo) of a pair above -1, whichever of 1 and hi is larger."""
+    hi, lo = two_sum(b, x[0], 1.0)
+    return log_of_pair(b, fast_two_sum(b, hi, lo + x[1]))
+
+
 @float_function("log1p")
 def log1p(b: Builder, x: Value) -> Value:
     """log(1 + x), accurate near 0."""

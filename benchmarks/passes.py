@@ -1,0 +1,111 @@
+"""What rewriting costs: microseconds a node, by pass and by size of the graph.
+
+Run ``python benchmarks/passes.py``. Each figure is the best of three runs. Linear cost shows as
+equal figures along a row.
+"""
+
+from __future__ import annotations
+
+import gc
+import time
+
+import phintys.tensor as pt
+from phintys.graph import FunctionGraph
+from phintys.passes import PIPELINES
+from phintys.rewriting import RewriteTrace
+
+SIZES = (1_000, 10_000, 100_000)
+REPEATS = 3
+
+
+def nothing_to_do(number):
+    """A chain in which no rule applies."""
+    z = pt.dvector("x")
+    for position in range(number):
+        z = pt.tanh(z) if position % 2 else pt.exp(z)
+    return [z]
+
+
+def useless(number):
+    """A chain of which every second node goes."""
+    z = pt.dvector("x")
+    for position in range(number):
+        z = z + 0 if position % 2 else pt.tanh(z)
+    return [z]
+
+
+def shared_parts(number):
+    """A ladder of products and sums in which every value is used twice."""
+    x = pt.dvector("x")
+    a, b = x, x
+    for _ in range(number // 2):
+        a, b = a * b, a + b
+    return [a, b]
+
+
+def twins(number):
+    """Two equal chains, which become one."""
+    x = pt.dvector("x")
+    a = b = x
+    for _ in range(number // 2):
+        a, b = pt.sin(a), pt.sin(b)
+    return [a + b]
+
+
+def unstable(number):
+    """A chain of forms that have a stable equivalent."""
+    z = pt.dvector("x")
+    for _ in range(number // 3):
+        z = pt.log(1 + pt.exp(z))
+    return [z]
+
+
+def shapes(number):
+    """Questions for the shapes of what is computed along a chain."""
+    z = pt.dmatrix("x")
+    outputs = []
+    for position in range(number // 2):
+        z = pt.exp(z).T if position % 2 else pt.sin(z)
+        outputs.append(z.shape[0])
+    return outputs[-100:]
+
+
+CASES = (nothing_to_do, useless, shared_parts, twins, unstable, shapes)
+
+
+def measure(build, number):
+    """Return (nodes before, nodes after, seconds of each pass), the best of some runs."""
+    best: dict[str, float] = {}
+    for _ in range(REPEATS):
+        fgraph = FunctionGraph(None, build(number))
+        before = len(fgraph.apply_nodes)
+        trace = RewriteTrace()
+        gc.collect()
+        gc.disable()
+        start = time.perf_counter()
+        PIPELINES["full"].apply(fgraph)
+        total = time.perf_counter() - start
+        gc.enable()
+        # The passes one by one, on a graph of its own: keeping a trace costs time.
+        again = FunctionGraph(None, build(number))
+        PIPELINES["full"].apply(again, trace)
+        for name, seconds in [*trace.passes, ("full, untraced", total)]:
+            best[name] = min(seconds, best.get(name, seconds))
+    return before, len(fgraph.apply_nodes), best
+
+
+def main():
+    names = [*PIPELINES["full"].names, "full, untraced"]
+    for build in CASES:
+        print(f"{build.__name__}: {build.__doc__}")
+        rows = [measure(build, number) for number in SIZES]
+        print(f"  {'nodes':24s}" + "".join(f"{before:>12,}" for before, _, _ in rows))
+        print(f"  {'nodes left':24s}" + "".join(f"{after:>12,}" for _, after, _ in rows))
+        for name in names:
+            cells = (1e6 * seconds[name] / before for before, _, seconds in rows)
+            print(f"  {name:24s}" + "".join(f"{cell:9.2f} us" for cell in cells))
+        print()
+
+
+if __name__ == "__main__":
+    main()

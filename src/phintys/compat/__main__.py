@@ -1,0 +1,22 @@
+"""``python -m phintys.compat SCRIPT [ARGUMENTS]``: run an old program on Phintys."""
+
+from __future__ import annotations
+
+import sys
+
+from phintys.compat.script import run_script
+
+USAGE = "usage: python -m phintys.compat SCRIPT [ARGUMENTS]"
+
+
+def main(arguments: list[str]) -> int:
+    """Run the script named first; return the exit status."""
+    if not arguments or arguments[0] in {"-h", "--help"}:
+        print(f"{USAGE}\n\nRun a program written for Theano, Aesara or PyTensor on Phintys.")
+        return 0 if arguments else 2
+    run_script(arguments[0], arguments[1:])
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

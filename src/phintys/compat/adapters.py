@@ -1,0 +1,227 @@
+"""Old functions and classes whose calls differ from those of Phintys."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import phintys.tensor as pt
+from phintys._base.errors import OpContractError
+from phintys.graph import Variable, graph_inputs
+from phintys.rewriting import node_rewriter
+from phintys.tensor.known import known_int, known_sizes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+FAST_COMPILE = "FAST_COMPILE"
+FAST_RUN = "FAST_RUN"
+
+__all__ = [
+    "FAST_COMPILE",
+    "FAST_RUN",
+    "DimShuffle",
+    "OrderedUpdates",
+    "Rebroadcast",
+    "TensorType",
+    "addbroadcast",
+    "binary_crossentropy",
+    "categorical_crossentropy",
+    "elu",
+    "get_scalar_constant_value",
+    "get_vector_length",
+    "graph_inputs",
+    "hard_sigmoid",
+    "iround",
+    "local_optimizer",
+    "nonzero_values",
+    "patternbroadcast",
+    "relu",
+    "selu",
+    "softsign",
+    "tensor",
+    "unbroadcast",
+]
+
+
+class _TensorTypeMeta(type):
+    """Makes ``isinstance(t, TensorType)`` true for the types that there are."""
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        return isinstance(instance, pt.TensorType)
+
+
+class TensorType(metaclass=_TensorTypeMeta):
+    """``TensorType(dtype, broadcastable)``: a bool a dimension; or a size or ``None``, as now."""
+
+    def __new__(  # noqa: PYI034 - makes types of the present class
+        cls, dtype: Any, broadcastable: Any = None, name: str | None = None, shape: Any = None
+    ) -> Any:
+        """Return the type."""
+        return pt.TensorType(dtype, _as_shape(broadcastable if shape is None else shape))
+
+
+def _as_shape(pattern: Iterable[Any] | None) -> tuple[int | None, ...]:
+    """Return a static shape from bools (does a dimension broadcast?) or sizes."""
+    if pattern is None:
+        return ()
+    return tuple(
+        (1 if entry else None) if isinstance(entry, bool | np.bool_) else entry for entry in pattern
+    )
+
+
+def tensor(*arguments: Any, **options: Any) -> Any:
+    """``tensor(dtype, broadcastable, name)`` as it was, or ``tensor(name, shape=..., dtype=...)``."""
+    old = ("dtype", "broadcastable", "name")
+    if "shape" in options and "broadcastable" not in options:
+        named = dict(zip(("name", "dtype"), arguments, strict=False)) | options
+        return pt.tensor(named.pop("name", None), **named)
+    given = dict(zip(old, arguments, strict=False)) | options
+    type_ = pt.TensorType(given.get("dtype", "floatX"), _as_shape(given.get("broadcastable")))
+    return type_.make_variable(given.get("name"))
+
+
+def DimShuffle(  # noqa: N802 - a class it was
+    input_broadcastable: Sequence[bool] | int, new_order: Sequence[Any], inplace: bool = True
+) -> Any:
+    """``DimShuffle(input_broadcastable, new_order)``."""
+    ndim = input_broadcastable if isinstance(input_broadcastable, int) else len(input_broadcastable)
+    return pt.DimShuffle(ndim, new_order)
+
+
+def local_optimizer(
+    tracks: Iterable[Any] | None, inplace: bool = False, requirements: Iterable[Any] = ()
+) -> Callable[[Callable[[Any], Any]], Any]:
+    """Decorate ``rule(node)``, which had no graph as its first argument."""
+
+    def decorate(rule: Callable[[Any], Any]) -> Any:
+        def with_graph(fgraph: Any, node: Any) -> Any:
+            return rule(node)
+
+        with_graph.__doc__ = rule.__doc__
+        with_graph.__name__ = rule.__name__
+        return node_rewriter(tracks)(with_graph)
+
+    return decorate
+
+
+class OrderedUpdates(dict[Any, Any]):
+    """Updates of shared variables in the order in which they were added, as every dict has."""
+
+
+# ---- tensors -----------------------------------------------------------------------------------
+
+
+def addbroadcast(x: Any, *axes: int) -> Any:
+    """State that the sizes along ``axes`` are 1."""
+    return pt.specify_broadcastable(x, *axes)
+
+
+def unbroadcast(x: Any, *axes: int) -> Any:
+    """Return ``x``; dimensions of size 1 go on broadcasting, as in NumPy."""
+    return pt.as_tensor_variable(x)
+
+
+def patternbroadcast(x: Any, broadcastable: Sequence[bool]) -> Any:
+    """State which sizes are 1."""
+    return pt.specify_broadcastable(x, *(axis for axis, one in enumerate(broadcastable) if one))
+
+
+def Rebroadcast(*pairs: tuple[int, bool]) -> Callable[[Any], Any]:  # noqa: N802 - a class it was
+    """Return a function that states that the sizes of some axes are 1."""
+    return lambda x: addbroadcast(x, *(axis for axis, one in pairs if one))
+
+
+def get_scalar_constant_value(x: Any, **options: Any) -> Any:
+    """Return the value of a 0-d expression that is constant.
+
+    Raises
+    ------
+    OpContractError
+        It is not.
+    """
+    if not isinstance(x, Variable):
+        return np.asarray(x)
+    value = getattr(x, "unique_value", None)
+    if value is None:
+        value = known_int(x)
+    if value is None:
+        msg = f"{x} is not constant."
+        raise OpContractError(msg)
+    return np.asarray(value)
+
+
+def get_vector_length(x: Any) -> int:
+    """Return the length of a vector, where the type or its making tells it.
+
+    Raises
+    ------
+    OpContractError
+        It is not known.
+    """
+    x = pt.as_tensor_variable(x)
+    length = x.type.shape[0] if x.ndim == 1 else None
+    if length is None and x.ndim == 1:
+        sizes = known_sizes(x)
+        length = None if sizes is None else len(sizes)
+    if length is None:
+        msg = f"The length of {x} is not known before run time."
+        raise OpContractError(msg)
+    return length
+
+
+def iround(x: Any, mode: str = "half_to_even") -> Any:
+    """Return ``x`` rounded, as int64."""
+    return pt.cast(pt.round(x, mode=mode), "int64")
+
+
+def nonzero_values(x: Any) -> Any:
+    """Return the elements that are not zero, as a vector."""
+    x = pt.as_tensor_variable(x)
+    return x.flatten()[pt.flatnonzero(x)]
+
+
+# ---- neural networks ---------------------------------------------------------------------------
+
+
+def relu(x: Any, alpha: Any = 0) -> Any:
+    """Return ``x`` where it is positive and ``alpha * x`` where not."""
+    x = pt.as_tensor_variable(x)
+    return pt.maximum(x, 0) if isinstance(alpha, int) and alpha == 0 else pt.switch(x > 0, x, alpha * x)
+
+
+def elu(x: Any, alpha: Any = 1) -> Any:
+    """Return ``x`` where it is positive and ``alpha * expm1(x)`` where not."""
+    x = pt.as_tensor_variable(x)
+    return pt.switch(x > 0, x, alpha * pt.expm1(pt.minimum(x, 0)))
+
+
+def selu(x: Any) -> Any:
+    """Return the scaled elu of Klambauer et al., Self-Normalizing Neural Networks, 2017."""
+    return 1.0507009873554805 * elu(x, 1.6732632423543772)
+
+
+def softsign(x: Any) -> Any:
+    """Return ``x / (1 + abs(x))``."""
+    x = pt.as_tensor_variable(x)
+    return x / (1 + abs(x))
+
+
+def hard_sigmoid(x: Any) -> Any:
+    """Return ``0.2 * x + 0.5``, limited to 0 and 1."""
+    return pt.clip(0.2 * pt.as_tensor_variable(x) + 0.5, 0.0, 1.0)
+
+
+def binary_crossentropy(output: Any, target: Any) -> Any:
+    """Return the negative log-likelihood of ``target`` (0 to 1) under probabilities ``output``."""
+    output, target = pt.as_tensor_variable(output), pt.as_tensor_variable(target)
+    return -(target * pt.log(output) + (1 - target) * pt.log1p(-output))
+
+
+def categorical_crossentropy(coding_dist: Any, true_dist: Any) -> Any:
+    """Return the cross-entropy of each row; ``true_dist`` has probabilities or class numbers."""
+    coding, true = pt.as_tensor_variable(coding_dist), pt.as_tensor_variable(true_dist)
+    if true.ndim == coding.ndim:
+        return -(true * pt.log(coding)).sum(axis=-1)
+    return -pt.log(coding)[pt.arange(true.shape[0]), true]

@@ -1,0 +1,148 @@
+"""The import hook: makes ``import theano`` find Phintys."""
+
+from __future__ import annotations
+
+import sys
+from difflib import get_close_matches
+from importlib import import_module
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from phintys._base.errors import ConfigError
+from phintys.compat.names import MISSING, PACKAGES, Source
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["install", "uninstall"]
+
+
+class OldModule(ModuleType):
+    """A module of an old package, whose names are looked up in its sources when asked for."""
+
+    def __init__(self, name: str, sources: Sequence[Source]) -> None:
+        super().__init__(name, f"Phintys under the name of {name}.")
+        self.__dict__["_sources"] = sources
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "__all__":
+            return [each for each in self.__dir__() if not each.startswith("_")]
+        if name.startswith("__") and name != "__version__":
+            raise AttributeError(name)
+        for source in self.__dict__["_sources"]:
+            found, value = _look_up(source, name)
+            if found:
+                self.__dict__[name] = value
+                return value
+        try:
+            return import_module(f"{self.__name__}.{name}")
+        except ModuleNotFoundError:
+            pass
+        near = get_close_matches(name, self.__dir__(), n=1)
+        hint = f" Did you mean {near[0]}?" if near else ""
+        msg = f"{self.__name__} has no {name!r} in Phintys.{hint}"
+        raise AttributeError(msg)
+
+    def __dir__(self) -> list[str]:
+        names: set[str] = set()
+        for source in self.__dict__["_sources"]:
+            names.update(source if isinstance(source, dict) else _public_names(source))
+        return sorted(names)
+
+
+def _public_names(module: str) -> list[str]:
+    home = import_module(module)
+    return list(getattr(home, "__all__", [name for name in dir(home) if name[0] != "_"]))
+
+
+def _look_up(source: Source, name: str) -> tuple[bool, Any]:
+    if isinstance(source, dict):
+        target = source.get(name)
+        if target is None:
+            return False, None
+        module, _, attribute = target.partition(":")
+        home = import_module(module)
+        return True, getattr(home, attribute) if attribute else home
+    if name in _public_names(source):
+        return True, getattr(import_module(source), name)
+    return False, None
+
+
+class _Finder(MetaPathFinder, Loader):
+    """Finds the modules of one old package."""
+
+    def __init__(self, package: str) -> None:
+        self.package = package
+        self.modules = PACKAGES[package]
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        head, _, rest = fullname.partition(".")
+        if head != self.package:
+            return None
+        if rest in self.modules:
+            is_package = any(other.startswith(f"{rest}.") for other in self.modules) or not rest
+            return ModuleSpec(fullname, self, is_package=is_package)
+        first = next((old for old in MISSING if rest == old or rest.startswith(f"{old}.")), None)
+        if first is not None:
+            msg = f"{fullname}: Phintys does not offer {MISSING[first]}."
+            raise ModuleNotFoundError(msg, name=fullname)
+        return None
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        _, _, rest = spec.name.partition(".")
+        return OldModule(spec.name, self.modules[rest])
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Do nothing: names are looked up when they are asked for."""
+
+
+def install(package: str = "theano") -> None:
+    """Make ``import package`` find Phintys.
+
+    Parameters
+    ----------
+    package
+        ``"theano"``, ``"aesara"`` or ``"pytensor"``.
+
+    Raises
+    ------
+    ConfigError
+        Another package is meant, or the real one is imported already.
+
+    Examples
+    --------
+    >>> import phintys.compat
+    >>> phintys.compat.install("aesara")
+    >>> import aesara.tensor as at
+    >>> at.vector("x").type
+    Vector(float64, shape=(?,))
+    >>> phintys.compat.uninstall("aesara")
+    """
+    if package not in PACKAGES:
+        msg = f"install() takes one of {', '.join(PACKAGES)}, got {package!r}."
+        raise ConfigError(msg)
+    if any(isinstance(finder, _Finder) and finder.package == package for finder in sys.meta_path):
+        return
+    if package in sys.modules:
+        msg = (
+            f"{package} is imported already, from {getattr(sys.modules[package], '__file__', '?')}. "
+            "Call install() before the first import of it."
+        )
+        raise ConfigError(msg)
+    sys.meta_path.insert(0, _Finder(package))
+
+
+def uninstall(package: str = "theano") -> None:
+    """Undo :func:`install`: forget the modules, so that the real package can be imported."""
+    sys.meta_path[:] = [
+        finder
+        for finder in sys.meta_path
+        if not (isinstance(finder, _Finder) and finder.package == package)
+    ]
+    for name, module in list(sys.modules.items()):
+        if isinstance(module, OldModule) and name.partition(".")[0] == package:
+            del sys.modules[name]

@@ -1,0 +1,75 @@
+"""Running a script under an old package's name, be it written in Python 2 or 3."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from types import CodeType, ModuleType
+
+from phintys._base.errors import PhintysError
+from phintys.compat.finder import install
+from phintys.compat.names import PACKAGES
+
+__all__ = ["compile_script", "run_script"]
+
+
+def compile_script(source: str, filename: str) -> CodeType:
+    """Return a script's code. Python 2 is translated, and a line on stderr says so.
+
+    Raises
+    ------
+    SyntaxError
+        The script is neither Python 3 nor Python 2.
+    PhintysError
+        It looks like Python 2, and the translator is not installed.
+    """
+    try:
+        return compile(source, filename, "exec")
+    except SyntaxError as error:
+        translated = _from_python2(source, filename, error)
+    print(f"{filename}: translated from Python 2", file=sys.stderr)  # noqa: T201 - for the user
+    return compile(translated, filename, "exec")
+
+
+def _from_python2(source: str, filename: str, error: SyntaxError) -> str:
+    try:
+        from fissix import refactor
+        from fissix.pgen2.parse import ParseError
+    except ImportError:
+        msg = (
+            f"{filename}, line {error.lineno}: {error.msg}. If the script is Python 2, install "
+            "the translator: pip install 'phintys[compat]'."
+        )
+        raise PhintysError(msg) from error
+    fixers = refactor.get_fixers_from_package("fissix.fixes")
+    try:
+        return str(refactor.RefactoringTool(fixers).refactor_string(source + "\n", filename))
+    except ParseError:
+        raise error from None
+
+
+def run_script(path: str, arguments: list[str]) -> ModuleType:
+    """Run a script with Phintys under the names of all old packages, and return its module.
+
+    Parameters
+    ----------
+    path
+        The script.
+    arguments
+        What it finds in ``sys.argv`` after its own name.
+    """
+    for package in PACKAGES:
+        install(package)
+    script = Path(path)
+    code = compile_script(script.read_text(encoding="utf-8"), str(script))
+    module = ModuleType("__main__")
+    module.__file__ = str(script)
+    before = sys.argv, sys.path[:], sys.modules["__main__"]
+    sys.argv = [path, *arguments]
+    sys.path.insert(0, str(script.resolve().parent))
+    sys.modules["__main__"] = module
+    try:
+        exec(code, module.__dict__)  # noqa: S102 - running the user's script is the purpose
+    finally:
+        sys.argv, sys.path[:], sys.modules["__main__"] = before
+    return module
