@@ -6,6 +6,7 @@ does not grow from row to row.
 
 import gc
 import time
+from typing import Any
 
 import phintys.tensor as pt
 from phintys.gradient import Rop, grad
@@ -43,7 +44,7 @@ def vector_chain(n):
 def fan(n):
     """A sum of n products, each with its own weight"""
     weights = [pt.dscalar() for _ in range(n // 2)]
-    x = pt.dscalar("x")
+    x: Any = pt.dscalar("x")
     return weights, pt.add(*(w * x for w in weights))
 
 

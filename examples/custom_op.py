@@ -156,9 +156,7 @@ one = fraction.make_constant(1)
 add = FractionOp("add", lambda x, y: x + y, 2, lambda x, y: [one, one])
 mul = FractionOp("mul", lambda x, y: x * y, 2, lambda x, y: [y, x])
 fma = FractionOp("fma", lambda x, y, z: x * y + z, 3, lambda x, y, z: [y, x, one])
-invert = FractionOp(
-    "invert", lambda x: 1 / x, 1, lambda x: [mul(-1, mul(invert(x), invert(x)))]
-)
+invert = FractionOp("invert", lambda x: 1 / x, 1, lambda x: [mul(-1, mul(invert(x), invert(x)))])
 
 
 def continued_fraction(x: Any, terms: int) -> Any:

@@ -78,8 +78,8 @@ def test_nodes_made_in_methods_comprehensions_lambdas_and_generators():
     assert (y.origin.lineno, y.origin.function) == (line, "build")
     ys, line = [f(x) for _ in range(3)], here()
     assert {y.origin.lineno for y in ys} == {line}
-    y, line = (lambda: f(x))(), here()
-    assert y.origin.lineno == line
+    make, line = lambda: f(x), here()
+    assert make().origin.lineno == line
     y, line = next(f(x) for _ in range(1)), here()
     assert y.origin.lineno == line
     (y,), line = list(map(f, [x])), here()
@@ -97,9 +97,7 @@ def test_a_call_over_several_lines_is_known_by_where_it_begins():
 def test_two_calls_on_one_line_and_calls_in_a_loop():
     a, b = f(x), f(x)
     assert a.origin.lineno == b.origin.lineno
-    made = []
-    for _ in range(3):
-        made.append(f(x))
+    made = [f(x) for _ in range(3)]
     assert len({y.origin for y in made}) == 1  # recorded once
 
 

@@ -119,12 +119,16 @@ def test_a_bad_array_is_described_with_a_remedy(ops):
     g = function([x, n, m], [x, n, m], name="g")
     good = [np.ones(2), np.ones(2, "int8"), np.ones((2, 2))]
     g(*good)
-    assert "cast it with value.astype('int8')" in note_of(g, good[0], np.ones(2), good[2])
-    assert "the input has 1 dimensions, the value has 2: reshape it" in note_of(
+    assert "cast it with value.astype('int8')" in note_of(g, good[0], np.full(2, 300), good[2])
+    assert "the input takes 1-d arrays, the value is 2-d: reshape it" in note_of(
         g, np.ones((3, 3)), *good[1:]
     )
     assert "would fit at index 2: are the arguments in order?" in note_of(g, *good[::-1])
     assert "takes values. Build the expression first" in note_of(g, x, *good[1:])
+    assert "round it, or cast it" in note_of(function([n], n), np.full(2, 1.5))
+    assert "Hint" not in note_of(function([x], x), np.full(2, 1j))
+    single = TensorType("float32", (None,))("single")
+    assert "allow the loss of precision" in note_of(function([single], single), np.full(2, 0.1))
     strict = function([In(n, strict=True)], n)
     assert "the input is strict" in note_of(strict, [1, 2])
     assert "array of dtype float64 and shape (3, 3)" in note_of(g, np.ones((3, 3)), *good[1:])

@@ -359,7 +359,7 @@ def test_in_and_out_can_be_read(ops, double):
 
 
 def wrong(expected, message, *args, **kwargs):
-    with pytest.raises(expected, match=message) as caught:
+    with pytest.raises(expected, match=f"(?s){message}") as caught:
         function(*args, **kwargs)
     return str(caught.value)
 
@@ -455,13 +455,16 @@ def test_a_missing_input_with_the_name_of_another(ops, double):
 
 def test_missing_inputs_in_odd_places(ops, double, s):
     x, y, z = double("x"), double("y"), double("z")
-    wrong(MissingInputError, "variable x", [], x)
-    wrong(MissingInputError, "variable x", [], updates={s: x})
-    wrong(MissingInputError, "variable y", [], x, givens={x: y})
+    state = In(z, value=0.0, update=ops.neg(x))
+    wrong(MissingInputError, "variable x.*It is output 1, x", [], [s, x])
+    wrong(MissingInputError, "variable x.*on the way to output 1", [], [ops.neg(s), ops.neg(x)])
+    wrong(MissingInputError, "variable x.*It is the update of s", [], updates={s: x})
+    wrong(MissingInputError, "variable x.*on the way to the update of the input z", [state], z)
+    wrong(MissingInputError, "variable y.*what givens puts in place of x", [], x, givens={x: y})
     message = wrong(MissingInputError, "variable y", [], ops.add(y, z))
     assert "Missing as well: z" in message
     s.default_update = ops.add(s, x)
-    wrong(MissingInputError, "variable x", [], s)
+    wrong(MissingInputError, "variable x.*on the way to the default update of s", [], s)
 
 
 def test_the_way_of_a_missing_input_is_not_endless(ops, double):

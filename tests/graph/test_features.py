@@ -38,7 +38,7 @@ def snapshot(fgraph):
 
 
 def test_the_base_does_nothing(simple):
-    fgraph, x, y, a, b, out = simple
+    fgraph, x, y, a, _b, _out = simple
     before = snapshot(fgraph)
     feature = Feature()
     feature.on_attach(fgraph)
@@ -52,7 +52,7 @@ def test_the_base_does_nothing(simple):
 
 
 def test_a_bookkeeper_imports_and_prunes_all(simple):
-    fgraph, x, y, a, b, out = simple
+    fgraph, x, _y, _a, b, _out = simple
 
     class Books(Bookkeeper):
         def __init__(self):
@@ -135,7 +135,7 @@ def test_history_restores_each_mark(toys, data):
 
 
 def test_marks_that_are_gone(simple):
-    fgraph, x, y, a, b, out = simple
+    fgraph, x, _y, a, _b, _out = simple
     history = History()
     with pytest.raises(InconsistencyError, match="attached to no graph"):
         history.revert(0)
@@ -180,7 +180,7 @@ class Veto(Feature):
 
 
 def test_the_validator_asks_all(simple, toys):
-    fgraph, x, y, a, b, out = simple
+    fgraph, _x, y, _a, b, _out = simple
     validator = Validator()
     for feature in (validator, Veto(), Veto("l")):
         fgraph.attach_feature(feature)
@@ -214,11 +214,9 @@ def test_replace_validate(simple, toys):
     assert replacer.checkpoint() > 0
 
 
-@pytest.mark.parametrize(
-    "copier", [copy.deepcopy, lambda thing: pickle.loads(pickle.dumps(thing))]
-)
+@pytest.mark.parametrize("copier", [copy.deepcopy, lambda thing: pickle.loads(pickle.dumps(thing))])
 def test_features_of_a_copied_graph_know_the_copy(simple, toys, copier):
-    fgraph, x, y, a, b, out = simple
+    fgraph, _x, y, _a, b, _out = simple
     for feature in (NodeFinder(), ReplaceValidate()):
         fgraph.attach_feature(feature)
     fgraph.replace(b, y)

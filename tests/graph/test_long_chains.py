@@ -79,7 +79,7 @@ def test_pickling(ends):
 
 
 def test_printing(ends, long):
-    x, end = ends
+    _x, end = ends
     text = debugprint(end, file="str")
     assert text.count("f [id") >= long
     assert len(text) < 300 * long

@@ -180,7 +180,7 @@ def test_props_that_cannot_be():
 
     with pytest.raises(OpContractError, match="defines __eq__ without __hash__"):
 
-        class Half(Op):
+        class Half(Op):  # noqa: PLW1641 - the point
             def __eq__(self, other):
                 return True
 

@@ -39,7 +39,7 @@ def test_a_tree(simple):
 
 
 def test_where_it_is_printed(simple, capsys):
-    out, a, *_ = simple
+    _out, a, *_ = simple
     assert debugprint(a) is None
     assert capsys.readouterr().out == "f [id A] 'a'\n └─ x [id B]\n"
     file = io.StringIO()
@@ -48,10 +48,10 @@ def test_where_it_is_printed(simple, capsys):
 
 
 def test_what_can_be_printed(simple, toys):
-    out, a, b, x, y = simple
+    _out, a, _b, x, _y = simple
     tree = show(a)
     assert show(a.owner) == tree
-    assert show([a]) == show((v for v in [a])) == tree
+    assert show([a]) == show(v for v in [a]) == tree
     assert show(FunctionGraph([x], [a])) == "f [id A] 'a' 0\n └─ x [id B]\n"
     function = SimpleNamespace(maker=SimpleNamespace(fgraph=FunctionGraph([x], [a])))
     assert show(function) == show([function]) == show(FunctionGraph([x], [a]))
@@ -70,7 +70,7 @@ def test_outputs_of_one_node(toys):
 
 
 def test_the_order_of_a_function_graph_and_its_updates(simple):
-    out, a, b, x, y = simple
+    out, a, _b, x, y = simple
     fgraph = FunctionGraph([x, y], [out, a, y], update_mapping={1: 0, 2: 1})
     assert show(fgraph, print_fgraph_inputs=True, id_type="") == (
         " ← x\n"
@@ -113,7 +113,7 @@ def test_ids(simple, id_type, expected):
 
 
 def test_python_s_own_ids(simple):
-    out, a, b, x, y = simple
+    _out, a, _b, x, _y = simple
     assert show(a, id_type="id") == f"f [id {id(a.owner)}] 'a'\n └─ x [id {id(x)}]\n"
     with pytest.raises(TypeContractError, match="id_type is one of 'CHAR', 'int'"):
         show(a, id_type="letters")
@@ -129,7 +129,7 @@ def test_more_nodes_than_letters(toys):
 
 
 def test_printing_goes_on_where_an_earlier_call_ended(simple):
-    out, a, b, x, y = simple
+    out, a, b, x, _y = simple
     done, used_ids = {}, {}
     assert show(a, done=done, used_ids=used_ids) == "f [id A] 'a'\n └─ x [id B]\n"
     assert show(out, done=done, used_ids=used_ids).splitlines()[:2] == [
@@ -184,7 +184,7 @@ def test_values(toys):
 
 
 def test_a_profile(simple):
-    out, a, b, x, y = simple
+    out, a, _b, _x, _y = simple
     times = {out.owner: 0.003, a.owner: 0.001}
     assert show(out, profile=times).splitlines() == [
         "   seconds  share",

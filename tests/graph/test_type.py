@@ -139,7 +139,7 @@ def test_props_give_equality_hash_and_repr():
 
 
 def test_a_type_that_defines_only_equality_can_be_hashed():
-    class Double(Type):
+    class Double(Type):  # noqa: PLW1641 - the point
         def __eq__(self, other):
             return type(self) is Double and type(other) is Double
 

@@ -24,7 +24,7 @@ def test_a_computed_variable(toys):
     assert str(y) == "f.0"
     assert y.get_parents() == [y.owner]
     assert require_owner(y) is y.owner
-    with pytest.raises(MissingInputError, match="x .*is a leaf"):
+    with pytest.raises(MissingInputError, match=r"x .*is a leaf"):
         require_owner(x)
 
 

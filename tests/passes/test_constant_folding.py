@@ -124,6 +124,13 @@ def test_an_op_that_overwrites_is_not_run():
     assert value == [0]
 
 
+def test_what_is_overwritten_is_not_made_a_constant():
+    inplace = Call(lambda a, b: a, TensorType("float64", (1,)))
+    inplace.destroy_map = {0: [0]}
+    fgraph = folded(inplace(add(constant([1.0]), constant([2.0])), x), inputs=[x])
+    assert len(fgraph.apply_nodes) == 2
+
+
 def test_several_outputs():
     first, _ = Split()(anything((1, 2)))
     fgraph = folded(first, *Split()(anything((3, 4))))

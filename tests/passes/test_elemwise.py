@@ -101,14 +101,24 @@ APPLIES = [
     (rules.drop_useless_fill, "of a row", lambda: second(row, pt.exp(row)), ["Exp"]),
     (rules.fill_to_alloc, "computed", lambda: second(pt.exp(x), 2.0), ...),
     (rules.fill_to_alloc, "rows from the value", lambda: second(pt.exp(row), col), ...),
-    (rules.drop_fill_of_operand, "x * fill(x, s)", lambda: x * second(x, s), ["ExpandDims{x,x}", "Mul"]),
+    (
+        rules.drop_fill_of_operand,
+        "x * fill(x, s)",
+        lambda: x * second(x, s),
+        ["ExpandDims{x,x}", "Mul"],
+    ),
     (
         rules.drop_fill_of_operand,
         "x * fill(exp(x), s)",
         lambda: x * second(pt.exp(x), s),
         ["ExpandDims{x,x}", "Mul"],
     ),
-    (rules.drop_fill_of_operand, "x * alloc(s)", lambda: x * pt.alloc(s, *x.shape), ["ExpandDims{x,x}", "Mul"]),
+    (
+        rules.drop_fill_of_operand,
+        "x * alloc(s)",
+        lambda: x * pt.alloc(s, *x.shape),
+        ["ExpandDims{x,x}", "Mul"],
+    ),
     (
         rules.drop_fill_of_operand,
         "x * alloc(v, ...)",

@@ -49,7 +49,9 @@ DOES_NOT = [
 
 
 @pytest.mark.parametrize(
-    ("rule", "text", "build", "ops"), APPLIES, ids=[f"{case[0].name}: {case[1]}" for case in APPLIES]
+    ("rule", "text", "build", "ops"),
+    APPLIES,
+    ids=[f"{case[0].name}: {case[1]}" for case in APPLIES],
 )
 def test_applies(apply_rule, rule, text, build, ops):
     result = apply_rule(rule, build())

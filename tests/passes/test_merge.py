@@ -215,7 +215,9 @@ def test_ops_that_cannot_be_compared_stay_and_are_noted(op):
     trace = RewriteTrace()
     x = generic("x")
     other = Weird(op.compare, op.hashed)
-    fgraph = FunctionGraph([x], [Apply(op, [x], [generic()]).out, Apply(other, [x], [generic()]).out])
+    fgraph = FunctionGraph(
+        [x], [Apply(op, [x], [generic()]).out, Apply(other, [x], [generic()]).out]
+    )
     merge.apply(fgraph, trace)
     assert len(fgraph.apply_nodes) == 2
     assert trace.events

@@ -14,6 +14,7 @@ from phintys.passes.specialize import SPECIALIZE
 from phintys.passes.stabilize import STABILIZE
 from phintys.rewriting import Pipeline, RewriteTrace
 from phintys.tensor.elemwise import elemwise
+from phintys.tensor.inplace import add_inplace
 from phintys.tensor.shape import shape_i
 
 x, y = pt.dmatrix("x"), pt.dmatrix("y")
@@ -107,6 +108,13 @@ def test_rewrite_graph_traces():
     assert trace.counts()["log_of_one_plus"] == 1
 
 
+def test_rewrite_graph_minds_what_is_overwritten():
+    # Without the copy, x would be read after it was overwritten.
+    copied = elemwise(ps.identity)(x)
+    out = rewrite_graph(copied + add_inplace(x, y))
+    assert out.owner.inputs[0].owner.op == elemwise(ps.identity)
+
+
 # What passes do together
 
 
@@ -184,12 +192,14 @@ ONE = {
     "ones_like": lambda a: pt.ones_like(a + 1),
     "plus zeros": lambda a: a + pt.zeros_like(a),
     "its shape": lambda a: a.reshape((a.shape[0], a.shape[1])),
-    "flattened": lambda a: a.reshape((-1,)).reshape((a.shape[0], a.shape[1]))
-    if a.type.broadcastable == (False, False)
-    else a,
-    "alloc": lambda a: pt.alloc(a, a.shape[0], a.shape[1])
-    if a.type.broadcastable == (False, False)
-    else a,
+    "flattened": lambda a: (
+        a.reshape((-1,)).reshape((a.shape[0], a.shape[1]))
+        if a.type.broadcastable == (False, False)
+        else a
+    ),
+    "alloc": lambda a: (
+        pt.alloc(a, a.shape[0], a.shape[1]) if a.type.broadcastable == (False, False) else a
+    ),
     "times its rows": lambda a: pt.clip(a * pt.cast(a.shape[0], "float64"), -8.0, 8.0),
     "sum": lambda a: pt.clip(pt.sum(a.T, axis=0), -8, 8).dimshuffle(0, "x"),
     "max": lambda a: pt.max(a, axis=1).dimshuffle(0, "x"),
@@ -215,9 +225,9 @@ TWO = {
 def graphs(draw):
     """Some outputs of a random graph on LEAVES."""
     nodes = list(LEAVES)
-    for _ in range(draw(st.integers(1, 10))):
-        # Late ones more often, so that graphs get deep.
-        a, b = (nodes[-1 - draw(st.integers(0, len(nodes) - 1))] for _ in range(2))
+    for _ in range(draw(st.integers(3, 12))):
+        # The last one more often, so that graphs get deep.
+        a, b = (nodes[-1 - draw(st.just(0) | st.integers(0, len(nodes) - 1))] for _ in range(2))
         if draw(st.booleans()):
             nodes.append(ONE[draw(st.sampled_from(sorted(ONE)))](a))
         else:

@@ -57,7 +57,11 @@ DOES_NOT = [
     ),
     (rules.drop_useless_reshape, "another rank", lambda: x.reshape((-1,))),
     (rules.drop_useless_reshape, "another shape", lambda: fixed.reshape((3, 2))),
-    (rules.drop_useless_reshape, "-1 beside a size that may be 0", lambda: x.reshape((shape_i(x, 0), -1))),
+    (
+        rules.drop_useless_reshape,
+        "-1 beside a size that may be 0",
+        lambda: x.reshape((shape_i(x, 0), -1)),
+    ),
     (rules.drop_useless_reshape, "any size", lambda: v.reshape((n,))),
     (rules.drop_useless_reshape, "a vector of sizes", lambda: Reshape(1)(v, pt.lvector("sizes"))),
     (rules.merge_reshapes, "could fail between", lambda: x.reshape((3, 3)).reshape((9,))),

@@ -175,7 +175,11 @@ def test_an_answer_about_the_output_itself_tells_nothing(answer):
     [
         (lambda node, shapes: shapes[0][:1], OpContractError, "a tuple of 2 sizes"),
         (lambda node, shapes: (-1, 2), OpContractError, "-1"),
-        (lambda node, shapes: (2, 4), OpContractError, "answers 4 for a size that by its type is 3"),
+        (
+            lambda node, shapes: (2, 4),
+            OpContractError,
+            "answers 4 for a size that by its type is 3",
+        ),
         (lambda node, shapes: (2.0, 3), DtypeError, "2.0"),
         (lambda node, shapes: (pt.dscalar("d"), 3), DtypeError, "float64"),
         (lambda node, shapes: (pt.lvector("l"), 3), ShapeError, "no dimensions"),

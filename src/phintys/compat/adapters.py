@@ -55,7 +55,7 @@ class _TensorTypeMeta(type):
 class TensorType(metaclass=_TensorTypeMeta):
     """``TensorType(dtype, broadcastable)``: a bool a dimension; or a size or ``None``, as now."""
 
-    def __new__(  # noqa: PYI034 - makes types of the present class
+    def __new__(
         cls, dtype: Any, broadcastable: Any = None, name: str | None = None, shape: Any = None
     ) -> Any:
         """Return the type."""
@@ -72,7 +72,7 @@ def _as_shape(pattern: Iterable[Any] | None) -> tuple[int | None, ...]:
 
 
 def tensor(*arguments: Any, **options: Any) -> Any:
-    """``tensor(dtype, broadcastable, name)`` as it was, or ``tensor(name, shape=..., dtype=...)``."""
+    """Make a variable: ``tensor(dtype, broadcastable, name)``, or with ``shape=`` as it is now."""
     old = ("dtype", "broadcastable", "name")
     if "shape" in options and "broadcastable" not in options:
         named = dict(zip(("name", "dtype"), arguments, strict=False)) | options
@@ -82,7 +82,7 @@ def tensor(*arguments: Any, **options: Any) -> Any:
     return type_.make_variable(given.get("name"))
 
 
-def DimShuffle(  # noqa: N802 - a class it was
+def DimShuffle(
     input_broadcastable: Sequence[bool] | int, new_order: Sequence[Any], inplace: bool = True
 ) -> Any:
     """``DimShuffle(input_broadcastable, new_order)``."""
@@ -128,7 +128,7 @@ def patternbroadcast(x: Any, broadcastable: Sequence[bool]) -> Any:
     return pt.specify_broadcastable(x, *(axis for axis, one in enumerate(broadcastable) if one))
 
 
-def Rebroadcast(*pairs: tuple[int, bool]) -> Callable[[Any], Any]:  # noqa: N802 - a class it was
+def Rebroadcast(*pairs: tuple[int, bool]) -> Callable[[Any], Any]:
     """Return a function that states that the sizes of some axes are 1."""
     return lambda x: addbroadcast(x, *(axis for axis, one in pairs if one))
 
@@ -188,7 +188,11 @@ def nonzero_values(x: Any) -> Any:
 def relu(x: Any, alpha: Any = 0) -> Any:
     """Return ``x`` where it is positive and ``alpha * x`` where not."""
     x = pt.as_tensor_variable(x)
-    return pt.maximum(x, 0) if isinstance(alpha, int) and alpha == 0 else pt.switch(x > 0, x, alpha * x)
+    return (
+        pt.maximum(x, 0)
+        if isinstance(alpha, int) and alpha == 0
+        else pt.switch(x > 0, x, alpha * x)
+    )
 
 
 def elu(x: Any, alpha: Any = 1) -> Any:

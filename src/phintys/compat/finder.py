@@ -128,8 +128,9 @@ def install(package: str = "theano") -> None:
     if any(isinstance(finder, _Finder) and finder.package == package for finder in sys.meta_path):
         return
     if package in sys.modules:
+        place = getattr(sys.modules[package], "__file__", "?")
         msg = (
-            f"{package} is imported already, from {getattr(sys.modules[package], '__file__', '?')}. "
+            f"{package} is imported already, from {place}. "
             "Call install() before the first import of it."
         )
         raise ConfigError(msg)

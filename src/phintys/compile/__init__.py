@@ -5,9 +5,9 @@ from phintys.compile.build import function as function
 from phintys.compile.debug_mode import DebugMode as DebugMode
 from phintys.compile.evaluate import evaluate as evaluate
 from phintys.compile.executor import Function as Function
-from phintys.compile.executor import FunctionMaker as FunctionMaker
 from phintys.compile.io import In as In
 from phintys.compile.io import Out as Out
+from phintys.compile.maker import FunctionMaker as FunctionMaker
 from phintys.compile.mode import Mode as Mode
 from phintys.compile.mode import get_mode as get_mode
 from phintys.compile.mode import mode_names as mode_names

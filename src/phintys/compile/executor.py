@@ -8,11 +8,11 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from phintys._base.errors import ArgumentError
-from phintys.compile.io import In, Out
+from phintys.compile.io import shared_input
 from phintys.compile.linking import link_outputs
 from phintys.compile.locks import lock_of
-from phintys.compile.mode import Mode
-from phintys.compile.profile import Profile
+from phintys.compile.maker import FunctionMaker
+from phintys.compile.profile import Profile, as_profile
 from phintys.compile.signature import Parameter, Signature
 from phintys.graph.fgraph import FunctionGraph
 from phintys.graph.shared import Container, SharedVariable
@@ -20,51 +20,9 @@ from phintys.graph.variable import Variable
 
 if TYPE_CHECKING:
     from phintys.backends.base import Program
+    from phintys.compile.io import In
 
-__all__ = ["Function", "FunctionMaker"]
-
-
-@dataclass(frozen=True, eq=False)
-class FunctionMaker:
-    """What a function was made of.
-
-    Attributes
-    ----------
-    fgraph : FunctionGraph
-        The graph after all rewrites: inputs in the order of ``inputs``, outputs first those that
-        are returned, then the new values of ``updated``.
-    inputs : list of In
-        Explicit inputs first, then those that hold their own values, shared variables among them.
-    outputs : list of Out
-        What is returned.
-    updated : list of int
-        For each update, the number of the input whose next value it is.
-    mode : Mode
-        How the function was compiled.
-    name : str or None
-        The function's name.
-    profile : Profile or None
-        Where times are added up.
-    keys : list of str or None
-        Keys of the returned dict.
-    unpack : str
-        ``"one"``, ``"list"``, ``"dict"`` or ``"none"``: what a call returns.
-    """
-
-    fgraph: FunctionGraph
-    inputs: list[In]
-    outputs: list[Out]
-    updated: list[int]
-    mode: Mode
-    name: str | None = None
-    profile: Profile | None = None
-    keys: list[str] | None = None
-    unpack: str = "list"
-
-    @property
-    def function_name(self) -> str:
-        """The function's name; another name of ``name`` that is never ``None``."""
-        return self.name or "function"
+__all__ = ["Function"]
 
 
 @dataclass
@@ -445,11 +403,6 @@ def _swapped(spec: In, swap: Mapping[Any, SharedVariable]) -> In:
     return spec if new is None else shared_input(new)
 
 
-def shared_input(variable: SharedVariable) -> In:
-    """Return the implicit input that stands for a shared variable."""
-    return In(variable, value=variable.container, implicit=True, shared=True, borrow=True)
-
-
 def _twin(
     spec: In, container: Container, swap: Mapping[SharedVariable, SharedVariable]
 ) -> Container:
@@ -476,20 +429,6 @@ def _check_distinct(updated: Sequence[Container]) -> None:
 
 def _without_updates(fgraph: FunctionGraph, returned: int) -> FunctionGraph:
     return FunctionGraph(fgraph.inputs, fgraph.outputs[:returned], clone=True)
-
-
-def as_profile(profile: bool | str | Profile | None, name: str | None) -> Profile | None:
-    """Return what the ``profile`` argument of ``function`` asks for."""
-    if profile is None or profile is False:
-        return None
-    if isinstance(profile, Profile):
-        return profile
-    if isinstance(profile, str):
-        return Profile(profile)
-    if profile is True:
-        return Profile(name)
-    msg = f"profile is True, False, a name or a Profile; got {profile!r}."
-    raise ArgumentError(msg)
 
 
 def _restore(

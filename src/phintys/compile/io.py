@@ -183,3 +183,8 @@ def as_in(param: Any, *, strict: bool = False, allow_downcast: bool | None = Non
         )
         raise ArgumentError(msg)
     return In(param, strict=strict, allow_downcast=allow_downcast)
+
+
+def shared_input(variable: SharedVariable) -> In:
+    """Return the implicit input that stands for a shared variable."""
+    return In(variable, value=variable.container, implicit=True, shared=True, borrow=True)

@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from phintys._base.errors import ArgumentError
+
 if TYPE_CHECKING:
     from phintys.graph.apply import Apply
 
-__all__ = ["Profile"]
+__all__ = ["Profile", "as_profile"]
 
 
 @dataclass
@@ -94,3 +96,17 @@ class Profile:
 
     def __str__(self) -> str:
         return self.summary()
+
+
+def as_profile(profile: bool | str | Profile | None, name: str | None) -> Profile | None:
+    """Return what the ``profile`` argument of ``function`` asks for."""
+    if profile is None or profile is False:
+        return None
+    if isinstance(profile, Profile):
+        return profile
+    if isinstance(profile, str):
+        return Profile(profile)
+    if profile is True:
+        return Profile(name)
+    msg = f"profile is True, False, a name or a Profile; got {profile!r}."
+    raise ArgumentError(msg)

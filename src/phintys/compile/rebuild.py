@@ -37,18 +37,14 @@ class Rebuilt:
     updates
         Shared variable -> copy of the expression for its next value.
     missing
-        Leaves of the original graph that got no value, with the node that needs each (``None``
-        where it is itself an output).
-    copies
-        Original variable -> copy.
+        Leaves of the original graph that got no value, as keys.
     """
 
     inputs: list[Variable]
     outputs: list[Variable]
     shared: dict[SharedVariable, Variable] = field(default_factory=dict)
     updates: dict[SharedVariable, Variable] = field(default_factory=dict)
-    missing: dict[Variable, Apply | None] = field(default_factory=dict)
-    copies: dict[Variable, Variable] = field(default_factory=dict)
+    missing: dict[Variable, None] = field(default_factory=dict)
 
 
 class _Copier:
@@ -72,25 +68,23 @@ class _Copier:
         copies = self.copies
         for node in toposort(variables, blockers=copies.keys()):
             self._copy_node(node)
-        return [copies[one] if one in copies else self._copy_leaf(one, None) for one in variables]
+        return [copies[one] if one in copies else self._copy_leaf(one) for one in variables]
 
     def _copy_node(self, node: Apply) -> None:
         copies = self.copies
-        inputs = [
-            copies[one] if one in copies else self._copy_leaf(one, node) for one in node.inputs
-        ]
+        inputs = [copies[one] if one in copies else self._copy_leaf(one) for one in node.inputs]
         new = node.clone_with_new_inputs(inputs, strict=self.strict)
         for old, copied in zip(node.outputs, new.outputs, strict=True):
             copies.setdefault(old, copied)
 
-    def _copy_leaf(self, leaf: Variable, client: Apply | None) -> Variable:
+    def _copy_leaf(self, leaf: Variable) -> Variable:
         rebuilt = self.rebuilt
         if isinstance(leaf, Constant):
             copied: Variable = leaf
         elif isinstance(leaf, SharedVariable):
             copied = add_shared(rebuilt, leaf)
         else:
-            rebuilt.missing.setdefault(leaf, client)
+            rebuilt.missing[leaf] = None
             copied = leaf
         self.copies[leaf] = copied
         return copied
@@ -142,7 +136,6 @@ def rebuild_collect_shared(
         zip(updates or (), replacer.copy(list((updates or {}).values())), strict=True)
     )
     _add_default_updates(rebuilt, replacer, no_default_updates)
-    rebuilt.copies = replacer.copies
     return rebuilt
 
 

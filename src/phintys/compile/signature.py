@@ -196,15 +196,17 @@ class Signature:
         if spec.strict:
             return "the input is strict, so nothing is cast: convert the value, or drop strict."
         dtype, ndim = getattr(spec.variable.type, "dtype", None), _ndim(spec.variable.type)
-        if isinstance(value, np.ndarray) and ndim is not None and value.ndim != ndim:
-            hint = f"the input has {ndim} dimensions, the value has {value.ndim}: reshape it."
-        elif isinstance(value, np.ndarray) and dtype is not None and value.dtype != dtype:
+        array = isinstance(value, np.ndarray)
+        hint = ""
+        if array and ndim is not None and value.ndim != ndim:
+            hint = f"the input takes {ndim}-d arrays, the value is {value.ndim}-d: reshape it."
+        elif array and dtype is not None and np.can_cast(value.dtype, dtype, "same_kind"):
             hint = (
                 f"cast it with value.astype({str(dtype)!r}), or allow the loss of precision with "
                 "In(variable, allow_downcast=True)."
             )
-        else:
-            hint = ""
+        elif array and dtype is not None and value.dtype.kind in "biuf":
+            hint = f"round it, or cast it with value.astype({str(dtype)!r})."
         if fitting:
             hint += f" It would fit at index {fitting[0]}: are the arguments in order?"
         return hint.strip()

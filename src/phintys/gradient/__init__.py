@@ -19,8 +19,9 @@ from phintys.gradient.marks import (
     zero_grad,
 )
 from phintys.gradient.numeric import numeric_grad
-from phintys.gradient.reverse import Lop, grad, subgraph_grad
+from phintys.gradient.reverse import Lop, grad
 from phintys.gradient.row_loop import RowLoop
+from phintys.gradient.subgraph import subgraph_grad
 from phintys.gradient.verify import verify_grad, verify_rop
 from phintys.graph.null_type import (
     DisconnectedType,

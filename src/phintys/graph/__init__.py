@@ -1,5 +1,6 @@
 """The intermediate representation: types, variables, operations and the graphs they form."""
 
+from phintys.graph import features
 from phintys.graph.apply import Apply
 from phintys.graph.clone import clone, clone_get_equiv, clone_replace, graph_replace
 from phintys.graph.equality import equal_computations
@@ -7,6 +8,7 @@ from phintys.graph.features import Feature
 from phintys.graph.fgraph import FunctionGraph
 from phintys.graph.null_type import DisconnectedType, NullType
 from phintys.graph.op import Op
+from phintys.graph.printing import debugprint, pprint
 from phintys.graph.shared import SharedVariable, shared
 from phintys.graph.transfer import register_transfer
 from phintys.graph.traversal import (
@@ -44,8 +46,10 @@ __all__ = [
     "clone",
     "clone_get_equiv",
     "clone_replace",
+    "debugprint",
     "equal_computations",
     "explicit_graph_inputs",
+    "features",
     "general_toposort",
     "generic",
     "get_var_by_name",
@@ -53,6 +57,7 @@ __all__ = [
     "graph_replace",
     "io_toposort",
     "orphans_between",
+    "pprint",
     "register_transfer",
     "shared",
     "toposort",

@@ -100,7 +100,7 @@ class Op:
                 "A single name needs a comma: ('axis',)."
             )
             raise OpContractError(msg)
-        cls._props_key = staticmethod(values_getter(props))
+        cls._props_key = staticmethod(values_getter(cast("tuple[str, ...]", props)))
         for name, method in (("__eq__", _props_eq), ("__hash__", _props_hash)):
             if name not in own:
                 setattr(cls, name, method)

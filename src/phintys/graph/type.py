@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from phintys._base.errors import MethodNotDefinedError, TypeContractError
 from phintys.graph._props import values_getter
@@ -53,14 +53,14 @@ class Type:
         if "__eq__" in cls.__dict__ and cls.__dict__.get("__hash__") is None:
             # Python takes __hash__ from a class that defines __eq__ alone. Equal Types must hash
             # equal, and what compares equal here is of this class.
-            cls.__hash__ = lambda self: hash(cls)  # noqa: ARG005 - a method
+            cls.__hash__ = lambda self: hash(cls)
         props = cls.__dict__.get("__props__")
         if props is None:
             return
         if not isinstance(props, tuple):
             msg = f"{cls.__name__}.__props__ must be a tuple of names, got {props!r}."
             raise TypeContractError(msg)
-        cls._props_key = staticmethod(values_getter(props))
+        cls._props_key = staticmethod(values_getter(cast("tuple[str, ...]", props)))
         for name, method in (("__eq__", _props_eq), ("__hash__", _props_hash)):
             if name not in cls.__dict__:
                 setattr(cls, name, method)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import phintys.scalar as ps
-from phintys.graph.apply import Apply
 from phintys.graph.variable import Constant
+from phintys.passes._aliasing import is_overwritten
 from phintys.rewriting import NOT_CONSTANT, set_constant_reader
 from phintys.tensor.creation import Alloc
 from phintys.tensor.dimshuffle import DimShuffle
@@ -21,6 +21,7 @@ from phintys.tensor.variable import TensorConstant
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from phintys.graph.apply import Apply
     from phintys.graph.fgraph import FunctionGraph
     from phintys.graph.variable import Variable
     from phintys.scalar.op import ScalarOp
@@ -30,7 +31,6 @@ __all__ = [
     "broadcast_source",
     "fits",
     "holds_exactly",
-    "is_overwritten",
     "is_pure",
     "is_size_of",
     "is_uniformly",
@@ -47,6 +47,7 @@ __all__ = [
 # How far definitions are followed. A longer way only means that a rule does not apply.
 _MOST_STEPS = 32
 _LARGEST_LOOKED_AT = 4096  # elements of a constant that are compared to see if all are equal
+
 
 def kind(variable: Any) -> str:
     """Return the kind of a tensor's dtype, a letter of ``"biufc"``."""
@@ -257,23 +258,6 @@ def broadcast_source(variable: Any) -> Any:
         missing = variable.ndim - value.ndim
         return value.dimshuffle(*("x",) * missing, *range(value.ndim)) if missing else value
     return None
-
-
-def is_overwritten(fgraph: FunctionGraph, variable: Variable) -> bool:
-    """Tell whether some node overwrites the memory of a variable, directly or through views."""
-    stack, seen = [variable], {variable}
-    while stack:
-        current = stack.pop()
-        for client, position in fgraph.clients.get(current, ()):
-            if not isinstance(client, Apply):
-                continue
-            if any(position in positions for positions in client.op.destroy_map.values()):
-                return True
-            for index, viewed in client.op.view_map.items():
-                if position in viewed and client.outputs[index] not in seen:
-                    seen.add(client.outputs[index])
-                    stack.append(client.outputs[index])
-    return False
 
 
 # ---- results -----------------------------------------------------------------------------------

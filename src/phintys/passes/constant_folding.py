@@ -11,6 +11,7 @@ import numpy as np
 from phintys._base.errors import InconsistencyError
 from phintys.graph.contract import do_constant_folding
 from phintys.graph.variable import Constant
+from phintys.passes._aliasing import is_overwritten
 from phintys.rewriting import GraphRewriter
 
 if TYPE_CHECKING:
@@ -36,8 +37,9 @@ class ConstantFolding(GraphRewriter):
     Takes one walk in topological order, so that chains of constants fold at once. A node stays as
     it is where
 
-    - its Op says so (``do_constant_folding``), overwrites an input (``destroy_map``) or has no
-      inputs, so that nothing tells that it is constant;
+    - its Op says so (``do_constant_folding``), or has no inputs, so that nothing tells that it is
+      constant;
+    - it overwrites an input, or another node overwrites its result;
     - a result would have more than :data:`SMALL` elements and more than :data:`GROWTH` times those
       of the inputs: ``zeros((10_000, 10_000))`` is quickly made and costly to keep;
     - computing it raises. The error then comes when the function is called, with the user's line;
@@ -72,6 +74,7 @@ def _may_fold(fgraph: FunctionGraph, node: Apply) -> bool:
         all(isinstance(variable, Constant) for variable in node.inputs)
         and not node.op.destroy_map
         and all(_is_small(node, _static_size(variable)) for variable in node.outputs)
+        and not any(is_overwritten(fgraph, variable) for variable in node.outputs)
         and do_constant_folding(fgraph, node)
     )
 

@@ -86,9 +86,7 @@ def divide_by_one(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     return _keep_first(fgraph, node, 1)
 
 
-def _keep_first(
-    fgraph: FunctionGraph, node: Apply, number: float
-) -> list[Variable] | None:
+def _keep_first(fgraph: FunctionGraph, node: Apply, number: float) -> list[Variable] | None:
     x, y = operands(node)
     if not is_uniformly(y, number) or not sizes_covered(y, [x]):
         return None

@@ -7,12 +7,12 @@ nodes have become the same variables by the time the nodes are reached.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from phintys._base.errors import InconsistencyError
 from phintys.graph.variable import Constant
+from phintys.passes._aliasing import overwritten_variables
 from phintys.rewriting import GraphRewriter
 
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from phintys.graph.apply import Apply
     from phintys.graph.fgraph import FunctionGraph
-    from phintys.graph.op import Op
     from phintys.graph.variable import Variable
     from phintys.rewriting import RewriteTrace
 
@@ -50,6 +49,7 @@ class Merge(GraphRewriter):
     >>> from phintys.passes.merge import merge
     >>> class Twice(Op):
     ...     __props__ = ()
+    ...
     ...     def make_node(self, x):
     ...         return Apply(self, [x], [generic()])
     >>> x = generic("x")
@@ -73,7 +73,7 @@ class _Merging:
     def __init__(self, fgraph: FunctionGraph, trace: RewriteTrace | None) -> None:
         self.fgraph = fgraph
         self.trace = trace
-        self.fixed = _overwritten(fgraph)
+        self.fixed = overwritten_variables(fgraph)
         # The tables keep what they point to alive, so an id stands for one object.
         self.constants: dict[Hashable, Constant] = {}
         self.seen_constants: dict[int, Constant] = {}
@@ -168,28 +168,6 @@ class _Merging:
 
 def _incomparable(thing: object, error: Exception) -> str:
     return f"{type(thing).__name__} cannot be compared: {type(error).__name__}: {error}"
-
-
-def _overwritten(fgraph: FunctionGraph) -> set[Variable]:
-    """Return the variables whose memory some node overwrites, directly or through views."""
-    stack = [variable for node in fgraph.apply_nodes for variable in _destroyed_inputs(node)]
-    found: set[Variable] = set()
-    while stack:
-        variable = stack.pop()
-        if variable in found:
-            continue
-        found.add(variable)
-        node = variable.owner
-        if node is not None and variable.index is not None:
-            stack.extend(node.inputs[i] for i in node.op.view_map.get(variable.index, ()))
-    return found
-
-
-def _destroyed_inputs(node: Apply) -> Iterator[Variable]:
-    op: Op = node.op
-    for positions in op.destroy_map.values():
-        for position in positions:
-            yield node.inputs[position]
 
 
 merge = Merge()

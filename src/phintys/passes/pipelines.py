@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
 from phintys._base.errors import ConfigError
+from phintys.graph.aliasing import DestroyHandler
 from phintys.graph.fgraph import FunctionGraph
 from phintys.graph.shared import SharedVariable
 from phintys.graph.traversal import graph_inputs
@@ -139,6 +140,6 @@ def rewrite_graph(
         leaf for leaf in graph_inputs(wanted) if not isinstance(leaf, Constant | SharedVariable)
     ]
     options = {"copy_inputs": False} if clone else {}
-    fgraph = FunctionGraph(leaves, wanted, clone=clone, **options)
+    fgraph = FunctionGraph(leaves, wanted, [DestroyHandler(leaves)], clone=clone, **options)
     pipeline.apply(fgraph, trace)
     return fgraph.outputs[0] if isinstance(outputs, Variable) else list(fgraph.outputs)

@@ -181,8 +181,7 @@ def _own_sizes(variable: Variable) -> Sizes | None:
     if static is None:
         return None
     return tuple(
-        ShapeI(dim)(variable) if size is None else constant(size)
-        for dim, size in enumerate(static)
+        ShapeI(dim)(variable) if size is None else constant(size) for dim, size in enumerate(static)
     )
 
 

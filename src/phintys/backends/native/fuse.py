@@ -119,9 +119,7 @@ def _renamed(expression: Expression, names: Mapping[LoopVariable, LoopVariable])
 
 def renamed(statement: Statement, loops: Sequence[LoopVariable]) -> Statement:
     """Return the statement with its loops replaced, one by one, by others of equal extents."""
-    names = {
-        old: new for old, new in zip(statement.loops, loops, strict=True) if old is not new
-    }
+    names = {old: new for old, new in zip(statement.loops, loops, strict=True) if old is not new}
     if not names:
         return statement
     return replace(
@@ -233,9 +231,7 @@ class _Fusion:
         for index in [*statement.indices, *(index for load in loads for index in load.indices)]:
             parts = [step for _, step in index.terms]
             parts += [] if index.offset is None else [index.offset]
-            needed += [
-                self.ready.get(a, -1) + 1 for size in parts for a in arrays_in_size(size)
-            ]
+            needed += [self.ready.get(a, -1) + 1 for size in parts for a in arrays_in_size(size)]
         return max(needed, default=0)
 
     # ---- joining
@@ -304,9 +300,7 @@ class _Fusion:
             length += 1
         return length
 
-    def _same_loops(
-        self, left: Sequence[LoopVariable], right: Sequence[LoopVariable]
-    ) -> bool:
+    def _same_loops(self, left: Sequence[LoopVariable], right: Sequence[LoopVariable]) -> bool:
         return len(left) == len(right) and all(
             mine is theirs or self.sizes.same(mine.extent, theirs.extent)
             for mine, theirs in zip(left, right, strict=True)
@@ -321,7 +315,11 @@ class _Fusion:
                 continue
             writer_nest, writer = written
             if writer_nest == nest:
-                if writer.reduction or writer.accumulate or len(writer.indices) != len(load.indices):
+                if (
+                    writer.reduction
+                    or writer.accumulate
+                    or len(writer.indices) != len(load.indices)
+                ):
                     return False
                 if not all(
                     _same_index(mine, theirs, self.sizes)

@@ -92,7 +92,9 @@ def broadcast_lengths(
                 continue
             failure = Failure(node, "broadcast", f"dimension {axis}")
             lowering.require_equal(chosen, sizes[axis], failure)
-        lengths.append(lowering.sizes.fixed(1) if chosen is None else lowering.sizes.canonical(chosen))
+        lengths.append(
+            lowering.sizes.fixed(1) if chosen is None else lowering.sizes.canonical(chosen)
+        )
     return lengths
 
 

@@ -71,7 +71,11 @@ class View:
             and map_.offset is None
             and (
                 (not map_.terms and size.known == 1)
-                or (len(map_.terms) == 1 and map_.terms[0][0] == axis and map_.terms[0][1].known == 1)
+                or (
+                    len(map_.terms) == 1
+                    and map_.terms[0][0] == axis
+                    and map_.terms[0][1].known == 1
+                )
             )
             for axis, (map_, size, mine) in enumerate(
                 zip(self.maps, self.sizes, self.array.sizes, strict=True)
@@ -86,9 +90,7 @@ class View:
         """Return where in the array the element at the given loops is."""
         made: list[Index] = []
         for map_ in self.maps:
-            terms = [
-                (loop, step) for axis, step in map_.terms if (loop := loops[axis]) is not None
-            ]
+            terms = [(loop, step) for axis, step in map_.terms if (loop := loops[axis]) is not None]
             made.append(Index(tuple(terms), map_.offset))
         return tuple(made)
 
@@ -167,7 +169,9 @@ def add_scaled(index: Index, other: Index, step: Size, sizes: Sizes) -> Index:
     dynamic = index.dynamic
     if other.dynamic is not None:
         if dynamic is not None or step.known != 1:
-            msg = "An index from memory was scaled, or added to another: materialise the view first."
+            msg = (
+                "An index from memory was scaled, or added to another: materialise the view first."
+            )
             raise IntegrityError(msg)
         dynamic = other.dynamic
     return Index(terms, offset, dynamic)

@@ -85,7 +85,7 @@ def ndtr(b: Builder, x: Value) -> Value:
     root, rest = words(_ROOT_HALF, x.type.name, 53 if x.type.name == "float64" else 24)
     z = x * -root
     largest = _LARGEST[x.type.name] * math.sqrt(2.0)
-    limited = b.maximum_number(0.75, b.minimum_number(largest, fabs(b, x)))
+    limited = b.maximum_number(0.7, b.minimum_number(largest, fabs(b, x)))
     square, error = two_prod(b, limited, limited)
     a, lost = two_prod(b, limited, root)
     argument = (a, b.madd(limited, rest, lost))

@@ -44,16 +44,19 @@ def _exponential_parts(b: Builder, x: Value) -> tuple[Value, Pair, Value]:
 def sinh(b: Builder, x: Value) -> Value:
     """(2**(k-1) + 2**(-k-1)) S + (2**(k-1) - 2**(-k-1)) C."""
     k, (r, tail), even = _exponential_parts(b, x)
-    # Halves, doubled in the end: 2**k may overflow where the result does not.
-    large = power_of_two(b, k - 2.0)
-    small = power_of_two(b, b.maximum_number(-k, _smallest(x)) - 2.0)
+    # All is made smaller and enlarged in the end, so that products of pairs do not overflow.
+    shift = 40.0 if x.type.name == "float64" else 20.0
+    large = power_of_two(b, k - shift)
+    small = power_of_two(b, b.maximum_number(-k, _smallest(x)) - shift)
     total, difference = large + small, large - small
     first, rest = two_sum(b, difference, total * r)
     product = two_prod(b, total, r)[1]
     # What large - small lost, where small is tiny: at most half an ulp.
     lost = (large - difference) - small
     rest = rest + ((product + lost) + b.madd(total, tail, difference * even))
-    return copysign(b, (first + rest) * 2.0, x)
+    result = (first + rest) * 2.0 ** (shift - 1.0)
+    near = b.madd(x * x * x, 1 / 6, x)
+    return copysign(b, b.select(fabs(b, x) < _nearly_linear(x), near, result), x)
 
 
 @float_function("cosh")
@@ -67,8 +70,14 @@ def cosh(b: Builder, x: Value) -> Value:
     return (total + rest) * 2.0
 
 
+def _nearly_linear(x: Value) -> float:
+    """Below this sinh(x) = x + x**3 / 6."""
+    return 2.0**-14 if x.type.name == "float64" else 2.0**-7
+
+
 def _smallest(x: Value) -> float:
-    return -1000.0 if x.type.name == "float64" else -120.0
+    """Where 2**-k is negligible against 2**k."""
+    return -980.0 if x.type.name == "float64" else -100.0
 
 
 def _root_pair(b: Builder, x: Value, one: float) -> Pair:

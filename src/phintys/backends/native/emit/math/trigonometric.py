@@ -193,6 +193,10 @@ def angle_of_point(b: Builder, y: Value, x: Value, left: Value | None) -> Value:
     numerator = (b.select(steep, -difference, small), b.select(steep, -lost, zero))
     denominator = (b.select(steep, total, large), b.select(steep, more, zero))
     t, error = pair_div(b, numerator, denominator)
+    if not b.target.has_fma:
+        # The parts of a product of so small a number would be lost.
+        least = 2.0**-900 if type.name == "float64" else 2.0**-80
+        error = b.select(small < least, b.constant(type, 0.0), error)
     square = t * t
     tail = b.madd(t * square, polynomial(b, square, ATAN[type.name]), error)
     # The angle is an eighth of a turn times a number, plus or minus atan(t).

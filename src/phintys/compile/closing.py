@@ -1,0 +1,128 @@
+"""Checks of a graph that is about to become a function: is all there, and is all of it needed?"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from phintys._base.config import config
+from phintys._base.errors import ArgumentError, MissingInputError, UnusedInputError
+from phintys.graph.traversal import ancestors
+
+if TYPE_CHECKING:
+    from phintys.compile.io import In
+    from phintys.compile.rebuild import Rebuilt
+    from phintys.graph.apply import Apply
+    from phintys.graph.fgraph import FunctionGraph
+    from phintys.graph.variable import Variable
+
+__all__ = ["check_unused", "missing_input", "refuse_inplace"]
+
+_PACKAGE = __name__.partition(".")[0]
+
+
+def missing_input(
+    rebuilt: Rebuilt, specs: Sequence[In], roots: Mapping[Variable, str]
+) -> MissingInputError:
+    """Return the error about the first leaf without a value: which, who needs it, what to do.
+
+    Parameters
+    ----------
+    rebuilt
+        Knows what is missing.
+    specs
+        The inputs.
+    roots
+        Original expression -> what it is for, in words.
+    """
+    leaf = next(iter(rebuilt.missing))
+    inputs = ", ".join(str(spec.variable) for spec in specs) or "(none)"
+    lines = [
+        f"The graph needs the variable {leaf} (type {leaf.type}), which is not among the inputs.",
+        f"The inputs are: {inputs}.",
+        *_way(leaf, roots),
+    ]
+    if any(spec.name is not None and spec.name == leaf.name for spec in specs):
+        lines.append(
+            f"An input has the same name {leaf.name!r}, but is another variable: two variables are "
+            "the same only if they are the same object."
+        )
+    if len(rebuilt.missing) > 1:
+        others = [str(one) for one in list(rebuilt.missing)[1:6]]
+        lines.append(f"Missing as well: {', '.join(others)}.")
+    lines.append(
+        f"Add {leaf} to the inputs, replace it with givens={{{leaf}: value}}, or make it "
+        "shared(value)."
+    )
+    return MissingInputError("\n".join(lines))
+
+
+def _way(leaf: Variable, roots: Mapping[Variable, str]) -> list[str]:
+    """Return lines that lead from a leaf to an expression that needs it."""
+    users: dict[Variable, Apply] = {}
+    for variable in ancestors(roots):
+        if variable.owner is not None:
+            for needed in variable.owner.inputs:
+                users.setdefault(needed, variable.owner)
+    lines: list[str] = []
+    most = max(config.traceback_limit, 1)
+    here: Variable | None = leaf
+    while here is not None and here not in roots:
+        node = users[here]
+        if len(lines) < most:
+            lines.append(f"It is needed by {node.op}, made at\n  {node.origin}")
+        elif len(lines) == most:
+            lines.append("...")
+        here = next((one for one in node.outputs if one in roots or one in users), None)
+    if here is not None:
+        lines.append(f"{'on the way to' if lines else 'It is'} {roots[here]}.")
+    return lines
+
+
+def check_unused(specs: Sequence[In], rebuilt: Rebuilt, choice: str) -> None:
+    """Raise or warn, as ``choice`` says, about the first input that nothing depends on."""
+    if choice == "ignore":
+        return
+    used = set(ancestors([*rebuilt.outputs, *rebuilt.updates.values()]))
+    for index, (spec, leaf) in enumerate(zip(specs, rebuilt.inputs, strict=True)):
+        if leaf in used or spec.update is not None:
+            continue
+        msg = (
+            f"The input {spec.variable} at index {index} has no influence on the outputs or "
+            "updates. Leave it out, or call function(..., on_unused_input='ignore')."
+        )
+        twin = next(
+            (one for one in used if one.name is not None and one.name == spec.variable.name), None
+        )
+        if twin is not None:
+            msg += (
+                f" The graph uses another variable named {twin.name!r}: two variables are the same "
+                "only if they are the same object."
+            )
+        if choice == "raise":
+            raise UnusedInputError(msg)
+        warnings.warn(msg, UserWarning, stacklevel=_levels_to_user())
+
+
+def _levels_to_user() -> int:
+    """Return the ``stacklevel`` at which a warning shows the user's line."""
+    frame = sys._getframe(1)
+    level = 1
+    while frame.f_back is not None and str(frame.f_globals.get("__name__")).startswith(_PACKAGE):
+        frame = frame.f_back
+        level += 1
+    return level
+
+
+def refuse_inplace(fgraph: FunctionGraph) -> None:
+    """Raise if a node overwrites an input."""
+    for node in fgraph.apply_nodes:
+        if node.op.destroy_map:
+            msg = (
+                f"The graph has {node.op}, which overwrites an input, made at\n  {node.origin}\n"
+                "Use the Op that makes a new result (rewrites put in-place Ops where they are "
+                "safe), or call function(..., accept_inplace=True)."
+            )
+            raise ArgumentError(msg)

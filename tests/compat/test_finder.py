@@ -1,0 +1,160 @@
+"""Importing Phintys under old names."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import phintys
+import phintys.tensor as pt
+from phintys.compat import PACKAGES, install, uninstall
+from phintys.compat.names import MISSING
+
+
+@pytest.fixture(params=list(PACKAGES))
+def package(request):
+    install(request.param)
+    yield request.param
+    uninstall(request.param)
+
+
+@pytest.fixture
+def theano():
+    install("theano")
+    import theano
+
+    yield theano
+    uninstall("theano")
+
+
+def test_every_name_of_every_module_is_there(package):
+    for module in PACKAGES[package]:
+        name = f"{package}.{module}" if module else package
+        __import__(name)
+        old = sys.modules[name]
+        for attribute in old.__all__:
+            assert getattr(old, attribute) is not None, f"{name}.{attribute}"
+
+
+def test_installing_twice_changes_nothing(package):
+    before = list(sys.meta_path)
+    install(package)
+    assert sys.meta_path == before
+
+
+def test_uninstall_forgets():
+    install("theano")
+    import theano.tensor
+
+    assert theano.tensor.dscalar is pt.dscalar
+    uninstall("theano")
+    assert not any(name.partition(".")[0] == "theano" for name in sys.modules)
+    with pytest.raises(ModuleNotFoundError):
+        __import__("theano")
+
+
+def test_unknown_package():
+    with pytest.raises(phintys.PhintysError, match="theano, aesara, pytensor"):
+        install("tensorflow")
+
+
+def test_a_package_that_is_imported_already(monkeypatch):
+    monkeypatch.setitem(sys.modules, "aesara", sys)
+    with pytest.raises(phintys.PhintysError, match="before the first import"):
+        install("aesara")
+
+
+def test_a_name_that_is_not_there(theano):
+    with pytest.raises(AttributeError, match="Did you mean dscalar"):
+        _ = theano.tensor.dscalr
+
+
+@pytest.mark.parametrize("module", list(MISSING))
+def test_what_is_not_offered_says_so(theano, module):
+    with pytest.raises(ModuleNotFoundError, match="does not offer"):
+        __import__(f"theano.{module}")
+
+
+def test_star_import(theano):
+    namespace: dict[str, object] = {}
+    exec("from theano.tensor import *", namespace)
+    assert namespace["dmatrix"] is pt.dmatrix
+    assert namespace["TensorType"] is not pt.TensorType
+
+
+def test_old_calls(theano):
+    T = theano.tensor
+    assert T.TensorType("float32", (False, True)) == pt.TensorType("float32", (None, 1))
+    assert isinstance(pt.dvector, T.TensorType)
+    assert T.tensor("int8", (False,), "v").type == pt.TensorType("int8", (None,))
+    assert T.tensor("v", shape=(3,)).type.shape == (3,)
+    assert T.get_scalar_constant_value(T.constant(3)) == 3
+    assert T.get_vector_length(T.stack([T.dscalar(), 2.0])) == 2
+    x = T.dmatrix("x")
+    assert T.DimShuffle((False, False), (1, 0))(x).type == x.T.type
+    assert T.addbroadcast(x, 0).broadcastable == (True, False)
+    f = theano.function([x], [T.nnet.relu(x), T.nnet.relu(x, 0.1), T.iround(x), T.sgn(x)])
+    plain, leaky, rounded, sign = f([[-2.0, 2.5]])
+    np.testing.assert_array_equal(plain, [[0, 2.5]])
+    np.testing.assert_allclose(leaky, [[-0.2, 2.5]])
+    np.testing.assert_array_equal(rounded, [[-2, 2]])
+    np.testing.assert_array_equal(sign, [[-1, 1]])
+
+
+def test_an_old_rewrite(theano):
+    T = theano.tensor
+
+    @theano.gof.local_optimizer([T.exp])
+    def forget_exp(node):
+        """exp(x) -> x"""
+        return [node.inputs[0]] if node.op == T.exp else False
+
+    node = T.exp(T.dvector("x")).owner
+    assert forget_exp.transform(None, node) == [node.inputs[0]]
+
+
+def test_a_script_of_its_time(tmp_path):
+    script = tmp_path / "logistic.py"
+    script.write_text(
+        "import sys\n"
+        "import numpy\n"
+        "import theano\n"
+        "import theano.tensor as T\n"
+        "rng = numpy.random.RandomState(0)\n"
+        "N, feats = 40, 5\n"
+        "D = (rng.randn(N, feats), rng.randint(size=N, low=0, high=2))\n"
+        "x, y = T.dmatrix('x'), T.dvector('y')\n"
+        "w = theano.shared(numpy.zeros(feats), name='w')\n"
+        "b = theano.shared(0., name='b')\n"
+        "p_1 = 1 / (1 + T.exp(-T.dot(x, w) - b))\n"
+        "xent = -y * T.log(p_1) - (1-y) * T.log(1-p_1)\n"
+        "cost = xent.mean() + 0.01 * (w ** 2).sum()\n"
+        "gw, gb = T.grad(cost, [w, b])\n"
+        "train = theano.function([x, y], cost, updates=((w, w - 0.1 * gw), (b, b - 0.1 * gb)))\n"
+        "costs = [train(D[0], D[1]) for i in xrange(100)]\n"
+        "print costs[0] > costs[-1], sys.argv[1:]\n"
+    )
+    command = [sys.executable, "-m", "phintys.compat", str(script), "--flag"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout == "True ['--flag']\n"
+    assert "translated from Python 2" in done.stderr
+
+
+@pytest.mark.parametrize(("arguments", "status"), [([], 2), (["--help"], 0)])
+def test_usage(arguments, status):
+    command = [sys.executable, "-m", "phintys.compat", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == status
+    assert "usage: python -m phintys.compat SCRIPT" in done.stdout
+
+
+def test_a_script_that_is_no_python(tmp_path):
+    script = tmp_path / "broken.py"
+    script.write_text("def f(:\n")
+    command = [sys.executable, "-m", "phintys.compat", str(script)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "SyntaxError" in done.stderr
