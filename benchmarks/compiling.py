@@ -26,10 +26,10 @@ def chain(length: int):
 def tree(length: int):
     """A balanced sum of products."""
     x = pt.dvector("x")
-    terms = [pt.sin(x * float(i)) for i in range(length // 3)]
+    terms = [pt.sin(pt.mul(x, float(i))) for i in range(length // 3)]
     while len(terms) > 1:
         pairs = zip(terms[::2], terms[1::2], strict=False)
-        terms = [a + b for a, b in pairs] + ([terms[-1]] if len(terms) % 2 else [])
+        terms = [pt.add(a, b) for a, b in pairs] + ([terms[-1]] if len(terms) % 2 else [])
     return x, terms[0]
 
 

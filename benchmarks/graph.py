@@ -100,18 +100,19 @@ def seconds(step):
 
 
 def microseconds(statement, number=100_000):
-    return min(timeit.repeat(statement, number=number, repeat=5)) / number * 1e6
+    return (
+        min(timeit.repeat(statement, number=number, repeat=5, timer=time.process_time))
+        / number
+        * 1e6
+    )
 
 
 def origins():
     """Return the cost of a node, and of finding its line by itself, at a few depths."""
     x, y = anything("x"), anything("y")
 
-    def nested(depth):
-        return current_origin(1) if depth == 0 else make_node(depth - 1)
-
     def make_node(depth):  # looked through, as the frames of Ops are
-        return nested(depth) if depth == 0 else make_node(depth - 1)
+        return current_origin() if depth == 0 else make_node(depth - 1)
 
     nothing = microseconds(lambda: None)
     yield "f(x, y)", microseconds(lambda: f(x, y)) - nothing
@@ -135,7 +136,7 @@ def main(sizes=SIZES):
     print(f"{'µs of CPU for each node':<26}" + "".join(f"{n:>10}" for n in sizes))
     for name, row in table.items():
         print(f"{name:<26}" + "".join(f"{value:>10.2f}" for value in row))
-    print("\nµs of time for one")
+    print("\nµs of CPU for one")
     for name, value in origins():
         print(f"{name:<36}{value:>8.2f}")
 

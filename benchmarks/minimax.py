@@ -67,7 +67,7 @@ FITS = [
     ),
     Fit(
         "LOG",
-        "2 (atanh(s) / s - 1) / s**2 of s**2, where s = f / (2 + f) and 1 + f in [sqrt(.5), sqrt(2)]",
+        "2 (atanh(s) / s - 1) / s**2 of s**2, for s = f / (2 + f), 1 + f in [sqrt(.5), sqrt(2)]",
         even(lambda s: 2 * (mp.atanh(s) / s - 1) / s**2, mp.mpf(2) / 3),
         (0, "0.02945"),
         {"float64": 7, "float32": 3},
@@ -155,7 +155,7 @@ FITS = [
     Fit(
         "CBRT",
         "cbrt(m) for m in [0.35, 2.83]: a first guess",
-        lambda m: mp.cbrt(m),
+        mp.cbrt,
         ("0.353", "2.83"),
         {"float64": 6, "float32": 6},
         lambda m: 1 / mp.cbrt(m),

@@ -1,7 +1,7 @@
 """What rewriting costs: microseconds a node, by pass and by size of the graph.
 
-Run ``python benchmarks/passes.py``. Each figure is the best of three runs. Linear cost shows as
-equal figures along a row.
+Run ``python benchmarks/passes.py``. Figures are processor time; those of small graphs are the best
+of several runs. Linear cost shows as equal figures along a row.
 """
 
 from __future__ import annotations
@@ -12,10 +12,9 @@ import time
 import phintys.tensor as pt
 from phintys.graph import FunctionGraph
 from phintys.passes import PIPELINES
-from phintys.rewriting import RewriteTrace
 
 SIZES = (1_000, 10_000, 100_000)
-REPEATS = 3
+LEAST_NODES = 30_000  # graphs are rewritten again and again until so many nodes have been
 
 
 def nothing_to_do(number):
@@ -76,26 +75,28 @@ CASES = (nothing_to_do, useless, shared_parts, twins, unstable, shapes)
 def measure(build, number):
     """Return (nodes before, nodes after, seconds of each pass), the best of some runs."""
     best: dict[str, float] = {}
-    for _ in range(REPEATS):
+    before = after = 0
+    for _ in range(max(1, LEAST_NODES // number)):
         fgraph = FunctionGraph(None, build(number))
         before = len(fgraph.apply_nodes)
-        trace = RewriteTrace()
         gc.collect()
-        gc.disable()
-        start = time.perf_counter()
-        PIPELINES["full"].apply(fgraph)
-        total = time.perf_counter() - start
-        gc.enable()
-        # The passes one by one, on a graph of its own: keeping a trace costs time.
-        again = FunctionGraph(None, build(number))
-        PIPELINES["full"].apply(again, trace)
-        for name, seconds in [*trace.passes, ("full, untraced", total)]:
-            best[name] = min(seconds, best.get(name, seconds))
-    return before, len(fgraph.apply_nodes), best
+        start = time.process_time()
+        last = start
+
+        def note(one, fgraph):
+            nonlocal last
+            now = time.process_time()
+            best[one.name] = min(now - last, best.get(one.name, now))
+            last = now
+
+        PIPELINES["full"].apply(fgraph, after_pass=note)
+        after = len(fgraph.apply_nodes)
+        best["all passes"] = min(last - start, best.get("all passes", last))
+    return before, after, best
 
 
 def main():
-    names = [*PIPELINES["full"].names, "full, untraced"]
+    names = [*PIPELINES["full"].names, "all passes"]
     for build in CASES:
         print(f"{build.__name__}: {build.__doc__}")
         rows = [measure(build, number) for number in SIZES]

@@ -102,6 +102,16 @@ class TestValues:
         assert float(found.eval({x: 2.0, v: 1.0, w: 10.0})) == 3 * 4 * 1 + 3 * 10
 
     @BOTH_WAYS
+    def test_a_direction_of_what_broadcasts_has_the_shape_of_the_result(
+        self, use_op_rop_implementation
+    ):
+        x, v = pt.dcols("x", "v")
+        y = pt.drow("y")
+        found = Rop(x + y, x, v, use_op_rop_implementation=use_op_rop_implementation)
+        at = {x: np.ones((2, 1)), y: np.ones((1, 3)), v: [[1.0], [2.0]]}
+        assert found.eval(at).tolist() == [[1.0] * 3, [2.0] * 3]
+
+    @BOTH_WAYS
     def test_none_is_zero(self, use_op_rop_implementation):
         x, y, v = pt.dscalars("x", "y", "v")
         found = Rop(x * y, [x, y], [v, None], use_op_rop_implementation=use_op_rop_implementation)

@@ -379,6 +379,41 @@ def test_a_transaction_takes_everything_back(simple, toys):
     assert fgraph.outputs == [x]
 
 
+def test_transactions_inside_of_others_are_told_apart(simple):
+    fgraph, x, y, a, b, _out = simple
+    before = snapshot(fgraph)
+
+    def outer():
+        with fgraph.transaction():
+            with fgraph.transaction():
+                fgraph.replace(b, y)  # both journals are equal now, but not the same
+            fgraph.replace(a, x)
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        outer()
+    assert snapshot(fgraph) == before
+    fgraph.check_integrity()
+
+
+def test_a_transaction_refuses_what_it_cannot_take_back(simple):
+    fgraph, _x, _y, a, b, _out = simple
+    before = snapshot(fgraph)
+    for change in (
+        lambda: fgraph.add_output(a),
+        lambda: fgraph.remove_output(0),
+        lambda: fgraph.remove_input(0),
+        lambda: fgraph.remove_node(b.owner),
+    ):
+        with (
+            pytest.raises(InconsistencyError, match="could not be taken back"),
+            fgraph.transaction(),
+        ):
+            change()
+        assert snapshot(fgraph) == before
+    fgraph.add_output(a)
+
+
 def test_a_feature_that_fails_in_the_middle_is_survived(simple, toys):
     fgraph, x, _y, a, b, _out = simple
 
@@ -555,6 +590,9 @@ def test_orderings_of_features_are_respected(simple, toys):
         fgraph.toposort()
     second.pairs = {}
     assert ops(fgraph.toposort()) == ["k", "f", "g", "h"]
+    first.pairs = {}  # a feature may change its mind
+    assert ops(fgraph.toposort()) == ["f", "g", "h", "k"]
+    first.pairs = {a.owner: [k.owner]}
     fgraph.remove_feature(first)
     fgraph.remove_feature(second)
     assert ops(fgraph.toposort()) == ["f", "g", "h", "k"]
@@ -675,6 +713,42 @@ def test_many_clients_are_exchanged_one_by_one(toys):
     fgraph.replace(out, x)
     assert fgraph.clients[y] == []
     assert fgraph._places == {}
+    fgraph.check_integrity()
+
+
+def test_new_clients_of_a_variable_with_many(toys):
+    x, y = toys.number("x"), toys.number("y")
+    f = toys.Named("f")
+    users = [f(x) for _ in range(50)]
+    out = toys.Named("g")(*users)
+    fgraph = FunctionGraph([x, y], [out], clone=False)
+    fgraph.change_node_input(users[0].owner, 0, y)  # from here on places are kept
+    fgraph.change_node_input(users[0].owner, 0, x)
+    for user in users[1:20]:
+        fgraph.replace(user, toys.Named("h")(x, x))
+    fgraph.check_integrity()
+    for node in list(fgraph.apply_nodes)[::-1]:
+        if str(node.op) == "h":
+            fgraph.replace(node.outputs[0], y)
+    fgraph.change_node_input(users[0].owner, 0, y)
+    fgraph.check_integrity()
+    assert len(fgraph.clients[x]) == 30
+
+
+def test_a_user_that_a_feature_makes_leave_is_passed_over(toys):
+    x, y = toys.number("x"), toys.number("y")
+    first, second = toys.Named("f")(x), toys.Named("g")(x)
+    fgraph = FunctionGraph([x, y], [first, second], clone=False)
+
+    class Removing(Feature):
+        def on_change_input(self, fgraph, node, i, old, new, reason):
+            if second in fgraph and node is first.owner:
+                fgraph.replace(second, y)
+
+    fgraph.attach_feature(Removing())
+    fgraph.replace(x, y)
+    assert fgraph.outputs == [first, y]
+    assert second.owner.inputs == [x]  # it is none of the graph's business any more
     fgraph.check_integrity()
 
 

@@ -175,6 +175,13 @@ def test_blockers_break_a_cycle(toys):
     assert [str(node.op) for node in io_toposort([z], [y])] == ["f"]
 
 
+def test_a_node_may_need_a_blocker_that_it_computes_itself(toys):
+    x = toys.number("x")
+    y, z = toys.Named("f", 2)(x)
+    y.owner.inputs[0] = y
+    assert io_toposort([y], [z]) == [z.owner]
+
+
 @given(st.data())
 def test_sorted_nodes_come_after_those_they_need(toys, data):
     graph = data.draw(toys.dags())

@@ -40,7 +40,11 @@ DOES_NOT = [
 ]
 
 
-@pytest.mark.parametrize(("rule", "text", "build", "ops"), APPLIES, ids=lambda case: str(case))
+@pytest.mark.parametrize(
+    ("rule", "text", "build", "ops"),
+    APPLIES,
+    ids=[f"{case[0].name}: {case[1]}" for case in APPLIES],
+)
 def test_applies(apply_rule, rule, text, build, ops):
     result = apply_rule(rule, build())
     assert result.count == 1
@@ -48,7 +52,9 @@ def test_applies(apply_rule, rule, text, build, ops):
     assert len(result.ops) == len(ops)
 
 
-@pytest.mark.parametrize(("rule", "why", "build"), DOES_NOT, ids=lambda case: str(case))
+@pytest.mark.parametrize(
+    ("rule", "why", "build"), DOES_NOT, ids=[f"{case[0].name}: {case[1]}" for case in DOES_NOT]
+)
 def test_does_not_apply(apply_rule, rule, why, build):
     assert apply_rule(rule, build()).count == 0
 

@@ -24,15 +24,8 @@ b = pt.tensor("b", dtype="bool", shape=(None,))
 c64 = pt.tensor("c64", dtype="complex64", shape=(None,))
 c128 = pt.tensor("c128", dtype="complex128", shape=(None,))
 
-invert, conj, pos, identity, second = map(
-    elemwise, (ps.invert, ps.conj, ps.pos, ps.identity, ps.second)
-)
+conj, identity, neg, pos, second = map(elemwise, (ps.conj, ps.identity, ps.neg, ps.pos, ps.second))
 cast = pt.cast
-one_like = pt.ones_like
-
-
-def zeros(*sizes):
-    return pt.zeros(sizes)
 
 
 # (rule, how the expression is written, the expression, the Ops that are left)
@@ -66,9 +59,9 @@ APPLIES = [
     (rules.subtract_zero, "int - 0.0", lambda: i64 - np.float64(0), ["Cast_float64"]),
     (rules.divide_by_one, "x / 1", lambda: x / 1, []),
     (rules.divide_by_one, "int / 1", lambda: i64 / 1, ["Cast_float64"]),
-    (rules.undo_involution, "-(-x)", lambda: -(-x), []),
-    (rules.undo_involution, "-(-(-x))", lambda: -(-(-x)), ["Neg"]),
-    (rules.undo_involution, "-(-uint8)", lambda: -(-u8), []),
+    (rules.undo_involution, "-(-x)", lambda: neg(neg(x)), []),
+    (rules.undo_involution, "-(-(-x))", lambda: neg(neg(neg(x))), ["Neg"]),
+    (rules.undo_involution, "-(-uint8)", lambda: neg(neg(u8)), []),
     (rules.undo_involution, "~~b", lambda: ~~b, []),
     (rules.undo_involution, "~~i8", lambda: ~~i8, []),
     (rules.undo_involution, "conj(conj(z))", lambda: conj(conj(c64)), []),
@@ -173,7 +166,8 @@ DOES_NOT = [
     (rules.flatten_nested, "sum of products", lambda: (x * y) + z),
     (rules.flatten_nested, "the order would change", lambda: pt.add(x, y, z + x)),
     (rules.flatten_nested, "another dtype", lambda: (i8 + i8) + i64),
-    (rules.flatten_nested, "a smaller part", lambda: (v + v) + x),
+    (rules.flatten_nested, "another dtype inside", lambda: (i8 + i64) + i64),
+    (rules.flatten_nested, "a smaller part", lambda: (row + row) + x),
 ]
 IDS = [f"{rule.name}: {text}" for rule, text, *_ in APPLIES]
 NOT_IDS = [f"{rule.name}: {text}" for rule, text, _ in DOES_NOT]
@@ -214,7 +208,7 @@ def test_infinities_stay(apply_rule):
     for rule, build in (
         (rules.drop_identity, lambda: v * 1),
         (rules.drop_identity, lambda: v + 0),
-        (rules.undo_involution, lambda: -(-v)),
+        (rules.undo_involution, lambda: neg(neg(v))),
         (rules.subtract_zero, lambda: v - 0),
         (rules.divide_by_one, lambda: v / 1),
     ):
@@ -253,4 +247,5 @@ def test_an_inner_sum_that_others_need_stays():
     inner = x + y
     fgraph = FunctionGraph([x, y, z], [inner + z, inner])
     Worklist([rules.flatten_nested], name="flatten").apply(fgraph)
-    assert len(fgraph.apply_nodes) == 2
+    outer, inner = fgraph.outputs
+    assert outer.owner.inputs == [inner, fgraph.inputs[2]]

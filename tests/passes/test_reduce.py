@@ -71,14 +71,18 @@ DOES_NOT = [
 ]
 
 
-@pytest.mark.parametrize(("rule", "text", "build"), APPLIES, ids=lambda case: str(case))
+@pytest.mark.parametrize(
+    ("rule", "text", "build"), APPLIES, ids=[f"{case[0].name}: {case[1]}" for case in APPLIES]
+)
 def test_applies(apply_rule, rule, text, build):
     result = apply_rule(rule, build())
     assert result.count >= 1
     np.testing.assert_allclose(result.after, result.before, rtol=1e-15)
 
 
-@pytest.mark.parametrize(("rule", "why", "build"), DOES_NOT, ids=lambda case: str(case))
+@pytest.mark.parametrize(
+    ("rule", "why", "build"), DOES_NOT, ids=[f"{case[0].name}: {case[1]}" for case in DOES_NOT]
+)
 def test_does_not_apply(apply_rule, rule, why, build):
     values = {x: np.ones((1, 3))} if why == "a dimension is dropped" else None
     assert apply_rule(rule, build(), values).count == 0

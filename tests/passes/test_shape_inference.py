@@ -188,7 +188,7 @@ def test_an_answer_about_the_output_itself_tells_nothing(answer):
 )
 def test_a_wrong_answer_names_op_and_line(answer, error, message):
     out = Telling(answer)(half)
-    with pytest.raises(error, match="^(?s:.*)") as caught:
+    with pytest.raises(error) as caught:
         inferred(shape_i(out, 0))
     text = str(caught.value) + "\n".join(getattr(caught.value, "__notes__", ()))
     assert message in text

@@ -206,6 +206,12 @@ class Config:
         doc="Where compiled code is kept between runs; '' means the platform's cache folder.",
         remedy="Write str(path) for a pathlib.Path.",
     )
+    object_cache = _switch(
+        default=True, doc="Keep compiled code on disk, so that the next run need not compile it."
+    )
+    cache_megabytes = _count(
+        512, doc="Most megabytes of compiled code on disk; what was not used for longest goes."
+    )
     native_target = _choice(
         "host",
         "x86-64-v2",

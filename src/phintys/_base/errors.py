@@ -19,6 +19,7 @@ __all__ = [
     "MissingInputError",
     "NanGuardError",
     "NullGradientError",
+    "OpCheckError",
     "OpContractError",
     "OutOfBoundsError",
     "PhintysError",
@@ -44,6 +45,10 @@ class TypeContractError(PhintysError, TypeError):
 
 class OpContractError(PhintysError, TypeError):
     """An Op broke a rule of its contract; the message names the Op and the rule."""
+
+
+class OpCheckError(PhintysError, AssertionError):
+    """A check of an Op failed: it breaks a promise, or disagrees with its reference."""
 
 
 class MethodNotDefinedError(PhintysError, NotImplementedError):

@@ -25,6 +25,16 @@ if TYPE_CHECKING:
 __all__ = ["FunctionGraph"]
 
 
+class _Journal(list[tuple["Apply | Literal['output']", int, Variable]]):
+    """What was changed in a transaction: (node, position, old variable)."""
+
+    __slots__ = ("number_of_inputs",)
+
+    def __init__(self, number_of_inputs: int) -> None:
+        super().__init__()
+        self.number_of_inputs = number_of_inputs
+
+
 class FunctionGraph(Membership):
     """A graph from inputs to outputs that can be changed, and knows who uses what.
 
@@ -105,7 +115,7 @@ class FunctionGraph(Membership):
         self.update_mapping: dict[int, int] = dict(update_mapping or {})
         self._features: list[Any] = []
         self._set_hooks()
-        self._journals: list[list[tuple[Apply | Literal["output"], int, Variable]]] = []
+        self._journals: list[_Journal] = []
 
         for feature in features or ():
             self.attach_feature(feature)
@@ -254,6 +264,7 @@ class FunctionGraph(Membership):
         MissingInputError
             Not ``import_missing``, and there is such a leaf.
         """
+        self._outside_transactions()
         check_variables([var], "output")
         self.import_var(var, reason, import_missing)
         self._order = None
@@ -262,11 +273,15 @@ class FunctionGraph(Membership):
 
     def remove_output(self, output_idx: int, reason: object = None) -> None:
         """Remove an output, and what only it needs; later outputs move up."""
+        self._outside_transactions()
         self._remove_outputs([range(len(self.outputs))[output_idx]], reason)
 
     def remove_input(self, input_idx: int, reason: object = None) -> None:
         """Remove an input, with all nodes and outputs that depend on it."""
-        input_idx = range(len(self.inputs))[input_idx]
+        self._outside_transactions()
+        self._remove_input(range(len(self.inputs))[input_idx], reason)
+
+    def _remove_input(self, input_idx: int, reason: object) -> None:
         var = self.inputs[input_idx]
         self._remove_users([var], reason)
         del self.inputs[input_idx]
@@ -280,6 +295,7 @@ class FunctionGraph(Membership):
 
     def remove_node(self, node: Apply, reason: object = None) -> None:
         """Remove a node, with all nodes and outputs that depend on it."""
+        self._outside_transactions()
         if node not in self._nodes:
             raise self._stranger(node)
         self._remove_users(node.outputs, reason)
@@ -497,16 +513,20 @@ class FunctionGraph(Membership):
         InconsistencyError
             A feature refused the change.
         """
-        with self.transaction():
+        journal = self._begin()  # as transaction() does, but this is called for each rewrite
+        try:
             self.replace_all(replacements, reason, import_missing)
             self.validate()
+        except BaseException:
+            self._take_back(journal)
+            raise
+        self._end(journal)
 
     @contextmanager
     def transaction(self) -> Generator[None]:
         """Take back all changes made in a ``with`` block if an error leaves it.
 
-        Changes are ``replace`` and its relatives; added and removed outputs, and removed inputs and
-        nodes, are not taken back.
+        Changes are ``replace`` and its relatives; others are refused inside of the block.
 
         Examples
         --------
@@ -522,19 +542,37 @@ class FunctionGraph(Membership):
         ...     fgraph.outputs
         [y]
         """
-        journal: list[tuple[Apply | Literal["output"], int, Variable]] = []
-        number_of_inputs = len(self.inputs)
-        self._journals.append(journal)
+        journal = self._begin()
         try:
             yield
         except BaseException:
-            self._journals.remove(journal)
-            for node, position, old in reversed(journal):
-                self.change_node_input(node, position, old, reason="revert", check=False)
-            while len(self.inputs) > number_of_inputs:
-                self.remove_input(-1, reason="revert")
+            self._take_back(journal)
             raise
-        self._journals.remove(journal)
+        self._end(journal)
+
+    def _begin(self) -> _Journal:
+        journal = _Journal(len(self.inputs))
+        self._journals.append(journal)
+        return journal
+
+    def _end(self, journal: _Journal) -> None:
+        self._journals = [other for other in self._journals if other is not journal]
+
+    def _take_back(self, journal: _Journal) -> None:
+        self._end(journal)
+        for node, position, old in reversed(journal):
+            self.change_node_input(node, position, old, reason="revert", check=False)
+        while len(self.inputs) > journal.number_of_inputs:
+            self._remove_input(len(self.inputs) - 1, "revert")
+
+    def _outside_transactions(self) -> None:
+        """Refuse a change that cannot be taken back where it might have to be."""
+        if self._journals:
+            msg = (
+                "Outputs cannot be added inside of a transaction, nor inputs, outputs or nodes "
+                "removed: that could not be taken back. Only replacements can."
+            )
+            raise InconsistencyError(msg)
 
     # Copies
 

@@ -59,7 +59,7 @@ def kind(variable: Any) -> str:
 
 def operands(node: Apply) -> list[Any]:
     """Return the inputs of a node on tensors, which have dtypes and shapes."""
-    return node.inputs  # pyright: ignore[reportReturnType] - its Op saw to it
+    return node.inputs  # its Op saw to it
 
 
 def output_type(node: Apply) -> TensorType:
@@ -149,7 +149,7 @@ def holds_exactly(dtype: str, other: str) -> bool:
     >>> holds_exactly("int32", "float64"), holds_exactly("int64", "float64")
     (True, False)
     """
-    if dtype == other or dtype == "bool":
+    if dtype in {other, "bool"}:
         return True
     if other == "bool":
         return False
@@ -181,7 +181,9 @@ def _origin_of_size(variable: Any, dim: int) -> Any:
         if node is None:
             break
         if isinstance(node.op, DimShuffle):
-            variable, dim = node.inputs[0], node.op.new_order[dim]
+            entry = node.op.new_order[dim]
+            assert isinstance(entry, int)  # "x" has size 1
+            variable, dim = node.inputs[0], entry
         elif isinstance(node.op, Elemwise):
             variable = next((x for x in node.inputs if x.type.shape[dim] != 1), None)
             if variable is None:
@@ -241,7 +243,7 @@ def sizes_covered(dropped: Any, kept: Iterable[Any]) -> bool:
     """
     kept = list(kept)
     return all(
-        size == 1 or any(x.type.shape[dim] != 1 and same_size(dropped, x, dim) for x in kept)
+        size == 1 or any(same_size(dropped, x, dim) for x in kept)
         for dim, size in enumerate(dropped.type.shape)
     )
 

@@ -145,10 +145,10 @@ def _size(value: Any) -> int:
 
 def _static_size(variable: Variable) -> int:
     """Return the number of elements that a variable is known to have, 0 if that is not known."""
-    shape: Sequence[int | None] = getattr(variable.type, "shape", (None,))
-    if not isinstance(shape, tuple) or None in shape:
+    sizes: Any = getattr(variable.type, "shape", None)
+    if not isinstance(sizes, tuple) or not all(isinstance(size, int) for size in sizes):
         return 0
-    return prod(shape)  # pyright: ignore[reportArgumentType] - no None is left
+    return prod(sizes)
 
 
 constant_folding = ConstantFolding()

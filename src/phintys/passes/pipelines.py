@@ -139,7 +139,7 @@ def rewrite_graph(
     leaves = [
         leaf for leaf in graph_inputs(wanted) if not isinstance(leaf, Constant | SharedVariable)
     ]
-    options = {"copy_inputs": False} if clone else {}
+    options: dict[str, Any] = {"copy_inputs": False} if clone else {}
     fgraph = FunctionGraph(leaves, wanted, [DestroyHandler(leaves)], clone=clone, **options)
     pipeline.apply(fgraph, trace)
     return fgraph.outputs[0] if isinstance(outputs, Variable) else list(fgraph.outputs)

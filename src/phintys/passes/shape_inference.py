@@ -263,7 +263,7 @@ def _answer(
 
 
 def _expression(node: Apply, inference: ShapeInference) -> Any:
-    """Return what a node that asks for a shape may be replaced by; ``None`` if nothing is simpler."""
+    """Return what a node that asks for a shape may be replaced by; ``None`` to leave it."""
     x = node.inputs[0]
     sizes = inference.sizes(x)
     if sizes is None:

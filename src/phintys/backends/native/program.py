@@ -77,6 +77,8 @@ class Array:
         The graph's variable that it is the value of, if any.
     data
         The value of a constant.
+    alias
+        The array whose memory this shows with other sizes (a reshape), if any.
     """
 
     place: str
@@ -85,6 +87,12 @@ class Array:
     label: str
     variable: Variable | None = None
     data: np.ndarray[Any, Any] | None = None
+    alias: Array | None = None
+
+    @property
+    def memory(self) -> Array:
+        """The array whose memory this is: itself, or the one that it aliases."""
+        return self if self.alias is None else self.alias
 
     @property
     def ndim(self) -> int:

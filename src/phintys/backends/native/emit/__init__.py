@@ -9,10 +9,12 @@ A kernel is written once, for scalars or vectors of any number of lanes::
     b = Builder(function)
     n, out, x = b.arguments
 
+
     def body(index, mask):
         value = load(b, FLOAT64.of(lanes), b.offset(x, index, FLOAT64), mask)
         result = emit(b, "exp", [emit(b, "neg", [value], "float64")], "float64")
         store(b, result, b.offset(out, index, FLOAT64), mask)
+
 
     vector_loop(b, n, lanes, body)
     b.ret()

@@ -32,7 +32,7 @@ class Compiled:
     def function(self, name: str, *argtypes: Any) -> Callable[..., None]:
         """Return a function as a Python callable that keeps the code alive."""
         function = ctypes.CFUNCTYPE(None, *argtypes)(self._engine.get_function_address(name))
-        function.code = self
+        function.code = self  # pyright: ignore[reportAttributeAccessIssue] - any name is fine
         return function
 
 
@@ -117,8 +117,7 @@ def elementwise(
 
     def call(*arrays: Any, result: Any = None) -> np.ndarray[Any, Any]:
         inputs = [
-            np.ascontiguousarray(array, dtype)
-            for array, dtype in zip(arrays, dtypes, strict=True)
+            np.ascontiguousarray(array, dtype) for array, dtype in zip(arrays, dtypes, strict=True)
         ]
         result = np.empty(inputs[0].shape, out) if result is None else result
         kernel(result.size, result.ctypes.data, *(array.ctypes.data for array in inputs))

@@ -303,7 +303,7 @@ class Builder:
 
     def splat(self, x: Value, lanes: int) -> Value:
         """Return a scalar in all lanes."""
-        if lanes == 1 or x.type.lanes == lanes:
+        if lanes in {1, x.type.lanes}:
             return x
         first = self.insert(self.undefined(x.type.of(lanes)), x, 0)
         return self.shuffle(first, first, [0] * lanes)
@@ -491,5 +491,3 @@ def _conversion(source: Type, type: Type) -> str:
     if source.bits > type.bits:
         return "trunc"
     return "sext" if source.kind == "i" else "zext"
-
-

@@ -136,5 +136,3 @@ def _rounded_to_odd(b: Builder, x: Value) -> Value:
     bits = bits - b.select(absolute, b.constant(bits.type, 1), 0)
     bits = bits | b.select(b.ne(back, x), b.constant(bits.type, 1), 0)
     return b.bitcast(bits, single.type)
-
-

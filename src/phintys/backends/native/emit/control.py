@@ -1,9 +1,9 @@
 """Loops and conditions, written as ``with`` blocks.
 
-    with loop(b, 0, n, carried=[zero]) as row:
-        (total,) = row.carried
-        row.next(total + load(b, FLOAT64, b.offset(x, row.index, FLOAT64)))
-    (total,) = row.results
+with loop(b, 0, n, carried=[zero]) as row:
+    (total,) = row.carried
+    row.next(total + load(b, FLOAT64, b.offset(x, row.index, FLOAT64)))
+(total,) = row.results
 """
 
 from __future__ import annotations
@@ -79,8 +79,7 @@ def loop(
     written = Loop(index.value, [phi.value for phi in phis])
     yield written
     following = [
-        b.value(phi.value.type, value)
-        for phi, value in zip(phis, written.following, strict=True)
+        b.value(phi.value.type, value) for phi, value in zip(phis, written.following, strict=True)
     ]
     next_index = b.write(INT64, f"add nsw {index.value.typed}, {step.text}")
     b.branch(next_index < stop, body, after)

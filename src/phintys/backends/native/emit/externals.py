@@ -69,7 +69,11 @@ _SAME_NAME = {
 }
 
 _ALL = [
-    *(external for op, nin in (("sin", 1), ("cos", 1), ("tan", 1), ("fmod", 2)) for external in _libm(op, nin)),
+    *(
+        external
+        for op, nin in (("sin", 1), ("cos", 1), ("tan", 1), ("fmod", 2))
+        for external in _libm(op, nin)
+    ),
     *(External(op, "scipy", op, nin) for nin, ops in _SAME_NAME.items() for op in ops.split()),
     External("digamma", "scipy", "psi"),
 ]

@@ -61,7 +61,7 @@ def store(
             _store(b, x.re, pointer, None, align)
             _store(b, x.im, b.offset(pointer, 1, x.im.type), None, align)
             return
-        order = [lane for pair in zip(range(lanes), range(lanes, 2 * lanes), strict=True) for lane in pair]
+        order = [part * lanes + lane for lane in range(lanes) for part in (0, 1)]
         _store(b, b.shuffle(x.re, x.im, order), pointer, _doubled(b, mask), align)
     elif x.type.kind == "b":
         _store(b, b.convert(x, UINT8.of(x.type.lanes)), pointer, mask, 1)
@@ -187,5 +187,3 @@ def _doubled(b: Builder, mask: Value | None) -> Value | None:
     if mask is None:
         return None
     return b.shuffle(mask, mask, [lane // 2 for lane in range(2 * mask.type.lanes)])
-
-

@@ -117,8 +117,10 @@ def supports(name: str, dtypes: Sequence[Any], out: Any) -> bool:
 
     Examples
     --------
-    >>> supports("exp", ["float32"], "float32"), supports("polygamma", ["int8", "float64"], "float64")
-    (True, False)
+    >>> supports("exp", ["float32"], "float32")
+    True
+    >>> supports("polygamma", ["int8", "float64"], "float64")
+    False
     """
     try:
         types = [type_of(dtype) for dtype in [out, *dtypes]]
@@ -329,9 +331,7 @@ def _complex(b: Builder, values: Sequence[Any_], out: Type) -> Complex:
 
 def _complex_from_polar(b: Builder, values: Sequence[Any_], out: Type) -> Complex:
     radius, angle = _complex(b, values, out)
-    return Complex(
-        radius * float_math(b, "cos", angle), radius * float_math(b, "sin", angle)
-    )
+    return Complex(radius * float_math(b, "cos", angle), radius * float_math(b, "sin", angle))
 
 
 def _angle(b: Builder, values: Sequence[Any_], out: Type) -> Any_:

@@ -56,8 +56,9 @@ class Target:
 
     Examples
     --------
+    >>> from phintys.backends.native.emit.types import FLOAT64
     >>> target = Target.named("x86-64-v3")
-    >>> target.vector_bytes, target.has_fma, target.lanes(type_of("float64"))
+    >>> target.vector_bytes, target.has_fma, target.lanes(FLOAT64)
     (32, True, 4)
     """
 

@@ -81,7 +81,8 @@ class Type:
         self.itemsize = 8 if name == "ptr" else 0 if name == "void" else np.dtype(name).itemsize
         self.bits = 1 if name == "bool" else 8 * self.itemsize
         self.element = "" if self.kind == "c" else _ELEMENTS[name]
-        self.text = self.element if lanes == 1 or not self.element else f"<{lanes} x {self.element}>"
+        one = lanes == 1 or not self.element
+        self.text = self.element if one else f"<{lanes} x {self.element}>"
         suffix = _INTRINSIC_SUFFIXES.get(self.element, self.element)
         self.suffix = suffix if lanes == 1 else f"v{lanes}{suffix}"
 
@@ -151,7 +152,7 @@ def type_of(dtype: Any, lanes: int = 1) -> Type:
         return _interned(dtype, lanes)
     name = np.dtype(dtype).name
     if name not in _ELEMENTS and name not in {"complex64", "complex128"}:
-        msg = f"There is no native code for dtype {name}; expected a bool, integer, float or complex."
+        msg = f"There is no native code for dtype {name}; expected bool, integer, float or complex."
         raise DtypeError(msg)
     return _interned(name, lanes)
 

@@ -194,6 +194,10 @@ class Lowering:
         self.steps.append(Check(left, right, failure))
         self.sizes.equate(left, right)
 
+    def require(self, condition: Size, failure: Failure) -> None:
+        """Check that a condition, 1 or 0, is 1."""
+        self.require_equal(condition, self.sizes.fixed(1), failure)
+
     # ---- statements ----------------------------------------------------------------------------
 
     def loops(self, lengths: Sequence[Size]) -> tuple[LoopVariable, ...]:

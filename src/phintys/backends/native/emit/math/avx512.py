@@ -1,8 +1,8 @@
 """Instructions of AVX-512 that have no name in LLVM's own language.
 
 They work on whole registers; longer vectors are cut into such. Each has an equivalent in plain
-instructions with the same bits as its result, which :mod:`~.floating` and :mod:`~.tables` choose for
-other targets and shorter vectors.
+instructions with the same bits as its result, which :mod:`~.floating` and :mod:`~.tables` choose
+for other targets and shorter vectors.
 """
 
 from __future__ import annotations
@@ -24,9 +24,7 @@ def fits(b: Builder, type: Type) -> bool:
     return b.target.has_avx512 and type.lanes * type.bits % _WIDTH == 0
 
 
-def _by_registers(
-    b: Builder, instruction: Callable[..., Value], *vectors: Value
-) -> Value:
+def _by_registers(b: Builder, instruction: Callable[..., Value], *vectors: Value) -> Value:
     lanes = _WIDTH // vectors[0].type.bits
     starts = range(0, vectors[0].type.lanes, lanes)
     return b.join(

@@ -91,7 +91,12 @@ def sign(b: Builder, x: Complex) -> Complex:
     re = b.select(infinite_im, b.select(infinite_re, one * math.nan, 0.0), re)
     im = b.select(infinite_re, b.select(infinite_im, one * math.nan, 0.0), im)
     zero, undefined = b.eq(modulus, 0.0), b.isnan(modulus)
-    return Complex(*(_or(b, undefined, math.nan, b.select(zero, part, s)) for part, s in zip(x, (re, im), strict=True)))
+    return Complex(
+        *(
+            _or(b, undefined, math.nan, b.select(zero, part, s))
+            for part, s in zip(x, (re, im), strict=True)
+        )
+    )
 
 
 def _or(b: Builder, mask: Value, number: float, x: Value) -> Value:
@@ -106,9 +111,7 @@ def reciprocal(b: Builder, x: Complex) -> Complex:
     ratio = small / large
     divisor = large + small * ratio
     one = b.constant(large.type, 1.0)
-    return Complex(
-        b.select(real, one, ratio) / divisor, b.select(real, -ratio, -one) / divisor
-    )
+    return Complex(b.select(real, one, ratio) / divisor, b.select(real, -ratio, -one) / divisor)
 
 
 @complex_function("sqr")
@@ -137,7 +140,7 @@ def sqrt(b: Builder, x: Complex) -> Complex:
     right = b.bits(x.re) >= 0
     root_re = b.select(right, w, fabs(b, other)) * back
     root_im = b.select(right, other, copysign(b, w, im)) * back
-    # Infinities: sqrt(a + i inf) is inf + i inf even for NaN a; sqrt(-inf + i b) is 0 or NaN + i inf.
+    # sqrt(a + i inf) is inf + i inf even for NaN a; sqrt(-inf + i b) is i inf, or NaN + i inf.
     infinite_im = b.eq(fabs(b, x.im), math.inf)
     infinite_re = b.eq(fabs(b, x.re), math.inf) & ~infinite_im
     flat = b.select(b.isnan(x.im), x.im, b.constant(w.type, 0.0))
@@ -148,9 +151,7 @@ def sqrt(b: Builder, x: Complex) -> Complex:
         b.select(right, copysign(b, flat, x.im), copysign(b, inf, x.im)),
         root_im,
     )
-    return Complex(
-        b.select(infinite_im, inf, root_re), b.select(infinite_im, x.im, root_im)
-    )
+    return Complex(b.select(infinite_im, inf, root_re), b.select(infinite_im, x.im, root_im))
 
 
 def _turned(b: Builder, x: Value, scale: Callable[[Value], Value]) -> Complex:
@@ -281,12 +282,15 @@ def cosh(b: Builder, x: Complex) -> Complex:
 def _product(b: Builder, x: Value, y: Value) -> Value:
     """x * y, but 0 where one is 0, with the sign of the product."""
     zero = b.eq(x, 0.0) | b.eq(y, 0.0)
-    return b.select(zero, copysign(b, copysign(b, b.constant(x.type, 0.0), x), y) , x * y)
+    return b.select(zero, copysign(b, copysign(b, b.constant(x.type, 0.0), x), y), x * y)
 
 
 @complex_function("tanh")
 def tanh(b: Builder, x: Complex) -> Complex:
-    """Kahan's formula: with t = tan(im), s = sinh(re), (s c (1 + t**2) + i t) / (1 + (1 + t**2) s**2)."""
+    """Kahan's formula: (s c d + i t) / (1 + s**2 d).
+
+    Here t = tan(im), s = sinh(re), c = cosh(re), d = 1 + t**2.
+    """
     t, s = float_math(b, "tan", x.im), float_math(b, "sinh", x.re)
     spread = b.madd(t, t, 1.0)
     c = b.intrinsic("sqrt", b.madd(s, s, 1.0))
@@ -433,5 +437,3 @@ def clip(b: Builder, x: Complex, lower: Complex, upper: Complex) -> Complex:
 def rint(b: Builder, x: Complex) -> Complex:
     """Each part rounded."""
     return Complex(b.intrinsic("rint", x.re), b.intrinsic("rint", x.im))
-
-

@@ -102,7 +102,9 @@ def pair_sqrt(b: Builder, x: Pair) -> Pair:
     return fast_two_sum(b, root, rest / (root + root))
 
 
-def polynomial(b: Builder, x: Value, coefficients: Sequence[float], square: Value | None = None) -> Value:
+def polynomial(
+    b: Builder, x: Value, coefficients: Sequence[float], square: Value | None = None
+) -> Value:
     """Return the polynomial with these coefficients, that of x**0 first.
 
     Long ones are summed as two halves in x**2: half the latency for one instruction more.

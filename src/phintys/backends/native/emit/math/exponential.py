@@ -1,7 +1,7 @@
 """Exponentials: exp, exp2, expm1, and what is made of them by one addition and division.
 
-exp(x) = 2**k exp(r) with r = x - k ln(2), |r| <= ln(2) / 2 (Cody and Waite, "Software Manual for the
-Elementary Functions", 1980); exp(r) - 1 is a polynomial.
+exp(x) = 2**k exp(r) with r = x - k ln(2), |r| <= ln(2) / 2 (Cody and Waite, "Software Manual for
+the Elementary Functions", 1980); exp(r) - 1 is a polynomial.
 """
 
 from __future__ import annotations

@@ -144,7 +144,9 @@ def times_power_of_two(b: Builder, x: Value, count: Value) -> Value:
     # Steps down stay clear of subnormal numbers, so that only the last one rounds.
     up, down = float(form.bias), float(1 - form.bias + form.bits + 1)
     for _ in range(2):
-        step = b.select(k > up, b.constant(k.type, up), b.select(k < -up, b.constant(k.type, down), 0.0))
+        step = b.select(
+            k > up, b.constant(k.type, up), b.select(k < -up, b.constant(k.type, down), 0.0)
+        )
         x, k = x * power_of_two(b, step), k - step
     return x * power_of_two(b, clamp(b, k, float(1 - form.bias), up))
 

@@ -19,7 +19,13 @@ from phintys.backends.native.emit.math.exact import (
     two_sum,
 )
 from phintys.backends.native.emit.math.exponential import exp_pair, expm1_of_negative, limits
-from phintys.backends.native.emit.math.floating import clamp, fabs, power_of_two, scaled, split_exponent
+from phintys.backends.native.emit.math.floating import (
+    clamp,
+    fabs,
+    power_of_two,
+    scaled,
+    split_exponent,
+)
 from phintys.backends.native.emit.math.registry import float_function
 from phintys.backends.native.emit.values import Value
 
@@ -89,17 +95,20 @@ def log1p(b: Builder, x: Value) -> Value:
     return b.select(b.eq(x, 0.0), x, result)
 
 
-def _log_in_base(b: Builder, x: Value, k_words: tuple[float, ...], inverse: tuple[float, ...]) -> Value:
-    """k * (k_words) + log(1 + f) * (inverse), with both products in two words."""
+def _log_in_base(
+    b: Builder, x: Value, step: tuple[float, ...], inverse: tuple[float, ...]
+) -> Value:
+    """k * step + log(1 + f) * inverse, both factors in two words."""
     f, k = split_exponent(b, x)
     half, series = _log_near_one(b, f)
     hi, lo = fast_two_sum(b, f, -half)
     lo = lo + series
     product, error = two_prod(b, hi, inverse[0])
     error = b.madd(lo, inverse[0], b.madd(hi, inverse[1], error))
-    if len(k_words) > 1:
-        error = b.madd(k, k_words[1], error)
-    total, rest = two_sum(b, k * k_words[0] if k_words[0] != 1.0 else k, product)
+    if step[1]:
+        error = b.madd(k, step[1], error)
+        k = k * step[0]
+    total, rest = two_sum(b, k, product)
     return _with_limits(b, x, total + (rest + error))
 
 
@@ -107,7 +116,7 @@ def _log_in_base(b: Builder, x: Value, k_words: tuple[float, ...], inverse: tupl
 def log2(b: Builder, x: Value) -> Value:
     """Logarithm to base 2; exact for powers of 2."""
     inverse = words(1 / LN2, x.type.name, 53 if x.type.name == "float64" else 24)
-    return _log_in_base(b, x, (1.0,), inverse)
+    return _log_in_base(b, x, (1.0, 0.0), inverse)
 
 
 @float_function("log10")

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from phintys._base.errors import OpContractError
-from phintys.backends.native.emit.builder import Builder
 
 __all__ = [
     "COMPLEX_FUNCTIONS",

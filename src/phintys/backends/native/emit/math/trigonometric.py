@@ -197,6 +197,7 @@ def angle_of_point(b: Builder, y: Value, x: Value, left: Value | None) -> Value:
         # The parts of a product of so small a number would be lost.
         least = 2.0**-900 if type.name == "float64" else 2.0**-80
         error = b.select(small < least, b.constant(type, 0.0), error)
+        t = b.select(small < least, numerator[0] / denominator[0], t)
     square = t * t
     tail = b.madd(t * square, polynomial(b, square, ATAN[type.name]), error)
     # The angle is an eighth of a turn times a number, plus or minus atan(t).

@@ -1,0 +1,240 @@
+"""Lowering of reductions, and of the family of softmax, which are made of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from phintys import scalar as ps
+from phintys.backends.native.lower.lowering import Lowering, NotLowered, lower
+from phintys.backends.native.lower.view import View
+from phintys.backends.native.program import (
+    Cast,
+    Expression,
+    Failure,
+    Literal,
+    LoopVariable,
+    Operation,
+)
+from phintys.tensor.extremes import Argmax, Argmin
+from phintys.tensor.reduce import Reduce
+from phintys.tensor.softmaxes import LogSoftmax, LogSumExp, Softmax
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from phintys.graph.apply import Apply
+
+__all__: list[str] = []
+
+_REDUCERS = {"add", "mul", "maximum", "minimum", "and_", "or_", "xor"}
+_WITHOUT_IDENTITY = {"maximum", "minimum"}
+
+
+@lower.register
+def lower_reduce(op: Reduce, node: Apply, lowering: Lowering) -> None:
+    """``out[i] = sum(j) x[i, j]``."""
+    name = op.scalar_op.name
+    if name not in _REDUCERS:
+        msg = f"no native reduction by {name}"
+        raise NotLowered(msg)
+    view = lowering.view(node.inputs[0])
+    dtype = view.array.dtype
+    _, acc = op.resolve_dtypes(dtype.name)
+    if np.dtype(acc).kind == "c" and name in _WITHOUT_IDENTITY:
+        msg = f"no native {name} of complex numbers"
+        raise NotLowered(msg)
+    axes = op.axes(view.ndim)
+    if name in _WITHOUT_IDENTITY:
+        require_elements(view, axes, node, lowering)
+    loops = lowering.loops(view.sizes)
+    value: Expression = view.load(loops)
+    if dtype.name != acc:
+        value = Cast(value, np.dtype(acc))
+    kept = [axis for axis in range(view.ndim) if axis not in axes]
+    target, _ = lowering.compute(node.outputs[0], [view.sizes[axis] for axis in kept])
+    if not axes:
+        lowering.store(target, Cast(value, target.array.dtype), loops, nodes=(node,))
+        return
+    reduce_into(target, value, loops, axes, name, node, lowering)
+
+
+def reduce_into(
+    target: View,
+    value: Expression,
+    loops: Sequence[LoopVariable],
+    axes: Sequence[int],
+    reducer: str,
+    node: Apply,
+    lowering: Lowering,
+) -> None:
+    """Store the reduction of ``value`` over the loops of ``axes``."""
+    kept = [loop for axis, loop in enumerate(loops) if axis not in axes]
+    lowering.store(
+        target,
+        value,
+        loops,
+        reduction=[loops[axis] for axis in axes],
+        reducer=reducer,
+        positions=target.indices(kept),
+        nodes=(node,),
+    )
+
+
+def require_elements(view: View, axes: Sequence[int], node: Apply, lowering: Lowering) -> None:
+    """Check that there is something to reduce along each axis."""
+    sizes = lowering.sizes
+    for axis in axes:
+        there_is = sizes.arithmetic("lt", sizes.fixed(0), view.sizes[axis])
+        lowering.require(there_is, Failure(node, "empty", f"axis {axis}"))
+
+
+@lower.register(Argmax)
+@lower.register(Argmin)
+def lower_argmax(op: Argmax | Argmin, node: Apply, lowering: Lowering) -> None:
+    """``out[i] = argmax(j) x[i, j]``."""
+    view = lowering.view(node.inputs[0])
+    if view.array.dtype.kind == "c":
+        msg = "no native order of complex numbers"
+        raise NotLowered(msg)
+    axes = op.axes(view.ndim)
+    if not axes:
+        msg = "a search along no axis"
+        raise NotLowered(msg)
+    require_elements(view, axes, node, lowering)
+    loops = lowering.loops(view.sizes)
+    kept = [axis for axis in range(view.ndim) if axis not in axes]
+    target, _ = lowering.compute(node.outputs[0], [view.sizes[axis] for axis in kept])
+    reduce_into(target, view.load(loops), loops, axes, f"arg{op.which}", node, lowering)
+
+
+# ---- softmax -----------------------------------------------------------------------------------
+
+
+class _Rows:
+    """Statements over the elements of ``x``, and over what is left when ``axes`` are reduced."""
+
+    def __init__(
+        self, node: Apply, axes: Sequence[int], lowering: Lowering
+    ) -> None:
+        self.node = node
+        self.lowering = lowering
+        self.x = lowering.view(node.inputs[0])
+        dtype = self.x.array.dtype
+        if dtype.kind != "f":
+            msg = f"no native code for dtype {dtype}"
+            raise NotLowered(msg)
+        self.dtype = np.dtype("float32") if dtype == np.float16 else dtype
+        self.axes = axes
+        self.loops = lowering.loops(self.x.sizes)
+        self.kept = [loop for axis, loop in enumerate(self.loops) if axis not in axes]
+        self.kept_sizes = [size for axis, size in enumerate(self.x.sizes) if axis not in axes]
+        self.row_loops = lowering.loops(self.kept_sizes)
+
+    def elements(self, value: Expression, target: View | None = None) -> Expression:
+        """Store a value for each element; return how it is read at that element."""
+        if target is None:
+            array = self.lowering.array(self.dtype, self.x.sizes)
+            target = View.of(array, self.lowering.sizes)
+        self.lowering.store(target, value, self.loops, nodes=(self.node,))
+        return target.load(self.loops)
+
+    def reduced(self, value: Expression, reducer: str) -> View:
+        """Store a reduction of a value; return what it is stored in."""
+        array = self.lowering.array(self.dtype, self.kept_sizes)
+        target = View.of(array, self.lowering.sizes)
+        reduce_into(target, value, self.loops, self.axes, reducer, self.node, self.lowering)
+        return target
+
+    def rows(self, value: Expression, target: View | None = None) -> View:
+        """Store a value for each row."""
+        if target is None:
+            array = self.lowering.array(self.dtype, self.kept_sizes)
+            target = View.of(array, self.lowering.sizes)
+        self.lowering.store(target, value, self.row_loops, nodes=(self.node,))
+        return target
+
+    def call(self, op: Any, *arguments: Expression) -> Operation:
+        """Return a scalar op in the dtype that is computed in."""
+        return Operation(op, arguments, self.dtype)
+
+    def number(self, value: float) -> Literal:
+        """Return a constant in the dtype that is computed in."""
+        return Literal(self.dtype.type(value), self.dtype)
+
+
+def _load_wide(rows: _Rows) -> Expression:
+    value: Expression = rows.x.load(rows.loops)
+    return value if value.dtype == rows.dtype else Cast(value, rows.dtype)
+
+
+@lower.register
+def lower_softmax(op: Softmax, node: Apply, lowering: Lowering) -> None:
+    """``m = max(x); e = exp(x - m); out = e / sum(e)``."""
+    rows = _Rows(node, op.axes(lowering.view(node.inputs[0]).ndim), lowering)
+    x = _load_wide(rows)
+    largest = rows.reduced(x, "maximum").load(rows.kept)
+    powers = rows.elements(rows.call(ps.exp, rows.elements(rows.call(ps.sub, x, largest))))
+    total = rows.reduced(powers, "add").load(rows.kept)
+    target, _ = lowering.compute(node.outputs[0], rows.x.sizes)
+    value: Expression = rows.call(ps.true_div, powers, total)
+    if target.array.dtype != rows.dtype:
+        value = Cast(rows.elements(value), target.array.dtype)
+    rows.elements(value, target)
+
+
+def _log_sum(rows: _Rows, x: Expression, largest: View) -> View:
+    """Return ``log(sum(exp(x - largest)))`` of each row.
+
+    The terms that are 1 are counted, not added, so that what the others add is not rounded away:
+    ``log1p(others / count) + log(count)``.
+    """
+    top = largest.load(rows.kept)
+    is_top = Operation(ps.eq, (x, top), np.dtype("bool"))
+    flag = View.of(rows.lowering.array("bool", rows.x.sizes), rows.lowering.sizes)
+    rows.lowering.store(flag, is_top, rows.loops, nodes=(rows.node,))
+    here = flag.load(rows.loops)
+    one, zero = rows.number(1), rows.number(0)
+    count = rows.reduced(rows.elements(rows.call(ps.switch, here, one, zero)), "add")
+    power = rows.elements(rows.call(ps.exp, rows.elements(rows.call(ps.sub, x, top))))
+    others = rows.reduced(rows.elements(rows.call(ps.switch, here, zero, power)), "add")
+    at_least_one = rows.rows(rows.call(ps.maximum, count.load(rows.row_loops), one))
+    n = at_least_one.load(rows.row_loops)
+    share = rows.rows(rows.call(ps.true_div, others.load(rows.row_loops), n))
+    left = rows.rows(rows.call(ps.log1p, share.load(rows.row_loops)))
+    right = rows.rows(rows.call(ps.log, n))
+    return rows.rows(
+        rows.call(ps.add, left.load(rows.row_loops), right.load(rows.row_loops))
+    )
+
+
+@lower.register
+def lower_log_softmax(op: LogSoftmax, node: Apply, lowering: Lowering) -> None:
+    """``out = (x - m) - log(sum(exp(x - m)))``."""
+    rows = _Rows(node, op.axes(lowering.view(node.inputs[0]).ndim), lowering)
+    x = _load_wide(rows)
+    largest = rows.reduced(x, "maximum")
+    log_sum = _log_sum(rows, x, largest)
+    shifted = rows.elements(rows.call(ps.sub, x, largest.load(rows.kept)))
+    target, _ = lowering.compute(node.outputs[0], rows.x.sizes)
+    value: Expression = rows.call(ps.sub, shifted, log_sum.load(rows.kept))
+    if target.array.dtype != rows.dtype:
+        value = Cast(rows.elements(value), target.array.dtype)
+    rows.elements(value, target)
+
+
+@lower.register
+def lower_log_sum_exp(op: LogSumExp, node: Apply, lowering: Lowering) -> None:
+    """``out = m + log(sum(exp(x - m)))``."""
+    rows = _Rows(node, op.axes(lowering.view(node.inputs[0]).ndim), lowering)
+    x = _load_wide(rows)
+    largest = rows.reduced(x, "maximum")
+    log_sum = _log_sum(rows, x, largest)
+    target, _ = lowering.compute(node.outputs[0], rows.kept_sizes)
+    value: Expression = rows.call(
+        ps.add, log_sum.load(rows.row_loops), largest.load(rows.row_loops)
+    )
+    if target.array.dtype != rows.dtype:
+        value = Cast(rows.rows(value).load(rows.row_loops), target.array.dtype)
+    rows.rows(value, target)

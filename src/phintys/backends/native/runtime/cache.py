@@ -1,0 +1,406 @@
+"""The object cache: compiled code on disk, by content, private to the user.
+
+An entry is named by a hash of everything that decides the machine code, and says its own name and
+checksum inside. It is used only if it lies in a folder that nobody else can write to, is the user's
+own regular file, and both hashes are right; anything else is a miss. Entries appear by renaming a
+finished file, so a process that is killed leaves at most a temporary file, which is swept away
+later. Any number of processes may use a cache at once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import secrets
+import stat
+import sys
+import threading
+import time
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from functools import cache
+from pathlib import Path
+
+from phintys._base.config import config
+from phintys.backends.native.emit.target import Target, llvm
+
+__all__ = ["CacheKey", "CacheStatistics", "ObjectCache", "object_cache", "object_cache_at"]
+
+_MAGIC = b"phintys object 1\n"
+_DIGEST = 32
+_HEADER = len(_MAGIC) + 2 * _DIGEST
+_SUFFIX = ".phc"
+_TEMPORARY = ".tmp"
+_STALE_SECONDS = 3600
+"""A temporary file older than this belongs to a process that died."""
+
+_KEEP = 0.8
+"""Eviction goes down to this part of the limit, so that it is not needed again at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class CacheKey:
+    """The name of an entry: a hash of all that decides its content."""
+
+    digest: bytes
+
+    @classmethod
+    def of(cls, text: str, target: Target, level: int) -> CacheKey:
+        """Return the key of code.
+
+        Parameters
+        ----------
+        text
+            The module in LLVM's language.
+        target
+            The CPU.
+        level
+            LLVM's effort.
+        """
+        parts = (
+            *_versions(),
+            target.triple,
+            target.cpu,
+            target.features,
+            str(level),
+            text,
+        )
+        hashed = hashlib.sha256()
+        for part in parts:
+            encoded = part.encode()
+            hashed.update(len(encoded).to_bytes(8, "little"))
+            hashed.update(encoded)
+        return cls(hashed.digest())
+
+    @property
+    def name(self) -> str:
+        """File name of the entry."""
+        return self.digest.hex() + _SUFFIX
+
+
+@cache
+def _versions() -> tuple[str, str]:
+    import llvmlite
+
+    return llvmlite.__version__, ".".join(map(str, llvm().llvm_version_info))
+
+
+@dataclass(slots=True)
+class CacheStatistics:
+    """What happened in this process.
+
+    Attributes
+    ----------
+    hits, misses
+        Look-ups.
+    written, evicted
+        Entries.
+    damaged
+        Entries that were found but not right, and not used.
+    refused
+        Times that a folder or a file was not used because others could have written it.
+    failed
+        Writes that the operating system refused: no room, no right.
+    """
+
+    hits: int = 0
+    misses: int = 0
+    written: int = 0
+    evicted: int = 0
+    damaged: int = 0
+    refused: int = 0
+    failed: int = 0
+
+    def __str__(self) -> str:
+        return ", ".join(f"{one.name} {getattr(self, one.name)}" for one in fields(self))
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A file of the cache, as listed."""
+
+    path: Path
+    size: int
+    used: float
+
+
+class ObjectCache:
+    """Entries in one folder.
+
+    Parameters
+    ----------
+    folder
+        Where; it is made when first written to. ``None`` makes a cache that holds nothing.
+    limit
+        Most bytes of all entries together; the ones not used for longest go first.
+    """
+
+    def __init__(self, folder: Path | None, limit: int) -> None:
+        self.folder = folder
+        self.limit = limit
+        self.statistics = CacheStatistics()
+        self._lock = threading.Lock()
+        self._trusted: bool | None = None
+        self._writable = True
+        self._unswept = limit  # the first write looks at the whole folder
+
+    # ---- reading and writing -------------------------------------------------------------------
+
+    def get(self, key: CacheKey) -> bytes | None:
+        """Return the content of an entry, ``None`` if there is none that can be relied on."""
+        content = None
+        if self.folder is not None and self._is_trusted(self.folder):
+            content = self._read(self.folder / key.name, key.digest)
+        if content is None:
+            self.statistics.misses += 1
+        else:
+            self.statistics.hits += 1
+        return content
+
+    def put(self, key: CacheKey, content: bytes) -> None:
+        """Write an entry, or note that it could not be written: a cache is never an obstacle."""
+        folder = self.folder
+        if folder is None or not self._writable or len(content) + _HEADER > self.limit:
+            return
+        try:
+            _make_private(folder)
+            if not self._is_trusted(folder):
+                return
+            _write(folder / key.name, _packed(key.digest, content))
+        except OSError as error:
+            self._writable = False
+            self.statistics.failed += 1
+            _warn(
+                f"Compiled code cannot be kept in {folder}: {error}. This process goes on without "
+                "writing there; set config.cache_dir to another folder, or config.object_cache = "
+                "False to do without."
+            )
+            return
+        self.statistics.written += 1
+        self._sweep_if_due(len(content))
+
+    def _read(self, path: Path, digest: bytes) -> bytes | None:
+        try:
+            packed = _read_own(path)
+        except FileNotFoundError:
+            return None
+        except PermissionError:
+            self.statistics.refused += 1
+            return None
+        except OSError:
+            self.statistics.damaged += 1
+            return None
+        content = _unpacked(packed, digest)
+        if content is None:
+            self.statistics.damaged += 1
+            _remove(path)
+            return None
+        try:
+            os.utime(path)  # used now: eviction takes the others first
+        except OSError:
+            pass
+        return content
+
+    def _is_trusted(self, folder: Path) -> bool:
+        """Tell whether nobody but the user can have written to the folder; asked once."""
+        if self._trusted is None:
+            with self._lock:
+                problem = _problem_with(folder)
+                if problem == "":
+                    self._trusted = True
+                elif problem is not None:
+                    self._trusted = False
+                    self.statistics.refused += 1
+                    _warn(
+                        f"Compiled code is not kept between runs: {problem}. Code from there could "
+                        "be anybody's. Remove the folder, make it yours alone (chmod 700), or set "
+                        "config.cache_dir to another one."
+                    )
+                else:
+                    return False  # it does not exist yet
+        return self._trusted
+
+    # ---- size ----------------------------------------------------------------------------------
+
+    def _sweep_if_due(self, size: int) -> None:
+        self._unswept += size
+        if self._unswept * 16 >= self.limit and self._lock.acquire(blocking=False):
+            try:
+                self._unswept = 0
+                self.evict()
+            finally:
+                self._lock.release()
+
+    def evict(self) -> None:
+        """Remove what died processes left, and the entries used longest ago beyond the limit."""
+        if self.folder is None:
+            return
+        now = time.time()
+        for path in self.folder.glob(f"*{_TEMPORARY}"):
+            entry = _entry(path)
+            if entry is not None and now - entry.used > _STALE_SECONDS:
+                _remove(path)
+        entries = sorted(self.entries(), key=lambda entry: entry.used)
+        total = sum(entry.size for entry in entries)
+        if total <= self.limit:
+            return
+        for entry in entries:
+            if total <= _KEEP * self.limit:
+                break
+            _remove(entry.path)
+            total -= entry.size
+            self.statistics.evicted += 1
+
+    def entries(self) -> Iterator[Entry]:
+        """Yield all entries."""
+        if self.folder is None or not self.folder.is_dir():
+            return
+        for path in self.folder.glob(f"*{_SUFFIX}"):
+            entry = _entry(path)
+            if entry is not None:
+                yield entry
+
+    # ---- the command line's ----------------------------------------------------------------------
+
+    def verify(self) -> list[Path]:
+        """Check all entries, remove those that are damaged, and return them."""
+        damaged: list[Path] = []
+        for entry in self.entries():
+            try:
+                digest = bytes.fromhex(entry.path.stem)
+                sound = _unpacked(_read_own(entry.path), digest) is not None
+            except FileNotFoundError:
+                continue
+            except (OSError, ValueError):
+                sound = False
+            if not sound:
+                _remove(entry.path)
+                damaged.append(entry.path)
+        self.statistics.damaged += len(damaged)
+        return damaged
+
+    def clear(self) -> int:
+        """Remove all entries and temporary files; return how many entries there were."""
+        removed = 0
+        for entry in self.entries():
+            _remove(entry.path)
+            removed += 1
+        if self.folder is not None:
+            for path in self.folder.glob(f"*{_TEMPORARY}"):
+                _remove(path)
+        return removed
+
+
+# ---- files ---------------------------------------------------------------------------------------
+
+
+def _packed(digest: bytes, content: bytes) -> bytes:
+    return _MAGIC + digest + hashlib.sha256(content).digest() + content
+
+
+def _unpacked(packed: bytes, digest: bytes) -> bytes | None:
+    """Return the content of an entry, ``None`` if it is not what its name says."""
+    content = packed[_HEADER:]
+    expected = _MAGIC + digest + hashlib.sha256(content).digest()
+    return content if packed[:_HEADER] == expected else None
+
+
+def _read_own(path: Path) -> bytes:
+    """Read a regular file that belongs to the user and that nobody else may write."""
+    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+    with os.fdopen(os.open(path, flags), "rb") as file:
+        status = os.fstat(file.fileno())
+        if not stat.S_ISREG(status.st_mode) or _others_write(status):
+            msg = f"{path} is not the user's own file"
+            raise PermissionError(msg)
+        return file.read()
+
+
+def _write(path: Path, data: bytes) -> None:
+    """Write a file so that others see all of it or nothing."""
+    temporary = path.with_name(f"{path.stem}.{os.getpid()}.{secrets.token_hex(4)}{_TEMPORARY}")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+    try:
+        with os.fdopen(os.open(temporary, flags, 0o600), "wb") as file:
+            file.write(data)
+        temporary.replace(path)
+    except BaseException:
+        _remove(temporary)
+        raise
+
+
+def _remove(path: Path) -> None:
+    try:
+        path.unlink()
+    except OSError:  # gone already, or not ours: then it is not used either
+        pass
+
+
+def _entry(path: Path) -> Entry | None:
+    try:
+        status = path.lstat()
+    except OSError:
+        return None
+    return Entry(path, status.st_size, status.st_mtime)
+
+
+def _make_private(folder: Path) -> None:
+    if not folder.is_dir():
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, exist_ok=True)
+
+
+def _others_write(status: os.stat_result) -> bool:
+    if sys.platform == "win32":  # the user's own folders are private there by default
+        return False
+    foreign = status.st_uid != os.geteuid()
+    return foreign or bool(status.st_mode & (stat.S_IWGRP | stat.S_IWOTH))
+
+
+def _problem_with(folder: Path) -> str | None:
+    """Say why a folder cannot be relied on: ``""`` if it can, ``None`` if it does not exist."""
+    try:
+        status = folder.lstat()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        return f"{folder} cannot be looked at ({error})"
+    if stat.S_ISLNK(status.st_mode):
+        return f"{folder} is a symbolic link"
+    if not stat.S_ISDIR(status.st_mode):
+        return f"{folder} is not a folder"
+    if sys.platform != "win32" and status.st_uid != os.geteuid():
+        return f"{folder} belongs to another user"
+    if _others_write(status):
+        return f"others can write to {folder}"
+    return ""
+
+
+def _warn(message: str) -> None:
+    warnings.warn(message, RuntimeWarning, stacklevel=2)
+
+
+# ---- which one is used -----------------------------------------------------------------------------
+
+
+@cache
+def object_cache_at(folder: str, limit: int) -> ObjectCache:
+    """Return the cache in a folder; one object for each, so that it warns once."""
+    return ObjectCache(Path(folder) if folder else None, limit)
+
+
+@cache
+def _default_folder() -> str:
+    from platformdirs import user_cache_dir
+
+    return str(Path(user_cache_dir("phintys", appauthor=False)) / "objects")
+
+
+def object_cache() -> ObjectCache:
+    """Return the cache that the configuration asks for."""
+    if not config.object_cache:
+        return object_cache_at("", 0)
+    folder = config.cache_dir
+    folder = str(Path(folder) / "objects") if folder else _default_folder()
+    return object_cache_at(folder, config.cache_megabytes * 2**20)

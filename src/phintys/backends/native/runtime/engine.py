@@ -1,0 +1,291 @@
+"""From LLVM text to machine code in memory, by way of the object cache.
+
+Text is verified before it is compiled, and every symbol that code needs is found before the code is
+linked: LLVM would end the process where it stumbles. Symbols are bound for each piece of code by
+itself, so code for several CPUs can live side by side in one process.
+"""
+
+from __future__ import annotations
+
+import struct
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+from phintys._base.errors import IntegrityError, MethodNotDefinedError
+from phintys.backends.native.emit.externals import EXTERNALS, address_of
+from phintys.backends.native.emit.library import library
+from phintys.backends.native.emit.math import FLOAT_FUNCTIONS, MathSymbol
+from phintys.backends.native.emit.module import Module
+from phintys.backends.native.emit.target import Target, llvm
+from phintys.backends.native.runtime.cache import CacheKey, object_cache
+
+__all__ = ["Code", "CompiledObject", "compile_object", "immortal", "load", "load_object"]
+
+_LOCK = threading.RLock()
+"""Held while LLVM compiles or links: it would not do both at once anyway."""
+
+_LARGE = 60_000
+"""Lines of text above which LLVM tries less hard: twice as fast to compile, a tenth slower."""
+
+_MATH_LEVEL = 2
+"""Vector math is compiled once for all programs, so it is worth an effort."""
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledObject:
+    """Machine code as it lies on disk.
+
+    Attributes
+    ----------
+    needs
+        Symbols that must be bound before it runs.
+    data
+        An object file.
+    """
+
+    needs: tuple[str, ...]
+    data: bytes
+
+    def pack(self) -> bytes:
+        """Return all of it as bytes."""
+        names = "\n".join(self.needs).encode()
+        return len(names).to_bytes(4, "little") + names + self.data
+
+    @classmethod
+    def unpack(cls, packed: bytes) -> CompiledObject:
+        """Return what :meth:`pack` packed."""
+        end = 4 + int.from_bytes(packed[:4], "little")
+        names = packed[4:end].decode()
+        return cls(tuple(filter(None, names.split("\n"))), packed[end:])
+
+
+class Code:
+    """Machine code in memory; its addresses are valid while this object lives.
+
+    Parameters
+    ----------
+    engine
+        LLVM's execution engine.
+    """
+
+    __slots__ = ("__weakref__", "_engine")
+
+    def __init__(self, engine: Any) -> None:
+        self._engine = engine
+
+    def address(self, symbol: str) -> int:
+        """Return the address of a function.
+
+        Raises
+        ------
+        IntegrityError
+            The code does not define it.
+        """
+        with _LOCK:
+            found = self._engine.get_function_address(symbol)
+        if not found:
+            msg = f"Compiled code has no function {symbol!r}."
+            raise IntegrityError(msg)
+        return int(found)
+
+
+# ---- compiling ---------------------------------------------------------------------------------
+
+
+def compile_object(text: str, target: Target, level: int | None = None) -> CompiledObject:
+    """Return the machine code of a module, from the object cache if it is there.
+
+    Parameters
+    ----------
+    text
+        The module in LLVM's language.
+    target
+        The CPU.
+    level
+        LLVM's effort, 0 to 3; by the length of the text if not given.
+
+    Raises
+    ------
+    IntegrityError
+        LLVM's verifier refuses the text: a bug in Phintys.
+    """
+    if level is None:
+        level = 0 if text.count("\n") > _LARGE else 1
+    key = CacheKey.of(text, target, level)
+    cache = object_cache()
+    packed = cache.get(key)
+    if packed is not None:
+        return CompiledObject.unpack(packed)
+    compiled = _compile(text, target, level)
+    cache.put(key, compiled.pack())
+    return compiled
+
+
+def _compile(text: str, target: Target, level: int) -> CompiledObject:
+    with _LOCK:
+        try:
+            module = llvm().parse_assembly(text)
+            module.verify()
+        except RuntimeError as error:
+            msg = f"LLVM refuses code that Phintys has written, a bug in Phintys: {error}"
+            raise IntegrityError(msg) from error
+        declared = {
+            function.name
+            for function in module.functions
+            if function.is_declaration and not function.name.startswith("llvm.")
+        }
+        data = bytes(target.machine(level).emit_object(module))
+        module.close()
+    return CompiledObject(tuple(sorted(declared | undefined_symbols(data))), data)
+
+
+def undefined_symbols(data: bytes) -> set[str]:
+    """Return the symbols that an object file needs; nothing for formats other than 64-bit ELF.
+
+    LLVM calls some functions of its own accord (``memset``, ``fmod``), which no declaration names.
+    The layout is that of the System V ABI, "Object files".
+    """
+    if data[:6] != b"\x7fELF\x02\x01":
+        return set()
+    (sections_at,) = struct.unpack_from("<Q", data, 0x28)
+    entry_size, count = struct.unpack_from("<HH", data, 0x3A)
+    sections = [
+        struct.unpack_from("<IIQQQQIIQQ", data, sections_at + entry_size * number)
+        for number in range(count)
+    ]
+    found: set[str] = set()
+    for _, kind, _, _, start, size, link, _, _, _ in sections:
+        if kind != 2:  # SHT_SYMTAB
+            continue
+        names_at = sections[link][4]
+        for name, _, _, section, _, _ in struct.iter_unpack("<IBBHQQ", data[start : start + size]):
+            if section == 0 and name:  # SHN_UNDEF
+                first = names_at + name
+                found.add(data[first : data.index(b"\0", first)].decode())
+    # What position-independent code calls the table of addresses that the linker makes.
+    return found - {"_GLOBAL_OFFSET_TABLE_"}
+
+
+# ---- linking -----------------------------------------------------------------------------------
+
+
+def load(
+    module: Module, symbols: Mapping[str, int] | None = None, level: int | None = None
+) -> Code:
+    """Compile a module, or take it from the cache, and bring it into memory.
+
+    Parameters
+    ----------
+    module
+        The module.
+    symbols
+        Addresses of functions that it calls, where they are not vector math, listed in
+        :data:`~phintys.backends.native.emit.externals.EXTERNALS`, or exported by the process.
+    level
+        As for :func:`compile_object`.
+    """
+    compiled = compile_object(str(module), module.target, level)
+    return load_object(compiled, module.target, symbols)
+
+
+def load_object(
+    compiled: CompiledObject, target: Target, symbols: Mapping[str, int] | None = None
+) -> Code:
+    """Bring machine code into memory, with the symbols that it needs bound.
+
+    Raises
+    ------
+    MethodNotDefinedError
+        A symbol is nowhere to be found.
+    """
+    addresses = {
+        name: symbols[name] if symbols is not None and name in symbols else _resolve(name, target)
+        for name in compiled.needs
+    }
+    with _LOCK:
+        stub = llvm().parse_assembly("".join(f'declare void @"{name}"()\n' for name in addresses))
+        engine = llvm().create_mcjit_compiler(stub, target.machine())
+        for name, address in addresses.items():
+            engine.add_global_mapping(stub.get_function(name), address)
+        engine.add_object_file(llvm().ObjectFileRef.from_data(compiled.data))
+        engine.finalize_object()
+    return Code(engine)
+
+
+@dataclass
+class _MathLibrary:
+    """Outlined vector math for one CPU: compiled when first used, kept for the whole process."""
+
+    target: Target
+    addresses: dict[str, int] = field(default_factory=dict)
+
+    def address(self, symbol: str) -> int:
+        """Return the address of an outlined function."""
+        found = self.addresses.get(symbol)
+        if found is None:
+            code = load(library(self.target, [symbol]), level=_MATH_LEVEL)
+            found = self.addresses[symbol] = immortal(code).address(symbol)
+        return found
+
+
+@cache
+def _math_library(target: Target) -> _MathLibrary:
+    return _MathLibrary(target)
+
+
+def _resolve(name: str, target: Target) -> int:
+    if name in EXTERNALS:
+        return address_of(name)
+    if name.startswith("phintys_") and _is_math(name):
+        return _math_library(target).address(name)
+    found = llvm().address_of_symbol(name)
+    if not found:
+        msg = (
+            f"Native code needs the function {name!r}, which this process does not have. Use "
+            "mode='reference' for this function."
+        )
+        raise MethodNotDefinedError(msg)
+    return int(found)
+
+
+def _is_math(name: str) -> bool:
+    try:
+        return MathSymbol.parse(name).name in FLOAT_FUNCTIONS
+    except ValueError:
+        return False
+
+
+# ---- lifetime ----------------------------------------------------------------------------------
+
+
+_IMMORTAL: list[Any] = []
+
+
+def immortal(thing: Any) -> Any:
+    """Keep an object for good, past the end of the interpreter, and return it.
+
+    Arrays that outlive this module hand their memory back to native code; worker threads run it.
+    """
+    if not any(thing is one for one in _IMMORTAL):
+        _IMMORTAL.append(thing)
+        _increase_reference_count(thing)
+    return thing
+
+
+@cache
+def _incref() -> Callable[[Any], None]:
+    import ctypes  # noqa: PLC0415
+
+    return ctypes.PYFUNCTYPE(None, ctypes.py_object)(("Py_IncRef", ctypes.pythonapi))
+
+
+def _increase_reference_count(thing: Any) -> None:
+    _incref()(thing)
+
+
+def needed_symbols(compiled: Iterable[CompiledObject]) -> set[str]:
+    """Return all symbols that several objects need."""
+    return {name for one in compiled for name in one.needs}

@@ -1,0 +1,253 @@
+"""Op records: what an Op computes, and where; one record drives all checks of the Op."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from phintys._base.errors import ArgumentError
+from phintys.graph.op import Op
+from phintys.graph.type import Type
+from phintys.tensor.type import DTYPES, TensorType
+
+__all__ = ["EXACT", "ROUNDED", "Argument", "Example", "OpRecord", "Tolerance"]
+
+Shape = tuple[int, ...]
+Interval = tuple[float, float]
+
+Draw = Callable[[Any], Any]
+"""What Hypothesis hands to composite strategies: ``draw(strategy)`` returns a value."""
+
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
+_SHOWN = 24  # elements of an array that are worth printing
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """How far values may be from the reference, and why.
+
+    Parameters
+    ----------
+    reason
+        Why they differ at all; shown when they differ by more.
+    ulps
+        Multiples of the dtype's machine epsilon that an error may have, relative to the expected
+        element. Integers and bools are always compared exactly.
+    per_dtype
+        Other multiples for some dtypes, by name.
+    normwise
+        Take errors relative to the largest element, of the inputs and outputs, in place of the
+        element itself: for sums in which terms may cancel.
+
+    Examples
+    --------
+    >>> Tolerance("the sum may be taken in another order", ulps=8, normwise=True).ulps
+    8
+    """
+
+    reason: str
+    ulps: float = 0.0
+    per_dtype: Mapping[str, float] = _NOTHING
+    normwise: bool = False
+
+    def of(self, dtype: Any) -> float:
+        """Return the error allowed for a dtype, relative to the size of what is compared.
+
+        Examples
+        --------
+        >>> EXACT.of("float64"), ROUNDED.of("int8")
+        (0.0, 0.0)
+        """
+        dtype = np.dtype(dtype)
+        if dtype.kind not in "fc":
+            return 0.0
+        return self.per_dtype.get(dtype.name, self.ulps) * float(np.finfo(dtype).eps)
+
+
+EXACT = Tolerance("the same operations on the same numbers")
+"""Every bit agrees, but for the sign and payload of NaN."""
+
+ROUNDED = Tolerance("elementary functions differ in the last digits between their versions", ulps=4)
+"""For functions that NumPy computes in different ways for different strides."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Argument:
+    """What may be fed to one input of an Op.
+
+    Parameters
+    ----------
+    dtypes
+        Names of the dtypes that it takes.
+    interval
+        Where floats are drawn from when derivatives are checked: the function must be smooth
+        there. Complex numbers have both parts in it. Values are compared there and beyond.
+    int_interval
+        The interval for integers, if another; unsigned ones take the part from 0 on.
+    special
+        Whether values are compared also for NaN, infinities, signed zeros and the largest and
+        smallest numbers of a dtype, including those of integers.
+    whole
+        Floats are whole numbers.
+    """
+
+    dtypes: tuple[str, ...] = DTYPES
+    interval: Interval = (-3.0, 3.0)
+    int_interval: Interval | None = None
+    special: bool = True
+    whole: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Example:
+    """Values of the inputs of an Op.
+
+    Parameters
+    ----------
+    values
+        One for each input: arrays, or what the Types in ``types`` take.
+    params
+        Keyword arguments of the function that applies the Op, such as ``axis``.
+    types
+        The Type of each input; by default :class:`~phintys.tensor.TensorType` of the array's dtype
+        and rank, in which sizes other than 1 are unknown.
+    """
+
+    values: tuple[Any, ...]
+    params: Mapping[str, Any] = _NOTHING
+    types: tuple[Type, ...] = ()
+
+    @classmethod
+    def of(cls, given: Any, types: Sequence[Type] | None = None) -> Example:
+        """Return ``given``, a sequence of values, as an example.
+
+        Parameters
+        ----------
+        given
+            An example, or one value for each input.
+        types
+            As for the class.
+
+        Examples
+        --------
+        >>> Example.of([np.zeros((2, 1)), 3]).types
+        (Matrix(float64, shape=(?, 1)), Scalar(int64))
+        """
+        if isinstance(given, Example):
+            values, params, types = given.values, given.params, types or given.types
+        elif isinstance(given, list | tuple):
+            values, params = tuple(given), _NOTHING
+        else:
+            msg = (
+                "An example is a list or tuple with one value for each input, or an Example; got "
+                f"{given!r}. An Op of one input takes examples such as [array]."
+            )
+            raise ArgumentError(msg)
+        if not types:
+            values = tuple(np.asarray(value) for value in values)
+            types = tuple(
+                TensorType(value.dtype, [1 if size == 1 else None for size in value.shape])
+                for value in values
+            )
+        if len(types) != len(values):
+            msg = f"Expected one Type for each of the {len(values)} values, got {types!r}."
+            raise ArgumentError(msg)
+        return cls(values, params, tuple(types))
+
+    def __repr__(self) -> str:
+        lines = [
+            f"  {type_}: {_describe(value)}"
+            for type_, value in zip(self.types or [""] * len(self.values), self.values, strict=True)
+        ]
+        lines += [f"  {name} = {value!r}" for name, value in self.params.items()]
+        return "\n".join(lines) or "  (no inputs)"
+
+
+def _describe(value: Any) -> str:
+    """Describe a value so that a person can make it again."""
+    if not isinstance(value, np.ndarray):
+        return repr(value)
+    layout = "" if value.flags.c_contiguous else f", strides {value.strides}"
+    layout += "" if value.flags.writeable else ", read-only"
+    content = f"{value.size} elements"
+    if value.size <= _SHOWN:
+        content = np.array2string(value, separator=", ", threshold=_SHOWN).replace("\n", "")
+    return f"array of shape {value.shape}, dtype {value.dtype}{layout}: {content}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class OpRecord:
+    """What an Op computes, written once, from which all checks of the Op follow.
+
+    Parameters
+    ----------
+    name
+        What the record is called; the tests' name for it.
+    build
+        ``build(*variables, **params)`` returns the output variable, or several in a list: the Op
+        itself, or the function that users call.
+    reference
+        ``reference(*arrays, **params)`` returns what the outputs must be, for example with NumPy;
+        ``None`` if there is none.
+    arguments
+        What each input takes.
+    shapes
+        ``shapes(draw)`` returns a shape for each input; see :mod:`phintys.testing.strategies` for
+        the usual relations. By default all have the same shape.
+    params
+        ``params(draw, shapes)`` returns the keyword arguments of ``build`` and ``reference``.
+    draw
+        ``draw(draw, smooth)`` returns an :class:`Example`, for inputs that ``arguments``,
+        ``shapes`` and ``params`` cannot describe. ``smooth`` tells whether derivatives will be
+        checked there.
+    smooth
+        ``smooth(*arrays, **params)`` tells whether the function is smooth around a point, where
+        intervals do not say it all: away from jumps and kinks.
+    ops
+        Op classes (or scalar ops) that occur in every graph that ``build`` makes.
+    broadcasts
+        Whether sizes of 1 are known to be 1, so that they broadcast.
+    tolerance
+        How far values may be from the reference.
+    differentiable
+        Positions of the inputs with respect to which derivatives are checked; by default all of
+        continuous dtypes. Empty where the gradient is not meant to be that of the function.
+    rop
+        Whether all Ops that ``build`` applies have an R-operator of their own.
+    second
+        Whether the gradient can be differentiated in turn.
+
+    Examples
+    --------
+    >>> import numpy as np, phintys.tensor as pt
+    >>> from phintys.testing import OpRecord, Argument, check_op
+    >>> record = OpRecord(
+    ...     name="log1p",
+    ...     build=pt.log1p,
+    ...     reference=np.log1p,
+    ...     arguments=(Argument(dtypes=("float32", "float64"), interval=(-0.9, 5.0)),),
+    ... )
+    >>> check_op(record, examples=[[np.array([0.0, 1.5])]])
+    """
+
+    name: str
+    build: Callable[..., Any]
+    reference: Callable[..., Any] | None
+    arguments: tuple[Argument, ...] = ()
+    shapes: Callable[[Draw], Sequence[Shape]] | None = None
+    params: Callable[[Draw, Sequence[Shape]], Mapping[str, Any]] | None = None
+    draw: Callable[[Draw, bool], Example] | None = None
+    smooth: Callable[..., bool] | None = None
+    ops: tuple[type[Op] | Op, ...] = ()
+    broadcasts: bool = False
+    tolerance: Tolerance = EXACT
+    differentiable: tuple[int, ...] | None = None
+    rop: bool = True
+    second: bool = True
+
+    def __str__(self) -> str:
+        return self.name
