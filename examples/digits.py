@@ -179,7 +179,7 @@ def draw(classifiers: list[Classifier], held_out: Digits, path: Path) -> None:
     predicted = classifiers[-1].predict(held_out.images)
     misread = np.flatnonzero(predicted != held_out.labels)[:12]
     figure = plt.figure(figsize=(11, 4.6), layout="constrained")
-    curves, gallery = figure.subfigures(1, 2, width_ratios=[1.5, 1])
+    curves, gallery = figure.subfigures(1, 2, squeeze=False, width_ratios=[1.5, 1])[0]
     loss_axes, accuracy_axes = curves.subplots(1, 2)
     for model in classifiers:
         epochs = np.arange(1, len(model.losses) + 1)

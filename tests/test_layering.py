@@ -44,6 +44,7 @@ ROOMS = (
 # What may be imported inside a function: optional packages, and those that are slow to import.
 MAY_BE_LATE = {
     "IPython",
+    "fissix",
     "hypothesis",
     "jax",
     "llvmlite",

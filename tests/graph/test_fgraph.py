@@ -10,6 +10,7 @@ from phintys._base.errors import (
     CycleError,
     InconsistencyError,
     IntegrityError,
+    MethodNotDefinedError,
     MissingInputError,
     TypeContractError,
 )
@@ -770,6 +771,21 @@ def test_clones(simple, toys):
     assert fgraph.clone_get_equiv(attach_features=False)[0].features == ()
     for other in (fgraph.clone(), copy.copy(fgraph)):
         assert equal_computations(other.outputs, fgraph.outputs, other.inputs, fgraph.inputs)
+
+
+def test_features_that_cannot_be_cloned(simple):
+    fgraph, *_ = simple
+
+    class Needy(Feature):
+        def __init__(self, need):
+            self.need = need
+
+    for feature, message in ((Needy(1), "Needy cannot be made"), (object(), r"has no clone\(\)")):
+        fgraph.attach_feature(feature)
+        with pytest.raises(MethodNotDefinedError, match=message):
+            fgraph.clone()
+        assert fgraph.clone_get_equiv(attach_features=False)[0].features == ()
+        fgraph.remove_feature(feature)
 
 
 def test_features_go_with_pickles_and_deep_copies(simple):

@@ -110,9 +110,19 @@ def test_names_and_outputs(toys):
 def test_the_leaves(toys):
     assert pprint(toys.number("x")) == "x"
     assert pprint(toys.number()) == "<number>"
-    assert pprint(toys.number.make_constant(3)) == "Constant{3}"
+    assert pprint(toys.number.make_constant(3)) == "3"
+    assert pprint(toys.number.make_constant(3, name="three")) == "three"
+    assert pprint(toys.number.make_constant(list(range(99)))) == (
+        "[0, 1, 2, 3, 4, 5, 6 ... 6, 97, 98]"
+    )
     named = toys.Named("f")(toys.number("x"), name="y")
     assert pprint(named) == "f(x)"
+
+
+def test_negative_constants_are_like_the_operator(pretty, toys):
+    minus, x = toys.number.make_constant(-3), toys.number("x")
+    assert pretty(toys.Named("**")(minus, x)) == "(-3) ** x"
+    assert pretty(toys.Named("+")(x, minus)) == "x + -3"
 
 
 def test_operators_with_one_input_and_many(toys):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
-from phintys._base.errors import InconsistencyError, PhintysError
+from phintys._base.errors import InconsistencyError, MethodNotDefinedError, PhintysError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -95,8 +95,18 @@ class Feature:
         return {}
 
     def clone(self) -> Self:
-        """Return a feature for a copy of the graph; it will be attached to that."""
-        return self.__class__()
+        """Return a feature for a copy of the graph; it will be attached to that.
+
+        The default makes one without arguments.
+        """
+        try:
+            return self.__class__()
+        except TypeError as error:
+            msg = (
+                f"The feature {self.__class__.__name__} cannot be made without arguments "
+                f"({error}), so it must define clone(), for copies of its graph."
+            )
+            raise MethodNotDefinedError(msg) from error
 
 
 class Bookkeeper(Feature):

@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal
 
-from phintys._base.errors import InconsistencyError, TypeContractError
-from phintys.graph._membership import Membership, check_variables
+from phintys._base.errors import InconsistencyError, MethodNotDefinedError, TypeContractError
+from phintys.graph._ends import Ends, Journal
+from phintys.graph._membership import check_variables
 from phintys.graph._order import nodes_below
 from phintys.graph.apply import Apply
 from phintys.graph.clone import clone_get_equiv, fitting, pairs_of
@@ -25,17 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["FunctionGraph"]
 
 
-class _Journal(list[tuple["Apply | Literal['output']", int, Variable]]):
-    """What was changed in a transaction: (node, position, old variable)."""
-
-    __slots__ = ("number_of_inputs",)
-
-    def __init__(self, number_of_inputs: int) -> None:
-        super().__init__()
-        self.number_of_inputs = number_of_inputs
-
-
-class FunctionGraph(Membership):
+class FunctionGraph(Ends):
     """A graph from inputs to outputs that can be changed, and knows who uses what.
 
     Leaves are inputs, constants, or shared variables. By default the graph is a copy of what is
@@ -112,10 +103,9 @@ class FunctionGraph(Membership):
             raise TypeError(msg)
 
         super().__init__()
-        self.update_mapping: dict[int, int] = dict(update_mapping or {})
+        self.update_mapping = dict(update_mapping or {})
         self._features: list[Any] = []
         self._set_hooks()
-        self._journals: list[_Journal] = []
 
         for feature in features or ():
             self.attach_feature(feature)
@@ -242,113 +232,6 @@ class FunctionGraph(Membership):
             for feature in self._features
             if (method := getattr(feature, name, None)) is not None
         }
-
-    # Inputs and outputs
-
-    def add_output(
-        self, var: Variable, reason: object = None, import_missing: bool = False
-    ) -> None:
-        """Append an output.
-
-        Parameters
-        ----------
-        var
-            The new output.
-        reason
-            Told to features.
-        import_missing
-            Make inputs of leaves that have no value.
-
-        Raises
-        ------
-        MissingInputError
-            Not ``import_missing``, and there is such a leaf.
-        """
-        self._outside_transactions()
-        check_variables([var], "output")
-        self.import_var(var, reason, import_missing)
-        self._order = None
-        self.outputs.append(var)
-        self._add_client(var, ("output", len(self.outputs) - 1))
-
-    def remove_output(self, output_idx: int, reason: object = None) -> None:
-        """Remove an output, and what only it needs; later outputs move up."""
-        self._outside_transactions()
-        self._remove_outputs([range(len(self.outputs))[output_idx]], reason)
-
-    def remove_input(self, input_idx: int, reason: object = None) -> None:
-        """Remove an input, with all nodes and outputs that depend on it."""
-        self._outside_transactions()
-        self._remove_input(range(len(self.inputs))[input_idx], reason)
-
-    def _remove_input(self, input_idx: int, reason: object) -> None:
-        var = self.inputs[input_idx]
-        self._remove_users([var], reason)
-        del self.inputs[input_idx]
-        self._input_set.discard(var)
-        del self.clients[var]
-        self.update_mapping = {
-            output: position - (position > input_idx)
-            for output, position in self.update_mapping.items()
-            if position != input_idx
-        }
-
-    def remove_node(self, node: Apply, reason: object = None) -> None:
-        """Remove a node, with all nodes and outputs that depend on it."""
-        self._outside_transactions()
-        if node not in self._nodes:
-            raise self._stranger(node)
-        self._remove_users(node.outputs, reason)
-
-    def _remove_users(self, variables: Iterable[Variable], reason: object) -> None:
-        """Remove all nodes and outputs that depend on some variables."""
-        doomed: dict[Variable, None] = dict.fromkeys(variables)
-        outputs: list[int] = []
-        stack = list(doomed)
-        while stack:
-            for user, place in self.clients[stack.pop()]:
-                if isinstance(user, str):
-                    outputs.append(place)
-                    continue
-                for variable in user.outputs:
-                    if variable not in doomed:
-                        doomed[variable] = None
-                        stack.append(variable)
-        self._remove_outputs(outputs, reason)
-        for variable in doomed:
-            if variable in self.clients:
-                self._prune(variable, reason)
-
-    def _remove_outputs(self, positions: Iterable[int], reason: object) -> None:
-        gone = set(positions)
-        if not gone:
-            return
-        self._order = None
-        kept = [position for position in range(len(self.outputs)) if position not in gone]
-        moved = {position: new for new, position in enumerate(kept)}
-        old_outputs = self.outputs
-        for position, variable in enumerate(old_outputs):
-            self._drop_client(variable, ("output", position))
-        self.outputs = [old_outputs[position] for position in kept]
-        for position, variable in enumerate(self.outputs):
-            self._add_client(variable, ("output", position))
-        self.update_mapping = {
-            moved[output]: position
-            for output, position in self.update_mapping.items()
-            if output in moved
-        }
-        for position in sorted(gone):
-            self._prune(old_outputs[position], reason)
-
-    def _check_update_mapping(self) -> None:
-        for output, position in self.update_mapping.items():
-            if not (0 <= output < len(self.outputs) and 0 <= position < len(self.inputs)):
-                msg = (
-                    f"update_mapping has {output}: {position}, but there are {len(self.outputs)} "
-                    f"outputs and {len(self.inputs)} inputs. It goes from output position to input "
-                    "position, both counted from 0."
-                )
-                raise InconsistencyError(msg)
 
     # Changes
 
@@ -550,29 +433,20 @@ class FunctionGraph(Membership):
             raise
         self._end(journal)
 
-    def _begin(self) -> _Journal:
-        journal = _Journal(len(self.inputs))
+    def _begin(self) -> Journal:
+        journal = Journal(len(self.inputs))
         self._journals.append(journal)
         return journal
 
-    def _end(self, journal: _Journal) -> None:
+    def _end(self, journal: Journal) -> None:
         self._journals = [other for other in self._journals if other is not journal]
 
-    def _take_back(self, journal: _Journal) -> None:
+    def _take_back(self, journal: Journal) -> None:
         self._end(journal)
         for node, position, old in reversed(journal):
             self.change_node_input(node, position, old, reason="revert", check=False)
         while len(self.inputs) > journal.number_of_inputs:
             self._remove_input(len(self.inputs) - 1, "revert")
-
-    def _outside_transactions(self) -> None:
-        """Refuse a change that cannot be taken back where it might have to be."""
-        if self._journals:
-            msg = (
-                "Outputs cannot be added inside of a transaction, nor inputs, outputs or nodes "
-                "removed: that could not be taken back. Only replacements can."
-            )
-            raise InconsistencyError(msg)
 
     # Copies
 
@@ -606,6 +480,12 @@ class FunctionGraph(Membership):
             twin.check_integrity()
         if attach_features:
             for feature in self._features:
+                if not hasattr(feature, "clone"):
+                    msg = (
+                        f"The feature {feature!r} has no clone(), so the graph cannot be copied "
+                        "with it. Define that, derive from Feature, or pass attach_features=False."
+                    )
+                    raise MethodNotDefinedError(msg)
                 twin.attach_feature(feature.clone())
         return twin, equiv
 

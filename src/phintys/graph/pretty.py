@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from phintys._base.errors import TypeContractError
 from phintys.graph.op import Op
-from phintys.graph.variable import Variable
+from phintys.graph.variable import Constant, Variable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -109,13 +109,23 @@ def _call(name: str, variable: Variable) -> Template:
     return Template(parts)
 
 
+def _leaf(variable: Variable) -> Template:
+    if not isinstance(variable, Constant) or variable.name is not None:
+        return Template([str(variable)])
+    text = " ".join(str(variable.data).split())
+    limit = 40
+    if len(text) > limit:
+        text = f"{text[: limit // 2]} ... {text[-limit // 4 :]}"
+    return Template([text], PRECEDENCE["unary"] if text.startswith("-") else inf)
+
+
 class DefaultPrinter(Printer):
-    """``Op(inputs)``, with ``.i`` for outputs after the first of several."""
+    """``Op(inputs)``, with ``.i`` if there are several outputs; leaves by name, or by value."""
 
     def template(self, variable: Variable) -> Template:
         node = variable.owner
         if node is None:
-            return Template([str(variable)])
+            return _leaf(variable)
         call = _call(str(node.op), variable)
         if len(node.outputs) == 1:
             return call

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 class Operators:
     """One attribute for each function that a method of a variable needs."""
 
+    ufuncs: dict[Any, Function]
+    """What NumPy's ufuncs mean for a variable."""
+
     abs: Function
     add: Function
     all: Function

@@ -7,27 +7,31 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
+from phintys import scalar as ps
 from phintys.tensor import (
     convert,
     creation,
     cumulative,
     diagonals,
-    dimshuffle,
-    dot,
     extremes,
     indexing,
-    join,
     linalg,
     math,
-    nonzero,
     reduce,
-    reshape,
-    shape,
     sorting,
     statistics,
     tiling,
 )
 from phintys.tensor._operators import operators
+from phintys.tensor.dimshuffle import dimshuffle, squeeze, swapaxes, transpose
+from phintys.tensor.dot import dot, matmul
+from phintys.tensor.elemwise import elemwise
+from phintys.tensor.join import stack_nested
+from phintys.tensor.nonzero import nonzero
+from phintys.tensor.reshape import flatten, reshape
+from phintys.tensor.shape import shape, size, specify_shape
 
 __all__: list[str] = []
 
@@ -35,7 +39,7 @@ __all__: list[str] = []
 def _as_tensor_variable(x: Any) -> Any:
     """Convert as :func:`convert.as_tensor_variable`; lists that hold variables are stacked."""
     if isinstance(x, list | tuple) and convert.contains_variable(x):
-        return join.stack_nested(x)
+        return stack_nested(x)
     return convert.as_tensor_variable(x)
 
 
@@ -58,11 +62,11 @@ operators.copy = lambda x, name=None: math.tensor_copy(x, name=name)
 operators.cumprod = cumulative.cumprod
 operators.cumsum = cumulative.cumsum
 operators.diagonal = diagonals.diagonal
-operators.dimshuffle = dimshuffle.dimshuffle
+operators.dimshuffle = dimshuffle
 operators.divmod = math.divmod
-operators.dot = dot.dot
+operators.dot = dot
 operators.fill = math.fill
-operators.flatten = reshape.flatten
+operators.flatten = flatten
 operators.floor = math.floor
 operators.floor_div = math.int_div
 operators.ge = math.ge
@@ -74,37 +78,43 @@ operators.invert = math.invert
 operators.le = math.le
 operators.left_shift = math.left_shift
 operators.lt = math.lt
-operators.matmul = dot.matmul
+operators.matmul = matmul
 operators.max = reduce.max
 operators.mean = statistics.mean
 operators.min = reduce.min
 operators.mod = math.mod
 operators.mul = math.mul
 operators.neg = math.neg
-operators.nonzero = nonzero.nonzero
+operators.nonzero = nonzero
 operators.norm = linalg.vector_norm
 operators.ones_like = creation.ones_like
 operators.pow = math.pow
 operators.prod = reduce.prod
 operators.real = math.real
 operators.repeat = tiling.repeat
-operators.reshape = reshape.reshape
+operators.reshape = reshape
 operators.right_shift = math.right_shift
 operators.round = math.round
 operators.set_subtensor = indexing.set_subtensor
-operators.shape = shape.shape
-operators.size = shape.size
+operators.shape = shape
+operators.size = size
 operators.sort = sorting.sort
-operators.specify_shape = shape.specify_shape
-operators.squeeze = dimshuffle.squeeze
+operators.specify_shape = specify_shape
+operators.squeeze = squeeze
 operators.std = statistics.std
 operators.sub = math.sub
 operators.sum = reduce.sum
-operators.swapaxes = dimshuffle.swapaxes
+operators.swapaxes = swapaxes
 operators.take = indexing.take
 operators.trace = diagonals.trace
-operators.transpose = dimshuffle.transpose
+operators.transpose = transpose
 operators.true_div = math.true_div
 operators.trunc = math.trunc
 operators.var = statistics.var
 operators.zeros_like = creation.zeros_like
+
+operators.ufuncs = {
+    op.scalar_op.ufunc: op
+    for op in map(elemwise, ps.SCALAR_OPS.values())
+    if op.scalar_op.ufunc is not None
+} | {np.add: math.add, np.multiply: math.mul, np.matmul: matmul, np.divmod: math.divmod}

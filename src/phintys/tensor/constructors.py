@@ -356,6 +356,7 @@ class Several:
     def __repr__(self) -> str:
         return f"<constructor {self._name}>"
 
+
 scalars = Several(scalar, "scalars")
 vectors = Several(vector, "vectors")
 matrices = Several(matrix, "matrices")
@@ -534,4 +535,3 @@ ztensor4s = Several(ztensor4, "ztensor4s")
 ztensor5s = Several(ztensor5, "ztensor5s")
 ztensor6s = Several(ztensor6, "ztensor6s")
 ztensor7s = Several(ztensor7, "ztensor7s")
-

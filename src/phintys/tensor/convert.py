@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import singledispatch
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     TensorLike = TensorVariable | TensorConstant
 
 __all__ = ["as_tensor_variable", "constant", "convert_operands", "register_conversion"]
+
 
 def constant(
     x: Any, name: str | None = None, ndim: int | None = None, dtype: Any = None
@@ -65,9 +66,8 @@ def constant(
         raise TypeContractError(msg) from error
     if dtype is not None:
         data = TensorType(dtype, (None,) * data.ndim).filter(x, allow_downcast=True)
-    elif data.dtype.kind == "f" and not isinstance(x, np.ndarray | np.generic):
-        if not _holds_numpy(x):
-            data = data.astype(config.floatX)
+    elif data.dtype.kind == "f" and not _holds_numpy(x):
+        data = data.astype(config.floatX)
     if data.dtype.kind not in "biufc":
         msg = f"Expected numbers for a constant, got {x!r} (dtype {data.dtype})."
         raise TypeContractError(msg)
@@ -161,10 +161,11 @@ def as_tensor_variable(
     >>> as_tensor_variable([[1.0, 2.0]]).type
     Matrix(float64, shape=(1, 2))
     """
+    variable: Any
     if isinstance(x, TensorMethods):
         if ndim is None and dtype is None:
-            return x
-        variable: Any = x
+            return cast("TensorLike", x)
+        variable = x
     elif dtype is not None and not isinstance(x, Variable | Apply) and not contains_variable(x):
         variable = constant(x, name=name, dtype=dtype)
     else:
@@ -203,7 +204,7 @@ def convert_operands(scalar_op: ScalarOp, inputs: Sequence[Any]) -> list[TensorL
         A Python int does not fit the dtype of the other operands.
     """
     operands: list[Any] = [x if type(x) in _WEAK else as_tensor_variable(x) for x in inputs]
-    if not any([type(x) in _WEAK for x in operands]):
+    if not any([type(x) in _WEAK for x in operands]):  # noqa: C419 - a list is quicker, and this is on the way of every node
         return operands
     dtypes = scalar_op.literal_dtypes(
         [x if type(x) in _WEAK else x.type.numpy_dtype for x in operands]

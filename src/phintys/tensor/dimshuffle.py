@@ -57,7 +57,7 @@ class DimShuffle(Op):
 
     __props__ = ("input_ndim", "new_order")
 
-    view_map = {0: [0]}  # noqa: RUF012 - read-only by the contract
+    view_map = {0: [0]}
 
     def __init__(self, input_ndim: int, new_order: Sequence[int | str]) -> None:
         self.input_ndim = input_ndim
@@ -127,7 +127,7 @@ class DimShuffle(Op):
         one = as_tensor_variable(np.int64(1))
         return [tuple(one if entry == "x" else sizes[entry] for entry in self.new_order)]
 
-    def L_op(  # noqa: N802 - the contract's name
+    def L_op(
         self, inputs: Sequence[Any], outputs: Sequence[Any], output_grads: Sequence[Any]
     ) -> list[Any]:
         """Shuffle the gradient back."""
@@ -138,9 +138,7 @@ class DimShuffle(Op):
                 order[entry] = position
         return [_dimshuffle_op(len(self.new_order), tuple(order))(gradient)]
 
-    def R_op(  # noqa: N802 - the contract's name
-        self, inputs: Sequence[Any], eval_points: Sequence[Any]
-    ) -> list[Any]:
+    def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
         """Shuffle the direction."""
         return [None if eval_points[0] is None else self(eval_points[0])]
 

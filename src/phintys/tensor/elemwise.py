@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -104,11 +104,12 @@ class Elemwise(Op):
 
     def make_node(self, *inputs: Any) -> Apply:
         """Apply to tensors and numbers of any ranks and dtypes that the scalar op takes."""
+        operands: Sequence[Any] = inputs
         try:
             output_types = self._output_types[tuple([x.type for x in inputs])]
         except (AttributeError, KeyError):
-            inputs, output_types = self._prepare(inputs)
-        return Apply(self, inputs, [output_type() for output_type in output_types])
+            operands, output_types = self._prepare(inputs)
+        return Apply(self, operands, [output_type() for output_type in output_types])
 
     def _prepare(self, inputs: Sequence[Any]) -> tuple[Sequence[Any], tuple[TensorType, ...]]:
         """Return the operands as tensors of one rank, and the types of the outputs."""
@@ -142,17 +143,16 @@ class Elemwise(Op):
         few are remembered. There is no key for what is no tensor or plain number, or for numbers
         that compare equal and differ (zeros) or do not compare (NaN).
         """
-        key: list[Any] = [self.scalar_op.nin]
+        parts: list[Any] = [self.scalar_op.nin]
         for x in inputs:
             kind = type(x)
             if kind is int or (kind is float and x == x and x != 0):  # noqa: PLR0124 - NaN
-                key.append((kind, x))
+                parts.append((kind, x))
             elif isinstance(x, TensorMethods):
-                key.append(x.type)
+                parts.append(x.type)
             else:
                 return None, None
-        key.append(config.floatX)
-        key = tuple(key)
+        key = (*parts, config.floatX)
         return key, self._literals.get(key)
 
     def _remember_literals(self, key: Any, given: Sequence[Any], inputs: Sequence[Any]) -> None:
@@ -216,20 +216,21 @@ class Elemwise(Op):
         self, fgraph: FunctionGraph | None, node: Apply, input_shapes: Sequence[Any]
     ) -> list[Any]:
         """Take each size from an operand that does not broadcast in that dimension."""
-        output_type = node.outputs[0].type
+        outputs = cast("list[Any]", node.outputs)
+        operands = cast("list[Any]", node.inputs)
         shape: list[Any] = []
-        for dim, known in enumerate(output_type.shape):
+        for dim, known in enumerate(outputs[0].type.shape):
             if known is not None:
                 shape.append(operators.as_tensor_variable(known))
                 continue
             shape.append(
                 next(
                     sizes[dim]
-                    for variable, sizes in zip(node.inputs, input_shapes, strict=True)
+                    for variable, sizes in zip(operands, input_shapes, strict=True)
                     if variable.type.shape[dim] != 1
                 )
             )
-        return [tuple(shape)] * len(node.outputs)
+        return [tuple(shape)] * len(outputs)
 
     # ---- values ------------------------------------------------------------------------------
 
@@ -260,7 +261,7 @@ class Elemwise(Op):
         cell[0] = _own(result, inputs) if self.scalar_op.ufunc is None else result
 
     @staticmethod
-    def _can_reuse(former: Any, output_type: TensorType, shape: tuple[int, ...]) -> bool:
+    def _can_reuse(former: Any, output_type: Any, shape: tuple[int, ...]) -> bool:
         return (
             former.shape == shape
             and former.dtype == output_type.numpy_dtype
@@ -277,7 +278,8 @@ class Elemwise(Op):
     ) -> None:
         """Compute several outputs, or outputs that overwrite operands."""
         targets: list[Any] = []
-        for index, (cell, variable) in enumerate(zip(output_storage, node.outputs, strict=True)):
+        outputs = cast("list[Any]", node.outputs)
+        for index, (cell, variable) in enumerate(zip(output_storage, outputs, strict=True)):
             into = self.inplace_pattern.get(index)
             if into is not None:
                 targets.append(inputs[into])
@@ -292,11 +294,10 @@ class Elemwise(Op):
     def _broadcast_shape(self, node: Apply, inputs: Sequence[Any]) -> tuple[int, ...]:
         """Return the shape of the result; operands that do not fit raise."""
         shape: list[int] = []
-        for dim, static in enumerate(zip(*(x.type.shape for x in node.inputs), strict=True)):
+        operands = cast("list[Any]", node.inputs)
+        for dim, static in enumerate(zip(*(x.type.shape for x in operands), strict=True)):
             sizes = {
-                value.shape[dim]
-                for value, size in zip(inputs, static, strict=True)
-                if size != 1
+                value.shape[dim] for value, size in zip(inputs, static, strict=True) if size != 1
             }
             if len(sizes) > 1:
                 raise self._mismatch(node, inputs, dim)
@@ -317,7 +318,7 @@ class Elemwise(Op):
 
     # ---- derivatives -------------------------------------------------------------------------
 
-    def L_op(  # noqa: N802 - the contract's name
+    def L_op(
         self, inputs: Sequence[Any], outputs: Sequence[Any], output_grads: Sequence[Any]
     ) -> list[Variable]:
         """Differentiate by the scalar op's rule and sum over what was broadcast."""
@@ -341,9 +342,7 @@ class Elemwise(Op):
         ]
         return operators.sum(gradient, axis=axes, keepdims=True) if axes else gradient
 
-    def R_op(  # noqa: N802 - the contract's name
-        self, inputs: Sequence[Any], eval_points: Sequence[Any]
-    ) -> list[Any]:
+    def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
         """Differentiate by the scalar op's rule, and broadcast to the shape of the result."""
         tangents = self.scalar_op.R_op(inputs, eval_points)
         return [self._broadcast_tangent(tangent, inputs) for tangent in tangents]

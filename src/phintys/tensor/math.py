@@ -99,10 +99,10 @@ __all__ = [
     "le",
     "left_shift",
     "log",
-    "log10",
     "log1mexp",
     "log1p",
     "log2",
+    "log10",
     "log_ndtr",
     "log_sigmoid",
     "logaddexp",
@@ -365,7 +365,7 @@ def cast(x: Any, dtype: Any) -> TensorVariable:
     return x if x.dtype == wanted else _CASTS[wanted](x)
 
 
-def round(x: Any, decimals: int = 0, mode: str = "half_to_even") -> TensorVariable:  # noqa: A001
+def round(x: Any, decimals: int = 0, mode: str = "half_to_even") -> TensorVariable:
     """Return ``x`` rounded to a number of decimals.
 
     Parameters
@@ -400,7 +400,7 @@ def round(x: Any, decimals: int = 0, mode: str = "half_to_even") -> TensorVariab
     return cast(result, x.dtype) if whole else result
 
 
-def divmod(x: Any, y: Any) -> tuple[TensorVariable, TensorVariable]:  # noqa: A001
+def divmod(x: Any, y: Any) -> tuple[TensorVariable, TensorVariable]:
     """Return ``(x // y, x % y)``."""
     return int_div(x, y), mod(x, y)
 

@@ -53,15 +53,13 @@ class TensorFromScalar(Op):
         """Return no sizes."""
         return [()]
 
-    def L_op(  # noqa: N802 - the contract's name
+    def L_op(
         self, inputs: Sequence[Any], outputs: Sequence[Any], output_grads: Sequence[Any]
     ) -> list[Any]:
         """Return the gradient as a scalar."""
         return [scalar_from_tensor(output_grads[0])]
 
-    def R_op(  # noqa: N802 - the contract's name
-        self, inputs: Sequence[Any], eval_points: Sequence[Any]
-    ) -> list[Any]:
+    def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
         """Convert the direction."""
         return [None if eval_points[0] is None else self(eval_points[0])]
 
@@ -91,15 +89,13 @@ class ScalarFromTensor(Op):
         """Return no shape: a scalar has none."""
         return [None]
 
-    def L_op(  # noqa: N802 - the contract's name
+    def L_op(
         self, inputs: Sequence[Any], outputs: Sequence[Any], output_grads: Sequence[Any]
     ) -> list[Any]:
         """Return the gradient as a tensor."""
         return [tensor_from_scalar(output_grads[0])]
 
-    def R_op(  # noqa: N802 - the contract's name
-        self, inputs: Sequence[Any], eval_points: Sequence[Any]
-    ) -> list[Any]:
+    def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
         """Convert the direction."""
         return [None if eval_points[0] is None else self(eval_points[0])]
 

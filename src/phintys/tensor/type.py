@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
@@ -14,6 +14,8 @@ from phintys.tensor._operators import operators
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+
+    from phintys.tensor.variable import TensorVariable
 
 __all__ = ["DTYPES", "TensorType", "normalize_dtype", "promote"]
 
@@ -111,11 +113,11 @@ class TensorType(Type):
     shape: tuple[int | None, ...]
     ndim: int
     numpy_dtype: np.dtype[Any]
-    _interned: ClassVar[dict[Any, TensorType]] = {}
+    _interned: ClassVar[dict[Any, Any]] = {}
     _hash: int
     _static: bool
 
-    def __new__(cls, dtype: Any = "floatX", shape: Iterable[int | None] = ()) -> TensorType:
+    def __new__(cls, dtype: Any = "floatX", shape: Iterable[int | None] = ()) -> Self:
         """Return the one instance for these parameters."""
         name = normalize_dtype(dtype)
         shape = _normalize_shape(shape)
@@ -156,6 +158,11 @@ class TensorType(Type):
     def broadcastable(self) -> tuple[bool, ...]:
         """For each dimension, whether its size is known to be 1."""
         return tuple(size == 1 for size in self.shape)
+
+    if TYPE_CHECKING:
+        # variable_type, which tensor/__init__.py sets, makes them; here is what it makes.
+        def make_variable(self, name: str | None = None) -> TensorVariable: ...
+        def __call__(self, name: str | None = None) -> TensorVariable: ...
 
     # ---- values ------------------------------------------------------------------------------
 
@@ -241,9 +248,7 @@ class TensorType(Type):
         from_python = not isinstance(value, np.ndarray | np.generic)
         if from_python:
             rounds_to_default = (
-                allow_downcast is None
-                and self.dtype == config.floatX
-                and array.dtype.kind == "f"
+                allow_downcast is None and self.dtype == config.floatX and array.dtype.kind == "f"
             )
             if rounds_to_default or _same_values(array, converted):
                 return converted
@@ -339,9 +344,7 @@ class TensorType(Type):
     def in_same_class(self, other: Type) -> bool:
         """Tell whether ``other`` has the same dtype and rank."""
         return (
-            isinstance(other, TensorType)
-            and self.dtype == other.dtype
-            and self.ndim == other.ndim
+            isinstance(other, TensorType) and self.dtype == other.dtype and self.ndim == other.ndim
         )
 
     def convert_variable(self, variable: Variable) -> Variable | None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 import numpy as np
 
-from phintys._base.errors import DtypeError, ShapeError
+from phintys._base.errors import ShapeError
 from phintys.graph.variable import Constant, Variable
 from phintys.tensor._operators import operators
 from phintys.tensor.type import TensorType, normalize_dtype
@@ -30,8 +30,6 @@ class TensorMethods:
     type: TensorType
     owner: Apply | None
 
-    # NumPy arrays leave mixed expressions to us: np.ones(3) + x calls x.__radd__.
-    __array_ufunc__: ClassVar[None] = None
     __array_priority__: ClassVar[int] = 1000
 
     # ---- attributes --------------------------------------------------------------------------
@@ -62,14 +60,14 @@ class TensorMethods:
         return operators.size(self)
 
     @property
-    def T(self) -> TensorVariable:  # noqa: N802 - NumPy's name
+    def T(self) -> TensorVariable:
         """The dimensions in reverse order."""
         return operators.transpose(self)
 
     @property
-    def mT(self) -> TensorVariable:  # noqa: N802 - NumPy's name
+    def mT(self) -> TensorVariable:
         """The last two dimensions swapped."""
-        if self.ndim < 2:  # noqa: PLR2004 - a matrix has two dimensions
+        if self.ndim < 2:
             msg = f"mT needs at least 2 dimensions, {self} has {self.ndim}."
             raise ShapeError(msg)
         return operators.swapaxes(self, -1, -2)
@@ -208,6 +206,26 @@ class TensorMethods:
     def __rrshift__(self, other: Any) -> TensorVariable:
         return operators.right_shift(other, self)
 
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+        """Answer NumPy: ``np.exp(x)`` is ``pt.exp(x)``, ``np.ones(3) + x`` an expression."""
+        function = operators.ufuncs.get(ufunc)
+        if function is None or method != "__call__" or options:
+            what = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
+            using = f" with {', '.join(options)}" if options else ""
+            msg = (
+                f"NumPy's {what}{using} does not work on the symbolic {self}. Use the functions of "
+                "phintys.tensor, or its eval() to get a value."
+            )
+            raise TypeError(msg)
+        return function(*inputs)
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> NoReturn:
+        msg = (
+            f"NumPy's {function.__name__} does not work on the symbolic {self}. Use "
+            f"phintys.tensor.{function.__name__}, if there is one, or its eval() to get a value."
+        )
+        raise TypeError(msg)
+
     # ---- what a symbolic value cannot do -----------------------------------------------------
 
     def __bool__(self) -> NoReturn:
@@ -293,7 +311,7 @@ class TensorMethods:
     def reshape(self, *shape: Any, ndim: int | None = None) -> TensorVariable:
         """Return the elements in another shape, given as one sequence or as several sizes."""
         wanted = shape[0] if len(shape) == 1 else shape
-        if len(shape) == 2 and ndim is None and isinstance(shape[0], tuple | list):  # noqa: PLR2004
+        if len(shape) == 2 and ndim is None and isinstance(shape[0], tuple | list):
             wanted, ndim = shape  # reshape(shape, ndim)
         return operators.reshape(self, wanted, ndim=ndim)
 
@@ -424,7 +442,7 @@ class TensorMethods:
         """Return the running product along ``axis``."""
         return operators.cumprod(self, axis)
 
-    def norm(self, L: Any = 2, axis: Axis = None, keepdims: bool = False) -> TensorVariable:  # noqa: N803
+    def norm(self, L: Any = 2, axis: Axis = None, keepdims: bool = False) -> TensorVariable:
         """Return the ``L``-norm over ``axis``."""
         return operators.norm(self, L, axis=axis, keepdims=keepdims)
 
@@ -464,7 +482,7 @@ class TensorConstant(TensorMethods, Constant):
     type: TensorType
     data: np.ndarray[Any, Any]
 
-    def __init__(self, type: TensorType, data: Any, name: str | None = None) -> None:  # noqa: A002
+    def __init__(self, type: TensorType, data: Any, name: str | None = None) -> None:
         super().__init__(type, data, name)
         ours = self.data
         if not ours.flags.owndata or (ours is data and ours.flags.writeable):
@@ -472,7 +490,7 @@ class TensorConstant(TensorMethods, Constant):
         ours.flags.writeable = False
 
     @classmethod
-    def trusted(cls, type: TensorType, data: np.ndarray[Any, Any]) -> TensorConstant:  # noqa: A002
+    def trusted(cls, type: TensorType, data: np.ndarray[Any, Any]) -> TensorConstant:
         """Return a constant of data that are known to fit and to be read-only, at little cost."""
         self = cls.__new__(cls)
         self.type = type

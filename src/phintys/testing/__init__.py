@@ -1,5 +1,29 @@
-"""What users need to test their own Types and Ops."""
+"""What users need to test their own Types and Ops.
+
+``check_op`` holds an Op to its contract on given examples; :mod:`phintys.testing.strategies`
+draws examples, and whole graphs, with Hypothesis.
+"""
 
 from phintys.gradient.verify import verify_grad, verify_rop
+from phintys.testing.checks import CHECKS, check_op
+from phintys.testing.records import (
+    EXACT,
+    ROUNDED,
+    Argument,
+    Example,
+    OpRecord,
+    Tolerance,
+)
 
-__all__ = ["verify_grad", "verify_rop"]
+__all__ = [
+    "CHECKS",
+    "EXACT",
+    "ROUNDED",
+    "Argument",
+    "Example",
+    "OpRecord",
+    "Tolerance",
+    "check_op",
+    "verify_grad",
+    "verify_rop",
+]

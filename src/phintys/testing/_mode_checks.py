@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 
 import phintys.tensor as pt
-from phintys._base.errors import OpContractError
 from phintys.compile import In, function
 from phintys.tensor.type import TensorType
-from phintys.testing._trial import Trial, as_list, compare, destroyed, duplicate
+from phintys.testing._trial import Trial, compare, destroyed, duplicate
 
 __all__ = ["check_modes", "check_reference"]
 
@@ -86,7 +85,9 @@ def _check_mode(trial: Trial, mode: Any, expected: Sequence[Any]) -> None:
         problem = _compare(trial, position, value, expected[position], _OTHER_MODES_ULPS)
         if problem:
             trial.fail(check, f"in mode {mode}, output {position} is wrong: {problem}")
-    for output, value, shape in zip(tensors, _values_of(trial, tensors), results[count:], strict=True):
+    for output, value, shape in zip(
+        tensors, _values_of(trial, tensors), results[count:], strict=True
+    ):
         if tuple(shape) != value.shape:
             text = f"the shape of {output} is said to be {tuple(shape)}; it is {value.shape}"
             trial.fail(check, f"in mode {mode}, {text}")

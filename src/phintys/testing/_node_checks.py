@@ -27,6 +27,7 @@ from phintys.testing._trial import (
     evaluate,
     protected,
     run_node,
+    value_of,
 )
 from phintys.testing.records import ROUNDED
 
@@ -38,7 +39,8 @@ def check_make_node(trial: Trial, run: NodeRun) -> None:
     node = run.node
     again = node.op.make_node(*node.inputs)
     if again.op != node.op:
-        _fail(trial, run, "make_node", f"make_node(*node.inputs) made a node of another Op: {again.op}")
+        problem = f"make_node(*node.inputs) made a node of another Op: {again.op}"
+        _fail(trial, run, "make_node", problem)
     if len(again.inputs) != len(node.inputs) or any(
         a is not b for a, b in zip(again.inputs, node.inputs, strict=True)
     ):
@@ -65,9 +67,8 @@ def check_values(trial: Trial, run: NodeRun) -> None:
                 if isinstance(value, np.ndarray)
                 else f"{value!r} ({type(value).__name__})"
             )
-            _fail(
-                trial, run, "values", f"output {position} is no {variable.type}: perform gave {came}"
-            )
+            problem = f"output {position} is no {variable.type}: perform gave {came}"
+            _fail(trial, run, "values", problem)
 
 
 def check_equality(trial: Trial, run: NodeRun) -> None:
@@ -130,9 +131,7 @@ def _former_value(type_: TensorType, value: Any, how: str) -> Any:
     return np.full(shape, garbage, value.dtype)
 
 
-def _perform_again(
-    trial: Trial, run: NodeRun, check: str, former: list[Any] | None
-) -> list[Any]:
+def _perform_again(trial: Trial, run: NodeRun, check: str, former: list[Any] | None) -> list[Any]:
     """Carry out the node once more, and see that it leaves its inputs alone."""
     op = run.node.op
     inputs = protected(op, run.inputs)
@@ -227,7 +226,7 @@ def check_shapes(trial: Trial, run: NodeRun) -> None:
                 text = f"infer_shape returned {variable} of type {variable.type} as a size"
                 _fail(trial, run, "infer_shape", f"{text}; sizes are integers of rank 0")
         evaluate(sizes, known)
-        found = tuple(int(known[size] if size in known else size.data) for size in sizes)
+        found = tuple(int(value_of(size, known)) for size in sizes)
         if found != np.shape(value):
             _fail(
                 trial,

@@ -29,6 +29,7 @@ __all__ = [
     "protected",
     "run_node",
     "start",
+    "value_of",
 ]
 
 
@@ -99,11 +100,11 @@ def start(record: OpRecord, example: Example) -> Trial:
     known = dict(zip(trial.inputs, example.values, strict=True))
     with trial.explaining("perform"):
         trial.runs = evaluate(trial.outputs, known)
-    trial.values = [_value_of(output, known) for output in trial.outputs]
+    trial.values = [value_of(output, known) for output in trial.outputs]
     return trial
 
 
-def _value_of(variable: Variable, known: Mapping[Variable, Any]) -> Any:
+def value_of(variable: Variable, known: Mapping[Variable, Any]) -> Any:
     return variable.data if isinstance(variable, Constant) else known[variable]
 
 
@@ -115,7 +116,7 @@ def evaluate(outputs: Sequence[Variable], known: dict[Variable, Any]) -> list[No
     runs: list[NodeRun] = []
     with np.errstate(all="ignore"):
         for node in toposort(outputs, blockers=list(known)):
-            inputs = [_value_of(variable, known) for variable in node.inputs]
+            inputs = [value_of(variable, known) for variable in node.inputs]
             results = run_node(node, protected(node.op, inputs))
             known.update(zip(node.outputs, results, strict=True))
             runs.append(NodeRun(node, inputs, results))
@@ -131,8 +132,7 @@ def protected(op: Op, inputs: Sequence[Any]) -> list[Any]:
     """Return the inputs, those that the Op overwrites copied."""
     spoilt = destroyed(op)
     return [
-        duplicate(value) if position in spoilt else value
-        for position, value in enumerate(inputs)
+        duplicate(value) if position in spoilt else value for position, value in enumerate(inputs)
     ]
 
 

@@ -122,7 +122,7 @@ def _input_value(draw: Draw, dtypes: Sequence[str]) -> Array:
     shape = draw(hnp.array_shapes(min_dims=0, max_dims=3, min_side=1, max_side=3))
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     if dtype == "bool":
-        return np.asarray(rng.random(shape) < 0.5)  # noqa: PLR2004 - a coin
+        return np.asarray(rng.random(shape) < 0.5)
     if dtype == "int64":
         return np.asarray(rng.integers(-3, 4, shape))
     return np.asarray(rng.uniform(-2, 2, shape), dtype)
@@ -349,9 +349,13 @@ def _join(draw: Draw, pair: Pair, pool: Sequence[Pair]) -> Pair | None:
             pt.concatenate([variable, other[0]], axis),
             np.concatenate([value, other[1]], axis),
         )
-    return None if value.ndim >= _MOST_DIMS else (
-        pt.stack([variable, other[0]]),
-        np.stack([value, other[1]]),
+    return (
+        None
+        if value.ndim >= _MOST_DIMS
+        else (
+            pt.stack([variable, other[0]]),
+            np.stack([value, other[1]]),
+        )
     )
 
 
@@ -360,9 +364,7 @@ def _product(draw: Draw, pair: Pair, pool: Sequence[Pair]) -> Pair | None:
     if not first[1].ndim:
         return None
     inner = first[1].shape[-1]
-    fitting = [
-        p for p in pool if 1 <= p[1].ndim <= 2 and p[1].shape[0] == inner  # noqa: PLR2004
-    ]
+    fitting = [p for p in pool if 1 <= p[1].ndim <= 2 and p[1].shape[0] == inner]
     second = _as_float(draw(st.sampled_from(fitting))) if fitting else None
     if second is None or first[1].size * second[1].size > _LARGEST * max(inner, 1):
         return None

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from types import MappingProxyType
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -22,7 +21,6 @@ Interval = tuple[float, float]
 Draw = Callable[[Any], Any]
 """What Hypothesis hands to composite strategies: ``draw(strategy)`` returns a value."""
 
-_NOTHING: Mapping[str, Any] = MappingProxyType({})
 _SHOWN = 24  # elements of an array that are worth printing
 
 
@@ -51,7 +49,7 @@ class Tolerance:
 
     reason: str
     ulps: float = 0.0
-    per_dtype: Mapping[str, float] = _NOTHING
+    per_dtype: Mapping[str, float] = field(default_factory=dict)
     normwise: bool = False
 
     def of(self, dtype: Any) -> float:
@@ -118,7 +116,7 @@ class Example:
     """
 
     values: tuple[Any, ...]
-    params: Mapping[str, Any] = _NOTHING
+    params: Mapping[str, Any] = field(default_factory=dict)
     types: tuple[Type, ...] = ()
 
     @classmethod
@@ -140,7 +138,7 @@ class Example:
         if isinstance(given, Example):
             values, params, types = given.values, given.params, types or given.types
         elif isinstance(given, list | tuple):
-            values, params = tuple(given), _NOTHING
+            values, params = tuple(given), {}
         else:
             msg = (
                 "An example is a list or tuple with one value for each input, or an Example; got "

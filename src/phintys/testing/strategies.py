@@ -225,7 +225,7 @@ def _elements(argument: Argument, dtype: str, shape: Shape, seed: int, special: 
     chosen = common[rng.integers(len(common), size=shape)]
     if special and len(odd):
         replaced = odd[rng.integers(len(odd), size=shape)]
-        chosen = np.where(rng.random(shape) < 0.3, replaced, chosen)  # noqa: PLR2004 - a few
+        chosen = np.where(rng.random(shape) < 0.3, replaced, chosen)
     return np.asarray(chosen, dtype)
 
 
@@ -390,7 +390,7 @@ def _on_interval(
     kind = np.dtype(dtype).kind
     if kind in "biu" or argument.whole:
         common, _ = _palette(argument, dtype)
-        return common[rng.integers(len(common), size=shape)]
+        return np.asarray(common[rng.integers(len(common), size=shape)])
     low, high = argument.interval
     values = low + (high - low) * places
     if kind == "c":

@@ -77,14 +77,11 @@ MACHINE_CODE = """
 from phintys.backends.native.emit import Target, library, llvm
 from phintys.backends.native.emit.math import FLOAT_FUNCTIONS, MathSymbol
 target = Target.named({name!r})
-machine = target.machine()
-for function in FLOAT_FUNCTIONS:
-    for dtype, lanes in (("float64", {lanes}), ("float32", {lanes} * 2), ("float64", 1)):
-        text = str(library(target, [MathSymbol(function, dtype, lanes).symbol]))
-        module = llvm().parse_assembly(text)
-        module.verify()
-        assert len(machine.emit_object(module)) > 100, function
-print("done")
+variants = ("float64", {lanes}), ("float32", {lanes} * 2), ("float64", 1)
+symbols = [MathSymbol(name, *variant).symbol for name in FLOAT_FUNCTIONS for variant in variants]
+module = llvm().parse_assembly(str(library(target, symbols)))
+module.verify()
+print(len(target.machine(0).emit_object(module)))
 """
 
 
@@ -106,4 +103,4 @@ def test_machine_code_for_each_target(name, lanes):
         check=False,
     )
     assert run.returncode == 0, run.stderr
-    assert run.stdout == "done\n"
+    assert int(run.stdout) > 100_000

@@ -46,6 +46,7 @@ def neg(b: Builder, x: Value) -> Value:
 
 
 @float_function("pos", outlined=False)
+@float_function("conj", outlined=False)
 def pos(b: Builder, x: Value) -> Value:
     """x."""
     return x
@@ -108,21 +109,26 @@ def _fmod_of_magnitudes(b: Builder, x: Value, y: Value) -> tuple[Value, Value]:
 
     The quotient q, cut to an integer, may be one too large by rounding; x - q y is exact.
     """
+    if x.type.name == "float32":
+        return _fmod_of_singles(b, x, y)
     quotient = b.intrinsic("trunc", x / y)
-    limit = 2.0**29
-    if x.type.name == "float64":
-        limit = 2.0**53
-        rest = residual(b, x, quotient, y)
-    else:
-        wide = x.type.like("float64")
-        exact = b.convert(x, wide) - b.convert(quotient, wide) * b.convert(y, wide)
-        rest = b.convert(exact, x.type)
+    rest = residual(b, x, quotient, y)
     rest = b.select(rest < 0.0, rest + y, rest)
-    unsafe = quotient >= limit
-    if x.type.name == "float64" and not b.target.has_fma:
+    unsafe = quotient >= 2.0**53
+    if not b.target.has_fma:
         unsafe = unsafe | (b.le(1.0, quotient) & ((x > 2.0**900) | (y < 2.0**-900)))
-    rest = b.select(x < y, x, rest)
-    return rest, unsafe & (x < math.inf) & (y > 0.0)
+    return b.select(x < y, x, rest), unsafe & (x < math.inf) & (y > 0.0)
+
+
+def _fmod_of_singles(b: Builder, x: Value, y: Value) -> tuple[Value, Value]:
+    """In float64, where a quotient of up to 29 bits times y is exact."""
+    wide = x.type.like("float64")
+    x, y = b.convert(x, wide), b.convert(y, wide)
+    quotient = b.intrinsic("trunc", x / y)
+    rest = x - quotient * y
+    rest = b.select(rest < 0.0, rest + y, rest)
+    unsafe = (quotient >= 2.0**29) & (x < math.inf) & (y > 0.0)
+    return b.convert(b.select(x < y, x, rest), wide.like("float32")), unsafe
 
 
 @float_function("fmod", 2)

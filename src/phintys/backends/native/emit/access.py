@@ -1,0 +1,154 @@
+"""Where a kernel reads and writes: addresses as sums of steps of loops.
+
+Arrays are C-contiguous, so the element ``x[i, j]`` of an n by m array is ``m * i + j`` elements
+from its start, and a view is other factors and an offset. An index from memory adds a part that is
+known only when it has been read.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from phintys.backends.native.program import (
+    Array,
+    Cast,
+    Expression,
+    Index,
+    IndexCheck,
+    Load,
+    LoopVariable,
+    Operation,
+    Position,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from phintys.backends.native.polynomials import Polynomial, Polynomials
+
+__all__ = ["Access", "Affine", "Layout", "parts_of"]
+
+
+@dataclass(eq=False, slots=True)
+class Affine:
+    """``offset + sum(step * loop) + sum(stride * expression)``.
+
+    Attributes
+    ----------
+    steps
+        By loop; loops that it does not depend on are missing.
+    offset
+        The constant part.
+    dynamic
+        Pairs of an int64 expression and its stride.
+    """
+
+    steps: dict[LoopVariable, Polynomial]
+    offset: Polynomial
+    dynamic: tuple[tuple[Expression, Polynomial], ...] = ()
+
+    def step(self, loop: LoopVariable, zero: Polynomial) -> Polynomial:
+        """Return the step of a loop."""
+        return self.steps.get(loop, zero)
+
+
+@dataclass(eq=False, slots=True)
+class Access(Affine):
+    """The elements of an array that are read or written, counted from its start.
+
+    Attributes
+    ----------
+    array
+        The memory.
+    depth
+        The innermost level of the nest on which the address depends; -1 for none. Set by the plan.
+    """
+
+    array: Array = field(kw_only=True)
+    depth: int = -1
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """Equal for accesses of the same elements."""
+        return (
+            self.array,
+            self.offset,
+            frozenset(self.steps.items()),
+            *((id(expression), stride) for expression, stride in self.dynamic),
+        )
+
+
+@dataclass(slots=True)
+class Layout:
+    """How the arrays of a kernel lie in memory.
+
+    Attributes
+    ----------
+    polynomials
+        Those of the program.
+    strides
+        Of arrays that do not lie as their sizes say: scratch for one iteration of outer loops.
+    running
+        Loops of the kernel. Others have one iteration, or run around it: their counters are atoms.
+    fixed
+        Loops of the kernel that have one iteration.
+    """
+
+    polynomials: Polynomials
+    running: set[LoopVariable]
+    fixed: set[LoopVariable]
+    strides: dict[Array, tuple[Polynomial, ...]] = field(default_factory=dict)
+
+    def access(self, array: Array, indices: Sequence[Index]) -> Access:
+        """Return the address of an element."""
+        strides = self.strides.get(array)
+        if strides is None:
+            strides = self.polynomials.strides(array)
+        found = self.combine(indices, strides)
+        return Access(found.steps, found.offset, found.dynamic, array=array)
+
+    def combine(self, indices: Sequence[Index], strides: Sequence[Polynomial]) -> Affine:
+        """Return ``sum(stride * index)``."""
+        ring = self.polynomials
+        steps: dict[LoopVariable, Polynomial] = {}
+        offset = ring.zero
+        dynamic: list[tuple[Expression, Polynomial]] = []
+        for index, stride in zip(indices, strides, strict=True):
+            if not stride.terms:
+                continue
+            for loop, step in index.terms:
+                if loop in self.fixed:
+                    continue
+                scaled = ring.mul(ring.of(step), stride)
+                if loop not in self.running:
+                    offset = ring.add(offset, ring.mul(ring.of(loop), scaled))
+                    continue
+                before = steps.get(loop)
+                steps[loop] = scaled if before is None else ring.add(before, scaled)
+            if index.offset is not None:
+                offset = ring.add(offset, ring.mul(ring.of(index.offset), stride))
+            if index.dynamic is not None:
+                dynamic.append((index.dynamic, stride))
+        steps = {loop: step for loop, step in steps.items() if step.terms}
+        return Affine(steps, offset, tuple(dynamic))
+
+
+def parts_of(expression: Expression) -> Iterable[Expression]:
+    """Return the expressions that an expression is made of, itself included, each once."""
+    seen: set[int] = set()
+    stack = [expression]
+    while stack:
+        current = stack.pop()
+        if id(current) in seen:
+            continue
+        seen.add(id(current))
+        yield current
+        if isinstance(current, Operation):
+            stack.extend(current.arguments)
+        elif isinstance(current, Cast | IndexCheck):
+            stack.append(current.argument)
+        elif isinstance(current, Load):
+            stack.extend(i.dynamic for i in current.indices if i.dynamic is not None)
+        elif isinstance(current, Position) and current.index.dynamic is not None:
+            stack.append(current.index.dynamic)

@@ -1,0 +1,488 @@
+"""How a kernel is carried out: the order of its loops, which of them are one, which is a vector.
+
+The statements of a nest may be computed in any order of its loops (a scatter in the order given).
+The kept loops come first and the reduced ones inside them, so that what is reduced stays in
+registers. The loop along which most accesses are contiguous becomes the vector loop: the innermost
+of the reduced loops (each lane reduces a part of a row, and the lanes are combined at its end), or
+the innermost of the kept loops (each lane reduces a column of its own).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from phintys._base.errors import IntegrityError
+from phintys.backends.native.emit.access import Access, Affine, Layout, parts_of
+from phintys.backends.native.emit.types import type_of
+from phintys.backends.native.fuse import is_loop, same_index
+from phintys.backends.native.program import (
+    Array,
+    Expression,
+    Index,
+    Kernel,
+    Load,
+    LoopVariable,
+    Nest,
+    Operation,
+    Position,
+    Statement,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from phintys.backends.native.emit.target import Target
+    from phintys.backends.native.polynomials import Polynomial, Polynomials
+
+__all__ = ["CHUNKS", "KernelPlan", "Level", "NestPlan", "plan_kernel"]
+
+CHUNKS = 64
+"""A reduction of everything is cut into at most so many parts, each for one thread at a time."""
+
+SMALLEST_CHUNK = 32_768
+"""Elements below which it is not cut. Neither number may depend on the number of threads."""
+
+_LIGHT = 6.0
+_MEDIUM = 16.0
+
+
+@dataclass(eq=False, slots=True)
+class Level:
+    """Loops that are carried out as one.
+
+    Attributes
+    ----------
+    loops
+        From the outermost; every address moves by the step of the last one.
+    extent
+        The number of iterations.
+    is_vector
+        Whether an iteration computes several elements at once.
+    """
+
+    loops: tuple[LoopVariable, ...]
+    extent: Polynomial
+    is_vector: bool = False
+
+
+@dataclass(eq=False, slots=True)
+class NestPlan:
+    """One nest of a kernel.
+
+    Attributes
+    ----------
+    kept, reduced
+        Its levels inside of the kernel's outer ones.
+    statements
+        What is computed for each element.
+    loads
+        By the ``id`` of a :class:`Load`: the access, for those that read memory.
+    stores
+        By the ``id`` of a statement: the access, for those that write memory.
+    positions
+        By the ``id`` of a :class:`Position` (or of an ``argmax`` statement): its value.
+    accesses
+        Those of loads and stores, each once.
+    lanes
+        Elements of a vector.
+    unroll
+        Vectors computed in one iteration of the vector level.
+    """
+
+    kept: list[Level]
+    reduced: list[Level]
+    statements: list[Statement]
+    loads: dict[int, Access] = field(default_factory=dict)
+    stores: dict[int, Access] = field(default_factory=dict)
+    positions: dict[int, Affine] = field(default_factory=dict)
+    accesses: list[Access] = field(default_factory=list)
+    lanes: int = 1
+    unroll: int = 1
+
+    @property
+    def reductions(self) -> list[Statement]:
+        """Statements that reduce."""
+        return [statement for statement in self.statements if statement.reduction]
+
+
+@dataclass(eq=False, slots=True)
+class KernelPlan:
+    """A kernel as it is carried out.
+
+    Attributes
+    ----------
+    outer
+        Levels around all nests.
+    nests
+        The nests.
+    registers
+        Arrays that are never in memory.
+    scratch
+        Arrays of which one iteration of the outer loops is in memory.
+    layout
+        Where arrays lie.
+    is_serial
+        Whether iterations must run in order: elements may be written twice.
+    is_chunked
+        Whether it reduces everything, in parts whose results another function combines.
+    cost
+        Rough nanoseconds for an iteration of the innermost loops of all nests.
+    """
+
+    outer: list[Level]
+    nests: list[NestPlan]
+    registers: set[Array]
+    scratch: list[Array]
+    layout: Layout
+    is_serial: bool
+    is_chunked: bool = False
+    cost: float = 1.0
+
+    @property
+    def parallel(self) -> Level | None:
+        """The level of which threads take ranges; ``None`` for a kernel without loops."""
+        if self.outer:
+            return self.outer[0]
+        (nest,) = self.nests
+        levels = [*nest.kept, *nest.reduced]
+        return levels[0] if levels else None
+
+
+# ---- arrays ------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _Uses:
+    """Who writes and reads the arrays that a kernel writes."""
+
+    writers: dict[Array, tuple[int, Statement]]
+    by_memory: set[Array]
+    """Arrays that a later nest reads otherwise than from a register."""
+
+
+def _uses(kernel: Kernel, sizes: object) -> _Uses:
+    writers = {
+        statement.target: (number, statement)
+        for number, nest in enumerate(kernel.nests)
+        for statement in nest.statements
+    }
+    by_memory: set[Array] = set()
+    for number, nest in enumerate(kernel.nests):
+        for load in _loads(nest):
+            written = writers.get(load.array)
+            if written is None or written[0] == number:
+                continue
+            if not _is_in_register(load, written, kernel, sizes):
+                by_memory.add(load.array)
+    return _Uses(writers, by_memory)
+
+
+def _is_in_register(
+    load: Load, written: tuple[int, Statement], kernel: Kernel, sizes: object
+) -> bool:
+    """Tell whether what an earlier nest wrote is one number for each outer iteration."""
+    number, statement = written
+    inner = kernel.nests[number].loops
+    return all(loop in statement.reduction for loop in inner) and all(
+        same_index(mine, theirs, sizes)
+        for mine, theirs in zip(statement.indices, load.indices, strict=True)
+    )
+
+
+def _loads(nest: Nest) -> Iterable[Load]:
+    for statement in nest.statements:
+        for part in parts_of(statement.value):
+            if isinstance(part, Load):
+                yield part
+        for index in statement.indices:
+            if index.dynamic is not None:
+                yield from (p for p in parts_of(index.dynamic) if isinstance(p, Load))
+
+
+def _scratch_strides(
+    array: Array, statement: Statement, outer: Sequence[LoopVariable], ring: Polynomials
+) -> tuple[Polynomial, ...]:
+    """Return strides that leave out the axes along which the outer loops run."""
+    step = ring.one
+    backwards: list[Polynomial] = []
+    for size, index in zip(reversed(array.sizes), reversed(statement.indices), strict=True):
+        if any(is_loop(index, loop) for loop in outer):
+            backwards.append(ring.zero)
+            continue
+        backwards.append(step)
+        step = ring.mul(step, ring.of(size))
+    return tuple(reversed(backwards))
+
+
+def scratch_length(plan: KernelPlan, array: Array) -> Polynomial:
+    """Return how many elements of an array are in memory."""
+    ring = plan.layout.polynomials
+    return ring.product(
+        size
+        for size, stride in zip(array.sizes, plan.layout.strides[array], strict=True)
+        if stride.terms
+    )
+
+
+# ---- nests -------------------------------------------------------------------------------------
+
+
+class _NestPlanner:
+    """Plans one nest."""
+
+    def __init__(
+        self, nest: Nest, kernel: Kernel, layout: Layout, uses: _Uses, registers: set[Array]
+    ) -> None:
+        self.nest = nest
+        self.kernel = kernel
+        self.layout = layout
+        self.ring = layout.polynomials
+        self.uses = uses
+        self.registers = registers
+        self.loops = [loop for loop in nest.loops if loop not in layout.fixed]
+        self.plan = NestPlan([], [], nest.statements)
+        self.affines: list[Affine] = []
+        self._accesses: dict[tuple[object, ...], Access] = {}
+        self._written: set[Array] = set()
+
+    def collect(self) -> None:
+        """Find where the nest reads and writes."""
+        for statement in self.nest.statements:
+            expressions = [statement.value, *(i.dynamic for i in statement.indices if i.dynamic)]
+            for expression in expressions:
+                for part in parts_of(expression):
+                    self._note(part)
+            if statement.target not in self.registers:
+                access = self.layout.access(statement.target, statement.indices)
+                self.plan.stores[id(statement)] = self._known(access)
+            if statement.reducer in {"argmax", "argmin"}:
+                self._add_position(statement, self._flat_position(statement))
+            self._written.add(statement.target)
+        self.plan.accesses = list(self._accesses.values())
+        self.affines += self.plan.accesses
+
+    def _note(self, part: Expression) -> None:
+        if isinstance(part, Position):
+            self._add_position(part, self.layout.combine([part.index], [self.ring.one]))
+        if not isinstance(part, Load) or id(part) in self.plan.loads:
+            return
+        array = part.array
+        if array in self._written or array in self.registers or is_number(array):
+            return
+        self.plan.loads[id(part)] = self._known(self.layout.access(array, part.indices))
+
+    def _known(self, access: Access) -> Access:
+        return self._accesses.setdefault(access.key, access)
+
+    def _add_position(self, of: object, affine: Affine) -> None:
+        self.plan.positions[id(of)] = affine
+        self.affines.append(affine)
+
+    def _flat_position(self, statement: Statement) -> Affine:
+        """Count the elements of a reduction in the order of its loops."""
+        one, step = self.ring.one, self.ring.one
+        size_one = self.ring.sizes.fixed(1)
+        indices: list[Index] = []
+        steps: list[Polynomial] = []
+        for loop in reversed(statement.reduction):
+            indices.append(Index(((loop, size_one),)))
+            steps.append(step)
+            step = self.ring.mul(step, self.ring.of(loop.extent))
+        return self.layout.combine(indices, steps) if indices else Affine({}, one)
+
+    def arrange(self, target: Target, *, in_order: bool) -> None:
+        """Choose the order of the loops, and the vector loop."""
+        reduced = {loop for statement in self.nest.statements for loop in statement.reduction}
+        kept = [loop for loop in self.loops if loop not in reduced]
+        inside = [loop for loop in self.loops if loop in reduced]
+        vector = self._vector_loop([*kept, *inside], in_order=in_order)
+        for group in (kept, inside):
+            if vector in group and not in_order:
+                group.remove(vector)
+                group.append(vector)
+        self.plan.kept = collapsed(kept, self.affines, self.ring)
+        self.plan.reduced = collapsed(inside, self.affines, self.ring)
+        for level in (*self.plan.kept, *self.plan.reduced):
+            level.is_vector = vector in level.loops
+        if vector is not None:
+            self.plan.lanes = self._lanes(target)
+        cost = sum(_cost_of(statement.value) for statement in self.nest.statements)
+        if self.plan.lanes > 1 and self.plan.reduced:
+            cost += 0.5 * len(self.plan.accesses)
+            self.plan.unroll = 4 if cost <= _LIGHT else 2 if cost <= _MEDIUM else 1
+
+    def _vector_loop(
+        self, ordered: Sequence[LoopVariable], *, in_order: bool
+    ) -> LoopVariable | None:
+        if not ordered:
+            return None
+        if in_order:
+            return ordered[-1]
+        stores = set(map(id, self.plan.stores.values()))
+
+        def badness(loop: LoopVariable) -> float:
+            total = 0.0
+            for access in self.plan.accesses:
+                step = access.steps.get(loop)
+                if step is not None and step.known != 1:
+                    total += 5 if id(access) in stores else 3
+            extent = self.ring.of(loop.extent).known
+            return total + (0 if extent is None else max(0, 4 - extent))
+
+        # Of equally good ones the last.
+        return min(reversed(ordered), key=badness)
+
+    def _lanes(self, target: Target) -> int:
+        """Return as many lanes as the widest numbers have in a register, or fewer if few do."""
+        dtypes = {
+            part.dtype
+            for statement in self.nest.statements
+            for part in (statement.value, *getattr(statement.value, "arguments", ()))
+        }
+        widest = [type_of("float32" if d == "float16" else d) for d in dtypes if d != "bool"]
+        lanes = min((target.lanes(type) for type in widest), default=32)
+        extent = next(
+            level.extent.known
+            for level in (*self.plan.kept, *self.plan.reduced)
+            if level.is_vector
+        )
+        if extent is not None and extent < lanes:
+            lanes = 1 << max(0, extent - 1).bit_length()
+        return lanes
+
+    def settle(self, outer: Sequence[Level]) -> None:
+        """Note on which levels each address depends."""
+        levels = [*outer, *self.plan.kept, *self.plan.reduced]
+        innermost = len(levels) - 1
+        depth_of = {loop: at for at, level in enumerate(levels) for loop in level.loops}
+        for access in self.plan.accesses:
+            if not access.dynamic:
+                access.depth = max((depth_of[loop] for loop in access.steps), default=-1)
+        for access in self.plan.accesses:
+            if access.dynamic:
+                depths = [self.depth(e, depth_of, innermost) for e, _ in access.dynamic]
+                access.depth = max(*depths, *(depth_of[loop] for loop in access.steps), -1)
+
+    def depth(
+        self, expression: Expression, depth_of: dict[LoopVariable, int], innermost: int
+    ) -> int:
+        """Return the innermost level on which an expression depends."""
+        found = -1
+        for part in parts_of(expression):
+            if isinstance(part, Position):
+                steps = self.plan.positions[id(part)].steps
+                found = max([found, *(depth_of[loop] for loop in steps)])
+            elif isinstance(part, Load) and not is_number(part.array):
+                access = self.plan.loads.get(id(part))
+                if access is None:
+                    return innermost
+                found = max([found, *(depth_of[loop] for loop in access.steps)])
+        return found
+
+
+def is_number(array: Array) -> bool:
+    """Tell whether an array is a single number that is known."""
+    return array.data is not None and array.data.size == 1
+
+
+def _cost_of(expression: Expression) -> float:
+    return sum(part.op.cost for part in parts_of(expression) if isinstance(part, Operation))
+
+
+def collapsed(
+    loops: Sequence[LoopVariable], affines: Sequence[Affine], ring: Polynomials
+) -> list[Level]:
+    """Return loops as levels; those along which all addresses go on evenly become one."""
+    levels: list[Level] = []
+    for loop in loops:
+        extent = ring.of(loop.extent)
+        if levels and all(
+            affine.step(levels[-1].loops[-1], ring.zero)
+            is ring.mul(affine.step(loop, ring.zero), extent)
+            for affine in affines
+        ):
+            last = levels[-1]
+            levels[-1] = Level((*last.loops, loop), ring.mul(last.extent, extent))
+            continue
+        levels.append(Level((loop,), extent))
+    return levels
+
+
+def plan_kernel(kernel: Kernel, polynomials: Polynomials, target: Target) -> KernelPlan:
+    """Return how a kernel is carried out.
+
+    Parameters
+    ----------
+    kernel
+        The kernel.
+    polynomials
+        Those of the program.
+    target
+        The CPU.
+
+    Raises
+    ------
+    IntegrityError
+        The kernel is not sound: its nests reduce outer loops, or several sets of loops.
+    """
+    loops = {loop for nest in kernel.nests for loop in nest.loops} | set(kernel.outer)
+    fixed = {loop for loop in loops if polynomials.of(loop.extent).known == 1}
+    layout = Layout(polynomials, loops, fixed)
+    uses = _uses(kernel, polynomials.sizes)
+    registers = {
+        array for array in kernel.local if array in uses.writers and array not in uses.by_memory
+    }
+    scratch = [array for array in uses.writers if array in kernel.local and array not in registers]
+    for array in scratch:
+        statement = uses.writers[array][1]
+        layout.strides[array] = _scratch_strides(array, statement, kernel.outer, polynomials)
+    planners = [_NestPlanner(nest, kernel, layout, uses, registers) for nest in kernel.nests]
+    for planner in planners:
+        _check_reductions(kernel, planner.nest)
+        planner.collect()
+    affines = [affine for planner in planners for affine in planner.affines]
+    running = [loop for loop in kernel.outer if loop not in fixed]
+    outer = collapsed(running, affines, polynomials)
+    is_serial = any(
+        statement.accumulate or any(index.dynamic for index in statement.indices)
+        for nest in kernel.nests
+        for statement in nest.statements
+    )
+    for planner in planners:
+        planner.arrange(target, in_order=is_serial)
+        planner.settle(outer)
+    plan = KernelPlan(
+        outer, [planner.plan for planner in planners], registers, scratch, layout, is_serial
+    )
+    plan.cost = sum(
+        0.15 * sum(map(_cost_of, (s.value for s in nest.statements))) + 0.2 * len(nest.accesses)
+        for nest in plan.nests
+    )
+    plan.is_chunked = _is_chunked(plan)
+    return plan
+
+
+def _is_chunked(plan: KernelPlan) -> bool:
+    if plan.outer or plan.is_serial or len(plan.nests) != 1:
+        return False
+    (nest,) = plan.nests
+    if nest.kept or not nest.reduced:
+        return False
+    lengths = [level.extent.known for level in nest.reduced]
+    length = 1
+    for known in lengths:
+        if known is None:
+            return True
+        length *= known
+    return length > SMALLEST_CHUNK
+
+
+def _check_reductions(kernel: Kernel, nest: Nest) -> None:
+    sets = {frozenset(s.reduction) for s in nest.statements if s.reduction}
+    if len(sets) > 1 or any(loop in reduced for reduced in sets for loop in kernel.outer):
+        msg = (
+            f"A nest over {nest.loops} reduces {[sorted(map(str, s)) for s in sets]}: expected one "
+            "set of loops, none of them an outer one."
+        )
+        raise IntegrityError(msg)

@@ -1,0 +1,205 @@
+"""Polynomials in sizes: what addresses are, in a form in which equal ones are one object.
+
+The address of ``x[i, j]`` is ``x + i * (m * 8) + j * 8``. Two neighbouring loops are one if each
+address moves by the same step in both, and whether ``n * m`` and ``m * n`` are the same step must
+be known before the program runs. So sizes are multiplied out to sums of products of atoms: lengths
+of arguments, elements of arrays, quotients, counters of loops around kernels.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from phintys.backends.native.program import LoopVariable
+from phintys.backends.native.sizes import Arithmetic, Size
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from phintys.backends.native.program import Array
+    from phintys.backends.native.sizes import Sizes
+
+__all__ = ["Atom", "Polynomial", "Polynomials"]
+
+Atom = Size | LoopVariable
+_Terms = tuple[tuple[tuple[int, ...], int], ...]
+
+_RING = {"add", "sub", "mul"}
+
+
+class Polynomial:
+    """A sum of products of atoms, made by :class:`Polynomials`: equal ones are one object.
+
+    Attributes
+    ----------
+    terms
+        Pairs of the atoms' numbers, ascending, and the factor; sorted.
+    known
+        The value, if there are no atoms in it.
+    """
+
+    __slots__ = ("known", "terms")
+
+    def __init__(self, terms: _Terms) -> None:
+        self.terms = terms
+        self.known: int | None = None
+        if not terms:
+            self.known = 0
+        elif len(terms) == 1 and not terms[0][0]:
+            self.known = terms[0][1]
+
+    def __repr__(self) -> str:
+        parts = ["*".join([str(factor), *(f"a{atom}" for atom in atoms)]) for atoms, factor in self.terms]
+        return " + ".join(parts) or "0"
+
+
+class Polynomials:
+    """The polynomials of one program.
+
+    Parameters
+    ----------
+    sizes
+        The sizes of the program; no more of them may be equated afterwards.
+
+    Attributes
+    ----------
+    atoms
+        What stands behind the numbers in :attr:`Polynomial.terms`.
+    """
+
+    def __init__(self, sizes: Sizes) -> None:
+        self.sizes = sizes
+        self.atoms: list[Atom] = []
+        self._numbers: dict[Atom, int] = {}
+        self._made: dict[_Terms, Polynomial] = {}
+        self._of: dict[Atom, Polynomial] = {}
+        self._products: dict[tuple[Polynomial, Polynomial], Polynomial] = {}
+        self._strides: dict[Array, tuple[Polynomial, ...]] = {}
+        self.zero = self.constant(0)
+        self.one = self.constant(1)
+
+    # ---- making ------------------------------------------------------------------------------
+
+    def constant(self, value: int) -> Polynomial:
+        """Return a number."""
+        return self._intern((((), value),) if value else ())
+
+    def of(self, size: Atom) -> Polynomial:
+        """Return a size, multiplied out."""
+        found = self._of.get(size)
+        if found is not None:
+            return found
+        stack: list[Atom] = [size]
+        while stack:
+            current = stack[-1]
+            if current in self._of:
+                stack.pop()
+                continue
+            parts = self._parts(current)
+            missing = [part for part in parts if part not in self._of]
+            if missing:
+                stack.extend(missing)
+                continue
+            stack.pop()
+            self._of[current] = self._combined(current, [self._of[part] for part in parts])
+        return self._of[size]
+
+    def _parts(self, size: Atom) -> tuple[Atom, ...]:
+        if isinstance(size, LoopVariable):
+            return ()
+        canonical = self.sizes.canonical(size)
+        if canonical is not size:
+            return (canonical,)
+        if isinstance(size, Arithmetic) and size.operation in _RING:
+            return size.arguments
+        return ()
+
+    def _combined(self, size: Atom, parts: list[Polynomial]) -> Polynomial:
+        if len(parts) == 1:
+            return parts[0]
+        if len(parts) == 2 and isinstance(size, Arithmetic):
+            left, right = parts
+            if size.operation == "mul":
+                return self.mul(left, right)
+            return self.add(left, right if size.operation == "add" else self.scale(right, -1))
+        if isinstance(size, Size) and size.known is not None:
+            return self.constant(size.known)
+        number = self._numbers.get(size)
+        if number is None:
+            number = self._numbers[size] = len(self.atoms)
+            self.atoms.append(size)
+        return self._intern((((number,), 1),))
+
+    def _intern(self, terms: _Terms) -> Polynomial:
+        found = self._made.get(terms)
+        if found is None:
+            found = self._made[terms] = Polynomial(terms)
+        return found
+
+    # ---- arithmetic --------------------------------------------------------------------------
+
+    def add(self, left: Polynomial, right: Polynomial) -> Polynomial:
+        """Return the sum."""
+        if not left.terms:
+            return right
+        if not right.terms:
+            return left
+        return self._collected([*left.terms, *right.terms])
+
+    def mul(self, left: Polynomial, right: Polynomial) -> Polynomial:
+        """Return the product."""
+        if left is self.one:
+            return right
+        if right is self.one:
+            return left
+        found = self._products.get((left, right))
+        if found is None:
+            found = self._products[left, right] = self._collected(
+                (tuple(sorted((*atoms, *others))), factor * other)
+                for atoms, factor in left.terms
+                for others, other in right.terms
+            )
+        return found
+
+    def scale(self, polynomial: Polynomial, factor: int) -> Polynomial:
+        """Return a multiple."""
+        return self.mul(polynomial, self.constant(factor))
+
+    def sub(self, left: Polynomial, right: Polynomial) -> Polynomial:
+        """Return the difference."""
+        return self.add(left, self.scale(right, -1))
+
+    def product(self, sizes: Iterable[Size]) -> Polynomial:
+        """Return the product of sizes."""
+        result = self.one
+        for size in sizes:
+            result = self.mul(result, self.of(size))
+        return result
+
+    def _collected(self, terms: Iterable[tuple[tuple[int, ...], int]]) -> Polynomial:
+        factors: dict[tuple[int, ...], int] = {}
+        for atoms, factor in terms:
+            factors[atoms] = factors.get(atoms, 0) + factor
+        return self._intern(tuple(sorted((a, f) for a, f in factors.items() if f)))
+
+    # ---- arrays ------------------------------------------------------------------------------
+
+    def strides(self, array: Array) -> tuple[Polynomial, ...]:
+        """Return by how many elements each axis of an array moves."""
+        found = self._strides.get(array)
+        if found is None:
+            step = self.one
+            backwards: list[Polynomial] = []
+            for size in reversed(array.sizes):
+                backwards.append(step)
+                step = self.mul(step, self.of(size))
+            found = self._strides[array] = tuple(reversed(backwards))
+        return found
+
+    def length(self, array: Array) -> Polynomial:
+        """Return the number of elements of an array."""
+        return self.product(array.sizes)
+
+    def bytes(self, array: Array) -> Polynomial:
+        """Return the bytes that an array takes."""
+        return self.scale(self.length(array), array.dtype.itemsize)

@@ -1,0 +1,226 @@
+"""CPython and NumPy from native code: addresses of their C functions, and where objects keep what.
+
+Both have a C interface that is stable but meant for a C compiler. What a header file would say is
+worked out here and held against live objects; where anything is not as expected, the fast path is
+not used and calls go through Python, which is slower and always right.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+import sysconfig
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy._core import _multiarray_umath as multiarray
+
+from phintys.backends.native.emit.types import INT32, INT64, PTR
+from phintys.backends.native.runtime.record import Record
+
+__all__ = ["CApi", "Unsupported", "c_api", "check_objects", "new_builtin"]
+
+# Positions in NumPy's table, fixed for good (numpy/_core/code_generators/numpy_api.py).
+_NUMPY_FUNCTIONS = {"PyArray_NewFromDescr": 94, "PyArray_Empty": 184}
+_NUMPY_ARRAY_TYPE = 2
+
+_PYTHON_FUNCTIONS = (
+    "PyErr_NoMemory",
+    "PyErr_Occurred",
+    "PyEval_RestoreThread",
+    "PyEval_SaveThread",
+    "PyList_New",
+    "PyList_SetItem",
+    "PyLong_FromLongLong",
+    "PyObject_Vectorcall",
+    "PyTuple_GetItem",
+    "Py_DecRef",
+    "Py_IncRef",
+)
+
+ALIGNED, C_CONTIGUOUS, OWNDATA = 0x100, 0x1, 0x4
+"""Bits of an array's flags."""
+
+FASTCALL_KEYWORDS = 0x80 | 0x2
+"""Flags of a builtin that takes ``(self, arguments, count, keyword names)``."""
+
+
+class Unsupported(Exception):  # noqa: N818 - says why the fast path is not used; not an error
+    """This interpreter or NumPy is not one that the fast path knows."""
+
+
+@dataclass(frozen=True)
+class CApi:
+    """What native code must know of the interpreter.
+
+    Attributes
+    ----------
+    functions
+        Name -> address.
+    array
+        Fields of an array.
+    list_items
+        Bytes from the start of a list to the address of its items.
+    """
+
+    functions: dict[str, int]
+    array: Record
+    list_items: int
+
+
+def _address(function: Any) -> int:
+    return int(ctypes.cast(function, ctypes.c_void_p).value or 0)
+
+
+def _numpy_table() -> Any:
+    pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
+        ("PyCapsule_GetPointer", ctypes.pythonapi)
+    )
+    address = pointer(multiarray._ARRAY_API, None)
+    return ctypes.cast(address, ctypes.POINTER(ctypes.c_void_p))
+
+
+def _array_record(header: int) -> Record:
+    """Return the fields of ``PyArrayObject_fields`` (numpy/ndarraytypes.h)."""
+    return Record(
+        {
+            "type": (PTR, header - 8),
+            "data": (PTR, header),
+            "ndim": (INT32, header + 8),
+            "dimensions": (PTR, header + 16),
+            "strides": (PTR, header + 24),
+            "base": (PTR, header + 32),
+            "descr": (PTR, header + 40),
+            "flags": (INT32, header + 48),
+            "weakrefs": (PTR, header + 56),
+            "buffer_info": (PTR, header + 64),
+            "handler": (PTR, header + 72),
+        }
+    )
+
+
+@cache
+def c_api() -> CApi:
+    """Return what is known of this interpreter.
+
+    Raises
+    ------
+    Unsupported
+        It is not one that the fast path knows; the message says why.
+    """
+    if sys.implementation.name != "cpython":
+        msg = f"the interpreter is {sys.implementation.name}, not CPython"
+        raise Unsupported(msg)
+    if sysconfig.get_config_var("Py_GIL_DISABLED"):
+        msg = "this is a free-threaded Python"
+        raise Unsupported(msg)
+    if ctypes.sizeof(ctypes.c_void_p) != 8 or sys.byteorder != "little":
+        msg = "the machine is not a little-endian 64-bit one"
+        raise Unsupported(msg)
+    header = object.__basicsize__
+    array = _array_record(header)
+    # A list is: header, length, address of the items, room.
+    api = CApi(_functions(), array, header + 8)
+    check_objects(api)
+    return api
+
+
+def _functions() -> dict[str, int]:
+    try:
+        found = {name: _address(getattr(ctypes.pythonapi, name)) for name in _PYTHON_FUNCTIONS}
+        table = _numpy_table()
+    except (AttributeError, ValueError) as error:
+        msg = f"a C function is missing ({error})"
+        raise Unsupported(msg) from error
+    if table[_NUMPY_ARRAY_TYPE] != id(np.ndarray):
+        msg = "NumPy's table of C functions is not the one expected"
+        raise Unsupported(msg)
+    return found | {name: table[position] for name, position in _NUMPY_FUNCTIONS.items()}
+
+
+def check_objects(api: CApi) -> None:
+    """Hold what is said of objects against live ones.
+
+    Raises
+    ------
+    Unsupported
+        Something is elsewhere.
+    """
+    whole = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
+    for array in (whole, whole[:, ::2, 1:], whole[0, 0, 0:0], np.array(3), np.zeros((0, 2))):
+        _check_array(api, array)
+    items = [object(), "two", whole]
+    held = [id(one) for one in items]
+    start = ctypes.c_uint64.from_address(id(items) + api.list_items).value
+    if [ctypes.c_uint64.from_address(start + 8 * i).value for i in range(len(held))] != held:
+        msg = "lists keep their items elsewhere"
+        raise Unsupported(msg)
+
+
+def _check_array(api: CApi, array: np.ndarray[Any, Any]) -> None:
+    if np.ndarray.__basicsize__ < api.array.size:
+        msg = "arrays are smaller than expected"
+        raise Unsupported(msg)
+    expected = {
+        "type": id(np.ndarray),
+        "data": array.ctypes.data,
+        "ndim": array.ndim,
+        "base": 0 if array.base is None else id(array.base),
+        "descr": id(array.dtype),
+        "flags": array.flags.num,
+    }
+    for name, value in expected.items():
+        if api.array.read(id(array), name) != value:
+            msg = f"arrays keep their {name} elsewhere"
+            raise Unsupported(msg)
+    for name, values in (("dimensions", array.shape), ("strides", array.strides)):
+        start = api.array.read(id(array), name)
+        if any(
+            ctypes.c_int64.from_address(start + 8 * axis).value != value
+            for axis, value in enumerate(values)
+        ):
+            msg = f"arrays keep their {name} elsewhere"
+            raise Unsupported(msg)
+
+
+# ---- builtins --------------------------------------------------------------------------------------
+
+
+class _MethodDefinition(ctypes.Structure):
+    """``PyMethodDef``."""
+
+    _fields_ = (
+        ("name", ctypes.c_char_p),
+        ("function", ctypes.c_void_p),
+        ("flags", ctypes.c_int),
+        ("doc", ctypes.c_char_p),
+    )
+
+
+_DEFINITIONS: dict[int, _MethodDefinition] = {}
+
+
+def new_builtin(address: int, self: Any) -> Any:
+    """Return a builtin function of Python with native code behind it.
+
+    Parameters
+    ----------
+    address
+        Of ``PyObject *(PyObject *self, PyObject **arguments, ssize_t count, PyObject *names)``,
+        code that is never freed.
+    self
+        What it gets first; the builtin keeps it alive.
+    """
+    definition = _DEFINITIONS.get(address)
+    if definition is None:
+        definition = _DEFINITIONS[address] = _MethodDefinition(
+            b"function", address, FASTCALL_KEYWORDS, None
+        )
+        # A builtin may outlive this module when the interpreter ends.
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(definition))
+    make = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)(
+        ("PyCFunction_NewEx", ctypes.pythonapi)
+    )
+    return make(ctypes.addressof(definition), self, None)

@@ -1,0 +1,195 @@
+"""``check_op``: everything that the contract asks of an Op, checked on examples."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from phintys._base.errors import ArgumentError
+from phintys.graph.op import Op
+from phintys.graph.type import Type
+from phintys.scalar.op import ScalarOp
+from phintys.tensor.elemwise import Elemwise
+from phintys.testing._derivative_checks import check_derivatives
+from phintys.testing._mode_checks import check_modes, check_reference
+from phintys.testing._node_checks import NODE_CHECKS, check_same_graph
+from phintys.testing._trial import Trial, start
+from phintys.testing.records import EXACT, Example, OpRecord, Tolerance
+
+__all__ = ["CHECKS", "check_op"]
+
+CHECKS: tuple[str, ...] = (*NODE_CHECKS, "same graph", "reference", "modes", "derivatives")
+"""Names of the checks, in the order in which they are made."""
+
+MODES: tuple[str, ...] = ("reference", "debug")
+
+
+def check_op(
+    op: Op | Callable[..., Any] | OpRecord,
+    examples: Iterable[Any],
+    *,
+    reference: Callable[..., Any] | None = None,
+    types: Sequence[Type] | None = None,
+    tolerance: Tolerance | None = None,
+    differentiable: Sequence[int] | None = None,
+    rop: bool = False,
+    second: bool = False,
+    modes: Sequence[Any] = MODES,
+    skip: Iterable[str] = (),
+) -> None:
+    """Check on examples that an Op keeps its contract and computes what it should.
+
+    Each node that is made by applying ``op`` is held to these promises: its values belong to the
+    Types of its outputs; ``make_node(*node.inputs)`` makes the same node; the Op equals itself and
+    its copies; no input is changed but for those in ``destroy_map``; what is left in the storage
+    cells makes no difference; no memory is shared but what ``view_map`` tells; ``infer_shape``
+    tells the shapes; copies and pickles compute the same. Then values are compared with
+    ``reference`` and between modes, and derivatives with finite differences.
+
+    Parameters
+    ----------
+    op
+        An Op, or a function that applies one or several; or an :class:`OpRecord`, which brings
+        its reference, tolerance and facts about derivatives along.
+    examples
+        For each example a list with one value for each input, or an :class:`Example`. Derivatives
+        are checked at floating and complex inputs, around which the function must be smooth.
+    reference
+        Takes the values and returns what the outputs must be (a list, if there are several).
+    types
+        Types of the inputs, unless they are tensors.
+    tolerance
+        How far values may be from the reference; exactly equal by default.
+    differentiable
+        Positions of the inputs with respect to which derivatives are checked; by default all
+        tensors, an empty list for an Op without derivatives.
+    rop
+        Check the R-operator too.
+    second
+        Check that the gradient can be differentiated in turn.
+    modes
+        The modes whose results are compared.
+    skip
+        Names out of :data:`CHECKS` that are left out.
+
+    Raises
+    ------
+    OpCheckError
+        A promise is broken: the message names it, the node, and the example.
+    GradientError
+        A derivative disagrees with finite differences.
+    ArgumentError
+        The arguments make no sense, such as no examples.
+
+    Notes
+    -----
+    An Op whose class cannot be imported by its name, because it was defined in a function or a
+    session, cannot be pickled; it is only copied.
+
+    Examples
+    --------
+    An Op that says it makes a new array, and returns its input:
+
+    >>> import numpy as np, phintys, phintys.tensor as pt
+    >>> from phintys.testing import check_op
+    >>> class Relu(phintys.Op):
+    ...     __props__ = ()
+    ...
+    ...     def make_node(self, x):
+    ...         x = pt.as_tensor_variable(x)
+    ...         return phintys.Apply(self, [x], [x.type()])
+    ...
+    ...     def perform(self, node, inputs, output_storage):
+    ...         (x,) = inputs
+    ...         output_storage[0][0] = x if (x > 0).all() else np.maximum(x, 0)
+    ...
+    ...     def grad(self, inputs, output_grads):
+    ...         return [pt.switch(inputs[0] > 0, output_grads[0], 0.0)]
+    >>> check_op(Relu(), [[np.array([-1.0, 2.0])]], reference=lambda x: np.maximum(x, 0))
+    >>> check_op(Relu(), [[np.array([1.0, 2.0])]])
+    Traceback (most recent call last):
+    ...
+    phintys._base.errors.OpCheckError: Relu: Relu: output 0 shares memory with input 0. ...
+    """
+    skipped = _check_names(skip)
+    record = _as_record(op, reference, tolerance, differentiable, rop, second)
+    count = 0
+    for given in examples:
+        _check_example(record, Example.of(given, types), modes, skipped)
+        count += 1
+    if not count:
+        msg = f"check_op({record}): no examples were given, so nothing would be checked."
+        raise ArgumentError(msg)
+
+
+def _check_names(skip: Iterable[str]) -> frozenset[str]:
+    skipped = frozenset([skip] if isinstance(skip, str) else skip)
+    unknown = skipped - set(CHECKS)
+    if unknown:
+        msg = f"check_op: there are no checks {sorted(unknown)}; there are {', '.join(CHECKS)}."
+        raise ArgumentError(msg)
+    return skipped
+
+
+def _as_record(
+    op: Any,
+    reference: Callable[..., Any] | None,
+    tolerance: Tolerance | None,
+    differentiable: Sequence[int] | None,
+    rop: bool,
+    second: bool,
+) -> OpRecord:
+    if isinstance(op, OpRecord):
+        if reference or tolerance or differentiable is not None or rop or second:
+            msg = f"The record {op} says all about its Op; change it with dataclasses.replace."
+            raise ArgumentError(msg)
+        return op
+    if not callable(op):
+        msg = f"check_op takes an Op, a function that applies one, or an OpRecord; got {op!r}."
+        raise ArgumentError(msg)
+    return OpRecord(
+        name=str(op) if isinstance(op, Op) else getattr(op, "__name__", repr(op)),
+        build=op,
+        reference=reference,
+        tolerance=EXACT if tolerance is None else tolerance,
+        differentiable=None if differentiable is None else tuple(differentiable),
+        rop=rop,
+        second=second,
+    )
+
+
+def _check_example(
+    record: OpRecord, example: Example, modes: Sequence[Any], skipped: frozenset[str]
+) -> None:
+    trial = start(record, example)
+    _check_kinds(trial)
+    for run in trial.runs:
+        for name, check in NODE_CHECKS.items():
+            if name not in skipped:
+                with trial.explaining(name):
+                    check(trial, run)
+    if "same graph" not in skipped:
+        with trial.explaining("same graph"):
+            check_same_graph(trial)
+    expected = None
+    if "reference" not in skipped:
+        with trial.explaining("reference"):
+            expected = check_reference(trial)
+    if "modes" not in skipped:
+        check_modes(trial, modes, expected)
+    if "derivatives" not in skipped:
+        check_derivatives(trial)
+
+
+def _check_kinds(trial: Trial) -> None:
+    """See that the Ops that a record is about are there."""
+    there = [run.node.op for run in trial.runs]
+    there += [op.scalar_op for op in there if isinstance(op, Elemwise)]
+    for wanted in trial.record.ops:
+        found = (
+            wanted in there
+            if isinstance(wanted, ScalarOp | Op)
+            else any(isinstance(op, wanted) for op in there)
+        )
+        if not found:
+            trial.fail("ops", f"the record is about {wanted}, which does not occur in the graph.")
