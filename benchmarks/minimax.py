@@ -228,12 +228,17 @@ def shifted(coefficients, middle, half):
     return result[: len(coefficients)]
 
 
+def horner(coefficients, x):
+    result = mp.mpf(0)
+    for c in reversed(coefficients):
+        result = result * x + c
+    return result
+
+
 def error(fit, dtype, coefficients):
     a, b = fit.bounds(dtype)
     points = [a + (b - a) * (i + mp.mpf("0.37")) / 201 for i in range(201)]
-    return max(
-        abs((mp.polyval(coefficients[::-1], x) - fit.function(x)) * fit.weight(x)) for x in points
-    )
+    return max(abs((horner(coefficients, x) - fit.function(x)) * fit.weight(x)) for x in points)
 
 
 def rounded(coefficients, dtype):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["values_getter"]
+__all__ = ["missing_prop", "values_getter"]
 
 
 def values_getter(props: tuple[str, ...]) -> Callable[[Any], tuple[Any, ...]]:
@@ -19,3 +19,15 @@ def values_getter(props: tuple[str, ...]) -> Callable[[Any], tuple[Any, ...]]:
         return lambda _thing: ()
     only = attrgetter(props[0])
     return lambda thing: (only(thing),)
+
+
+def missing_prop(thing: Any, error: AttributeError) -> AttributeError:
+    """Return what to raise when an attribute that ``__props__`` names is not there."""
+    if error.obj is not thing:
+        return error
+    return AttributeError(
+        f"{type(thing).__name__}.__props__ names {error.name!r}, but this instance has no such "
+        f"attribute. Set self.{error.name} in __init__, or take it out of __props__.",
+        name=error.name,
+        obj=thing,
+    )

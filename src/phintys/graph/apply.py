@@ -57,6 +57,8 @@ class Apply:
     _tag: SimpleNamespace | None = None
 
     def __init__(self, op: Op, inputs: Sequence[Variable], outputs: Sequence[Variable]) -> None:
+        if isinstance(inputs, Variable) or isinstance(outputs, Variable):
+            raise _not_a_list(op, inputs, outputs)
         self.op = op
         self.inputs = list(inputs)
         self.outputs = list(outputs)
@@ -222,6 +224,14 @@ class Apply:
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
         return reduce_apply(self)
+
+
+def _not_a_list(op: Op, inputs: object, outputs: object) -> OpContractError:
+    which, given = ("inputs", inputs) if isinstance(inputs, Variable) else ("outputs", outputs)
+    return OpContractError(
+        f"Apply({op}, ...): the {which} are a list of Variables, got the Variable {given}. Write "
+        f"[{given}]."
+    )
 
 
 def _not_a_variable(op: Op, where: str, thing: object) -> OpContractError:

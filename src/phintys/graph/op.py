@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from phintys._base.errors import MethodNotDefinedError, OpContractError
-from phintys.graph._props import values_getter
+from phintys.graph._props import missing_prop, values_getter
 from phintys.graph.apply import Apply
 
 if TYPE_CHECKING:
@@ -282,6 +282,8 @@ def _props_eq(self: Any, other: Any) -> bool:
 def _props_hash(self: Any) -> int:
     try:
         return hash((self.__class__, self._props_key(self)))
+    except AttributeError as error:
+        raise missing_prop(self, error) from error
     except TypeError as error:
         values = ", ".join(f"{name}={getattr(self, name)!r}" for name in self.__props__)
         msg = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from phintys._base.errors import MethodNotDefinedError, TypeContractError
-from phintys.graph._props import values_getter
+from phintys.graph._props import missing_prop, values_getter
 from phintys.graph.variable import Constant, Variable
 
 if TYPE_CHECKING:
@@ -200,7 +200,10 @@ def _props_eq(self: Any, other: Any) -> bool:
 
 
 def _props_hash(self: Any) -> int:
-    return hash((self.__class__, self._props_key(self)))
+    try:
+        return hash((self.__class__, self._props_key(self)))
+    except AttributeError as error:
+        raise missing_prop(self, error) from error
 
 
 class Generic(Type):

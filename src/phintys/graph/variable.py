@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from phintys._base.errors import MissingInputError, PhintysError
+from phintys._base.errors import MissingInputError, PhintysError, TypeContractError
 from phintys.graph.pickling import deepcopy_variable, reduce_variable
 from phintys.graph.transfer import transfer
 
@@ -59,6 +59,11 @@ class Variable:
         index: int | None = None,
         name: str | None = None,
     ) -> None:
+        if name is not None and not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+            msg = (
+                f"The name of a variable is a str, got {name!r} of type {name.__class__.__name__}."
+            )
+            raise TypeContractError(msg)
         self.type = type
         self.owner = owner
         self.index = index

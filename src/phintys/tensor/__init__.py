@@ -453,6 +453,7 @@ from phintys.tensor.nonzero import (
     Nonzero,
     flatnonzero,
     nonzero,
+    where,
 )
 from phintys.tensor.ranges import (
     ARange,
@@ -951,6 +952,7 @@ __all__ = [
     "vstack",
     "wcol",
     "wcols",
+    "where",
     "wmatrices",
     "wmatrix",
     "wrow",

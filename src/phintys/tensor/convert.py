@@ -69,7 +69,10 @@ def constant(
     elif data.dtype.kind == "f" and not _holds_numpy(x):
         data = data.astype(config.floatX)
     if data.dtype.kind not in "biufc":
-        msg = f"Expected numbers for a constant, got {x!r} (dtype {data.dtype})."
+        msg = (
+            f"Expected a variable, a number or an array of numbers, got {x!r} of type "
+            f"{type(x).__name__} (dtype {data.dtype})."
+        )
         raise TypeContractError(msg)
     if ndim is not None:
         data = _with_ndim(data, ndim)

@@ -168,7 +168,8 @@ def normalize_axis(axis: Any, ndim: int) -> int:
             raise OpContractError(msg) from None
         position = int(value)
     if not -ndim <= position < ndim:
-        msg = f"Axis {position} is out of range for an array of rank {ndim}."
+        there = f"it is from {-ndim} to {ndim - 1}" if ndim else "there is none"
+        msg = f"Axis {position} is out of range for an array of rank {ndim}: {there}."
         raise ShapeError(msg)
     return position % ndim
 
@@ -186,7 +187,7 @@ def normalize_axes(axis: Any, ndim: int) -> tuple[int, ...]:
     given = tuple(axis) if isinstance(axis, list | tuple | np.ndarray) else (axis,)
     axes = sorted(normalize_axis(entry, ndim) for entry in given)
     if len(set(axes)) != len(axes):
-        msg = f"An axis is named twice in {axis!r} (rank {ndim})."
+        msg = f"An axis is named twice in {axis!r} (of an array of rank {ndim}). Name it once."
         raise ShapeError(msg)
     return tuple(axes)
 

@@ -115,7 +115,8 @@ class Elemwise(Op):
         """Return the operands as tensors of one rank, and the types of the outputs."""
         nin = self.scalar_op.nin
         if not inputs or (nin >= 0 and len(inputs) != nin):
-            msg = f"{self} takes {nin if nin >= 0 else 'one or more'} operands, got {len(inputs)}."
+            wanted = "one or more operands" if nin < 0 else f"{nin} operand{'s' * (nin != 1)}"
+            msg = f"{self} takes {wanted}, got {len(inputs)}."
             raise OpContractError(msg)
         key, known = self._known_literals(inputs)
         if known is not None:

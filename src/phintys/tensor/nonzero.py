@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from phintys._base.errors import ShapeError
+from phintys._base.errors import OpContractError, ShapeError
 from phintys.graph.apply import Apply
 from phintys.graph.op import Op
 from phintys.tensor import math
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from phintys.graph.fgraph import FunctionGraph
     from phintys.tensor.variable import TensorVariable
 
-__all__ = ["Nonzero", "flatnonzero", "nonzero"]
+__all__ = ["Nonzero", "flatnonzero", "nonzero", "where"]
 
 
 class Nonzero(Op):
@@ -91,3 +91,36 @@ def flatnonzero(x: Any) -> TensorVariable:
     array([0, 3])
     """
     return nonzero(flatten(x))[0]
+
+
+def where(condition: Any, x: Any = None, y: Any = None) -> Any:
+    """Return ``x`` where ``condition`` holds and ``y`` elsewhere; without them, the places.
+
+    ``where(condition, x, y)`` is ``switch(condition, x, y)``, ``where(condition)`` is
+    ``nonzero(condition)``.
+
+    Parameters
+    ----------
+    condition
+        A tensor; what is not zero holds.
+    x, y
+        Tensors that broadcast with ``condition``; both or neither.
+
+    Raises
+    ------
+    OpContractError
+        Only one of ``x`` and ``y`` is given.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> x = pt.constant([-1.0, 2.0])
+    >>> pt.where(x > 0, x, 0.0).eval()
+    array([0., 2.])
+    """
+    if x is None and y is None:
+        return nonzero(condition)
+    if x is None or y is None:
+        msg = "where takes what to choose from in pairs: where(condition, x, y), or the condition only."
+        raise OpContractError(msg)
+    return math.switch(condition, x, y)

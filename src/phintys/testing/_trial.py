@@ -114,12 +114,11 @@ def evaluate(outputs: Sequence[Variable], known: dict[Variable, Any]) -> list[No
     No node changes a value: one that destroys inputs is given copies.
     """
     runs: list[NodeRun] = []
-    with np.errstate(all="ignore"):
-        for node in toposort(outputs, blockers=list(known)):
-            inputs = [value_of(variable, known) for variable in node.inputs]
-            results = run_node(node, protected(node.op, inputs))
-            known.update(zip(node.outputs, results, strict=True))
-            runs.append(NodeRun(node, inputs, results))
+    for node in toposort(outputs, blockers=list(known)):
+        inputs = [value_of(variable, known) for variable in node.inputs]
+        results = run_node(node, protected(node.op, inputs))
+        known.update(zip(node.outputs, results, strict=True))
+        runs.append(NodeRun(node, inputs, results))
     return runs
 
 
@@ -177,8 +176,7 @@ def compare(found: Any, expected: Any, tolerance: Tolerance, inputs: Sequence[An
     if found.shape != expected.shape:
         return f"its shape is {found.shape}, expected {expected.shape}"
     allowed = tolerance.of(expected.dtype)
-    with np.errstate(all="ignore"):
-        wrong = _differ(found, expected, allowed, _scale(expected, inputs, tolerance))
+    wrong = _differ(found, expected, allowed, _scale(expected, inputs, tolerance))
     if not wrong.any():
         return ""
     index = tuple(int(i) for i in np.argwhere(wrong)[0])

@@ -100,7 +100,7 @@ class Argument:
     whole: bool = False
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Example:
     """Values of the inputs of an Op.
 
@@ -164,6 +164,10 @@ class Example:
         lines += [f"  {name} = {value!r}" for name, value in self.params.items()]
         return "\n".join(lines) or "  (no inputs)"
 
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        """Print like this where Hypothesis reports a failure."""
+        printer.text("\n" + repr(self))
+
 
 def _describe(value: Any) -> str:
     """Describe a value so that a person can make it again."""
@@ -177,7 +181,7 @@ def _describe(value: Any) -> str:
     return f"array of shape {value.shape}, dtype {value.dtype}{layout}: {content}"
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class OpRecord:
     """What an Op computes, written once, from which all checks of the Op follow.
 
@@ -207,6 +211,8 @@ class OpRecord:
         intervals do not say it all: away from jumps and kinks.
     ops
         Op classes (or scalar ops) that occur in every graph that ``build`` makes.
+    mixed
+        Whether the inputs may have different dtypes.
     broadcasts
         Whether sizes of 1 are known to be 1, so that they broadcast.
     tolerance
@@ -241,6 +247,7 @@ class OpRecord:
     draw: Callable[[Draw, bool], Example] | None = None
     smooth: Callable[..., bool] | None = None
     ops: tuple[type[Op] | Op, ...] = ()
+    mixed: bool = True
     broadcasts: bool = False
     tolerance: Tolerance = EXACT
     differentiable: tuple[int, ...] | None = None
@@ -249,3 +256,10 @@ class OpRecord:
 
     def __str__(self) -> str:
         return self.name
+
+    def __repr__(self) -> str:
+        return f"<record of {self.name}>"
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        """Print as one name where Hypothesis reports a failure."""
+        printer.text(repr(self))

@@ -229,8 +229,7 @@ def _elements(argument: Argument, dtype: str, shape: Shape, seed: int, special: 
     return np.asarray(chosen, dtype)
 
 
-def _wild_array(draw: Draw, argument: Argument, shape: Shape) -> Array:
-    dtype = draw(st.sampled_from(argument.dtypes))
+def _wild_array(draw: Draw, argument: Argument, dtype: str, shape: Shape) -> Array:
     special = draw(st.booleans()) if argument.special else False
     layout = draw(st.sampled_from(LAYOUTS))
     return lay_out(_elements(argument, dtype, shape, draw(_SEEDS), special), layout)
@@ -264,7 +263,8 @@ def arrays(
     """
     if not isinstance(shape, tuple):
         shape = draw(shapes() if shape is None else shape)
-    return _wild_array(draw, Argument(dtypes=tuple(dtypes), **options), shape)
+    dtype = draw(st.sampled_from(dtypes))
+    return _wild_array(draw, Argument(**options), dtype, shape)
 
 
 # ---- types ---------------------------------------------------------------------------------------
@@ -342,12 +342,13 @@ def examples(draw: Draw, record: OpRecord, smooth: bool = False) -> Example:
         rule = same(len(record.arguments)) if record.shapes is None else record.shapes
         sizes = rule(draw)
         params = {} if record.params is None else record.params(draw, sizes)
+        dtypes = _dtypes(draw, record, smooth)
         if smooth:
-            values = _smooth_arrays(draw, record.arguments, sizes)
+            values = _smooth_arrays(draw, record.arguments, dtypes, sizes)
         else:
             values = [
-                _wild_array(draw, argument, shape)
-                for argument, shape in zip(record.arguments, sizes, strict=True)
+                _wild_array(draw, argument, dtype, shape)
+                for argument, dtype, shape in zip(record.arguments, dtypes, sizes, strict=True)
             ]
         example = Example(tuple(values), params)
     if smooth and record.smooth is not None:
@@ -358,8 +359,20 @@ def examples(draw: Draw, record: OpRecord, smooth: bool = False) -> Example:
     return Example(example.values, example.params, tuple(drawn))
 
 
+def _dtypes(draw: Draw, record: OpRecord, smooth: bool) -> list[str]:
+    """Draw a dtype for each argument; for derivatives, double precision more often than others."""
+    drawn: list[str] = []
+    for argument in record.arguments:
+        if drawn and not record.mixed and drawn[0] in argument.dtypes:
+            drawn.append(drawn[0])
+            continue
+        often = [name for name in ("float64", "complex128") if name in argument.dtypes]
+        drawn.append(draw(st.sampled_from([*(often if smooth else ()), *argument.dtypes])))
+    return drawn
+
+
 def _smooth_arrays(
-    draw: Draw, arguments: Sequence[Argument], sizes: Sequence[Shape]
+    draw: Draw, arguments: Sequence[Argument], dtypes: Sequence[str], sizes: Sequence[Shape]
 ) -> list[Array]:
     """Return arrays of numbers of which no two are close to each other."""
     rng = np.random.default_rng(draw(_SEEDS))
@@ -370,18 +383,11 @@ def _smooth_arrays(
     others = (rng.permutation(total) + rng.uniform(0.25, 0.75, total)) / total
     values: list[Array] = []
     start = 0
-    for argument, shape, count in zip(arguments, sizes, counts, strict=True):
-        dtype = draw(st.sampled_from(_smooth_dtypes(argument)))
+    for argument, dtype, shape, count in zip(arguments, dtypes, sizes, counts, strict=True):
         part = slice(start, start + count)
         values.append(_on_interval(argument, dtype, shape, places[part], others[part], rng))
         start += count
     return values
-
-
-def _smooth_dtypes(argument: Argument) -> list[str]:
-    """Return the dtypes for derivatives: double precision more often than others."""
-    often = [name for name in ("float64", "complex128") if name in argument.dtypes]
-    return [*often, *argument.dtypes, *often]
 
 
 def _on_interval(

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
     from phintys.backends.native.sizes import Size, Sizes
 
-__all__ = ["MOST_STATEMENTS", "fuse", "loads_of"]
+__all__ = ["MOST_STATEMENTS", "fuse", "is_loop", "loads_of", "same_index"]
 
 MOST_STATEMENTS = 64
 MOST_NESTS = 6
@@ -134,7 +134,8 @@ def renamed(statement: Statement, loops: Sequence[LoopVariable]) -> Statement:
 # ---- comparing indices -------------------------------------------------------------------------
 
 
-def _same_index(left: Index, right: Index, sizes: Sizes) -> bool:
+def same_index(left: Index, right: Index, sizes: Sizes) -> bool:
+    """Tell whether two indices are the same position in every iteration."""
     if left.dynamic is not right.dynamic or len(left.terms) != len(right.terms):
         return False
     if (left.offset is None) != (right.offset is None):
@@ -146,7 +147,7 @@ def _same_index(left: Index, right: Index, sizes: Sizes) -> bool:
     return all(loop in steps and sizes.same(step, steps[loop]) for loop, step in left.terms)
 
 
-def _is_loop(index: Index, loop: LoopVariable) -> bool:
+def is_loop(index: Index, loop: LoopVariable) -> bool:
     """Tell whether an index is just a loop's counter."""
     return (
         index.offset is None
@@ -154,6 +155,14 @@ def _is_loop(index: Index, loop: LoopVariable) -> bool:
         and len(index.terms) == 1
         and index.terms[0][0] is loop
         and index.terms[0][1].known == 1
+    )
+
+
+def _reduces_otherwise(nest: Sequence[Statement], statement: Statement) -> bool:
+    """Tell whether a nest has reductions, and this is one over other loops."""
+    reduced = set(statement.reduction)
+    return bool(reduced) and any(
+        member.reduction and set(member.reduction) != reduced for member in nest
     )
 
 
@@ -258,6 +267,8 @@ class _Fusion:
             candidate = renamed(statement, loops)
             if any(loop in candidate.reduction for loop in loops[: group.outer or 0]):
                 continue
+            if _reduces_otherwise(group.nests[nest], candidate):
+                continue
             if self._reads_fit(group, nest, candidate, group.outer or 0):
                 group.add(nest, candidate)
                 return True
@@ -322,13 +333,13 @@ class _Fusion:
                 ):
                     return False
                 if not all(
-                    _same_index(mine, theirs, self.sizes)
+                    same_index(mine, theirs, self.sizes)
                     for mine, theirs in zip(writer.indices, load.indices, strict=True)
                 ):
                     return False
             elif not all(
                 any(
-                    _is_loop(mine, loop) and _is_loop(theirs, loop)
+                    is_loop(mine, loop) and is_loop(theirs, loop)
                     for mine, theirs in zip(writer.indices, load.indices, strict=True)
                 )
                 for loop in loops

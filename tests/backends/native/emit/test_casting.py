@@ -8,7 +8,12 @@ from phintys.backends.native.emit import PTR, Builder, Module, Target, cast, typ
 from phintys.backends.native.emit._harness import elementwise
 from phintys.backends.native.emit.casting import real_cast
 
-DTYPES = ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64", "complex64", "complex128"]
+# fmt: off
+DTYPES = (
+    "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
+    "float16", "float32", "float64", "complex64", "complex128",
+)
+# fmt: on
 
 
 @np.errstate(all="ignore")

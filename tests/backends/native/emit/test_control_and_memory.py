@@ -30,7 +30,12 @@ from phintys.backends.native.emit import (
 )
 from phintys.backends.native.emit._harness import compile_module, elementwise, verified
 
-DTYPES = ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64", "complex64", "complex128"]
+# fmt: off
+DTYPES = (
+    "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
+    "float16", "float32", "float64", "complex64", "complex128",
+)
+# fmt: on
 HOST = Target.host()
 
 

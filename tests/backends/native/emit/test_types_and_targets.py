@@ -93,7 +93,7 @@ def test_host_and_option():
 
 
 def test_unknown_target():
-    with pytest.raises(ConfigError, match="'x86-64-v3'.*got 'pentium'"):
+    with pytest.raises(ConfigError, match=r"'x86-64-v3'.*got 'pentium'"):
         Target.named("pentium")
     with pytest.raises(ConfigError, match="native_target takes"):
         config.native_target = "pentium"

@@ -63,10 +63,14 @@ class Access(Affine):
         The memory.
     depth
         The innermost level of the nest on which the address depends; -1 for none. Set by the plan.
+    hoisted
+        For each dynamic part the level at whose beginning it is added to the address, or ``None``
+        if it is added where the element is read. Set by the plan.
     """
 
     array: Array = field(kw_only=True)
     depth: int = -1
+    hoisted: tuple[int | None, ...] = ()
 
     @property
     def key(self) -> tuple[object, ...]:

@@ -188,6 +188,19 @@ class Module:
         self._tables[name] = f"@{name} = private unnamed_addr constant {content}, align 64"
         return f"@{name}"
 
+    def memory(self, name: str, size: int) -> str:
+        """Return the symbol of memory that is 0 at first and lives as long as the code.
+
+        Parameters
+        ----------
+        name
+            Its name, by which it can be found from outside.
+        size
+            Bytes.
+        """
+        self._tables[name] = f"@{name} = global [{size} x i8] zeroinitializer, align 64"
+        return f"@{name}"
+
     def __str__(self) -> str:
         defined = {function.name for function in self.functions}
         parts = [

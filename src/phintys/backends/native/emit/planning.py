@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from phintys.backends.native.emit.target import Target
     from phintys.backends.native.polynomials import Polynomial, Polynomials
+    from phintys.backends.native.sizes import Sizes
 
 __all__ = ["CHUNKS", "KernelPlan", "Level", "NestPlan", "plan_kernel"]
 
@@ -84,6 +85,8 @@ class NestPlan:
         By the ``id`` of a :class:`Position` (or of an ``argmax`` statement): its value.
     accesses
         Those of loads and stores, each once.
+    forwarded
+        Arrays of which earlier nests left one number in a register.
     lanes
         Elements of a vector.
     unroll
@@ -97,8 +100,15 @@ class NestPlan:
     stores: dict[int, Access] = field(default_factory=dict)
     positions: dict[int, Affine] = field(default_factory=dict)
     accesses: list[Access] = field(default_factory=list)
+    forwarded: set[Array] = field(default_factory=set)
     lanes: int = 1
     unroll: int = 1
+
+    @property
+    def vector(self) -> LoopVariable | None:
+        """The loop along which the lanes lie."""
+        levels = (*self.kept, *self.reduced)
+        return next((level.loops[-1] for level in levels if level.is_vector), None)
 
     @property
     def reductions(self) -> list[Statement]:
@@ -161,7 +171,7 @@ class _Uses:
     """Arrays that a later nest reads otherwise than from a register."""
 
 
-def _uses(kernel: Kernel, sizes: object) -> _Uses:
+def _uses(kernel: Kernel, sizes: Sizes) -> _Uses:
     writers = {
         statement.target: (number, statement)
         for number, nest in enumerate(kernel.nests)
@@ -268,7 +278,10 @@ class _NestPlanner:
         if not isinstance(part, Load) or id(part) in self.plan.loads:
             return
         array = part.array
-        if array in self._written or array in self.registers or is_number(array):
+        if is_number(array) or array in self._written:
+            return
+        if array in self.uses.writers and array not in self.uses.by_memory:
+            self.plan.forwarded.add(array)
             return
         self.plan.loads[id(part)] = self._known(self.layout.access(array, part.indices))
 
@@ -343,9 +356,7 @@ class _NestPlanner:
         widest = [type_of("float32" if d == "float16" else d) for d in dtypes if d != "bool"]
         lanes = min((target.lanes(type) for type in widest), default=32)
         extent = next(
-            level.extent.known
-            for level in (*self.plan.kept, *self.plan.reduced)
-            if level.is_vector
+            level.extent.known for level in (*self.plan.kept, *self.plan.reduced) if level.is_vector
         )
         if extent is not None and extent < lanes:
             lanes = 1 << max(0, extent - 1).bit_length()
@@ -359,12 +370,14 @@ class _NestPlanner:
         for access in self.plan.accesses:
             if not access.dynamic:
                 access.depth = max((depth_of[loop] for loop in access.steps), default=-1)
+        limit = next((at for at, level in enumerate(levels) if level.is_vector), innermost)
         for access in self.plan.accesses:
             if access.dynamic:
-                depths = [self.depth(e, depth_of, innermost) for e, _ in access.dynamic]
+                depths = [self._depth(e, depth_of, innermost) for e, _ in access.dynamic]
+                access.hoisted = tuple(depth if depth < limit else None for depth in depths)
                 access.depth = max(*depths, *(depth_of[loop] for loop in access.steps), -1)
 
-    def depth(
+    def _depth(
         self, expression: Expression, depth_of: dict[LoopVariable, int], innermost: int
     ) -> int:
         """Return the innermost level on which an expression depends."""

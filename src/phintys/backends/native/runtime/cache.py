@@ -261,6 +261,10 @@ class ObjectCache:
             if entry is not None:
                 yield entry
 
+    def problem(self) -> str:
+        """Say why the folder is not relied on; ``""`` if nothing stands against it."""
+        return "" if self.folder is None else _problem_with(self.folder) or ""
+
     # ---- the command line's ----------------------------------------------------------------------
 
     def verify(self) -> list[Path]:
@@ -362,7 +366,7 @@ def _problem_with(folder: Path) -> str | None:
     """Say why a folder cannot be relied on: ``""`` if it can, ``None`` if it does not exist."""
     try:
         status = folder.lstat()
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
         return f"{folder} cannot be looked at ({error})"

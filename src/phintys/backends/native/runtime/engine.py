@@ -7,9 +7,11 @@ itself, so code for several CPUs can live side by side in one process.
 
 from __future__ import annotations
 
+import ctypes
 import struct
+import sys
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -241,7 +243,7 @@ def _resolve(name: str, target: Target) -> int:
         return address_of(name)
     if name.startswith("phintys_") and _is_math(name):
         return _math_library(target).address(name)
-    found = llvm().address_of_symbol(name)
+    found = llvm().address_of_symbol(name) or _address_in_process(name)
     if not found:
         msg = (
             f"Native code needs the function {name!r}, which this process does not have. Use "
@@ -249,6 +251,19 @@ def _resolve(name: str, target: Target) -> int:
         )
         raise MethodNotDefinedError(msg)
     return int(found)
+
+
+@cache
+def _process() -> ctypes.CDLL:
+    return ctypes.CDLL("ucrtbase" if sys.platform == "win32" else None)
+
+
+def _address_in_process(name: str) -> int:
+    """Return the address of a function of the C library, 0 if there is none."""
+    try:
+        return int(ctypes.cast(getattr(_process(), name), ctypes.c_void_p).value or 0)
+    except AttributeError:
+        return 0
 
 
 def _is_math(name: str) -> bool:
@@ -261,31 +276,10 @@ def _is_math(name: str) -> bool:
 # ---- lifetime ----------------------------------------------------------------------------------
 
 
-_IMMORTAL: list[Any] = []
-
-
 def immortal(thing: Any) -> Any:
     """Keep an object for good, past the end of the interpreter, and return it.
 
     Arrays that outlive this module hand their memory back to native code; worker threads run it.
     """
-    if not any(thing is one for one in _IMMORTAL):
-        _IMMORTAL.append(thing)
-        _increase_reference_count(thing)
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(thing))
     return thing
-
-
-@cache
-def _incref() -> Callable[[Any], None]:
-    import ctypes  # noqa: PLC0415
-
-    return ctypes.PYFUNCTYPE(None, ctypes.py_object)(("Py_IncRef", ctypes.pythonapi))
-
-
-def _increase_reference_count(thing: Any) -> None:
-    _incref()(thing)
-
-
-def needed_symbols(compiled: Iterable[CompiledObject]) -> set[str]:
-    """Return all symbols that several objects need."""
-    return {name for one in compiled for name in one.needs}

@@ -15,8 +15,8 @@ from phintys.backends.native.emit.math.constants import words
 from phintys.backends.native.emit.math.exact import (
     Pair,
     fast_two_sum,
-    pair_div,
     polynomial,
+    quotient,
     two_prod,
 )
 from phintys.backends.native.emit.math.exponential import exp, exp_pair
@@ -57,8 +57,7 @@ def _erfc_far(b: Builder, argument: Pair, square: Pair) -> tuple[Value, Value]:
     rest = b.madd(hi, more, rest)
     divisor, lost = fast_two_sum(b, a + a, b.constant(a.type, 1.0))
     dividend = (product, b.madd(lo, factor, rest))
-    hi, lo = pair_div(b, dividend, (divisor, lost + (low + low)))
-    return k, hi + lo
+    return k, quotient(b, dividend, (divisor, lost + (low + low)))
 
 
 def _erfc_near(b: Builder, x: Value) -> Value:

@@ -20,6 +20,8 @@ __all__ = [
     "pair_mul",
     "pair_sqrt",
     "polynomial",
+    "quotient",
+    "residual",
     "two_prod",
     "two_sum",
 ]
@@ -83,16 +85,24 @@ def residual(b: Builder, x: Value, q: Value, y: Value) -> Value:
     return (x - hi) - lo
 
 
-def pair_div(b: Builder, x: tuple[Operand, Operand], y: Pair) -> Pair:
-    """Return the quotient of two pairs; one division.
-
-    The high word may be an ulp off; the low one makes up for it.
-    """
+def _division(b: Builder, x: Pair, y: Pair) -> tuple[Value, Value, Value]:
+    """Return an approximate quotient q, what is left of x, and 1 / y; one division."""
     inverse = b.div(1.0, y[0])
     q = inverse * x[0]
-    rest = residual(b, b.value(q.type, x[0]), q, y[0])
-    rest = (rest - q * y[1]) + x[1]
+    rest = residual(b, x[0], q, y[0])
+    return q, b.madd(-q, y[1], rest) + x[1], inverse
+
+
+def pair_div(b: Builder, x: Pair, y: Pair) -> Pair:
+    """Return the quotient of two pairs as a pair."""
+    q, rest, inverse = _division(b, x, y)
     return fast_two_sum(b, q, rest * inverse)
+
+
+def quotient(b: Builder, x: Pair, y: Pair) -> Value:
+    """Return the quotient of two pairs, rounded."""
+    q, rest, inverse = _division(b, x, y)
+    return b.madd(rest, inverse, q)
 
 
 def pair_sqrt(b: Builder, x: Pair) -> Pair:

@@ -12,10 +12,9 @@ from phintys.backends.native.emit.math.constants import LN2, number, words
 from phintys.backends.native.emit.math.exact import (
     Pair,
     fast_two_sum,
-    pair_div,
     polynomial,
+    quotient,
     two_prod,
-    two_sum,
 )
 from phintys.backends.native.emit.math.floating import (
     clamp,
@@ -29,7 +28,7 @@ from phintys.backends.native.emit.math.registry import float_function
 from phintys.backends.native.emit.types import Type
 from phintys.backends.native.emit.values import Value
 
-__all__ = ["exp_pair", "expm1_of_negative", "expm1_pair", "limits", "reduced"]
+__all__ = ["exp_of_sum", "exp_pair", "expm1_of_negative", "expm1_pair", "limits", "reduced"]
 
 # Beyond these exp is 0 or infinite, and expm1 is -1.
 _UNDERFLOW = {"float64": -746.0, "float32": -104.5}
@@ -80,6 +79,15 @@ def _rounded_reduction(b: Builder, x: Value) -> tuple[Value, tuple[Value, None]]
     return k, (b.madd(k, -lo, b.madd(k, -hi, x)), None)
 
 
+def exp_of_sum(b: Builder, x: Value, error: Value) -> Value:
+    """exp(x + error) of a rounded number and a small error of it."""
+    k, (r, _) = _rounded_reduction(b, _limited(b, x))
+    r = r + error
+    square = r * r
+    tail = b.madd(square, polynomial(b, r, EXP[x.type.name], square), r)
+    return scaled(b, tail + 1.0, k)
+
+
 @float_function("exp")
 def exp(b: Builder, x: Value) -> Value:
     """e**x."""
@@ -102,13 +110,12 @@ def exp2(b: Builder, x: Value) -> Value:
     return scaled(b, (tail + r) + 1.0, k)
 
 
-def _shifted_expm1(b: Builder, p: Pair, power: Value) -> Pair:
-    """power * (p + 1) - 1 of a power of 2 below 2."""
-    first = power - 1.0
-    # 2**k p is exact; of the two terms either may be the larger.
-    hi, lo = two_sum(b, first, power * p[0])
-    error = (power - (first + 1.0)) + power * p[1]
-    return hi, lo + error
+def _minus_shifted_expm1(b: Builder, p: Pair, power: Value) -> Pair:
+    """1 - power * (p + 1) of a power of 2 that is 1 or less; p is 0 or less if it is 1."""
+    first = b.sub(1.0, power)
+    # The product is exact, and smaller than the first term unless that is 0.
+    hi, lo = fast_two_sum(b, first, -(power * p[0]))
+    return hi, b.madd(-power, p[1], lo)
 
 
 @float_function("expm1")
@@ -136,8 +143,8 @@ def sigmoid(b: Builder, x: Value) -> Value:
     k, p, denominator = _sigmoid_parts(b, x)
     negative = x < 0.0
     numerator = (b.select(negative, p[0], 1.0), b.select(negative, p[1], 0.0))
-    hi, lo = pair_div(b, numerator, denominator)
-    result = scaled(b, hi + lo, b.select(negative, k, 0.0))
+    result = quotient(b, numerator, denominator)
+    result = scaled(b, result, b.select(negative, k, 0.0))
     return b.select(b.isnan(x), x, result)
 
 
@@ -145,9 +152,10 @@ def expm1_of_negative(b: Builder, x: Value) -> Pair:
     """1 - exp(x) of x <= 0, as a pair, accurate near 0; the low word is exp(x) of large -x."""
     k, r = reduced(b, clamp(b, x, _UNDERFLOW[x.type.name], 0.0))
     power = scaled(b, b.constant(x.type, 1.0), k)
-    hi, lo = _shifted_expm1(b, expm1_pair(b, r), power)
-    hi, lo = fast_two_sum(b, hi, lo)
-    return -hi, -lo
+    hi, lo = _minus_shifted_expm1(b, expm1_pair(b, r), power)
+    # What 1 - power lost, where power is tiny.
+    lost = b.sub(1.0, b.sub(1.0, power)) - power
+    return fast_two_sum(b, hi, lo + lost)
 
 
 @float_function("tanh")
@@ -156,11 +164,9 @@ def tanh(b: Builder, x: Value) -> Value:
     large = {"float64": 22.0, "float32": 10.0}[x.type.name]
     a = b.minimum_number(large, fabs(b, x))
     k, r = reduced(b, a * -2.0)
-    hi, lo = _shifted_expm1(b, expm1_pair(b, r), power_of_two(b, k))
-    u = -hi, -lo
+    u = _minus_shifted_expm1(b, expm1_pair(b, r), power_of_two(b, k))
     hi, lo = fast_two_sum(b, b.constant(x.type, 2.0), -u[0])
-    hi, lo = pair_div(b, u, (hi, lo - u[1]))
-    return copysign(b, hi + lo, x)
+    return copysign(b, quotient(b, u, (hi, lo - u[1])), x)
 
 
 def limits(type: Type) -> tuple[float, float]:

@@ -98,7 +98,6 @@ def arcsinh(b: Builder, x: Value) -> Value:
     hi, lo = two_sum(b, root[0], near)
     hi, lo = fast_two_sum(b, hi, lo + root[1])
     result = _log_or_log_of_double(b, a, large, (hi, lo))
-    result = b.select(a < 2.0**-30, a - a * a * a * (1 / 6), result)
     return copysign(b, result, x)
 
 
@@ -132,7 +131,6 @@ def arctanh(b: Builder, x: Value) -> Value:
     numerator = fast_two_sum(b, one, a)
     denominator = fast_two_sum(b, one, -a)
     result = log_of_pair(b, pair_div(b, numerator, denominator)) * 0.5
-    result = b.select(a < 2.0**-30, b.madd(a * a * a, 1 / 3, a), result)
     limit = b.select(b.eq(a, 1.0), b.constant(x.type, math.inf), math.nan)
     result = b.select(a < 1.0, result, limit)
     return copysign(b, b.select(b.isnan(x), x, result), x)

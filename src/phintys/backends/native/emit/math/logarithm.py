@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 
 from phintys.backends.native.emit.builder import Builder
+from phintys.backends.native.emit.math import avx512
 from phintys.backends.native.emit.math.coefficients import LOG
 from phintys.backends.native.emit.math.constants import LN2, LN10, number, words
 from phintys.backends.native.emit.math.exact import (
@@ -65,7 +66,9 @@ def _with_limits(b: Builder, x: Value, result: Value) -> Value:
 def log(b: Builder, x: Value) -> Value:
     """Natural logarithm."""
     f, k = split_exponent(b, x)
-    return _with_limits(b, x, _assemble(b, f, k))
+    result = _assemble(b, f, k)
+    # AVX-512 gives 0 and infinity an infinite k, and negative numbers f = NaN.
+    return result if avx512.fits(b, x.type) else _with_limits(b, x, result)
 
 
 def log_of_pair(b: Builder, x: Pair, more: Value | None = None) -> Value:

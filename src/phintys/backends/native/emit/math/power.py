@@ -8,7 +8,7 @@ from phintys.backends.native.emit.builder import Builder
 from phintys.backends.native.emit.math.coefficients import CBRT, EXP_SHORT, LOG1P, LOG1P_SHORT
 from phintys.backends.native.emit.math.constants import LN2, number, words
 from phintys.backends.native.emit.math.exact import Pair, fast_two_sum, polynomial, two_prod
-from phintys.backends.native.emit.math.exponential import exp_pair, limits
+from phintys.backends.native.emit.math.exponential import exp_of_sum
 from phintys.backends.native.emit.math.floating import (
     clamp,
     copysign,
@@ -16,7 +16,6 @@ from phintys.backends.native.emit.math.floating import (
     format_of,
     power_of_two,
     rounded,
-    scaled,
     sign_bits,
     split_exponent,
 )
@@ -137,8 +136,7 @@ def pow(b: Builder, x: Value, y: Value) -> Value:
     product, error = two_prod(b, y, hi)
     error = b.madd(y, lo, error)
     error = b.select(fabs(b, product) < 1000.0, error, 0.0)
-    k, (p, rest) = exp_pair(b, clamp(b, product, *limits(x.type)), error)
-    result = scaled(b, p + rest, k)
+    result = exp_of_sum(b, product, error)
     one = b.eq(a, 1.0) | b.eq(y, 0.0)
     result = b.select(one, b.constant(x.type, 1.0), result)
     result = _power_sign(b, result, x, y)

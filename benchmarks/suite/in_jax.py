@@ -1,0 +1,133 @@
+"""The programs in JAX, with 64-bit floats switched on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+jax.config.update("jax_enable_x64", True)
+
+
+def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile, and wait for the results of each call."""
+    quick = jax.jit(function)
+    return lambda *arrays: jax.block_until_ready(quick(*arrays))
+
+
+def multiply(arrays: Any, size: int) -> Any:
+    """x * y"""
+    return compiled(lambda x, y: x * y)
+
+
+def _fused(x: Any, y: Any, z: Any) -> Any:
+    return jnp.exp(-(x**2) / 2) * jnp.sin(y) + jnp.tanh(z)
+
+
+def fused(arrays: Any, size: int) -> Any:
+    """exp(-x**2/2) * sin(y) + tanh(z)"""
+    return compiled(_fused)
+
+
+def fused_sum(arrays: Any, size: int) -> Any:
+    """The same, summed."""
+    return compiled(lambda *inputs: _fused(*inputs).sum())
+
+
+def axpy(arrays: Any, size: int) -> Any:
+    """2 * x + y"""
+    return compiled(lambda x, y: 2.0 * x + y)
+
+
+def softmax(arrays: Any, size: int) -> Any:
+    """Of each row."""
+    return compiled(lambda x: jax.nn.softmax(x, axis=-1))
+
+
+def layer_norm(arrays: Any, size: int) -> Any:
+    """(x - mean) / sqrt(variance + eps) of each row"""
+
+    def normalise(x: Any) -> Any:
+        centred = x - x.mean(axis=1, keepdims=True)
+        return centred / jnp.sqrt((centred**2).mean(axis=1, keepdims=True) + 1e-5)
+
+    return compiled(normalise)
+
+
+def logsumexp(arrays: Any, size: int) -> Any:
+    """Of each row."""
+    return compiled(lambda x: jax.nn.logsumexp(x, axis=1))
+
+
+def column_sums(arrays: Any, size: int) -> Any:
+    """Sum over rows."""
+    return compiled(lambda x: x.sum(axis=0))
+
+
+def logistic(arrays: Any, size: int) -> Any:
+    """Negative log-likelihood of a logistic regression, and its gradient."""
+
+    def cost(w: Any, x: Any, y: Any) -> Any:
+        score = x @ w
+        return (jax.nn.softplus(score) - y * score).mean()
+
+    return compiled(lambda x, y, w: jax.value_and_grad(cost)(w, x, y))
+
+
+def perceptron(arrays: Any, size: int) -> Any:
+    """Cross-entropy of a network with one hidden layer, and its gradient."""
+
+    def cost(parameters: Any, x: Any, t: Any) -> Any:
+        w1, b1, w2, b2 = parameters
+        hidden = jnp.tanh(x @ w1 + b1)
+        return -(t * jax.nn.log_softmax(hidden @ w2 + b2, axis=-1)).sum(axis=1).mean()
+
+    def value_and_gradient(x: Any, t: Any, *parameters: Any) -> Any:
+        value, gradient = jax.value_and_grad(cost)(parameters, x, t)
+        return value, *gradient
+
+    return compiled(value_and_gradient)
+
+
+def hierarchy(arrays: Any, size: int) -> Any:
+    """Log density of a regression with an intercept a group, and its gradient."""
+
+    def density(parameters: Any, group: Any, x: Any, y: Any) -> Any:
+        mu, log_tau, z, slope, log_sigma = parameters
+        prediction = (mu + jnp.exp(log_tau) * z)[group] + slope * x
+        residual = (y - prediction) * jnp.exp(-log_sigma)
+        return (-0.5 * residual**2 - log_sigma).sum() - 0.5 * (z**2).sum() - 0.5 * mu**2
+
+    def value_and_gradient(group: Any, x: Any, y: Any, *parameters: Any) -> Any:
+        value, gradient = jax.value_and_grad(density)(parameters, group, x, y)
+        return value, *gradient
+
+    return compiled(value_and_gradient)
+
+
+def outer(arrays: Any, size: int) -> Any:
+    """a b' + tanh(c d')"""
+    return compiled(lambda a, b, c, d: a[:, None] * b[None, :] + jnp.tanh(c[:, None] * d[None, :]))
+
+
+def chain(arrays: Any, size: int) -> Any:
+    """A chain of ``size`` elementwise steps, summed, with its gradient."""
+
+    def cost(x: Any) -> Any:
+        for step in range(size // 2):
+            x = jnp.sin(x) * (1.0 + 0.5 / (step + 1))
+        return x.sum()
+
+    return compiled(jax.value_and_grad(cost))
+
+
+def blocks(arrays: Any, size: int) -> Any:
+    """Many separate small programs in one."""
+    return compiled(
+        lambda *inputs: [jnp.tanh(x * x).sum() + np.float64(i) for i, x in enumerate(inputs)]
+    )

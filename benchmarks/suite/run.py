@@ -1,0 +1,181 @@
+"""Run the suite and write the table.
+
+python -m benchmarks.suite.run [--only TEXT] [--quick] [--write FILE]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from benchmarks.suite.workloads import WORKLOADS
+
+ROOT = Path(__file__).resolve().parents[2]
+TIMEOUT = 300
+
+# column: (framework, environment, arguments, run twice to warm the cache)
+VARIANTS: dict[str, tuple[str, dict[str, str], list[str], bool]] = {
+    "Phintys": ("phintys", {}, [], False),
+    "Phintys, warm cache": ("phintys", {}, [], True),
+    "NumPy": ("numpy", {}, [], False),
+    "PyTensor": ("pytensor", {}, [], False),
+    "PyTensor, warm cache": ("pytensor", {}, [], True),
+    "PyTensor C": ("pytensor", {"PYTENSOR_FLAGS": "linker=cvm"}, [], False),
+    "JAX": ("jax", {}, [], False),
+    "JAX, device arrays": ("jax", {}, ["--device-arrays"], False),
+}
+PEERS = ("PyTensor", "PyTensor C", "JAX", "JAX, device arrays")
+
+Figures = dict[str, Any]
+
+
+def measure(variant: str, workload: str) -> Figures | None:
+    """Return the figures of one program in one variant, ``None`` if it failed or took too long."""
+    framework, extra, arguments, warm = VARIANTS[variant]
+    with tempfile.TemporaryDirectory() as folder:
+        flags = [extra.get("PYTENSOR_FLAGS", ""), f"base_compiledir={folder}"]
+        environment = os.environ | {
+            "PYTENSOR_FLAGS": ",".join(filter(None, flags)),
+            "PHINTYS_FLAGS": f"cache_dir={folder}",
+            "NUMBA_CACHE_DIR": folder,
+            "PYTHONPATH": str(ROOT),
+        }
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)
+        command = [sys.executable, "-m", "benchmarks.suite.worker", framework, workload]
+        figures = None
+        for _ in range(2 if warm else 1):
+            try:
+                done = subprocess.run(
+                    [*command, *arguments],
+                    capture_output=True,
+                    text=True,
+                    timeout=TIMEOUT,
+                    env=environment,
+                    cwd=ROOT,
+                    check=True,
+                )
+            except subprocess.CalledProcessError as error:
+                sys.stderr.write(f"{variant}, {workload}: {error.stderr[-300:]}\n")
+                return None
+            except subprocess.TimeoutExpired:
+                sys.stderr.write(f"{variant}, {workload}: more than {TIMEOUT} s\n")
+                return None
+            figures = json.loads(done.stdout.splitlines()[-1])
+    return figures
+
+
+def seconds_text(seconds: float | None) -> str:
+    """Return a duration with a unit and three digits."""
+    if seconds is None:
+        return "–"
+    for unit, factor in (("s", 1.0), ("ms", 1e3), ("us", 1e6), ("ns", 1e9)):
+        if seconds * factor >= 1 or unit == "ns":
+            return f"{seconds * factor:.3g} {unit}"
+    return "–"
+
+
+def geometric_mean(values: list[float]) -> float:
+    """Return the geometric mean."""
+    return math.exp(sum(map(math.log, values)) / len(values)) if values else math.nan
+
+
+def table(title: str, key: str, results: dict[str, dict[str, Figures | None]]) -> list[str]:
+    """Return a table of one figure, with the ratio to the best peer."""
+    variants = list(next(iter(results.values())))
+    lines = [f"### {title}", "", f"| | {' | '.join(variants)} | Phintys / best peer |"]
+    lines.append("|---" * (len(variants) + 2) + "|")
+    ratios = []
+    for workload, row in results.items():
+        values = {name: figures and figures[key] for name, figures in row.items()}
+        best = min((values[name] for name in PEERS if values.get(name)), default=None)
+        ours = values.get("Phintys")
+        ratio = ours / best if ours and best else None
+        if ratio:
+            ratios.append(ratio)
+        shown = (
+            [f"{value:.0f} MiB" if value else "–" for value in values.values()]
+            if key.endswith("mib")
+            else [seconds_text(value) for value in values.values()]
+        )
+        lines.append(f"| {workload} | {' | '.join(shown)} | {f'{ratio:.3f}' if ratio else '–'} |")
+    lines += ["", f"Geometric mean of the ratios: {geometric_mean(ratios):.3f}", ""]
+    return lines
+
+
+def disagreements(results: dict[str, dict[str, Figures | None]]) -> list[str]:
+    """Return the programs of which the frameworks compute different results."""
+    found = []
+    for workload, row in results.items():
+        checks = {name: figures["check"] for name, figures in row.items() if figures}
+        ours = checks.get("Phintys")
+        for name, theirs in checks.items():
+            if ours and not all(
+                math.isclose(a, b, rel_tol=1e-4, abs_tol=1e-9)
+                for a, b in zip(ours, theirs, strict=True)
+            ):
+                found.append(f"{workload}: Phintys {ours[:3]}, {name} {theirs[:3]}")
+    return found
+
+
+def versions() -> str:
+    """Return the versions of all packages that take part."""
+    parts = [f"Python {platform.python_version()}"]
+    for name in ("phintys", "numpy", "scipy", "llvmlite", "pytensor", "numba", "jax"):
+        try:
+            parts.append(f"{name} {version(name)}")
+        except PackageNotFoundError:
+            continue
+    return ", ".join(parts) + f"; {os.cpu_count()} cores, {platform.machine()}"
+
+
+def main() -> None:
+    """Run all variants that are installed on all programs."""
+    parser = argparse.ArgumentParser(description="Compare Phintys with its peers.")
+    parser.add_argument("--only", default="", help="only programs whose name contains this")
+    parser.add_argument("--variants", default="", help="only these columns, separated by ';'")
+    parser.add_argument("--write", type=Path, help="a Markdown file for the tables")
+    options = parser.parse_args()
+
+    wanted = [name.strip() for name in options.variants.split(";") if name.strip()]
+    variants = [
+        name
+        for name, (framework, *_) in VARIANTS.items()
+        if find_spec(framework) and (not wanted or name in wanted)
+    ]
+    results: dict[str, dict[str, Figures | None]] = {}
+    for workload in WORKLOADS:
+        if options.only not in workload:
+            continue
+        results[workload] = {}
+        for variant in variants:
+            figures = results[workload][variant] = measure(variant, workload)
+            call = seconds_text(figures["call"]) if figures else "failed"
+            first = seconds_text(figures["first"]) if figures else ""
+            sys.stdout.write(f"{workload:<42} {variant:<22} {call:>10} {first:>10}\n")
+            sys.stdout.flush()
+
+    lines = ["## Peers", "", versions(), ""]
+    lines += table("Time of a call", "call", results)
+    lines += table("Time to the first result", "first", results)
+    lines += table("Import", "import", results)
+    lines += table("Peak memory", "peak_mib", results)
+    wrong = disagreements(results)
+    lines += ["Results agree." if not wrong else "Results that differ:", *wrong, ""]
+    text = "\n".join(lines)
+    sys.stdout.write(text)
+    if options.write:
+        options.write.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,110 @@
+"""What is measured: names, input arrays, and how many bytes a call must move at least."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Arrays = list[np.ndarray[Any, Any]]
+
+GROUPS, ROWS = 85, 919
+BLOCKS = 50
+
+
+@dataclass(frozen=True)
+class Workload:
+    """One program to measure.
+
+    Attributes
+    ----------
+    program
+        Name of the function in each ``in_*.py`` module that builds it.
+    inputs
+        Makes the input arrays.
+    size
+        Passed to the builder: length of a chain, number of blocks ...
+    bytes_moved
+        For programs bound by memory: bytes that must be read and written.
+    """
+
+    program: str
+    inputs: Callable[[np.random.Generator], Arrays]
+    size: int = 0
+    bytes_moved: int = 0
+
+
+def _normal(*shape: int, dtype: str = "float64", count: int = 1) -> Any:
+    def make(rng: np.random.Generator) -> Arrays:
+        return [np.asarray(rng.normal(size=shape), dtype) for _ in range(count)]
+
+    return make
+
+
+def _regression(rows: int, columns: int) -> Any:
+    def make(rng: np.random.Generator) -> Arrays:
+        return [
+            rng.normal(size=(rows, columns)),
+            (rng.random(rows) > 0.5).astype("float64"),
+            rng.normal(size=columns) / 10,
+        ]
+
+    return make
+
+
+def _perceptron(rng: np.random.Generator) -> Arrays:
+    return [
+        rng.normal(size=(128, 64)),
+        rng.normal(size=(128, 10)),
+        rng.normal(size=(64, 100)) / 8,
+        np.zeros(100),
+        rng.normal(size=(100, 10)) / 10,
+        np.zeros(10),
+    ]
+
+
+def _hierarchy(rng: np.random.Generator) -> Arrays:
+    return [
+        rng.integers(0, GROUPS, ROWS),
+        rng.normal(size=ROWS),
+        rng.normal(size=ROWS),
+        np.asarray(0.1),
+        np.asarray(-0.3),
+        rng.normal(size=GROUPS),
+        np.asarray(0.5),
+        np.asarray(-0.2),
+    ]
+
+
+MIB = 1_000_000
+
+WORKLOADS: dict[str, Workload] = {
+    "scalar multiply": Workload("multiply", _normal(count=2)),
+    "fused, n=10, float64": Workload("fused", _normal(10, count=3)),
+    "fused, n=10, float32": Workload("fused", _normal(10, dtype="float32", count=3)),
+    "fused, n=1e3, float64": Workload("fused", _normal(1000, count=3)),
+    "fused, n=1e3, float32": Workload("fused", _normal(1000, dtype="float32", count=3)),
+    "fused, n=1e6, float64": Workload("fused", _normal(10**6, count=3), bytes_moved=32 * MIB),
+    "fused, n=1e6, float32": Workload(
+        "fused", _normal(10**6, dtype="float32", count=3), bytes_moved=16 * MIB
+    ),
+    "fused and summed, n=1e6": Workload("fused_sum", _normal(10**6, count=3)),
+    "axpy, n=4e6": Workload("axpy", _normal(4 * 10**6, count=2), bytes_moved=96 * MIB),
+    "softmax, 1000x1000": Workload("softmax", _normal(1000, 1000), bytes_moved=16 * MIB),
+    "layer norm, 1000x1000": Workload("layer_norm", _normal(1000, 1000), bytes_moved=16 * MIB),
+    "logsumexp, 1000x1000": Workload("logsumexp", _normal(1000, 1000)),
+    "column sums, 1000x1000": Workload("column_sums", _normal(1000, 1000), bytes_moved=8 * MIB),
+    "logistic regression gradient, 100x10": Workload("logistic", _regression(100, 10)),
+    "logistic regression gradient, 10000x100": Workload("logistic", _regression(10_000, 100)),
+    "two-layer perceptron gradient": Workload("perceptron", _perceptron),
+    "hierarchical model gradient": Workload("hierarchy", _hierarchy),
+    "outer products, 1000x1000": Workload("outer", _normal(1000, count=4), bytes_moved=8 * MIB),
+    "chain of 100 with gradient": Workload("chain", _normal(100), size=100),
+    "chain of 1,000 with gradient": Workload("chain", _normal(100), size=1000),
+    "chain of 10,000 with gradient": Workload("chain", _normal(100), size=10_000),
+    "50 small blocks": Workload("blocks", _normal(20, count=BLOCKS), size=BLOCKS),
+}

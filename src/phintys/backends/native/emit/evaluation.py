@@ -1,0 +1,386 @@
+"""Expressions of a nest as code: loads and stores of all kinds, checks of indices, scalar ops."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from phintys._base.errors import IntegrityError
+from phintys.backends.native.emit.access import Access, Affine
+from phintys.backends.native.emit.builder import Builder
+from phintys.backends.native.emit.casting import cast
+from phintys.backends.native.emit.control import loop
+from phintys.backends.native.emit.memory import gather, load, scatter, store
+from phintys.backends.native.emit.operations import emit
+from phintys.backends.native.emit.planning import KernelPlan, Level, NestPlan, is_number
+from phintys.backends.native.emit.scalar_ops import emit_literal, emit_scalar_op
+from phintys.backends.native.emit.scope import FailureBase, Prelude, Scope, Status, splat
+from phintys.backends.native.emit.types import INT64, PTR, UINT64, Type, type_of
+from phintys.backends.native.emit.values import Complex, Value
+from phintys.backends.native.program import (
+    Array,
+    Cast,
+    Expression,
+    Failure,
+    IndexCheck,
+    Literal,
+    Load,
+    Operation,
+    Position,
+    SizeValue,
+    Statement,
+)
+
+if TYPE_CHECKING:
+    from phintys.backends.native.emit.module import Block
+    from phintys.backends.native.polynomials import Polynomial
+
+__all__ = ["Evaluator"]
+
+Number = Value | Complex
+
+
+class Evaluator:
+    """Writes what is computed for one element, or a vector of them.
+
+    Parameters
+    ----------
+    b, prelude
+        The builder and the function's first block.
+    plan
+        The kernel.
+    failures
+        What can go wrong in the kernel; new ones are added.
+    leave
+        The block that ends the function.
+
+    Attributes
+    ----------
+    nest
+        The nest that is being written.
+    scratch
+        Addresses of arrays that only this call of the kernel sees.
+    """
+
+    def __init__(
+        self, b: Builder, prelude: Prelude, plan: KernelPlan, failures: list[Failure], leave: Block
+    ) -> None:
+        self.b = b
+        self.prelude = prelude
+        self.plan = plan
+        self.failures = failures
+        self.leave = leave
+        self.nest: NestPlan = plan.nests[0]
+        self.scratch: dict[Array, Value] = {}
+
+    # ---- addresses ---------------------------------------------------------------------------
+
+    def _base(self, access: Access) -> Value:
+        memory = self.scratch.get(access.array)
+        if memory is None:
+            return self.prelude.pointer(access.array, access.offset)
+        if not access.offset.terms:
+            return memory
+        offset = self.prelude.number(access.offset)
+        return self.b.offset(memory, offset, type_of(access.array.dtype))
+
+    def _pointer(self, access: Access, scope: Scope) -> Value:
+        """Return the address of an access at this place, of lane 0."""
+        found = scope.find("pointers", access)
+        return self._base(access) if found is None else found
+
+    def _move(self, access: Access, scope: Scope, count: Value, step: Polynomial) -> None:
+        """Add ``count * step`` elements to the address of an access at this place."""
+        pointer = self._pointer(access, scope)
+        if step.known != 1:
+            count = count * self.prelude.number(step)
+        scope.pointers[access] = self.b.offset(pointer, count, type_of(access.array.dtype))
+
+    def enter(self, level: Level, nests: list[NestPlan], scope: Scope) -> None:
+        """Compute addresses at the beginning of an iteration of a level."""
+        last = level.loops[-1]
+        index = scope.index[last]
+        for nest in nests:
+            for access in nest.accesses:
+                step = access.steps.get(last)
+                if step is not None:
+                    self._move(access, scope, index, step)
+
+    def hoist(self, nest: NestPlan, scope: Scope, first: int, last: int) -> None:
+        """Read what does not change further inside: of depths ``first ... last``."""
+        reads = {id(access) for access in nest.loads.values()}
+        for access in nest.accesses:
+            for depth, (expression, stride) in zip(access.hoisted, access.dynamic, strict=True):
+                if depth is not None and first <= depth <= last:
+                    self._move(access, scope, self._integer(expression, scope), stride)
+            if first <= access.depth <= last and id(access) in reads:
+                value = self._read(access, scope)
+                scope.loaded[access, scope.lanes] = value
+                if nest.lanes > scope.lanes:
+                    scope.loaded[access, nest.lanes] = splat(self.b, value, nest.lanes)
+
+    def spread(self, nest: NestPlan, scope: Scope) -> None:
+        """Put what earlier nests left in registers into all lanes, before the loops of a nest."""
+        if nest.lanes == 1:
+            return
+        for array in nest.forwarded:
+            if scope.find("arrays", (array, nest.lanes)) is None:
+                value = scope.find("arrays", (array, 1))
+                if value is not None:
+                    scope.arrays[array, nest.lanes] = splat(self.b, value, nest.lanes)
+
+    def _integer(self, expression: Expression, scope: Scope) -> Value:
+        value = self.evaluate(expression, scope)
+        if not isinstance(value, Value) or value.type.name != "int64":
+            msg = f"An index from memory must be an int64, got {value}."
+            raise IntegrityError(msg)
+        return value
+
+    def _lane_offsets(self, access: Access, scope: Scope) -> Value | None:
+        """Return by how many elements lanes are away from lane 0; ``None`` if they are neighbours.
+
+        Of a scalar place: how far the element is from the address.
+        """
+        total: Value | None = None
+        step = access.steps.get(self.nest.vector) if scope.lanes > 1 else None
+        for depth, (expression, stride) in zip(access.hoisted, access.dynamic, strict=True):
+            if depth is None:
+                index = self._integer(expression, scope)
+                if stride.known != 1:
+                    index = index * self.prelude.spread(stride, scope.lanes)
+                total = index if total is None else total + index
+        if step is None or (total is None and step.known == 1):
+            return total
+        steps = self.prelude.lane_steps(step, scope.lanes)
+        return steps if total is None else total + steps
+
+    # ---- reading and writing -----------------------------------------------------------------
+
+    def _read(self, access: Access, scope: Scope) -> Number:
+        type, lanes = type_of(access.array.dtype), scope.lanes
+        found = scope.find("loaded", (access, lanes))
+        if found is not None:
+            return found
+        pointer = self._pointer(access, scope)
+        offsets = self._lane_offsets(access, scope)
+        if offsets is not None:
+            addresses = self.b.offset(pointer, offsets, type)
+            return gather(self.b, type.of(lanes), addresses, scope.mask)
+        if lanes > 1 and self.nest.vector not in access.steps:
+            return splat(self.b, load(self.b, type, pointer), lanes)
+        return load(self.b, type.of(lanes), pointer, scope.mask)
+
+    def write(self, statement: Statement, value: Number, scope: Scope) -> None:
+        """Store the value of a statement, and remember it for those that read it."""
+        target = type_of(statement.target.dtype, scope.lanes)
+        if value.type is not target:
+            value = cast(self.b, value, target)
+        access = self.nest.stores.get(id(statement))
+        if statement.accumulate is not None:
+            assert access is not None
+            self._accumulate(statement, access, value, scope)
+            return
+        scope.arrays[statement.target, scope.lanes] = value
+        if access is None:
+            return
+        pointer = self._pointer(access, scope)
+        offsets = self._lane_offsets(access, scope)
+        if offsets is not None:
+            addresses = self.b.offset(pointer, offsets, target)
+            scatter(self.b, value, addresses, scope.mask)
+        elif scope.lanes > 1 and self.nest.vector not in access.steps:
+            self._store_last(value, pointer, scope)
+        else:
+            store(self.b, value, pointer, scope.mask)
+
+    def _store_last(self, value: Number, pointer: Value, scope: Scope) -> None:
+        """Store what the last iteration writes where all write the same element."""
+        lane: Value | int = scope.lanes - 1
+        if scope.mask is not None:
+            lane = self._count(scope) - 1
+        parts = [self.b.extract(p, lane) for p in _parts(value)]
+        store(self.b, _joined(parts), pointer)
+
+    def _count(self, scope: Scope) -> Value:
+        """Return how many lanes are there; they are the first ones."""
+        assert scope.mask is not None
+        b, lanes = self.b, scope.lanes
+        bits = b.write(type_of("void"), f"bitcast {scope.mask.typed} to i{lanes}")
+        name = f"llvm.ctpop.i{lanes}"
+        b.module.declare(name, f"i{lanes} @{name}(i{lanes})")
+        count = b.write(type_of("void"), f"call i{lanes} @{name}(i{lanes} {bits.text})")
+        if lanes == 64:
+            return b.write(INT64, f"add i64 {count.text}, 0")
+        return b.write(INT64, f"zext i{lanes} {count.text} to i64")
+
+    def _accumulate(
+        self, statement: Statement, access: Access, value: Number, scope: Scope
+    ) -> None:
+        """Combine elements with what is there, one after the other, for they may be the same."""
+        b = self.b
+        type = type_of(statement.target.dtype)
+        pointer = self._pointer(access, scope)
+        offsets = self._lane_offsets(access, scope)
+        op = statement.accumulate or ""
+
+        def add(address: Value, lanes: int, x: Number, mask: Value | None) -> None:
+            before = load(b, type.of(lanes), address, mask)
+            store(b, emit(b, op, [before, x], type.name), address, mask)
+
+        if offsets is None and (scope.lanes == 1 or self.nest.vector in access.steps):
+            add(pointer, scope.lanes, value, scope.mask)
+            return
+        if scope.lanes == 1:
+            assert offsets is not None
+            add(b.offset(pointer, offsets, type), 1, value, None)
+            return
+        if offsets is None:
+            offsets = b.constant(INT64.of(scope.lanes), 0)
+        addresses = b.slot(INT64.of(scope.lanes))
+        b.store(offsets, addresses, align=8)
+        slots = [b.slot(_stored(part)) for part in _parts(value)]
+        for part, slot in zip(_parts(value), slots, strict=True):
+            store(b, part, slot)
+        count = b.constant(INT64, scope.lanes) if scope.mask is None else self._count(scope)
+        with loop(b, 0, count, runs=True) as lane:
+            offset = b.load(INT64, b.offset(addresses, lane.index, INT64))
+            parts = [
+                load(b, part.type.of(1), b.offset(slot, lane.index, part.type))
+                for part, slot in zip(_parts(value), slots, strict=True)
+            ]
+            assert all(isinstance(part, Value) for part in parts)
+            add(b.offset(pointer, offset, type), 1, _joined(parts), None)
+
+    # ---- expressions -------------------------------------------------------------------------
+
+    def evaluate(self, expression: Expression, scope: Scope) -> Number:
+        """Return the value of an expression at this place."""
+        found = scope.values.get(id(expression))
+        if found is None:
+            found = scope.values[id(expression)] = self._evaluate(expression, scope)
+        return found
+
+    def _evaluate(self, expression: Expression, scope: Scope) -> Number:
+        b, lanes = self.b, scope.lanes
+        type = type_of(expression.dtype, lanes)
+        if isinstance(expression, Load):
+            return self._load(expression, scope)
+        if isinstance(expression, Operation):
+            values = [self.evaluate(argument, scope) for argument in expression.arguments]
+            return emit_scalar_op(b, expression.op, values, expression.dtype)
+        if isinstance(expression, Cast):
+            return cast(b, self.evaluate(expression.argument, scope), type)
+        if isinstance(expression, Literal):
+            return emit_literal(b, expression.value, type)
+        if isinstance(expression, SizeValue):
+            return self.prelude.spread(self.plan.layout.polynomials.of(expression.size), lanes)
+        if isinstance(expression, Position):
+            return self.position(self.nest.positions[id(expression)], scope)
+        if isinstance(expression, IndexCheck):
+            return self._check_index(expression, scope)
+        msg = f"There is no code for {expression!r}."
+        raise IntegrityError(msg)
+
+    def _load(self, expression: Load, scope: Scope) -> Number:
+        array = expression.array
+        if is_number(array):
+            assert array.data is not None
+            type = type_of(array.dtype, scope.lanes)
+            return emit_literal(self.b, array.data.reshape(-1)[0], type)
+        access = self.nest.loads.get(id(expression))
+        if access is None:
+            found = scope.find("arrays", (array, scope.lanes))
+            if found is None:
+                scalar = scope.find("arrays", (array, 1))
+                if scalar is None:
+                    msg = f"{array.label} is read before it is computed."
+                    raise IntegrityError(msg)
+                found = splat(self.b, scalar, scope.lanes)
+            return found
+        value = scope.find("loaded", (access, scope.lanes))
+        if value is None:
+            value = scope.loaded[access, scope.lanes] = self._read(access, scope)
+        return value
+
+    def position(self, affine: Affine, scope: Scope) -> Value:
+        """Return a sum of steps of loops."""
+        total = self.prelude.number(affine.offset)
+        for loop_, step in affine.steps.items():
+            counter = scope.find("index", loop_)
+            if counter is None:
+                continue  # carried out as one with a loop further inside
+            total = total + (counter if step.known == 1 else counter * self.prelude.number(step))
+        if scope.lanes == 1:
+            lanes = total
+        else:
+            lanes = self.b.splat(total, scope.lanes)
+            step = affine.steps.get(self.nest.vector)
+            if step is not None:
+                lanes = lanes + self.prelude.lane_steps(step, scope.lanes)
+        for expression, stride in affine.dynamic:
+            index = self._integer(expression, scope)
+            lanes = lanes + index * self.prelude.spread(stride, scope.lanes)
+        return lanes
+
+    def _check_index(self, check: IndexCheck, scope: Scope) -> Value:
+        given = cast(self.b, self.evaluate(check.argument, scope), INT64.of(scope.lanes))
+        assert isinstance(given, Value)
+        size = self.prelude.spread(self.plan.layout.polynomials.of(check.size), scope.lanes)
+        index = self.b.select(given < 0, given + size, given)
+        unsigned = UINT64.of(scope.lanes)
+        outside = self.b.bitcast(size, unsigned) <= self.b.bitcast(index, unsigned)
+        self.fail_where(outside, check.failure, scope, given, size)
+        return index
+
+    # ---- failures ----------------------------------------------------------------------------
+
+    def fail_where(
+        self,
+        where: Value,
+        failure: Failure,
+        scope: Scope,
+        first: Value | None = None,
+        second: Value | None = None,
+    ) -> None:
+        """End the function where a mask is set, with the two numbers of the first such lane."""
+        b = self.b
+        if scope.mask is not None:
+            where = where & scope.mask
+        failed, after = b.new_block("failed"), b.new_block("fine")
+        b.branch(b.any(where), failed, after)
+        b.begin(failed)
+        if failure not in self.failures:
+            self.failures.append(failure)
+        number = self.prelude.slot(FailureBase()) + (self.failures.index(failure) + 1)
+        lane = self._first(where)
+        numbers = [0 if x is None else self.b.extract(x, lane) for x in (first, second)]
+        status = self.prelude.slot(Status(), PTR)
+        for at, number_ in enumerate([number, *numbers]):
+            b.store(b.value(INT64, number_), b.offset(status, at, INT64))
+        b.jump(self.leave)
+        b.begin(after)
+
+    def _first(self, where: Value) -> Value | int:
+        lanes = where.type.lanes
+        if lanes == 1:
+            return 0
+        b = self.b
+        bits = b.write(type_of("void"), f"bitcast {where.typed} to i{lanes}")
+        name = f"llvm.cttz.i{lanes}"
+        b.module.declare(name, f"i{lanes} @{name}(i{lanes}, i1)")
+        first = b.write(type_of("void"), f"call i{lanes} @{name}(i{lanes} {bits.text}, i1 true)")
+        if lanes == 64:
+            return b.write(INT64, f"add i64 {first.text}, 0")
+        return b.write(INT64, f"zext i{lanes} {first.text} to i64")
+
+
+def _parts(x: Number) -> list[Value]:
+    return [x.re, x.im] if isinstance(x, Complex) else [x]
+
+
+def _joined(parts: list[Value]) -> Number:
+    return Complex(*parts) if len(parts) == 2 else parts[0]
+
+
+def _stored(x: Value) -> Type:
+    """Return the type of room for a value: a bool takes a byte."""
+    return x.type.like("uint8") if x.type.kind == "b" else x.type

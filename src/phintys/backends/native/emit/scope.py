@@ -1,0 +1,222 @@
+"""What is known at a place inside the loops of a kernel, and the arguments that a kernel gets."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from phintys.backends.native.emit.builder import Builder
+from phintys.backends.native.emit.module import Block
+from phintys.backends.native.emit.types import INT64, PTR, Type
+from phintys.backends.native.emit.values import Complex, Value
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from phintys.backends.native.emit.access import Access
+    from phintys.backends.native.polynomials import Polynomial
+    from phintys.backends.native.program import Array
+
+from contextlib import contextmanager
+
+__all__ = [
+    "Chunk",
+    "FailureBase",
+    "Number",
+    "Partials",
+    "Pointer",
+    "Prelude",
+    "Scope",
+    "ScratchBytes",
+    "ScratchOffset",
+    "Slot",
+    "Status",
+    "splat",
+]
+
+
+# ---- arguments of kernels ----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Pointer:
+    """The address of an array, ``offset`` elements from its start."""
+
+    array: Array
+    offset: Polynomial
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A number that is known when the kernel is called."""
+
+    value: Polynomial
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """The address of the status: the number of the failure (0 for none) and its two numbers."""
+
+
+@dataclass(frozen=True, slots=True)
+class FailureBase:
+    """What is added to a failure's number in the kernel, which counts from 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScratchBytes:
+    """Bytes of memory that the kernel needs for itself, each call."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScratchOffset:
+    """Where in that memory an array begins, in bytes."""
+
+    array: Array
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Iterations of the outermost loop in one part of a reduction of everything."""
+
+
+@dataclass(frozen=True, slots=True)
+class Partials:
+    """The address of room for the totals of the parts."""
+
+
+Slot = (
+    Pointer | Number | Status | FailureBase | ScratchBytes | ScratchOffset | Chunk | Partials
+)
+
+
+class Prelude:
+    """The first block of a function, which reads the arguments; it can be added to at any time.
+
+    Parameters
+    ----------
+    b
+        The builder of the function, at its beginning.
+    slots
+        The arguments so far; new ones are added.
+    """
+
+    def __init__(self, b: Builder, slots: dict[Slot, int]) -> None:
+        self.b = b
+        self.slots = slots
+        self._block = b.block
+        self._values: dict[Any, Value] = {}
+        self._body = b.new_block("body")
+        b.begin(self._body)
+
+    @contextmanager
+    def writing(self) -> Generator[None]:
+        """Write into the prelude."""
+        block: Block = self.b.block
+        self.b.block, self.b._lines = self._block, self._block.lines
+        yield
+        self.b.block, self.b._lines = block, block.lines
+
+    def close(self) -> None:
+        """Go on to the function's body. Nothing can be added any more."""
+        with self.writing():
+            self.b.jump(self._body)
+
+    def slot(self, slot: Slot, type: Type = INT64) -> Value:
+        """Return an argument."""
+        found = self._values.get(slot)
+        if found is None:
+            number = self.slots.setdefault(slot, len(self.slots))
+            with self.writing():
+                address = self.b.offset(self.b.arguments[0], number, INT64)
+                found = self._values[slot] = self.b.load(type, address)
+        return found
+
+    def pointer(self, array: Array, offset: Polynomial) -> Value:
+        """Return the address of an element of an array."""
+        return self.slot(Pointer(array, offset), PTR)
+
+    def number(self, value: Polynomial) -> Value:
+        """Return a number that is known when the kernel is called."""
+        if value.known is not None:
+            return self.b.constant(INT64, value.known)
+        return self.slot(Number(value))
+
+    def spread(self, value: Polynomial, lanes: int) -> Value:
+        """Return a number in all lanes."""
+        if value.known is not None:
+            return self.b.constant(INT64.of(lanes), value.known)
+        key = ("spread", value, lanes)
+        if key not in self._values:
+            scalar = self.number(value)
+            with self.writing():
+                self._values[key] = self.b.splat(scalar, lanes)
+        return self._values[key]
+
+    def lane_steps(self, step: Polynomial, lanes: int) -> Value:
+        """Return 0, step, 2 step ... in the lanes."""
+        key = ("lanes", step, lanes)
+        if key not in self._values:
+            spread = self.spread(step, lanes)
+            with self.writing():
+                numbers = self.b.lane_numbers(INT64.of(lanes))
+                self._values[key] = numbers if step.known == 1 else numbers * spread
+        return self._values[key]
+
+
+# ---- places in loops ---------------------------------------------------------------------------
+
+
+@dataclass(eq=False, slots=True)
+class Scope:
+    """A place inside loops; what is not found here is looked for outside.
+
+    Attributes
+    ----------
+    parent
+        The place around it.
+    lanes
+        How many elements are computed at once here.
+    mask
+        Which of them there are; ``None`` for all.
+    index
+        Counters of the loops that begin here, by their innermost loop variable.
+    pointers
+        Addresses so far, by access.
+    loaded
+        What was read, by access and lanes.
+    arrays
+        What was computed, by array and lanes.
+    values
+        What expressions are, by ``id``.
+    """
+
+    parent: Scope | None = None
+    lanes: int = 1
+    mask: Value | None = None
+    index: dict[Any, Value] = field(default_factory=dict)
+    pointers: dict[Access, Value] = field(default_factory=dict)
+    loaded: dict[tuple[Access, int], Value | Complex] = field(default_factory=dict)
+    arrays: dict[tuple[Array, int], Value | Complex] = field(default_factory=dict)
+    values: dict[int, Value | Complex] = field(default_factory=dict)
+
+    def inside(self) -> Scope:
+        """Return a place inside this one."""
+        return Scope(self, self.lanes, self.mask)
+
+    def find(self, table: str, key: Any) -> Any:
+        """Look something up here and outside."""
+        scope: Scope | None = self
+        while scope is not None:
+            found = getattr(scope, table).get(key)
+            if found is not None:
+                return found
+            scope = scope.parent
+        return None
+
+
+def splat(b: Builder, x: Value | Complex, lanes: int) -> Value | Complex:
+    """Return a scalar in all lanes."""
+    if isinstance(x, Complex):
+        return Complex(b.splat(x.re, lanes), b.splat(x.im, lanes))
+    return b.splat(x, lanes)

@@ -1,0 +1,370 @@
+"""The thread pool, in native code: workers know nothing of Python and never want the GIL.
+
+A job is a kernel and a range. It is cut into chunks, and one 64-bit word says which job it is (its
+generation, the upper half) and how many chunks nobody has taken yet. Taking a chunk is one
+compare-and-exchange of that word, so a worker that comes late, with an old word, takes nothing. The
+caller works too, and returns when all chunks are done. Idle workers watch the word for a while and
+then sleep on a condition variable. A second caller, or a kernel inside a kernel, finds the pool busy
+and does its work alone, which gives the same bits: what a chunk computes does not depend on who
+computes it.
+"""
+
+from __future__ import annotations
+
+from phintys.backends.native.emit.builder import Builder
+from phintys.backends.native.emit.control import loop, when
+from phintys.backends.native.emit.module import Function, Module
+from phintys.backends.native.emit.types import INT32, INT64, PTR, VOID
+from phintys.backends.native.emit.values import Value
+from phintys.backends.native.runtime.atomics import (
+    atomic_load,
+    atomic_store,
+    call_pointer,
+    compare_exchange,
+    fetch_add,
+    null,
+    pause,
+)
+from phintys.backends.native.runtime.record import Record
+
+__all__ = ["MOST_WORKERS", "POOL", "emit_threads"]
+
+MOST_WORKERS = 255
+
+# What different threads write at the same time lies 64 bytes apart: on cache lines of its own.
+POOL = Record(
+    {
+        "word": (INT64, 0),  # generation << 32 | chunks that nobody has taken
+        "sleepers": (INT32, 64),
+        "done": (INT32, 128),  # chunks of this job that are finished
+        "caller_sleeps": (INT32, 132),
+        "tickets": (INT32, 192),  # how many more workers may join this job
+        "kernel": (PTR, 256),
+        "arguments": (PTR, 264),
+        "count": (INT64, 272),
+        "chunk": (INT64, 280),
+        "chunks": (INT64, 288),
+        "stop": (INT32, 296),
+        "busy": (INT32, 300),
+        "patience": (INT64, 304),  # passes of the watching loops before a thread goes to sleep
+        "workers": (INT64, 312),
+        "wanted": (INT64, 320),  # workers that there may be
+        # The largest pthread objects take 64 bytes (macOS).
+        "mutex": (PTR, 384),
+        "work_there": (PTR, 512),
+        "work_done": (PTR, 640),
+        "handles": (PTR, 768),
+    }
+)
+POOL_BYTES = 768 + 8 * MOST_WORKERS
+_CHUNKS_A_THREAD = 4
+"""Chunks a thread gets on average: threads that are held up take fewer."""
+
+_SYMBOL = "phintys_threads"
+
+
+def emit_threads(module: Module) -> None:
+    """Write the pool.
+
+    ``phintys_run_parallel(kernel, arguments, count, grain, threads)`` calls ``kernel(arguments,
+    begin, end)`` until all of ``range(count)`` is done. ``phintys_pool_reset()`` makes the pool
+    new, without workers; ``phintys_pool_stop()`` ends the workers and waits for them.
+    """
+    module.memory(_SYMBOL, POOL_BYTES)
+    _emit_drain(module)
+    _emit_worker(module)
+    _emit_spawn(module)
+    _emit_run(module)
+    _emit_reset(module)
+    _emit_stop(module)
+
+
+def _pool(b: Builder) -> Value:
+    return Value(b, PTR, f"@{_SYMBOL}")
+
+
+def _internal(module: Module, name: str, parameters: int, returns: object = VOID) -> Function:
+    types = [PTR] * parameters
+    return module.function(name, returns, types, linkage="internal", attributes="noinline")  # pyright: ignore[reportArgumentType]
+
+
+def _lock(b: Builder, pool: Value) -> None:
+    b.call("pthread_mutex_lock", INT32, [POOL.pointer(b, pool, "mutex")])
+
+
+def _unlock(b: Builder, pool: Value) -> None:
+    b.call("pthread_mutex_unlock", INT32, [POOL.pointer(b, pool, "mutex")])
+
+
+def _sleep(b: Builder, pool: Value, condition: str) -> None:
+    signal, mutex = POOL.pointer(b, pool, condition), POOL.pointer(b, pool, "mutex")
+    b.call("pthread_cond_wait", INT32, [signal, mutex])
+
+
+def _remaining(b: Builder, word: Value) -> Value:
+    return b.convert(word, INT32)
+
+
+def _generation(b: Builder, word: Value) -> Value:
+    return b.convert(word >> 32, INT32)
+
+
+def _emit_drain(module: Module) -> None:
+    """``drain(pool)``: take chunks and compute them, until none is left."""
+    b = Builder(_internal(module, "phintys_drain", 1))
+    (pool,) = b.arguments
+    look, attempt, compute, check, wake, out = (
+        b.new_block(name) for name in ("look", "attempt", "compute", "check", "wake", "out")
+    )
+    b.jump(look)
+    b.begin(look)
+    word = atomic_load(b, INT64, POOL.pointer(b, pool, "word"))
+    remaining = _remaining(b, word)
+    b.branch(b.eq(remaining, 0), out, attempt)
+    b.begin(attempt)
+    taken = compare_exchange(b, POOL.pointer(b, pool, "word"), word, word - 1)
+    b.branch(taken, compute, look)
+    b.begin(compute)
+    # The job's fields stay as they are until its last chunk is done, and this one is not.
+    kernel, arguments = (POOL.load(b, pool, name) for name in ("kernel", "arguments"))
+    count, chunk, chunks = (POOL.load(b, pool, name) for name in ("count", "chunk", "chunks"))
+    start = (chunks - b.convert(remaining, INT64)) * chunk
+    stop = b.minimum_number(start + chunk, count)
+    call_pointer(b, kernel, VOID, [arguments, start, stop])
+    done = fetch_add(b, POOL.pointer(b, pool, "done"), b.constant(INT32, 1)) + 1
+    b.branch(b.eq(done, b.convert(chunks, INT32)), check, look)
+    b.begin(check)
+    asleep = atomic_load(b, INT32, POOL.pointer(b, pool, "caller_sleeps"))
+    b.branch(b.ne(asleep, 0), wake, look)
+    b.begin(wake)
+    _lock(b, pool)
+    b.call("pthread_cond_broadcast", INT32, [POOL.pointer(b, pool, "work_done")])
+    _unlock(b, pool)
+    b.jump(look)
+    b.begin(out)
+    b.ret()
+
+
+def _emit_worker(module: Module) -> None:
+    """``worker(pool)``: what each thread of the pool runs."""
+    b = Builder(_internal(module, "phintys_worker", 1, PTR))
+    (pool,) = b.arguments
+    names = ("idle", "watch", "patient", "doze", "check", "sleep", "wake", "job", "join", "quit")
+    idle, watch, patient, doze, check, sleep, wake, job, join, quit = map(b.new_block, names)
+    before = b.block
+    b.jump(idle)
+
+    b.begin(idle)
+    # The job that this worker is through with, or had no ticket for.
+    past = b.phi(INT32)
+    past.add(b.constant(INT32, 0), before)
+    limit = POOL.load(b, pool, "patience")
+    b.jump(watch)
+
+    b.begin(watch)
+    passes = b.phi(INT64)
+    passes.add(b.constant(INT64, 0), idle)
+    word = atomic_load(b, INT64, POOL.pointer(b, pool, "word"))
+    b.branch(_is_new(b, word, past.value), job, patient)
+
+    b.begin(patient)
+    pause(b)
+    following = passes.value + 1
+    passes.add(following, patient)
+    stopped = b.ne(atomic_load(b, INT32, POOL.pointer(b, pool, "stop")), 0)
+    b.branch((following < limit) & ~stopped, watch, doze)
+
+    b.begin(doze)
+    _lock(b, pool)
+    fetch_add(b, POOL.pointer(b, pool, "sleepers"), b.constant(INT32, 1))
+    b.jump(check)
+    b.begin(check)
+    word_now = atomic_load(b, INT64, POOL.pointer(b, pool, "word"))
+    stopped = b.ne(atomic_load(b, INT32, POOL.pointer(b, pool, "stop")), 0)
+    b.branch(_is_new(b, word_now, past.value) | stopped, wake, sleep)
+    b.begin(sleep)
+    _sleep(b, pool, "work_there")
+    b.jump(check)
+    b.begin(wake)
+    fetch_add(b, POOL.pointer(b, pool, "sleepers"), b.constant(INT32, -1))
+    _unlock(b, pool)
+    past.add(past.value, wake)
+    b.branch(stopped, quit, idle)
+
+    b.begin(job)
+    ticket = fetch_add(b, POOL.pointer(b, pool, "tickets"), b.constant(INT32, -1))
+    generation = _generation(b, word)
+    past.add(generation, job)
+    b.branch(ticket > 0, join, idle)
+    b.begin(join)
+    b.call("phintys_drain", VOID, [pool])
+    past.add(generation, join)
+    b.jump(idle)
+    b.begin(quit)
+    b.ret(null(b))
+
+
+def _is_new(b: Builder, word: Value, past: Value) -> Value:
+    """Whether a word offers chunks of a job other than the past one."""
+    return b.ne(_remaining(b, word), 0) & b.ne(_generation(b, word), past)
+
+
+def _emit_spawn(module: Module) -> None:
+    """``spawn(pool)``: start the workers that are missing."""
+    b = Builder(_internal(module, "phintys_spawn", 1))
+    (pool,) = b.arguments
+    more, made, failed, out = (b.new_block(name) for name in ("more", "made", "failed", "out"))
+    begin = b.new_block("begin")
+    b.jump(begin)
+    b.begin(begin)
+    workers = POOL.load(b, pool, "workers")
+    b.branch(workers < POOL.load(b, pool, "wanted"), more, out)
+    b.begin(more)
+    handle = b.offset(POOL.pointer(b, pool, "handles"), workers, INT64)
+    worker = Value(b, PTR, "@phintys_worker")
+    result = b.call("pthread_create", INT32, [handle, null(b), worker, pool])
+    b.branch(b.eq(result, 0), made, failed)
+    b.begin(made)
+    POOL.store(b, pool, "workers", workers + 1)
+    b.jump(begin)
+    b.begin(failed)
+    # The system has no more threads to give: do with those that there are.
+    POOL.store(b, pool, "wanted", workers)
+    b.jump(out)
+    b.begin(out)
+    b.ret()
+
+
+def _emit_run(module: Module) -> None:
+    """``run_parallel(kernel, arguments, count, grain, threads)``."""
+    parameters = [PTR, PTR, INT64, INT64, INT64]
+    b = Builder(module.function("phintys_run_parallel", VOID, parameters))
+    kernel, arguments, count, grain, threads = b.arguments
+    pool = _pool(b)
+    alone, several, parallel = (b.new_block(name) for name in ("alone", "several", "parallel"))
+    # POOL.wanted is what the machine offers, threads what the caller allows.
+    helpers = b.minimum_number(POOL.load(b, pool, "wanted"), threads - 1)
+    b.branch((helpers > 0) & (count > grain), several, alone)
+
+    b.begin(alone)
+    call_pointer(b, kernel, VOID, [arguments, b.constant(INT64, 0), count])
+    b.ret()
+
+    b.begin(several)
+    free, taken = b.constant(INT32, 0), b.constant(INT32, 1)
+    got = compare_exchange(b, POOL.pointer(b, pool, "busy"), free, taken)
+    b.branch(got, parallel, alone)
+
+    b.begin(parallel)
+    with when(b, POOL.load(b, pool, "workers") < POOL.load(b, pool, "wanted")):
+        b.call("phintys_spawn", VOID, [pool])
+    _publish(b, pool, kernel, arguments, count, grain, helpers)
+    b.call("phintys_drain", VOID, [pool])
+    _wait(b, pool)
+    atomic_store(b, free, POOL.pointer(b, pool, "busy"))
+    b.ret()
+
+
+def _divide_up(b: Builder, x: Value, y: Value) -> Value:
+    return b.binary("sdiv", x + y - 1, y)
+
+
+def _publish(
+    b: Builder,
+    pool: Value,
+    kernel: Value,
+    arguments: Value,
+    count: Value,
+    grain: Value,
+    helpers: Value,
+) -> None:
+    """Describe the job, then offer its chunks, and wake whom it takes."""
+    grains = _divide_up(b, count, grain)
+    chunk = grain * _divide_up(b, grains, (helpers + 1) * _CHUNKS_A_THREAD)
+    chunks = _divide_up(b, count, chunk)
+    fields = {
+        "kernel": kernel,
+        "arguments": arguments,
+        "count": count,
+        "chunk": chunk,
+        "chunks": chunks,
+        "done": b.constant(INT32, 0),
+        "caller_sleeps": b.constant(INT32, 0),
+    }
+    for name, value in fields.items():
+        POOL.store(b, pool, name, value)
+    joining = b.convert(b.minimum_number(helpers, chunks - 1), INT32)
+    atomic_store(b, joining, POOL.pointer(b, pool, "tickets"))
+    generation = (POOL.load(b, pool, "word") >> 32) + 1
+    atomic_store(b, (generation << 32) | chunks, POOL.pointer(b, pool, "word"))
+    sleepers = atomic_load(b, INT32, POOL.pointer(b, pool, "sleepers"))
+    with when(b, sleepers > 0):
+        _lock(b, pool)
+        with loop(b, 0, b.convert(joining, INT64)):
+            b.call("pthread_cond_signal", INT32, [POOL.pointer(b, pool, "work_there")])
+        _unlock(b, pool)
+
+
+def _wait(b: Builder, pool: Value) -> None:
+    """Return when all chunks are done: watch for a while, then sleep."""
+    names = ("watch", "patient", "doze", "check", "sleep", "wake", "after")
+    watch, patient, doze, check, sleep, wake, after = map(b.new_block, names)
+    chunks = b.convert(POOL.load(b, pool, "chunks"), INT32)
+    limit = POOL.load(b, pool, "patience")
+    before = b.block
+    b.jump(watch)
+    b.begin(watch)
+    passes = b.phi(INT64)
+    passes.add(b.constant(INT64, 0), before)
+    done = atomic_load(b, INT32, POOL.pointer(b, pool, "done"))
+    b.branch(b.eq(done, chunks), after, patient)
+    b.begin(patient)
+    pause(b)
+    following = passes.value + 1
+    passes.add(following, patient)
+    b.branch(following < limit, watch, doze)
+    b.begin(doze)
+    _lock(b, pool)
+    atomic_store(b, b.constant(INT32, 1), POOL.pointer(b, pool, "caller_sleeps"))
+    b.jump(check)
+    b.begin(check)
+    done = atomic_load(b, INT32, POOL.pointer(b, pool, "done"))
+    b.branch(b.eq(done, chunks), wake, sleep)
+    b.begin(sleep)
+    _sleep(b, pool, "work_done")
+    b.jump(check)
+    b.begin(wake)
+    _unlock(b, pool)
+    b.jump(after)
+    b.begin(after)
+
+
+def _emit_reset(module: Module) -> None:
+    """``reset()``: no job, no workers, locks that nobody holds. For the start, and after a fork."""
+    b = Builder(module.function("phintys_pool_reset", VOID, []))
+    pool = _pool(b)
+    for name in ("sleepers", "done", "caller_sleeps", "tickets", "stop", "busy"):
+        POOL.store(b, pool, name, 0)
+    for name in ("word", "workers"):
+        POOL.store(b, pool, name, 0)
+    b.call("pthread_mutex_init", INT32, [POOL.pointer(b, pool, "mutex"), null(b)])
+    for name in ("work_there", "work_done"):
+        b.call("pthread_cond_init", INT32, [POOL.pointer(b, pool, name), null(b)])
+    b.ret()
+
+
+def _emit_stop(module: Module) -> None:
+    """``stop()``: end the workers, wait for them, and work alone from now on."""
+    b = Builder(module.function("phintys_pool_stop", VOID, []))
+    pool = _pool(b)
+    workers = POOL.load(b, pool, "workers")
+    POOL.store(b, pool, "wanted", 0)
+    _lock(b, pool)
+    atomic_store(b, b.constant(INT32, 1), POOL.pointer(b, pool, "stop"))
+    b.call("pthread_cond_broadcast", INT32, [POOL.pointer(b, pool, "work_there")])
+    _unlock(b, pool)
+    with loop(b, 0, workers) as each:
+        place = b.offset(POOL.pointer(b, pool, "handles"), each.index, INT64)
+        b.call("pthread_join", INT32, [b.load(INT64, place), null(b)])
+    POOL.store(b, pool, "workers", 0)
+    b.ret()

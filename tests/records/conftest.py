@@ -1,0 +1,39 @@
+"""Collects the records of all families: the lists named RECORDS in the files of this folder."""
+
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+
+import pytest
+
+
+def _load(path):
+    spec = spec_from_file_location(f"records_{path.stem}", path)
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+FAMILIES = {
+    path.stem: _load(path)
+    for path in sorted(Path(__file__).parent.glob("*.py"))
+    if not path.stem.startswith(("test_", "conftest"))
+}
+
+RECORDS = [record for module in FAMILIES.values() for record in module.RECORDS]
+
+
+def pytest_generate_tests(metafunc):
+    if "record" in metafunc.fixturenames:
+        metafunc.parametrize(
+            "record",
+            [
+                pytest.param(record, id=f"{family}-{record.name}")
+                for family, module in FAMILIES.items()
+                for record in module.RECORDS
+            ],
+        )
+
+
+@pytest.fixture(scope="session")
+def records():
+    return RECORDS

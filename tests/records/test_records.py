@@ -1,0 +1,33 @@
+"""Every record against its reference, its contract, every mode, and finite differences."""
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from phintys.testing import check_op
+from phintys.testing.strategies import examples
+
+MODES = ("reference", "debug")
+
+# There are many records, and each example of one goes through all checks.
+FRACTION = {"values": 3, "derivatives": 8}
+
+
+def _budget(what):
+    return settings(
+        max_examples=max(1, settings().max_examples // FRACTION[what]),
+        suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
+    )
+
+
+@_budget("values")
+@given(data=st.data())
+def test_values(record, data):
+    example = data.draw(examples(record), "example")
+    check_op(record, [example], modes=MODES, skip=["derivatives"])
+
+
+@_budget("derivatives")
+@given(data=st.data())
+def test_derivatives(record, data):
+    example = data.draw(examples(record, smooth=True), "example")
+    check_op(record, [example], modes=MODES[:1])

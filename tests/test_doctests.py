@@ -1,0 +1,69 @@
+"""Every example in a docstring of Phintys runs and prints what it says."""
+
+import ast
+import doctest
+import importlib
+import sys
+from pathlib import Path
+
+import pytest
+
+import phintys
+
+PACKAGE = Path(phintys.__file__).parent
+OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+PROGRAMS = {"phintys.compat.__main__"}  # to import it would run it
+
+
+def modules():
+    """Yield the dotted name and the file of each module."""
+    for path in sorted(PACKAGE.rglob("*.py")):
+        parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+        name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+        if not name.startswith("phintys.backends.native"):  # tested with its own room
+            yield name, path
+
+
+def examples(name, path):
+    """Yield all examples in strings of a module.
+
+    Strings of the source, rather than docstrings of objects: what describes an attribute or a row
+    of a table belongs to no object that doctest knows.
+    """
+    parser = doctest.DocTestParser()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and ">>> " in node.value:
+            where = f"{name}, line {node.lineno}"
+            yield parser.get_doctest(node.value, {}, where, str(path), node.lineno - 1)
+
+
+MODULES = dict(modules())
+
+
+@pytest.mark.parametrize(
+    "name", [name for name, path in MODULES.items() if ">>> " in path.read_text()]
+)
+def test_the_examples_of(name):
+    importlib.import_module(name)
+    module = sys.modules[name]  # phintys.tensor.shape, the attribute, is a function
+    runner = doctest.DocTestRunner(optionflags=OPTIONS)
+    output = []
+    for test in examples(name, MODULES[name]):
+        test.globs = dict(vars(module))
+        runner.run(test, out=output.append)
+    assert runner.tries
+    assert not runner.failures, "".join(output)
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_a_module_says_what_it_is(name):
+    assert ast.get_docstring(ast.parse(MODULES[name].read_text(encoding="utf-8")))
+
+
+@pytest.mark.parametrize("name", [name for name in MODULES if name not in PROGRAMS])
+def test_what_a_module_names_in_all_is_there(name):
+    importlib.import_module(name)
+    module = sys.modules[name]
+    names = getattr(module, "__all__", [])
+    assert len(names) == len(set(names))
+    assert [each for each in names if not hasattr(module, each)] == []
