@@ -257,6 +257,15 @@ RECORDS = [
         },
     ),
     Record(
+        "trigamma",
+        lambda x: mp.psi(1, x),
+        {
+            "[0, 2]": lambda t: uniform(1e-6, 2),
+            "[0, 20]": lambda t: uniform(0.1, 20),
+            "positive": lambda t: magnitudes(t.least, t.max),
+        },
+    ),
+    Record(
         "xlogy", lambda x, y: x * mp.log(y), {"x > 0": lambda t: (uniform(0, 9), uniform(0.01, 9))}
     ),
     Record(
@@ -343,7 +352,8 @@ fused multiply-add (x86-64-v3 and later, aarch64), the others for x86-64-v2.
 All of these functions are at most 2 ulp off. The errors of `logaddexp` and `logaddexp2` are counted
 in ulp of the larger of their inputs and result, because the sum may cancel. Zeros keep their signs;
 infinities, NaN and subnormal numbers give what C gives. Beyond 2**39 (2**20 without FMA; float32:
-2**28) sines, cosines and tangents are computed by libm. Other special functions of the table of
+2**28) sines, cosines and tangents are computed by libm. `trigamma` of negative numbers is up to 5
+ulp off. Other special functions of the table of
 scalar ops (gamma, Bessel ...) call SciPy for each element and are as accurate as SciPy.
 
 This file is written by `benchmarks/accuracy.py`.

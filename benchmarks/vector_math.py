@@ -21,7 +21,7 @@ FUNCTIONS = (
     "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "cbrt", "hypot", "pow",
     "logaddexp", "logaddexp2", "sigmoid", "softplus", "log1mexp", "sin", "cos", "tan", "arcsin",
     "arccos", "arctan", "arctan2", "sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh", "erf",
-    "erfc", "ndtr", "fmod", "mod", "int_div", "gammaln",
+    "erfc", "ndtr", "fmod", "mod", "int_div", "gammaln", "trigamma",
 )
 # fmt: on
 SCIPY = {"sigmoid": "expit", "gammaln": "gammaln", "erf": "erf", "erfc": "erfc", "ndtr": "ndtr"}

@@ -286,10 +286,13 @@ def _is_number(partial: Any, number: int) -> bool:
 
 
 def _as_continuous(x: Any, out: Any) -> Any:
-    """Return an integer input as a float, so that a derivative rule cannot overflow."""
-    if dtype_of(x).kind not in "biu":
-        return x
-    return OPERATORS.cast(x, real_dtype(dtype_of(out)))
+    """Return an input in the precision of the output, in which a derivative rule computes.
+
+    An integer becomes a float, which cannot overflow.
+    """
+    has, precision = dtype_of(x), real_dtype(dtype_of(out))
+    wanted = precision if has.kind in "biu" else np.result_type(has, precision)
+    return x if has == wanted else OPERATORS.cast(x, wanted)
 
 
 def _push(v: Any, partial: Any) -> Any:

@@ -77,7 +77,22 @@ class UfuncRow(Row):
 
     def kernel(self, input_dtypes: Sequence[Any]) -> Callable[..., Any]:
         self.resolve_dtypes(input_dtypes)
-        return self.ufunc
+        return _NewMemory(self.ufunc) if self.ufunc in _IGNORE_STRIDES else self.ufunc
+
+
+# NumPy up to 2.4 writes the results of these as if `out` had no gaps.
+_IGNORE_STRIDES = frozenset((np.isfinite, np.isinf, np.isnan, np.signbit))
+
+
+class _NewMemory:
+    """A ufunc that is not trusted with ``out``."""
+
+    def __init__(self, ufunc: np.ufunc) -> None:
+        self.ufunc = ufunc
+
+    def __call__(self, *arrays: Any, out: Any = None) -> Any:
+        result = self.ufunc(*arrays)
+        return result if out is None else _copy_to(out, result)
 
 
 class VariadicRow(Row):

@@ -56,7 +56,7 @@ def _ufunc_of(scalar_op: Any) -> np.ufunc:
     if not isinstance(ufunc, np.ufunc) or ufunc.nin != 2 or not scalar_op.associative:
         msg = (
             f"Reduce takes an associative scalar op of two numbers with a NumPy ufunc, such as "
-            f"phintys.scalar.add; {scalar_op} is none. Use phintys.scan for other folds."
+            f"phintys.scalar.add; {scalar_op} is none."
         )
         raise OpContractError(msg)
     return ufunc

@@ -2,8 +2,8 @@
 
 A kernel becomes ``void kernel(ptr arguments, i64 begin, i64 end)``. The arguments are a block of
 8-byte slots, pointers and numbers that the caller computes (:class:`KernelCode.slots` says which);
-``begin`` and ``end`` are a range of the outermost level, so that threads can share the work; a
-kernel without loops ignores them. Failures are written to the status that a slot points to.
+``begin`` and ``end`` are a range of the outermost level that is not reduced, so that threads can
+share the work; a kernel without such a level ignores them. Failures are written to the status that a slot points to.
 
 A reduction of everything has two functions. The first takes ranges of parts, and leaves their
 totals in memory; the second merges them, in order: ``end`` is the number of parts.
@@ -203,7 +203,7 @@ class _Emission:
 
     def _bounds(self, level: Level) -> tuple[Value, Value]:
         """Return where a level begins and ends: the range that was asked for, or all of it."""
-        if level is self.plan.parallel and not self.plan.is_chunked:
+        if level is self.plan.parallel:
             return self.b.arguments[1], self.b.arguments[2]
         return self.b.constant(INT64, 0), self.prelude.number(level.extent)
 
@@ -222,8 +222,7 @@ class _Emission:
     def _nest(self, nest: NestPlan, scope: Scope) -> None:
         self.ev.nest = nest
         self.ev.spread(nest, scope)
-        if nest.kept or nest.reduced:
-            self.ev.hoist(nest, scope, -1, len(self.plan.outer) - 1)
+        self.ev.hoist(nest, scope, -1, len(self.plan.outer) - 1)
         self._kept(nest, 0, [scope])
 
     def _kept(self, nest: NestPlan, number: int, scopes: list[Scope]) -> None:

@@ -151,12 +151,10 @@ class KernelPlan:
 
     @property
     def parallel(self) -> Level | None:
-        """The level of which threads take ranges; ``None`` for a kernel without loops."""
+        """The level of which threads take ranges; ``None`` if there is none."""
         if self.outer:
             return self.outer[0]
-        (nest,) = self.nests
-        levels = [*nest.kept, *nest.reduced]
-        return levels[0] if levels else None
+        return next((level for nest in self.nests for level in nest.kept), None)
 
 
 # ---- arrays ------------------------------------------------------------------------------------

@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from phintys.backends.native.emit.scalar_ops import can_emit
 from phintys.backends.native.lower.lowering import Lowering, NotLowered, lower
 from phintys.backends.native.lower.view import View
 from phintys.backends.native.program import Expression, Failure, Literal, Operation
+from phintys.graph.apply import Apply
 from phintys.scalar.composite import Composite
 from phintys.tensor.dimshuffle import DimShuffle
 from phintys.tensor.elemwise import Elemwise
@@ -17,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from phintys.backends.native.sizes import Size
-    from phintys.graph.apply import Apply
     from phintys.scalar.op import ScalarOp
 
 __all__: list[str] = []

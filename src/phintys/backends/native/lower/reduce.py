@@ -17,6 +17,7 @@ from phintys.backends.native.program import (
     LoopVariable,
     Operation,
 )
+from phintys.graph.apply import Apply
 from phintys.tensor.extremes import Argmax, Argmin
 from phintys.tensor.reduce import Reduce
 from phintys.tensor.softmaxes import LogSoftmax, LogSumExp, Softmax
@@ -24,7 +25,6 @@ from phintys.tensor.softmaxes import LogSoftmax, LogSumExp, Softmax
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from phintys.graph.apply import Apply
 
 __all__: list[str] = []
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from phintys.backends.native.lower.lowering import Lowering, NotLowered, lower
 from phintys.backends.native.lower.view import View
 from phintys.backends.native.program import Array, Cast, Failure, SizeValue
+from phintys.graph.apply import Apply
 from phintys.gradient.marks import GradientMark
 from phintys.tensor.make_vector import MakeVector
 from phintys.tensor.reshape import Reshape
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from phintys.backends.native.sizes import Size
-    from phintys.graph.apply import Apply
     from phintys.graph.variable import Variable
 
 __all__ = ["store_sizes"]

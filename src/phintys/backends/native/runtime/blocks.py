@@ -43,8 +43,9 @@ BLOCKS = Record(
 )
 _BLOCKS_BYTES = 64 + _CLASS_BYTES * _CLASSES
 _CLASS = Record({"count": (INT64, 0), "slots": (PTR, 8)})
-_HEADER = Record({"raw": (PTR, 0), "size": (INT64, 8)})
-"""Stands before each block: what the C library gave, and the size of the class."""
+_HEADER = Record({"raw": (PTR, 0), "size": (INT64, 8), "next": (PTR, 16)})
+"""Stands before each block: what the C library gave, the size of the class, and a link for the one
+who uses the block."""
 
 _SYMBOL = "phintys_blocks"
 
@@ -54,12 +55,14 @@ def emit_blocks(module: Module) -> None:
 
     ``phintys_acquire(bytes)`` returns memory aligned to 64 bytes, or null;
     ``phintys_release(memory)`` takes it back; ``phintys_trim()`` gives all idle blocks to the
-    system. ``phintys_numpy_malloc`` and its three sisters are what NumPy calls.
+    system. ``phintys_acquire_chained(first, bytes)`` puts the block in front of a chain that begins
+    at ``*first``, which ``phintys_release_chain`` takes back as a whole. ``phintys_numpy_malloc`` and its three sisters are what NumPy calls.
     """
     module.memory(_SYMBOL, _BLOCKS_BYTES)
     _emit_acquire(module)
     _emit_release(module)
     _emit_trim(module)
+    _emit_chain(module)
     _emit_numpy(module)
 
 
@@ -186,6 +189,37 @@ def _emit_trim(module: Module) -> None:
         _CLASS.store(b, kind, "count", 0)
     BLOCKS.store(b, _blocks(b), "kept", 0)
     _drop_lock(b)
+    b.ret()
+
+
+def header_of(b: Builder, block: Value) -> Value:
+    """Return the address of what stands before a block."""
+    return byte_offset(b, block, -_ALIGNMENT)
+
+
+def _emit_chain(module: Module) -> None:
+    b = Builder(module.function("phintys_acquire_chained", PTR, [PTR, INT64]))
+    chain, size = b.arguments
+    block = b.call("phintys_acquire", PTR, [size])
+    with when(b, b.compare("ne", block, null(b))):
+        _HEADER.store(b, header_of(b, block), "next", b.load(PTR, chain))
+        b.store(block, chain)
+    b.ret(block)
+
+    b = Builder(module.function("phintys_release_chain", VOID, [PTR]))
+    look, drop, out = b.new_block("look"), b.new_block("drop"), b.new_block("out")
+    (first,) = b.arguments
+    before = b.block
+    b.jump(look)
+    b.begin(look)
+    block = b.phi(PTR)
+    block.add(first, before)
+    b.branch(b.compare("ne", block.value, null(b)), drop, out)
+    b.begin(drop)
+    block.add(_HEADER.load(b, header_of(b, block.value), "next"), drop)
+    b.call("phintys_release", VOID, [block.value])
+    b.jump(look)
+    b.begin(out)
     b.ret()
 
 

@@ -33,6 +33,7 @@ _PYTHON_FUNCTIONS = (
     "PyEval_SaveThread",
     "PyList_New",
     "PyList_SetItem",
+    "PyLong_AsLongLong",
     "PyLong_FromLongLong",
     "PyObject_Vectorcall",
     "PyTuple_GetItem",
@@ -40,7 +41,7 @@ _PYTHON_FUNCTIONS = (
     "Py_IncRef",
 )
 
-ALIGNED, C_CONTIGUOUS, OWNDATA = 0x100, 0x1, 0x4
+ALIGNED, C_CONTIGUOUS, OWNDATA, WRITEABLE = 0x100, 0x1, 0x4, 0x400
 """Bits of an array's flags."""
 
 FASTCALL_KEYWORDS = 0x80 | 0x2

@@ -93,6 +93,11 @@ class Code:
             raise IntegrityError(msg)
         return int(found)
 
+    def data_address(self, symbol: str) -> int:
+        """Return the address of memory that the code names."""
+        with _LOCK:
+            return int(self._engine.get_global_value_address(symbol))
+
 
 # ---- compiling ---------------------------------------------------------------------------------
 

@@ -4,6 +4,7 @@ from phintys.backends.native.emit.math import arithmetic as arithmetic
 from phintys.backends.native.emit.math import complex as complex
 from phintys.backends.native.emit.math import error_function as error_function
 from phintys.backends.native.emit.math import exponential as exponential
+from phintys.backends.native.emit.math import gamma as gamma
 from phintys.backends.native.emit.math import hyperbolic as hyperbolic
 from phintys.backends.native.emit.math import integer as integer
 from phintys.backends.native.emit.math import logarithm as logarithm

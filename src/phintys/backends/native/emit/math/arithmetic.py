@@ -12,7 +12,7 @@ from phintys.backends.native.emit.math.logarithm import log, log1p
 from phintys.backends.native.emit.math.registry import float_function
 from phintys.backends.native.emit.values import Value
 
-__all__ = ["sign_of"]
+__all__: list[str] = []
 
 
 @float_function("add", 2, outlined=False)
@@ -59,7 +59,7 @@ def abs(b: Builder, x: Value) -> Value:
 
 
 @float_function("sign", outlined=False)
-def sign_of(b: Builder, x: Value) -> Value:
+def sign(b: Builder, x: Value) -> Value:
     """-1, 0 or 1; NaN of NaN."""
     one = copysign(b, b.constant(x.type, 1.0), x)
     return b.select(b.compare("ueq", x, 0.0), b.select(b.isnan(x), x, 0.0), one)

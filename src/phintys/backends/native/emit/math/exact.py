@@ -17,7 +17,6 @@ __all__ = [
     "fast_two_sum",
     "pair_add",
     "pair_div",
-    "pair_mul",
     "pair_sqrt",
     "polynomial",
     "quotient",
@@ -69,12 +68,6 @@ def pair_add(b: Builder, x: Pair, y: Pair) -> Pair:
     """Return the sum of two pairs."""
     hi, lo = two_sum(b, x[0], y[0])
     return fast_two_sum(b, hi, lo + (x[1] + y[1]))
-
-
-def pair_mul(b: Builder, x: Pair, y: Pair) -> Pair:
-    """Return the product of two pairs."""
-    hi, lo = two_prod(b, x[0], y[0])
-    return fast_two_sum(b, hi, lo + b.madd(x[0], y[1], x[1] * y[0]))
 
 
 def residual(b: Builder, x: Value, q: Value, y: Value) -> Value:

@@ -28,11 +28,12 @@ from phintys.backends.native.emit.math.registry import float_function
 from phintys.backends.native.emit.types import Type
 from phintys.backends.native.emit.values import Value
 
-__all__ = ["exp_of_sum", "exp_pair", "expm1_of_negative", "expm1_pair", "limits", "reduced"]
+__all__ = ["exp_of_sum", "exp_pair", "expm1_pair", "limits", "one_minus_exp", "reduced"]
 
-# Beyond these exp is 0 or infinite, and expm1 is -1.
+# Beyond these exp is 0 or infinite, the same of exp2, and expm1 is -1.
 _UNDERFLOW = {"float64": -746.0, "float32": -104.5}
 _OVERFLOW = {"float64": 710.0, "float32": 89.0}
+_EXPONENTS = {"float64": (-1076.0, 1025.0), "float32": (-151.0, 129.0)}
 _MINUS_ONE = {"float64": -40.0, "float32": -20.0}
 
 # The first word of ln(2) times any exponent is exact.
@@ -43,13 +44,18 @@ def _limited(b: Builder, x: Value, low: dict[str, float] = _UNDERFLOW) -> Value:
     return clamp(b, x, low[x.type.name], _OVERFLOW[x.type.name])
 
 
-def reduced(b: Builder, x: Value) -> tuple[Value, Pair]:
-    """Return k and (r, its rounding error) with x = k ln(2) + r."""
+def _reduction(b: Builder, x: Value) -> tuple[Value, Value, Value]:
+    """Return k, x less most of k ln(2), and r = x - k ln(2), rounded."""
     hi, lo = _LN2[x.type.name]
     k, _ = rounded(b, x, 1 / number(LN2, "float64"))
     first = b.madd(k, -hi, x)
-    r = b.madd(k, -lo, first)
-    return k, (r, b.madd(k, -lo, first - r))
+    return k, first, b.madd(k, -lo, first)
+
+
+def reduced(b: Builder, x: Value) -> tuple[Value, Pair]:
+    """Return k and (r, its rounding error) with x = k ln(2) + r."""
+    k, first, r = _reduction(b, x)
+    return k, (r, b.madd(k, -_LN2[x.type.name][1], first - r))
 
 
 def _tail(b: Builder, r: Value) -> Value:
@@ -73,16 +79,10 @@ def exp_pair(b: Builder, x: Value, error: Value | None = None) -> tuple[Value, P
     return k, (hi, lo + p[1])
 
 
-def _rounded_reduction(b: Builder, x: Value) -> tuple[Value, tuple[Value, None]]:
-    hi, lo = _LN2[x.type.name]
-    k, _ = rounded(b, x, 1 / number(LN2, "float64"))
-    return k, (b.madd(k, -lo, b.madd(k, -hi, x)), None)
-
-
-def exp_of_sum(b: Builder, x: Value, error: Value) -> Value:
+def exp_of_sum(b: Builder, x: Value, error: Value | None = None) -> Value:
     """exp(x + error) of a rounded number and a small error of it."""
-    k, (r, _) = _rounded_reduction(b, _limited(b, x))
-    r = r + error
+    k, _, r = _reduction(b, _limited(b, x))
+    r = r if error is None else r + error
     square = r * r
     tail = b.madd(square, polynomial(b, r, EXP[x.type.name], square), r)
     return scaled(b, tail + 1.0, k)
@@ -91,17 +91,13 @@ def exp_of_sum(b: Builder, x: Value, error: Value) -> Value:
 @float_function("exp")
 def exp(b: Builder, x: Value) -> Value:
     """e**x."""
-    k, (r, _) = _rounded_reduction(b, _limited(b, x))
-    square = r * r
-    tail = b.madd(square, polynomial(b, r, EXP[x.type.name], square), r)
-    return scaled(b, tail + 1.0, k)
+    return exp_of_sum(b, x)
 
 
 @float_function("exp2")
 def exp2(b: Builder, x: Value) -> Value:
     """2**x."""
-    form = {"float64": (-1076.0, 1025.0), "float32": (-151.0, 129.0)}
-    x = clamp(b, x, *form[x.type.name])
+    x = clamp(b, x, *_EXPONENTS[x.type.name])
     k, _ = rounded(b, x)
     fraction = x - k
     hi, lo = words(LN2, x.type.name, 53 if x.type.name == "float64" else 24)
@@ -148,7 +144,7 @@ def sigmoid(b: Builder, x: Value) -> Value:
     return b.select(b.isnan(x), x, result)
 
 
-def expm1_of_negative(b: Builder, x: Value) -> Pair:
+def one_minus_exp(b: Builder, x: Value) -> Pair:
     """1 - exp(x) of x <= 0, as a pair, accurate near 0; the low word is exp(x) of large -x."""
     k, r = reduced(b, clamp(b, x, _UNDERFLOW[x.type.name], 0.0))
     power = scaled(b, b.constant(x.type, 1.0), k)

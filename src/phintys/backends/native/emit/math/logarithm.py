@@ -19,7 +19,7 @@ from phintys.backends.native.emit.math.exact import (
     two_prod,
     two_sum,
 )
-from phintys.backends.native.emit.math.exponential import exp_pair, expm1_of_negative, limits
+from phintys.backends.native.emit.math.exponential import exp_pair, limits, one_minus_exp
 from phintys.backends.native.emit.math.floating import (
     clamp,
     fabs,
@@ -133,7 +133,7 @@ def log10(b: Builder, x: Value) -> Value:
 @float_function("log1mexp")
 def log1mexp(b: Builder, x: Value) -> Value:
     """log(1 - exp(x)) of x < 0."""
-    result = log_of_pair(b, expm1_of_negative(b, x))
+    result = log_of_pair(b, one_minus_exp(b, x))
     limit = b.select(x > 0.0, b.constant(x.type, math.nan), -math.inf)
     return b.select(b.compare("uno", x, x), x, b.select(x < 0.0, result, limit))
 

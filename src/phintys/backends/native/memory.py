@@ -1,0 +1,340 @@
+"""Memory: where the arrays of a program lie, and which of them share a place.
+
+An array that no kernel keeps to itself lives from the first step that writes it to the last that
+reads it. Arrays whose lives do not meet share a slot of the arena if they have the same number of
+bytes, which is known even where the number is not; of arrays of known sizes a smaller one may take
+a larger slot. An elementwise statement writes over an operand that dies with it, where both are
+read and written at the same indices.
+
+Slots whose sizes follow from the arguments are one block, taken when the call begins. Sizes that
+are known only after some step (an Op's own code made an array, or a size was computed from data)
+have blocks of their own, taken after that step.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from phintys.backends.native.fuse import reads_of
+from phintys.backends.native.program import (
+    Array,
+    Branch,
+    Call,
+    Callback,
+    Kernel,
+    Loop,
+    Place,
+    Step,
+)
+from phintys.backends.native.sizes import Arithmetic, Element, Extent, Size
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from phintys.backends.native.emit.planning import KernelPlan, NestPlan
+    from phintys.backends.native.polynomials import Atom, Polynomial, Polynomials
+    from phintys.backends.native.program import Program, Statement
+
+__all__ = ["ALIGNMENT", "ArenaSlot", "MemoryPlan", "plan_memory", "reads_and_writes"]
+
+ALIGNMENT = 64
+"""What the addresses of arrays in the arena are multiples of."""
+
+
+@dataclass(eq=False, slots=True)
+class ArenaSlot:
+    """A piece of the arena.
+
+    Attributes
+    ----------
+    group
+        The block it is in.
+    bytes
+        Its size.
+    arrays
+        The arrays that lie there, one after the other.
+    """
+
+    group: int
+    bytes: Polynomial
+    arrays: list[Array] = field(default_factory=list)
+
+
+@dataclass(eq=False, slots=True)
+class MemoryPlan:
+    """Where arrays lie.
+
+    Attributes
+    ----------
+    slots
+        The pieces of the arena.
+    places
+        For each array in the arena, the number of its slot.
+    groups
+        For each block of the arena the step after which its size is known, -1 for the beginning.
+    first_writes
+        For each array that is written, the first step that does it.
+    last_writes
+        The last one.
+    taken_over
+        For each array that is written over a dying operand, the operand.
+    ready
+        For each atom of sizes, the step after which it is known.
+    """
+
+    slots: list[ArenaSlot] = field(default_factory=list)
+    places: dict[Array, int] = field(default_factory=dict)
+    groups: list[int] = field(default_factory=list)
+    first_writes: dict[Array, int] = field(default_factory=dict)
+    last_writes: dict[Array, int] = field(default_factory=dict)
+    taken_over: dict[Array, Array] = field(default_factory=dict)
+    ready: dict[Atom, int] = field(default_factory=dict)
+
+
+# ---- what steps touch --------------------------------------------------------------------------
+
+
+def reads_and_writes(step: Step) -> tuple[set[Array], set[Array]]:
+    """Return the memory that a step reads, and the memory that it writes."""
+    reads: set[Array] = set()
+    writes: set[Array] = set()
+    if isinstance(step, Kernel):
+        for nest in step.nests:
+            for statement in nest.statements:
+                reads.update(load.array.memory for load in reads_of(statement))
+                writes.add(statement.target.memory)
+                if statement.accumulate:
+                    reads.add(statement.target.memory)
+        reads -= step.local
+        writes -= step.local
+    elif isinstance(step, Call):
+        reads.update(array.memory for array in step.inputs)
+        writes.add(step.output.memory)
+        if step.options.get("beta"):
+            reads.add(step.output.memory)
+    elif isinstance(step, Callback):
+        reads.update(value.memory for value in step.inputs if isinstance(value, Array))
+        writes.update(value.memory for value in step.outputs if isinstance(value, Array))
+    elif isinstance(step, Branch | Loop):
+        inner = [*step.then, *step.otherwise] if isinstance(step, Branch) else step.body
+        if isinstance(step, Branch):
+            reads.add(step.condition.memory)
+        elif step.until is not None:
+            reads.add(step.until.memory)
+        for one in inner:
+            more_reads, more_writes = reads_and_writes(one)
+            reads |= more_reads
+            writes |= more_writes
+    return reads, writes
+
+
+def _sources(atom: Atom) -> Iterable[Size]:
+    """Return the sizes that an atom is computed from."""
+    return atom.arguments if isinstance(atom, Arithmetic) else ()
+
+
+# ---- the plan ----------------------------------------------------------------------------------
+
+
+class _Planner:
+    def __init__(
+        self,
+        program: Program,
+        polynomials: Polynomials,
+        kernels: Mapping[Kernel, KernelPlan],
+    ) -> None:
+        self.program = program
+        self.ring = polynomials
+        self.kernels = kernels
+        self.plan = MemoryPlan()
+        self.touched = [reads_and_writes(step) for step in program.steps]
+        self.last_use: dict[Array, int] = {}
+        self._free: dict[Polynomial, list[int]] = defaultdict(list)
+
+    def lives(self) -> None:
+        """Find the first and the last step that touches each array."""
+        for number, (reads, writes) in enumerate(self.touched):
+            for array in writes:
+                self.plan.first_writes.setdefault(array, number)
+                self.plan.last_writes[array] = number
+            for array in reads | writes:
+                self.last_use[array] = number
+        for value in self.program.results:
+            if isinstance(value, Array):
+                self.last_use[value.memory] = len(self.touched)
+        for step in reversed(self.program.steps):
+            if isinstance(step, Callback):
+                self._keep_viewed(step)
+
+    def _keep_viewed(self, step: Callback) -> None:
+        """Let what an Op returns views of live as long as the views."""
+        op = step.node.op
+        maps = (getattr(op, "view_map", None), getattr(op, "destroy_map", None))
+        for out, inputs in [item for map_ in maps if map_ for item in map_.items()]:
+            seen = step.outputs[out]
+            until = self.last_use.get(seen.memory, -1) if isinstance(seen, Array) else len(self.touched)
+            for position in inputs:
+                value = step.inputs[position]
+                if isinstance(value, Array):
+                    known = self.last_use.get(value.memory, -1)
+                    self.last_use[value.memory] = max(known, until)
+
+    def known_after(self, atom: Atom) -> int:
+        """Return the step after which an atom is known; -1 at the beginning."""
+        ready = self.plan.ready
+        stack: list[Atom] = [atom]
+        while stack:
+            current = stack[-1]
+            if current in ready:
+                stack.pop()
+                continue
+            if isinstance(current, Extent | Element):
+                array = current.array.memory
+                is_outside = array.place in {Place.ARGUMENT, Place.CONSTANT}
+                ready[current] = -1 if is_outside else self.plan.last_writes.get(array, -1)
+                continue
+            sources = [self.program.sizes.canonical(size) for size in _sources(current)]
+            missing = [size for size in sources if size not in ready]
+            if missing:
+                stack.extend(missing)
+                continue
+            ready[current] = max((ready[size] for size in sources), default=-1)
+        return ready[atom]
+
+    def polynomial_known_after(self, polynomial: Polynomial) -> int:
+        """Return the step after which a polynomial is known."""
+        numbers = {number for atoms, _ in polynomial.terms for number in atoms}
+        return max((self.known_after(self.ring.atoms[n]) for n in numbers), default=-1)
+
+    def run(self) -> MemoryPlan:
+        """Give each array a place."""
+        self.lives()
+        dying: dict[int, list[Array]] = defaultdict(list)
+        for array, step in self.last_use.items():
+            if array.place == Place.BUFFER:
+                dying[step].append(array)
+        for number, (step, (_, writes)) in enumerate(
+            zip(self.program.steps, self.touched, strict=True)
+        ):
+            born = [
+                array
+                for array in _in_order(step, writes)
+                if array.place == Place.BUFFER and self.plan.first_writes[array] == number
+            ]
+            for array in born:
+                self._place(array, step, [a for a in dying[number] if a in self.plan.places])
+            for array in dying[number]:
+                slot = self.plan.places.get(array)
+                if slot is not None and self.plan.slots[slot].arrays[-1] is array:
+                    self._free[self.plan.slots[slot].bytes].append(slot)
+        return self.plan
+
+    def _place(self, array: Array, step: Step, dying: Sequence[Array]) -> None:
+        plan = self.plan
+        size = self.ring.bytes(array)
+        for operand in dying:
+            slot = plan.slots[plan.places[operand]]
+            if slot.arrays[-1] is not operand or slot.bytes is not size:
+                continue
+            if isinstance(step, Kernel) and can_take_over(self.kernels[step], array, operand):
+                plan.taken_over[array] = operand
+                self._put(array, plan.places[operand])
+                return
+        found = self._free_slot(size)
+        if found is None:
+            ready = self.polynomial_known_after(size)
+            if ready not in plan.groups:
+                plan.groups.append(ready)
+            found = len(plan.slots)
+            plan.slots.append(ArenaSlot(plan.groups.index(ready), size))
+        self._put(array, found)
+
+    def _put(self, array: Array, slot: int) -> None:
+        self.plan.places[array] = slot
+        self.plan.slots[slot].arrays.append(array)
+
+    def _free_slot(self, size: Polynomial) -> int | None:
+        free = self._free.get(size)
+        if free:
+            return free.pop()
+        if size.known is None:
+            return None
+        fitting = [
+            other
+            for other, slots in self._free.items()
+            if slots and other.known is not None and size.known <= other.known <= 2 * size.known
+        ]
+        if not fitting:
+            return None
+        return self._free[min(fitting, key=lambda other: other.known or 0)].pop()
+
+
+def _in_order(step: Step, writes: set[Array]) -> list[Array]:
+    """Return what a step writes, in the order in which it does."""
+    if not isinstance(step, Kernel):
+        return list(writes)
+    found: dict[Array, None] = {}
+    for nest in step.nests:
+        for statement in nest.statements:
+            if statement.target.memory in writes:
+                found[statement.target.memory] = None
+    return list(found)
+
+
+def can_take_over(plan: KernelPlan, target: Array, operand: Array) -> bool:
+    """Tell whether a kernel may write an array over an operand that dies with it.
+
+    It may if it reads the operand only where it writes the target, and has read each element
+    before it is overwritten.
+    """
+    nests = [
+        nest
+        for nest in plan.nests
+        if any(_touches(nest, statement, target, operand) for statement in nest.statements)
+    ]
+    if len(nests) != 1 or plan.is_serial:
+        return False
+    (nest,) = nests
+    writer = [s for s in nest.statements if s.target.memory is target]
+    if len(writer) != 1 or writer[0].reduction or writer[0].target.dtype != operand.dtype:
+        return False
+    store = nest.stores.get(id(writer[0]))
+    if store is None or store.dynamic:
+        return False
+    first_read = len(nest.statements)
+    for number, statement in enumerate(nest.statements):
+        for load in reads_of(statement):
+            if load.array.memory is not operand:
+                continue
+            access = nest.loads.get(id(load))
+            if access is None or access.dynamic or access.offset is not store.offset:
+                return False
+            if access.steps != store.steps:
+                return False
+            first_read = min(first_read, number)
+    return first_read <= nest.statements.index(writer[0])
+
+
+def _touches(nest: NestPlan, statement: Statement, target: Array, operand: Array) -> bool:
+    return statement.target.memory in {target, operand} or any(
+        load.array.memory is operand for load in reads_of(statement)
+    )
+
+
+def plan_memory(
+    program: Program, polynomials: Polynomials, kernels: Mapping[Kernel, KernelPlan]
+) -> MemoryPlan:
+    """Return where the arrays of a program lie.
+
+    Parameters
+    ----------
+    program
+        The program.
+    polynomials
+        Those of the program.
+    kernels
+        How each kernel is carried out.
+    """
+    return _Planner(program, polynomials, kernels).run()

@@ -1,0 +1,235 @@
+"""Run programs in plain Python: for tests and benchmarks, without the runtime's quick entry.
+
+Everything that the runtime does for a call (:mod:`~phintys.backends.native.emit.frame` says what)
+is done here with ctypes and NumPy, as simply as it can be.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from phintys._base.errors import IndexingError, IntegrityError, OpContractError, ShapeError
+from phintys.backends.native.emit.frame import (
+    CONSTANTS,
+    EXCEPTION,
+    OUT_OF_MEMORY,
+    STATUS,
+    EmittedProgram,
+    emit_program,
+)
+from phintys.backends.native.emit.target import Target
+from phintys.backends.native.fuse import fuse
+from phintys.backends.native.lower.lowering import Lowering, lower_graph
+from phintys.backends.native.program import Array, Callback, Failure, Place, Program
+from phintys.backends.native.runtime.engine import load
+from phintys.graph.fgraph import FunctionGraph
+
+__all__ = ["Executable", "compile_program", "program_of"]
+
+
+def program_of(fgraph: FunctionGraph) -> Program:
+    """Return the program of a graph."""
+    lowering = lower_graph(fgraph)
+    results = [_result(lowering, variable) for variable in fgraph.outputs]
+    steps = fuse(lowering.steps, lowering.sizes, [r for r in results if isinstance(r, Array)])
+    return Program(lowering.arguments, results, steps, lowering.sizes)
+
+
+def _result(lowering: Lowering, variable: Any) -> Any:
+    value = lowering.value(variable)
+    if isinstance(value, Array) and value.memory.place == Place.BUFFER:
+        value.memory.place = Place.RESULT
+        value.place = Place.RESULT
+    return value
+
+
+class Executable:
+    """A compiled program, called with arrays.
+
+    Parameters
+    ----------
+    emitted
+        Its code.
+    program
+        The program.
+    ranges
+        Into how many ranges the work that threads would share is cut; here it is done in order.
+    """
+
+    def __init__(self, emitted: EmittedProgram, program: Program, *, ranges: int = 1) -> None:
+        self.emitted = emitted
+        self.program = program
+        self.ranges = ranges
+        self.error: BaseException | None = None
+        self._functions = self._runtime_functions()
+        addresses = {
+            name: ctypes.cast(function, ctypes.c_void_p).value or 0
+            for name, function in self._functions.items()
+        }
+        self._code = load(emitted.module, addresses)
+        run = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)
+        self._run = run(self._code.address("run"))
+        self._constants = [
+            np.ascontiguousarray(array.data) for array in emitted.layout.constants
+        ]
+        table = [array.ctypes.data for array in self._constants] or [0]
+        self._table = (ctypes.c_int64 * len(table))(*table)
+        self._blocks: dict[int, Any] = {}
+        self.frame: Any = None
+        self.made: dict[Array, np.ndarray[Any, Any]] = {}
+        self.objects: dict[Any, Any] = {}
+        self.arena_bytes: dict[int, int] = {}
+        self.keep_results = False
+        """Write results over those of the call before: for benchmarks."""
+
+    # ---- functions that native code calls ------------------------------------------------------
+
+    def _runtime_functions(self) -> dict[str, Any]:
+        i64, ptr, i32 = ctypes.c_int64, ctypes.c_void_p, ctypes.c_int32
+        return {
+            "phintys_arena": ctypes.CFUNCTYPE(ptr, ptr, i64, i64)(self._arena),
+            "phintys_new_array": ctypes.CFUNCTYPE(ptr, ptr, i64, ptr)(self._new_array),
+            "phintys_callback": ctypes.CFUNCTYPE(i32, ptr, i64)(self._callback),
+            "phintys_parallel_for": ctypes.CFUNCTYPE(None, ptr, ptr, i64, i64)(self._parallel_for),
+            "phintys_malloc": ctypes.CFUNCTYPE(ptr, i64)(("PyMem_RawMalloc", ctypes.pythonapi)),
+            "phintys_free": ctypes.CFUNCTYPE(None, ptr)(("PyMem_RawFree", ctypes.pythonapi)),
+        }
+
+    def _arena(self, state: int, group: int, size: int) -> int:
+        if self.keep_results and group in self._blocks:
+            return (self._blocks[group].ctypes.data + 63) // 64 * 64
+        block = np.empty(size + 64, np.uint8)
+        block[:] = 0xA5  # nobody may rely on what is there
+        self._blocks[group] = block
+        self.arena_bytes[group] = size
+        return (block.ctypes.data + 63) // 64 * 64
+
+    def _new_array(self, state: int, number: int, sizes: int) -> int:
+        array = self.emitted.layout.new_arrays[number]
+        if self.keep_results and array in self.made:
+            return self.made[array].ctypes.data
+        shape = list((ctypes.c_int64 * array.ndim).from_address(sizes)) if array.ndim else []
+        made = self.made[array] = np.empty(shape, array.dtype)
+        made.reshape(-1).view(np.uint8)[:] = 0xA5
+        return made.ctypes.data
+
+    def _callback(self, state: int, number: int) -> int:
+        step = self.emitted.layout.callbacks[number]
+        try:
+            self._perform(step)
+        except BaseException as error:  # noqa: BLE001 - it is raised again when native code is left
+            self.error = error
+            return 1
+        return 0
+
+    def _perform(self, step: Callback) -> None:
+        inputs = [self._value(value) for value in step.inputs]
+        cells: list[list[Any]] = [[None] for _ in step.outputs]
+        step.node.op.perform(step.node, inputs, cells)  # pyright: ignore[reportAttributeAccessIssue]
+        for value, cell, variable in zip(step.outputs, cells, step.node.outputs, strict=True):
+            if not isinstance(value, Array):
+                self.objects[value] = cell[0]
+                continue
+            made = variable.type.filter(cell[0])
+            made = np.array(made, order="C", copy=True)
+            self.made[value] = made
+            self._fill(value, made)
+
+    def _value(self, value: Any) -> Any:
+        if not isinstance(value, Array):
+            return value.data if value.place == Place.CONSTANT else self.objects[value]
+        if value.place == Place.CONSTANT:
+            return value.data
+        record = self.emitted.layout.records[value]
+        shape = tuple(self.frame[record + 1 : record + 1 + value.ndim])
+        count = int(np.prod(shape, dtype=np.int64)) * value.dtype.itemsize
+        if not count:
+            return np.empty(shape, value.dtype)
+        data = (ctypes.c_uint8 * count).from_address(int(self.frame[record]))
+        return np.frombuffer(data, value.dtype).reshape(shape).copy()
+
+    def _parallel_for(self, kernel: int, arguments: int, n: int, grain: int) -> None:
+        function = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)(kernel)
+        count = max(1, min(self.ranges, n))
+        edges = [n * k // count for k in range(count + 1)]
+        for begin, end in reversed(list(zip(edges[:-1], edges[1:], strict=True))):
+            function(arguments, begin, end)
+
+    def _fill(self, array: Array, data: np.ndarray[Any, Any]) -> None:
+        record = self.emitted.layout.records[array]
+        self.frame[record] = data.ctypes.data
+        for axis, length in enumerate(data.shape):
+            self.frame[record + 1 + axis] = length
+
+    # ---- calls ---------------------------------------------------------------------------------
+
+    def prepare(self, values: Sequence[Any]) -> Callable[[], int]:
+        """Fill the frame; return a function that runs the native code on it, again and again."""
+        layout = self.emitted.layout
+        self.frame = np.zeros(layout.slots, np.int64)
+        self.frame[CONSTANTS] = ctypes.addressof(self._table)
+        self._arguments = []
+        for argument, value in zip(self.program.arguments, values, strict=True):
+            if not isinstance(argument, Array):
+                self.objects[argument] = value
+                continue
+            data = np.require(value, argument.dtype, ["C", "A"])
+            self._arguments.append(data)
+            self.made[argument] = data
+            self._fill(argument, data)
+        address, run = self.frame.ctypes.data, self._run
+        return lambda: run(address)
+
+    def __call__(self, *values: Any) -> list[Any]:
+        """Run the program.
+
+        Raises
+        ------
+        ShapeError, IndexingError, OpContractError
+            As the program's checks and Ops find.
+        """
+        if self.prepare(values)():
+            self._raise()
+        return [self._returned(value) for value in self.program.results]
+
+    def _returned(self, value: Any) -> Any:
+        if not isinstance(value, Array):
+            return self._value(value)
+        shape = tuple(self.frame[self.emitted.layout.records[value] + 1 :][: value.ndim])
+        if value.memory.place == Place.RESULT:
+            return self.made[value.memory].reshape(shape)
+        return np.array(self._value(value))
+
+    def _raise(self) -> None:
+        status, first, second = (int(x) for x in self.frame[STATUS : STATUS + 3])
+        if status == EXCEPTION and self.error is not None:
+            error, self.error = self.error, None
+            raise error
+        if status == OUT_OF_MEMORY:
+            raise MemoryError
+        failure = self.emitted.layout.failures[status - 1]
+        raise _error_of(failure, first, second)
+
+
+def _error_of(failure: Failure, first: int, second: int) -> Exception:
+    detail = failure.detail.format(first, second)
+    msg = f"{failure.node.op}: {failure.kind}: {detail} ({first}, {second})."
+    if failure.kind == "index":
+        return IndexingError(msg)
+    if failure.kind == "value":
+        return OpContractError(msg)
+    if failure.kind:
+        return ShapeError(msg)
+    return IntegrityError(msg)
+
+
+def compile_program(
+    program: Program, target: Target | None = None, *, ranges: int = 1
+) -> Executable:
+    """Compile a program for a target (this machine's CPU if not given)."""
+    target = Target.host() if target is None else target
+    return Executable(emit_program(program, target), program, ranges=ranges)

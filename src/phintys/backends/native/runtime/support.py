@@ -1,0 +1,154 @@
+"""The native code that is there once for the whole process: threads, memory, and the entry."""
+
+from __future__ import annotations
+
+import atexit
+import ctypes
+import os
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from phintys._base.config import config
+from phintys.backends.native.emit.module import Module
+from phintys.backends.native.emit.target import Target
+from phintys.backends.native.runtime.blocks import BLOCKS, NumPyHandler, emit_blocks
+from phintys.backends.native.runtime.capi import CApi, Unsupported, c_api
+from phintys.backends.native.runtime.engine import Code, immortal, load
+from phintys.backends.native.runtime.entry import MACHINE_STATE, emit_entry
+from phintys.backends.native.runtime.threads import MOST_WORKERS, POOL, emit_threads
+
+__all__ = ["Support", "support", "thread_limit", "trim"]
+
+_LEVEL = 2
+"""LLVM's effort: this code is compiled once and runs in every call."""
+
+_PATIENCE = 2000
+_KEPT_BYTES = 256 << 20
+_LARGE_BYTES = 64 << 10
+_RELEASE_GIL = 100_000
+_USE_THREADS = 20_000
+
+_FOR_PROGRAMS = (
+    "phintys_arena",
+    "phintys_callback",
+    "phintys_new_array",
+    "phintys_parallel_for",
+    "phintys_work",
+)
+
+
+class Support:
+    """Native code for all programs, in memory for good.
+
+    Attributes
+    ----------
+    symbols
+        Addresses of the functions that programs call.
+    entry
+        Address of the builtin's code.
+    """
+
+    def __init__(self, api: CApi) -> None:
+        module = Module(Target.host())
+        emit_threads(module)
+        emit_blocks(module)
+        emit_entry(module, api)
+        self.api = api
+        self._code: Code = immortal(load(module, api.functions, _LEVEL))
+        self.entry = self._code.address("phintys_entry")
+        self.symbols = {name: self._code.address(name) for name in _FOR_PROGRAMS}
+        self.symbols["phintys_malloc"] = self._code.address("phintys_acquire")
+        self.symbols["phintys_free"] = self._code.address("phintys_release")
+        self._pool = self._code.data_address("phintys_threads")
+        self._blocks = self._code.data_address("phintys_blocks")
+        self._state = self._code.data_address("phintys_state")
+        self._prepare_threads()
+        self._prepare_memory()
+        os.register_at_fork(after_in_child=self._after_fork)
+        atexit.register(self._function("phintys_pool_stop"))
+
+    def _function(self, symbol: str) -> Callable[[], None]:
+        return ctypes.CFUNCTYPE(None)(self._code.address(symbol))
+
+    # ---- threads
+
+    def _prepare_threads(self) -> None:
+        self._function("phintys_pool_reset")()
+        POOL.write(self._pool, "patience", _PATIENCE)
+        POOL.write(self._pool, "wanted", min(MOST_WORKERS, usable_cores() - 1))
+
+    def _after_fork(self) -> None:
+        """In a new process: its parent's workers are not there, and nobody holds a lock."""
+        self._function("phintys_pool_reset")()
+        BLOCKS.write(self._blocks, "lock", 0)
+
+    @property
+    def workers(self) -> int:
+        """How many workers were started."""
+        return POOL.read(self._pool, "workers")
+
+    # ---- memory
+
+    def _prepare_memory(self) -> None:
+        BLOCKS.write(self._blocks, "limit", _KEPT_BYTES)
+        fields = {
+            "array_type": id(np.ndarray),
+            "large": _LARGE_BYTES,
+            "release_gil": _RELEASE_GIL,
+            "use_threads": _USE_THREADS,
+            "handler": id(self._numpy_handler()),
+        }
+        for name, value in fields.items():
+            MACHINE_STATE.write(self._state, name, value)
+
+    def _numpy_handler(self) -> Any:
+        """Return NumPy's handle on the memory of large arrays."""
+        addresses = {
+            name: self._code.address(f"phintys_numpy_{name}")
+            for name in ("malloc", "calloc", "realloc", "free")
+        }
+        handler = immortal(NumPyHandler(name=b"phintys", version=1, **addresses))
+        make = ctypes.PYFUNCTYPE(
+            ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p
+        )(("PyCapsule_New", ctypes.pythonapi))
+        return immortal(make(ctypes.addressof(handler), b"mem_handler", None))
+
+    @property
+    def kept_bytes(self) -> int:
+        """Bytes of memory that wait for the next call."""
+        return BLOCKS.read(self._blocks, "kept")
+
+    def trim(self) -> None:
+        """Give the system all memory that waits for the next call."""
+        self._function("phintys_trim")()
+
+
+def usable_cores() -> int:
+    """Return how many cores the process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def thread_limit() -> int:
+    """Return how many threads a call may use now."""
+    return config.num_threads or usable_cores()
+
+
+@cache
+def support() -> Support | Unsupported:
+    """Return the support, or why there is none here."""
+    try:
+        return Support(c_api())
+    except Unsupported as reason:
+        return reason
+
+
+def trim() -> None:
+    """Give memory that waits for the next call back to the system."""
+    found = support()
+    if isinstance(found, Support):
+        found.trim()

@@ -1,0 +1,716 @@
+"""What a newcomer gets wrong, and what the error says: what was expected, what came, where, and
+how to mend it.
+
+Each case is a program as it would be typed, the class of the error that ends it, and pieces of the
+message (with its notes). ``line N`` among the pieces is a line of the program.
+"""
+
+import linecache
+import textwrap
+import traceback
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+import phintys
+import phintys.tensor as pt
+from phintys._base.errors import (
+    ArgumentError,
+    ConfigError,
+    CycleError,
+    DisconnectedInputError,
+    DtypeError,
+    GradientError,
+    IndexingError,
+    MethodNotDefinedError,
+    MissingInputError,
+    NullGradientError,
+    OpContractError,
+    OutOfBoundsError,
+    ShapeError,
+    TransferError,
+    TypeContractError,
+    UnusedInputError,
+)
+from phintys.graph import Apply, Constant, FunctionGraph, Op, Type
+
+
+class Case(NamedTuple):
+    program: str
+    error: type[Exception]
+    fragments: list[str]
+
+
+VARIABLES = {
+    "a name that is no name": Case("pt.matrix(3)", TypeContractError, ["name", "str", "3", "int"]),
+    "a rank that nobody gave": Case('pt.tensor("x")', TypeContractError, ["shape=", "None"]),
+    "a negative size": Case('pt.tensor("x", shape=(2, -1))', TypeContractError, ["-1", "(2, -1)"]),
+    "a dtype that does not exist": Case(
+        'pt.vector("x", dtype="float63")', TypeContractError, ["'float63'", "one of", "float64"]
+    ),
+    "text in arithmetic": Case(
+        'pt.vector("x") + "one"', TypeContractError, ["a number", "'one'", "str"]
+    ),
+    "None in arithmetic": Case(
+        'pt.vector("x") * None', TypeContractError, ["a number", "None", "NoneType"]
+    ),
+    "a ragged list": Case("pt.constant([[1, 2], [3]])", TypeContractError, ["[[1, 2], [3]]"]),
+    "a literal that does not fit": Case(
+        'pt.bvector("x") + 300', OutOfBoundsError, ["300", "int8", "np.int64(300)"]
+    ),
+    "bits of floats": Case(
+        'pt.vector("x") & pt.vector("y")', DtypeError, ["integers", "float64", "cast"]
+    ),
+    "complex to real": Case(
+        'pt.zvector("x").astype("float64")', DtypeError, ["complex128", "real(x)", "abs(x)"]
+    ),
+    "a condition in Python": Case(
+        """
+        x = pt.scalar("x")
+        if x > 0:
+            x = -x
+        """,
+        TypeError,
+        ["symbolic", "pt.switch", "&"],
+    ),
+    "a loop over what has no known size": Case(
+        'list(pt.vector("x"))', TypeError, ["x", "size", "static shape"]
+    ),
+    "a number of a symbol": Case('float(pt.scalar("x"))', TypeError, ["x", "astype", "eval()"]),
+    "an array of a symbol": Case('np.asarray(pt.vector("x"))', TypeError, ["x", "eval()"]),
+    "an assignment to an element": Case(
+        """
+        x = pt.vector("x")
+        x[0] = 1
+        """,
+        TypeError,
+        ["never changes", "pt.set_subtensor(x[index], value)"],
+    ),
+    "sizes that cannot broadcast": Case(
+        'pt.tensor("x", shape=(2, 3)) + pt.tensor("y", shape=(4, 3))',
+        ShapeError,
+        ["Add", "dimension 0", "x: (2, 3)", "y: (4, 3)"],
+    ),
+    "a product of sizes that do not fit": Case(
+        'pt.tensor("x", shape=(2, 3)) @ pt.tensor("y", shape=(4, 3))',
+        ShapeError,
+        ["x: shape (2, 3)", "y: shape (4, 3)", ".T"],
+    ),
+    "@ for a number": Case('pt.scalar("x") @ pt.vector("y")', ShapeError, ["rank 1", "write *"]),
+    "too many indices": Case('pt.vector("x")[0, 1]', IndexingError, ["x", "1 dim", "2"]),
+    "an index beyond a known size": Case(
+        'pt.tensor("x", shape=(3,))[5]', IndexingError, ["5", "size 3", "-3 to 2"]
+    ),
+    "an index that is no integer": Case(
+        'pt.vector("x")[1.5]', IndexingError, ["1.5", "float", "int"]
+    ),
+    "an axis that is not there": Case('pt.matrix("x").sum(axis=2)', ShapeError, ["2", "-2 to 1"]),
+    "an axis of a scalar": Case('pt.scalar("x").sum(axis=0)', ShapeError, ["rank 0", "none"]),
+    "an axis named twice": Case('pt.matrix("x").sum(axis=(0, 0))', ShapeError, ["twice", "(0, 0)"]),
+    "two unknown sizes": Case('pt.matrix("x").reshape((-1, -1))', ShapeError, ["one -1"]),
+    "another number of elements": Case(
+        'pt.tensor("x", shape=(2, 3)).reshape((4, 2))', ShapeError, ["(2, 3)", "(4, 2)"]
+    ),
+    "arrays of different ranks joined": Case(
+        'pt.concatenate([pt.vector("x"), pt.matrix("y")])', ShapeError, ["x: Vector", "y: Matrix"]
+    ),
+    "one variable joined": Case(
+        'pt.concatenate(pt.matrix("x"))', OpContractError, ["list", "concatenate([x, y], axis)"]
+    ),
+    "too many operands": Case(
+        'pt.exp(pt.vector("x"), pt.vector("y"))', OpContractError, ["Exp", "1 operand,", "2"]
+    ),
+    "half of where": Case(
+        'pt.where(pt.vector("x") > 0, 1.0)', OpContractError, ["where(condition, x, y)"]
+    ),
+    "a part that is no part": Case(
+        'pt.set_subtensor(pt.vector("x"), 3)', OpContractError, ["set_subtensor(x[index], y)"]
+    ),
+    "overwriting what is too small a dtype": Case(
+        'pt.inplace.add_inplace(pt.lvector("x"), pt.vector("y"))',
+        OpContractError,
+        ["in place", "int64", "float64"],
+    ),
+    "moving to nowhere": Case('pt.vector("x").transfer("moon")', TransferError, ["'moon'"]),
+}
+
+COMPILING = {
+    "a missing input": Case(
+        """
+        x, y = pt.vectors("x", "y")
+        z = x + y
+        phintys.function([x], z * 2)
+        """,
+        MissingInputError,
+        ["y", "inputs are: x", "Add", "line 2", "z = x + y", "givens={y: value}", "shared(value)"],
+    ),
+    "a namesake of an input": Case(
+        """
+        y = pt.vector("x") * 2
+        phintys.function([pt.vector("x")], y)
+        """,
+        MissingInputError,
+        ["same name 'x'", "another variable"],
+    ),
+    "an input without influence": Case(
+        """
+        x, y = pt.vectors("x", "y")
+        phintys.function([x, y], x)
+        """,
+        UnusedInputError,
+        ["y at index 1", "on_unused_input='ignore'"],
+    ),
+    "one variable for inputs": Case(
+        """
+        x = pt.vector("x")
+        phintys.function(x, x)
+        """,
+        ArgumentError,
+        ["list", "Write [x]"],
+    ),
+    "an input twice": Case(
+        """
+        x = pt.vector("x")
+        phintys.function([x, x], x)
+        """,
+        ArgumentError,
+        ["index 0", "index 1", "once"],
+    ),
+    "a value for an input": Case(
+        "phintys.function([np.zeros(3)], 1)", ArgumentError, ["Variable", "ndarray", "value="]
+    ),
+    "nested outputs": Case(
+        """
+        x = pt.vector("x")
+        phintys.function([x], [[x]])
+        """,
+        ArgumentError,
+        ["[x]", "not nested"],
+    ),
+    "a shared variable for an input": Case(
+        """
+        s = phintys.shared(0.0, name="s")
+        phintys.function([s], s)
+        """,
+        ArgumentError,
+        ["s", "by themselves", "givens="],
+    ),
+    "a misspelt keyword": Case(
+        """
+        x = pt.vector("x")
+        phintys.function([x], x, moed="debug")
+        """,
+        TypeError,
+        ["'moed'"],
+    ),
+    "a misspelt mode": Case(
+        """
+        x = pt.vector("x")
+        phintys.function([x], x, mode="FASTRUN")
+        """,
+        ConfigError,
+        ["'FASTRUN'", "Did you mean 'FAST_RUN'?"],
+    ),
+    "an update of another type": Case(
+        """
+        n = phintys.shared(0, name="n")
+        phintys.function([], [], updates=[(n, n + 0.5)])
+        """,
+        ArgumentError,
+        ["n", "Scalar(int64)", "Scalar(float64)", "astype('int64')"],
+    ),
+    "two updates of one value": Case(
+        """
+        n = phintys.shared(0, name="n")
+        phintys.function([], [], updates=[(n, n + 1), (n, n + 2)])
+        """,
+        ArgumentError,
+        ["n", "two new values"],
+    ),
+    "an update of an input": Case(
+        """
+        x = pt.vector("x")
+        phintys.function([x], x, updates=[(x, x + 1)])
+        """,
+        ArgumentError,
+        ["shared variable", "got x", "In(variable, value=..., update=...)"],
+    ),
+    "a replacement of another type": Case(
+        """
+        x = pt.vector("x")
+        phintys.function([], x * 2, givens={x: pt.matrix("m")})
+        """,
+        ArgumentError,
+        ["x", "m", "Vector(float64", "Matrix(float64", "rebuild_strict=False"],
+    ),
+    "an Op that overwrites its input": Case(
+        """
+        x, y = pt.vectors("x", "y")
+        phintys.function([x, y], pt.inplace.add_inplace(x, y))
+        """,
+        ArgumentError,
+        ["overwrites", "line 2", "accept_inplace=True"],
+    ),
+    "a graph that depends on itself": Case(
+        """
+        x = pt.vector("x")
+        y = x + 1
+        z = y * 2
+        y.owner.inputs[0] = z
+        phintys.function([x], z, on_unused_input="ignore")
+        """,
+        CycleError,
+        ["itself", "line 2", "line 3", "y = x + 1", "z = y * 2"],
+    ),
+    "a symbolic shared value": Case(
+        'phintys.shared(pt.vector("x"))', TypeContractError, ["value", "x", "eval()"]
+    ),
+    "a misspelt option": Case(
+        'phintys.config.floatx = "float32"', AttributeError, ["'floatx'", "Did you mean 'floatX'?"]
+    ),
+    "an option that cannot be so": Case(
+        'phintys.config.floatX = "float63"', ConfigError, ["'float63'", "float32"]
+    ),
+    "evaluating without values": Case(
+        '(pt.vector("x") * 2).eval()', MissingInputError, ["x", "eval({input: value})"]
+    ),
+    "evaluating with the name of nothing": Case(
+        '(pt.vector("x") * 2).eval({"y": [1]})', ArgumentError, ["'y'", "inputs are x"]
+    ),
+    "a value among replacements": Case(
+        """
+        x = pt.vector("x")
+        phintys.clone_replace(x * 2, {x: 3})
+        """,
+        TypeContractError,
+        ["x -> 3", "make_constant"],
+    ),
+    "an unclosed graph": Case(
+        'FunctionGraph([pt.vector("x")], [pt.vector("y") + 1])',
+        MissingInputError,
+        ["y", "inputs", "shared(value)"],
+    ),
+    "printing a number": Case("phintys.dprint(3)", TypeContractError, ["variables", "3", "int"]),
+}
+
+CALLS = {
+    "an argument too few": Case(
+        """
+        x, y = pt.vectors("x", "y")
+        phintys.function([x, y], x + y)([1.0])
+        """,
+        ArgumentError,
+        ["y at index 1", "x: Vector(float64", "y: Vector(float64"],
+    ),
+    "an argument too many": Case(
+        """
+        x = pt.vector("x")
+        phintys.function([x], x, name="f")([1.0], [2.0])
+        """,
+        ArgumentError,
+        ["f() takes 1 argument, got 2", "x: Vector(float64"],
+    ),
+    "an unknown keyword": Case(
+        """
+        weights = pt.vector("weights")
+        phintys.function([weights], weights)(weihgts=[1.0])
+        """,
+        ArgumentError,
+        ["'weihgts'", "Did you mean 'weights'?"],
+    ),
+    "a matrix for a vector": Case(
+        """
+        x = pt.vector("x")
+        phintys.function([x], x)([[1.0]])
+        """,
+        TypeContractError,
+        ["index 0 ('x')", "expected 1", "got 2", "(1, 1)"],
+    ),
+    "a wrong size": Case(
+        """
+        x = pt.tensor("x", shape=(3,))
+        phintys.function([x], x)([1.0, 2.0])
+        """,
+        TypeContractError,
+        ["expected (3,)", "got (2,)", "index 0 ('x')"],
+    ),
+    "a lossy cast of an array": Case(
+        """
+        x = pt.fvector("x")
+        phintys.function([x], x)(np.ones(3) / 3)
+        """,
+        TypeContractError,
+        ["float64", "float32", "astype('float32')", "allow_downcast=True"],
+    ),
+    "a fraction for an integer": Case(
+        """
+        n = pt.lscalar("n")
+        phintys.function([n], n)(1.5)
+        """,
+        TypeContractError,
+        ["1.5", "int64", "loss"],
+    ),
+    "a complex number for a real one": Case(
+        """
+        x = pt.dscalar("x")
+        phintys.function([x], x)(1 + 2j)
+        """,
+        TypeContractError,
+        ["(1+2j)", "real part"],
+    ),
+    "text for numbers": Case(
+        """
+        x = pt.vector("x")
+        phintys.function([x], x)("hello")
+        """,
+        TypeContractError,
+        ["'hello'", "numbers", "index 0 ('x')"],
+    ),
+    "a wrong shared value": Case(
+        """
+        s = phintys.shared(np.zeros(3), name="weights")
+        s.set_value(np.zeros((3, 3)))
+        """,
+        TypeContractError,
+        ["expected 1", "got 2", "(3, 3)", "weights"],
+    ),
+    "sizes that differ": Case(
+        """
+        x, y = pt.vectors("x", "y")
+        z = x * y
+        phintys.function([x, y], z)([1.0, 2.0], [1.0, 2.0, 3.0])
+        """,
+        ShapeError,
+        ["Mul", "x: shape (2,)", "y: shape (3,)", "line 2", "z = x * y", "dimension 0"],
+    ),
+    "a size of 1 that nobody announced": Case(
+        """
+        x, y = pt.vectors("x", "y")
+        z = x * y
+        phintys.function([x, y], z)([1.0], [1.0, 2.0, 3.0])
+        """,
+        ShapeError,
+        ["x: shape (1,)", "known to be 1", "shape=(..., 1, ...)", "line 2"],
+    ),
+    "matrices that do not fit": Case(
+        """
+        x, y = pt.matrices("x", "y")
+        z = x @ y
+        phintys.function([x, y], z)(np.ones((2, 3)), np.ones((2, 3)))
+        """,
+        ShapeError,
+        ["x: shape (2, 3)", "y: shape (2, 3)", "line 2", "z = x @ y", ".T"],
+    ),
+    "an index beyond a size": Case(
+        """
+        x = pt.vector("x")
+        y = x[5]
+        phintys.function([x], y)([1.0])
+        """,
+        IndexingError,
+        ["index 5", "size 1", "line 2", "y = x[5]"],
+    ),
+    "an index of an array beyond a size": Case(
+        """
+        x, i = pt.vector("x"), pt.lvector("i")
+        y = x[i]
+        phintys.function([x, i], y)([1.0], [0, 4])
+        """,
+        IndexingError,
+        ["index 4", "size 1", "line 2"],
+    ),
+    "a reshape that does not fit": Case(
+        """
+        x = pt.matrix("x")
+        y = x.reshape((2, 2))
+        phintys.function([x], y)(np.ones((3, 3)))
+        """,
+        ShapeError,
+        ["(3, 3)", "(2, 2)", "line 2", "y = x.reshape((2, 2))"],
+    ),
+    "the largest of nothing": Case(
+        """
+        x = pt.vector("x")
+        y = x.max()
+        phintys.function([x], y)([])
+        """,
+        ShapeError,
+        ["(0,)", "no element", "line 2"],
+    ),
+    "a negative size at run time": Case(
+        """
+        n = pt.lscalar("n")
+        y = pt.zeros((n,))
+        phintys.function([n], y)(-3)
+        """,
+        ShapeError,
+        ["-3", "line 2", "y = pt.zeros((n,))"],
+    ),
+    "stacking vectors of different sizes": Case(
+        """
+        x, y = pt.vectors("x", "y")
+        z = pt.stack([x, y])
+        phintys.function([x, y], z)([1.0], [1.0, 2.0])
+        """,
+        ShapeError,
+        ["shape (1, 1)", "shape (1, 2)", "line 2"],
+    ),
+}
+
+GRADIENTS = {
+    "a cost that is no scalar": Case(
+        """
+        x = pt.vector("x")
+        phintys.grad(x * 2, x)
+        """,
+        GradientError,
+        ["scalar", "Vector(float64", "cost.sum()", "jacobian"],
+    ),
+    "a cost that is no variable": Case(
+        'phintys.grad(3.0, pt.vector("x"))', TypeContractError, ["cost", "3.0", "float"]
+    ),
+    "a variable that does not matter": Case(
+        """
+        x, y = pt.vectors("x", "y")
+        phintys.grad(x.sum(), y)
+        """,
+        DisconnectedInputError,
+        ["y", "not part of the graph", "disconnected_inputs='ignore'"],
+    ),
+    "an integer cost": Case(
+        """
+        n = pt.lvector("n")
+        phintys.grad(n.sum(), n)
+        """,
+        GradientError,
+        ["Scalar(int64)", "line 2", "astype"],
+    ),
+    "a complex cost": Case(
+        """
+        z = pt.zvector("z")
+        phintys.grad(z.sum(), z)
+        """,
+        GradientError,
+        ["complex128", "cost.real", "line 2"],
+    ),
+    "an undefined gradient": Case(
+        """
+        x = pt.vector("x")
+        y = phintys.gradient.undefined_grad(x)
+        phintys.grad(y.sum(), x)
+        """,
+        NullGradientError,
+        ["x", "line 2"],
+    ),
+    "a misspelt choice": Case(
+        """
+        x = pt.vector("x")
+        phintys.grad(x.sum(), x, disconnected_inputs="warning")
+        """,
+        GradientError,
+        ["'raise', 'warn' or 'ignore'", "'warning'"],
+    ),
+    "a direction of another rank": Case(
+        """
+        x = pt.vector("x")
+        phintys.Rop(x**2, x, pt.matrix("v"))
+        """,
+        GradientError,
+        ["x", "v", "Vector(float64", "Matrix(float64"],
+    ),
+    "a wrong gradient": Case(
+        """
+        twice = lambda x: phintys.gradient.grad_scale(x, 2.0)
+        phintys.testing.verify_grad(twice, [np.ones(3)], rng=np.random.default_rng(0))
+        """,
+        GradientError,
+        ["input 0", "symbolic", "numeric", "2 times"],
+    ),
+}
+
+OP = """
+class Mine(Op):
+    __props__ = ()
+
+    def make_node(self, x):
+        return Apply(self, [x], [x.type()])
+
+"""
+
+
+def op(body, *program):
+    """Return a program with an Op of one's own, which has the given body besides ``make_node``."""
+    return OP + textwrap.indent(body, "    ") + "\n\nx = pt.dvector('x')\n" + "\n".join(program)
+
+
+CALL = "phintys.function([x], Mine()(x))([1.0])"
+GRAD = "phintys.grad(Mine()(x).sum(), x)"
+
+OPS = {
+    "no perform": Case(
+        op("", CALL), MethodNotDefinedError, ["Mine has no perform", "output_storage", CALL]
+    ),
+    "no grad": Case(
+        op("", GRAD), MethodNotDefinedError, ["Mine does not define grad", "L_op", GRAD]
+    ),
+    "perform returns": Case(
+        op("def perform(self, node, inputs, output_storage): return inputs[0]", CALL),
+        OpContractError,
+        ["Mine.perform", "nothing", "output_storage[0][0]", CALL],
+    ),
+    "perform resizes a cell": Case(
+        op("def perform(self, node, inputs, output_storage): output_storage[0].append(1)", CALL),
+        OpContractError,
+        ["Mine.perform", "resize", "output_storage[0][0] = result"],
+    ),
+    "perform gives another dtype": Case(
+        op(
+            "def perform(self, node, inputs, output_storage):\n"
+            "    output_storage[0][0] = inputs[0].astype('float32')",
+            CALL,
+        ),
+        OpContractError,
+        ["Mine.perform", "Vector(float64", "float32", "make_node"],
+    ),
+    "perform fails": Case(
+        op(
+            "def perform(self, node, inputs, output_storage):\n"
+            "    output_storage[0][0] = inputs[0] / wrong",
+            CALL,
+        ),
+        NameError,
+        ["'wrong'", "While computing Mine(x)", CALL, "shape (1,)"],
+    ),
+    "grad returns a variable": Case(
+        op("def grad(self, inputs, output_grads): return output_grads[0]", GRAD),
+        OpContractError,
+        ["Mine.grad", "list", "return [gx]", GRAD],
+    ),
+    "grad returns too many": Case(
+        op("def grad(self, inputs, output_grads): return output_grads * 2", GRAD),
+        OpContractError,
+        ["Mine.grad", "2 gradients", "1 input", GRAD],
+    ),
+    "grad returns integers": Case(
+        op("def grad(self, inputs, output_grads): return [pt.constant([1])]", GRAD),
+        OpContractError,
+        ["Mine.grad", "integer", "int64", "config.floatX", GRAD],
+    ),
+    "grad returns a value": Case(
+        op("def grad(self, inputs, output_grads): return [1.0]", GRAD),
+        OpContractError,
+        ["Mine.grad", "Variables", "1.0", "input 0", GRAD],
+    ),
+    "infer_shape of another rank": Case(
+        op(
+            "def perform(self, node, inputs, output_storage): output_storage[0][0] = inputs[0]\n"
+            "def infer_shape(self, fgraph, node, shapes): return [()]",
+            "phintys.function([x], Mine()(x).shape)([1.0])",
+        ),
+        OpContractError,
+        ["Mine.infer_shape", "1 size", "()"],
+    ),
+    "make_node returns no node": Case(
+        """
+        class Mine(Op):
+            def make_node(self, x):
+                return x
+
+        Mine()(pt.vector("x"))
+        """,
+        OpContractError,
+        ["Mine.make_node", "Apply", "got x"],
+    ),
+    "a variable for a list": Case(
+        """
+        x = pt.tensor("x", shape=(3,))
+        Apply(Op(), x, [x.type()])
+        """,
+        OpContractError,
+        ["inputs", "list", "Write [x]"],
+    ),
+    "a value for a variable": Case(
+        """
+        x = pt.vector("x")
+        Apply(Op(), [3], [x.type()])
+        """,
+        OpContractError,
+        ["inputs", "3", "int", "as_tensor_variable"],
+    ),
+    "one name in __props__": Case(
+        """
+        class Mine(Op):
+            __props__ = "axis"
+        """,
+        OpContractError,
+        ["Mine.__props__", "tuple", "('axis',)"],
+    ),
+    "a name in __props__ that is not set": Case(
+        """
+        class Mine(Op):
+            __props__ = ("axis",)
+
+        {Mine(): 1}
+        """,
+        AttributeError,
+        ["Mine.__props__", "'axis'", "self.axis", "__init__"],
+    ),
+    "a list in __props__": Case(
+        """
+        class Mine(Op):
+            __props__ = ("axes",)
+            axes = [0, 1]
+
+        {Mine(): 1}
+        """,
+        OpContractError,
+        ["hashable", "axes=[0, 1]", "tuple"],
+    ),
+    "a Type without filter": Case(
+        """
+        x = Type()("x")
+        phintys.function([x], x)(3)
+        """,
+        MethodNotDefinedError,
+        ["filter(value, strict=False, allow_downcast=None)", "index 0 ('x')"],
+    ),
+    "a constant that does not fit": Case(
+        "Constant(phintys.scalar.int8, 300)", TypeError, ["300", "int8"]
+    ),
+}
+
+CASES = {
+    f"{kind}: {name}": case
+    for kind, cases in {
+        "variables": VARIABLES,
+        "compiling": COMPILING,
+        "calls": CALLS,
+        "gradients": GRADIENTS,
+        "ops": OPS,
+    }.items()
+    for name, case in cases.items()
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_mistake_is_explained(name):
+    program, error, fragments = CASES[name]
+    source = textwrap.dedent(program).strip() + "\n"
+    filename = "program.py"
+    linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
+    names = {
+        "np": np,
+        "phintys": phintys,
+        "pt": pt,
+        "Apply": Apply,
+        "Constant": Constant,
+        "FunctionGraph": FunctionGraph,
+        "Op": Op,
+        "Type": Type,
+    }
+    with pytest.raises(error) as caught:
+        exec(compile(source, filename, "exec"), names)
+    message = "".join(traceback.format_exception_only(caught.value))
+    missing = [fragment for fragment in fragments if fragment not in message]
+    assert not missing, message
