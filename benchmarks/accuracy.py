@@ -353,8 +353,8 @@ All of these functions are at most 2 ulp off. The errors of `logaddexp` and `log
 in ulp of the larger of their inputs and result, because the sum may cancel. Zeros keep their signs;
 infinities, NaN and subnormal numbers give what C gives. Beyond 2**39 (2**20 without FMA; float32:
 2**28) sines, cosines and tangents are computed by libm. `trigamma` of negative numbers is up to 5
-ulp off. Other special functions of the table of
-scalar ops (gamma, Bessel ...) call SciPy for each element and are as accurate as SciPy.
+ulp off. Other special functions of the table of scalar ops (gamma, Bessel ...) call SciPy for each
+element and are as accurate as SciPy.
 
 This file is written by `benchmarks/accuracy.py`.
 

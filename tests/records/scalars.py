@@ -6,8 +6,8 @@ import phintys.scalar as ps
 import phintys.tensor as pt
 from phintys.scalar import SCALAR_OPS
 from phintys.scalar.row_kinds import FloatRow
-from phintys.testing import EXACT, ROUNDED, Argument, OpRecord
-from phintys.testing.scalar_domains import DOMAINS
+from phintys.testing import EXACT, ROUNDED, Argument, OpRecord, Tolerance
+from phintys.testing.scalar_domains import DOMAINS, complex_, complex_from_polar
 from phintys.testing.strategies import broadcastable
 from phintys.tensor.type import DTYPES
 
@@ -29,6 +29,8 @@ CORRECTLY_ROUNDED = {
     *("ceil", "floor", "rint", "trunc", "clip", "fmax", "fmin", "identity", "maximum", "minimum"),
     *("second", "switch", "conj", "real", "imag"),
 }
+
+TOLERANCES = {"log1mexp": Tolerance("the reference takes log(1 - e^x) as it stands", ulps=1000)}
 
 # References that hold for finite numbers in the interval only.
 NO_SPECIAL = {"complex", "complex_from_polar", "log1mexp", "trigamma"}
@@ -63,15 +65,37 @@ def _reference(row, function):
     return reference
 
 
+def _together(function):
+    """Return a function that casts its arguments to the floating dtype of all of them."""
+
+    def reference(*arrays):
+        wide = ("float64" if a.dtype.kind in "biu" else a.dtype for a in arrays)
+        dtype = np.result_type(*wide)
+        return function(*(a.astype(dtype) for a in arrays))
+
+    return reference
+
+
+REFERENCES = {
+    "angle": _together(np.angle),
+    "complex": _together(complex_),
+    "complex_from_polar": _together(complex_from_polar),
+}
+
+# With derivatives for real numbers only.
+REAL_DERIVATIVES = {"digamma"}
+
+
 def _argument(name, domain, position):
     kinds = "i" if position in domain.integers else domain.kinds
-    constant = position in domain.undefined
+    constant = position in {*domain.undefined, *domain.integers}
     return Argument(
         dtypes=tuple(d for d in DTYPES if np.dtype(d).kind in kinds),
         interval=domain.intervals[position],
         int_interval=domain.interval(position, "i"),
         special=not (constant or name in NO_SPECIAL or (name, position) == ("pow", 1)),
         whole=position in domain.whole,
+        smooth_dtypes=("float32", "float64") if name in REAL_DERIVATIVES else None,
     )
 
 
@@ -80,15 +104,17 @@ def _record(name, domain):
     return OpRecord(
         name=name,
         build=FUNCTIONS.get(name) or getattr(pt, name),
-        reference=_reference(SCALAR_OPS[name], domain.function),
+        reference=REFERENCES.get(name) or _reference(SCALAR_OPS[name], domain.function),
         arguments=tuple(_argument(name, domain, position) for position in range(count)),
         shapes=broadcastable(count),
         smooth=SMOOTH.get(name),
         ops=(SCALAR_OPS[name],),
         mixed="f" in domain.kinds,  # NumPy has no bitwise operations on int64 and uint64
         broadcasts=True,
-        tolerance=EXACT if name in CORRECTLY_ROUNDED else ROUNDED,
-        differentiable=tuple(p for p in range(count) if p not in domain.undefined),
+        tolerance=TOLERANCES.get(name, EXACT if name in CORRECTLY_ROUNDED else ROUNDED),
+        differentiable=tuple(
+            p for p in range(count) if p not in {*domain.undefined, *domain.integers}
+        ),
     )
 
 

@@ -148,6 +148,10 @@ class FunctionPrinter(Printer):
         return _call(self.names[variable.index or 0], variable)
 
 
+def _same_op(one: Variable, other: Variable) -> bool:
+    return one.owner is not None and other.owner is not None and one.owner.op == other.owner.op
+
+
 class OperatorPrinter(Printer):
     """Inputs with a symbol between them; before it if there is only one.
 
@@ -159,7 +163,8 @@ class OperatorPrinter(Printer):
         How tightly it binds; see :data:`PRECEDENCE`.
     associativity
         Which operand goes without parentheses if it is made by an operator that binds as tightly:
-        the first (``"left"``), the last (``"right"``), all (``"either"``), or ``"none"``.
+        the first (``"left"``), the last (``"right"``), or ``"none"``; the first and those made by
+        the same Op (``"either"``).
     """
 
     def __init__(
@@ -186,9 +191,10 @@ class OperatorPrinter(Printer):
             if position:
                 parts.append(f" {self.symbol} ")
             may_equal = (
-                self.associativity == "either"
-                or (self.associativity == "left" and position == 0)
+                (self.associativity in {"left", "either"} and position == 0)
                 or (self.associativity == "right" and position == last)
+                # a * (b * c) is a * b * c, but a * (b // c) is not a * b // c
+                or (self.associativity == "either" and _same_op(given, variable))
             )
             needed = self.precedence if may_equal else self.precedence + _TIGHTER
             parts.append(Operand(given, needed))

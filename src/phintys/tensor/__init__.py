@@ -10,7 +10,7 @@ array([-0.693, -0.693])
 """
 
 from phintys.graph.shared import shared
-from phintys.tensor import bindings, constructors, inplace, linalg, special  # noqa: F401 - bindings makes `x + y` work
+from phintys.tensor import bindings, constructors, inplace, linalg, printing, special  # noqa: F401 - bindings makes `x + y` work, printing pprint
 from phintys.tensor.activations import (
     log_softmax,
     softmax,

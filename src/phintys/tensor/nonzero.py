@@ -121,6 +121,6 @@ def where(condition: Any, x: Any = None, y: Any = None) -> Any:
     if x is None and y is None:
         return nonzero(condition)
     if x is None or y is None:
-        msg = "where takes both values, where(condition, x, y), or only the condition; got one value."
+        msg = "where takes both values, where(condition, x, y), or only the condition."
         raise OpContractError(msg)
     return math.switch(condition, x, y)

@@ -12,7 +12,7 @@ Examples
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from phintys.graph.pretty import (
     PRECEDENCE,
@@ -84,7 +84,7 @@ def _operand(variable: Variable, precedence: float = 0.0) -> Part:
     return Operand(variable, precedence)
 
 
-def _is_plain_constant(variable: Any) -> bool:
+def _is_plain_constant(variable: Any) -> TypeGuard[TensorConstant]:
     return (
         isinstance(variable, Constant)
         and variable.name is None
@@ -126,15 +126,13 @@ def _unpadded(variable: Any) -> Variable:
 def _as_written(variable: Variable) -> dict[Variable, Variable]:
     """Return, for each operand of an elementwise op, what a user would have written."""
     operands: list[Any] = require_owner(variable).inputs
-    shown: dict[Any, Any] = {x: _unpadded(x) for x in operands}
-    ndim = max(x.type.ndim for x in operands)
-    if all(x.type.ndim < ndim for x in shown.values()):  # one of them must bring the rank
-        shown = {x: x for x in operands}
-    for x in operands:
-        number = _number(x)
-        if number is not None and (ndim == 0 or len(operands) > 1):
-            shown[x] = number
-    return shown
+    numbers: dict[Any, Any] = {x: _number(x) for x in operands if len(operands) > 1}
+    arrays = [x for x in operands if numbers.get(x) is None]
+    shown: dict[Any, Any] = {x: _unpadded(x) for x in arrays}
+    rank = max((x.type.ndim for x in arrays), default=0)
+    if all(x.type.ndim < rank for x in shown.values()):  # one of them must bring the rank
+        shown = {x: x for x in arrays}
+    return {**numbers, **shown}
 
 
 class _ElemwisePrinter(Printer):

@@ -85,12 +85,15 @@ class Argument:
         Where floats are drawn from when derivatives are checked: the function must be smooth
         there. Complex numbers have both parts in it. Values are compared there and beyond.
     int_interval
-        The interval for integers, if another; unsigned ones take the part from 0 on.
+        The interval for integers when values are compared, if another; unsigned ones take the
+        part from 0 on.
     special
         Whether values are compared also for NaN, infinities, signed zeros and the largest and
         smallest numbers of a dtype, including those of integers.
     whole
         Floats are whole numbers.
+    smooth_dtypes
+        Names of the dtypes in which derivatives are checked, if not all.
     """
 
     dtypes: tuple[str, ...] = DTYPES
@@ -98,6 +101,7 @@ class Argument:
     int_interval: Interval | None = None
     special: bool = True
     whole: bool = False
+    smooth_dtypes: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, eq=False, repr=False)

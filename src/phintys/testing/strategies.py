@@ -57,6 +57,7 @@ LAYOUTS = (
 )
 """The ways in which :func:`lay_out` places an array in memory."""
 
+_DISCRETE = frozenset(name for name in DTYPES if np.dtype(name).kind in "biu")
 _LARGEST = 48  # elements of one array
 _SEEDS = st.integers(0, 2**32 - 1)
 
@@ -366,9 +367,29 @@ def _dtypes(draw: Draw, record: OpRecord, smooth: bool) -> list[str]:
         if drawn and not record.mixed and drawn[0] in argument.dtypes:
             drawn.append(drawn[0])
             continue
-        often = [name for name in ("float64", "complex128") if name in argument.dtypes]
-        drawn.append(draw(st.sampled_from([*(often if smooth else ()), *argument.dtypes])))
+        drawn.append(draw(st.sampled_from(_smooth_dtypes(argument) if smooth else argument.dtypes)))
     return drawn
+
+
+@cache
+def _smooth_dtypes(argument: Argument) -> Sequence[str]:
+    """Return the dtypes that have values in the interval, and double precision several times."""
+    given = argument.dtypes if argument.smooth_dtypes is None else argument.smooth_dtypes
+    dtypes = [name for name in given if name not in _DISCRETE or len(_whole(argument, name))]
+    return [name for name in ("float64", "complex128") if name in dtypes] * 2 + dtypes
+
+
+def _whole(argument: Argument, dtype: str) -> Array:
+    """Return the whole numbers at which derivatives can be checked."""
+    low, high = argument.interval
+    if argument.int_interval is not None:
+        low, high = max(low, argument.int_interval[0]), min(high, argument.int_interval[1])
+    numbers = np.arange(math.ceil(low), math.floor(high) + 1.0)
+    if dtype == "bool":
+        numbers = numbers[(numbers == 0) | (numbers == 1)]
+    elif dtype.startswith("uint"):
+        numbers = numbers[numbers >= 0]
+    return numbers.astype(dtype)
 
 
 def _smooth_arrays(
@@ -395,8 +416,8 @@ def _on_interval(
 ) -> Array:
     kind = np.dtype(dtype).kind
     if kind in "biu" or argument.whole:
-        common, _ = _palette(argument, dtype)
-        return np.asarray(common[rng.integers(len(common), size=shape)])
+        numbers = _whole(argument, dtype)
+        return np.asarray(numbers[rng.integers(len(numbers), size=shape)])
     low, high = argument.interval
     values = low + (high - low) * places
     if kind == "c":

@@ -10,8 +10,9 @@ A Program is a list of steps over values. A value is an :class:`Array` (numbers,
 - :class:`Branch` and :class:`Loop`: steps that run on a condition, or many times.
 
 What a kernel computes is said as in mathematics: ``out[i, j] = exp(a[i] + b[j])`` is a
-:class:`Statement` with loops i and j; ``s[i] = sum(j) a[i, j]`` is one with a loop i and a reduction
-loop j. How it is computed (order, vectors, blocks, threads) is decided when code is emitted.
+:class:`Statement` with loops i and j; ``s[i] = sum(j) a[i, j]`` is one with a loop i and a
+reduction loop j. How it is computed (order, vectors, blocks, threads) is decided when code is
+emitted.
 """
 
 from __future__ import annotations
@@ -178,7 +179,7 @@ class Load(Expression):
     indices: tuple[Index, ...]
 
     @property
-    def dtype(self) -> np.dtype[Any]:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def dtype(self) -> np.dtype[Any]:
         """Of the array."""
         return self.array.dtype
 

@@ -8,7 +8,7 @@ Sizes that a check has shown to be equal are made one with :meth:`Sizes.equate`.
 from __future__ import annotations
 
 import operator
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,20 +23,27 @@ class Size:
 
     __slots__ = ()
 
-    known: ClassVar[int | None] = None
-    """The value, where it is known when the program is built."""
+    @property
+    def known(self) -> int | None:
+        """The value, where it is known when the program is built."""
+        return None
 
 
 class Fixed(Size):
     """A number."""
 
-    __slots__ = ("known",)
+    __slots__ = ("_value",)
 
     def __init__(self, value: int) -> None:
-        self.known = value
+        self._value = value
+
+    @property
+    def known(self) -> int:
+        """The number."""
+        return self._value
 
     def __repr__(self) -> str:
-        return str(self.known)
+        return str(self._value)
 
 
 class Extent(Size):
@@ -69,7 +76,7 @@ class Element(Size):
 
 
 class Arithmetic(Size):
-    """An operation on sizes: ``add sub mul floordiv mod max min lt`` (1 or 0), as on Python ints."""
+    """An operation on sizes as on Python ints: ``add sub mul floordiv mod max min lt`` (1 or 0)."""
 
     __slots__ = ("arguments", "operation")
 
@@ -162,9 +169,9 @@ class Sizes:
     def arithmetic(self, operation: str, left: Size, right: Size) -> Size:
         """Return any of the operations of :class:`Arithmetic`; folded where both are known."""
         left, right = self.canonical(left), self.canonical(right)
-        if left.known is not None and right.known is not None:
-            if operation not in {"floordiv", "mod"} or right.known != 0:
-                return self.fixed(_FOLD[operation](left.known, right.known))
+        divides = operation in {"floordiv", "mod"}
+        if left.known is not None and right.known is not None and not (divides and not right.known):
+            return self.fixed(_FOLD[operation](left.known, right.known))
         key = (operation, left, right)
         return self.canonical(self._intern(key, Arithmetic, operation, (left, right)))
 

@@ -51,7 +51,7 @@ def emit_scalar_op(
 ) -> Value | Complex:
     """Write a scalar op on values of the dtypes of its inputs; the result has the given dtype."""
     assert op.name is not None
-    return emit(b, op.name, values, dtype.name)
+    return emit(b, op.name, values, dtype)
 
 
 def emit_literal(b: Builder, value: Any, type: Type) -> Value | Complex:

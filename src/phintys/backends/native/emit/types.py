@@ -148,13 +148,23 @@ def type_of(dtype: Any, lanes: int = 1) -> Type:
     DtypeError
         The dtype has no native code (long double, dates, strings, objects).
     """
+    known = _KNOWN.get((dtype, lanes))
+    return _type_of(dtype, lanes) if known is None else known
+
+
+# Asking a dtype for its name takes longer than all that is done with it.
+_KNOWN: dict[tuple[Any, int], Type] = {}
+
+
+def _type_of(dtype: Any, lanes: int) -> Type:
     if isinstance(dtype, str) and dtype in {"ptr", "void"}:
         return _interned(dtype, lanes)
     name = np.dtype(dtype).name
     if name not in _ELEMENTS and name not in {"complex64", "complex128"}:
         msg = f"There is no native code for dtype {name}; expected bool, integer, float or complex."
         raise DtypeError(msg)
-    return _interned(name, lanes)
+    found = _KNOWN[dtype, lanes] = _interned(name, lanes)
+    return found
 
 
 VOID = type_of("void")

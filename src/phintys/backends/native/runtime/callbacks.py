@@ -1,0 +1,142 @@
+"""Ops carried out by their own Python code, with the storage rules of their contract.
+
+What the thunks of one call share lives in a :class:`Machine`; a call takes an idle one or makes one,
+so that threads and recursive calls never meet in the same cells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from phintys.backends.reference.diagnosis import explain_failure
+from phintys.backends.reference.thunks import make_thunk
+from phintys.graph.variable import Constant
+from phintys.tensor.type import TensorType
+
+if TYPE_CHECKING:
+    from phintys.graph.apply import Apply
+    from phintys.graph.op import ComputeMap, StorageMap
+
+    Cell = list[Any]
+
+__all__ = ["Callbacks", "Machine", "plain_array"]
+
+_MOST_IDLE = 16
+
+
+def plain_array(value: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+    """Return an array as native code takes it: no subclass, contiguous, aligned, of this very dtype.
+
+    It is the array itself where it is like that.
+    """
+    flags = value.flags
+    if (
+        value.__class__ is np.ndarray
+        and value.dtype is dtype
+        and flags.c_contiguous
+        and flags.aligned
+    ):
+        return value
+    plain = np.array(value, dtype=dtype, order="C", copy=None, subok=False)
+    if not plain.flags.aligned or plain is value:
+        plain = np.array(value, dtype=dtype, order="C", copy=True, subok=False)
+    if plain.dtype is not dtype:  # an equal dtype that is another object, as pickles make them
+        plain = plain.view(dtype)
+    return plain
+
+
+class _Step:
+    """One node: its cells, and the thunk that works on them."""
+
+    __slots__ = ("computed", "dtypes", "inputs", "node", "outputs", "storage_map", "thunk")
+
+    def __init__(self, node: Apply, storage_map: StorageMap, compute_map: ComputeMap) -> None:
+        self.node = node
+        self.storage_map = storage_map
+        self.inputs: list[Cell] = [storage_map[variable] for variable in node.inputs]
+        self.outputs: list[Cell] = [storage_map[variable] for variable in node.outputs]
+        self.computed: list[Cell] = [compute_map[variable] for variable in node.outputs]
+        self.dtypes = [
+            variable.type.numpy_dtype if isinstance(variable.type, TensorType) else None
+            for variable in node.outputs
+        ]
+        # Results leave the cells after each call, so every one of them is empty then.
+        self.thunk: Callable[[], None] = make_thunk(
+            node, storage_map, compute_map, list(node.outputs), debug=False
+        )
+
+    def run(self, values: Sequence[Any]) -> tuple[Any, ...]:
+        """Carry out the node on values, and return those of its outputs."""
+        for cell, value in zip(self.inputs, values, strict=True):
+            cell[0] = value
+        for cell in self.computed:
+            cell[0] = 0
+        try:
+            self.thunk()
+        except Exception as error:
+            explain_failure(error, self.node, self.storage_map)
+            raise
+        results = [cell[0] for cell in self.outputs]
+        for cell in self.inputs:
+            cell[0] = None
+        for cell in self.outputs:
+            cell[0] = None
+        for number, dtype in enumerate(self.dtypes):
+            if dtype is not None:
+                results[number] = plain_array(results[number], dtype)
+        return tuple(results)
+
+
+class Machine:
+    """The cells and thunks of one call at a time."""
+
+    def __init__(self, nodes: Sequence[Apply]) -> None:
+        storage_map: StorageMap = {}
+        compute_map: ComputeMap = {}
+        for node in nodes:
+            for variable in (*node.inputs, *node.outputs):
+                if variable not in storage_map:
+                    data = variable.data if isinstance(variable, Constant) else None
+                    storage_map[variable] = [data]
+                    compute_map[variable] = [1]
+        self.steps = [_Step(node, storage_map, compute_map) for node in nodes]
+
+
+class Callbacks:
+    """The callbacks of one program, as the entry calls them.
+
+    Parameters
+    ----------
+    nodes
+        The nodes, in the order of their numbers.
+    """
+
+    def __init__(self, nodes: Sequence[Apply]) -> None:
+        self.nodes = list(nodes)
+        # Made now, so that an Op whose make_thunk fails is reported when the function is compiled.
+        self._idle = [Machine(self.nodes)] if self.nodes else []
+
+    def start(self) -> Machine:
+        """Return a machine for one call."""
+        # Taking from a list is atomic, so no lock is needed.
+        try:
+            return self._idle.pop()
+        except IndexError:
+            return Machine(self.nodes)
+
+    @staticmethod
+    def run(machine: Machine, number: int, *values: Any) -> tuple[Any, ...]:
+        """Carry out one node."""
+        return machine.steps[number].run(values)
+
+    def finish(self, machine: Machine) -> None:
+        """Take the machine of a call that went well; others are dropped."""
+        if len(self._idle) < _MOST_IDLE:
+            self._idle.append(machine)
+
+    def free(self) -> None:
+        """Let go of what is kept for the next call."""
+        self._idle.clear()

@@ -1,0 +1,260 @@
+"""What the entry must know of one program, as the numbers and addresses that it reads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from phintys._base.errors import IntegrityError
+from phintys.backends.native.program import Array, Handle, Place
+from phintys.backends.native.runtime.capi import new_builtin
+from phintys.backends.native.runtime.entry import (
+    AXIS,
+    CALLBACK,
+    CONTEXT,
+    INPUT,
+    OBJECT,
+    PLACE,
+    PLACE_COPY,
+    PLACE_INPUT,
+    PLACE_ITSELF,
+    PLACE_OBJECT,
+)
+from phintys.backends.native.runtime.support import thread_limit
+
+if TYPE_CHECKING:
+    from phintys.backends.native.emit.frame import Layout
+    from phintys.backends.native.program import Callback, Program, Value
+    from phintys.backends.native.runtime.callbacks import Callbacks
+    from phintys.backends.native.runtime.engine import Code
+    from phintys.backends.native.runtime.failures import Failures
+    from phintys.backends.native.runtime.record import Record
+    from phintys.backends.native.runtime.support import Support
+
+__all__ = ["ProgramCode", "Shape"]
+
+_Words = np.ndarray[Any, np.dtype[np.int64]]
+
+
+class _Context(np.ndarray[Any, np.dtype[np.int64]]):
+    """A CONTEXT in memory, and all that it points to; the builtin's ``self``."""
+
+    kept: list[Any]
+
+
+class _Tables:
+    """Records in memory; whatever they point to is kept."""
+
+    def __init__(self) -> None:
+        self.kept: list[Any] = []
+
+    def object(self, thing: Any) -> int:
+        """Return the address of an object, which is kept."""
+        self.kept.append(thing)
+        return id(thing)
+
+    def words(self, numbers: Sequence[int]) -> int:
+        """Return the address of 8-byte numbers."""
+        array = np.array([*numbers, 0], np.int64)
+        self.kept.append(array)
+        return int(array.ctypes.data)
+
+    def records(self, record: Record, rows: Sequence[dict[str, int]]) -> int:
+        """Return the address of several records side by side."""
+        names = sorted(record.fields, key=record.offset)
+        return self.words([row[name] for row in rows for name in names])
+
+
+@dataclass(frozen=True)
+class Shape:
+    """How a builtin takes its inputs and returns its results.
+
+    Attributes
+    ----------
+    explicit
+        How many of the inputs are arguments; the others are read from cells.
+    cells
+        Lists of length 1, one for each of the others.
+    returned
+        Numbers of the results that are returned.
+    as_list
+        Return a list; otherwise the only result itself, or ``None`` if there is none.
+    slow
+        Called with the arguments of an unusual call.
+    """
+
+    explicit: int
+    cells: Sequence[list[Any]]
+    returned: Sequence[int]
+    as_list: bool
+    slow: Callable[..., Any]
+
+
+class ProgramCode:
+    """A program in memory, from which builtins are made.
+
+    Parameters
+    ----------
+    program, layout
+        The program, and its frame.
+    code
+        Its machine code.
+    callbacks, failures
+        What it calls in Python.
+    support
+        The native code that serves all programs.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        layout: Layout,
+        code: Code,
+        callbacks: Callbacks,
+        failures: Failures,
+        support: Support,
+    ) -> None:
+        self.program = program
+        self.layout = layout
+        self.code = code
+        self.callbacks = callbacks
+        self.failures = failures
+        self.support = support
+        self._inputs = {value: number for number, value in enumerate(program.arguments)}
+        self._objects: dict[Value, int] = {}
+        for array in layout.new_arrays:
+            self._objects[array] = len(self._objects)
+        for callback in layout.callbacks:
+            for value in callback.outputs:
+                self._objects.setdefault(value, len(self._objects))
+
+    def builtin(self, shape: Shape) -> Callable[..., Any]:
+        """Return a builtin that runs the program."""
+        tables = _Tables()
+        fields = self._fields(tables, shape)
+        context = np.zeros(CONTEXT.size // 8, np.int64).view(_Context)
+        for name, value in fields.items():
+            CONTEXT.write(context.ctypes.data, name, value)
+        context.kept = [tables.kept, self.code]
+        return new_builtin(self.support.entry, context)
+
+    def _fields(self, tables: _Tables, shape: Shape) -> dict[str, int]:
+        callbacks, failures = self.callbacks, self.failures
+        new_arrays = [self._object(tables, array) for array in self.layout.new_arrays]
+        places = [self._place(tables, self.program.results[number]) for number in shape.returned]
+        if not places:
+            places = [_place(PLACE_ITSELF, tables.object(None))]
+        return {
+            "main": self.code.address("run"),
+            "frame_bytes": 8 * self.layout.slots,
+            "constants": self._constants(tables),
+            "explicit": shape.explicit,
+            "hidden": len(shape.cells),
+            "inputs": self._input_records(tables, self.program.arguments),
+            "cells": tables.words([tables.object(cell) for cell in shape.cells]),
+            "objects": len(self._objects),
+            "object_records": tables.records(OBJECT, new_arrays),
+            "returned": len(shape.returned),
+            "places": tables.records(PLACE, places),
+            "returns_list": int(shape.as_list),
+            "callbacks": self._callback_records(tables),
+            "slow": tables.object(shape.slow),
+            "failed": tables.object(failures.raise_for),
+            "start": tables.object(callbacks.start),
+            "callback": tables.object(callbacks.run),
+            "finish": tables.object(callbacks.finish),
+            "threads": tables.object(thread_limit),
+            "keeps_gil": int(bool(self.layout.callbacks)),
+        }
+
+    # ---- values
+
+    def _constants(self, tables: _Tables) -> int:
+        addresses: list[int] = []
+        for array in self.layout.constants:
+            data = array.data
+            assert data is not None
+            tables.kept.append(data)
+            addresses.append(int(data.ctypes.data))
+        return tables.words(addresses)
+
+    def _input_records(self, tables: _Tables, values: Sequence[Value]) -> int:
+        return tables.records(INPUT, [self._input(tables, value) for value in values])
+
+    def _input(self, tables: _Tables, value: Value) -> dict[str, int]:
+        """Return what an array from outside must be, and where the frame wants it."""
+        if isinstance(value, Handle):
+            return {"dtype": 0, "ndim": 0, "pointer": -1, "axes": 0}
+        record = self.layout.records.get(value)
+        axes = [
+            {
+                "length": -1 if size.known is None else size.known,
+                "target": -1 if record is None else 8 * (record + 1 + axis),
+            }
+            for axis, size in enumerate(_own_sizes(value))
+        ]
+        return {
+            "dtype": tables.object(value.dtype),
+            "ndim": value.ndim,
+            "pointer": -1 if record is None else 8 * record,
+            "axes": tables.records(AXIS, axes),
+        }
+
+    @staticmethod
+    def _object(tables: _Tables, array: Array) -> dict[str, int]:
+        return {
+            "dtype": tables.object(array.dtype),
+            "ndim": array.ndim,
+            "itemsize": array.dtype.itemsize,
+        }
+
+    def _place(self, tables: _Tables, value: Value) -> dict[str, int]:
+        """Return where a value is that Python gets: a result, or an input of a callback."""
+        if value in self._inputs:
+            return _place(PLACE_INPUT, self._inputs[value])
+        if value in self._objects:
+            return _place(PLACE_OBJECT, self._objects[value])
+        if isinstance(value, Handle):
+            return _place(PLACE_ITSELF, tables.object(value.data))
+        if value.place == Place.CONSTANT and value.alias is None:
+            constant: Any = value.variable
+            data = value.data if constant is None else constant.data
+            return _place(PLACE_ITSELF, tables.object(data))
+        record = self.layout.records.get(value)
+        if record is None:
+            msg = f"{value!r} is wanted by Python code, but has no record in the frame."
+            raise IntegrityError(msg)
+        described = tables.records(OBJECT, [self._object(tables, value)])
+        return _place(PLACE_COPY, described, 8 * record)
+
+    # ---- callbacks
+
+    def _callback_records(self, tables: _Tables) -> int:
+        rows = [
+            self._callback(tables, number, callback)
+            for number, callback in enumerate(self.layout.callbacks)
+        ]
+        return tables.records(CALLBACK, rows)
+
+    def _callback(self, tables: _Tables, number: int, callback: Callback) -> dict[str, int]:
+        places = [self._place(tables, value) for value in callback.inputs]
+        return {
+            "label": tables.object(number),
+            "inputs": len(callback.inputs),
+            "input_places": tables.records(PLACE, places),
+            "outputs": len(callback.outputs),
+            "output_objects": tables.words([self._objects[v] for v in callback.outputs]),
+            "output_inputs": self._input_records(tables, callback.outputs),
+        }
+
+
+def _place(kind: int, value: int, record: int = 0) -> dict[str, int]:
+    return {"kind": kind, "value": value, "record": record}
+
+
+def _own_sizes(array: Array) -> Sequence[Any]:
+    """Return the sizes that an array has by its type, before checks made some of them equal."""
+    return array.sizes
