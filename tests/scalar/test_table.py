@@ -113,8 +113,6 @@ def dtype_expected(name, dtypes):
             return None
         wide = [np.dtype("float64") if d.kind in "biu" else d for d in dtypes]
         return np.result_type("complex64", *wide)
-    if name == "angle":
-        return np.arctan2(*np.zeros((2, 1), np.zeros(1, dtypes[0]).real.dtype)).dtype
     try:
         with np.errstate(all="ignore"):
             return domain.function(*(np.ones(1, dtype) for dtype in dtypes)).dtype

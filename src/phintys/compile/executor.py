@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from time import perf_counter
+from types import MethodType
 from typing import TYPE_CHECKING, Any
 
 from phintys._base.errors import ArgumentError
@@ -17,10 +18,12 @@ from phintys.compile.signature import Parameter, Signature
 from phintys.graph.fgraph import FunctionGraph
 from phintys.graph.shared import Container, SharedVariable
 from phintys.graph.variable import Variable
+from phintys.tensor.type import TensorType
 
 if TYPE_CHECKING:
     from phintys.backends.base import Program
     from phintys.compile.io import In
+    from phintys.graph.type import Type
 
 __all__ = ["Function"]
 
@@ -112,6 +115,20 @@ class Function:
         if program is None:
             program = maker.mode.backend.link(maker.fgraph, timer=maker.profile)
         self.vm = program
+        self._take_fast_call()
+
+    def _take_fast_call(self) -> None:
+        """Let calls go straight to the program, if it can check its arguments itself."""
+        offer = getattr(self.vm, "fast_call", None)
+        types = [type(parameter.spec.variable.type) for parameter in self.signature.parameters]
+        if offer is None or not self._is_plain or any(not _filters_arrays(one) for one in types):
+            return
+        cls = type(self)
+        call = offer(
+            self._arity, self._cells, one=self._returns_one, slow=MethodType(cls.__call__, self)
+        )
+        # What a call of an instance means is looked up in its class, so each has one of its own.
+        self.__class__ = type(cls.__name__, (cls,), {"__slots__": (), "__call__": call})
 
     # ---- calls -------------------------------------------------------------------------------
 
@@ -396,6 +413,11 @@ class Function:
             names = ", ".join(str(spec.name or spec.variable) for spec in updated)
             returned += f", updates {names}"
         return f"<Function {self.signature} -> {returned}>"
+
+
+def _filters_arrays(cls: type[Type]) -> bool:
+    """Tell whether an array of the right dtype, rank and shape is taken as it is."""
+    return issubclass(cls, TensorType) and cls.filter is TensorType.filter
 
 
 def _swapped(spec: In, swap: Mapping[Any, SharedVariable]) -> In:

@@ -62,6 +62,11 @@ class Profile:
         self.calls += 1
         self.call_seconds += seconds
 
+    @property
+    def node_seconds(self) -> dict[Apply, float]:
+        """The seconds that each node took, all executions together."""
+        return {node: seconds for node, (_, seconds) in self.nodes.items()}
+
     def by_op(self) -> dict[str, tuple[int, float]]:
         """Return count and seconds for each Op, the slowest first."""
         totals: dict[str, tuple[int, float]] = {}

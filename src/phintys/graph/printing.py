@@ -68,7 +68,7 @@ def debugprint(
     print_view_map: bool = False,
     print_origin: bool = False,
     print_fgraph_inputs: bool = False,
-    profile: Mapping[Apply, float] | None = None,
+    profile: Any = None,
 ) -> str | None:
     """Print graphs as trees, each output above what it is computed from.
 
@@ -106,7 +106,9 @@ def debugprint(
     print_fgraph_inputs
         Show the inputs of FunctionGraphs before their outputs.
     profile
-        Node -> seconds: show the time of each node, and its share, in columns on the left.
+        Show the time of each node, and its share, in columns on the left. ``True`` takes the times
+        of the compiled functions that are printed, which must have been compiled with
+        ``profile=True``; otherwise a profile, or a mapping node -> seconds.
 
     Returns
     -------
@@ -116,7 +118,7 @@ def debugprint(
     Raises
     ------
     TypeContractError
-        ``graph_like`` cannot be printed.
+        ``graph_like`` cannot be printed, or ``profile`` is none.
 
     Examples
     --------
@@ -148,7 +150,7 @@ def debugprint(
         print_view_map=print_view_map,
         print_origin=print_origin,
         print_fgraph_inputs=print_fgraph_inputs,
-        profile=profile,
+        profile=_times(profile, _as_list(graph_like)),
     )
     if isinstance(print_storage, Mapping):
         printer.storage.update(print_storage)
@@ -170,6 +172,27 @@ def _as_list(graph_like: Any) -> list[Any]:
     if isinstance(graph_like, Iterable) and not isinstance(graph_like, str | Mapping):
         return list(cast("Iterable[Any]", graph_like))
     return [graph_like]
+
+
+def _times(profile: Any, things: Iterable[Any]) -> Mapping[Apply, float] | None:
+    """Return what the argument ``profile`` asks for as a mapping node -> seconds."""
+    if profile is None or profile is False:
+        return None
+    if profile is True:
+        profiles = [getattr(thing, "profile", None) for thing in things]
+        times = [one.node_seconds for one in profiles if one is not None]
+        if not times:
+            msg = (
+                "debugprint(profile=True) shows the times of compiled functions, and of these none "
+                "has any: compile with phintys.function(..., profile=True) and call it first."
+            )
+            raise TypeContractError(msg)
+        return {node: seconds for each in times for node, seconds in each.items()}
+    profile = getattr(profile, "node_seconds", profile)
+    if not isinstance(profile, Mapping):
+        msg = f"profile is True, a profile, or a mapping from nodes to seconds; got {profile!r}."
+        raise TypeContractError(msg)
+    return cast("Mapping[Apply, float]", profile)
 
 
 def _fgraph_of(function: Any) -> FunctionGraph | None:

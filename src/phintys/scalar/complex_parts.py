@@ -71,13 +71,15 @@ conj = UfuncRow(
 class _Angle(_PartRow):
     def _resolve(self, dtypes: Dtypes) -> Dtypes:
         part = real_dtype(dtypes[0])
+        if part == np.bool_:
+            return (np.dtype(np.float64),)  # of which NumPy's angle makes an int first
         return np.arctan2.resolve_dtypes((part, part, None))[2:]
 
 
 # arctan2(b, a) has the gradient (-b + ia) / |z|^2.
 angle = _Angle(
     "angle",
-    lambda x: np.arctan2(np.imag(x), np.real(x)),
+    np.angle,
     pullback=lambda x, out, g: (
         g * complex(-imag(x), real(x)) / sqr(abs(x)) if _is_complex(x) else 0,
     ),

@@ -92,6 +92,8 @@ class _NewMemory:
 
     def __call__(self, *arrays: Any, out: Any = None) -> Any:
         result = self.ufunc(*arrays)
+        if isinstance(out, tuple):
+            (out,) = out
         return result if out is None else _copy_to(out, result)
 
 

@@ -9,7 +9,6 @@ Examples
 array([-0.693, -0.693])
 """
 
-from phintys.graph.shared import shared
 from phintys.tensor import bindings, constructors, inplace, linalg, printing, special  # noqa: F401 - bindings makes `x + y` work, printing pprint
 from phintys.tensor.activations import (
     log_softmax,
@@ -315,6 +314,7 @@ from phintys.tensor.shape import (
 )
 from phintys.tensor.shared import (
     TensorSharedVariable,
+    shared,
 )
 from phintys.tensor.softmaxes import (
     LogSoftmax,

@@ -141,13 +141,13 @@ class Elemwise(Op):
         """Return a key for these operands, and the constants that literals among them became.
 
         Programs use few literals, many times over: the 2 in ``x ** 2``. The constants of the last
-        few are remembered. There is no key for what is no tensor or plain number, or for numbers
-        that compare equal and differ (zeros) or do not compare (NaN).
+        few are remembered. There is no key for what is no tensor or plain number, or for for what
+        does not compare (NaN) or compares equal to something else (-0.0).
         """
         parts: list[Any] = [self.scalar_op.nin]
         for x in inputs:
             kind = type(x)
-            if kind is int or (kind is float and x == x and x != 0):  # noqa: PLR0124 - NaN
+            if kind is int or (kind is float and x == x and (x or math.copysign(1.0, x) > 0)):  # noqa: PLR0124 - NaN
                 parts.append((kind, x))
             elif isinstance(x, TensorMethods):
                 parts.append(x.type)

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from phintys._base.config import config
-from phintys.graph.shared import SharedVariable, shared_constructor
+from phintys.graph.shared import SharedVariable, shared, shared_constructor
 from phintys.tensor.type import TensorType
 from phintys.tensor.variable import TensorMethods
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["TensorSharedVariable"]
+__all__ = ["TensorSharedVariable", "shared"]
 
 
 class TensorSharedVariable(TensorMethods, SharedVariable):

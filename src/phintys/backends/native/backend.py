@@ -11,6 +11,9 @@ from phintys.backends.base import register_backend
 from phintys.backends.native.emit.frame import emit_program
 from phintys.backends.native.emit.target import Target
 from phintys.backends.native.fuse import fuse
+from phintys.backends.native.lower import elemwise as _elemwise  # noqa: F401 - registers rules
+from phintys.backends.native.lower import reduce as _reduce  # noqa: F401
+from phintys.backends.native.lower import shape as _shape  # noqa: F401
 from phintys.backends.native.lower.lowering import Lowering, lower_graph
 from phintys.backends.native.lower.view import View
 from phintys.backends.native.program import Array, Place, Program, Value

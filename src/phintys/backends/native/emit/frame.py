@@ -35,7 +35,7 @@ must be C-contiguous and aligned to their size), and sets ``STATUS`` to 0. Funct
     Carry out ``layout.callbacks[number]``: its inputs' records are filled, it fills its outputs'.
     Not 0 means ``EXCEPTION``. Inputs may be reused as soon as it returns, unless the Op's view map
     says that outputs show them.
-``void phintys_parallel_for(ptr kernel, ptr arguments, i64 n, i64 grain)``
+``void phintys_parallel_for(ptr state, ptr kernel, ptr arguments, i64 n, i64 grain)``
     Call ``kernel(arguments, begin, end)`` for ranges that make up ``0 ... n``, in any order and at
     the same time; ranges shorter than ``grain`` are not worth it.
 ``ptr phintys_malloc(i64 bytes)``, ``void phintys_free(ptr)``
@@ -412,7 +412,7 @@ class _Part:
     def _finish(self) -> None:
         """Fill the records of results that are not memory of their own."""
         for value in self.main.program.results:
-            if isinstance(value, Array) and value.place != Place.ARGUMENT:
+            if isinstance(value, Array) and value not in self.main.program.arguments:
                 record = self.main.layout.records[value]
                 if value.memory is value and value.place in {Place.RESULT, Place.CALLBACK}:
                     continue
@@ -623,7 +623,7 @@ class _Part:
         b = self.b
         for value in step.inputs:
             record = self.main.layout.records[value]
-            if isinstance(value, Array) and value.place != Place.ARGUMENT:
+            if isinstance(value, Array) and value not in self.main.program.arguments:
                 self._record_sizes(value)
                 b.store(self.pointer(value), self.slot(record), align=8)
         number = self.main.layout.callbacks.index(step)
@@ -687,7 +687,7 @@ class _Part:
         grain = b.binary("sdiv", elements, b.maximum_number(work, 1))
         grain = b.maximum_number(grain, 1)
         function = Value(b, PTR, f"@{symbol}")
-        b.call("phintys_parallel_for", VOID, [function, block, n, grain])
+        b.call("phintys_parallel_for", VOID, [self._state(), function, block, n, grain])
         b.jump(after)
         b.begin(after)
 
@@ -713,7 +713,8 @@ class _Part:
         b.jump(after)
         b.begin(parallel)
         function = Value(b, PTR, f"@{code.symbol}")
-        b.call("phintys_parallel_for", VOID, [function, block, parts, b.constant(INT64, 1)])
+        arguments = [self._state(), function, block, parts, b.constant(INT64, 1)]
+        b.call("phintys_parallel_for", VOID, arguments)
         b.jump(after)
         b.begin(after)
 

@@ -94,7 +94,9 @@ class Executable:
             "phintys_arena": ctypes.CFUNCTYPE(ptr, ptr, i64, i64)(self._arena),
             "phintys_new_array": ctypes.CFUNCTYPE(ptr, ptr, i64, ptr)(self._new_array),
             "phintys_callback": ctypes.CFUNCTYPE(i32, ptr, i64)(self._callback),
-            "phintys_parallel_for": ctypes.CFUNCTYPE(None, ptr, ptr, i64, i64)(self._parallel_for),
+            "phintys_parallel_for": ctypes.CFUNCTYPE(None, ptr, ptr, ptr, i64, i64)(
+                self._parallel_for
+            ),
             "phintys_malloc": ctypes.CFUNCTYPE(ptr, i64)(("PyMem_RawMalloc", ctypes.pythonapi)),
             "phintys_free": ctypes.CFUNCTYPE(None, ptr)(("PyMem_RawFree", ctypes.pythonapi)),
         }
@@ -152,7 +154,9 @@ class Executable:
         data = (ctypes.c_uint8 * count).from_address(int(self.frame[record]))
         return np.frombuffer(data, value.dtype).reshape(shape).copy()
 
-    def _parallel_for(self, kernel: int, arguments: int, n: int, grain: int) -> None:
+    def _parallel_for(
+        self, state: int, kernel: int, arguments: int, n: int, grain: int
+    ) -> None:
         function = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)(kernel)
         count = max(1, min(self.ranges, n))
         edges = [n * k // count for k in range(count + 1)]

@@ -1,0 +1,299 @@
+"""The verifier of programs: what code generation relies on.
+
+Passes of the native backend hand on programs that this accepts. Tests run it on each program, users
+with ``config.verify_graphs``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from phintys._base.errors import IntegrityError
+from phintys.backends.native.emit.access import parts_of
+from phintys.backends.native.emit.accumulators import can_reduce
+from phintys.backends.native.emit.scalar_ops import can_emit
+from phintys.backends.native.program import (
+    Array,
+    Branch,
+    Call,
+    Callback,
+    Cast,
+    Check,
+    Expression,
+    Handle,
+    Index,
+    IndexCheck,
+    Kernel,
+    Literal,
+    Load,
+    Loop,
+    LoopVariable,
+    Operation,
+    Place,
+    Position,
+    Program,
+    Statement,
+    Step,
+)
+from phintys.backends.native.sizes import Arithmetic, Element, Extent
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from phintys.backends.native.program import Nest, Value
+    from phintys.backends.native.sizes import Size
+
+__all__ = ["verify_program"]
+
+_GIVEN = {Place.ARGUMENT, Place.CONSTANT}
+_POSITIONS = {"argmax", "argmin"}
+_INT64 = np.dtype("int64")
+
+
+def verify_program(program: Program) -> None:
+    """Check that a program is sound.
+
+    Parameters
+    ----------
+    program
+        The program.
+
+    Raises
+    ------
+    IntegrityError
+        It is not; the message names the step and what is wrong with it.
+    """
+    verifier = _Verifier(program)
+    verifier.steps(program.steps)
+    for value in program.results:
+        verifier.expect_written(value, "is returned")
+        if isinstance(value, Array) and value.memory.place == Place.BUFFER:
+            verifier.wrong(f"{value!r} is returned, and lies in memory that is used again")
+
+
+class _Verifier:
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.written: set[Array | Handle] = set(program.arguments)
+        self.outer: list[LoopVariable] = []
+        self.local: set[Array] = set()
+        self.where = "the program"
+
+    def wrong(self, what: str) -> None:
+        """Raise an error."""
+        msg = f"A program of the native backend is not sound: in {self.where}, {what}."
+        raise IntegrityError(msg)
+
+    def expect(self, condition: bool, what: str) -> None:
+        """Raise an error unless a condition holds."""
+        if not condition:
+            self.wrong(what)
+
+    def expect_written(self, value: Value, how: str) -> None:
+        """Raise an error unless there is something in the memory of a value."""
+        if value.place in _GIVEN or value in self.written:
+            return
+        memory = value.memory if isinstance(value, Array) else value
+        self.expect(memory in self.written or memory.place in _GIVEN, f"{value!r} {how} unwritten")
+        self.expect(value not in self.local, f"{value!r} {how} outside of its kernel")
+
+    # ---- sizes -------------------------------------------------------------------------------
+
+    def size(self, size: Size) -> None:
+        """Check that a size is known here."""
+        stack = [size]
+        while stack:
+            current = stack.pop()
+            if isinstance(current, Arithmetic):
+                stack.extend(current.arguments)
+            elif isinstance(current, Extent):
+                self.expect_written(current.array, "has a length that is used")
+                is_outside = current.array.place in {Place.ARGUMENT, Place.CALLBACK}
+                self.expect(is_outside, f"{current} is no length of a value from outside")
+            elif isinstance(current, Element):
+                self.expect_written(current.array, "is read for a size")
+                is_int64 = current.array.dtype == _INT64
+                self.expect(is_int64, f"{current} is a size of dtype {current.array.dtype}")
+
+    # ---- steps -------------------------------------------------------------------------------
+
+    def steps(self, steps: Sequence[Step]) -> None:
+        """Check steps in order."""
+        for step in steps:
+            self.where = _named(step)
+            self.step(step)
+
+    def step(self, step: Step) -> None:
+        """Check one step."""
+        if isinstance(step, Check):
+            self.size(step.left)
+            self.size(step.right)
+        elif isinstance(step, Kernel):
+            self.kernel(step)
+        elif isinstance(step, Call):
+            for array in step.inputs:
+                self.expect_written(array, "is read")
+            self.written.add(step.output.memory)
+        elif isinstance(step, Callback):
+            for value in step.inputs:
+                self.expect_written(value, "is read")
+            self.written.update(step.outputs)
+        elif isinstance(step, Branch):
+            self.expect_written(step.condition, "is read")
+            before = set(self.written)
+            self.steps(step.then)
+            after_then, self.written = self.written, before
+            self.steps(step.otherwise)
+            self.written &= after_then
+        else:
+            self.size(step.count)
+            self.outer.append(step.counter)
+            self.steps(step.body)
+            self.outer.pop()
+
+    # ---- kernels -----------------------------------------------------------------------------
+
+    def kernel(self, kernel: Kernel) -> None:
+        """Check the nests of a kernel."""
+        for nest in kernel.nests:
+            self.nest(nest, kernel)
+        for array in kernel.local:
+            self.expect(array.place == Place.BUFFER, f"{array!r} is local")
+        self.local |= kernel.local
+
+    def nest(self, nest: Nest, kernel: Kernel) -> None:
+        """Check the statements of a nest."""
+        loops = (*kernel.outer, *nest.loops)
+        self.expect(len(set(loops)) == len(loops), f"a loop occurs twice in {loops}")
+        for loop in loops:
+            self.size(loop.extent)
+        reductions = {frozenset(s.reduction) for s in nest.statements if s.reduction}
+        self.expect(len(reductions) <= 1, "a nest reduces over several sets of loops")
+        here: dict[Array, Statement] = {}
+        for statement in nest.statements:
+            self.statement(statement, loops, kernel, here)
+            here[statement.target] = statement
+            self.written.add(statement.target.memory)
+
+    def statement(
+        self,
+        statement: Statement,
+        loops: Sequence[LoopVariable],
+        kernel: Kernel,
+        here: dict[Array, Statement],
+    ) -> None:
+        """Check one statement; ``here`` are those before it in its nest."""
+        target = statement.target
+        self.expect(statement.loops == loops, f"{target.label} has loops {statement.loops}")
+        self.expect(target.place not in _GIVEN, f"{target!r} is written")
+        reduction = set(statement.reduction)
+        self.expect(reduction <= set(loops), f"{target.label} reduces loops that are not there")
+        self.expect(not reduction & set(kernel.outer), f"{target.label} reduces an outer loop")
+        self.expect(bool(reduction) == bool(statement.reducer), f"{target.label} has no reducer")
+        if statement.reducer is not None:
+            dtype = statement.value.dtype
+            there_is = can_reduce(statement.reducer, dtype)
+            self.expect(there_is, f"{dtype} is reduced by {statement.reducer}")
+            if statement.reducer in _POSITIONS:
+                self.expect(target.dtype == _INT64, f"positions are stored as {target.dtype}")
+        else:
+            is_right = statement.value.dtype == target.dtype
+            self.expect(is_right, f"{target!r} is assigned a {statement.value.dtype}")
+        kept = [loop for loop in loops if loop not in reduction]
+        self.indices(target, statement.indices, kept)
+        for index in statement.indices:
+            if index.dynamic is not None:
+                self.expression(index.dynamic, kept, here, loops)
+        self.expression(statement.value, loops, here, loops)
+
+    def indices(
+        self, array: Array, indices: Sequence[Index], loops: Sequence[LoopVariable]
+    ) -> None:
+        """Check the indices with which an array is read or written."""
+        fits = len(indices) == array.ndim
+        self.expect(fits, f"{array!r} is indexed with {len(indices)} indices")
+        for index in indices:
+            for loop, step in index.terms:
+                in_scope = loop in loops or loop in self.outer
+                self.expect(in_scope, f"{array.label} is indexed by loop {loop}, not one of {loops}")
+                self.size(step)
+            if index.offset is not None:
+                self.size(index.offset)
+
+    # ---- expressions -------------------------------------------------------------------------
+
+    def expression(
+        self,
+        expression: Expression,
+        loops: Sequence[LoopVariable],
+        here: dict[Array, Statement],
+        all_loops: Sequence[LoopVariable],
+    ) -> None:
+        """Check an expression of a statement."""
+        for part in parts_of(expression):
+            if isinstance(part, Load):
+                self.load(part, loops, here)
+            elif isinstance(part, Operation):
+                dtypes = [argument.dtype for argument in part.arguments]
+                self.expect(can_emit(part.op, dtypes), f"{part.op} of {dtypes} has no code")
+                wanted = part.op.resolve_dtypes(dtypes)[0]
+                is_right = part.dtype == wanted
+                self.expect(is_right, f"{part.op} gives a {wanted}, not a {part.dtype}")
+            elif isinstance(part, Literal):
+                is_right = np.dtype(type(part.value)) == part.dtype or part.dtype.kind == "b"
+                self.expect(is_right, f"{part.value!r} is a literal of dtype {part.dtype}")
+            elif isinstance(part, IndexCheck):
+                self.expect(part.argument.dtype.kind in "iu", "an index is no integer")
+                self.size(part.size)
+            elif isinstance(part, Position):
+                self.position(part, loops)
+            elif isinstance(part, Cast):
+                lost = part.argument.dtype.kind == "c" and part.dtype.kind not in "cb"
+                self.expect(not lost, "a complex number is cast to a real one")
+
+    def position(self, part: Position, loops: Sequence[LoopVariable]) -> None:
+        """Check that the loops of a position are there."""
+        for loop, step in part.index.terms:
+            in_scope = loop in loops or loop in self.outer
+            self.expect(in_scope, f"a position depends on loop {loop}, not one of {loops}")
+            self.size(step)
+
+    def load(
+        self, load: Load, loops: Sequence[LoopVariable], here: dict[Array, Statement]
+    ) -> None:
+        """Check what is read."""
+        array = load.array
+        self.indices(array, load.indices, loops)
+        for index in load.indices:
+            if index.dynamic is not None:
+                is_int64 = index.dynamic.dtype == _INT64
+                self.expect(is_int64, f"{array.label} is indexed with {index.dynamic.dtype}")
+        writer = here.get(array)
+        if writer is None:
+            self.expect_written(array, "is read")
+            return
+        self.expect(not writer.reduction, f"{array.label} is read where it is being reduced")
+        self.expect(
+            _same(load.indices, writer.indices), f"{array.label} is read where it is not written"
+        )
+
+
+def _same(left: Iterable[Index], right: Iterable[Index]) -> bool:
+    """Tell whether indices move along the same loops."""
+    return all(
+        {loop for loop, _ in mine.terms} == {loop for loop, _ in theirs.terms}
+        for mine, theirs in zip(left, right, strict=True)
+    )
+
+
+def _named(step: Step) -> str:
+    if isinstance(step, Kernel):
+        targets = [s.target.label for nest in step.nests for s in nest.statements]
+        return f"the kernel that writes {', '.join(targets)}"
+    if isinstance(step, Call):
+        return f"a call of {step.routine}"
+    if isinstance(step, Callback):
+        return f"the callback of {step.node.op}"
+    return f"a {type(step).__name__.lower()}"

@@ -1,0 +1,53 @@
+"""Native programs held against the reference backend."""
+
+import numpy as np
+import pytest
+
+import phintys.tensor  # noqa: F401 - registers operators
+from phintys.backends.native.emit.target import Target
+from phintys.backends.native.program import Callback
+from phintys.backends.native.runtime.execute import compile_program, program_of
+from phintys.backends.native.verify import verify_program
+from phintys.backends.reference import ReferenceBackend
+from phintys.graph.fgraph import FunctionGraph
+
+TOLERANCES = {
+    "float16": 2e-3,
+    "float32": 3e-6,
+    "complex64": 3e-6,
+    "float64": 1e-13,
+    "complex128": 1e-13,
+}
+
+
+def same(got, wanted, *, exact):
+    assert got.dtype == wanted.dtype
+    assert got.shape == wanted.shape
+    if exact or wanted.dtype.kind not in "fc":
+        np.testing.assert_array_equal(got, wanted)
+        return
+    tolerance = TOLERANCES[wanted.dtype.name]
+    np.testing.assert_allclose(got, wanted, rtol=tolerance, atol=tolerance)
+
+
+def compare_backends(inputs, outputs, values, *, target="host", exact=False, ranges=(1, 3)):
+    """Run a graph in both backends, natively with work cut into several ranges."""
+    reference = ReferenceBackend().link(FunctionGraph(inputs, outputs, clone=True))
+    wanted = [np.asarray(value) for value in reference([value.copy() for value in values])]
+    program = program_of(FunctionGraph(inputs, outputs, clone=True))
+    assert not [step for step in program.steps if isinstance(step, Callback)]
+    verify_program(program)
+    before = [value.copy() for value in values]
+    for count in ranges:
+        native = compile_program(program, Target.named(target), ranges=count)
+        results = native(*values)
+        for got, expected in zip(results, wanted, strict=True):
+            same(got, expected, exact=exact)
+    for value, former in zip(values, before, strict=True):
+        np.testing.assert_array_equal(value, former)
+    return program
+
+
+@pytest.fixture(scope="session")
+def compare():
+    return compare_backends

@@ -1,0 +1,85 @@
+"""Where users find things, and what importing Phintys costs."""
+
+import importlib
+import json
+import subprocess
+import sys
+
+import pytest
+
+HOMES = {
+    "phintys": """
+        function shared grad Lop Rop jacobian hessian subgraph_grad In Out Mode get_mode config
+        dprint debugprint pprint Function SharedVariable DebugMode NanGuardMode clone_replace
+        graph_replace rewrite_graph Type Variable Constant Apply Op FunctionGraph PhintysError
+        tensor scalar gradient graph rewriting compile testing passes
+        """,
+    "phintys.graph": """
+        Type Variable Constant Apply Op FunctionGraph Feature SharedVariable NullType
+        DisconnectedType ancestors graph_inputs toposort io_toposort equal_computations clone
+        clone_replace graph_replace verify_graph register_transfer
+        """,
+    "phintys.tensor": """
+        special linalg inplace TensorType TensorVariable TensorConstant Elemwise Reduce DimShuffle
+        scalar vector matrix row col tensor3 tensor4 tensor scalars vectors matrices dmatrix lvector
+        dscalars ivectors as_tensor_variable constant exp expm1 exp2 log log1p log2 log10 sin cos
+        tan arcsin arccos arctan arctan2 sinh cosh tanh arcsinh arccosh arctanh sigmoid softplus erf
+        erfc erfinv gamma gammaln digamma power pow minimum maximum clip switch where cast real imag
+        conj angle complex floor ceil round trunc sum prod mean var std max min all any argmax
+        argmin dimshuffle reshape flatten broadcast_to alloc shape shape_i dot matmul concatenate stack
+        split set_subtensor inc_subtensor arange eye diag zeros ones full zeros_like ones_like
+        full_like softmax log_softmax logsumexp cumsum sort argsort eq neq lt le gt ge and_ or_ xor
+        invert logical_and logical_or logical_not
+        """,
+    "phintys.tensor.inplace": "add_inplace mul_inplace exp_inplace neg_inplace switch_inplace",
+    "phintys.tensor.special": "erf gammaln digamma softmax log_softmax logsumexp",
+    "phintys.tensor.linalg": "norm dot matmul kron outer trace",
+    "phintys.scalar": """
+        ScalarType int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64
+        complex64 complex128 constant Composite add mul exp cast
+        """,
+    "phintys.gradient": """
+        grad Lop Rop jacobian hessian hessian_vector_product subgraph_grad consider_constant
+        zero_grad disconnected_grad grad_clip grad_scale grad_undefined grad_not_implemented
+        NullType DisconnectedType verify_grad numeric_grad
+        """,
+    "phintys.rewriting": """
+        node_rewriter graph_rewriter PatternRewriter Pass Pipeline WalkInOrder WalkOutOrder Worklist
+        """,
+    "phintys.testing": "check_op OpRecord verify_grad verify_rop",
+    "phintys.compile": "function In Out Mode DebugMode NanGuardMode Profile register_mode get_mode",
+}
+
+
+@pytest.mark.parametrize("home", HOMES)
+def test_names_are_where_they_are_said_to_be(home):
+    module = importlib.import_module(home)
+    missing = [name for name in HOMES[home].split() if not hasattr(module, name)]
+    assert not missing
+
+
+@pytest.mark.parametrize(
+    "name", ["shared", "grad", "verify_grad", "function", "In", "Op", "SharedVariable"]
+)
+def test_a_name_means_the_same_everywhere(name):
+    things = {
+        id(getattr(module, name))
+        for home in HOMES
+        if hasattr(module := importlib.import_module(home), name)
+    }
+    assert len(things) == 1
+
+
+def test_importing_loads_nothing_heavy():
+    program = "import json, sys, phintys; print(json.dumps(sorted(sys.modules)))"
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
+    loaded = {name.partition(".")[0] for name in json.loads(run.stdout)}
+    heavy = {"scipy", "llvmlite", "jax", "matplotlib", "hypothesis", "mpmath", "pytest", "fissix"}
+    assert not loaded & heavy
+    assert "numpy" in loaded
+
+
+def test_the_package_says_that_it_is_typed():
+    from importlib.resources import files
+
+    assert files("phintys").joinpath("py.typed").is_file()
