@@ -11,7 +11,9 @@ import pickle
 import sys
 import time
 import timeit
+from typing import Any
 
+import phintys.graph.apply
 from phintys._base.origin import current_origin
 from phintys.graph import (
     Apply,
@@ -99,6 +101,12 @@ def seconds(step):
     return time.process_time() - start
 
 
+INTERNAL = """
+def descend(depth, function):
+    return function() if depth == 0 else descend(depth - 1, function)
+"""
+
+
 def microseconds(statement, number=100_000):
     return (
         min(timeit.repeat(statement, number=number, repeat=5, timer=time.process_time))
@@ -111,21 +119,18 @@ def origins():
     """Return the cost of a node, and of finding its line by itself, at a few depths."""
     x, y = anything("x"), anything("y")
 
-    def make_node(depth):  # looked through, as the frames of Ops are
-        return current_origin() if depth == 0 else make_node(depth - 1)
+    # Frames of Phintys's own code, as between an operator of a user's and the node that it makes.
+    internal: dict[str, Any] = {}
+    exec(compile(INTERNAL, phintys.graph.apply.__file__, "exec"), internal)
 
     nothing = microseconds(lambda: None)
     yield "f(x, y)", microseconds(lambda: f(x, y)) - nothing
     yield "Apply(f, [x, y], [anything()])", microseconds(lambda: Apply(f, [x, y], [anything()]))
     yield "the line, from the frame above", microseconds(current_origin) - nothing
     for frames in (2, 6):
-        calls = microseconds(lambda depth=frames: _descend(depth)) - nothing
-        both = microseconds(lambda depth=frames: make_node(depth)) - nothing
+        calls = microseconds(lambda n=frames: internal["descend"](n, int))
+        both = microseconds(lambda n=frames: internal["descend"](n, current_origin))
         yield f"the line, from {frames} frames further up", both - calls
-
-
-def _descend(depth):
-    return None if depth == 0 else _descend(depth - 1)
 
 
 def main(sizes=SIZES):

@@ -26,7 +26,8 @@ HOMES = {
         tan arcsin arccos arctan arctan2 sinh cosh tanh arcsinh arccosh arctanh sigmoid softplus erf
         erfc erfinv gamma gammaln digamma power pow minimum maximum clip switch where cast real imag
         conj angle complex floor ceil round trunc sum prod mean var std max min all any argmax
-        argmin dimshuffle reshape flatten broadcast_to alloc shape shape_i dot matmul concatenate stack
+        argmin dimshuffle reshape flatten broadcast_to alloc shape shape_i dot matmul stack
+        concatenate
         split set_subtensor inc_subtensor arange eye diag zeros ones full zeros_like ones_like
         full_like softmax log_softmax logsumexp cumsum sort argsort eq neq lt le gt ge and_ or_ xor
         invert logical_and logical_or logical_not

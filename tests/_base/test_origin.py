@@ -214,3 +214,28 @@ def test_what_is_remembered_is_bounded(monkeypatch):
         exec(compile(f"\n\ny = f(x)  # {i}", f"<text {i}>", "exec"), space)
         assert (space["y"].origin.filename, space["y"].origin.lineno) == (f"<text {i}>", 3)
         assert len(module._PLACES) <= 8
+        assert len(module._INTERNAL) <= 8
+
+
+def test_what_is_known_is_found_the_quick_way(monkeypatch):
+    def build():
+        return f(x)
+
+    first = build().origin
+    monkeypatch.setattr(module, "_first_origin", None)  # calling it would fail
+    assert build().origin is first
+
+
+def test_without_user_code_there_is_no_origin(monkeypatch):
+    monkeypatch.setattr(module, "_INTERNAL", dict.fromkeys(_files_on_the_stack(), True))
+    assert current_origin() is module.UNKNOWN
+    monkeypatch.setattr(module, "_is_internal", lambda filename: True)
+    monkeypatch.setattr(module, "_INTERNAL", {})
+    assert current_origin() is module.UNKNOWN
+
+
+def _files_on_the_stack():
+    frame = sys._getframe()
+    while frame is not None:
+        yield frame.f_code.co_filename
+        frame = frame.f_back

@@ -552,7 +552,7 @@ def test_a_function_may_call_itself(ops, double):
 def test_free(ops):
     x = ops.vector("x")
     with config.change_flags(allow_gc=False):
-        g = function([x], ops.neg(ops.neg(x)))
+        g = function([x], ops.neg(ops.neg(x)), mode="reference")
     g(np.ones(2))
     g(np.ones(2), output_subset=[0])
     kept = [cell[0] for v, cell in g.vm.storage_map.items() if v.owner is not None]

@@ -6,10 +6,10 @@ import phintys.scalar as ps
 import phintys.tensor as pt
 from phintys.scalar import SCALAR_OPS
 from phintys.scalar.row_kinds import FloatRow
+from phintys.tensor.type import DTYPES
 from phintys.testing import EXACT, ROUNDED, Argument, OpRecord, Tolerance
 from phintys.testing.scalar_domains import DOMAINS, complex_, complex_from_polar
 from phintys.testing.strategies import broadcastable
-from phintys.tensor.type import DTYPES
 
 # Named differently as a tensor function, or only there as a scalar op.
 FUNCTIONS = {"identity": pt.tensor_copy, "ldexp": pt.Elemwise(ps.ldexp)}

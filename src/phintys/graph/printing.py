@@ -137,6 +137,7 @@ def debugprint(
     if id_type not in _ID_TYPES:
         msg = f"id_type is one of {', '.join(map(repr, _ID_TYPES))}, got {id_type!r}."
         raise TypeContractError(msg)
+    things = _as_list(graph_like)
     printer = _DebugPrinter(
         depth=depth,
         print_type=print_type,
@@ -150,11 +151,11 @@ def debugprint(
         print_view_map=print_view_map,
         print_origin=print_origin,
         print_fgraph_inputs=print_fgraph_inputs,
-        profile=_times(profile, _as_list(graph_like)),
+        profile=_times(profile, things),
     )
     if isinstance(print_storage, Mapping):
         printer.storage.update(print_storage)
-    for thing in _as_list(graph_like):
+    for thing in things:
         printer.add(thing)
     printer.inner_graphs()
     text = "".join(f"{line}\n" for line in printer.lines)

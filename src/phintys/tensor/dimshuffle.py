@@ -80,6 +80,9 @@ class DimShuffle(Op):
         self._is_transposition = self._numpy_order != sorted(self._numpy_order)
         self._output_types: dict[TensorType, TensorType] = {}
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (type(self), (self.input_ndim, self.new_order))
+
     def make_node(self, x: Any) -> Apply:
         """Apply to a tensor of the right rank."""
         x = as_tensor_variable(x)

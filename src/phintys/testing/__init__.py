@@ -9,6 +9,7 @@ from phintys.testing.checks import CHECKS, check_op
 from phintys.testing.records import (
     EXACT,
     ROUNDED,
+    SUMMED,
     Argument,
     Example,
     OpRecord,
@@ -19,6 +20,7 @@ __all__ = [
     "CHECKS",
     "EXACT",
     "ROUNDED",
+    "SUMMED",
     "Argument",
     "Example",
     "OpRecord",

@@ -115,7 +115,7 @@ def _check_own_dtypes(trial: Trial, positions: Sequence[int], continuous: Sequen
         ]
         expected = _gradients(trial, types, values, weights, chosen, positions)
     for position, gradient, wide in zip(positions, found, expected, strict=True):
-        if gradient is None:
+        if gradient is None or (not continuous and trial.inputs[position] in trial.outputs):
             continue
         if _moves_in_steps(trial, position):
             wide = None

@@ -113,8 +113,8 @@ def check_op(
     ...
     phintys._base.errors.OpCheckError: Relu: Relu: output 0 shares memory with input 0. ...
     """
-    skipped = _check_names(skip)
     record = _as_record(op, reference, tolerance, differentiable, rop, second)
+    skipped = _check_names(skip) | _check_names(record.skip)
     count = 0
     for given in examples:
         with np.errstate(all="ignore"):  # infinities are values like others here

@@ -13,7 +13,7 @@ from phintys.graph.op import Op
 from phintys.graph.type import Type
 from phintys.tensor.type import DTYPES, TensorType
 
-__all__ = ["EXACT", "ROUNDED", "Argument", "Example", "OpRecord", "Tolerance"]
+__all__ = ["EXACT", "ROUNDED", "SUMMED", "Argument", "Example", "OpRecord", "Tolerance"]
 
 Shape = tuple[int, ...]
 Interval = tuple[float, float]
@@ -69,6 +69,9 @@ class Tolerance:
 EXACT = Tolerance("the same operations on the same numbers")
 """Every bit agrees, but for the sign and payload of NaN."""
 
+SUMMED = Tolerance("sums may be taken in another order", ulps=64, normwise=True)
+"""For sums of the few dozen elements that examples have."""
+
 ROUNDED = Tolerance("elementary functions differ in the last digits between their versions", ulps=4)
 """For functions that NumPy computes in different ways for different strides."""
 
@@ -88,8 +91,10 @@ class Argument:
         The interval for integers when values are compared, if another; unsigned ones take the
         part from 0 on.
     special
-        Whether values are compared also for NaN, infinities, signed zeros and the largest and
-        smallest numbers of a dtype, including those of integers.
+        Whether values are compared also for NaN, infinities and signed zeros.
+    extremes
+        Whether they are compared also for the largest and smallest numbers of a dtype, including
+        those of integers.
     whole
         Floats are whole numbers.
     smooth_dtypes
@@ -100,6 +105,7 @@ class Argument:
     interval: Interval = (-3.0, 3.0)
     int_interval: Interval | None = None
     special: bool = True
+    extremes: bool = True
     whole: bool = False
     smooth_dtypes: tuple[str, ...] | None = None
 
@@ -228,6 +234,8 @@ class OpRecord:
         Whether all Ops that ``build`` applies have an R-operator of their own.
     second
         Whether the gradient can be differentiated in turn.
+    skip
+        Names of checks that are left out, as for :func:`check_op`.
 
     Examples
     --------
@@ -257,6 +265,7 @@ class OpRecord:
     differentiable: tuple[int, ...] | None = None
     rop: bool = True
     second: bool = True
+    skip: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return self.name

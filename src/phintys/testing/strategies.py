@@ -28,6 +28,7 @@ __all__ = [
     "LAYOUTS",
     "DrawnGraph",
     "arrays",
+    "arrays_for",
     "axes",
     "broadcastable",
     "examples",
@@ -188,9 +189,7 @@ def _palette(argument: Argument, dtype: str) -> tuple[Array, Array]:
     coarse = np.round(common * 4) / 4  # few bits: ties, exact sums
     inside = (coarse >= low) & (coarse <= high)
     common = np.concatenate([common[1:-1:3], coarse[inside]])
-    special = np.array([], dtype)
-    if argument.special:
-        special = _special(dtype)
+    special = _special(dtype, argument)
     if argument.whole:
         common = np.arange(math.ceil(low), math.floor(high) + 1.0)
     if kind == "c":
@@ -198,17 +197,20 @@ def _palette(argument: Argument, dtype: str) -> tuple[Array, Array]:
     return common.astype(dtype), special
 
 
-def _special(dtype: str) -> Array:
+def _special(dtype: str, argument: Argument) -> Array:
     """Return numbers that need care."""
+    if not argument.special:
+        return np.array([], dtype)
     if np.dtype(dtype).kind == "c":
         # C leaves open what infinities and single NaNs do to products of complex numbers.
         parts = (0.0, -0.0, 0.5, -30.5)
         numbers = [complex(re, im) for re in parts for im in parts]
         return np.array([*numbers, complex(np.nan, np.nan)], dtype)
     info = np.finfo(dtype)
-    sizes = [0.0, 0.5, 1.0, 1.5, 30.5, np.inf, float(info.max), float(info.tiny)]
-    subnormal = float(info.smallest_subnormal)
-    return np.array([np.nan, *sizes, *(-size for size in sizes), subnormal, -subnormal], dtype)
+    sizes = [0.0, 0.5, 1.0, 1.5, 30.5, np.inf]
+    if argument.extremes:
+        sizes += [float(info.max), float(info.tiny), float(info.smallest_subnormal)]
+    return np.array([np.nan, *sizes, *(-size for size in sizes)], dtype)
 
 
 def _integers(argument: Argument, dtype: np.dtype[Any]) -> tuple[Array, Array]:
@@ -216,7 +218,7 @@ def _integers(argument: Argument, dtype: np.dtype[Any]) -> tuple[Array, Array]:
     info = np.iinfo(dtype)
     low, high = max(math.ceil(low), info.min), min(math.floor(high), info.max)
     common = np.unique(np.linspace(low, max(low, high), 13).astype(dtype))
-    special = [info.min, info.max, 0, 1] if argument.special else []
+    special = [info.min, info.max, 0, 1] if argument.special and argument.extremes else []
     return common, np.array(special, dtype)
 
 
@@ -343,14 +345,7 @@ def examples(draw: Draw, record: OpRecord, smooth: bool = False) -> Example:
         rule = same(len(record.arguments)) if record.shapes is None else record.shapes
         sizes = rule(draw)
         params = {} if record.params is None else record.params(draw, sizes)
-        dtypes = _dtypes(draw, record, smooth)
-        if smooth:
-            values = _smooth_arrays(draw, record.arguments, dtypes, sizes)
-        else:
-            values = [
-                _wild_array(draw, argument, dtype, shape)
-                for argument, dtype, shape in zip(record.arguments, dtypes, sizes, strict=True)
-            ]
+        values = arrays_for(draw, record.arguments, sizes, smooth, record.mixed)
         example = Example(tuple(values), params)
     if smooth and record.smooth is not None:
         assume(record.smooth(*example.values, **example.params))
@@ -360,11 +355,42 @@ def examples(draw: Draw, record: OpRecord, smooth: bool = False) -> Example:
     return Example(example.values, example.params, tuple(drawn))
 
 
-def _dtypes(draw: Draw, record: OpRecord, smooth: bool) -> list[str]:
+def arrays_for(
+    draw: Draw,
+    arguments: Sequence[Argument],
+    sizes: Sequence[Shape],
+    smooth: bool = False,
+    mixed: bool = True,
+) -> list[Array]:
+    """Draw an array for each argument, for a ``draw`` of a record's own.
+
+    Parameters
+    ----------
+    draw
+        Draws from a strategy.
+    arguments
+        What the inputs take.
+    sizes
+        A shape for each of them.
+    smooth
+        Draw distinct numbers from the arguments' intervals, for derivatives; otherwise anything.
+    mixed
+        Dtypes may differ.
+    """
+    dtypes = _dtypes(draw, arguments, smooth, mixed)
+    if smooth:
+        return _smooth_arrays(draw, arguments, dtypes, sizes)
+    return [
+        _wild_array(draw, argument, dtype, shape)
+        for argument, dtype, shape in zip(arguments, dtypes, sizes, strict=True)
+    ]
+
+
+def _dtypes(draw: Draw, arguments: Sequence[Argument], smooth: bool, mixed: bool) -> list[str]:
     """Draw a dtype for each argument; for derivatives, double precision more often than others."""
     drawn: list[str] = []
-    for argument in record.arguments:
-        if drawn and not record.mixed and drawn[0] in argument.dtypes:
+    for argument in arguments:
+        if drawn and not mixed and drawn[0] in argument.dtypes:
             drawn.append(drawn[0])
             continue
         drawn.append(draw(st.sampled_from(_smooth_dtypes(argument) if smooth else argument.dtypes)))

@@ -186,7 +186,7 @@ class _Group:
             self.nests.append([])
         self.nests[nest].append(statement)
         self.writers[statement.target] = (nest, statement)
-        self.reads.update(load.array for load in reads_of(statement))
+        self.reads.update(load.array.memory for load in reads_of(statement))
         self.count += 1
 
 
@@ -198,6 +198,8 @@ class _Fusion:
         self.prologue: list[Step] = []
         """Checks that need only the arguments: done before anything else."""
         self.groups: list[_Group | Step] = []
+        self.checks: dict[int, list[Check]] = defaultdict(list)
+        """For each group, the checks that are done right after it."""
         self.floor = 0
         """Statements go no further up than this: a check that they rely on stands before it."""
         self.ready: dict[Array, int] = {}
@@ -227,11 +229,12 @@ class _Fusion:
     def _note(self, position: int, statement: Statement, loads: Sequence[Load]) -> None:
         self.ready[statement.target] = max(position, self.ready.get(statement.target, 0))
         for load in loads:
-            self.used[load.array] = max(position, self.used.get(load.array, 0))
+            memory = load.array.memory
+            self.used[memory] = max(position, self.used.get(memory, 0))
 
     def _earliest(self, statement: Statement, loads: Sequence[Load]) -> int:
         """Return the first group that may hold a statement."""
-        needed = [self.floor, *(self.ready.get(load.array, 0) for load in loads)]
+        needed = [self.floor, *(self.ready.get(load.array.memory, 0) for load in loads)]
         target = statement.target
         needed += [self.ready.get(target, 0), self.used.get(target, 0)]
         for loop in statement.loops:
@@ -246,8 +249,10 @@ class _Fusion:
     # ---- joining
 
     def _joins(self, group: _Group, statement: Statement, loads: Sequence[Load]) -> bool:
-        inside = [load for load in loads if load.array in group.writers]
-        related = bool(inside) or any(load.array in group.reads for load in loads)
+        inside = [load for load in loads if load.array.memory in group.writers]
+        if any(load.array.alias is not None for load in inside):
+            return False  # the same memory at other indices
+        related = bool(inside) or any(load.array.memory in group.reads for load in loads)
         if not related and statement.loops:
             return False
         if statement.target in group.writers:
@@ -354,32 +359,40 @@ class _Fusion:
         if isinstance(step, Check) and _needs_only_arguments(step):
             self.prologue.append(step)
             return
+        if isinstance(step, Check):
+            # At once when the sizes are known: whatever comes later may rely on it.
+            position = max(self.ready.get(array, 0) for array in _arrays_of_check(step))
+            self.checks[position].append(step)
+            self.floor = max(self.floor, position + 1)
+            return
         position = len(self.groups)
         self.groups.append(step)
-        if isinstance(step, Check):
-            self.floor = position
         if isinstance(step, Call):
-            self.ready[step.output] = position
+            self.ready[step.output.memory] = position
             for array in step.inputs:
-                self.used[array] = position
+                self.used[array.memory] = position
         elif isinstance(step, Callback):
             for value in step.outputs:
                 if isinstance(value, Array):
-                    self.ready[value] = position
+                    self.ready[value.memory] = position
             for value in step.inputs:
                 if isinstance(value, Array):
-                    self.used[value] = position
+                    self.used[value.memory] = position
 
     def steps(self, kept: set[Array]) -> list[Step]:
         """Return the kernels and other steps; arrays in ``kept`` leave their kernels."""
         readers: dict[Array, set[int]] = defaultdict(set)
         for position, group in enumerate(self.groups):
             for array in _arrays_read(group):
-                readers[array].add(position)
+                readers[array.memory].add(position)
+        for checks in self.checks.values():
+            for check in checks:
+                for array in _arrays_of_check(check):
+                    readers[array].add(-1)  # outside of any kernel
         made: list[Step] = list(self.prologue)
         for position, group in enumerate(self.groups):
             if not isinstance(group, _Group):
-                made.append(group)
+                made += [group, *self.checks[position]]
                 continue
             local = {
                 array
@@ -396,20 +409,24 @@ class _Fusion:
                     local,
                 )
             )
+            made += self.checks[position]
         return made
 
 
-def _needs_only_arguments(check: Check) -> bool:
+def _arrays_of_check(check: Check) -> Iterable[Array]:
+    """Return the arrays that a check waits for."""
     stack: list[Size] = [check.left, check.right]
     while stack:
         size = stack.pop()
-        if isinstance(size, Element) or (
-            isinstance(size, Extent) and size.array.place != Place.ARGUMENT
-        ):
-            return False
-        if isinstance(size, Arithmetic):
+        if isinstance(size, Element | Extent):
+            yield size.array.memory
+        elif isinstance(size, Arithmetic):
             stack.extend(size.arguments)
-    return True
+
+
+def _needs_only_arguments(check: Check) -> bool:
+    outside = {Place.ARGUMENT, Place.CONSTANT}
+    return all(array.place in outside for array in _arrays_of_check(check))
 
 
 def _arrays_read(group: _Group | Step) -> Iterable[Array]:

@@ -120,6 +120,7 @@ class Sizes:
     def __init__(self) -> None:
         self._made: dict[Any, Size] = {}
         self._equal: dict[Size, Size] = {}
+        self._age: dict[Size, int] = {}
 
     def fixed(self, value: int) -> Size:
         """Return a number."""
@@ -176,11 +177,15 @@ class Sizes:
         return self.canonical(self._intern(key, Arithmetic, operation, (left, right)))
 
     def equate(self, left: Size, right: Size) -> None:
-        """Note that a check has shown two sizes to be equal."""
+        """Note that a check has shown two sizes to be equal.
+
+        A number stands for both, or else the one made first: it is known first when the program
+        runs.
+        """
         left, right = self.canonical(left), self.canonical(right)
         if left is right:
             return
-        if left.known is None and right.known is not None:
+        if right.known is not None or (left.known is None and self._age[right] < self._age[left]):
             left, right = right, left
         self._equal[right] = left
 
@@ -202,4 +207,5 @@ class Sizes:
         found = self._made.get(key)
         if found is None:
             found = self._made[key] = make(*parameters)
+            self._age[found] = len(self._age)
         return found

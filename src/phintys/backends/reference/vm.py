@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     AfterNode = Callable[[Apply, Sequence[Any], Sequence[Any]], None]
 
-__all__ = ["VM", "Machine"]
+__all__ = ["VM", "Machine", "execution_order"]
 
 _MOST_IDLE = 16
 
@@ -49,12 +49,12 @@ class Plan:
         self.fgraph = fgraph
         self.allow_gc = allow_gc
         self.debug = debug
-        self.nodes = _order(fgraph)
+        self.nodes = execution_order(fgraph)
         self.fresh = _fresh_results(self.nodes, fgraph.outputs)
         self.last_uses = _last_uses(self.nodes, fgraph)
 
 
-def _order(fgraph: FunctionGraph) -> list[Apply]:
+def execution_order(fgraph: FunctionGraph) -> list[Apply]:
     """Return the nodes in an order in which every value is read before it is overwritten."""
     if not any(node.op.destroy_map for node in fgraph.apply_nodes):
         return fgraph.toposort()

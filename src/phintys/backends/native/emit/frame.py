@@ -53,6 +53,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from phintys._base.errors import IntegrityError
+from phintys.backends.native.emit.blas import blas_call, sizes_of_call
 from phintys.backends.native.emit.builder import Builder
 from phintys.backends.native.emit.kernels import OUT_OF_MEMORY, KernelCode, KernelWriter
 from phintys.backends.native.emit.module import Module
@@ -239,9 +240,7 @@ class _Main:
             if isinstance(step, Callback):
                 self.layout.callbacks.append(step)
                 values += [*step.inputs, *step.outputs]
-        for step_writes in self.memory.first_writes:
-            if step_writes.place == Place.RESULT:
-                values.append(step_writes)
+        values += [array for array in self.memory.first_writes if array.place == Place.RESULT]
         for value in values:
             if value in self.layout.records:
                 continue
@@ -281,17 +280,33 @@ class _Main:
 
     def _needed_elements(self) -> list[tuple[Element, int]]:
         """Return the elements of arrays that sizes depend on, and when they are known."""
-        planner_ready = self.memory.ready
-        found: list[tuple[Element, int]] = []
-        for atom in self.ring.atoms:
-            stack: list[Size] = [atom] if isinstance(atom, Size) else []
-            while stack:
-                size = self.program.sizes.canonical(stack.pop())
-                if isinstance(size, Element) and size not in {one for one, _ in found}:
-                    found.append((size, planner_ready.get(size, self._written(size))))
-                elif isinstance(size, Arithmetic):
-                    stack.extend(size.arguments)
-        return found
+        found: dict[Element, int] = {}
+        seen: set[Size] = set()
+        stack = [size for size in self._roots() if isinstance(size, Size)]
+        while stack:
+            size = stack.pop()
+            if size in seen:
+                continue
+            seen.add(size)
+            stack.append(self.program.sizes.canonical(size))
+            if isinstance(size, Element):
+                found[size] = self._written(size)
+            elif isinstance(size, Arithmetic):
+                stack.extend(size.arguments)
+        return list(found.items())
+
+    def _roots(self) -> list[Atom]:
+        """Return the sizes that the main function computes."""
+        roots = list(self.ring.atoms)
+        for step in self.program.steps:
+            if isinstance(step, Check):
+                roots += [step.left, step.right]
+            elif isinstance(step, Call):
+                roots += sizes_of_call(step)
+        for value in self.layout.records:
+            if isinstance(value, Array):
+                roots += value.sizes
+        return roots
 
     def _written(self, element: Element) -> int:
         array = element.array.memory
@@ -397,12 +412,15 @@ class _Part:
         b.ret(b.constant(INT32, 1))
 
     def _step(self, number: int, step: Step) -> None:
+        ring = self.main.ring
         if isinstance(step, Kernel | Call):
             self._allocate_results(number)
         if isinstance(step, Check):
             self._check(step)
         elif isinstance(step, Kernel):
             self._kernel(self.main.kernels[step])
+        elif isinstance(step, Call):
+            blas_call(self.b, step, self.pointer, lambda size: self.polynomial(ring.of(size)))
         elif isinstance(step, Callback):
             self._callback(step)
         else:

@@ -28,6 +28,7 @@ from phintys.backends.native.program import (
     Value,
 )
 from phintys.backends.native.sizes import Sizes
+from phintys.backends.reference.vm import execution_order
 from phintys.graph.variable import Constant
 from phintys.tensor.type import TensorType
 
@@ -283,7 +284,7 @@ def lower_graph(fgraph: FunctionGraph) -> Lowering:
     lowering = Lowering(fgraph)
     for variable in fgraph.inputs:
         lowering.arguments.append(lowering.foreign(variable, Place.ARGUMENT))
-    for node in fgraph.toposort():
+    for node in execution_order(fgraph):
         try:
             lower(node.op, node, lowering)
         except NotLowered as reason:

@@ -69,7 +69,10 @@ class _Step:
         )
 
     def run(self, values: Sequence[Any]) -> tuple[Any, ...]:
-        """Carry out the node on values, and return those of its outputs."""
+        """Carry out the node on values, and return those of its outputs.
+
+        Where some are not as native code takes them, all follow once more in such a form.
+        """
         for cell, value in zip(self.inputs, values, strict=True):
             cell[0] = value
         for cell in self.computed:
@@ -84,10 +87,13 @@ class _Step:
             cell[0] = None
         for cell in self.outputs:
             cell[0] = None
-        for number, dtype in enumerate(self.dtypes):
-            if dtype is not None:
-                results[number] = plain_array(results[number], dtype)
-        return tuple(results)
+        plain = [
+            value if dtype is None else plain_array(value, dtype)
+            for value, dtype in zip(results, self.dtypes, strict=True)
+        ]
+        if all(one is other for one, other in zip(results, plain, strict=True)):
+            return tuple(results)
+        return (*results, *plain)
 
 
 class Machine:

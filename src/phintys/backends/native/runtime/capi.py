@@ -37,6 +37,7 @@ _PYTHON_FUNCTIONS = (
     "PyLong_FromLongLong",
     "PyObject_Vectorcall",
     "PyTuple_GetItem",
+    "PyTuple_Size",
     "Py_DecRef",
     "Py_IncRef",
 )

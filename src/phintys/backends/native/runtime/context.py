@@ -127,9 +127,11 @@ class ProgramCode:
         self._objects: dict[Value, int] = {}
         for array in layout.new_arrays:
             self._objects[array] = len(self._objects)
+        self._count = len(self._objects)
         for callback in layout.callbacks:
             for value in callback.outputs:
-                self._objects.setdefault(value, len(self._objects))
+                self._objects[value] = self._count
+                self._count += 2  # the output, and its form for native code
 
     def builtin(self, shape: Shape) -> Callable[..., Any]:
         """Return a builtin that runs the program."""
@@ -155,7 +157,7 @@ class ProgramCode:
             "hidden": len(shape.cells),
             "inputs": self._input_records(tables, self.program.arguments),
             "cells": tables.words([tables.object(cell) for cell in shape.cells]),
-            "objects": len(self._objects),
+            "objects": self._count,
             "object_records": tables.records(OBJECT, new_arrays),
             "returned": len(shape.returned),
             "places": tables.records(PLACE, places),

@@ -66,7 +66,7 @@ CONTEXT = Record.packed(
     slow=PTR,  # slow(*args, **kwargs) takes calls that are unusual
     failed=PTR,  # failed(status, *inputs) raises the error
     start=PTR,  # start() returns what callbacks of one call share
-    callback=PTR,  # callback(shared, number, *inputs) returns a tuple of outputs
+    callback=PTR,  # callback(shared, number, *inputs) returns a tuple, see CALLBACK
     finish=PTR,  # finish(shared) takes it back
     threads=PTR,  # threads() returns how many there may be; null if nothing runs in parallel
     keeps_gil=INT64,
@@ -99,6 +99,8 @@ CALLBACK = Record.packed(
     output_objects=PTR,  # the number of the object, for each
     output_inputs=PTR,  # INPUT for each
 )
+"""An Op's Python code. It returns its outputs; after them, if some are not as native code takes them,
+all of them in such a form. The latter are objects of the call too, each next to the output."""
 
 MACHINE_STATE = Record.packed(
     array_type=PTR,  # numpy.ndarray
@@ -465,15 +467,23 @@ class _Entry:
         numbers = CALLBACK.load(b, record, "output_objects")
         inputs = CALLBACK.load(b, record, "output_inputs")
         count = CALLBACK.load(b, record, "outputs")
+        has_both = b.call("PyTuple_Size", INT64, [result]) > count
         with loop(b, 0, count, carried=[b.constant(BOOL, 1)]) as outputs:
-            thing = b.call("PyTuple_GetItem", PTR, [result, outputs.index])
-            b.call("Py_IncRef", VOID, [thing])
             number = b.load(INT64, b.offset(numbers, outputs.index, INT64))
-            self._hold(b, thing, b.offset(objects, number, PTR))
+            place = b.offset(objects, number, PTR)
+            self._hold_item(b, result, outputs.index, place)
+            with when(b, has_both):
+                self._hold_item(b, result, count + outputs.index, b.offset(place, 1, PTR))
+            shown = b.load(PTR, b.offset(place, b.convert(has_both, INT64), PTR))
             wanted = _element(b, inputs, outputs.index, INPUT)
-            taken = b.call("phintys_take", BOOL, [wanted, thing, frame])
+            taken = b.call("phintys_take", BOOL, [wanted, shown, frame])
             outputs.next(outputs.carried[0] & taken)
         return outputs.results[0]
+
+    def _hold_item(self, b: Builder, result: Value, number: Value, place: Value) -> None:
+        thing = b.call("PyTuple_GetItem", PTR, [result, number])
+        b.call("Py_IncRef", VOID, [thing])
+        self._hold(b, thing, place)
 
     @staticmethod
     def _hold(b: Builder, thing: Value, place: Value) -> None:

@@ -1,0 +1,285 @@
+"""Programs as text: what was fused, in which order loops run, where arrays lie, what is called."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from phintys.backends.native.program import (
+    Array,
+    Branch,
+    Call,
+    Callback,
+    Cast,
+    Check,
+    Expression,
+    Index,
+    IndexCheck,
+    Kernel,
+    Literal,
+    Load,
+    Loop,
+    Operation,
+    Place,
+    Position,
+    SizeValue,
+    Statement,
+    Step,
+)
+from phintys.backends.native.sizes import Arithmetic, Element, Extent
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from phintys.backends.native.emit.frame import EmittedProgram
+    from phintys.backends.native.emit.planning import KernelPlan, Level, NestPlan
+    from phintys.backends.native.program import Failure, LoopVariable, Program, Value
+    from phintys.backends.native.sizes import Size
+
+__all__ = ["explain_program"]
+
+_REDUCERS = {
+    "add": "sum",
+    "mul": "product",
+    "maximum": "max",
+    "minimum": "min",
+    "and_": "all",
+    "or_": "any",
+}
+_SIGNS = {"add": "+", "sub": "-", "mul": "*", "floordiv": "//", "mod": "%", "lt": "<"}
+_MOST_NUMBERS = 4
+
+
+def explain_program(program: Program, emitted: EmittedProgram) -> str:
+    """Return a program as text.
+
+    Parameters
+    ----------
+    program
+        The program.
+    emitted
+        Its code, which knows how kernels are carried out and where arrays lie.
+    """
+    return "\n".join(_Explainer(program, emitted).lines())
+
+
+class _Explainer:
+    def __init__(self, program: Program, emitted: EmittedProgram) -> None:
+        self.program = program
+        self.emitted = emitted
+        self.sizes = program.sizes
+
+    def lines(self) -> list[str]:
+        """Return all lines."""
+        found = ["arguments"]
+        found += [f"  {self.declared(value)}" for value in self.program.arguments]
+        found.append("results")
+        found += [f"  {self.declared(value)}" for value in self.program.results]
+        found += self.steps(self.program.steps, "")
+        found += self.memory()
+        return found
+
+    # ---- values ------------------------------------------------------------------------------
+
+    def name(self, value: Value) -> str:
+        """Return what a value is called: the user's name for arguments, a label for others."""
+        if value.place == Place.ARGUMENT and value.variable is not None and value.variable.name:
+            return value.variable.name
+        if isinstance(value, Array) and value.data is not None:
+            return _constant_text(value.data)
+        return value.label
+
+    def declared(self, value: Value) -> str:
+        """Return the name and type of a value."""
+        if not isinstance(value, Array):
+            return f"{self.name(value)}: object"
+        lengths = ", ".join(self.size(size) for size in value.sizes)
+        text = f"{self.name(value)}: {value.dtype}[{lengths}]"
+        if value.alias is not None:
+            text += f" in the memory of {self.name(value.alias)}"
+        return text
+
+    def size(self, size: Size) -> str:
+        """Return a size."""
+        size = self.sizes.canonical(size)
+        if isinstance(size, Extent):
+            return f"{self.name(size.array)}.{size.axis}"
+        if isinstance(size, Element):
+            return f"{self.name(size.array)}[{size.index}]"
+        if isinstance(size, Arithmetic):
+            left, right = map(self.size, size.arguments)
+            sign = _SIGNS.get(size.operation)
+            return f"{size.operation}({left}, {right})" if sign is None else f"({left} {sign} {right})"
+        return str(size.known)
+
+    def index(self, index: Index) -> str:
+        """Return a position along an axis."""
+        parts: list[str] = []
+        for loop, step in index.terms:
+            known = self.sizes.canonical(step).known
+            parts.append(
+                str(loop) if known == 1 else f"-{loop}" if known == -1 else f"{self.size(step)}*{loop}"
+            )
+        if index.dynamic is not None:
+            parts.append(self.expression(index.dynamic))
+        if index.offset is not None:
+            parts.append(self.size(index.offset))
+        return " + ".join(parts).replace("+ -", "- ") or "0"
+
+    def element(self, array: Array, indices: Sequence[Index]) -> str:
+        """Return an element of an array."""
+        if array.data is not None and array.data.size == 1:
+            return self.name(array)
+        inside = ", ".join(map(self.index, indices))
+        return f"{self.name(array)}[{inside}]" if indices else self.name(array)
+
+    def expression(self, expression: Expression) -> str:
+        """Return an expression."""
+        if isinstance(expression, Load):
+            return self.element(expression.array, expression.indices)
+        if isinstance(expression, Operation):
+            values = [self.expression(argument) for argument in expression.arguments]
+            op = expression.op
+            symbol = op.symbol
+            if symbol is None:
+                return f"{op}({', '.join(values)})"
+            return f" {symbol} ".join(values) if len(values) > 1 else f"{symbol}{values[0]}"
+        if isinstance(expression, Cast):
+            return f"{expression.dtype}({self.expression(expression.argument)})"
+        if isinstance(expression, IndexCheck):
+            return f"checked({self.expression(expression.argument)})"
+        if isinstance(expression, Position):
+            return self.index(expression.index)
+        if isinstance(expression, SizeValue):
+            return self.size(expression.size)
+        assert isinstance(expression, Literal)
+        return str(expression.value)
+
+    # ---- steps -------------------------------------------------------------------------------
+
+    def steps(self, steps: Sequence[Step], indent: str) -> list[str]:
+        """Return the lines of steps."""
+        found: list[str] = []
+        for number, step in enumerate(steps, 1):
+            head, *rest = self.step(step)
+            found.append(f"{indent}{number}. {head}")
+            found += [f"{indent}   {line}" for line in rest]
+        return found
+
+    def step(self, step: Step) -> list[str]:
+        """Return the lines of one step."""
+        if isinstance(step, Check):
+            return [self.check(step)]
+        if isinstance(step, Kernel):
+            return self.kernel(step)
+        if isinstance(step, Call):
+            operands = ", ".join(self.name(array) for array in step.inputs)
+            return [f"call {step.routine}({operands}) -> {self.name(step.output)}"]
+        if isinstance(step, Callback):
+            given = ", ".join(map(self.name, step.inputs))
+            made = ", ".join(map(self.declared, step.outputs))
+            return [f"callback {step.node.op}({given}) -> {made}", f"because {step.why}"]
+        if isinstance(step, Branch):
+            lines = [f"if {self.name(step.condition)}"]
+            lines += self.steps(step.then, "  ")
+            return [*lines, "else", *self.steps(step.otherwise, "  ")]
+        assert isinstance(step, Loop)
+        return [f"repeat {self.size(step.count)} times", *self.steps(step.body, "  ")]
+
+    def check(self, step: Check) -> str:
+        """Return the line of a check; its sizes are equal only afterwards."""
+        return f"check {step.left} == {step.right} {_where(step.failure)}"
+
+    # ---- kernels -----------------------------------------------------------------------------
+
+    def kernel(self, kernel: Kernel) -> list[str]:
+        """Return the lines of a kernel: what it fuses, its loops, its statements."""
+        code = self.emitted.kernels[kernel]
+        plan = code.plan
+        ops: dict[str, None] = {}
+        for nest in kernel.nests:
+            for statement in nest.statements:
+                ops.update((str(node.op), None) for node in statement.nodes)
+        lines = [f"kernel {', '.join(ops)}".rstrip()]
+        indent = "  "
+        for level in plan.outer:
+            lines.append(indent + self.level(level, plan, 1))
+            indent += "  "
+        for nest in plan.nests:
+            lines += self.nest(nest, plan, indent)
+        return lines
+
+    def nest(self, nest: NestPlan, plan: KernelPlan, indent: str) -> list[str]:
+        """Return the lines of a nest."""
+        lines: list[str] = []
+        for level in (*nest.kept, *nest.reduced):
+            lines.append(indent + self.level(level, plan, nest.lanes))
+            indent += "  "
+        if plan.is_chunked:
+            lines[-1] += ", in parts shared by threads"
+        return [*lines, *(indent + self.statement(s, plan) for s in nest.statements)]
+
+    def level(self, level: Level, plan: KernelPlan, lanes: int) -> str:
+        """Return the line of a level of loops."""
+        names = ", ".join(map(str, level.loops))
+        lengths = " * ".join(self.size(loop.extent) for loop in level.loops)
+        text = f"for {names} < {lengths}"
+        if level.is_vector and lanes > 1:
+            text += f", {lanes} at once"
+        if level is plan.parallel and not plan.is_serial:
+            text += ", shared by threads"
+        return text
+
+    def statement(self, statement: Statement, plan: KernelPlan) -> str:
+        """Return the line of a statement."""
+        value = self.expression(statement.value)
+        if statement.reducer is not None:
+            over = ", ".join(map(str, statement.reduction))
+            value = f"{_REDUCERS.get(statement.reducer, statement.reducer)}({over}) {value}"
+        sign = "=" if statement.accumulate is None else f"={statement.accumulate}"
+        target = self.element(statement.target, statement.indices)
+        return f"{target} {sign} {value}{self.place(statement.target, plan)}"
+
+    def place(self, array: Array, plan: KernelPlan) -> str:
+        """Return where an array lies, if not in memory of its own."""
+        if array in plan.registers:
+            return ""
+        if array in plan.scratch:
+            return "    [scratch]"
+        memory = array.memory
+        if memory.place == Place.RESULT:
+            return "    [result]"
+        over = self.emitted.memory.taken_over.get(memory)
+        slot = self.emitted.memory.places.get(memory)
+        return f"    [slot {slot}]" if over is None else f"    [slot {slot}, over {self.name(over)}]"
+
+    # ---- memory ------------------------------------------------------------------------------
+
+    def memory(self) -> list[str]:
+        """Return the lines that say which arrays share a piece of the arena."""
+        memory = self.emitted.memory
+        if not memory.slots:
+            return ["no buffers"]
+        lines = ["buffers"]
+        for number, slot in enumerate(memory.slots):
+            names = ", then ".join(map(self.name, slot.arrays))
+            lengths = " * ".join(map(self.size, slot.arrays[0].sizes)) or "1"
+            when = memory.groups[slot.group]
+            later = "" if when < 0 else f", taken after step {when + 1}"
+            item = slot.arrays[0].dtype.itemsize
+            lines.append(f"  slot {number}: {item} * {lengths} bytes: {names}{later}")
+        return lines
+
+
+def _where(failure: Failure) -> str:
+    detail = f", {failure.detail}" if failure.detail else ""
+    return f"({failure.node.op}: {failure.kind}{detail})"
+
+
+def _constant_text(data: np.ndarray) -> str:  # pyright: ignore[reportMissingTypeArgument]
+    if data.size == 1:
+        return str(data.reshape(-1)[0])
+    if data.size <= _MOST_NUMBERS:
+        return "[" + " ".join(map(str, data.reshape(-1))) + "]"
+    return f"constant {data.dtype}{list(data.shape)}"

@@ -1,0 +1,356 @@
+"""Programs written by hand: gathers, scatters, positions, pieces, checks."""
+
+import numpy as np
+import pytest
+
+import phintys.scalar as ps
+from phintys._base.errors import IndexingError, IntegrityError, ShapeError
+from phintys.backends.native.emit.target import Target
+from phintys.backends.native.fuse import fuse
+from phintys.backends.native.program import (
+    Array,
+    Cast,
+    Check,
+    Failure,
+    Index,
+    IndexCheck,
+    Kernel,
+    Literal,
+    Load,
+    LoopVariable,
+    Nest,
+    Operation,
+    Place,
+    Position,
+    Program,
+    SizeValue,
+    Statement,
+)
+from phintys.backends.native.runtime.execute import compile_program
+from phintys.backends.native.sizes import Sizes
+from phintys.backends.native.verify import verify_program
+
+LENGTHS = [0, 1, 7, 8, 9, 100]
+
+
+class Node:
+    """Stands for a node of a graph in failures."""
+
+    op = "Op"
+
+
+class Maker:
+    """Builds a program statement by statement."""
+
+    def __init__(self):
+        self.sizes = Sizes()
+        self.one = self.sizes.fixed(1)
+        self.steps = []
+        self.arguments = []
+        self.results = []
+
+    def argument(self, dtype, ndim):
+        array = Array(Place.ARGUMENT, np.dtype(dtype), (), f"a{len(self.arguments)}")
+        array.sizes = tuple(self.sizes.extent(array, axis) for axis in range(ndim))
+        self.arguments.append(array)
+        return array
+
+    def result(self, dtype, *lengths):
+        array = self.buffer(dtype, *lengths)
+        array.place = Place.RESULT
+        self.results.append(array)
+        return array
+
+    def buffer(self, dtype, *lengths):
+        return Array(Place.BUFFER, np.dtype(dtype), lengths, f"t{len(self.steps)}")
+
+    def at(self, *positions):
+        """Return indices: each is a loop, or an Index."""
+        return tuple(
+            p if isinstance(p, Index) else Index(((p, self.one),)) for p in positions
+        )
+
+    def store(self, target, positions, value, loops, **more):
+        statement = Statement(target, self.at(*positions), value, tuple(loops), **more)
+        self.steps.append(statement)
+
+    def program(self):
+        steps = fuse(self.steps, self.sizes, self.results)
+        program = Program(self.arguments, self.results, steps, self.sizes)
+        verify_program(program)
+        return program
+
+
+def run(maker, *values, target="host", ranges=3):
+    return compile_program(maker.program(), Target.named(target), ranges=ranges)(*values)
+
+
+def picked(index, size):
+    """An index from memory, checked."""
+    return Index((), None, IndexCheck(index, size, Failure(Node, "index", "{0} of {1}")))
+
+
+@pytest.fixture(params=["host", "x86-64-v3", "x86-64-v2"])
+def target(request):
+    return request.param
+
+
+@pytest.mark.parametrize("n", LENGTHS)
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int8", "bool", "complex64", "float16"])
+def test_gather_of_elements(n, dtype, target):
+    maker = Maker()
+    x, where = maker.argument(dtype, 1), maker.argument("int64", 1)
+    i = LoopVariable(where.sizes[0], "i")
+    out = maker.result(dtype, where.sizes[0])
+    load = Load(x, (picked(Load(where, maker.at(i)), x.sizes[0]),))
+    maker.store(out, [i], load, [i])
+    rng = np.random.default_rng(n)
+    values = rng.integers(-5, 5, 11).astype(dtype)
+    index = rng.integers(-11, 11, n)
+    (got,) = run(maker, values, index, target=target)
+    np.testing.assert_array_equal(got, values[index])
+
+
+@pytest.mark.parametrize("index_dtype", ["int8", "uint8", "int32", "uint32"])
+def test_indices_of_other_dtypes(index_dtype):
+    maker = Maker()
+    x, where = maker.argument("float64", 1), maker.argument(index_dtype, 1)
+    i = LoopVariable(where.sizes[0], "i")
+    out = maker.result("float64", where.sizes[0])
+    maker.store(out, [i], Load(x, (picked(Load(where, maker.at(i)), x.sizes[0]),)), [i])
+    index = np.array([3, 0, 9, 9, 1] * 4, index_dtype)
+    (got,) = run(maker, np.arange(10.0), index)
+    np.testing.assert_array_equal(got, index)
+
+
+@pytest.mark.parametrize("n", [1, 9, 40])
+@pytest.mark.parametrize("bad", [10, -11, 1 << 40])
+def test_first_index_out_of_bounds_is_reported(n, bad, target):
+    maker = Maker()
+    x, where = maker.argument("float64", 1), maker.argument("int64", 1)
+    i = LoopVariable(where.sizes[0], "i")
+    out = maker.result("float64", where.sizes[0])
+    maker.store(out, [i], Load(x, (picked(Load(where, maker.at(i)), x.sizes[0]),)), [i])
+    index = np.zeros(n, np.int64)
+    index[n - 1] = bad
+    index[n // 2] = bad
+    executable = compile_program(maker.program(), Target.named(target))
+    with pytest.raises(IndexingError, match=rf"{bad} of 10"):
+        executable(np.arange(10.0), index)
+    (got,) = executable(np.arange(10.0), index % 10)
+    np.testing.assert_array_equal(got, index % 10)
+
+
+@pytest.mark.parametrize("shape", [(5, 3), (5, 40), (1, 1), (4, 0), (0, 4)])
+def test_gather_of_rows_reads_neighbours(shape):
+    maker = Maker()
+    x, where = maker.argument("float64", 2), maker.argument("int64", 1)
+    i, j = LoopVariable(where.sizes[0], "i"), LoopVariable(x.sizes[1], "j")
+    out = maker.result("float64", where.sizes[0], x.sizes[1])
+    load = Load(x, (picked(Load(where, maker.at(i)), x.sizes[0]), *maker.at(j)))
+    maker.store(out, [i, j], load, [i, j])
+    values = np.random.default_rng(0).normal(size=shape)
+    index = np.array([0, -1, 2, 0] if shape[0] > 2 else [0, -1] * min(1, shape[0]), np.int64)
+    (got,) = run(maker, values, index)
+    np.testing.assert_array_equal(got, values[index])
+    text = str(compile_program(maker.program()).emitted.module)
+    assert "gather" not in text
+
+
+@pytest.mark.parametrize("n", LENGTHS)
+def test_gather_with_two_indices_and_an_expression(n):
+    maker = Maker()
+    x = maker.argument("float64", 2)
+    rows, columns = maker.argument("int64", 1), maker.argument("int64", 1)
+    i = LoopVariable(rows.sizes[0], "i")
+    j = Index(((i, maker.one),))
+    out = maker.result("float64", rows.sizes[0])
+    indices = (
+        picked(Load(rows, (j,)), x.sizes[0]),
+        picked(Operation(ps.neg, (Load(columns, (j,)),), np.dtype("int64")), x.sizes[1]),
+    )
+    value = Operation(ps.exp, (Load(x, indices),), np.dtype("float64"))
+    maker.store(out, [i], value, [i])
+    rng = np.random.default_rng(n)
+    values, r, c = rng.normal(size=(4, 6)), rng.integers(-4, 4, n), rng.integers(-5, 7, n)
+    (got,) = run(maker, values, r, c)
+    np.testing.assert_allclose(got, np.exp(values[r, -c]), rtol=1e-15)
+
+
+@pytest.mark.parametrize("n", LENGTHS)
+@pytest.mark.parametrize("dtype", ["float64", "bool", "complex128", "int16"])
+def test_scatter_writes_the_last_of_equal_indices(n, dtype, target):
+    maker = Maker()
+    where, y = maker.argument("int64", 1), maker.argument(dtype, 1)
+    i = LoopVariable(where.sizes[0], "i")
+    k = LoopVariable(maker.sizes.fixed(5), "k")
+    out = maker.result(dtype, k.extent)
+    maker.store(out, [k], Literal(np.dtype(dtype).type(1), np.dtype(dtype)), [k])
+    place = picked(Load(where, maker.at(i)), k.extent)
+    maker.store(out, [place], Load(y, maker.at(i)), [i])
+    rng = np.random.default_rng(n)
+    index, values = rng.integers(-5, 5, n), rng.integers(0, 9, n).astype(dtype)
+    (got,) = run(maker, index, values, target=target)
+    wanted = np.ones(5, dtype)
+    for at, value in zip(index, values, strict=True):
+        wanted[at] = value
+    np.testing.assert_array_equal(got, wanted)
+
+
+@pytest.mark.parametrize("n", LENGTHS)
+@pytest.mark.parametrize("dtype", ["float64", "float16", "complex64", "int8"])
+def test_scatter_adds_in_order(n, dtype, target):
+    maker = Maker()
+    where, y = maker.argument("int64", 1), maker.argument(dtype, 1)
+    i = LoopVariable(where.sizes[0], "i")
+    k = LoopVariable(maker.sizes.fixed(3), "k")
+    out = maker.result(dtype, k.extent)
+    maker.store(out, [k], Literal(np.dtype(dtype).type(0), np.dtype(dtype)), [k])
+    place = picked(Load(where, maker.at(i)), k.extent)
+    maker.store(out, [place], Load(y, maker.at(i)), [i], accumulate="add")
+    rng = np.random.default_rng(n)
+    index, values = rng.integers(-3, 3, n), rng.normal(size=n).astype(dtype) * 3
+    values = values.astype(dtype)
+    (got,) = run(maker, index, values, target=target)
+    wanted = np.zeros(3, dtype)
+    np.add.at(wanted, index, values)
+    np.testing.assert_array_equal(got, wanted)
+
+
+def test_scatter_adds_rows():
+    maker = Maker()
+    where, y = maker.argument("int64", 1), maker.argument("float64", 2)
+    i, j = LoopVariable(where.sizes[0], "i"), LoopVariable(y.sizes[1], "j")
+    out = maker.result("float64", maker.sizes.fixed(4), y.sizes[1])
+    k = LoopVariable(maker.sizes.fixed(4), "k")
+    maker.store(out, [k, j], Literal(np.float64(0), np.dtype("float64")), [k, j])
+    place = picked(Load(where, maker.at(i)), k.extent)
+    maker.store(out, [place, j], Load(y, maker.at(i, j)), [i, j], accumulate="add")
+    rng = np.random.default_rng(0)
+    index, values = rng.integers(0, 4, 20), rng.normal(size=(20, 11))
+    (got,) = run(maker, index, values)
+    wanted = np.zeros((4, 11))
+    np.add.at(wanted, index, values)
+    np.testing.assert_array_equal(got, wanted)
+
+
+@pytest.mark.parametrize("n", LENGTHS)
+@pytest.mark.parametrize(("start", "step"), [(0, 1), (2, 3), (-1, -1), (-2, -2)])
+def test_slices(n, start, step):
+    length = 3 * n + 2
+    maker = Maker()
+    x = maker.argument("float32", 1)
+    i = LoopVariable(maker.sizes.fixed(n), "i")
+    first = maker.sizes.fixed(start)
+    if start < 0:
+        first = maker.sizes.add(x.sizes[0], first)
+    out = maker.result("float32", i.extent)
+    index = Index(((i, maker.sizes.fixed(step)),), first)
+    maker.store(out, [i], Load(x, (index,)), [i])
+    values = np.arange(length, dtype="float32")
+    (got,) = run(maker, values)
+    np.testing.assert_array_equal(got, values[start::step][:n])
+
+
+@pytest.mark.parametrize("n", LENGTHS)
+def test_pieces_of_one_array_and_positions(n):
+    maker = Maker()
+    x = maker.argument("float64", 1)
+    size = x.sizes[0]
+    both = maker.sizes.add(size, size)
+    i, j = LoopVariable(size, "i"), LoopVariable(size, "j")
+    out = maker.result("float64", both)
+    number = Cast(Position(Index(((j, maker.sizes.fixed(3)),), size)), np.dtype("float64"))
+    maker.store(out, [i], Load(x, maker.at(i)), [i])
+    maker.store(out, [Index(((j, maker.one),), size)], number, [j])
+    values = np.random.default_rng(0).normal(size=n)
+    (got,) = run(maker, values)
+    np.testing.assert_array_equal(got, np.concatenate([values, 3 * np.arange(n) + n]))
+
+
+def test_identity_matrix_and_sizes():
+    maker = Maker()
+    x = maker.argument("float64", 1)
+    i, j = LoopVariable(x.sizes[0], "i"), LoopVariable(x.sizes[0], "j")
+    out = maker.result("bool", x.sizes[0], x.sizes[0])
+    count = maker.result("int64")
+    row, column = (Position(*maker.at(loop)) for loop in (i, j))
+    maker.store(out, [i, j], Operation(ps.eq, (row, column), np.dtype("bool")), [i, j])
+    maker.store(count, [], SizeValue(maker.sizes.mul(x.sizes[0], x.sizes[0])), [])
+    eye, n = run(maker, np.zeros(19))
+    np.testing.assert_array_equal(eye, np.eye(19, dtype=bool))
+    assert n == 19 * 19
+
+
+def test_sizes_are_computed_as_python_computes_them():
+    pairs = [(7, 3), (-7, 3), (7, -3), (0, 3), (6, 3)]
+    operations = ["add", "sub", "mul", "floordiv", "mod", "max", "min", "lt"]
+    maker = Maker()
+    x = maker.argument("int64", 1)
+    for at in range(len(pairs)):
+        left = maker.sizes.element(x, 2 * at)
+        right = maker.sizes.element(x, 2 * at + 1)
+        for operation in operations:
+            size = maker.sizes.arithmetic(operation, left, right)
+            maker.store(maker.result("int64"), [], SizeValue(size), [])
+    got = run(maker, np.array(pairs).reshape(-1))
+    wanted = [
+        value
+        for a, b in pairs
+        for value in (a + b, a - b, a * b, a // b, a % b, max(a, b), min(a, b), a < b)
+    ]
+    assert [int(x) for x in got] == wanted
+
+
+def test_failed_checks_stop_the_program():
+    maker = Maker()
+    x, y = maker.argument("float64", 1), maker.argument("float64", 1)
+    maker.steps.append(Check(x.sizes[0], y.sizes[0], Failure(Node, "broadcast", "{0} and {1}")))
+    maker.sizes.equate(x.sizes[0], y.sizes[0])
+    i = LoopVariable(x.sizes[0], "i")
+    value = Operation(ps.add, (Load(x, maker.at(i)), Load(y, maker.at(i))), np.dtype("float64"))
+    maker.store(maker.result("float64", x.sizes[0]), [i], value, [i])
+    executable = compile_program(maker.program())
+    with pytest.raises(ShapeError, match="3 and 4"):
+        executable(np.zeros(3), np.zeros(4))
+    np.testing.assert_array_equal(executable(np.ones(3), np.ones(3))[0], np.full(3, 2.0))
+
+
+def test_scratch_larger_than_the_stack_has():
+    maker = Maker()
+    x = maker.argument("float64", 2)
+    i, j = (LoopVariable(size, name) for size, name in zip(x.sizes, "ij", strict=True))
+    float64 = np.dtype("float64")
+    e = maker.buffer("float64", *x.sizes)
+    s = maker.buffer("float64", x.sizes[0])
+    out = maker.result("float64", *x.sizes)
+    maker.store(e, [i, j], Operation(ps.exp, (Load(x, maker.at(i, j)),), float64), [i, j])
+    load = Load(e, maker.at(i, j))
+    maker.store(s, [i], load, [i, j], reduction=(j,), reducer="add")
+    quotient = Operation(ps.true_div, (load, Load(s, maker.at(i))), float64)
+    maker.store(out, [i, j], quotient, [i, j])
+    program = maker.program()
+    assert len(program.steps) == 1
+    for n in (5, 3000):
+        values = np.random.default_rng(n).normal(size=(4, n))
+        (got,) = compile_program(program, ranges=2)(values)
+        e_ = np.exp(values)
+        np.testing.assert_allclose(got, e_ / e_.sum(axis=1, keepdims=True), rtol=1e-14)
+
+
+def test_two_sets_of_reduced_loops_in_a_nest_are_refused():
+    maker = Maker()
+    x = maker.argument("float64", 2)
+    i, j = (LoopVariable(size, name) for size, name in zip(x.sizes, "ij", strict=True))
+    load = Load(x, maker.at(i, j))
+    rows, columns = maker.result("float64", x.sizes[0]), maker.result("float64", x.sizes[1])
+    statements = [
+        Statement(rows, maker.at(i), load, (i, j), (j,), "add"),
+        Statement(columns, maker.at(j), load, (i, j), (i,), "add"),
+    ]
+    kernel = Kernel((), [Nest((i, j), statements)])
+    program = Program(maker.arguments, maker.results, [kernel], maker.sizes)
+    with pytest.raises(IntegrityError, match="several sets"):
+        verify_program(program)
+    maker.steps = statements
+    assert len(maker.program().steps) == 2

@@ -1,0 +1,46 @@
+"""The programs in README, CONTRIBUTING and docs/ run and print what they say."""
+
+import doctest
+import linecache
+import re
+from pathlib import Path
+
+import pytest
+
+PROJECT = Path(__file__).parents[1]
+PAGES = [
+    PROJECT / "README.md",
+    PROJECT / "CONTRIBUTING.md",
+    PROJECT / "CHANGELOG.md",
+    *sorted((PROJECT / "docs").glob("*.md")),
+]
+OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_programs_run(page):
+    text = page.read_text(encoding="utf-8")
+    assert text.count("\n```") % 2 == 0
+    names = {"__name__": "page"}
+    output = []
+    runner = doctest.DocTestRunner(optionflags=OPTIONS)
+    for number, (language, program) in enumerate(BLOCK.findall(text)):
+        where = f"<{page.name}, block {number}>"
+        if language == "python":
+            lines = program.splitlines(keepends=True)
+            linecache.cache[where] = (len(program), None, lines, where)
+            exec(compile(program, where, "exec"), names)
+        elif language == "pycon":
+            test = doctest.DocTestParser().get_doctest(program, names, where, page.name, 0)
+            runner.run(test, out=output.append, clear_globs=False)
+            names = test.globs
+        else:
+            assert language in {"sh", "console"}
+    assert not runner.failures, "".join(output)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page):
+    for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):
+        assert (page.parent / target).exists(), target
