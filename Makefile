@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 PEERS := $(VENV)/.peers
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint types bench clean
+.PHONY: help setup demo test lint types bench peers clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-6s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -45,8 +45,11 @@ lint: $(READY) ## ruff: rules and format
 types: $(READY) ## check the types
 	$(BIN)/basedpyright
 
-bench: $(PEERS) ## compare with peers (installs them first)
+bench: $(READY) ## measure, and write benchmarks/RESULTS.md
 	$(BIN)/python benchmarks/run.py
+
+peers: $(PEERS) ## compare with peers (installs them first)
+	$(BIN)/python -m benchmarks.suite.run
 
 clean: ## remove .venv, caches and build products
 	rm -rf $(VENV) build dist .pytest_cache .ruff_cache .hypothesis

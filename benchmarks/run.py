@@ -26,7 +26,7 @@ what should be read off them is said with each.
 """
 
 BENCHMARKS = {
-    "building": "Building a node should take at most 5 µs, `import phintys` at most 150 ms beyond NumPy.",
+    "building": "A node should take at most 5 µs, `import phintys` at most 150 ms beyond NumPy.",
     "reference_vm": "The reference VM should add at most 2 µs to each node's own work.",
     "gradient": "Linear cost shows as `µs/node` that does not grow with the graph.",
     "compiling": "Linear cost shows as figures that do not grow from row to row.",

@@ -40,6 +40,15 @@ def examples(name, path):
 MODULES = dict(modules())
 
 
+@pytest.fixture(autouse=True)
+def _forget_transfers():
+    """Examples may teach Variable.transfer a target; other tests must not meet it."""
+    known = sys.modules["phintys.graph.transfer"]._TRANSFERS
+    before = list(known)
+    yield
+    known[:] = before
+
+
 @pytest.mark.parametrize(
     "name", [name for name, path in MODULES.items() if ">>> " in path.read_text()]
 )

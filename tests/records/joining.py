@@ -202,7 +202,7 @@ RECORDS = [
     OpRecord(
         name="RepeatIndex",
         build=RepeatIndex(),
-        reference=lambda counts: np.repeat(np.arange(len(counts)), counts),
+        reference=lambda counts: np.repeat(np.arange(len(counts)), counts.astype(int)),
         arguments=(
             Argument(dtypes=tuple(d for d in DTYPES if "int" in d), interval=(0, 4), special=False),
         ),

@@ -37,3 +37,13 @@ def test_the_gradient_is_zero(evaluate):
     np.testing.assert_array_equal(evaluate(gradient, value), [1.0, 1.0, 1.0])
     through = grad((x[places] ** 2).sum(), x)
     np.testing.assert_array_equal(evaluate(through, value), [2.0, 0.0, 4.0])
+
+
+def test_where_chooses_or_finds(evaluate):
+    x = pt.dmatrix("x")
+    value = np.array([[1.0, -2.0], [0.0, 3.0]])
+    chosen = evaluate(pt.where(x > 0, x, -1.0), {x: value})
+    np.testing.assert_array_equal(chosen, np.where(value > 0, value, -1.0))
+    found = evaluate(list(pt.where(x)), {x: value})
+    for indices, expected in zip(found, np.where(value), strict=True):
+        np.testing.assert_array_equal(indices, expected)

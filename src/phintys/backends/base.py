@@ -7,7 +7,9 @@ what is shared, borrowed or mutable.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
@@ -17,7 +19,15 @@ if TYPE_CHECKING:
     from phintys.graph.apply import Apply
     from phintys.graph.fgraph import FunctionGraph
 
-__all__ = ["Backend", "NodeTimer", "Program", "get_backend", "register_backend"]
+__all__ = [
+    "Backend",
+    "CallShape",
+    "FastProgram",
+    "NodeTimer",
+    "Program",
+    "get_backend",
+    "register_backend",
+]
 
 
 class NodeTimer(Protocol):
@@ -48,6 +58,48 @@ class Program(Protocol):
 
     def free(self) -> None:
         """Let go of memory kept for the next call."""
+        ...
+
+
+@dataclass(frozen=True)
+class CallShape:
+    """How a function takes its inputs and returns its results.
+
+    Attributes
+    ----------
+    explicit
+        How many of the inputs are arguments; the others are read from cells.
+    slow
+        Called with the arguments of a call that is unusual: keywords, or arguments that are not
+        arrays of the very dtype, rank and static shape.
+    cells
+        Lists of length 1, one for each of the other inputs.
+    as_list
+        Return a list; otherwise the only result itself, or ``None`` if there is none.
+    updated_cells
+        Lists of length 1 that get the last results as their new values. They are not returned.
+    lock
+        What is held during a call with updates.
+    """
+
+    explicit: int
+    slow: Callable[..., Any]
+    cells: Sequence[list[Any]] = ()
+    as_list: bool = True
+    updated_cells: Sequence[list[Any]] = ()
+    lock: AbstractContextManager[Any] | None = None
+
+
+@runtime_checkable
+class FastProgram(Protocol):
+    """A program that can be called without a detour through Python."""
+
+    def fast_call(self, shape: CallShape) -> Callable[..., Any]:
+        """Return a function that checks its arguments, runs the program and stores updates.
+
+        All tensor arguments must have types that take any array of their dtype, rank and static
+        shape as it is.
+        """
         ...
 
 

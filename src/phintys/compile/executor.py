@@ -9,6 +9,7 @@ from types import MethodType
 from typing import TYPE_CHECKING, Any
 
 from phintys._base.errors import ArgumentError
+from phintys.backends.base import CallShape, FastProgram
 from phintys.compile.io import shared_input
 from phintys.compile.linking import link_outputs
 from phintys.compile.locks import lock_of
@@ -16,6 +17,7 @@ from phintys.compile.maker import FunctionMaker
 from phintys.compile.profile import Profile, as_profile
 from phintys.compile.signature import Parameter, Signature
 from phintys.graph.fgraph import FunctionGraph
+from phintys.graph.printing import debugprint
 from phintys.graph.shared import Container, SharedVariable
 from phintys.graph.variable import Variable
 from phintys.tensor.type import TensorType
@@ -119,13 +121,25 @@ class Function:
 
     def _take_fast_call(self) -> None:
         """Let calls go straight to the program, if it can check its arguments itself."""
-        offer = getattr(self.vm, "fast_call", None)
+        maker, program = self.maker, self.vm
         types = [type(parameter.spec.variable.type) for parameter in self.signature.parameters]
-        if offer is None or not self._is_plain or any(not _filters_arrays(one) for one in types):
+        if (
+            not isinstance(program, FastProgram)
+            or maker.profile is not None
+            or maker.unpack == "dict"
+            or not all(map(_takes_arrays, types))
+        ):
             return
         cls = type(self)
-        call = offer(
-            self._arity, self._cells, one=self._returns_one, slow=MethodType(cls.__call__, self)
+        call = program.fast_call(
+            CallShape(
+                self._arity,
+                slow=MethodType(cls.__call__, self),
+                cells=self._cells,
+                as_list=maker.unpack == "list",
+                updated_cells=self._updated_cells,
+                lock=self._lock,
+            )
         )
         # What a call of an instance means is looked up in its class, so each has one of its own.
         self.__class__ = type(cls.__name__, (cls,), {"__slots__": (), "__call__": call})
@@ -304,6 +318,15 @@ class Function:
             spec.variable for spec in self.maker.inputs if isinstance(spec.variable, SharedVariable)
         ]
 
+    def explain(self) -> str:
+        """Return what the backend made of the graph, as text: kernels, buffers, callbacks."""
+        explain = getattr(self.vm, "explain", None)
+        if explain is not None:
+            return str(explain())
+        backend = self.maker.mode.backend.name
+        graph = debugprint(self.maker.fgraph, file="str")
+        return f"The {backend} backend computes node by node:\n{graph}"
+
     def free(self) -> None:
         """Let go of memory kept for the next call."""
         self.vm.free()
@@ -415,8 +438,8 @@ class Function:
         return f"<Function {self.signature} -> {returned}>"
 
 
-def _filters_arrays(cls: type[Type]) -> bool:
-    """Tell whether an array of the right dtype, rank and shape is taken as it is."""
+def _takes_arrays(cls: type[Type]) -> bool:
+    """Tell whether any array of the right dtype, rank and static shape is taken as it is."""
     return issubclass(cls, TensorType) and cls.filter is TensorType.filter
 
 

@@ -18,6 +18,7 @@ from phintys.scalar.formula import Formula
 from phintys.scalar.formula_derivatives import Derivative, connections, pull, push
 from phintys.scalar.op import Dtypes, ScalarOp, unsupported_dtypes
 from phintys.scalar.operators import OPERATORS
+from phintys.scalar.row import dtype_of
 from phintys.scalar.type import ScalarType
 
 __all__ = ["Composite"]
@@ -203,13 +204,20 @@ class Composite(ScalarOp):
         key = (config.floatX, *connected)
         if key not in self._pulls:
             self._pulls[key] = pull(self.formula, connected)
-        gradients = self._pulls[key].apply([*inputs, *outputs, *output_grads])
+        gradients = self._pulls[key].apply([*self._cast(inputs), *outputs, *output_grads])
         # The gradient 0 is a number, whatever the input.
         return [
             OPERATORS.second(x, gradient)
             if isinstance(gradient.type, ScalarType) and not isinstance(x.type, ScalarType)
             else gradient
             for gradient, x in zip(gradients, inputs, strict=True)
+        ]
+
+    def _cast(self, inputs: Sequence[Any]) -> list[Any]:
+        """Return the inputs in the dtypes that the graph computes in."""
+        return [
+            x if dtype_of(x) == type.numpy_dtype else OPERATORS.cast(x, type.dtype)
+            for x, type in zip(inputs, self.formula.input_types, strict=True)
         ]
 
     def R_op(self, inputs: Sequence[Variable], eval_points: Sequence[Variable | None]) -> list[Any]:
@@ -224,7 +232,7 @@ class Composite(ScalarOp):
         if key not in self._pushes:
             self._pushes[key] = push(self.formula, given)
         outputs = self(*inputs, return_list=True)
-        tangents = self._pushes[key].apply([*inputs, *outputs, *directions])
+        tangents = self._pushes[key].apply([*self._cast(inputs), *outputs, *directions])
         return [
             OPERATORS.second(out, tangent)
             if isinstance(tangent.type, ScalarType) and not isinstance(out.type, ScalarType)

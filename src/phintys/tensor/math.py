@@ -393,7 +393,7 @@ def round(x: Any, decimals: int = 0, mode: str = "half_to_even") -> TensorVariab
         return x
     if decimals == 0:
         return modes[mode](x)
-    power = 10.0 ** np.abs(decimals)
+    power = float(10.0 ** np.abs(decimals))  # of Python, so that it keeps a float32 x in float32
     scaled = x * power if decimals > 0 else x / power
     rounded = modes[mode](scaled)
     result = rounded / power if decimals > 0 else rounded * power

@@ -9,7 +9,7 @@ import numpy as np
 
 import phintys.tensor as pt
 from phintys.compile import function
-from phintys.gradient import grad, verify_grad, verify_rop
+from phintys.gradient import Rop, grad, verify_grad, verify_rop
 from phintys.graph.contract import defines
 from phintys.graph.null_type import NullType
 from phintys.tensor.type import TensorType
@@ -35,6 +35,9 @@ def check_derivatives(trial: Trial) -> None:
     moving = [position for position in positions if _is_continuous(trial.example.types[position])]
     if continuous and moving:
         _check_differences(trial, moving, continuous)
+        if trial.record.rop:
+            with trial.explaining("dtypes of the R-operator"):
+                _check_own_dtypes_of_rop(trial, moving, continuous)
     with trial.explaining("dtypes of gradients"):
         _check_own_dtypes(trial, positions, continuous)
 
@@ -133,7 +136,7 @@ def _moves_in_steps(trial: Trial, position: int) -> bool:
 
 def _weights(value: Any, rng: Any) -> Any:
     shape = np.shape(value)
-    weights = rng.uniform(0.5, 1.5, shape)
+    weights = np.asarray(rng.uniform(0.5, 1.5, shape))
     return weights + 1j * rng.uniform(0.5, 1.5, shape) if np.iscomplexobj(value) else weights
 
 
@@ -187,16 +190,70 @@ def _check_gradient(
         trial.fail(check, f"{what} has the dtype {gradient.dtype}; gradients are floats")
     if not continuous and gradient.any():
         trial.fail(check, f"{what} is not zero, though all outputs are discrete:\n{gradient}")
-    if wide is None:
-        return
-    coarse = (value.dtype.name, *(np.asarray(output).dtype.name for output in trial.values))
-    precision = max(_PRECISION.get(name, 1e-10) for name in coarse)
+    if wide is not None:
+        _check_precision(trial, check, what, gradient, wide, [value, *trial.values])
+
+
+def _check_precision(
+    trial: Trial, check: str, what: str, found: Array, wide: Array, coarse: Sequence[Any]
+) -> None:
+    """Compare a derivative with that in double precision, as far as dtypes on the way allow."""
+    precision = max(_PRECISION.get(np.asarray(one).dtype.name, 1e-10) for one in coarse)
     scale = max(1.0, float(np.abs(wide).max(initial=0)))
-    gradient = gradient.astype(np.asarray(wide).dtype)
-    error = np.where(gradient == wide, 0, np.abs(gradient - wide))
+    found = found.astype(np.asarray(wide).dtype)
+    error = np.where(found == wide, 0, np.abs(found - wide))
     if not (error <= precision * scale).all():
         trial.fail(
             check,
-            f"{what} differs from that in double precision by {error.max():.3g}:\n{gradient}\n"
+            f"{what} differs from that in double precision by {error.max():.3g}:\n{found}\n"
             f"in double precision:\n{wide}",
         )
+
+
+def _check_own_dtypes_of_rop(
+    trial: Trial, moving: Sequence[int], continuous: Sequence[int]
+) -> None:
+    """Tangents have the dtypes and shapes of their outputs, and the values of wide ones."""
+    rng = np.random.default_rng(0)
+    directions = [_weights(trial.example.values[position], rng) for position in moving]
+    types = list(trial.example.types)
+    found = _tangents(trial, types, directions, moving, continuous)
+    wide_types = [_wide_type(type_, False) for type_ in types]
+    expected = _tangents(trial, wide_types, directions, moving, continuous)
+    check = "dtypes of the R-operator"
+    for index, tangent, wide in zip(continuous, found, expected, strict=True):
+        value = np.asarray(trial.values[index])
+        what = f"the tangent of output {index} (dtype {value.dtype}, shape {value.shape})"
+        if tangent.dtype != value.dtype:
+            trial.fail(check, f"{what} has the dtype {tangent.dtype}")
+        if tangent.shape != value.shape:
+            trial.fail(check, f"{what} has the shape {tangent.shape}")
+        coarse = [value, *(trial.example.values[position] for position in moving)]
+        _check_precision(trial, check, what, tangent, wide, coarse)
+
+
+def _tangents(
+    trial: Trial,
+    types: Sequence[Any],
+    directions: Sequence[Array],
+    moving: Sequence[int],
+    continuous: Sequence[int],
+) -> list[Any]:
+    """Return the tangent of each continuous output, with inputs of some types."""
+    inputs = [type_.make_variable(f"input_{i}") for i, type_ in enumerate(types)]
+    outputs = trial.build(inputs)
+    points = [
+        pt.constant(direction.astype(types[position].dtype))
+        for position, direction in zip(moving, directions, strict=True)
+    ]
+    tangents = Rop(
+        [outputs[index] for index in continuous],
+        [inputs[position] for position in moving],
+        points,
+        disconnected_outputs="ignore",
+    )
+    values = [
+        value.astype(type_.dtype) if isinstance(type_, TensorType) else value
+        for type_, value in zip(types, trial.example.values, strict=True)
+    ]
+    return function(inputs, tangents, on_unused_input="ignore")(*values)

@@ -71,7 +71,13 @@ def _check_mode(trial: Trial, mode: Any, expected: Sequence[Any]) -> None:
     spoilt = _destroyed_inputs(trial)
     inputs = [In(x, mutable=True) if x in spoilt else x for x in trial.inputs]
     shapes = [pt.shape(output) for output in tensors]
-    compiled = function(inputs, [*trial.outputs, *shapes], mode=mode, on_unused_input="ignore")
+    compiled = function(
+        inputs,
+        [*trial.outputs, *shapes],
+        mode=mode,
+        on_unused_input="ignore",
+        accept_inplace=any(destroyed(run.node.op) for run in trial.runs),
+    )
     given = [
         duplicate(value) if x in spoilt else value
         for x, value in zip(trial.inputs, trial.example.values, strict=True)

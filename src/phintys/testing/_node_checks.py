@@ -213,8 +213,7 @@ def check_shapes(trial: Trial, run: NodeRun) -> None:
     """``infer_shape`` says the shapes that the values have."""
     if not contract.defines(run.node.op, "infer_shape"):
         return
-    known = dict(zip(run.node.inputs, run.inputs, strict=True))
-    known.update(zip(run.node.outputs, run.outputs, strict=True))
+    known = dict(trial.known)
     shapes = [_sizes(v, value, known) for v, value in zip(run.node.inputs, run.inputs, strict=True)]
     inferred = contract.infer_shape(None, run.node, shapes)
     for position, (value, shape) in enumerate(zip(run.outputs, inferred, strict=True)):

@@ -56,6 +56,7 @@ class Trial:
     inputs: list[Any] = field(default_factory=list)
     outputs: list[Any] = field(default_factory=list)
     runs: list[NodeRun] = field(default_factory=list)
+    known: dict[Variable, Any] = field(default_factory=dict)
     values: list[Any] = field(default_factory=list)
 
     def build(self, inputs: Sequence[Any]) -> list[Any]:
@@ -97,10 +98,10 @@ def start(record: OpRecord, example: Example) -> Trial:
     ]
     with trial.explaining("make_node"):
         trial.outputs = trial.build(trial.inputs)
-    known = dict(zip(trial.inputs, example.values, strict=True))
+    trial.known.update(zip(trial.inputs, example.values, strict=True))
     with trial.explaining("perform"):
-        trial.runs = evaluate(trial.outputs, known)
-    trial.values = [value_of(output, known) for output in trial.outputs]
+        trial.runs = evaluate(trial.outputs, trial.known)
+    trial.values = [value_of(output, trial.known) for output in trial.outputs]
     return trial
 
 

@@ -59,7 +59,7 @@ class DrawnGraph:
             f"{variable}: {variable.type} = {value!r}"
             for variable, value in zip(self.inputs, self.values, strict=True)
         ]
-        return "\n".join([*given, debugprint(self.outputs, file="str", print_type=True)])
+        return "\n".join([*given, str(debugprint(self.outputs, file="str", print_type=True))])
 
 
 @st.composite
@@ -279,7 +279,7 @@ def _arg(draw: Draw, pair: Pair, pool: Sequence[Pair]) -> Pair | None:
     if _is_float(pair) or not value.ndim or not value.size:
         return None
     axis = draw(st.integers(0, value.ndim - 1))
-    return pt.argmax(variable, axis), np.argmax(value, axis)
+    return pt.argmax(variable, axis), np.asarray(np.argmax(value, axis))
 
 
 def _rearrange(draw: Draw, pair: Pair, pool: Sequence[Pair]) -> Pair:

@@ -31,7 +31,7 @@ from phintys.backends.native.program import (
 from phintys.backends.native.sizes import Arithmetic, Element, Extent, Size
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from phintys.backends.native.emit.planning import KernelPlan, NestPlan
     from phintys.backends.native.polynomials import Atom, Polynomial, Polynomials
@@ -91,43 +91,50 @@ class MemoryPlan:
     last_writes: dict[Array, int] = field(default_factory=dict)
     taken_over: dict[Array, Array] = field(default_factory=dict)
     ready: dict[Atom, int] = field(default_factory=dict)
+    known_after: Callable[[Polynomial], int] = field(default=lambda polynomial: -1)
+    """Returns the step after which a polynomial is known."""
 
 
 # ---- what steps touch --------------------------------------------------------------------------
 
 
-def reads_and_writes(step: Step) -> tuple[set[Array], set[Array]]:
-    """Return the memory that a step reads, and the memory that it writes."""
-    reads: set[Array] = set()
-    writes: set[Array] = set()
+def reads_and_writes(step: Step) -> tuple[dict[Array, None], dict[Array, None]]:
+    """Return the memory that a step reads, and the memory that it writes.
+
+    Both are ordered sets: the code of a program must be the same in every process.
+    """
+    reads: dict[Array, None] = {}
+    writes: dict[Array, None] = {}
     if isinstance(step, Kernel):
-        for nest in step.nests:
-            for statement in nest.statements:
-                reads.update(load.array.memory for load in reads_of(statement))
-                writes.add(statement.target.memory)
-                if statement.accumulate:
-                    reads.add(statement.target.memory)
-        reads -= step.local
-        writes -= step.local
+        for statement in [statement for nest in step.nests for statement in nest.statements]:
+            _add(reads, [load.array for load in reads_of(statement)])
+            _add(writes, [statement.target])
+            if statement.accumulate:
+                _add(reads, [statement.target])
+        for array in step.local:
+            reads.pop(array, None)
+            writes.pop(array, None)
     elif isinstance(step, Call):
-        reads.update(array.memory for array in step.inputs)
-        writes.add(step.output.memory)
+        _add(reads, step.inputs)
+        _add(writes, [step.output])
         if step.options.get("beta"):
-            reads.add(step.output.memory)
+            _add(reads, [step.output])
     elif isinstance(step, Callback):
-        reads.update(value.memory for value in step.inputs if isinstance(value, Array))
-        writes.update(value.memory for value in step.outputs if isinstance(value, Array))
+        _add(reads, [value for value in step.inputs if isinstance(value, Array)])
+        _add(writes, [value for value in step.outputs if isinstance(value, Array)])
     elif isinstance(step, Branch | Loop):
         inner = [*step.then, *step.otherwise] if isinstance(step, Branch) else step.body
-        if isinstance(step, Branch):
-            reads.add(step.condition.memory)
-        elif step.until is not None:
-            reads.add(step.until.memory)
+        first = step.condition if isinstance(step, Branch) else step.until
+        _add(reads, [] if first is None else [first])
         for one in inner:
             more_reads, more_writes = reads_and_writes(one)
             reads |= more_reads
             writes |= more_writes
     return reads, writes
+
+
+def _add(found: dict[Array, None], arrays: Iterable[Array]) -> None:
+    found.update((array.memory, None) for array in arrays)
 
 
 def _sources(atom: Atom) -> Iterable[Size]:
@@ -148,7 +155,7 @@ class _Planner:
         self.program = program
         self.ring = polynomials
         self.kernels = kernels
-        self.plan = MemoryPlan()
+        self.plan = MemoryPlan(known_after=self.known_after)
         self.touched = [reads_and_writes(step) for step in program.steps]
         self.last_use: dict[Array, int] = {}
         self._free: dict[Polynomial, list[int]] = defaultdict(list)
@@ -159,7 +166,7 @@ class _Planner:
             for array in writes:
                 self.plan.first_writes.setdefault(array, number)
                 self.plan.last_writes[array] = number
-            for array in reads | writes:
+            for array in [*reads, *writes]:
                 self.last_use[array] = number
         for value in self.program.results:
             if isinstance(value, Array):
@@ -181,7 +188,7 @@ class _Planner:
                     known = self.last_use.get(value.memory, -1)
                     self.last_use[value.memory] = max(known, until)
 
-    def known_after(self, atom: Atom) -> int:
+    def _atom_known_after(self, atom: Atom) -> int:
         """Return the step after which an atom is known; -1 at the beginning."""
         ready = self.plan.ready
         stack: list[Atom] = [atom]
@@ -203,10 +210,10 @@ class _Planner:
             ready[current] = max((ready[size] for size in sources), default=-1)
         return ready[atom]
 
-    def polynomial_known_after(self, polynomial: Polynomial) -> int:
+    def known_after(self, polynomial: Polynomial) -> int:
         """Return the step after which a polynomial is known."""
         numbers = {number for atoms, _ in polynomial.terms for number in atoms}
-        return max((self.known_after(self.ring.atoms[n]) for n in numbers), default=-1)
+        return max((self._atom_known_after(self.ring.atoms[n]) for n in numbers), default=-1)
 
     def run(self) -> MemoryPlan:
         """Give each array a place."""
@@ -220,7 +227,7 @@ class _Planner:
         ):
             born = [
                 array
-                for array in _in_order(step, writes)
+                for array in writes
                 if array.place == Place.BUFFER and self.plan.first_writes[array] == number
             ]
             for array in born:
@@ -244,7 +251,7 @@ class _Planner:
                 return
         found = self._free_slot(size)
         if found is None:
-            ready = self.polynomial_known_after(size)
+            ready = self.known_after(size)
             if ready not in plan.groups:
                 plan.groups.append(ready)
             found = len(plan.slots)
@@ -269,18 +276,6 @@ class _Planner:
         if not fitting:
             return None
         return self._free[min(fitting, key=lambda other: other.known or 0)].pop()
-
-
-def _in_order(step: Step, writes: set[Array]) -> list[Array]:
-    """Return what a step writes, in the order in which it does."""
-    if not isinstance(step, Kernel):
-        return list(writes)
-    found: dict[Array, None] = {}
-    for nest in step.nests:
-        for statement in nest.statements:
-            if statement.target.memory in writes:
-                found[statement.target.memory] = None
-    return list(found)
 
 
 def can_take_over(plan: KernelPlan, target: Array, operand: Array) -> bool:

@@ -22,7 +22,7 @@ posix = pytest.mark.skipif(os.name != "posix", reason="permissions as POSIX has 
 
 
 def key(text):
-    return CacheKey.of(text, Target.named("x86-64-v2"), 1)
+    return CacheKey.of(text, Target.named("x86-64-v2"), "1")
 
 
 @pytest.fixture
@@ -45,13 +45,13 @@ def test_what_was_put_is_got(cache):
 def test_all_that_decides_the_code_is_in_the_key(monkeypatch):
     v2, v3 = Target.named("x86-64-v2"), Target.named("x86-64-v3")
     keys = {
-        CacheKey.of("a", v2, 1).digest,
-        CacheKey.of("b", v2, 1).digest,
-        CacheKey.of("a", v3, 1).digest,
-        CacheKey.of("a", v2, 2).digest,
+        CacheKey.of("a", v2, "1").digest,
+        CacheKey.of("b", v2, "1").digest,
+        CacheKey.of("a", v3, "1").digest,
+        CacheKey.of("a", v2, "2").digest,
     }
     monkeypatch.setattr(module, "_versions", lambda: ("0.0", "0"))
-    keys.add(CacheKey.of("a", v2, 1).digest)
+    keys.add(CacheKey.of("a", v2, "1").digest)
     assert len(keys) == 5
 
 
@@ -274,7 +274,7 @@ random.seed(int(sys.argv[2]))
 print("ready", flush=True)
 for _ in range(int(sys.argv[3])):
     text = str(random.randrange(40))
-    key = CacheKey.of(text, target, 1)
+    key = CacheKey.of(text, target, "1")
     found = cache.get(key)
     assert found is None or found == text.encode() * 2000, "wrong content"
     if found is None:

@@ -66,11 +66,15 @@ class Access(Affine):
     hoisted
         For each dynamic part the level at whose beginning it is added to the address, or ``None``
         if it is added where the element is read. Set by the plan.
+    is_spread
+        Whether the lanes are neighbours in scratch, whose iterations of an outer loop are elsewhere
+        in other arrays.
     """
 
     array: Array = field(kw_only=True)
     depth: int = -1
     hoisted: tuple[int | None, ...] = ()
+    is_spread: bool = False
 
     @property
     def key(self) -> tuple[object, ...]:

@@ -38,6 +38,11 @@ class Accumulator(Protocol):
         """Whether states must be folded after a limited number of elements."""
         ...
 
+    @property
+    def cells(self) -> int:
+        """How many values a total is."""
+        ...
+
     def start(self, b: Builder, lanes: int) -> State:
         """Return the state of no elements."""
         ...
@@ -121,6 +126,7 @@ class FloatSum:
     def __init__(self, type: Type) -> None:
         self.type = type
         self.count = 2 if type.kind == "c" else 1
+        self.cells = 2 * self.count
 
     def start(self, b: Builder, lanes: int) -> State:
         return [b.constant(self.type.part.of(lanes), 0.0)] * self.count
@@ -169,6 +175,7 @@ class Folded(_Plain):
         self.name = name
         self.type = type
         self.identity = identity
+        self.cells = 2 if type.kind == "c" else 1
 
     def start(self, b: Builder, lanes: int) -> State:
         parts = [b.constant(self.type.part.of(lanes), self.identity)]
@@ -197,6 +204,7 @@ class Extreme(_Plain):
     def __init__(self, name: str, type: Type) -> None:
         self.is_maximum = name == "maximum"
         self.type = type
+        self.cells = 2 if type.kind == "f" else 1
         self.identity = extreme_of(type, largest=not self.is_maximum)
 
     def start(self, b: Builder, lanes: int) -> State:
@@ -236,6 +244,7 @@ class ArgExtreme(_Plain):
     """The first position of the largest or smallest number, or of NaN if there is one."""
 
     nowhere = (1 << 63) - 1
+    cells = 2
 
     def __init__(self, name: str, type: Type) -> None:
         self.is_maximum = name == "argmax"
@@ -293,6 +302,7 @@ class Widened:
         self.type = INT64 if isinstance(inner, ArgExtreme) else type
         self.wide = wide
         self.is_blocked = inner.is_blocked
+        self.cells = inner.cells
         self.start = inner.start
         self.merge = inner.merge
         self.start_total = inner.start_total

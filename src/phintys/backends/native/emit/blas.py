@@ -29,12 +29,12 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from phintys._base.errors import IntegrityError
-from phintys.backends.native.emit.builder import Builder
+from phintys.backends.native.emit.builder import Builder, constant_text
 from phintys.backends.native.emit.control import loop, when
 from phintys.backends.native.emit.memory import load, store
 from phintys.backends.native.emit.operations import emit
 from phintys.backends.native.emit.scalar_ops import emit_literal
-from phintys.backends.native.emit.types import INT8, INT32, INT64, VOID, type_of
+from phintys.backends.native.emit.types import INT8, INT32, INT64, PTR, VOID, Type, type_of
 from phintys.backends.native.emit.values import Value
 
 if TYPE_CHECKING:
@@ -127,21 +127,24 @@ class blas_call:  # noqa: N801 - it is called like a function
 
     def integer(self, value: Value) -> Value:
         """Return the address of an integer."""
+        if value.text.isdigit():
+            return self._constant(INT32, int(value.text))
         slot = self.b.slot(INT32)
         self.b.store(self.b.convert(value, INT32), slot)
         return slot
 
     def number(self, value: Any) -> Value:
         """Return the address of a number of the dtype."""
-        slot = self.b.slot(self.type.part, 2 if self.type.kind == "c" else 1)
-        store(self.b, emit_literal(self.b, value, self.type), slot)
-        return slot
+        parts = [value.real, value.imag] if self.type.kind == "c" else [value]
+        return self._constant(self.type.part, *parts)
 
     def letter(self, text: str) -> Value:
         """Return the address of a character."""
-        slot = self.b.slot(INT8)
-        self.b.store(self.b.constant(INT8, ord(text)), slot)
-        return slot
+        return self._constant(INT8, ord(text))
+
+    def _constant(self, type: Type, *numbers: float) -> Value:
+        text = ", ".join(f"{type.text} {constant_text(type, number)}" for number in numbers)
+        return Value(self.b, PTR, self.b.module.table(text, len(numbers), type.text))
 
     def routine(self, name: str, *arguments: Value) -> None:
         """Write the call."""

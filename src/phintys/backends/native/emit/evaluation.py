@@ -102,7 +102,7 @@ class Evaluator:
         for nest in nests:
             for access in nest.accesses:
                 step = access.steps.get(last)
-                if step is not None:
+                if step is not None and not (level.is_vector and access.is_spread):
                     self._move(access, scope, index, step)
 
     def hoist(self, nest: NestPlan, scope: Scope, first: int, last: int) -> None:

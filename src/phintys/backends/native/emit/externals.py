@@ -16,7 +16,7 @@ from typing import Any
 
 from phintys._base.errors import MethodNotDefinedError
 
-__all__ = ["EXTERNALS", "External", "address_of"]
+__all__ = ["EXTERNALS", "External", "address_of", "read_capsule"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +124,7 @@ def _scipy_address(external: External) -> int:
         prefix, found, _ = name.rpartition(external.name)
         plain = not prefix or (prefix.startswith("__pyx_fuse_") and prefix[11:].isdecimal())
         if found and name.endswith(external.name) and plain:
-            signature, address = _read_capsule(capsule)
+            signature, address = read_capsule(capsule)
             if signature == wanted:
                 return address
     raise _missing(external)
@@ -137,7 +137,8 @@ def _missing(external: External) -> MethodNotDefinedError:
     )
 
 
-def _read_capsule(capsule: Any) -> tuple[str, int]:
+def read_capsule(capsule: Any) -> tuple[str, int]:
+    """Return the name of a capsule, which is a C signature, and the address in it."""
     api = ctypes.pythonapi
     name_of = ctypes.PYFUNCTYPE(ctypes.c_char_p, ctypes.py_object)(("PyCapsule_GetName", api))
     pointer_of = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(

@@ -35,9 +35,14 @@ must be C-contiguous and aligned to their size), and sets ``STATUS`` to 0. Funct
     Carry out ``layout.callbacks[number]``: its inputs' records are filled, it fills its outputs'.
     Not 0 means ``EXCEPTION``. Inputs may be reused as soon as it returns, unless the Op's view map
     says that outputs show them.
+``void phintys_work(ptr state, i64 nanoseconds)``
+    So long, roughly, will the steps take whose sizes are known by now: the runtime decides on
+    threads, and on the lock of the interpreter. Called if it is :data:`NOTED_NANOSECONDS` or more.
 ``void phintys_parallel_for(ptr state, ptr kernel, ptr arguments, i64 n, i64 grain)``
     Call ``kernel(arguments, begin, end)`` for ranges that make up ``0 ... n``, in any order and at
     the same time; ranges shorter than ``grain`` are not worth it.
+``void phintys_work(ptr state, i64 nanoseconds)``
+    Announces work that no threads share, which may be long: another Python thread may run.
 ``ptr phintys_malloc(i64 bytes)``, ``void phintys_free(ptr)``
     Memory for a kernel, from any thread.
 
@@ -55,13 +60,13 @@ from typing import TYPE_CHECKING
 from phintys._base.errors import IntegrityError
 from phintys.backends.native.emit.blas import blas_call, sizes_of_call
 from phintys.backends.native.emit.builder import Builder
+from phintys.backends.native.emit.control import when
 from phintys.backends.native.emit.kernels import OUT_OF_MEMORY, KernelCode, KernelWriter
 from phintys.backends.native.emit.module import Module
 from phintys.backends.native.emit.planning import (
     CHUNKS,
     SMALLEST_CHUNK,
     KernelPlan,
-    scratch_length,
 )
 from phintys.backends.native.emit.scope import (
     Chunk,
@@ -121,6 +126,13 @@ EXCEPTION = -2
 
 PARALLEL_NANOSECONDS = 30_000
 GRAIN_NANOSECONDS = 10_000
+NOTED_NANOSECONDS = 20_000
+
+_FLOPS = 16
+"""Multiplications and additions of a matrix product in a nanosecond."""
+
+_UNIT = 64
+"""Costs are counted in parts of a nanosecond."""
 
 _STEPS_IN_A_PART = 32
 """Steps in one function: LLVM takes more than twice as long for one of twice the length."""
@@ -225,6 +237,7 @@ class _Main:
         self._elements: dict[int, list[Element]] = {}
         self._results = {array: number for number, array in enumerate(self.layout.new_arrays)}
         self.kept_atoms: set[Atom] = set()
+        self._work = self._work_after()
         self.as_given = Polynomials(_AsGiven())
 
     # ---- layout ------------------------------------------------------------------------------
@@ -308,6 +321,39 @@ class _Main:
                 roots += value.sizes
         return roots
 
+    def _work_after(self) -> dict[int, Polynomial]:
+        """Return, by the step after which it is known, how much work there is."""
+        ring = self.ring
+        found: dict[int, Polynomial] = {}
+        for step in self.program.steps:
+            work = self._work_of(step)
+            if work is not None:
+                ready = self.memory.known_after(work)
+                found[ready] = ring.add(found.get(ready, ring.zero), work)
+        return found
+
+    def _work_of(self, step: Step) -> Polynomial | None:
+        ring = self.ring
+        if isinstance(step, Kernel):
+            plan = self.kernels[step].plan
+            work = work_inside(plan, ring)
+            if plan.parallel is not None:
+                work = ring.mul(work, plan.parallel.extent)
+            return ring.scale(work, max(1, int(plan.cost * _UNIT)))
+        if isinstance(step, Call):
+            options = step.options
+            factors = [options[name] for name in "mnk" if name in options]
+            factors += [entry[0] for entry in options.get("batch", ())]
+            return ring.scale(ring.product(factors), max(1, int(_UNIT / _FLOPS)))
+        return None
+
+    def work_after(self, step: int) -> Polynomial | None:
+        """Return how much work is known after a step, if it may be worth noting."""
+        work = self._work.get(step)
+        if work is None or (work.known is not None and work.known < NOTED_NANOSECONDS * _UNIT):
+            return None
+        return work
+
     def _written(self, element: Element) -> int:
         array = element.array.memory
         if array.place in {Place.ARGUMENT, Place.CONSTANT}:
@@ -374,6 +420,18 @@ class _Main:
     def pointer_slot_of(self, slot: int) -> int:
         """Return where the address of a slot of the arena is kept."""
         return self._pointer_slots + slot
+
+
+def work_inside(plan: KernelPlan, ring: Polynomials) -> Polynomial:
+    """Return the innermost iterations of all nests in one iteration of the parallel level."""
+    total = ring.zero
+    for nest in plan.nests:
+        inside = ring.one
+        for level in (*plan.outer, *nest.kept, *nest.reduced):
+            if level is not plan.parallel:
+                inside = ring.mul(inside, level.extent)
+        total = ring.add(total, inside)
+    return total
 
 
 class _AsGiven(Sizes):
@@ -444,6 +502,14 @@ class _Part:
         for group, after in enumerate(self.main.memory.groups):
             if after == step:
                 self._take_group(group)
+        work = self.main.work_after(step)
+        if work is not None:
+            self._note_work(work)
+
+    def _note_work(self, work: Polynomial) -> None:
+        nanoseconds = self.polynomial(work) >> (_UNIT.bit_length() - 1)
+        with when(self.b, self.b.le(NOTED_NANOSECONDS, nanoseconds)):
+            self.b.call("phintys_work", VOID, [self._state(), nanoseconds])
 
     # ---- frame -------------------------------------------------------------------------------
 
@@ -664,23 +730,11 @@ class _Part:
         else:
             level = plan.parallel
             n = b.constant(INT64, 1) if level is None else self.polynomial(level.extent)
-            self._dispatch(code.symbol, plan, block, n, self._work_inside(plan))
-        if code.failures or plan.scratch:
+            self._dispatch(code.symbol, plan, block, n, work_inside(plan, self.main.ring))
+        if code.failures or plan.rooms:
             status = b.load(INT64, self.slot(STATUS))
             with self._failing(b.ne(status, 0)):
                 pass
-
-    def _work_inside(self, plan: KernelPlan) -> Polynomial:
-        """Return the innermost iterations of all nests in one iteration of the parallel level."""
-        ring = self.main.ring
-        total = ring.zero
-        for nest in plan.nests:
-            inside = ring.one
-            for level in (*plan.outer, *nest.kept, *nest.reduced):
-                if level is not plan.parallel:
-                    inside = ring.mul(inside, level.extent)
-            total = ring.add(total, inside)
-        return total
 
     def _dispatch(
         self, symbol: str, plan: KernelPlan, block: Value, n: Value, inside: Polynomial
@@ -692,6 +746,9 @@ class _Part:
         number = int(n.text) if n.text.isdigit() else None
         is_small = number is not None and inside.known is not None and number * inside.known < least
         if plan.parallel is None or plan.is_serial or is_small or number == 1:
+            if not is_small and inside.known is None:
+                amount = n * self.polynomial(inside) * max(1, round(nanoseconds))
+                b.call("phintys_work", VOID, [self._state(), amount])
             b.call(symbol, VOID, [block, b.constant(INT64, 0), n])
             return
         work = self.polynomial(inside)
@@ -761,7 +818,7 @@ class _Part:
             b.constant(INT64, 0)
         ]
 
-    def _argument(self, code: KernelCode, slot: Slot, scratch: dict[Array | None, Value]) -> Value:
+    def _argument(self, code: KernelCode, slot: Slot, scratch: dict[object, Value]) -> Value:
         b = self.b
         if isinstance(slot, Pointer):
             base = self.pointer(slot.array)
@@ -777,21 +834,19 @@ class _Part:
         if isinstance(slot, ScratchBytes):
             return scratch[None]
         if isinstance(slot, ScratchOffset):
-            return scratch[slot.array]
+            return scratch[slot.room]
         if isinstance(slot, Chunk):
             return self._chunk(code.plan)
         assert isinstance(slot, Partials)
         return self._partials_room(code.partials * CHUNKS)
 
-    def _scratch(self, plan: KernelPlan) -> dict[Array | None, Value]:
-        """Return where the arrays of a kernel's own memory begin, and (``None``) where it ends."""
+    def _scratch(self, plan: KernelPlan) -> dict[object, Value]:
+        """Return where the rooms in a kernel's own memory begin, and (``None``) where it ends."""
         offset = self.b.constant(INT64, 0)
-        found: dict[Array | None, Value] = {}
-        for array in plan.scratch:
-            found[array] = offset
-            length = scratch_length(plan, array)
-            bytes_ = self.polynomial(self.main.ring.scale(length, array.dtype.itemsize))
-            offset = offset + self._aligned(bytes_)
+        found: dict[object, Value] = {}
+        for room, bytes_ in plan.rooms.items():
+            found[room] = offset
+            offset = offset + self._aligned(self.polynomial(bytes_))
         found[None] = offset
         return found
 

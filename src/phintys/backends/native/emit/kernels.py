@@ -39,7 +39,7 @@ from phintys.backends.native.emit.scope import (
     Slot,
     Status,
 )
-from phintys.backends.native.emit.types import BOOL, INT8, INT64, PTR, VOID, type_of
+from phintys.backends.native.emit.types import BOOL, INT8, INT64, PTR, VOID, Type
 from phintys.backends.native.emit.values import Value
 from phintys.backends.native.program import Failure
 
@@ -53,7 +53,10 @@ BLOCK = 1024
 """Elements of a row that are summed before the sum is folded into the total."""
 
 COLUMN_BLOCK = 128
-"""The same for columns, each of which has a lane of its own."""
+"""The same for columns, each of which has a lane of its own, where a vector or two hold all."""
+
+ROW_BLOCK = 16
+"""The same where there are many columns: more rows at once are too many places in memory."""
 
 STACK_SCRATCH = 8192
 """Bytes of a kernel's own memory that are taken from the stack."""
@@ -147,6 +150,7 @@ class _Emission:
         self.prelude = Prelude(self.b, slots)
         self.leave = self.b.new_block("leave")
         self.ev = Evaluator(self.b, self.prelude, plan, failures, self.leave)
+        self.rooms: dict[object, Value] = {}
         self.cells = 0
 
     # ---- functions ---------------------------------------------------------------------------
@@ -168,7 +172,7 @@ class _Emission:
     def _take_scratch(self) -> Callable[[], None]:
         """Get memory for arrays that only this call sees; return what gives it back."""
         b, plan = self.b, self.plan
-        if not plan.scratch:
+        if not plan.rooms:
             return lambda: None
         bytes_ = self.prelude.slot(ScratchBytes())
         slot = b.slot(INT64, STACK_SCRATCH // 8)
@@ -189,9 +193,10 @@ class _Emission:
         memory = b.phi(PTR)
         memory.add(slot, before)
         memory.add(taken, fine)
-        for array in plan.scratch:
-            offset = self.prelude.slot(ScratchOffset(array))
-            self.ev.scratch[array] = b.offset(memory.value, offset, INT8)
+        for room in plan.rooms:
+            offset = self.prelude.slot(ScratchOffset(room))
+            self.rooms[room] = b.offset(memory.value, offset, INT8)
+        self.ev.scratch = {array: self.rooms[array] for array in plan.scratch}
 
         def free() -> None:
             with when(b, ~is_small):
@@ -213,11 +218,22 @@ class _Emission:
                 self._nest(nest, scope)
             return
         level = self.plan.outer[number]
+        nest = self.plan.nests[0]
+
+        def inside(places: Sequence[tuple[Value, Value | None]]) -> None:
+            for index, mask in places:
+                inner = scope.inside()
+                inner.index[level.loops[-1]] = index
+                if level.is_vector:
+                    inner.lanes, inner.mask = nest.lanes, mask
+                self.ev.enter(level, self.plan.nests, inner)
+                self._outer(number + 1, inner)
+
+        if level.is_vector:
+            self._vector_range(nest, *self._bounds(level), 1, inside)
+            return
         with loop(self.b, *self._bounds(level)) as single:
-            inner = scope.inside()
-            inner.index[level.loops[-1]] = single.index
-            self.ev.enter(level, self.plan.nests, inner)
-            self._outer(number + 1, inner)
+            inside([(single.index, None)])
 
     def _nest(self, nest: NestPlan, scope: Scope) -> None:
         self.ev.nest = nest
@@ -243,6 +259,9 @@ class _Emission:
         if not level.is_vector:
             with loop(self.b, *self._bounds(level)) as single:
                 inside([(single.index, None)])
+            return
+        if nest.has_columns and nest.reductions:
+            self._columns(nest, number, level, scope)
             return
         unroll = nest.unroll if nest.reductions else 1
         start, stop = self._bounds(level)
@@ -363,6 +382,106 @@ class _Emission:
                 if scope.lanes == 1:
                     mine = reduce_total(acc, self.b, mine)
                 self.ev.write(statement, acc.result(self.b, mine), scope)
+
+    # ---- columns -----------------------------------------------------------------------------
+
+    def _columns(self, nest: NestPlan, number: int, level: Level, scope: Scope) -> None:
+        """Reduce columns, some rows of all columns at a time, so that memory is read in order.
+
+        Between the blocks of rows the totals are in memory. How many rows are in a block depends on
+        the lengths of the loops alone.
+        """
+        b = self.b
+        accs = _accumulators(nest)
+        rows, width = nest.reduced[0], self.prelude.number(level.extent)
+        count = self.prelude.number(rows.extent)
+        narrow = width <= nest.unroll * nest.lanes
+        size = b.select(narrow, b.constant(INT64, COLUMN_BLOCK), ROW_BLOCK)
+        memory = self.rooms[nest]
+        with loop(b, 0, b.maximum_number(count, 1), size, runs=True) as block:
+            end = b.minimum_number(block.index + size, count)
+            is_first, is_last = b.eq(block.index, 0), count <= end
+
+            def inside(places: Sequence[tuple[Value, Value | None]]) -> None:
+                scopes = [self._entered(nest, number, level, scope, at) for at in places]
+                cells = [self._cells(memory, width, accs, at, nest.lanes) for at in places]
+                totals = self._totals_before(accs, scopes, cells, is_first)
+                states = self._innermost(nest, rows, scopes, accs, (block.index, end))
+                totals = self._folded(accs, totals, states)
+                self._totals_after(nest, accs, scopes, cells, totals, is_last)
+
+            self._vector_range(nest, *self._bounds(level), nest.unroll, inside)
+
+    def _cells(
+        self,
+        memory: Value,
+        width: Value,
+        accs: list[Accumulator],
+        place: tuple[Value, Value | None],
+        lanes: int,
+    ) -> list[tuple[Type, Value, Value | None]]:
+        """Return where the totals of a vector of columns are: types, addresses and masks."""
+        b = self.b
+        found: list[tuple[Type, Value, Value | None]] = []
+        types = [value.type for acc in accs for value in acc.start_total(b, lanes)]
+        for at, type in enumerate(types):
+            row = memory if not at else b.offset(memory, width * at, INT64)
+            found.append((type, b.offset(row, place[0], type), place[1]))
+        return found
+
+    def _totals_before(
+        self,
+        accs: list[Accumulator],
+        scopes: list[Scope],
+        cells: list[list[tuple[Type, Value, Value | None]]],
+        is_first: Value,
+    ) -> list[list[State]]:
+        """Return the totals of the blocks before: from memory, if there are any."""
+        b = self.b
+        fresh = [[acc.start_total(b, scope.lanes) for acc in accs] for scope in scopes]
+        before = b.block
+        read, after = b.new_block("read"), b.new_block("totals")
+        b.branch(is_first, after, read)
+        b.begin(read)
+        values = [load(b, type, address, mask) for some in cells for type, address, mask in some]
+        end = b.block
+        b.jump(after)
+        b.begin(after)
+        merged: State = []
+        for new, old in zip(_flat(fresh), values, strict=True):
+            assert isinstance(old, Value)
+            phi = b.phi(new.type)
+            phi.add(new, before)
+            phi.add(old, end)
+            merged.append(phi.value)
+        return _like(fresh, merged)
+
+    def _totals_after(
+        self,
+        nest: NestPlan,
+        accs: list[Accumulator],
+        scopes: list[Scope],
+        cells: list[list[tuple[Type, Value, Value | None]]],
+        totals: list[list[State]],
+        is_last: Value,
+    ) -> None:
+        """Write the results after the last block, the totals to memory after others."""
+        b = self.b
+        finish, keep, after = b.new_block("finish"), b.new_block("keep"), b.new_block("kept")
+        b.branch(is_last, finish, keep)
+        b.begin(finish)
+        for scope, total in zip(scopes, totals, strict=True):
+            for statement, acc, mine in zip(nest.reductions, accs, total, strict=True):
+                self.ev.write(statement, acc.result(b, mine), scope)
+        b.jump(after)
+        b.begin(keep)
+        places = [place for some in cells for place in some]
+        for value, (_, address, mask) in zip(_flat(totals), places, strict=True):
+            store(b, value, address, mask)
+        b.jump(after)
+        b.begin(after)
+
+    # ---- rows --------------------------------------------------------------------------------
 
     def _totals(
         self,

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from phintys._base.errors import IntegrityError
 from phintys.backends.native.emit.access import Access, Affine, Layout, parts_of
+from phintys.backends.native.emit.accumulators import accumulator
 from phintys.backends.native.emit.types import type_of
 from phintys.backends.native.fuse import is_loop, same_index
 from phintys.backends.native.program import (
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from phintys.backends.native.polynomials import Polynomial, Polynomials
     from phintys.backends.native.sizes import Sizes
 
-__all__ = ["CHUNKS", "KernelPlan", "Level", "NestPlan", "plan_kernel"]
+__all__ = ["CHUNKS", "KernelPlan", "Level", "NestPlan", "plan_across", "plan_kernel"]
 
 CHUNKS = 64
 """A reduction of everything is cut into at most so many parts, each for one thread at a time."""
@@ -91,6 +92,8 @@ class NestPlan:
         Elements of a vector.
     unroll
         Vectors computed in one iteration of the vector level.
+    vector
+        The loop along which the lanes lie: one of the kernel's outer ones, or of the nest's own.
     """
 
     kept: list[Level]
@@ -103,12 +106,19 @@ class NestPlan:
     forwarded: set[Array] = field(default_factory=set)
     lanes: int = 1
     unroll: int = 1
+    vector: LoopVariable | None = None
 
     @property
-    def vector(self) -> LoopVariable | None:
-        """The loop along which the lanes lie."""
-        levels = (*self.kept, *self.reduced)
-        return next((level.loops[-1] for level in levels if level.is_vector), None)
+    def has_columns(self) -> bool:
+        """Whether each lane reduces a column of its own, along one loop."""
+        return bool(self.kept) and self.kept[-1].is_vector and len(self.reduced) == 1
+
+    @property
+    def cells(self) -> int:
+        """How many values the totals of all reductions of one element are."""
+        return sum(
+            accumulator(s.reducer or "", s.value.dtype).cells for s in self.reductions
+        )
 
     @property
     def reductions(self) -> list[Statement]:
@@ -130,6 +140,9 @@ class KernelPlan:
         Arrays that are never in memory.
     scratch
         Arrays of which one iteration of the outer loops is in memory.
+    rooms
+        Bytes of the memory that each call of the kernel needs for itself, by what they are for:
+        an array of ``scratch``, or a nest that reduces many columns.
     layout
         Where arrays lie.
     is_serial
@@ -144,6 +157,7 @@ class KernelPlan:
     nests: list[NestPlan]
     registers: set[Array]
     scratch: list[Array]
+    rooms: dict[Array | NestPlan, Polynomial]
     layout: Layout
     is_serial: bool
     is_chunked: bool = False
@@ -223,14 +237,20 @@ def _scratch_strides(
     return tuple(reversed(backwards))
 
 
-def scratch_length(plan: KernelPlan, array: Array) -> Polynomial:
-    """Return how many elements of an array are in memory."""
-    ring = plan.layout.polynomials
-    return ring.product(
-        size
-        for size, stride in zip(array.sizes, plan.layout.strides[array], strict=True)
-        if stride.terms
-    )
+def _rooms(
+    scratch: Sequence[Array], nests: Sequence[NestPlan], layout: Layout, lanes: int
+) -> dict[Array | NestPlan, Polynomial]:
+    """Return how much memory a kernel needs for itself."""
+    ring = layout.polynomials
+    rooms: dict[Array | NestPlan, Polynomial] = {}
+    for array in scratch:
+        strides = layout.strides[array]
+        sizes = [size for size, stride in zip(array.sizes, strides, strict=True) if stride.terms]
+        rooms[array] = ring.scale(ring.product(sizes), array.dtype.itemsize * lanes)
+    for nest in nests:
+        if nest.has_columns:
+            rooms[nest] = ring.scale(nest.kept[-1].extent, 8 * nest.cells)
+    return rooms
 
 
 # ---- nests -------------------------------------------------------------------------------------
@@ -302,12 +322,19 @@ class _NestPlanner:
             step = self.ring.mul(step, self.ring.of(loop.extent))
         return self.layout.combine(indices, steps) if indices else Affine({}, one)
 
-    def arrange(self, target: Target, *, in_order: bool) -> None:
-        """Choose the order of the loops, and the vector loop."""
+    def arrange(self, target: Target, *, in_order: bool, across: Level | None = None) -> None:
+        """Choose the order of the loops, and the vector loop.
+
+        ``across`` is an outer level whose iterations are the lanes; the level may also be unknown
+        yet, and one of the nest's own: the innermost of those that are kept.
+        """
         reduced = {loop for statement in self.nest.statements for loop in statement.reduction}
         kept = [loop for loop in self.loops if loop not in reduced]
         inside = [loop for loop in self.loops if loop in reduced]
-        vector = self._vector_loop([*kept, *inside], in_order=in_order)
+        if across is not None:
+            vector = across.loops[-1] if across.loops else kept[-1]
+        else:
+            vector = self._vector_loop([*kept, *inside], in_order=in_order)
         for group in (kept, inside):
             if vector in group and not in_order:
                 group.remove(vector)
@@ -316,8 +343,9 @@ class _NestPlanner:
         self.plan.reduced = collapsed(inside, self.affines, self.ring)
         for level in (*self.plan.kept, *self.plan.reduced):
             level.is_vector = vector in level.loops
+        self.plan.vector = vector
         if vector is not None:
-            self.plan.lanes = self._lanes(target)
+            self.plan.lanes = self._lanes(target, vector)
         cost = sum(_cost_of(statement.value) for statement in self.nest.statements)
         if self.plan.lanes > 1 and self.plan.reduced:
             cost += 0.5 * len(self.plan.accesses)
@@ -344,7 +372,7 @@ class _NestPlanner:
         # Of equally good ones the last.
         return min(reversed(ordered), key=badness)
 
-    def _lanes(self, target: Target) -> int:
+    def _lanes(self, target: Target, vector: LoopVariable) -> int:
         """Return as many lanes as the widest numbers have in a register, or fewer if few do."""
         dtypes = {
             part.dtype
@@ -437,6 +465,47 @@ def plan_kernel(kernel: Kernel, polynomials: Polynomials, target: Target) -> Ker
     IntegrityError
         The kernel is not sound: its nests reduce outer loops, or several sets of loops.
     """
+    return _plan(kernel, polynomials, target, across=False)
+
+
+def plan_across(
+    kernel: Kernel, plan: KernelPlan, polynomials: Polynomials, target: Target
+) -> tuple[KernelPlan, Polynomial] | None:
+    """Return how a kernel is carried out if its rows are short: several rows at once.
+
+    Parameters
+    ----------
+    kernel
+        The kernel.
+    plan
+        How it is carried out otherwise.
+    polynomials, target
+        As for :func:`plan_kernel`.
+
+    Returns
+    -------
+    tuple or None
+        The plan, and the length of a row. ``None`` if there are no rows to speak of.
+    """
+    if plan.is_serial or plan.parallel is None:
+        return None
+    vectors = [
+        level
+        for nest in plan.nests
+        for level in (nest.reduced if not plan.outer else [*nest.kept, *nest.reduced])
+        if level.is_vector
+    ]
+    if not vectors or any(level.extent is not vectors[0].extent for level in vectors):
+        return None
+    other = _plan(kernel, polynomials, target, across=True)
+    if other.parallel is None or other.parallel.extent is not plan.parallel.extent:
+        return None
+    return other, vectors[0].extent
+
+
+def _plan(
+    kernel: Kernel, polynomials: Polynomials, target: Target, *, across: bool
+) -> KernelPlan:
     loops = {loop for nest in kernel.nests for loop in nest.loops} | set(kernel.outer)
     fixed = {loop for loop in loops if polynomials.of(loop.extent).known == 1}
     layout = Layout(polynomials, loops, fixed)
@@ -460,18 +529,42 @@ def plan_kernel(kernel: Kernel, polynomials: Polynomials, target: Target) -> Ker
         for nest in kernel.nests
         for statement in nest.statements
     )
+    lanes_along: Level | None = None
+    if across:
+        lanes_along = outer[-1] if outer else Level((), polynomials.one)
+        lanes_along.is_vector = bool(outer)
     for planner in planners:
-        planner.arrange(target, in_order=is_serial)
+        planner.arrange(target, in_order=is_serial, across=lanes_along)
+    nests = [planner.plan for planner in planners]
+    if across and outer:
+        lanes = min(nest.lanes for nest in nests)
+        for nest in nests:
+            nest.lanes, nest.unroll = lanes, 1
+        _spread_scratch(planners, scratch, outer[-1].loops[-1], lanes)
+    for planner in planners:
         planner.settle(outer)
-    plan = KernelPlan(
-        outer, [planner.plan for planner in planners], registers, scratch, layout, is_serial
-    )
+    rooms = _rooms(scratch, nests, layout, nests[0].lanes if across and outer else 1)
+    plan = KernelPlan(outer, nests, registers, scratch, rooms, layout, is_serial)
     plan.cost = sum(
         0.15 * sum(map(_cost_of, (s.value for s in nest.statements))) + 0.2 * len(nest.accesses)
-        for nest in plan.nests
+        for nest in nests
     )
     plan.is_chunked = _is_chunked(plan)
     return plan
+
+
+def _spread_scratch(
+    planners: Sequence[_NestPlanner], scratch: Sequence[Array], loop: LoopVariable, lanes: int
+) -> None:
+    """Let each element of scratch be a vector of lanes, which are iterations of an outer loop."""
+    ring = planners[0].ring
+    for planner in planners:
+        for access in planner.plan.accesses:
+            if access.array in scratch:
+                access.steps = {l: ring.scale(step, lanes) for l, step in access.steps.items()}
+                access.offset = ring.scale(access.offset, lanes)
+                access.steps[loop] = ring.one
+                access.is_spread = True
 
 
 def _is_chunked(plan: KernelPlan) -> bool:

@@ -70,9 +70,9 @@ class ScratchBytes:
 
 @dataclass(frozen=True, slots=True)
 class ScratchOffset:
-    """Where in that memory an array begins, in bytes."""
+    """Where in that memory the room for something begins, in bytes."""
 
-    array: Array
+    room: object
 
 
 @dataclass(frozen=True, slots=True)

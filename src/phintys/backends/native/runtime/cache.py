@@ -46,7 +46,7 @@ class CacheKey:
     digest: bytes
 
     @classmethod
-    def of(cls, text: str, target: Target, level: int) -> CacheKey:
+    def of(cls, text: str, target: Target, options: str) -> CacheKey:
         """Return the key of code.
 
         Parameters
@@ -55,15 +55,15 @@ class CacheKey:
             The module in LLVM's language.
         target
             The CPU.
-        level
-            LLVM's effort.
+        options
+            How it is compiled.
         """
         parts = (
             *_versions(),
             target.triple,
             target.cpu,
             target.features,
-            str(level),
+            options,
             text,
         )
         hashed = hashlib.sha256()

@@ -27,8 +27,10 @@ _NUMPY_FUNCTIONS = {"PyArray_NewFromDescr": 94, "PyArray_Empty": 184}
 _NUMPY_ARRAY_TYPE = 2
 
 _PYTHON_FUNCTIONS = (
+    "PyErr_Fetch",
     "PyErr_NoMemory",
     "PyErr_Occurred",
+    "PyErr_Restore",
     "PyEval_RestoreThread",
     "PyEval_SaveThread",
     "PyList_New",

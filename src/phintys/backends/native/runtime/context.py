@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,6 +25,7 @@ from phintys.backends.native.runtime.entry import (
 from phintys.backends.native.runtime.support import thread_limit
 
 if TYPE_CHECKING:
+    from phintys.backends.base import CallShape
     from phintys.backends.native.emit.frame import Layout
     from phintys.backends.native.program import Callback, Program, Value
     from phintys.backends.native.runtime.callbacks import Callbacks
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from phintys.backends.native.runtime.record import Record
     from phintys.backends.native.runtime.support import Support
 
-__all__ = ["ProgramCode", "Shape"]
+__all__ = ["ProgramCode"]
 
 _Words = np.ndarray[Any, np.dtype[np.int64]]
 
@@ -66,31 +66,6 @@ class _Tables:
         """Return the address of several records side by side."""
         names = sorted(record.fields, key=record.offset)
         return self.words([row[name] for row in rows for name in names])
-
-
-@dataclass(frozen=True)
-class Shape:
-    """How a builtin takes its inputs and returns its results.
-
-    Attributes
-    ----------
-    explicit
-        How many of the inputs are arguments; the others are read from cells.
-    cells
-        Lists of length 1, one for each of the others.
-    returned
-        Numbers of the results that are returned.
-    as_list
-        Return a list; otherwise the only result itself, or ``None`` if there is none.
-    slow
-        Called with the arguments of an unusual call.
-    """
-
-    explicit: int
-    cells: Sequence[list[Any]]
-    returned: Sequence[int]
-    as_list: bool
-    slow: Callable[..., Any]
 
 
 class ProgramCode:
@@ -133,7 +108,7 @@ class ProgramCode:
                 self._objects[value] = self._count
                 self._count += 2  # the output, and its form for native code
 
-    def builtin(self, shape: Shape) -> Callable[..., Any]:
+    def builtin(self, shape: CallShape) -> Callable[..., Any]:
         """Return a builtin that runs the program."""
         tables = _Tables()
         fields = self._fields(tables, shape)
@@ -143,12 +118,15 @@ class ProgramCode:
         context.kept = [tables.kept, self.code]
         return new_builtin(self.support.entry, context)
 
-    def _fields(self, tables: _Tables, shape: Shape) -> dict[str, int]:
+    def _fields(self, tables: _Tables, shape: CallShape) -> dict[str, int]:
         callbacks, failures = self.callbacks, self.failures
         new_arrays = [self._object(tables, array) for array in self.layout.new_arrays]
-        places = [self._place(tables, self.program.results[number]) for number in shape.returned]
-        if not places:
-            places = [_place(PLACE_ITSELF, tables.object(None))]
+        places = [self._place(tables, value) for value in self.program.results]
+        returned = len(places) - len(shape.updated_cells)
+        if not returned and not shape.as_list:
+            places.insert(0, _place(PLACE_ITSELF, tables.object(None)))
+            returned = 1
+        lock = shape.lock
         return {
             "main": self.code.address("run"),
             "frame_bytes": 8 * self.layout.slots,
@@ -159,9 +137,13 @@ class ProgramCode:
             "cells": tables.words([tables.object(cell) for cell in shape.cells]),
             "objects": self._count,
             "object_records": tables.records(OBJECT, new_arrays),
-            "returned": len(shape.returned),
+            "returned": returned,
             "places": tables.records(PLACE, places),
             "returns_list": int(shape.as_list),
+            "updates": len(shape.updated_cells),
+            "updated_cells": tables.words([tables.object(one) for one in shape.updated_cells]),
+            "lock": 0 if lock is None else tables.object(lock.__enter__),
+            "unlock": 0 if lock is None else tables.object(lock.__exit__),
             "callbacks": self._callback_records(tables),
             "slow": tables.object(shape.slow),
             "failed": tables.object(failures.raise_for),

@@ -22,6 +22,7 @@ from phintys.backends.native.emit.library import library
 from phintys.backends.native.emit.math import FLOAT_FUNCTIONS, MathSymbol
 from phintys.backends.native.emit.module import Module
 from phintys.backends.native.emit.target import Target, llvm
+from phintys.backends.native.runtime.blas import blas_address, is_blas
 from phintys.backends.native.runtime.cache import CacheKey, object_cache
 
 __all__ = ["Code", "CompiledObject", "compile_object", "immortal", "load", "load_object"]
@@ -102,7 +103,9 @@ class Code:
 # ---- compiling ---------------------------------------------------------------------------------
 
 
-def compile_object(text: str, target: Target, level: int | None = None) -> CompiledObject:
+def compile_object(
+    text: str, target: Target, level: int | None = None, *, optimise: bool = False
+) -> CompiledObject:
     """Return the machine code of a module, from the object cache if it is there.
 
     Parameters
@@ -113,6 +116,9 @@ def compile_object(text: str, target: Target, level: int | None = None) -> Compi
         The CPU.
     level
         LLVM's effort, 0 to 3; by the length of the text if not given.
+    optimise
+        Let LLVM's optimiser work on the text first, which takes many times as long. Kernels do not
+        need it; the runtime's own code, compiled once, gains by it.
 
     Raises
     ------
@@ -121,17 +127,17 @@ def compile_object(text: str, target: Target, level: int | None = None) -> Compi
     """
     if level is None:
         level = 0 if text.count("\n") > _LARGE else 1
-    key = CacheKey.of(text, target, level)
+    key = CacheKey.of(text, target, f"{level}{'+' if optimise else ''}")
     cache = object_cache()
     packed = cache.get(key)
     if packed is not None:
         return CompiledObject.unpack(packed)
-    compiled = _compile(text, target, level)
+    compiled = _compile(text, target, level, optimise=optimise)
     cache.put(key, compiled.pack())
     return compiled
 
 
-def _compile(text: str, target: Target, level: int) -> CompiledObject:
+def _compile(text: str, target: Target, level: int, *, optimise: bool) -> CompiledObject:
     with _LOCK:
         try:
             module = llvm().parse_assembly(text)
@@ -144,7 +150,12 @@ def _compile(text: str, target: Target, level: int) -> CompiledObject:
             for function in module.functions
             if function.is_declaration and not function.name.startswith("llvm.")
         }
-        data = bytes(target.machine(level).emit_object(module))
+        machine = target.machine(level)
+        if optimise:
+            options = llvm().create_pipeline_tuning_options(speed_level=2)
+            passes = llvm().create_pass_builder(machine, options)
+            passes.getModulePassManager().run(module, passes)
+        data = bytes(machine.emit_object(module))
         module.close()
     return CompiledObject(tuple(sorted(declared | undefined_symbols(data))), data)
 
@@ -180,7 +191,11 @@ def undefined_symbols(data: bytes) -> set[str]:
 
 
 def load(
-    module: Module, symbols: Mapping[str, int] | None = None, level: int | None = None
+    module: Module,
+    symbols: Mapping[str, int] | None = None,
+    level: int | None = None,
+    *,
+    optimise: bool = False,
 ) -> Code:
     """Compile a module, or take it from the cache, and bring it into memory.
 
@@ -191,10 +206,10 @@ def load(
     symbols
         Addresses of functions that it calls, where they are not vector math, listed in
         :data:`~phintys.backends.native.emit.externals.EXTERNALS`, or exported by the process.
-    level
+    level, optimise
         As for :func:`compile_object`.
     """
-    compiled = compile_object(str(module), module.target, level)
+    compiled = compile_object(str(module), module.target, level, optimise=optimise)
     return load_object(compiled, module.target, symbols)
 
 
@@ -246,6 +261,8 @@ def _math_library(target: Target) -> _MathLibrary:
 def _resolve(name: str, target: Target) -> int:
     if name in EXTERNALS:
         return address_of(name)
+    if is_blas(name):
+        return blas_address(name)
     if name.startswith("phintys_") and _is_math(name):
         return _math_library(target).address(name)
     found = llvm().address_of_symbol(name) or _address_in_process(name)

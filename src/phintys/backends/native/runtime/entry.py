@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from phintys.backends.native.emit.builder import Builder
 from phintys.backends.native.emit.control import loop, when
-from phintys.backends.native.emit.frame import CONSTANTS, STATE, STATUS
+from phintys.backends.native.emit.frame import CONSTANTS, GRAIN_NANOSECONDS, STATE, STATUS
 from phintys.backends.native.emit.module import Module
 from phintys.backends.native.emit.types import BOOL, INT32, INT64, PTR, VOID
 from phintys.backends.native.emit.values import Value
@@ -60,8 +60,12 @@ CONTEXT = Record.packed(
     objects=INT64,  # how many objects a call makes
     object_records=PTR,  # OBJECT for each
     returned=INT64,  # how many values are returned
-    places=PTR,  # PLACE for each
-    returns_list=INT64,  # 0: the only value is returned itself
+    places=PTR,  # PLACE for each, then for each update
+    returns_list=INT64,  # 0: the first value is returned itself
+    updates=INT64,  # how many cells get new values
+    updated_cells=PTR,  # the address of a list of length 1, for each
+    lock=PTR,  # lock() and unlock() around a call with updates; null if there are none
+    unlock=PTR,
     callbacks=PTR,  # CALLBACK for each
     slow=PTR,  # slow(*args, **kwargs) takes calls that are unusual
     failed=PTR,  # failed(status, *inputs) raises the error
@@ -362,6 +366,8 @@ class _Entry:
         parameters = [PTR, PTR, PTR, INT64, INT64]
         b = Builder(self.module.function("phintys_parallel_for", VOID, parameters))
         call, kernel, arguments, count, grain = b.arguments
+        amount = b.binary("sdiv", count, grain) * GRAIN_NANOSECONDS
+        b.call("phintys_work", VOID, [call, amount])
         threads = _CALL.load(b, call, "threads")
         b.call("phintys_run_parallel", VOID, [kernel, arguments, count, grain, threads])
         b.ret()
@@ -521,6 +527,11 @@ class _Entry:
         b.ret(b.call("PyObject_Vectorcall", PTR, [slow, arguments, count, names]))
 
         b.begin(usual)
+        begin, interrupted = b.new_block("begin"), b.new_block("interrupted")
+        b.branch(self._locked(b, context), begin, interrupted)
+        b.begin(interrupted)
+        b.ret(null(b))
+        b.begin(begin)
         hidden = CONTEXT.load(b, context, "hidden")
         everything = explicit + hidden
         # One word more in front: the slot that a call of ``failed`` needs for the status.
@@ -535,6 +546,7 @@ class _Entry:
         b.begin(reject)
         self._drop_hidden(b, explicit, hidden, inputs)
         self._free_frame(b, context, frame)
+        self._unlock(b, context)
         b.jump(unusual)
 
         b.begin(run)
@@ -547,6 +559,7 @@ class _Entry:
 
         b.begin(good)
         given = self._returned(b, context, call)
+        self._update(b, context, call)
         self._finish_callbacks(b, context, call)
         good_end = b.block
         b.jump(done)
@@ -564,7 +577,49 @@ class _Entry:
         self._drop_objects(b, context, call, objects)
         self._drop_hidden(b, explicit, hidden, inputs)
         self._free_frame(b, context, frame)
+        self._unlock(b, context)
         b.ret(result.value)
+
+    def _locked(self, b: Builder, context: Value) -> Value:
+        """Take the lock of the cells that are updated, if any; return whether that worked."""
+        lock = CONTEXT.load(b, context, "lock")
+        attempt, after = b.new_block("attempt"), b.new_block("after")
+        before = b.block
+        b.branch(_is_null(b, lock), after, attempt)
+        b.begin(attempt)
+        answer = b.call("PyObject_Vectorcall", PTR, [lock, null(b), _zero(b), null(b)])
+        got = _not_null(b, answer)
+        with when(b, got):
+            b.call("Py_DecRef", VOID, [answer])
+        last = b.block
+        b.jump(after)
+        b.begin(after)
+        phi = b.phi(BOOL)
+        phi.add(b.constant(BOOL, 1), before)
+        phi.add(got, last)
+        return phi.value
+
+    def _unlock(self, b: Builder, context: Value) -> None:
+        """Let go of the lock, without a word about an error that is on its way."""
+        unlock = CONTEXT.load(b, context, "unlock")
+        with when(b, _not_null(b, unlock)):
+            kind, value, trace = (b.slot(PTR) for _ in range(3))
+            b.call("PyErr_Fetch", VOID, [kind, value, trace])
+            answer = b.call("PyObject_Vectorcall", PTR, [unlock, null(b), _zero(b), null(b)])
+            with when(b, _not_null(b, answer)):
+                b.call("Py_DecRef", VOID, [answer])
+            b.call("PyErr_Restore", VOID, [b.load(PTR, one) for one in (kind, value, trace)])
+
+    def _update(self, b: Builder, context: Value, call: Value) -> None:
+        """Put new values into cells; nothing can fail any more."""
+        cells = CONTEXT.load(b, context, "updated_cells")
+        first = CONTEXT.load(b, context, "returned")
+        places = CONTEXT.load(b, context, "places")
+        with loop(b, 0, CONTEXT.load(b, context, "updates")) as each:
+            place = _element(b, places, first + each.index, PLACE)
+            value = b.call("phintys_value", PTR, [place, call])
+            cell = b.load(PTR, b.offset(cells, each.index, PTR))
+            b.call("PyList_SetItem", INT32, [cell, _zero(b), value])
 
     def _frame(self, b: Builder, context: Value) -> Value:
         """Return memory for the frame: on the stack if it is small."""

@@ -97,6 +97,8 @@ class Executable:
             "phintys_parallel_for": ctypes.CFUNCTYPE(None, ptr, ptr, ptr, i64, i64)(
                 self._parallel_for
             ),
+            "phintys_work": ctypes.CFUNCTYPE(None, ptr, i64)(lambda state, nanoseconds: None),
+            "phintys_work": ctypes.CFUNCTYPE(None, ptr, i64)(lambda state, nanoseconds: None),
             "phintys_malloc": ctypes.CFUNCTYPE(ptr, i64)(("PyMem_RawMalloc", ctypes.pythonapi)),
             "phintys_free": ctypes.CFUNCTYPE(None, ptr)(("PyMem_RawFree", ctypes.pythonapi)),
         }

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from phintys._base.errors import IntegrityError
+from phintys.backends.base import CallShape
+from phintys.backends.native.explain import explain_program
 from phintys.backends.native.program import Array
 from phintys.backends.native.runtime.callbacks import Callbacks, plain_array
-from phintys.backends.native.runtime.context import ProgramCode, Shape
+from phintys.backends.native.runtime.context import ProgramCode
 from phintys.backends.native.runtime.engine import load
 from phintys.backends.native.runtime.failures import Failures
 from phintys.backends.native.runtime.support import trim
@@ -62,10 +64,7 @@ class NativeProgram:
             for number, value in enumerate(program.results)
             if value in arguments
         ]
-        count = len(program.arguments)
-        self._run = self._code.builtin(
-            Shape(count, [], range(len(program.results)), as_list=True, slow=_refuse)
-        )
+        self._run = self._code.builtin(CallShape(len(program.arguments), _refuse))
 
     def __call__(self, inputs: Sequence[Any]) -> list[Any]:
         """Return the values of the outputs."""
@@ -78,28 +77,13 @@ class NativeProgram:
             results[number] = inputs[index]
         return results
 
-    def fast_call(
-        self, explicit: int, cells: Sequence[list[Any]], *, one: bool, slow: Callable[..., Any]
-    ) -> Callable[..., Any]:
-        """Return a builtin that checks its arguments itself.
-
-        Parameters
-        ----------
-        explicit
-            How many inputs are arguments.
-        cells
-            The cells of the others' values.
-        one
-            Return the only result, not a list of it.
-        slow
-            Called where arguments are not arrays as native code takes them.
-        """
-        returned = range(len(self.program.results))
-        return self._code.builtin(Shape(explicit, cells, returned, not one, slow))
+    def fast_call(self, shape: CallShape) -> Callable[..., Any]:
+        """Return a builtin that checks its arguments itself."""
+        return self._code.builtin(shape)
 
     def explain(self) -> str:
         """Return the program as text."""
-        return repr(self.program)
+        return explain_program(self.program, self.emitted)
 
     def free(self) -> None:
         """Let go of memory kept for the next call."""

@@ -57,7 +57,7 @@ class Support:
         emit_blocks(module)
         emit_entry(module, api)
         self.api = api
-        self._code: Code = immortal(load(module, api.functions, _LEVEL))
+        self._code: Code = immortal(load(module, api.functions, _LEVEL, optimise=True))
         self.entry = self._code.address("phintys_entry")
         self.symbols = {name: self._code.address(name) for name in _FOR_PROGRAMS}
         self.symbols["phintys_malloc"] = self._code.address("phintys_acquire")

@@ -1,0 +1,82 @@
+"""SciPy's BLAS as C functions: ``scipy.linalg.cython_blas`` exports pointers to them.
+
+Importing that module normally imports all of ``scipy.linalg``, which takes ten times as long as the
+one extension module that is needed, so this is loaded by its file.
+"""
+
+from __future__ import annotations
+
+import sys
+from functools import cache
+from importlib import import_module
+from importlib.machinery import PathFinder
+from importlib.util import module_from_spec
+from pathlib import Path
+from typing import Any
+
+from phintys._base.errors import MethodNotDefinedError
+from phintys.backends.native.emit.blas import BLAS_LETTERS
+from phintys.backends.native.emit.externals import read_capsule
+
+__all__ = ["blas_address", "is_blas"]
+
+_PREFIX = "phintys_"
+_MODULE = "scipy.linalg.cython_blas"
+_ROUTINES = {
+    f"{letter}{routine}" for letter in BLAS_LETTERS.values() for routine in ("gemm", "gemv")
+} | {"sdot", "ddot"}
+
+
+def is_blas(symbol: str) -> bool:
+    """Tell whether a symbol that code needs is a function of BLAS."""
+    return symbol.startswith(_PREFIX) and symbol.removeprefix(_PREFIX) in _ROUTINES
+
+
+@cache
+def blas_address(symbol: str) -> int:
+    """Return the address of a function of BLAS in this process.
+
+    Parameters
+    ----------
+    symbol
+        What code calls it: ``"phintys_dgemm"``.
+
+    Raises
+    ------
+    MethodNotDefinedError
+        The installed SciPy does not have it, or its integers are not 32 bits wide.
+    """
+    name = symbol.removeprefix(_PREFIX)
+    capsule = _blas_module().__pyx_capi__.get(name)
+    if capsule is None:
+        msg = f"The installed SciPy has no BLAS function {name!r}. Use mode='reference'."
+        raise MethodNotDefinedError(msg)
+    signature, address = read_capsule(capsule)
+    if "int *" not in signature:
+        msg = f"The BLAS function {name} of the installed SciPy is {signature!r}, expected int *."
+        raise MethodNotDefinedError(msg)
+    return address
+
+
+@cache
+def _blas_module() -> Any:
+    loaded = sys.modules.get(_MODULE)
+    if loaded is not None:
+        return loaded
+    try:
+        return _load_by_file()
+    except ImportError:
+        return import_module(_MODULE)
+
+
+def _load_by_file() -> Any:
+    import scipy
+
+    folder = Path(scipy.__file__).parent / "linalg"
+    spec = PathFinder.find_spec("cython_blas", [str(folder)])
+    if spec is None or spec.loader is None:
+        raise ImportError
+    spec.name = spec.loader.name = _MODULE  # pyright: ignore[reportAttributeAccessIssue]
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
