@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 
+import phintys.compat
+from phintys.graph import transfer
+
 PROJECT = Path(__file__).parents[1]
 PAGES = [
     PROJECT / "README.md",
@@ -16,6 +19,13 @@ PAGES = [
 ]
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+@pytest.fixture(autouse=True)
+def _registered_for_one_test_only(monkeypatch):
+    monkeypatch.setattr(transfer, "_TRANSFERS", [])
+    yield
+    phintys.compat.uninstall("theano")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import phintys
+from phintys.graph import transfer
 
 PACKAGE = Path(phintys.__file__).parent
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
@@ -38,6 +39,11 @@ def examples(name, path):
 
 
 MODULES = dict(modules())
+
+
+@pytest.fixture(autouse=True)
+def _registered_for_one_test_only(monkeypatch):
+    monkeypatch.setattr(transfer, "_TRANSFERS", [])
 
 
 @pytest.fixture(autouse=True)

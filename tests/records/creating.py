@@ -247,7 +247,7 @@ RECORDS = [
         differentiable=(),
     ),
     OpRecord(
-        name="identity",
+        name="identity matrix",
         build=lambda n, m, k, dtype: pt.identity(n, dtype),
         reference=lambda n, m, k, dtype: np.identity(int(n), dtype),
         draw=_rows_and_columns,

@@ -84,11 +84,18 @@ def _basic(draw, shape):
         else drawing.slice(size)
         for size in shape[: draw(st.integers(0, len(shape)))]
     ]
-    if draw(st.booleans()):
-        index.insert(draw(st.integers(0, len(index))), None)
-    if len(index) - index.count(None) < len(shape) and draw(st.booleans()):
+    if len(index) < len(shape) and draw(st.booleans()):
         index.append(...)
     return tuple(index), drawing.values
+
+
+def _with_new_axes(draw, shape):
+    """Draw integers, slices and new axes."""
+    index, values = _basic(draw, shape)
+    index = list(index)
+    for _ in range(draw(st.integers(1, 2))):
+        index.insert(draw(st.integers(0, len(index))), None)
+    return tuple(index), values
 
 
 def _advanced(draw, shape):
@@ -219,10 +226,18 @@ def _record(name, build, reference, draw, op=None, **facts):
 _READERS = (pt.Subtensor, pt.AdvancedSubtensor)
 
 RECORDS = [
-    _record("basic", _read, _read, _reading(_basic, 0)),
+    _record("basic", _read, _read, _reading(_basic, 0), pt.Subtensor),
+    _record("basic with new axes", _read, _read, _reading(_with_new_axes, 0)),
     _record("advanced", _read, _read, _reading(_advanced, 1), pt.AdvancedSubtensor),
     _record(
         "set basic", _write(pt.set_subtensor), _set, _writing(_basic, 0, ANYTHING), pt.IncSubtensor
+    ),
+    _record(
+        "set basic with new axes",
+        _write(pt.set_subtensor),
+        _set,
+        _writing(_with_new_axes, 0, ANYTHING),
+        pt.IncSubtensor,
     ),
     _record(
         "inc basic",

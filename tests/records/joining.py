@@ -127,6 +127,12 @@ RECORDS = [
         draw=_to_be_joined(1, _any_axis),
     ),
     OpRecord(
+        name="join",
+        build=lambda *xs, axis: pt.join(axis, *xs),
+        reference=_listed(np.concatenate),
+        draw=_to_be_joined(1, _any_axis),
+    ),
+    OpRecord(
         name="Join",
         build=lambda *xs, axis: pt.Join(axis % xs[0].ndim)(*xs),
         reference=_listed(np.concatenate),

@@ -10,6 +10,7 @@ from phintys.gradient import (
     DisconnectedGrad,
     GradClip,
     GradScale,
+    RowLoop,
     UndefinedGrad,
     ZeroGrad,
     consider_constant,
@@ -21,7 +22,7 @@ from phintys.gradient import (
     zero_grad,
 )
 from phintys.tensor.type import DTYPES
-from phintys.testing import EXACT, ROUNDED, SUMMED, Argument, OpRecord, Tolerance
+from phintys.testing import EXACT, ROUNDED, SUMMED, Argument, Example, OpRecord, Tolerance
 from phintys.testing.strategies import broadcastable, same
 
 REAL = tuple(d for d in DTYPES if not d.startswith("complex"))
@@ -91,6 +92,13 @@ def _isclose(a, b, **params):
     return np.isclose(a, b, **params)
 
 
+def _vector_of_unknown_size(draw, smooth):
+    """Rows of a Jacobian are computed one by one where their number is not known."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**16)))
+    x = rng.uniform(-2, 2, draw(st.integers(0, 3)))
+    return Example((x,), {}, (pt.dvector,))
+
+
 def _jacobian(x):
     """The Jacobian of x * sum(x**2)."""
     return np.sum(x**2) * np.eye(x.size) + 2 * np.outer(x, x)
@@ -133,8 +141,8 @@ RECORDS = [
         name="jacobian",
         build=lambda x: jacobian(x * pt.sum(x**2), x),
         reference=_jacobian,
-        arguments=(Argument(dtypes=("float64",), special=False),),
-        shapes=same(min_dims=1, max_dims=1, max_side=3),
+        draw=_vector_of_unknown_size,
+        ops=(RowLoop,),
         tolerance=SUMMED,
     ),
     OpRecord(

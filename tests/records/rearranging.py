@@ -150,7 +150,9 @@ def _stacklists(*scalars):
 
 
 RECORDS = [
-    _record("dimshuffle", lambda x, pattern: x.dimshuffle(pattern), _shuffled, _pattern, ops=()),
+    _record(
+        "dimshuffle", lambda x, pattern: pt.dimshuffle(x, *pattern), _shuffled, _pattern, ops=()
+    ),
     _record(
         "DimShuffle",
         lambda x, pattern: pt.DimShuffle(x.ndim, pattern)(x),

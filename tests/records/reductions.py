@@ -124,9 +124,10 @@ def _norm(order):
 
 
 def _matrix_norm(order):
+    function = pt.linalg.norm if order == 1 else pt.linalg.matrix_norm
     return OpRecord(
         name=f"matrix_norm {order}",
-        build=lambda x, keepdims: pt.linalg.norm(x, order, (-2, -1), keepdims),
+        build=lambda x, keepdims: function(x, order, (-2, -1), keepdims),
         reference=lambda x, keepdims: np.asarray(
             np.linalg.norm(x, order, (-2, -1), keepdims), x.real.dtype
         ),

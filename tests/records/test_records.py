@@ -9,7 +9,7 @@ from phintys.testing.strategies import examples
 MODES = ("reference", "debug")
 
 # There are many records, and each example of one goes through all checks.
-FRACTION = {"values": 3, "derivatives": 8}
+FRACTION = {"values": 2, "derivatives": 5}
 
 
 def _budget(what):

@@ -141,7 +141,7 @@ class Elemwise(Op):
         """Return a key for these operands, and the constants that literals among them became.
 
         Programs use few literals, many times over: the 2 in ``x ** 2``. The constants of the last
-        few are remembered. There is no key for what is no tensor or plain number, or for for what
+        few are remembered. There is no key for what is no tensor or plain number, or for what
         does not compare (NaN) or compares equal to something else (-0.0).
         """
         parts: list[Any] = [self.scalar_op.nin]
@@ -411,4 +411,5 @@ def _lift(scalar_op: ScalarOp, inputs: Sequence[Any]) -> Any:
     return elemwise(scalar_op)(*inputs)
 
 
+register_lift(np.ndarray, _lift)
 register_lift(TensorType, _lift)

@@ -13,7 +13,7 @@ from phintys.gradient import Rop, grad, verify_grad, verify_rop
 from phintys.graph.contract import defines
 from phintys.graph.null_type import NullType
 from phintys.tensor.type import TensorType
-from phintys.testing._trial import Trial
+from phintys.testing._trial import Trial, destroyed
 
 __all__ = ["check_derivatives"]
 
@@ -29,7 +29,7 @@ _PRECISION = {"float16": 5e-2, "float32": 1e-3, "complex64": 1e-3}
 def check_derivatives(trial: Trial) -> None:
     """Gradient and R-operator agree with finite differences and with each other."""
     positions = _differentiable(trial)
-    if not positions:
+    if not positions or any(destroyed(run.node.op) for run in trial.runs):
         return
     continuous = [index for index, out in enumerate(trial.outputs) if _is_continuous(out.type)]
     moving = [position for position in positions if _is_continuous(trial.example.types[position])]

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from phintys._base.errors import OpCheckError
+from phintys._base.errors import OpCheckError, OpContractError
 from phintys.graph.apply import Apply
 from phintys.graph.contract import defines
 from phintys.graph.op import Op
@@ -165,7 +165,7 @@ def run_node(node: Apply, inputs: Sequence[Any], former: Sequence[Any] | None = 
         node.op.make_thunk(node, storage, computed, [])()
     if any(len(cell) != 1 for cell in cells):
         msg = f"{node.op}.perform must not resize its storage cells; store with cell[0] = value."
-        raise OpCheckError(msg)
+        raise OpContractError(msg)
     return [cell[0] for cell in cells]
 
 

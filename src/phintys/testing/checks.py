@@ -85,6 +85,9 @@ def check_op(
 
     Notes
     -----
+    Derivatives are not checked where an Op works in place, since its inputs are gone then: check
+    the Op that makes a new result.
+
     An Op whose class cannot be imported by its name, because it was defined in a function or a
     session, cannot be pickled; it is only copied.
 

@@ -89,9 +89,10 @@ def same(count: int = 1, **limits: int) -> ShapeRule:
 
 def broadcastable(count: int, **limits: int) -> ShapeRule:
     """Return a rule for inputs of different ranks that broadcast against each other."""
-    drawn = hnp.mutually_broadcastable_shapes(
-        num_shapes=count, **{"max_dims": 4, "min_side": 0, "max_side": 4} | limits
-    ).filter(lambda drawn: math.prod(drawn.result_shape) <= _LARGEST)
+    sides: dict[str, Any] = {"max_dims": 4, "min_side": 0, "max_side": 4} | limits
+    drawn = hnp.mutually_broadcastable_shapes(num_shapes=count, **sides).filter(
+        lambda drawn: math.prod(drawn.result_shape) <= _LARGEST
+    )
     return lambda draw: draw(drawn).input_shapes
 
 
@@ -264,10 +265,10 @@ def arrays(
     >>> found.dtype, found.strides
     (dtype('float32'), (-4,))
     """
-    if not isinstance(shape, tuple):
-        shape = draw(shapes() if shape is None else shape)
+    given = shapes() if shape is None else shape
+    drawn = given if isinstance(given, tuple) else draw(given)
     dtype = draw(st.sampled_from(dtypes))
-    return _wild_array(draw, Argument(**options), dtype, shape)
+    return _wild_array(draw, Argument(**options), dtype, drawn)
 
 
 # ---- types ---------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from phintys.backends.native.emit.target import Target
 from phintys.backends.native.fuse import fuse
 from phintys.backends.native.program import (
     Array,
+    Branch,
     Cast,
     Check,
     Failure,
@@ -17,6 +18,7 @@ from phintys.backends.native.program import (
     Kernel,
     Literal,
     Load,
+    Loop,
     LoopVariable,
     Nest,
     Operation,
@@ -66,9 +68,7 @@ class Maker:
 
     def at(self, *positions):
         """Return indices: each is a loop, or an Index."""
-        return tuple(
-            p if isinstance(p, Index) else Index(((p, self.one),)) for p in positions
-        )
+        return tuple(p if isinstance(p, Index) else Index(((p, self.one),)) for p in positions)
 
     def store(self, target, positions, value, loops, **more):
         statement = Statement(target, self.at(*positions), value, tuple(loops), **more)
@@ -354,3 +354,120 @@ def test_two_sets_of_reduced_loops_in_a_nest_are_refused():
         verify_program(program)
     maker.steps = statements
     assert len(maker.program().steps) == 2
+
+
+def kernel_of(*statements):
+    """A kernel of statements with the same loops."""
+    return Kernel((), [Nest(statements[0].loops, list(statements))])
+
+
+def test_branches_run_one_arm():
+    maker = Maker()
+    condition, x = maker.argument("bool", 0), maker.argument("float64", 1)
+    i = LoopVariable(x.sizes[0], "i")
+    out = maker.result("float64", x.sizes[0])
+    float64 = np.dtype("float64")
+
+    def filled(op):
+        value = Operation(op, (Load(x, maker.at(i)),), float64)
+        return [kernel_of(Statement(out, maker.at(i), value, (i,)))]
+
+    program = Program(
+        maker.arguments,
+        maker.results,
+        [Branch(condition, filled(ps.exp), filled(ps.neg))],
+        maker.sizes,
+    )
+    verify_program(program)
+    executable = compile_program(program)
+    values = np.random.default_rng(0).normal(size=20)
+    np.testing.assert_allclose(executable(np.array(True), values)[0], np.exp(values), rtol=1e-15)
+    np.testing.assert_array_equal(executable(np.array(False), values)[0], -values)
+
+
+@pytest.mark.parametrize("count", [0, 1, 5])
+@pytest.mark.parametrize("stop_at", [2.5, 1e9])
+def test_loops_repeat_steps_and_may_end_early(count, stop_at):
+    # row k + 1 = 2 * row k + k, until an element exceeds a limit
+    maker = Maker()
+    x, n = maker.argument("float64", 1), maker.argument("int64", 0)
+    sizes, float64 = maker.sizes, np.dtype("float64")
+    steps = sizes.element(n)
+    out = maker.result("float64", sizes.add(steps, maker.one), x.sizes[0])
+    i, k = LoopVariable(x.sizes[0], "i"), LoopVariable(steps, "k")
+    zero = Index()
+    start = Statement(out, (zero, *maker.at(i)), Load(x, maker.at(i)), (i,))
+    before = Load(out, maker.at(k, i))
+    doubled = Operation(ps.add, (before, before), float64)
+    counter = Cast(Position(*maker.at(k)), float64)
+    following = Operation(ps.add, (doubled, counter), float64)
+    next_row = Index(((k, maker.one),), maker.one)
+    body = Statement(out, (next_row, *maker.at(i)), following, (i,))
+    largest = maker.buffer("float64")
+    reduction = Statement(
+        largest, (), Load(out, (next_row, *maker.at(i))), (i,), (i,), "maximum"
+    )
+    until = maker.buffer("bool")
+    limit = Literal(np.float64(stop_at), float64)
+    test = Operation(ps.gt, (Load(largest, ()), limit), np.dtype("bool"))
+    loop = Loop(
+        steps,
+        k,
+        [kernel_of(body), kernel_of(reduction), kernel_of(Statement(until, (), test, ()))],
+        until,
+    )
+    program = Program(maker.arguments, maker.results, [kernel_of(start), loop], sizes)
+    verify_program(program)
+    values = np.random.default_rng(count).uniform(0, 1, size=11)
+    (got,) = compile_program(program)(values, np.array(count))
+    row = values
+    for at in range(count):
+        row = 2 * row + at
+        np.testing.assert_allclose(got[at + 1], row, rtol=1e-14)
+        if row.max() > stop_at:
+            break
+
+
+def test_kernels_of_the_same_text_are_one_function():
+    maker = Maker()
+    float64 = np.dtype("float64")
+    for _ in range(3):
+        x = maker.argument("float64", 1)
+        i = LoopVariable(x.sizes[0], "i")
+        out = maker.result("float64", x.sizes[0])
+        maker.store(out, [i], Operation(ps.exp, (Load(x, maker.at(i)),), float64), [i])
+    executable = compile_program(maker.program())
+    names = [function.name for function in executable.emitted.module.functions]
+    assert names == ["kernel0", "run"]
+    values = [np.full(n, n / 10) for n in (3, 9, 20)]
+    for got, value in zip(executable(*values), values, strict=True):
+        np.testing.assert_allclose(got, np.exp(value), rtol=1e-15)
+
+
+def test_long_programs_are_several_functions():
+    maker = Maker()
+    float64 = np.dtype("float64")
+    x = maker.argument("float64", 1)
+    i = LoopVariable(x.sizes[0], "i")
+    sums = []
+    for number in range(100):
+        total = maker.result("float64")
+        literal = Literal(np.float64(number), float64)
+        value = Operation(ps.add, (Load(x, maker.at(i)), literal), float64)
+        maker.store(total, [], value, [i], reduction=(i,), reducer="add")
+        sums.append(total)
+    size = maker.sizes.arithmetic("max", x.sizes[0], maker.one)
+    maker.store(maker.result("int64"), [], SizeValue(size), [])
+    program = maker.program()
+    steps = [Kernel((), [Nest((i,), [s])]) for step in program.steps for s in all_statements(step)]
+    program = Program(maker.arguments, maker.results, steps[:-1] + program.steps[-1:], maker.sizes)
+    verify_program(program)
+    executable = compile_program(program)
+    assert "part3" in {function.name for function in executable.emitted.module.functions}
+    got = executable(np.ones(4))
+    assert [float(total) for total in got[:-1]] == [4.0 + 4 * k for k in range(100)]
+    assert got[-1] == 4
+
+
+def all_statements(step):
+    return [s for nest in step.nests for s in nest.statements]

@@ -110,7 +110,9 @@ class _Explainer:
         if isinstance(size, Arithmetic):
             left, right = map(self.size, size.arguments)
             sign = _SIGNS.get(size.operation)
-            return f"{size.operation}({left}, {right})" if sign is None else f"({left} {sign} {right})"
+            return (
+                f"{size.operation}({left}, {right})" if sign is None else f"({left} {sign} {right})"
+            )
         return str(size.known)
 
     def index(self, index: Index) -> str:
@@ -119,7 +121,11 @@ class _Explainer:
         for loop, step in index.terms:
             known = self.sizes.canonical(step).known
             parts.append(
-                str(loop) if known == 1 else f"-{loop}" if known == -1 else f"{self.size(step)}*{loop}"
+                str(loop)
+                if known == 1
+                else f"-{loop}"
+                if known == -1
+                else f"{self.size(step)}*{loop}"
             )
         if index.dynamic is not None:
             parts.append(self.expression(index.dynamic))
@@ -252,7 +258,9 @@ class _Explainer:
             return "    [result]"
         over = self.emitted.memory.taken_over.get(memory)
         slot = self.emitted.memory.places.get(memory)
-        return f"    [slot {slot}]" if over is None else f"    [slot {slot}, over {self.name(over)}]"
+        return (
+            f"    [slot {slot}]" if over is None else f"    [slot {slot}, over {self.name(over)}]"
+        )
 
     # ---- memory ------------------------------------------------------------------------------
 

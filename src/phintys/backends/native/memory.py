@@ -181,7 +181,9 @@ class _Planner:
         maps = (getattr(op, "view_map", None), getattr(op, "destroy_map", None))
         for out, inputs in [item for map_ in maps if map_ for item in map_.items()]:
             seen = step.outputs[out]
-            until = self.last_use.get(seen.memory, -1) if isinstance(seen, Array) else len(self.touched)
+            until = (
+                self.last_use.get(seen.memory, -1) if isinstance(seen, Array) else len(self.touched)
+            )
             for position in inputs:
                 value = step.inputs[position]
                 if isinstance(value, Array):

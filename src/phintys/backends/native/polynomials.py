@@ -49,7 +49,9 @@ class Polynomial:
             self.known = terms[0][1]
 
     def __repr__(self) -> str:
-        parts = ["*".join([str(factor), *(f"a{atom}" for atom in atoms)]) for atoms, factor in self.terms]
+        parts = [
+            "*".join([str(factor), *(f"a{atom}" for atom in atoms)]) for atoms, factor in self.terms
+        ]
         return " + ".join(parts) or "0"
 
 

@@ -23,6 +23,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from phintys.backends.native.sizes import Size, Sizes
     from phintys.graph.apply import Apply
     from phintys.graph.variable import Variable
@@ -54,6 +56,7 @@ __all__ = [
     "Statement",
     "Step",
     "Value",
+    "walk_steps",
 ]
 
 
@@ -412,3 +415,13 @@ class Program:
     results: list[Value]
     steps: list[Step]
     sizes: Sizes
+
+
+def walk_steps(steps: Sequence[Step]) -> Iterator[Step]:
+    """Return all steps, those inside of branches and loops after the one they are in."""
+    for step in steps:
+        yield step
+        if isinstance(step, Branch):
+            yield from walk_steps([*step.then, *step.otherwise])
+        elif isinstance(step, Loop):
+            yield from walk_steps(step.body)

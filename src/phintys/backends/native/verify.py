@@ -217,7 +217,9 @@ class _Verifier:
         for index in indices:
             for loop, step in index.terms:
                 in_scope = loop in loops or loop in self.outer
-                self.expect(in_scope, f"{array.label} is indexed by loop {loop}, not one of {loops}")
+                self.expect(
+                    in_scope, f"{array.label} is indexed by loop {loop}, not one of {loops}"
+                )
                 self.size(step)
             if index.offset is not None:
                 self.size(index.offset)
@@ -260,9 +262,7 @@ class _Verifier:
             self.expect(in_scope, f"a position depends on loop {loop}, not one of {loops}")
             self.size(step)
 
-    def load(
-        self, load: Load, loops: Sequence[LoopVariable], here: dict[Array, Statement]
-    ) -> None:
+    def load(self, load: Load, loops: Sequence[LoopVariable], here: dict[Array, Statement]) -> None:
         """Check what is read."""
         array = load.array
         self.indices(array, load.indices, loops)

@@ -241,21 +241,30 @@ class Extreme(_Plain):
 
 
 class ArgExtreme(_Plain):
-    """The first position of the largest or smallest number, or of NaN if there is one."""
+    """The first position of the largest or smallest number, or of NaN if there is one.
+
+    Parameters
+    ----------
+    name, type
+        ``"argmax"`` or ``"argmin"``, and what is compared.
+    in_order
+        Whether each lane meets positions in ascending order: then it is enough to look for better
+        numbers, of which the first is kept.
+    """
 
     nowhere = (1 << 63) - 1
-    cells = 2
 
-    def __init__(self, name: str, type: Type) -> None:
+    def __init__(self, name: str, type: Type, *, in_order: bool) -> None:
         self.is_maximum = name == "argmax"
         self.type = type
+        self.in_order = in_order
         self.identity = extreme_of(type, largest=not self.is_maximum)
+        self.cells = 3 if type.kind == "f" else 2
 
     def start(self, b: Builder, lanes: int) -> State:
-        return [
-            b.constant(self.type.of(lanes), self.identity),
-            b.constant(INT64.of(lanes), self.nowhere),
-        ]
+        nowhere = b.constant(INT64.of(lanes), self.nowhere)
+        state = [b.constant(self.type.of(lanes), self.identity), nowhere]
+        return [*state, nowhere] if self.type.kind == "f" else state
 
     def step(
         self, b: Builder, state: State, x: Value | Complex, mask: Value | None, at: Value | None
@@ -263,25 +272,36 @@ class ArgExtreme(_Plain):
         assert isinstance(x, Value)
         assert at is not None
         if mask is not None:
-            # What is masked is nowhere: it loses against everything, itself included.
             at = b.select(mask, at, self.nowhere)
             x = b.select(mask, x, self.identity)
-        return self.merge(b, state, [x, at])
+        found = [at]
+        if self.type.kind == "f":
+            found.append(b.select(b.isnan(x), at, self.nowhere))
+        if not self.in_order:
+            return self.merge(b, state, [x, *found])
+        better = self._is_better(x, state[0])
+        following = [b.select(better, x, state[0]), b.select(better, at, state[1])]
+        if self.type.kind == "f":
+            following.append(b.minimum_number(found[1], state[2]))
+        return following
+
+    def _is_better(self, x: Value, y: Value) -> Value:
+        return x > y if self.is_maximum else x < y
 
     def merge(self, b: Builder, first: State, second: State) -> State:
-        (x, x_at), (y, y_at) = first, second
-        better = y > x if self.is_maximum else y < x
-        equal = b.eq(x, y)
+        (x, x_at), (y, y_at) = first[:2], second[:2]
+        better = self._is_better(y, x) | (b.eq(x, y) & (y_at < x_at))
+        following = [b.select(better, y, x), b.select(better, y_at, x_at)]
         if self.type.kind == "f":
-            x_nan, y_nan = b.isnan(x), b.isnan(y)
-            better = (better & ~x_nan) | (y_nan & ~x_nan)
-            equal = equal | (x_nan & y_nan)
-        better = better | (equal & (y_at < x_at))
-        return [b.select(better, y, x), b.select(better, y_at, x_at)]
+            following.append(b.minimum_number(second[2], first[2]))
+        return following
 
     def result(self, b: Builder, total: State) -> Value | Complex:
-        at = total[1]
-        return b.select(b.eq(at, self.nowhere), 0, at)
+        # Where nothing was better than the identity, all are equal to it, or there is nothing.
+        at = b.select(b.eq(total[1], self.nowhere), 0, total[1])
+        if self.type.kind != "f":
+            return at
+        return b.select(b.eq(total[2], self.nowhere), at, total[2])
 
 
 def extreme_of(type: Type, *, largest: bool) -> float:
@@ -333,7 +353,9 @@ def can_reduce(reducer: str, dtype: np.dtype[Any] | str) -> bool:
     return reducer in {"maximum", "minimum", "argmax", "argmin"} and kind in "biuf"
 
 
-def accumulator(reducer: str, dtype: np.dtype[Any] | str) -> Accumulator:
+def accumulator(
+    reducer: str, dtype: np.dtype[Any] | str, *, in_order: bool = False
+) -> Accumulator:
     """Return the reduction of values of a dtype.
 
     Parameters
@@ -342,6 +364,8 @@ def accumulator(reducer: str, dtype: np.dtype[Any] | str) -> Accumulator:
         ``add mul maximum minimum and_ or_ xor argmax argmin``.
     dtype
         Of the values; the result has it too, but positions are int64.
+    in_order
+        Whether each lane meets positions in ascending order.
 
     Raises
     ------
@@ -353,11 +377,12 @@ def accumulator(reducer: str, dtype: np.dtype[Any] | str) -> Accumulator:
         msg = f"There is no native reduction of {type.name} by {reducer}."
         raise MethodNotDefinedError(msg)
     if type.kind == "h":
-        return Widened(accumulator(reducer, "float32"), type, FLOAT32)
+        wide = accumulator(reducer, "float32", in_order=in_order)
+        return Widened(wide, type, FLOAT32)
     if reducer in {"argmax", "argmin"}:
         if type.kind == "b":
-            return Widened(ArgExtreme(reducer, UINT8), type, UINT8)
-        return ArgExtreme(reducer, type)
+            return Widened(ArgExtreme(reducer, UINT8, in_order=in_order), type, UINT8)
+        return ArgExtreme(reducer, type, in_order=in_order)
     if reducer in {"maximum", "minimum"}:
         if type.kind == "b":
             reducer = "or_" if reducer == "maximum" else "and_"

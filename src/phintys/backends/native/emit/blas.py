@@ -40,10 +40,13 @@ from phintys.backends.native.emit.values import Value
 if TYPE_CHECKING:
     from phintys.backends.native.program import Array, Call
 
-__all__ = ["BLAS_LETTERS", "LONGEST", "blas_call", "sizes_of_call"]
+__all__ = ["BLAS_LETTERS", "FLOPS", "LONGEST", "BlasCall", "sizes_of_call"]
 
 BLAS_LETTERS = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}
 """How BLAS names dtypes."""
+
+FLOPS = 16
+"""Roughly, multiplications and additions of a matrix product in a nanosecond."""
 
 LONGEST = (1 << 31) - 1
 """The largest integer that BLAS takes."""
@@ -57,7 +60,7 @@ def sizes_of_call(call: Call) -> list[Any]:
     return found + [size for entry in call.options.get("batch", ()) for size in entry]
 
 
-class blas_call:  # noqa: N801 - it is called like a function
+class BlasCall:
     """Write a call of BLAS.
 
     Parameters
@@ -91,7 +94,11 @@ class blas_call:  # noqa: N801 - it is called like a function
             letter: self._moved(pointer(array), self.size(f"{letter}_offset", 0))
             for letter, array in zip(letters, arrays, strict=True)
         }
-        self._batch(letters, list(self.options.get("batch", ())), self.at)
+        self._letters = letters
+
+    def write(self) -> None:
+        """Write the call, and the loops around it."""
+        self._batch(self._letters, list(self.options.get("batch", ())), self.at)
 
     # ---- options -----------------------------------------------------------------------------
 
@@ -191,7 +198,10 @@ class blas_call:  # noqa: N801 - it is called like a function
         m, n = self.size("m"), self.size("n")
         transposed = bool(self.options.get("a_transposed"))
         self._matrix_vector(
-            (m, n, transposed), self.size("a_stride"), self.size("x_step", 1), self.size("y_step", 1)
+            (m, n, transposed),
+            self.size("a_stride"),
+            self.size("x_step", 1),
+            self.size("y_step", 1),
         )
 
     def _matrix_vector(

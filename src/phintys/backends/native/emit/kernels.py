@@ -26,9 +26,17 @@ from phintys.backends.native.emit.accumulators import (
 from phintys.backends.native.emit.builder import Builder
 from phintys.backends.native.emit.control import lane_mask, loop, when
 from phintys.backends.native.emit.evaluation import Evaluator
+from phintys.backends.native.emit.layout import OUT_OF_MEMORY
 from phintys.backends.native.emit.memory import load, store
 from phintys.backends.native.emit.module import Module
-from phintys.backends.native.emit.planning import KernelPlan, Level, NestPlan, plan_kernel
+from phintys.backends.native.emit.planning import (
+    SHORT_ROW,
+    KernelPlan,
+    Level,
+    NestPlan,
+    plan_across,
+    plan_kernel,
+)
 from phintys.backends.native.emit.scope import (
     Chunk,
     Partials,
@@ -44,10 +52,10 @@ from phintys.backends.native.emit.values import Value
 from phintys.backends.native.program import Failure
 
 if TYPE_CHECKING:
-    from phintys.backends.native.polynomials import Polynomials
+    from phintys.backends.native.polynomials import Polynomial, Polynomials
     from phintys.backends.native.program import Kernel
 
-__all__ = ["OUT_OF_MEMORY", "KernelCode", "KernelWriter"]
+__all__ = ["KernelCode", "KernelWriter", "ShortRows"]
 
 BLOCK = 1024
 """Elements of a row that are summed before the sum is folded into the total."""
@@ -61,11 +69,30 @@ ROW_BLOCK = 16
 STACK_SCRATCH = 8192
 """Bytes of a kernel's own memory that are taken from the stack."""
 
-OUT_OF_MEMORY = -1
-"""What the status says when memory has run out."""
-
 _LONG = 12
 """Statements from which on a masked loop, half as much code, is better than a loop and its rest."""
+
+
+@dataclass(eq=False, slots=True)
+class ShortRows:
+    """A function that computes several rows at once, each in a lane.
+
+    Attributes
+    ----------
+    plan
+        How it does that.
+    symbol
+        The function.
+    length
+        The number of elements in a row.
+    most
+        The length up to which the function is taken.
+    """
+
+    plan: KernelPlan
+    symbol: str
+    length: Polynomial
+    most: int
 
 
 @dataclass(eq=False, slots=True)
@@ -80,6 +107,8 @@ class KernelCode:
         The function.
     combiner
         The function that merges parts of a reduction, if any.
+    for_short_rows
+        The function for short rows, if it is another one, and when it is taken.
     slots
         The arguments, in order.
     failures
@@ -94,6 +123,7 @@ class KernelCode:
     slots: list[Slot]
     failures: list[Failure]
     partials: int = 0
+    for_short_rows: ShortRows | None = None
 
 
 class KernelWriter:
@@ -114,29 +144,50 @@ class KernelWriter:
 
     def write(self, kernel: Kernel) -> KernelCode:
         """Write a kernel, or find an equal one."""
-        plan = plan_kernel(kernel, self.polynomials, self.module.target)
+        target = self.module.target
+        plan = plan_kernel(kernel, self.polynomials, target)
         slots: dict[Slot, int] = {}
         failures: list[Failure] = []
-        emission = _Emission(self.module, plan, slots, failures)
-        emission.write_kernel()
-        symbol = self._shared(emission)
-        combiner = None
+        rows = plan_across(kernel, plan, self.polynomials, target)
+        most = 0
+        if rows is not None:
+            most = SHORT_ROW * rows[0].nests[0].lanes
+            if rows[1].known is not None:
+                plan = rows[0] if rows[1].known <= most else plan
+                rows = None
+        first = self._function(plan, slots, failures)
+        code = KernelCode(plan, first.symbol, None, [], failures, first.cells)
         if plan.is_chunked:
-            second = _Emission(self.module, plan, slots, failures)
-            second.write_combiner()
-            combiner = self._shared(second)
-        return KernelCode(plan, symbol, combiner, list(slots), failures, emission.cells)
+            code.combiner = self._function(plan, slots, failures, is_combiner=True).symbol
+        if rows is not None:
+            symbol = self._function(rows[0], slots, failures).symbol
+            code.for_short_rows = ShortRows(rows[0], symbol, rows[1], most)
+        code.slots = list(slots)
+        return code
 
-    def _shared(self, emission: _Emission) -> str:
-        """Name a function; if there is one with the same text, forget this one."""
+    def _function(
+        self,
+        plan: KernelPlan,
+        slots: dict[Slot, int],
+        failures: list[Failure],
+        *,
+        is_combiner: bool = False,
+    ) -> _Emission:
+        """Write a function; if there is one with the same text, forget it and take that."""
+        emission = _Emission(self.module, plan, slots, failures)
+        if is_combiner:
+            emission.write_combiner()
+        else:
+            emission.write_kernel()
         function = emission.b.function
         text = str(function)
         symbol = self._symbols.get(text)
-        if symbol is not None:
+        if symbol is None:
+            symbol = self._symbols[text] = function.name = f"kernel{len(self._symbols)}"
+        else:
             self.module.functions.remove(function)
-            return symbol
-        symbol = self._symbols[text] = function.name = f"kernel{len(self._symbols)}"
-        return symbol
+        emission.symbol = symbol
+        return emission
 
 
 class _Emission:
@@ -151,6 +202,7 @@ class _Emission:
         self.leave = self.b.new_block("leave")
         self.ev = Evaluator(self.b, self.prelude, plan, failures, self.leave)
         self.rooms: dict[object, Value] = {}
+        self.symbol = ""
         self.cells = 0
 
     # ---- functions ---------------------------------------------------------------------------
@@ -174,7 +226,7 @@ class _Emission:
         b, plan = self.b, self.plan
         if not plan.rooms:
             return lambda: None
-        bytes_ = self.prelude.slot(ScratchBytes())
+        bytes_ = self.prelude.slot(ScratchBytes(plan.is_across))
         slot = b.slot(INT64, STACK_SCRATCH // 8)
         heap, ready = b.new_block("heap"), b.new_block("ready")
         is_small = bytes_ <= STACK_SCRATCH
@@ -194,7 +246,7 @@ class _Emission:
         memory.add(slot, before)
         memory.add(taken, fine)
         for room in plan.rooms:
-            offset = self.prelude.slot(ScratchOffset(room))
+            offset = self.prelude.slot(ScratchOffset(room, plan.is_across))
             self.rooms[room] = b.offset(memory.value, offset, INT8)
         self.ev.scratch = {array: self.rooms[array] for array in plan.scratch}
 
@@ -331,13 +383,42 @@ class _Emission:
             main.next(*body(places, main.carried))
         if _number(stop) is not None and _number(stop) == _number(whole):
             return main.results
+        if unroll == 1:
+            return self._rest(whole, stop, lanes, body, main.results)
         with loop(b, whole, stop, lanes, carried=main.results) as rest:
             mask = lane_mask(b, stop - rest.index, lanes)
             rest.next(*body([(rest.index, mask)], rest.carried))
         return rest.results
 
+    def _rest(
+        self,
+        whole: Value,
+        stop: Value,
+        lanes: int,
+        body: Callable[[Sequence[tuple[Value, Value | None]], State], State],
+        state: State,
+    ) -> State:
+        """Write one masked pass, if there is a rest: no loop, which LLVM would spend time on."""
+        b = self.b
+        before = b.block
+        rest, after = b.new_block("rest"), b.new_block("after")
+        b.branch(whole < stop, rest, after)
+        b.begin(rest)
+        last = body([(whole, lane_mask(b, stop - whole, lanes))], state)
+        end = b.block
+        b.jump(after)
+        b.begin(after)
+        results: State = []
+        for value, final in zip(state, last, strict=True):
+            phi = b.phi(value.type)
+            phi.add(value, before)
+            phi.add(final, end)
+            results.append(phi.value)
+        return results
+
     def _is_long(self, nest: NestPlan) -> bool:
-        return self.b.target.has_avx512 and len(nest.statements) >= _LONG
+        is_long = self.plan.is_across or len(nest.statements) >= _LONG
+        return is_long and self.b.target.has_avx512
 
     def _whole(self, start: Value, stop: Value, wide: int) -> Value:
         """Return where whole vectors end."""
@@ -496,8 +577,7 @@ class _Emission:
         if not nest.reduced:
             states = [[acc.start(self.b, lanes) for acc in accs] for _ in scopes]
             states = [
-                self._body(nest, scope, state)
-                for scope, state in zip(scopes, states, strict=True)
+                self._body(nest, scope, state) for scope, state in zip(scopes, states, strict=True)
             ]
             return self._folded(accs, totals, states)
         return self._level(nest, 0, scopes, accs, totals, bounds)
@@ -659,8 +739,7 @@ class _Emission:
 
 def _accumulators(nest: NestPlan) -> list[Accumulator]:
     return [
-        accumulator(statement.reducer or "", statement.value.dtype)
-        for statement in nest.reductions
+        accumulator(statement.reducer or "", statement.value.dtype) for statement in nest.reductions
     ]
 
 

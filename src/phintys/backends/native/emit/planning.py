@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from phintys._base.errors import IntegrityError
 from phintys.backends.native.emit.access import Access, Affine, Layout, parts_of
-from phintys.backends.native.emit.accumulators import accumulator
+from phintys.backends.native.emit.accumulators import Accumulator, accumulator
 from phintys.backends.native.emit.types import type_of
 from phintys.backends.native.fuse import is_loop, same_index
 from phintys.backends.native.program import (
@@ -44,6 +44,12 @@ CHUNKS = 64
 
 SMALLEST_CHUNK = 32_768
 """Elements below which it is not cut. Neither number may depend on the number of threads."""
+
+SHORT_COLUMN = 16
+"""Columns that are known to be no longer are reduced in registers."""
+
+SHORT_ROW = 3
+"""Rows of so many vectors are better computed several at a time, each in a lane."""
 
 _LIGHT = 6.0
 _MEDIUM = 16.0
@@ -94,6 +100,8 @@ class NestPlan:
         Vectors computed in one iteration of the vector level.
     vector
         The loop along which the lanes lie: one of the kernel's outer ones, or of the nest's own.
+    has_columns
+        Whether each lane reduces a column of its own, along one loop that may be long.
     """
 
     kept: list[Level]
@@ -107,18 +115,19 @@ class NestPlan:
     lanes: int = 1
     unroll: int = 1
     vector: LoopVariable | None = None
+    has_columns: bool = False
 
-    @property
-    def has_columns(self) -> bool:
-        """Whether each lane reduces a column of its own, along one loop."""
-        return bool(self.kept) and self.kept[-1].is_vector and len(self.reduced) == 1
-
-    @property
-    def cells(self) -> int:
-        """How many values the totals of all reductions of one element are."""
-        return sum(
-            accumulator(s.reducer or "", s.value.dtype).cells for s in self.reductions
-        )
+    def accumulators(self) -> list[Accumulator]:
+        """Return what carries out each of the reductions."""
+        order = [loop for level in self.reduced for loop in level.loops]
+        return [
+            accumulator(
+                statement.reducer or "",
+                statement.value.dtype,
+                in_order=order == [loop for loop in statement.reduction if loop in order],
+            )
+            for statement in self.reductions
+        ]
 
     @property
     def reductions(self) -> list[Statement]:
@@ -147,6 +156,8 @@ class KernelPlan:
         Where arrays lie.
     is_serial
         Whether iterations must run in order: elements may be written twice.
+    is_across
+        Whether the lanes are rows, each of which is computed element by element.
     is_chunked
         Whether it reduces everything, in parts whose results another function combines.
     cost
@@ -160,6 +171,7 @@ class KernelPlan:
     rooms: dict[Array | NestPlan, Polynomial]
     layout: Layout
     is_serial: bool
+    is_across: bool = False
     is_chunked: bool = False
     cost: float = 1.0
 
@@ -169,6 +181,18 @@ class KernelPlan:
         if self.outer:
             return self.outer[0]
         return next((level for nest in self.nests for level in nest.kept), None)
+
+    def work_inside(self) -> Polynomial:
+        """Return the innermost iterations of all nests in one iteration of the parallel level."""
+        ring = self.layout.polynomials
+        total = ring.zero
+        for nest in self.nests:
+            inside = ring.one
+            for level in (*self.outer, *nest.kept, *nest.reduced):
+                if level is not self.parallel:
+                    inside = ring.mul(inside, level.extent)
+            total = ring.add(total, inside)
+        return total
 
 
 # ---- arrays ------------------------------------------------------------------------------------
@@ -193,7 +217,7 @@ def _uses(kernel: Kernel, sizes: Sizes) -> _Uses:
     for number, nest in enumerate(kernel.nests):
         for load in _loads(nest):
             written = writers.get(load.array)
-            if written is None or written[0] == number:
+            if written is None or written[0] >= number:
                 continue
             if not _is_in_register(load, written, kernel, sizes):
                 by_memory.add(load.array)
@@ -201,7 +225,7 @@ def _uses(kernel: Kernel, sizes: Sizes) -> _Uses:
 
 
 def _is_in_register(
-    load: Load, written: tuple[int, Statement], kernel: Kernel, sizes: object
+    load: Load, written: tuple[int, Statement], kernel: Kernel, sizes: Sizes
 ) -> bool:
     """Tell whether what an earlier nest wrote is one number for each outer iteration."""
     number, statement = written
@@ -249,7 +273,8 @@ def _rooms(
         rooms[array] = ring.scale(ring.product(sizes), array.dtype.itemsize * lanes)
     for nest in nests:
         if nest.has_columns:
-            rooms[nest] = ring.scale(nest.kept[-1].extent, 8 * nest.cells)
+            cells = sum(acc.cells for acc in nest.accumulators())
+            rooms[nest] = ring.scale(nest.kept[-1].extent, 8 * cells)
     return rooms
 
 
@@ -260,10 +285,10 @@ class _NestPlanner:
     """Plans one nest."""
 
     def __init__(
-        self, nest: Nest, kernel: Kernel, layout: Layout, uses: _Uses, registers: set[Array]
+        self, number: int, kernel: Kernel, layout: Layout, uses: _Uses, registers: set[Array]
     ) -> None:
-        self.nest = nest
-        self.kernel = kernel
+        self.number = number
+        self.nest = nest = kernel.nests[number]
         self.layout = layout
         self.ring = layout.polynomials
         self.uses = uses
@@ -298,7 +323,8 @@ class _NestPlanner:
         array = part.array
         if is_number(array) or array in self._written:
             return
-        if array in self.uses.writers and array not in self.uses.by_memory:
+        writer = self.uses.writers.get(array)
+        if writer is not None and writer[0] < self.number and array not in self.uses.by_memory:
             self.plan.forwarded.add(array)
             return
         self.plan.loads[id(part)] = self._known(self.layout.access(array, part.indices))
@@ -350,6 +376,11 @@ class _NestPlanner:
         if self.plan.lanes > 1 and self.plan.reduced:
             cost += 0.5 * len(self.plan.accesses)
             self.plan.unroll = 4 if cost <= _LIGHT else 2 if cost <= _MEDIUM else 1
+        if across is not None:
+            self.plan.unroll = 1
+        elif self.plan.kept and self.plan.kept[-1].is_vector and len(self.plan.reduced) == 1:
+            length = self.plan.reduced[0].extent.known
+            self.plan.has_columns = length is None or length > SHORT_COLUMN
 
     def _vector_loop(
         self, ordered: Sequence[LoopVariable], *, in_order: bool
@@ -381,9 +412,8 @@ class _NestPlanner:
         }
         widest = [type_of("float32" if d == "float16" else d) for d in dtypes if d != "bool"]
         lanes = min((target.lanes(type) for type in widest), default=32)
-        extent = next(
-            level.extent.known for level in (*self.plan.kept, *self.plan.reduced) if level.is_vector
-        )
+        levels = (*self.plan.kept, *self.plan.reduced)
+        extent = next((level.extent.known for level in levels if vector in level.loops), None)
         if extent is not None and extent < lanes:
             lanes = 1 << max(0, extent - 1).bit_length()
         return lanes
@@ -397,6 +427,8 @@ class _NestPlanner:
             if not access.dynamic:
                 access.depth = max((depth_of[loop] for loop in access.steps), default=-1)
         limit = next((at for at, level in enumerate(levels) if level.is_vector), innermost)
+        if limit < len(outer):
+            limit = -1
         for access in self.plan.accesses:
             if access.dynamic:
                 depths = [self._depth(e, depth_of, innermost) for e, _ in access.dynamic]
@@ -503,9 +535,7 @@ def plan_across(
     return other, vectors[0].extent
 
 
-def _plan(
-    kernel: Kernel, polynomials: Polynomials, target: Target, *, across: bool
-) -> KernelPlan:
+def _plan(kernel: Kernel, polynomials: Polynomials, target: Target, *, across: bool) -> KernelPlan:
     loops = {loop for nest in kernel.nests for loop in nest.loops} | set(kernel.outer)
     fixed = {loop for loop in loops if polynomials.of(loop.extent).known == 1}
     layout = Layout(polynomials, loops, fixed)
@@ -517,7 +547,10 @@ def _plan(
     for array in scratch:
         statement = uses.writers[array][1]
         layout.strides[array] = _scratch_strides(array, statement, kernel.outer, polynomials)
-    planners = [_NestPlanner(nest, kernel, layout, uses, registers) for nest in kernel.nests]
+    planners = [
+        _NestPlanner(number, kernel, layout, uses, registers)
+        for number in range(len(kernel.nests))
+    ]
     for planner in planners:
         _check_reductions(kernel, planner.nest)
         planner.collect()
@@ -544,7 +577,7 @@ def _plan(
     for planner in planners:
         planner.settle(outer)
     rooms = _rooms(scratch, nests, layout, nests[0].lanes if across and outer else 1)
-    plan = KernelPlan(outer, nests, registers, scratch, rooms, layout, is_serial)
+    plan = KernelPlan(outer, nests, registers, scratch, rooms, layout, is_serial, across)
     plan.cost = sum(
         0.15 * sum(map(_cost_of, (s.value for s in nest.statements))) + 0.2 * len(nest.accesses)
         for nest in nests
@@ -561,7 +594,9 @@ def _spread_scratch(
     for planner in planners:
         for access in planner.plan.accesses:
             if access.array in scratch:
-                access.steps = {l: ring.scale(step, lanes) for l, step in access.steps.items()}
+                access.steps = {
+                    other: ring.scale(step, lanes) for other, step in access.steps.items()
+                }
                 access.offset = ring.scale(access.offset, lanes)
                 access.steps[loop] = ring.one
                 access.is_spread = True

@@ -65,7 +65,9 @@ class FailureBase:
 
 @dataclass(frozen=True, slots=True)
 class ScratchBytes:
-    """Bytes of memory that the kernel needs for itself, each call."""
+    """Bytes of memory that the kernel needs for itself, each call; other ones for short rows."""
+
+    is_across: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +75,7 @@ class ScratchOffset:
     """Where in that memory the room for something begins, in bytes."""
 
     room: object
+    is_across: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,9 +88,7 @@ class Partials:
     """The address of room for the totals of the parts."""
 
 
-Slot = (
-    Pointer | Number | Status | FailureBase | ScratchBytes | ScratchOffset | Chunk | Partials
-)
+Slot = Pointer | Number | Status | FailureBase | ScratchBytes | ScratchOffset | Chunk | Partials
 
 
 class Prelude:

@@ -41,7 +41,9 @@ _PYTHON_FUNCTIONS = (
     "PyTuple_GetItem",
     "PyTuple_Size",
     "Py_DecRef",
+    "Py_EnterRecursiveCall",
     "Py_IncRef",
+    "Py_LeaveRecursiveCall",
 )
 
 ALIGNED, C_CONTIGUOUS, OWNDATA, WRITEABLE = 0x100, 0x1, 0x4, 0x400

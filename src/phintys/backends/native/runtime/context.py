@@ -10,7 +10,7 @@ import numpy as np
 from phintys._base.errors import IntegrityError
 from phintys.backends.native.program import Array, Handle, Place
 from phintys.backends.native.runtime.capi import new_builtin
-from phintys.backends.native.runtime.entry import (
+from phintys.backends.native.runtime.protocol import (
     AXIS,
     CALLBACK,
     CONTEXT,
@@ -128,6 +128,7 @@ class ProgramCode:
             returned = 1
         lock = shape.lock
         return {
+            "process": self.support.process,
             "main": self.code.address("run"),
             "frame_bytes": 8 * self.layout.slots,
             "constants": self._constants(tables),
@@ -140,6 +141,7 @@ class ProgramCode:
             "returned": returned,
             "places": tables.records(PLACE, places),
             "returns_list": int(shape.as_list),
+            "only_object": self._only_object(shape, places),
             "updates": len(shape.updated_cells),
             "updated_cells": tables.words([tables.object(one) for one in shape.updated_cells]),
             "lock": 0 if lock is None else tables.object(lock.__enter__),
@@ -153,6 +155,12 @@ class ProgramCode:
             "threads": tables.object(thread_limit),
             "keeps_gil": int(bool(self.layout.callbacks)),
         }
+
+    def _only_object(self, shape: CallShape, places: Sequence[dict[str, int]]) -> int:
+        """Return the number of the object that is the whole outcome of a call, -1 if more is due."""
+        simple = len(places) == 1 and not shape.as_list and not self.layout.callbacks
+        is_object = simple and places[0]["kind"] == PLACE_OBJECT
+        return places[0]["value"] if is_object and not shape.updated_cells else -1
 
     # ---- values
 
@@ -171,19 +179,16 @@ class ProgramCode:
     def _input(self, tables: _Tables, value: Value) -> dict[str, int]:
         """Return what an array from outside must be, and where the frame wants it."""
         if isinstance(value, Handle):
-            return {"dtype": 0, "ndim": 0, "pointer": -1, "axes": 0}
-        record = self.layout.records.get(value)
+            return {"dtype": 0, "ndim": 0, "pointer": 0, "axes": 0}
+        record = self.layout.records[value]
         axes = [
-            {
-                "length": -1 if size.known is None else size.known,
-                "target": -1 if record is None else 8 * (record + 1 + axis),
-            }
-            for axis, size in enumerate(_own_sizes(value))
+            {"length": -1 if size.known is None else size.known, "target": 8 * (record + 1 + axis)}
+            for axis, size in enumerate(value.sizes)
         ]
         return {
             "dtype": tables.object(value.dtype),
             "ndim": value.ndim,
-            "pointer": -1 if record is None else 8 * record,
+            "pointer": 8 * record,
             "axes": tables.records(AXIS, axes),
         }
 
@@ -237,8 +242,3 @@ class ProgramCode:
 
 def _place(kind: int, value: int, record: int = 0) -> dict[str, int]:
     return {"kind": kind, "value": value, "record": record}
-
-
-def _own_sizes(array: Array) -> Sequence[Any]:
-    """Return the sizes that an array has by its type, before checks made some of them equal."""
-    return array.sizes

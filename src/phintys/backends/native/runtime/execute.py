@@ -73,9 +73,7 @@ class Executable:
         self._code = load(emitted.module, addresses)
         run = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)
         self._run = run(self._code.address("run"))
-        self._constants = [
-            np.ascontiguousarray(array.data) for array in emitted.layout.constants
-        ]
+        self._constants = [np.ascontiguousarray(array.data) for array in emitted.layout.constants]
         table = [array.ctypes.data for array in self._constants] or [0]
         self._table = (ctypes.c_int64 * len(table))(*table)
         self._blocks: dict[int, Any] = {}
@@ -156,9 +154,7 @@ class Executable:
         data = (ctypes.c_uint8 * count).from_address(int(self.frame[record]))
         return np.frombuffer(data, value.dtype).reshape(shape).copy()
 
-    def _parallel_for(
-        self, state: int, kernel: int, arguments: int, n: int, grain: int
-    ) -> None:
+    def _parallel_for(self, state: int, kernel: int, arguments: int, n: int, grain: int) -> None:
         function = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)(kernel)
         count = max(1, min(self.ranges, n))
         edges = [n * k // count for k in range(count + 1)]

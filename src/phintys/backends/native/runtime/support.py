@@ -17,13 +17,16 @@ from phintys.backends.native.emit.target import Target
 from phintys.backends.native.runtime.blocks import BLOCKS, NumPyHandler, emit_blocks
 from phintys.backends.native.runtime.capi import CApi, Unsupported, c_api
 from phintys.backends.native.runtime.engine import Code, immortal, load
-from phintys.backends.native.runtime.entry import MACHINE_STATE, emit_entry
+from phintys.backends.native.runtime.entry import emit_entry
+from phintys.backends.native.runtime.protocol import PROCESS
+from phintys.backends.native.runtime.services import PROCESS_SYMBOL, emit_services
 from phintys.backends.native.runtime.threads import MOST_WORKERS, POOL, emit_threads
 
 __all__ = ["Support", "support", "thread_limit", "trim"]
 
-_LEVEL = 2
-"""LLVM's effort: this code is compiled once and runs in every call."""
+_LEVELS = {"services": 0, "entry": 1}
+"""LLVM's effort. The very first function compiled on a machine waits for this code too, so only what
+runs in every call is worth more."""
 
 _PATIENCE = 2000
 _KEPT_BYTES = 256 << 20
@@ -34,9 +37,20 @@ _USE_THREADS = 20_000
 _FOR_PROGRAMS = (
     "phintys_arena",
     "phintys_callback",
-    "phintys_new_array",
     "phintys_parallel_for",
     "phintys_work",
+)
+
+
+_FOR_ENTRY = (
+    "phintys_acquire",
+    "phintys_failure",
+    "phintys_large_array",
+    "phintys_leave",
+    "phintys_lock",
+    "phintys_outcome",
+    "phintys_release",
+    "phintys_unlock",
 )
 
 
@@ -49,22 +63,21 @@ class Support:
         Addresses of the functions that programs call.
     entry
         Address of the builtin's code.
+    process
+        Address of what holds for the whole process.
     """
 
     def __init__(self, api: CApi) -> None:
-        module = Module(Target.host())
-        emit_threads(module)
-        emit_blocks(module)
-        emit_entry(module, api)
-        self.api = api
-        self._code: Code = immortal(load(module, api.functions, _LEVEL, optimise=True))
-        self.entry = self._code.address("phintys_entry")
+        self._code = _services(api)
+        entry = _entry(api, self._code)
+        self.entry = entry.address("phintys_entry")
         self.symbols = {name: self._code.address(name) for name in _FOR_PROGRAMS}
+        self.symbols["phintys_new_array"] = entry.address("phintys_new_array")
         self.symbols["phintys_malloc"] = self._code.address("phintys_acquire")
         self.symbols["phintys_free"] = self._code.address("phintys_release")
         self._pool = self._code.data_address("phintys_threads")
         self._blocks = self._code.data_address("phintys_blocks")
-        self._state = self._code.data_address("phintys_state")
+        self.process = self._code.data_address(PROCESS_SYMBOL)
         self._prepare_threads()
         self._prepare_memory()
         os.register_at_fork(after_in_child=self._after_fork)
@@ -102,7 +115,7 @@ class Support:
             "handler": id(self._numpy_handler()),
         }
         for name, value in fields.items():
-            MACHINE_STATE.write(self._state, name, value)
+            PROCESS.write(self.process, name, value)
 
     def _numpy_handler(self) -> Any:
         """Return NumPy's handle on the memory of large arrays."""
@@ -124,6 +137,21 @@ class Support:
     def trim(self) -> None:
         """Give the system all memory that waits for the next call."""
         self._function("phintys_trim")()
+
+
+def _services(api: CApi) -> Code:
+    module = Module(Target.host())
+    emit_threads(module)
+    emit_blocks(module)
+    emit_services(module, api)
+    return immortal(load(module, api.functions, _LEVELS["services"]))
+
+
+def _entry(api: CApi, services: Code) -> Code:
+    module = Module(Target.host())
+    emit_entry(module, api)
+    addresses = {name: services.address(name) for name in _FOR_ENTRY}
+    return immortal(load(module, api.functions | addresses, _LEVELS["entry"]))
 
 
 def usable_cores() -> int:

@@ -1,0 +1,186 @@
+"""Calls of kernels: their arguments, and whether threads share the work."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from phintys.backends.native.emit.layout import (
+    GRAIN_NANOSECONDS,
+    PARALLEL_NANOSECONDS,
+    STATUS,
+)
+from phintys.backends.native.emit.part import Part
+from phintys.backends.native.emit.planning import CHUNKS, SMALLEST_CHUNK
+from phintys.backends.native.emit.scope import (
+    Chunk,
+    FailureBase,
+    Number,
+    Partials,
+    Pointer,
+    ScratchBytes,
+    ScratchOffset,
+    Slot,
+    Status,
+)
+from phintys.backends.native.emit.types import INT64, PTR, VOID, type_of
+from phintys.backends.native.emit.values import Value
+
+if TYPE_CHECKING:
+    from phintys.backends.native.emit.kernels import KernelCode
+    from phintys.backends.native.emit.planning import KernelPlan
+
+__all__ = ["KernelCaller"]
+
+_LEAST_COST = 0.05
+
+Scratch = dict[bool, dict[object, Value]]
+
+
+class KernelCaller(Part):
+    """Writes calls of kernels."""
+
+    def kernel(self, code: KernelCode) -> None:
+        """Write the call of a kernel."""
+        b, plan = self.b, code.plan
+        values = self._arguments(code)
+        block = b.slot(INT64, max(1, len(values)))
+        for at, value in enumerate(values):
+            b.store(value, b.offset(block, at, INT64), align=8)
+        if plan.is_chunked:
+            self._chunked(code, block)
+        else:
+            level = plan.parallel
+            n = b.constant(INT64, 1) if level is None else self.polynomial(level.extent)
+            self._dispatch(self._function(code, n), plan, block, n)
+        if code.failures or plan.rooms:
+            status = b.load(INT64, self.slot(STATUS))
+            with self.failing(b.ne(status, 0)):
+                pass
+
+    # ---- arguments ---------------------------------------------------------------------------
+
+    def _arguments(self, code: KernelCode) -> list[Value]:
+        plans = [code.plan]
+        if code.for_short_rows is not None:
+            plans.append(code.for_short_rows.plan)
+        scratch = {plan.is_across: self._scratch(plan) for plan in plans}
+        return [self._argument(code, slot, scratch) for slot in code.slots]
+
+    def _argument(self, code: KernelCode, slot: Slot, scratch: Scratch) -> Value:
+        b = self.b
+        if isinstance(slot, Pointer):
+            base = self.pointer(slot.array)
+            if not slot.offset.terms:
+                return base
+            return b.offset(base, self.polynomial(slot.offset), type_of(slot.array.dtype))
+        if isinstance(slot, Number):
+            return self.polynomial(slot.value)
+        if isinstance(slot, Status):
+            return self.slot(STATUS)
+        if isinstance(slot, FailureBase):
+            return b.constant(INT64, self.main.failures(code.failures))
+        if isinstance(slot, ScratchBytes):
+            return scratch[slot.is_across][None]
+        if isinstance(slot, ScratchOffset):
+            return scratch[slot.is_across][slot.room]
+        if isinstance(slot, Chunk):
+            return self._chunk(code.plan)
+        assert isinstance(slot, Partials)
+        return b.slot(INT64, code.partials * CHUNKS)
+
+    def _scratch(self, plan: KernelPlan) -> dict[object, Value]:
+        """Return where the rooms in a kernel's own memory begin, and (``None``) where it ends."""
+        end = self.b.constant(INT64, 0)
+        found: dict[object, Value] = {}
+        for room, bytes_ in plan.rooms.items():
+            found[room] = end
+            end = self.sum(end, self.aligned(self.polynomial(bytes_)))
+        found[None] = end
+        return found
+
+    # ---- one thread or several ---------------------------------------------------------------
+
+    def _function(self, code: KernelCode, n: Value) -> Value:
+        """Return the function of a kernel: that for short rows, where they are short."""
+        b = self.b
+        usual, rows = Value(b, PTR, f"@{code.symbol}"), code.for_short_rows
+        if rows is None:
+            return usual
+        lanes = rows.plan.nests[0].lanes
+        are_short = self.polynomial(rows.length) <= rows.most
+        return b.select(are_short & b.le(lanes, n), Value(b, PTR, f"@{rows.symbol}"), usual)
+
+    def _dispatch(self, function: Value, plan: KernelPlan, block: Value, n: Value) -> None:
+        """Call a kernel: directly, or by several threads if there is enough to do."""
+        b = self.b
+        nanoseconds = max(plan.cost, _LEAST_COST)
+        least = int(PARALLEL_NANOSECONDS / nanoseconds)
+        inside = plan.work_inside()
+        number = int(n.text) if n.text.isdigit() else None
+        is_small = number is not None and inside.known is not None and number * inside.known < least
+        if plan.parallel is None or plan.is_serial or is_small or number == 1:
+            self._call(function, block, n)
+            return
+        work = self.polynomial(inside)
+        total = n if work.text == "1" else n * work
+        direct, parallel, after = b.new_block("direct"), b.new_block("parallel"), b.new_block()
+        b.branch(total < least, direct, parallel)
+        b.begin(direct)
+        self._call(function, block, n)
+        b.jump(after)
+        b.begin(parallel)
+        grain = self._grain(int(GRAIN_NANOSECONDS / nanoseconds), work)
+        b.call("phintys_parallel_for", VOID, [self.state(), function, block, n, grain])
+        b.jump(after)
+        b.begin(after)
+
+    def _grain(self, elements: int, work: Value) -> Value:
+        """Return how many iterations have so many elements."""
+        b = self.b
+        if work.text.isdigit():
+            return b.constant(INT64, max(1, elements // max(1, int(work.text))))
+        share = b.binary("sdiv", b.constant(INT64, elements), b.maximum_number(work, 1))
+        return b.maximum_number(share, 1)
+
+    def _call(self, function: Value, block: Value, n: Value) -> None:
+        """Call a kernel for all of its range."""
+        self.b.write_void(f"call void {function.text}({block.typed}, i64 0, {n.typed})")
+
+    # ---- reductions of everything --------------------------------------------------------------
+
+    def _chunked(self, code: KernelCode, block: Value) -> None:
+        """Reduce parts, one after the other or at the same time, and merge them in order."""
+        b = self.b
+        extent = self.polynomial(code.plan.nests[0].reduced[0].extent)
+        chunk = self._chunk(code.plan)
+        parts = b.binary("sdiv", extent + (chunk - 1), chunk)
+        function = Value(b, PTR, f"@{code.symbol}")
+        direct, parallel, after = b.new_block("direct"), b.new_block("parallel"), b.new_block()
+        b.branch(parts < 2, direct, parallel)
+        b.begin(direct)
+        self._call(function, block, parts)
+        b.jump(after)
+        b.begin(parallel)
+        arguments = [self.state(), function, block, parts, b.constant(INT64, 1)]
+        b.call("phintys_parallel_for", VOID, arguments)
+        b.jump(after)
+        b.begin(after)
+        self._call(Value(b, PTR, f"@{code.combiner}"), block, parts)
+
+    def _chunk(self, plan: KernelPlan) -> Value:
+        """Return the iterations of the outermost loop in one part: by the lengths alone."""
+        b = self.b
+        first, *others = plan.nests[0].reduced
+        extent = self.polynomial(first.extent)
+        if not others:
+            step = SMALLEST_CHUNK
+            share = b.binary("sdiv", extent + (CHUNKS * step - 1), b.constant(INT64, CHUNKS * step))
+            return b.maximum_number(share, 1) * step
+        ring = self.main.ring
+        inside = ring.one
+        for level in others:
+            inside = ring.mul(inside, level.extent)
+        inner = b.maximum_number(self.polynomial(inside), 1)
+        least = b.binary("sdiv", b.constant(INT64, SMALLEST_CHUNK), inner) + 1
+        share = b.binary("sdiv", extent + (CHUNKS - 1), b.constant(INT64, CHUNKS))
+        return b.maximum_number(share, least)

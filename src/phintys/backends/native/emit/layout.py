@@ -1,0 +1,143 @@
+"""The frame: what a program's main function and the runtime hand each other.
+
+It is a block of 8-byte slots, made by the runtime for each call:
+
+==============================  ==================================================================
+slot                            what
+==============================  ==================================================================
+``STATE``                       what the runtime passes to its own functions below
+``STATUS`` and two more         0; or the number of a failure (an index into ``layout.failures``,
+                                plus 1) and the two numbers that its message wants; or
+                                ``OUT_OF_MEMORY``, or ``EXCEPTION`` when a function of the runtime
+                                has set a Python exception
+``CONSTANTS``                   address of a table of the addresses of ``layout.constants``
+``layout.records[value]``       for each argument, result, and value that a callback takes or gives:
+                                its address, then the lengths of its axes. For a
+                                :class:`~phintys.backends.native.program.Handle` the address is that
+                                of the Python object.
+the rest                        room for sizes and addresses that the program computes
+==============================  ==================================================================
+
+Before the call the runtime fills ``STATE``, ``CONSTANTS`` and the records of the arguments (numbers
+must be C-contiguous and aligned to their size), and sets ``STATUS`` to 0. Functions of the runtime:
+
+``ptr phintys_arena(ptr state, i64 group, i64 bytes)``
+    Memory for buffers, aligned to 64 bytes and valid until the call ends; asked for once for each
+    of ``layout.groups``. Null sets the status to ``OUT_OF_MEMORY``.
+``ptr phintys_new_array(ptr state, i64 number, ptr sizes)``
+    A new NumPy array for ``layout.new_arrays[number]``; returns where its data is. Null means
+    ``EXCEPTION``.
+``i32 phintys_callback(ptr state, i64 number)``
+    Carry out ``layout.callbacks[number]``: its inputs' records are filled, it fills its outputs'.
+    Not 0 means ``EXCEPTION``. Inputs may be reused as soon as it returns, unless the Op's view map
+    says that outputs show them.
+``void phintys_work(ptr state, i64 nanoseconds)``
+    So long, roughly, will the steps take whose sizes are known by now: the runtime decides on
+    threads, and on the lock of the interpreter. Called if it is :data:`NOTED_NANOSECONDS` or more.
+``void phintys_parallel_for(ptr state, ptr kernel, ptr arguments, i64 n, i64 grain)``
+    Call ``kernel(arguments, begin, end)`` for ranges that make up ``0 ... n``, in any order and at
+    the same time; ranges shorter than ``grain`` are not worth it.
+``ptr phintys_malloc(i64 bytes)``, ``void phintys_free(ptr)``
+    Memory for a kernel, from any thread.
+``phintys_dgemm`` and other functions of BLAS
+    See :mod:`~phintys.backends.native.emit.blas`.
+
+A kernel is handed to ``phintys_parallel_for`` if it will take longer than
+:data:`PARALLEL_NANOSECONDS`, by a rough estimate; a range should take :data:`GRAIN_NANOSECONDS`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from phintys.backends.native.emit.kernels import KernelCode
+    from phintys.backends.native.emit.module import Module
+    from phintys.backends.native.memory import MemoryPlan
+    from phintys.backends.native.program import Array, Callback, Failure, Kernel, Value
+
+__all__ = [
+    "CONSTANTS",
+    "EXCEPTION",
+    "FIRST_RECORD",
+    "GRAIN_NANOSECONDS",
+    "NOTED_NANOSECONDS",
+    "OUT_OF_MEMORY",
+    "PARALLEL_NANOSECONDS",
+    "STATE",
+    "STATUS",
+    "EmittedProgram",
+    "Layout",
+]
+
+STATE, STATUS, CONSTANTS, FIRST_RECORD = 0, 1, 4, 5
+
+OUT_OF_MEMORY = -1
+"""What the status says when memory has run out."""
+
+EXCEPTION = -2
+"""What the status says when a function of the runtime has set a Python exception."""
+
+PARALLEL_NANOSECONDS = 30_000
+GRAIN_NANOSECONDS = 10_000
+NOTED_NANOSECONDS = 20_000
+
+
+@dataclass(eq=False, slots=True)
+class Layout:
+    """What the runtime must know of a program; see the head of this module.
+
+    Attributes
+    ----------
+    slots
+        Length of the frame.
+    records
+        Where the record of a value begins.
+    constants
+        Arrays of which the table holds the addresses.
+    new_arrays
+        Results that the runtime allocates.
+    callbacks
+        Ops carried out by their Python code.
+    failures
+        What can go wrong.
+    groups
+        How many blocks the arena has.
+    """
+
+    slots: int = FIRST_RECORD
+    records: dict[Value, int] = field(default_factory=dict)
+    constants: list[Array] = field(default_factory=list)
+    new_arrays: list[Array] = field(default_factory=list)
+    callbacks: list[Callback] = field(default_factory=list)
+    failures: list[Failure] = field(default_factory=list)
+    groups: int = 0
+
+    def room(self, count: int) -> int:
+        """Add slots to the frame; return the first."""
+        first = self.slots
+        self.slots += count
+        return first
+
+
+@dataclass(eq=False, slots=True)
+class EmittedProgram:
+    """A program as code.
+
+    Attributes
+    ----------
+    module
+        The code; ``run`` is its main function.
+    layout
+        What the runtime must know.
+    kernels
+        The functions of each kernel.
+    memory
+        Where arrays lie.
+    """
+
+    module: Module
+    layout: Layout
+    kernels: dict[Kernel, KernelCode]
+    memory: MemoryPlan

@@ -1,0 +1,323 @@
+"""The main function as a whole: the frame's layout, what is numbered, and its parts."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+from phintys._base.errors import IntegrityError
+from phintys.backends.native.emit.blas import FLOPS, sizes_of_call
+from phintys.backends.native.emit.builder import Builder
+from phintys.backends.native.emit.layout import NOTED_NANOSECONDS, Layout
+from phintys.backends.native.emit.steps import StepWriter
+from phintys.backends.native.emit.types import INT32, PTR
+from phintys.backends.native.polynomials import Polynomial, Polynomials
+from phintys.backends.native.program import (
+    Array,
+    Call,
+    Callback,
+    Check,
+    Failure,
+    Kernel,
+    Loop,
+    Place,
+    Program,
+    Step,
+    walk_steps,
+)
+from phintys.backends.native.sizes import Arithmetic, Element, Size, Sizes
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from phintys.backends.native.emit.kernels import KernelCode
+    from phintys.backends.native.emit.module import Module
+    from phintys.backends.native.memory import MemoryPlan
+    from phintys.backends.native.polynomials import Atom
+    from phintys.backends.native.program import Value
+
+__all__ = ["WORK_UNIT", "MainFunction"]
+
+WORK_UNIT = 64
+"""Work is counted in parts of a nanosecond."""
+
+_STEPS_IN_A_PART = 32
+"""Steps in one function: LLVM takes more than twice as long for one of twice the length."""
+
+
+class _AsGiven(Sizes):
+    """Sizes of which none are known to be equal: checks compare them as they were."""
+
+    def canonical(self, size: Size) -> Size:
+        """Return the size itself."""
+        return size
+
+
+class MainFunction:
+    """Writes the main function of a program.
+
+    Parameters
+    ----------
+    program
+        The program.
+    module
+        Where the function goes, and where the kernels are.
+    polynomials
+        Those of the program.
+    kernels
+        The functions of each kernel.
+    memory
+        Where arrays lie.
+
+    Attributes
+    ----------
+    layout
+        The frame's layout.
+    as_given
+        Polynomials of sizes that are not known to be equal yet.
+    kept_atoms
+        Sizes that are in the frame at the point where code is being written.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        module: Module,
+        polynomials: Polynomials,
+        kernels: dict[Kernel, KernelCode],
+        memory: MemoryPlan,
+    ) -> None:
+        self.program = program
+        self.module = module
+        self.ring = polynomials
+        self.as_given = Polynomials(_AsGiven())
+        self.kernels = kernels
+        self.memory = memory
+        self.layout = Layout(groups=len(memory.groups))
+        self.kept_atoms: set[Atom] = set()
+        self._arguments = set(program.arguments)
+        self._make_records()
+        self._first_slot = self.layout.room(len(memory.slots))
+        self._atom_slots: dict[Atom, int] = {}
+        self._constants: dict[Array, int] = {}
+        self._failures: dict[Failure, int] = {}
+        self._callbacks = {step: at for at, step in enumerate(self.layout.callbacks)}
+        self._new_arrays = {array: at for at, array in enumerate(self.layout.new_arrays)}
+        self._elements = self._elements_by_step()
+        self._work = self._work_by_step()
+        self._results: dict[int, list[Array]] = defaultdict(list)
+        for array in self.layout.new_arrays:
+            self._results[memory.first_writes.get(array, -1)].append(array)
+
+    def _make_records(self) -> None:
+        layout = self.layout
+        values: list[Value] = [*self.program.arguments, *self.program.results]
+        for step in walk_steps(self.program.steps):
+            if isinstance(step, Callback):
+                layout.callbacks.append(step)
+                values += [*step.inputs, *step.outputs]
+        values += [array for array in self.memory.first_writes if array.place == Place.RESULT]
+        for value in values:
+            if value in layout.records:
+                continue
+            ndim = value.ndim if isinstance(value, Array) else 0
+            layout.records[value] = layout.room(1 + ndim)
+            if isinstance(value, Array) and value.place == Place.RESULT and value.memory is value:
+                layout.new_arrays.append(value)
+
+    # ---- functions ---------------------------------------------------------------------------
+
+    def write(self) -> None:
+        """Write the main function, in parts if it is long."""
+        steps = list(enumerate(self.program.steps))
+        parts = [
+            steps[at : at + _STEPS_IN_A_PART]
+            for at in range(0, max(1, len(steps)), _STEPS_IN_A_PART)
+        ]
+        if len(parts) == 1:
+            self._part("run", "", parts[0], is_first=True, is_last=True)
+            return
+        names = [f"part{number}" for number in range(len(parts))]
+        for name, part in zip(names, parts, strict=True):
+            self._part(
+                name, "internal", part, is_first=part is parts[0], is_last=part is parts[-1]
+            )
+        b = Builder(self.module.function("run", INT32, [PTR]))
+        for name in names:
+            failed, after = b.new_block("failed"), b.new_block("fine")
+            status = b.call(name, INT32, [b.arguments[0]])
+            b.branch(b.eq(status, 0), after, failed)
+            b.begin(failed)
+            b.ret(b.constant(INT32, 1))
+            b.begin(after)
+        b.ret(b.constant(INT32, 0))
+
+    def _part(
+        self,
+        name: str,
+        linkage: str,
+        steps: Sequence[tuple[int, Step]],
+        *,
+        is_first: bool,
+        is_last: bool,
+    ) -> None:
+        writer = StepWriter(self, self.module.function(name, INT32, [PTR], linkage=linkage))
+        if is_first:
+            writer.after(-1)
+        for number, step in steps:
+            writer.step(number, step)
+            writer.after(number)
+        if is_last:
+            writer.finish()
+        writer.end()
+
+    # ---- sizes -------------------------------------------------------------------------------
+
+    def _elements_by_step(self) -> dict[int, list[Element]]:
+        """Return the elements of arrays that sizes depend on, by the step that writes them last."""
+        found: dict[int, list[Element]] = defaultdict(list)
+        seen: set[Size] = set()
+        stack = [size for size in self._sizes() if isinstance(size, Size)]
+        while stack:
+            size = stack.pop()
+            if size in seen:
+                continue
+            seen.add(size)
+            stack.append(self.program.sizes.canonical(size))
+            if isinstance(size, Element):
+                found[self._written(size)].append(size)
+            elif isinstance(size, Arithmetic):
+                stack.extend(size.arguments)
+        return found
+
+    def _sizes(self) -> list[Atom]:
+        """Return the sizes that the main function computes."""
+        found = list(self.ring.atoms)
+        for step in walk_steps(self.program.steps):
+            if isinstance(step, Check):
+                found += [step.left, step.right]
+            elif isinstance(step, Call):
+                found += sizes_of_call(step)
+            elif isinstance(step, Loop):
+                found.append(step.count)
+        for value in self.layout.records:
+            if isinstance(value, Array):
+                found += value.sizes
+        return found
+
+    def _written(self, element: Element) -> int:
+        array = element.array.memory
+        if array.place in {Place.ARGUMENT, Place.CONSTANT}:
+            return -1
+        return self.memory.last_writes.get(array, -1)
+
+    def elements_after(self, step: int) -> list[Element]:
+        """Return the elements that are known after a step."""
+        return self._elements.get(step, [])
+
+    def atom_slot(self, atom: Atom) -> int:
+        """Return where a size is kept."""
+        slot = self._atom_slots.get(atom)
+        if slot is None:
+            slot = self._atom_slots[atom] = self.layout.room(1)
+        return slot
+
+    # ---- work --------------------------------------------------------------------------------
+
+    def _work_by_step(self) -> dict[int, Polynomial]:
+        """Return, by the step after which it is known, how much work there is."""
+        ring = self.ring
+        found: dict[int, Polynomial] = {}
+        for step in self.program.steps:
+            work = self._work_of(step)
+            if work is not None:
+                ready = self.memory.known_after(work)
+                found[ready] = ring.add(found.get(ready, ring.zero), work)
+        return found
+
+    def _work_of(self, step: Step) -> Polynomial | None:
+        ring = self.ring
+        if isinstance(step, Kernel):
+            plan = self.kernels[step].plan
+            work = plan.work_inside()
+            if plan.parallel is not None:
+                work = ring.mul(work, plan.parallel.extent)
+            return ring.scale(work, max(1, int(plan.cost * WORK_UNIT)))
+        if isinstance(step, Call):
+            options = step.options
+            factors = [options[name] for name in "mnk" if name in options]
+            factors += [entry[0] for entry in options.get("batch", ())]
+            return ring.scale(ring.product(factors), max(1, int(WORK_UNIT / FLOPS)))
+        return None
+
+    def work_after(self, step: int) -> Polynomial | None:
+        """Return how much work is known after a step, if it may be worth noting."""
+        work = self._work.get(step)
+        if work is None or (work.known is not None and work.known < NOTED_NANOSECONDS * WORK_UNIT):
+            return None
+        return work
+
+    # ---- what is numbered --------------------------------------------------------------------
+
+    def failure(self, failure: Failure) -> int:
+        """Return the number of a failure."""
+        number = self._failures.get(failure)
+        if number is None:
+            self.layout.failures.append(failure)
+            number = self._failures[failure] = len(self.layout.failures)
+        return number
+
+    def failures(self, failures: Sequence[Failure]) -> int:
+        """Return what comes before the number of the first of several failures."""
+        first = len(self.layout.failures)
+        self.layout.failures.extend(failures)
+        return first
+
+    def callback(self, step: Callback) -> int:
+        """Return the number of a callback."""
+        return self._callbacks[step]
+
+    def constant(self, array: Array) -> int:
+        """Return the position of a constant in the table."""
+        number = self._constants.get(array)
+        if number is None:
+            number = self._constants[array] = len(self.layout.constants)
+            self.layout.constants.append(array)
+        return number
+
+    # ---- memory ------------------------------------------------------------------------------
+
+    def is_argument(self, value: Value) -> bool:
+        """Tell whether the runtime has filled a value's record before the call."""
+        return value in self._arguments
+
+    def record(self, value: Value) -> int:
+        """Return where a value's record begins."""
+        return self.layout.records[value]
+
+    def pointer_slot(self, array: Array) -> int:
+        """Return where the address of an array is kept."""
+        memory = array.memory
+        slot = self.memory.places.get(memory)
+        if slot is not None:
+            return self._first_slot + slot
+        if memory in self.layout.records:
+            return self.layout.records[memory]
+        msg = f"{array!r} has no memory."
+        raise IntegrityError(msg)
+
+    def groups_after(self, step: int) -> list[int]:
+        """Return the blocks of the arena whose size is known after a step."""
+        return [group for group, after in enumerate(self.memory.groups) if after == step]
+
+    def slots_of_group(self, group: int) -> list[tuple[int, Polynomial]]:
+        """Return where the addresses of the slots of a block are kept, and their bytes."""
+        return [
+            (self._first_slot + number, slot.bytes)
+            for number, slot in enumerate(self.memory.slots)
+            if slot.group == group
+        ]
+
+    def results_of(self, step: int) -> list[tuple[int, Array]]:
+        """Return the results that a step writes first, with their numbers."""
+        return [(self._new_arrays[array], array) for array in self._results.get(step, [])]

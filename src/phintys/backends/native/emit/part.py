@@ -1,0 +1,272 @@
+"""One function of the main function: slots of the frame, sizes, memory."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from phintys._base.errors import IntegrityError
+from phintys.backends.native.emit.builder import Builder
+from phintys.backends.native.emit.layout import (
+    CONSTANTS,
+    EXCEPTION,
+    OUT_OF_MEMORY,
+    STATE,
+    STATUS,
+)
+from phintys.backends.native.emit.types import BOOL, INT32, INT64, PTR
+from phintys.backends.native.emit.values import Value
+from phintys.backends.native.memory import ALIGNMENT
+from phintys.backends.native.program import Array, Place
+from phintys.backends.native.sizes import Arithmetic, Element, Extent, Size, Sizes
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from phintys.backends.native.emit.main import MainFunction
+    from phintys.backends.native.emit.module import Function
+    from phintys.backends.native.polynomials import Atom, Polynomial, Polynomials
+
+__all__ = ["Part"]
+
+
+class Part:
+    """Writes into one function of the main function.
+
+    Parameters
+    ----------
+    main
+        The main function as a whole.
+    function
+        This one: ``i32 function(ptr frame)``.
+    """
+
+    def __init__(self, main: MainFunction, function: Function) -> None:
+        self.main = main
+        self.b = Builder(function)
+        (self.frame,) = self.b.arguments
+        self._fail = self.b.new_block("fail")
+        self._known: dict[Atom, Value] = {}
+        self._polynomials: dict[Polynomial, Value] = {}
+        self._pointers: dict[int, Value] = {}
+        self._constants: Value | None = None
+
+    def end(self) -> None:
+        """End the function."""
+        b = self.b
+        b.ret(b.constant(INT32, 0))
+        b.begin(self._fail)
+        b.ret(b.constant(INT32, 1))
+
+    # ---- frame -------------------------------------------------------------------------------
+
+    def slot(self, number: int) -> Value:
+        """Return the address of a slot of the frame."""
+        return self.b.offset(self.frame, number, INT64)
+
+    def state(self) -> Value:
+        """Return what the runtime's functions are given."""
+        return self.b.load(PTR, self.slot(STATE))
+
+    @contextmanager
+    def failing(self, condition: Value) -> Generator[None]:
+        """Write what happens before the call fails on a condition."""
+        b = self.b
+        failed, after = b.new_block("failed"), b.new_block("fine")
+        b.branch(condition, failed, after)
+        b.begin(failed)
+        yield
+        b.jump(self._fail)
+        b.begin(after)
+
+    def set_status(self, *numbers: Value | int) -> None:
+        """Store why the call fails."""
+        for at, number in enumerate(numbers):
+            self.b.store(self.b.value(INT64, number), self.slot(STATUS + at))
+
+    def fail_if_null(self, pointer: Value, status: int) -> None:
+        """Let the call fail where there is no address."""
+        with self.failing(self.b.write(BOOL, f"icmp eq ptr {pointer.text}, null")):
+            self.set_status(status)
+
+    @contextmanager
+    def aside(self) -> Generator[None]:
+        """Write what may not be carried out: what is computed there is not known afterwards."""
+        before = (dict(self._known), dict(self._polynomials), dict(self._pointers))
+        kept, constants = set(self.main.kept_atoms), self._constants
+        yield
+        self._known, self._polynomials, self._pointers = before
+        self.main.kept_atoms, self._constants = kept, constants
+
+    # ---- sizes -------------------------------------------------------------------------------
+
+    def size(self, size: Size) -> Value:
+        """Return the value of a size."""
+        return self.polynomial(self.main.ring.of(size))
+
+    def size_as_given(self, size: Size) -> Value:
+        """Return a size as it was before checks made it equal to another."""
+        ring = self.main.as_given
+        return self.polynomial(ring.of(size), ring)
+
+    def polynomial(self, polynomial: Polynomial, ring: Polynomials | None = None) -> Value:
+        """Return the value of a polynomial (of the program's, if no others are named)."""
+        b = self.b
+        ring = self.main.ring if ring is None else ring
+        if polynomial.known is not None:
+            return b.constant(INT64, polynomial.known)
+        found = self._polynomials.get(polynomial)
+        if found is not None:
+            return found
+        total: Value | None = None
+        for atoms, factor in polynomial.terms:
+            term: Value | None = None
+            for atom in atoms:
+                value = self._atom(ring.atoms[atom], ring.sizes)
+                term = value if term is None else term * value
+            if term is None:
+                term = b.constant(INT64, factor)
+            elif factor != 1:
+                term = term * factor
+            total = term if total is None else total + term
+        assert total is not None
+        self._polynomials[polynomial] = total
+        return total
+
+    def _atom(self, atom: Atom, sizes: Sizes) -> Value:
+        stack: list[Atom] = [atom]
+        while stack:
+            current = stack[-1]
+            if current in self._known:
+                stack.pop()
+                continue
+            if not isinstance(current, Arithmetic) or current in self.main.kept_atoms:
+                self._known[current] = self._from_frame(current)
+                continue
+            canonical = [sizes.canonical(size) for size in current.arguments]
+            missing = [s for s in canonical if s.known is None and s not in self._known]
+            if missing:
+                stack.extend(missing)
+                continue
+            left, right = (
+                self._known[s] if s.known is None else self.b.constant(INT64, s.known)
+                for s in canonical
+            )
+            self.keep(current, self._arithmetic(current.operation, left, right))
+        return self._known[atom]
+
+    def _from_frame(self, atom: Atom) -> Value:
+        if isinstance(atom, Extent):
+            slot = self.main.record(atom.array) + 1 + atom.axis
+        else:
+            slot = self.main.atom_slot(atom)
+        return self.b.load(INT64, self.slot(slot))
+
+    def keep(self, atom: Atom, value: Value) -> None:
+        """Note a size that was computed; parts of the main function that come later find it."""
+        self._known[atom] = value
+        self.main.kept_atoms.add(atom)
+        self.b.store(value, self.slot(self.main.atom_slot(atom)))
+
+    def keep_element(self, element: Element) -> None:
+        """Read a size from an array that has just been written."""
+        base = self.pointer(element.array)
+        self.keep(element, self.b.load(INT64, self.b.offset(base, element.index, INT64)))
+
+    def _arithmetic(self, operation: str, left: Value, right: Value) -> Value:
+        b = self.b
+        if operation in {"add", "sub", "mul"}:
+            return b.binary(operation, left, right)
+        if operation == "max":
+            return b.maximum_number(left, right)
+        if operation == "min":
+            return b.minimum_number(left, right)
+        if operation == "lt":
+            return b.write(INT64, f"zext i1 {(left < right).text} to i64")
+        if operation not in {"floordiv", "mod"}:
+            msg = f"There is no operation {operation!r} on sizes."
+            raise IntegrityError(msg)
+        # Nothing relies on a quotient by 0, but the machine stops at one.
+        divisor = b.select(b.eq(right, 0), b.constant(INT64, 1), right)
+        quotient = b.binary("sdiv", left, divisor)
+        rest = left - quotient * divisor
+        below = b.ne(rest, 0) & ((rest ^ divisor) < 0)
+        if operation == "mod":
+            return b.select(below, rest + divisor, rest)
+        return b.select(below, quotient - 1, quotient)
+
+    # ---- memory ------------------------------------------------------------------------------
+
+    def pointer(self, array: Array) -> Value:
+        """Return the address of an array."""
+        b = self.b
+        memory = array.memory
+        if memory.place == Place.CONSTANT:
+            if self._constants is None:
+                self._constants = b.load(PTR, self.slot(CONSTANTS))
+            return b.load(PTR, b.offset(self._constants, self.main.constant(memory), INT64))
+        slot = self.main.pointer_slot(memory)
+        found = self._pointers.get(slot)
+        if found is None:
+            found = self._pointers[slot] = b.load(PTR, self.slot(slot))
+        return found
+
+    def set_pointer(self, slot: int, value: Value) -> None:
+        """Note an address."""
+        self._pointers[slot] = value
+        self.b.store(value, self.slot(slot), align=8)
+
+    def forget_pointer(self, slot: int) -> None:
+        """Forget an address that the runtime has set anew."""
+        self._pointers.pop(slot, None)
+
+    def aligned(self, bytes_: Value) -> Value:
+        """Return a number of bytes rounded up, so that what follows is aligned."""
+        if bytes_.text.isdigit():
+            whole = (int(bytes_.text) + ALIGNMENT - 1) // ALIGNMENT * ALIGNMENT
+            return self.b.constant(INT64, whole)
+        return (bytes_ + (ALIGNMENT - 1)) & -ALIGNMENT
+
+    def sum(self, left: Value, right: Value) -> Value:
+        """Return a sum of numbers of bytes."""
+        if left.text.isdigit() and right.text.isdigit():
+            return self.b.constant(INT64, int(left.text) + int(right.text))
+        return right if left.text == "0" else left + right
+
+    def take_group(self, group: int) -> None:
+        """Ask for a block of the arena, and note where its slots are."""
+        b, main = self.b, self.main
+        end = b.constant(INT64, 0)
+        offsets: list[tuple[int, Value]] = []
+        for slot, bytes_ in main.slots_of_group(group):
+            offsets.append((slot, end))
+            end = self.sum(end, self.aligned(self.polynomial(bytes_)))
+        base = b.call("phintys_arena", PTR, [self.state(), b.constant(INT64, group), end])
+        self.fail_if_null(base, OUT_OF_MEMORY)
+        for slot, offset in offsets:
+            if offset.text == "0":
+                self.set_pointer(slot, base)
+                continue
+            self.set_pointer(slot, b.write(PTR, f"getelementptr i8, {base.typed}, {offset.typed}"))
+
+    def take_results(self, step: int) -> None:
+        """Ask for the results that a step writes first."""
+        b = self.b
+        for number, array in self.main.results_of(step):
+            self.record_sizes(array)
+            record = self.main.record(array)
+            arguments = [self.state(), b.constant(INT64, number), self.slot(record + 1)]
+            data = b.call("phintys_new_array", PTR, arguments)
+            self.fail_if_null(data, EXCEPTION)
+            self.set_pointer(record, data)
+
+    def record_sizes(self, array: Array) -> None:
+        """Store the lengths of an array in its record."""
+        record = self.main.record(array)
+        for axis, size in enumerate(array.sizes):
+            self.b.store(self.size(size), self.slot(record + 1 + axis))
+
+    def fill_record(self, array: Array) -> None:
+        """Store the address and the lengths of an array in its record."""
+        self.record_sizes(array)
+        self.b.store(self.pointer(array), self.slot(self.main.record(array)), align=8)

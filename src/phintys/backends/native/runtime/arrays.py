@@ -1,0 +1,154 @@
+"""Arrays in native code: checking one that comes in, and making one that goes out."""
+
+from __future__ import annotations
+
+from phintys.backends.native.emit.builder import Builder
+from phintys.backends.native.emit.control import loop, when
+from phintys.backends.native.emit.module import Module
+from phintys.backends.native.emit.types import BOOL, INT32, INT64, PTR, VOID
+from phintys.backends.native.emit.values import Value
+from phintys.backends.native.runtime.atomics import null
+from phintys.backends.native.runtime.capi import (
+    ALIGNED,
+    C_CONTIGUOUS,
+    OWNDATA,
+    WRITEABLE,
+    CApi,
+)
+from phintys.backends.native.runtime.protocol import (
+    AXIS,
+    INPUT,
+    OBJECT,
+    PROCESS,
+    element,
+    is_null,
+    not_null,
+)
+from phintys.backends.native.runtime.record import byte_offset
+
+__all__ = ["emit_large_array", "emit_make_array", "emit_take"]
+
+_FLAGS = ALIGNED | C_CONTIGUOUS
+
+
+def emit_take(module: Module, api: CApi) -> None:
+    """``take(process, input, object, frame)``: check an array, and note its address and lengths.
+
+    Returns whether it is what native code takes: exactly an array, of the dtype, rank and known
+    lengths, aligned and contiguous.
+    """
+    array = api.array
+    b = Builder(module.function("phintys_take", BOOL, [PTR] * 4, linkage="internal"))
+    state, record, thing, frame = b.arguments
+    exact, typed, axes, axis, fits, note, good, bad = (
+        b.new_block(name)
+        for name in ("exact", "typed", "axes", "axis", "fits", "note", "good", "bad")
+    )
+    dtype = INPUT.load(b, record, "dtype")
+    b.branch(is_null(b, dtype), good, exact)
+
+    b.begin(exact)
+    type_ = array.load(b, thing, "type")
+    b.branch(b.compare("eq", type_, PROCESS.load(b, state, "array_type")), typed, bad)
+
+    b.begin(typed)
+    same = b.compare("eq", array.load(b, thing, "descr"), dtype)
+    flags = array.load(b, thing, "flags") & _FLAGS
+    ndim = INPUT.load(b, record, "ndim")
+    rank = b.convert(array.load(b, thing, "ndim"), INT64)
+    lengths, wanted = array.load(b, thing, "dimensions"), INPUT.load(b, record, "axes")
+    b.branch(same & b.eq(flags, _FLAGS) & b.eq(rank, ndim), axes, bad)
+
+    b.begin(axes)
+    index = b.phi(INT64)
+    index.add(b.constant(INT64, 0), typed)
+    b.branch(index.value < ndim, axis, note)
+    b.begin(axis)
+    length = b.load(INT64, b.offset(lengths, index.value, INT64))
+    one = element(b, wanted, index.value, AXIS)
+    only = AXIS.load(b, one, "length")
+    b.branch(b.eq(only, length) | (only < 0), fits, bad)
+    b.begin(fits)
+    b.store(length, byte_offset(b, frame, AXIS.load(b, one, "target")))
+    index.add(index.value + 1, fits)
+    b.jump(axes)
+
+    b.begin(note)
+    target = byte_offset(b, frame, INPUT.load(b, record, "pointer"))
+    b.store(array.load(b, thing, "data"), target)
+    b.jump(good)
+    b.begin(good)
+    b.ret(b.constant(BOOL, 1))
+    b.begin(bad)
+    b.ret(b.constant(BOOL, 0))
+
+
+def emit_make_array(module: Module) -> None:
+    """``make_array(process, object, lengths)``: a new array, its memory recycled if it is large."""
+    b = Builder(module.function("phintys_make_array", PTR, [PTR] * 3, linkage="internal"))
+    state, record, lengths = b.arguments
+    dtype, ndim = OBJECT.load(b, record, "dtype"), OBJECT.load(b, record, "ndim")
+    large, small = b.new_block("large"), b.new_block("small")
+    start = [OBJECT.load(b, record, "itemsize"), b.constant(BOOL, 0)]
+    with loop(b, 0, ndim, carried=start) as axes:
+        size, is_wrong = axes.carried
+        length = b.load(INT64, b.offset(lengths, axes.index, INT64))
+        product, overflows = _checked_product(b, size, length)
+        axes.next(product, is_wrong | overflows | (length < 0))
+    size, is_wrong = axes.results
+    is_large = b.le(PROCESS.load(b, state, "large"), size) & ~is_wrong
+    b.branch(is_large, large, small)
+
+    b.begin(small)
+    # NumPy raises where lengths are negative, or the array would be too large.
+    b.call("Py_IncRef", VOID, [dtype])
+    rank = b.convert(ndim, INT32)
+    b.ret(b.call("PyArray_Empty", PTR, [rank, lengths, dtype, b.constant(INT32, 0)]))
+    b.begin(large)
+    b.ret(b.call("phintys_large_array", PTR, [record, lengths, size]))
+
+
+def emit_large_array(module: Module, api: CApi, state: str) -> None:
+    """``large_array(object, lengths, bytes)``: an array in recycled memory.
+
+    It owns that memory and gives it back through its handler, as NumPy's arrays do.
+    """
+    b = Builder(module.function("phintys_large_array", PTR, [PTR, PTR, INT64]))
+    record, lengths, size = b.arguments
+    names = ("got", "none", "made", "failed")
+    got, none, made, failed = (b.new_block(name) for name in names)
+    process = Value(b, PTR, f"@{state}")
+    memory = b.call("phintys_acquire", PTR, [size])
+    b.branch(not_null(b, memory), got, none)
+    b.begin(none)
+    b.ret(b.call("PyErr_NoMemory", PTR, []))
+
+    b.begin(got)
+    dtype = OBJECT.load(b, record, "dtype")
+    b.call("Py_IncRef", VOID, [dtype])
+    rank = b.convert(OBJECT.load(b, record, "ndim"), INT32)
+    type_ = PROCESS.load(b, process, "array_type")
+    flags = b.constant(INT32, ALIGNED | C_CONTIGUOUS | WRITEABLE)
+    operands = [type_, dtype, rank, lengths, null(b), memory, flags, null(b)]
+    array = b.call("PyArray_NewFromDescr", PTR, operands)
+    b.branch(not_null(b, array), made, failed)
+    b.begin(failed)
+    b.call("phintys_release", VOID, [memory])
+    b.ret(null(b))
+
+    b.begin(made)
+    handler = PROCESS.load(b, process, "handler")
+    b.call("Py_IncRef", VOID, [handler])
+    api.array.store(b, array, "handler", handler)
+    api.array.store(b, array, "flags", api.array.load(b, array, "flags") | OWNDATA)
+    b.ret(array)
+
+
+def _checked_product(b: Builder, x: Value, y: Value) -> tuple[Value, Value]:
+    """Return x * y and whether it is out of range."""
+    name = "llvm.smul.with.overflow.i64"
+    b.module.declare(name, f"{{ i64, i1 }} @{name}(i64, i64)")
+    pair = b.function.fresh_name()
+    b.write_void(f"%p{pair} = call {{ i64, i1 }} @{name}({x.typed}, {y.typed})")
+    product = b.write(INT64, f"extractvalue {{ i64, i1 }} %p{pair}, 0")
+    return product, b.write(BOOL, f"extractvalue {{ i64, i1 }} %p{pair}, 1")

@@ -1,0 +1,136 @@
+"""What native code and Python tell each other, as records in memory.
+
+Python writes a CONTEXT for each builtin, and all that it points to; native code reads it. A CALL
+belongs to one call and is native code's own.
+"""
+
+from __future__ import annotations
+
+from phintys.backends.native.emit.builder import Builder
+from phintys.backends.native.emit.types import INT64, PTR
+from phintys.backends.native.emit.values import Value
+from phintys.backends.native.runtime.atomics import null
+from phintys.backends.native.runtime.record import Record, byte_offset
+
+__all__ = [
+    "AXIS",
+    "CALL",
+    "CALLBACK",
+    "CONTEXT",
+    "INPUT",
+    "OBJECT",
+    "PLACE",
+    "PLACE_COPY",
+    "PLACE_INPUT",
+    "PLACE_ITSELF",
+    "PLACE_OBJECT",
+    "PROCESS",
+    "element",
+    "is_null",
+    "not_null",
+    "zero",
+]
+
+CONTEXT = Record.packed(
+    process=PTR,  # PROCESS
+    main=PTR,  # i32 run(ptr frame)
+    frame_bytes=INT64,
+    constants=PTR,  # the table of addresses that the program wants
+    explicit=INT64,  # how many inputs are arguments
+    hidden=INT64,  # and how many are read from cells: shared variables
+    inputs=PTR,  # INPUT for each
+    cells=PTR,  # address of a list of length 1, for each hidden input
+    objects=INT64,  # how many objects a call makes
+    object_records=PTR,  # OBJECT for each
+    returned=INT64,  # how many values are returned
+    places=PTR,  # PLACE for each, then for each update
+    returns_list=INT64,  # 0: the first value is returned itself
+    only_object=INT64,  # the number of the object that is all there is to return; -1: otherwise
+    updates=INT64,  # how many cells get new values
+    updated_cells=PTR,  # the address of a list of length 1, for each
+    lock=PTR,  # lock() and unlock() around a call with updates; null if there are none
+    unlock=PTR,
+    callbacks=PTR,  # CALLBACK for each
+    slow=PTR,  # slow(*args, **kwargs) takes calls that are unusual
+    failed=PTR,  # failed(status, *inputs) raises the error
+    start=PTR,  # start() returns what callbacks of one call share
+    callback=PTR,  # callback(shared, number, *inputs) returns a tuple, see CALLBACK
+    finish=PTR,  # finish(shared) takes it back
+    threads=PTR,  # threads() returns how many there may be; null if nothing runs in parallel
+    keeps_gil=INT64,
+)
+"""All that is known of a program."""
+
+INPUT = Record.packed(
+    dtype=PTR,  # the dtype object; null takes any object
+    ndim=INT64,
+    pointer=INT64,  # where in the frame the address of the data goes
+    axes=PTR,  # AXIS for each
+)
+AXIS = Record.packed(length=INT64, target=INT64)
+"""The only length that is taken (-1: any), and where in the frame it goes."""
+
+OBJECT = Record.packed(dtype=PTR, ndim=INT64, itemsize=INT64)
+"""An array that a call makes."""
+
+PLACE = Record.packed(kind=INT64, value=PTR, record=INT64)
+"""Where a value is: an object of the call or an input, with its number; an object itself; or memory
+of the program, of which a copy is made, described by an OBJECT and a record in the frame."""
+
+PLACE_OBJECT, PLACE_INPUT, PLACE_ITSELF, PLACE_COPY = range(4)
+
+CALLBACK = Record.packed(
+    label=PTR,  # its number, as an object
+    inputs=INT64,
+    input_places=PTR,  # PLACE for each
+    outputs=INT64,
+    output_objects=PTR,  # the number of the object, for each
+    output_inputs=PTR,  # INPUT for each
+)
+"""An Op's Python code. It returns its outputs; after them, if some are not as native code takes them,
+all of them in such a form. The latter are objects of the call too, each next to the output."""
+
+PROCESS = Record.packed(
+    array_type=PTR,  # numpy.ndarray
+    handler=PTR,  # NumPy's handler of memory for large arrays; null if there is none
+    large=INT64,  # bytes from which an array is large
+    release_gil=INT64,  # nanoseconds of work from which the GIL is released
+    use_threads=INT64,  # nanoseconds of work from which threads are used
+)
+"""What holds for the whole process."""
+
+CALL = Record.packed(
+    context=PTR,
+    frame=PTR,
+    inputs=PTR,  # the objects
+    objects=PTR,
+    shared=PTR,  # what callbacks share
+    thread_state=PTR,  # not null while the GIL is released
+    arena=PTR,  # first of the blocks of memory that the call has taken
+    threads=INT64,
+)
+"""One call, on the stack of the entry."""
+
+
+
+# ---- writing code that reads them --------------------------------------------------------------
+
+
+def element(b: Builder, base: Value, number: Value, record: Record) -> Value:
+    """Return the address of one of several records that lie side by side."""
+    return byte_offset(b, base, number * record.size)
+
+
+def is_null(b: Builder, pointer: Value) -> Value:
+    """Whether a pointer is null."""
+    return b.compare("eq", pointer, null(b))
+
+
+def not_null(b: Builder, pointer: Value) -> Value:
+    """Whether a pointer is not null."""
+    return b.compare("ne", pointer, null(b))
+
+
+def zero(b: Builder) -> Value:
+    """Return the number 0."""
+    return b.constant(INT64, 0)
