@@ -9,7 +9,6 @@ import pytest
 from hypothesis import Phase, assume, given, settings
 from hypothesis import find as find_simplest
 from hypothesis import strategies as st
-from hypothesis.errors import NoSuchExample
 
 import phintys
 import phintys.tensor as pt

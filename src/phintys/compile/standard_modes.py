@@ -1,6 +1,5 @@
 """The modes that exist by name."""
 
-from phintys.backends.native import backend as _native  # noqa: F401 - registers the backend
 from phintys.compile.debug_mode import DebugMode
 from phintys.compile.mode import Mode, register_mode
 from phintys.compile.nan_guard import NanGuardMode
@@ -9,6 +8,5 @@ from phintys.passes import PIPELINES
 register_mode("reference", Mode("reference", PIPELINES["light"]), "FAST_COMPILE")
 # The backend of this mode becomes the native one as soon as there is one.
 register_mode("native", Mode("reference", PIPELINES["full"]), "FAST_RUN")
-register_mode("native_preview", Mode("native", PIPELINES["full"]))
 register_mode("debug", DebugMode(PIPELINES["full"]), "DebugMode", "DEBUG_MODE")
 register_mode("NanGuardMode", NanGuardMode(pipeline=PIPELINES["full"]))

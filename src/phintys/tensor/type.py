@@ -183,8 +183,10 @@ class TensorType(Type):
         """
         if isinstance(value, np.ndarray) and value.dtype == self.numpy_dtype:
             data = value
-            if isinstance(value, np.ma.MaskedArray):
-                raise _mask_refused()
+            if value.__class__ is not np.ndarray:
+                if isinstance(value, np.ma.MaskedArray):
+                    raise _mask_refused()
+                data = value.view(np.ndarray)  # a numpy.matrix, say, has other rules for indices
         elif strict:
             msg = (
                 f"Expected an array of dtype {self.dtype} and no cast (strict=True), got "
@@ -224,15 +226,19 @@ class TensorType(Type):
             raise TypeContractError(msg)
         if isinstance(value, np.ma.MaskedArray):
             raise _mask_refused()
+        ours = self.numpy_dtype
         try:
             array = np.asarray(value)
-        except (ValueError, TypeError) as error:
+            if array.dtype == np.object_ and ours.kind in "fc" and _are_numbers(array):
+                array = array.astype(ours)  # ints that no dtype of integers holds
+        except (ValueError, TypeError, OverflowError) as error:
             msg = f"Cannot make an array for {self} from {_describe(value)}: {error}"
             raise TypeContractError(msg) from error
         if array.dtype.kind not in "biufc":
             msg = f"Expected numbers for {self}, got {_describe(value)} (dtype {array.dtype})."
+            if array.dtype == np.object_ and _are_numbers(array):
+                msg = f"{_describe(value)} is outside of the range of {self}."
             raise TypeContractError(msg)
-        ours = self.numpy_dtype
         if np.can_cast(array.dtype, ours, "safe"):
             return array.astype(ours)
         if array.dtype.kind == "c" and ours.kind != "c":
@@ -263,6 +269,7 @@ class TensorType(Type):
         """Tell whether ``value`` is an array of this dtype, rank and static shape."""
         return (
             isinstance(value, np.ndarray)
+            and (value.__class__ is np.ndarray or isinstance(value, np.memmap))
             and value.dtype == self.numpy_dtype
             and value.ndim == self.ndim
             and (not self._static or self._shape_fits(value.shape))
@@ -418,7 +425,16 @@ def _mask_refused() -> TypeContractError:
     )
 
 
+def _are_numbers(array: np.ndarray[Any, Any]) -> bool:
+    """Tell whether an array of objects holds Python's numbers only."""
+    return all(isinstance(item, int | float | complex) for item in array.flat)
+
+
 def _same_values(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
     with np.errstate(all="ignore"):
-        # Compared in the original dtype: 2**53 + 1 must not pass for 2.0**53.
-        return bool(np.array_equal(a, b.astype(a.dtype), equal_nan=a.dtype.kind in "fc"))
+        # Compared in the original dtype: 2**53 + 1 must not pass for 2.0**53. Nor may -1 pass for
+        # the uint64 that it wraps to, and back from.
+        back = b.astype(a.dtype)
+        if a.dtype.kind in "iu" and not np.array_equal(a < 0, b < 0):
+            return False
+        return bool(np.array_equal(a, back, equal_nan=a.dtype.kind in "fc"))

@@ -4,12 +4,18 @@ import numpy as np
 import pytest
 
 import phintys.tensor  # noqa: F401 - registers operators
+from phintys.backends.native import backend as _backend  # noqa: F401 - registers itself
 from phintys.backends.native.emit.target import Target
 from phintys.backends.native.program import Callback
 from phintys.backends.native.runtime.execute import compile_program, program_of
 from phintys.backends.native.verify import verify_program
 from phintys.backends.reference import ReferenceBackend
+from phintys.compile.mode import Mode, register_mode
 from phintys.graph.fgraph import FunctionGraph
+from phintys.passes import PIPELINES
+
+# The mode is for these tests until the backend runs everything that the reference backend runs.
+register_mode("native_preview", Mode("native", PIPELINES["full"]))
 
 TOLERANCES = {
     "float16": 2e-3,

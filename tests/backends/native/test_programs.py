@@ -404,9 +404,7 @@ def test_loops_repeat_steps_and_may_end_early(count, stop_at):
     next_row = Index(((k, maker.one),), maker.one)
     body = Statement(out, (next_row, *maker.at(i)), following, (i,))
     largest = maker.buffer("float64")
-    reduction = Statement(
-        largest, (), Load(out, (next_row, *maker.at(i))), (i,), (i,), "maximum"
-    )
+    reduction = Statement(largest, (), Load(out, (next_row, *maker.at(i))), (i,), (i,), "maximum")
     until = maker.buffer("bool")
     limit = Literal(np.float64(stop_at), float64)
     test = Operation(ps.gt, (Load(largest, ()), limit), np.dtype("bool"))

@@ -74,7 +74,7 @@ UNARY = {
     "cast_int16": lambda x: pt.cast(real(x), "int16"),
     "cast_float16": lambda x: pt.cast(real(x), "float16"),
     "cast_bool": lambda x: pt.cast(real(x), "bool"),
-    "conj": lambda x: pt.conj(x),
+    "conj": pt.conj,
 }
 REDUCTIONS = ["sum", "prod", "max", "min", "argmax", "argmin", "any", "all"]
 
@@ -151,7 +151,8 @@ def test_exact_graphs_agree(compare, case, target):
     try:
         compare(inputs, outputs, values, target=target, exact=True)
     except pt_errors() as error:
-        assert "empty" in str(error) or "no element" in str(error) or "identity" in str(error)
+        if not any(word in str(error) for word in ("empty", "no element", "identity")):
+            raise
 
 
 def pt_errors():

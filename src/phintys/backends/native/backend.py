@@ -5,31 +5,23 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from phintys.backends.base import register_backend
 from phintys.backends.native.emit.frame import emit_program
 from phintys.backends.native.emit.target import Target
-from phintys.backends.native.fuse import fuse
-from phintys.backends.native.lower import elemwise as _elemwise  # noqa: F401 - registers rules
-from phintys.backends.native.lower import reduce as _reduce  # noqa: F401
-from phintys.backends.native.lower import shape as _shape  # noqa: F401
-from phintys.backends.native.lower.lowering import Lowering, lower_graph
-from phintys.backends.native.lower.view import View
-from phintys.backends.native.program import Array, Place, Program, Value
+from phintys.backends.native.lower import lower_program
 from phintys.backends.native.runtime.capi import Unsupported
 from phintys.backends.native.runtime.function import NativeProgram
 from phintys.backends.native.runtime.support import support
 from phintys.backends.reference.backend import ReferenceBackend
-from phintys.tensor.type import TensorType
 
 if TYPE_CHECKING:
     from phintys.backends.base import NodeTimer
     from phintys.backends.base import Program as Linked
     from phintys.graph.fgraph import FunctionGraph
-    from phintys.graph.variable import Variable
 
-__all__ = ["NativeBackend", "build_program"]
+__all__ = ["NativeBackend"]
 
 
 @dataclass(frozen=True)
@@ -62,7 +54,7 @@ class NativeBackend:
             return ReferenceBackend().link(fgraph, timer=timer)
         found = support()
         assert not isinstance(found, Unsupported)
-        program = build_program(fgraph)
+        program = lower_program(fgraph)
         emitted = emit_program(program, Target.configured())
         return NativeProgram(fgraph, program, emitted, found)
 
@@ -84,31 +76,6 @@ def _problem() -> str:
             stacklevel=2,
         )
     return problem
-
-
-def build_program(fgraph: FunctionGraph) -> Program:
-    """Return a graph as a Program, its statements fused to kernels."""
-    lowering = lower_graph(fgraph)
-    results = [_result(variable, lowering) for variable in fgraph.outputs]
-    kept = {value.memory for value in results if isinstance(value, Array)}
-    steps = fuse(lowering.steps, lowering.sizes, kept)
-    return Program(lowering.arguments, results, steps, lowering.sizes)
-
-
-def _result(variable: Variable, lowering: Lowering) -> Value:
-    """Return what holds the value of an output: an array that leaves, or what is handed on."""
-    if not isinstance(variable.type, TensorType):
-        return lowering.value(variable)
-    view: View = lowering.view(variable)
-    array: Any = view.array
-    if view.is_whole() and array.alias is None:
-        if array.place == Place.BUFFER:
-            array.place = Place.RESULT
-        return array
-    loops = lowering.loops(view.sizes)
-    target = lowering.array(array.dtype, view.sizes, Place.RESULT, variable)
-    lowering.store(View.of(target, lowering.sizes), view.load(loops), loops)
-    return target
 
 
 register_backend("native", NativeBackend())

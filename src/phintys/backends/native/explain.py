@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from phintys.backends.native.program import (
     Array,
@@ -34,7 +32,7 @@ if TYPE_CHECKING:
 
     from phintys.backends.native.emit.frame import EmittedProgram
     from phintys.backends.native.emit.planning import KernelPlan, Level, NestPlan
-    from phintys.backends.native.program import Failure, LoopVariable, Program, Value
+    from phintys.backends.native.program import Failure, Program, Value
     from phintys.backends.native.sizes import Size
 
 __all__ = ["explain_program"]
@@ -285,7 +283,7 @@ def _where(failure: Failure) -> str:
     return f"({failure.node.op}: {failure.kind}{detail})"
 
 
-def _constant_text(data: np.ndarray) -> str:  # pyright: ignore[reportMissingTypeArgument]
+def _constant_text(data: Any) -> str:
     if data.size == 1:
         return str(data.reshape(-1)[0])
     if data.size <= _MOST_NUMBERS:

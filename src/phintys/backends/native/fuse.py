@@ -9,6 +9,9 @@ decides which arrays never reach memory. Statements are taken in order; one may 
   written in the same iteration of the outer loops: it is then still in cache. This is how a
   softmax becomes one pass over the rows: maximum, then exponentials and their sum, then quotient.
 
+A statement that reads what several kernels write joins the last of them, and the others are then
+moved there too, if nobody in between waits for what they write.
+
 The cost rule: computing an element again never pays, because storing it costs less than any
 transcendental function, and because an element that is read at the indices where it was written
 is not stored at all. A kernel is closed when it holds :data:`MOST_STATEMENTS`, for beyond that
@@ -19,283 +22,192 @@ a kernel stay apart, unless they have no loops.
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from phintys.backends.native.dependence import (
+    arrays_in_size,
+    arrays_read,
+    is_loop,
+    needs_of,
+    reads_of,
+    renamed,
+    same_index,
+    same_indices,
+)
 from phintys.backends.native.program import (
     Array,
     Branch,
     Call,
     Callback,
-    Cast,
     Check,
-    Expression,
-    Index,
-    IndexCheck,
     Kernel,
     Load,
     Loop,
     LoopVariable,
     Nest,
-    Operation,
     Place,
-    Position,
     Statement,
     Step,
 )
-from phintys.backends.native.sizes import Arithmetic, Element, Extent
+from phintys.backends.native.sizes import Arithmetic
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from phintys.backends.native.sizes import Size, Sizes
 
-__all__ = ["MOST_STATEMENTS", "fuse", "is_loop", "loads_of", "same_index"]
+__all__ = ["MOST_NESTS", "MOST_STATEMENTS", "fuse", "is_loop", "reads_of", "same_index"]
 
 MOST_STATEMENTS = 64
+"""A kernel has no more statements."""
+
 MOST_NESTS = 6
-_LOOK_BACK = 6
+"""A kernel has no more nests."""
 
 
-def loads_of(expression: Expression) -> list[Load]:
-    """Return the loads in an expression, those inside of indices included."""
-    found: list[Load] = []
-    stack = [expression]
-    while stack:
-        current = stack.pop()
-        if isinstance(current, Load):
-            found.append(current)
-            stack.extend(index.dynamic for index in current.indices if index.dynamic is not None)
-        elif isinstance(current, Operation):
-            stack.extend(current.arguments)
-        elif isinstance(current, Cast | IndexCheck):
-            stack.append(current.argument)
-        elif isinstance(current, Position) and current.index.dynamic is not None:
-            stack.append(current.index.dynamic)
-    return found
+class _Member:
+    """A statement on its way into a kernel, and what is known of it."""
+
+    __slots__ = ("before", "loads", "memory", "statement")
+
+    def __init__(self, statement: Statement, loads: list[Load], before: frozenset[Array]) -> None:
+        self.statement = statement
+        self.loads = loads
+        self.before = before
+        """Memory that must be complete before the loops begin, for sizes depend on it."""
+        self.memory = statement.target.memory
+
+    def renamed(self, loops: Sequence[LoopVariable]) -> _Member:
+        """Return the member with other loops."""
+        statement = renamed(self.statement, loops)
+        if statement is self.statement:
+            return self
+        return _Member(statement, reads_of(statement), self.before)
 
 
-def reads_of(statement: Statement) -> list[Load]:
-    """Return all loads of a statement, those in its target's indices included."""
-    loads = loads_of(statement.value)
-    for index in statement.indices:
-        if index.dynamic is not None:
-            loads += loads_of(index.dynamic)
-    return loads
-
-
-def arrays_in_size(size: Size) -> Iterable[Array]:
-    """Return the arrays whose elements decide a size."""
-    stack = [size]
-    while stack:
-        current = stack.pop()
-        if isinstance(current, Element):
-            yield current.array
-        elif isinstance(current, Arithmetic):
-            stack.extend(current.arguments)
-
-
-# ---- replacing loops ---------------------------------------------------------------------------
-
-
-def _renamed_index(index: Index, names: Mapping[LoopVariable, LoopVariable]) -> Index:
-    terms = tuple((names.get(loop, loop), step) for loop, step in index.terms)
-    dynamic = None if index.dynamic is None else _renamed(index.dynamic, names)
-    return Index(terms, index.offset, dynamic)
-
-
-def _renamed(expression: Expression, names: Mapping[LoopVariable, LoopVariable]) -> Expression:
-    if isinstance(expression, Load):
-        return Load(expression.array, tuple(_renamed_index(i, names) for i in expression.indices))
-    if isinstance(expression, Operation):
-        arguments = tuple(_renamed(argument, names) for argument in expression.arguments)
-        return Operation(expression.op, arguments, expression.dtype)
-    if isinstance(expression, Cast | IndexCheck):
-        return replace(expression, argument=_renamed(expression.argument, names))
-    if isinstance(expression, Position):
-        return Position(_renamed_index(expression.index, names))
-    return expression
-
-
-def renamed(statement: Statement, loops: Sequence[LoopVariable]) -> Statement:
-    """Return the statement with its loops replaced, one by one, by others of equal extents."""
-    names = {old: new for old, new in zip(statement.loops, loops, strict=True) if old is not new}
-    if not names:
-        return statement
-    return replace(
-        statement,
-        indices=tuple(_renamed_index(index, names) for index in statement.indices),
-        value=_renamed(statement.value, names),
-        loops=tuple(loops),
-        reduction=tuple(names.get(loop, loop) for loop in statement.reduction),
-    )
-
-
-# ---- comparing indices -------------------------------------------------------------------------
-
-
-def same_index(left: Index, right: Index, sizes: Sizes) -> bool:
-    """Tell whether two indices are the same position in every iteration."""
-    if left.dynamic is not right.dynamic or len(left.terms) != len(right.terms):
-        return False
-    if (left.offset is None) != (right.offset is None):
-        return False
-    if left.offset is not None and right.offset is not None:
-        if not sizes.same(left.offset, right.offset):
-            return False
-    steps = dict(right.terms)
-    return all(loop in steps and sizes.same(step, steps[loop]) for loop, step in left.terms)
-
-
-def is_loop(index: Index, loop: LoopVariable) -> bool:
-    """Tell whether an index is just a loop's counter."""
-    return (
-        index.offset is None
-        and index.dynamic is None
-        and len(index.terms) == 1
-        and index.terms[0][0] is loop
-        and index.terms[0][1].known == 1
-    )
-
-
-def _reduces_otherwise(nest: Sequence[Statement], statement: Statement) -> bool:
-    """Tell whether a nest has reductions, and this is one over other loops."""
-    reduced = set(statement.reduction)
-    return bool(reduced) and any(
-        member.reduction and set(member.reduction) != reduced for member in nest
-    )
-
-
-# ---- groups ------------------------------------------------------------------------------------
-
-
-@dataclass(eq=False)
 class _Group:
-    """A kernel that is being put together."""
+    """A kernel that is being put together.
 
-    outer: int | None
-    """How many of the loops are outer ones; ``None`` while there is one nest."""
+    Attributes
+    ----------
+    outer
+        How many of the loops are outer ones; 0 while there is one nest.
+    nests
+        The members of each nest.
+    members
+        All members, in the order in which they came.
+    writers
+        For each memory that is written here, the number of the nest and the member. There is one:
+        two writers of one memory stay in kernels of their own, in order.
+    reads
+        The memory that is read.
+    """
 
-    nests: list[list[Statement]]
-    writers: dict[Array, tuple[int, Statement]] = field(default_factory=dict)
-    reads: set[Array] = field(default_factory=set)
-    count: int = 0
+    __slots__ = ("members", "nests", "outer", "reads", "writers")
 
-    def add(self, nest: int, statement: Statement) -> None:
+    def __init__(self) -> None:
+        self.outer = 0
+        self.nests: list[list[_Member]] = []
+        self.members: list[_Member] = []
+        self.writers: dict[Array, tuple[int, _Member]] = {}
+        self.reads: set[Array] = set()
+
+    def copy(self) -> _Group:
+        """Return a group that can be added to without changing this one."""
+        group = _Group()
+        group.outer = self.outer
+        group.nests = [list(nest) for nest in self.nests]
+        group.members = list(self.members)
+        group.writers = dict(self.writers)
+        group.reads = set(self.reads)
+        return group
+
+    def add(self, nest: int, member: _Member) -> None:
+        """Put a member, whose loops are the nest's, at the end of a nest."""
         if nest == len(self.nests):
             self.nests.append([])
-        self.nests[nest].append(statement)
-        self.writers[statement.target] = (nest, statement)
-        self.reads.update(load.array.memory for load in reads_of(statement))
-        self.count += 1
+        self.nests[nest].append(member)
+        self.members.append(member)
+        self.writers[member.memory] = (nest, member)
+        self.reads.update([load.array.memory for load in member.loads])
+
+    def loops(self, nest: int) -> tuple[LoopVariable, ...]:
+        """Return the loops of a nest, the outer ones included."""
+        return self.nests[nest][0].statement.loops
+
+    def kernel(self, local: set[Array]) -> Kernel:
+        """Return the kernel."""
+        outer = self.outer
+        return Kernel(
+            self.loops(0)[:outer],
+            [
+                Nest(nest[0].statement.loops[outer:], [member.statement for member in nest])
+                for nest in self.nests
+            ],
+            local,
+        )
 
 
-class _Fusion:
-    """Groups the statements of one program."""
+# ---- may a statement join a kernel? --------------------------------------------------------------
+
+
+class _Joining:
+    """Tells where in a kernel a statement may go."""
 
     def __init__(self, sizes: Sizes) -> None:
         self.sizes = sizes
-        self.prologue: list[Step] = []
-        """Checks that need only the arguments: done before anything else."""
-        self.groups: list[_Group | Step] = []
-        self.checks: dict[int, list[Check]] = defaultdict(list)
-        """For each group, the checks that are done right after it."""
-        self.floor = 0
-        """Statements go no further up than this: a check that they rely on stands before it."""
-        self.ready: dict[Array, int] = {}
-        """For each array, the last group that writes it."""
-        self.used: dict[Array, int] = {}
-        """For each array, the last group that reads it."""
 
-    # ---- placing
-
-    def place(self, statement: Statement) -> None:
-        """Put a statement where it fits best."""
-        loads = reads_of(statement)
-        earliest = self._earliest(statement, loads)
-        newest = len(self.groups) - 1
-        for position in range(newest, max(earliest, newest - _LOOK_BACK + 1, 0) - 1, -1):
-            group = self.groups[position]
-            if not isinstance(group, _Group) or group.count >= MOST_STATEMENTS:
-                continue
-            if self._joins(group, statement, loads):
-                self._note(position, statement, loads)
-                return
-        group = _Group(None, [])
-        group.add(0, statement)
-        self.groups.append(group)
-        self._note(len(self.groups) - 1, statement, loads)
-
-    def _note(self, position: int, statement: Statement, loads: Sequence[Load]) -> None:
-        self.ready[statement.target] = max(position, self.ready.get(statement.target, 0))
-        for load in loads:
-            memory = load.array.memory
-            self.used[memory] = max(position, self.used.get(memory, 0))
-
-    def _earliest(self, statement: Statement, loads: Sequence[Load]) -> int:
-        """Return the first group that may hold a statement."""
-        needed = [self.floor, *(self.ready.get(load.array.memory, 0) for load in loads)]
-        target = statement.target
-        needed += [self.ready.get(target, 0), self.used.get(target, 0)]
-        for loop in statement.loops:
-            # Loop bounds are read before a kernel starts.
-            needed += [self.ready.get(a, -1) + 1 for a in arrays_in_size(loop.extent)]
-        for index in [*statement.indices, *(index for load in loads for index in load.indices)]:
-            parts = [step for _, step in index.terms]
-            parts += [] if index.offset is None else [index.offset]
-            needed += [self.ready.get(a, -1) + 1 for size in parts for a in arrays_in_size(size)]
-        return max(needed, default=0)
-
-    # ---- joining
-
-    def _joins(self, group: _Group, statement: Statement, loads: Sequence[Load]) -> bool:
-        inside = [load for load in loads if load.array.memory in group.writers]
-        if any(load.array.alias is not None for load in inside):
-            return False  # the same memory at other indices
-        related = bool(inside) or any(load.array.memory in group.reads for load in loads)
-        if not related and statement.loops:
+    def join(self, group: _Group, member: _Member) -> bool:
+        """Add a statement to a kernel if that is possible."""
+        if len(group.members) >= MOST_STATEMENTS or member.memory in group.writers:
             return False
-        if statement.target in group.writers:
-            return False  # two writers of one array stay in order, in kernels of their own
-        return self._joins_nest(group, statement, inside) or (
-            bool(statement.loops)
-            and len(group.nests) < MOST_NESTS
-            and self._opens_nest(group, statement, inside)
-        )
+        if member.memory in group.reads or not member.before.isdisjoint(group.writers):
+            return False
+        inside: list[tuple[Load, int, _Member]] = []
+        for load in member.loads:
+            written = group.writers.get(load.array.memory)
+            if written is not None:
+                if written[1].statement.target is not load.array:
+                    return False  # the same memory at other indices
+                inside.append((load, *written))
+        return self._join_nest(group, member, inside) or self._open_nest(group, member, inside)
 
-    def _joins_nest(self, group: _Group, statement: Statement, inside: Sequence[Load]) -> bool:
-        first = max((group.writers[load.array][0] for load in inside), default=0)
+    def _join_nest(
+        self, group: _Group, member: _Member, inside: Sequence[tuple[Load, int, _Member]]
+    ) -> bool:
+        first = max([nest for _, nest, _ in inside], default=0)
         for nest in range(len(group.nests) - 1, first - 1, -1):
-            loops = group.nests[nest][0].loops
-            if not self._same_loops(loops, statement.loops):
+            loops = group.loops(nest)
+            if not self._same_loops(loops, member.statement.loops):
                 continue
-            candidate = renamed(statement, loops)
-            if any(loop in candidate.reduction for loop in loops[: group.outer or 0]):
+            candidate = member.renamed(loops)
+            reduction = candidate.statement.reduction
+            if any(loop in reduction for loop in loops[: group.outer]):
                 continue
-            if _reduces_otherwise(group.nests[nest], candidate):
+            if reduction and _reduces_otherwise(group.nests[nest], reduction):
                 continue
-            if self._reads_fit(group, nest, candidate, group.outer or 0):
+            if self._reads_fit(group, nest, candidate, group.outer):
                 group.add(nest, candidate)
                 return True
         return False
 
-    def _opens_nest(self, group: _Group, statement: Statement, inside: Sequence[Load]) -> bool:
-        if not inside:
+    def _open_nest(
+        self, group: _Group, member: _Member, inside: Sequence[tuple[Load, int, _Member]]
+    ) -> bool:
+        """Add a nest of its own for a statement, which reads what others write."""
+        if not inside or len(group.nests) >= MOST_NESTS:
             return False
-        first = group.nests[0][0].loops
-        if group.outer is not None:
+        first = group.loops(0)
+        if group.outer:
             choices: Iterable[int] = (group.outer,)
         else:
-            shared = self._shared_prefix(group, statement)
-            choices = range(shared, 0, -1)
+            choices = range(self._shared_prefix(group, member.statement), 0, -1)
         for outer in choices:
-            if outer == 0 or len(statement.loops) < outer:
+            own = member.statement.loops
+            if not self._same_loops(first[:outer], own[:outer]):
                 continue
-            loops = (*first[:outer], *statement.loops[outer:])
-            if not self._same_loops(first[:outer], statement.loops[:outer]):
-                continue
-            candidate = renamed(statement, loops)
-            if any(loop in candidate.reduction for loop in first[:outer]):
+            candidate = member.renamed((*first[:outer], *own[outer:]))
+            if any(loop in candidate.statement.reduction for loop in first[:outer]):
                 continue
             if self._reads_fit(group, len(group.nests), candidate, outer):
                 group.outer = outer
@@ -304,11 +216,10 @@ class _Fusion:
         return False
 
     def _shared_prefix(self, group: _Group, statement: Statement) -> int:
-        """Return how many first loops a group and a statement share, none of them reductions."""
-        first = group.nests[0][0].loops
-        reduced = {loop for member in group.nests[0] for loop in member.reduction}
+        """Return how many first loops a kernel and a statement share, none of them reductions."""
+        reduced = {loop for member in group.nests[0] for loop in member.statement.reduction}
         length = 0
-        for mine, theirs in zip(first, statement.loops, strict=False):
+        for mine, theirs in zip(group.loops(0), statement.loops, strict=False):
             if not self.sizes.same(mine.extent, theirs.extent):
                 break
             if mine in reduced or theirs in statement.reduction:
@@ -317,145 +228,277 @@ class _Fusion:
         return length
 
     def _same_loops(self, left: Sequence[LoopVariable], right: Sequence[LoopVariable]) -> bool:
+        if left is right:
+            return True
         return len(left) == len(right) and all(
             mine is theirs or self.sizes.same(mine.extent, theirs.extent)
             for mine, theirs in zip(left, right, strict=True)
         )
 
-    def _reads_fit(self, group: _Group, nest: int, statement: Statement, outer: int) -> bool:
-        """Tell whether all that a statement reads of a group is there when it is reached."""
-        loops = statement.loops[:outer]
-        for load in reads_of(statement):
-            written = group.writers.get(load.array)
+    def _reads_fit(self, group: _Group, nest: int, member: _Member, outer: int) -> bool:
+        """Tell whether all that a statement reads of a kernel is there when it is reached."""
+        loops = [
+            loop
+            for loop in member.statement.loops[:outer]
+            if self.sizes.canonical(loop.extent).known != 1
+        ]
+        for load in member.loads:
+            written = group.writers.get(load.array.memory)
             if written is None:
                 continue
             writer_nest, writer = written
+            statement = writer.statement
             if writer_nest == nest:
-                if (
-                    writer.reduction
-                    or writer.accumulate
-                    or len(writer.indices) != len(load.indices)
-                ):
+                if statement.reduction or statement.accumulate:
                     return False
-                if not all(
-                    same_index(mine, theirs, self.sizes)
-                    for mine, theirs in zip(writer.indices, load.indices, strict=True)
-                ):
+                if not same_indices(statement.indices, load.indices, self.sizes):
                     return False
-            elif not all(
-                any(
+                continue
+            for loop in loops:
+                if not any(
                     is_loop(mine, loop) and is_loop(theirs, loop)
-                    for mine, theirs in zip(writer.indices, load.indices, strict=True)
-                )
-                for loop in loops
-            ):
-                return False
+                    for mine, theirs in zip(statement.indices, load.indices, strict=True)
+                ):
+                    return False
         return True
 
-    # ---- the rest
+
+def _reduces_otherwise(nest: Sequence[_Member], reduction: Sequence[LoopVariable]) -> bool:
+    """Tell whether a nest has reductions over other loops than these."""
+    reduced = set(reduction)
+    return any(
+        member.statement.reduction and set(member.statement.reduction) != reduced for member in nest
+    )
+
+
+# ---- fusion --------------------------------------------------------------------------------------
+
+
+class _Positions:
+    """For each memory, the places that do something with it."""
+
+    def __init__(self) -> None:
+        self._all: dict[Array, set[int]] = {}
+        self._last: dict[Array, int] = {}
+
+    def add(self, memory: Array, position: int) -> None:
+        """Note a place."""
+        found = self._all.get(memory)
+        if found is None:
+            self._all[memory] = {position}
+            self._last[memory] = position
+            return
+        found.add(position)
+        self._last[memory] = max(self._last[memory], position)
+
+    def move(self, memory: Array, source: int, target: int) -> None:
+        """Note that a place became part of a later one."""
+        self._all[memory].discard(source)
+        self.add(memory, target)
+
+    def all(self, memory: Array) -> Iterable[int]:
+        """Return all places, in no order."""
+        return self._all.get(memory, ())
+
+    def last(self, memory: Array) -> int:
+        """Return the last place, -1 if there is none."""
+        return self._last.get(memory, -1)
+
+    def is_only(self, memory: Array, position: int) -> bool:
+        """Tell whether there is no place but the given one."""
+        found = self._all.get(memory)
+        return not found or found == {position}
+
+
+class _Fusion:
+    """Gathers the statements of one program."""
+
+    def __init__(self, sizes: Sizes) -> None:
+        self.sizes = sizes
+        self.joining = _Joining(sizes)
+        self.prologue: list[Step] = []
+        """Checks that need only what comes from outside: done before anything else."""
+        self.places: list[_Group | Step | None] = []
+        """Kernels and other steps, in the order in which they run; ``None`` for one that moved."""
+        self.checks: dict[int, list[Check]] = defaultdict(list)
+        """For each place, the checks that are done right after it."""
+        self.floor = 0
+        """Statements go no further up than this: a check that they rely on stands before it."""
+        self.writers = _Positions()
+        self.readers = _Positions()
+        self.waiting = _Positions()
+        """Of those that need a memory complete before they begin: sizes depend on it."""
+        self._tried: set[tuple[int, int]] = set()
+        self._sources: dict[Size, tuple[Array, ...]] = {}
+
+    # ---- statements
+
+    def place(self, statement: Statement) -> None:
+        """Put a statement where it fits best."""
+        needs = needs_of(statement)
+        before = {array for size in set(needs.sizes) for array in self._arrays_in(size)}
+        member = _Member(statement, needs.loads, frozenset(before))
+        position = self._join_some(member)
+        if position is None:
+            group = _Group()
+            group.add(0, member)
+            position = len(self.places)
+            self.places.append(group)
+        self._note(position, member)
+        for load in member.loads:
+            for other in tuple(self.writers.all(load.array.memory)):
+                if other < position:
+                    self._move(other, position)
+
+    def _join_some(self, member: _Member) -> int | None:
+        """Add a statement to a kernel that it has something to do with; return which one."""
+        earliest = self._earliest(member)
+        related: set[int] = set()
+        for load in member.loads:
+            memory = load.array.memory
+            related.add(self.writers.last(memory))
+            if any(index.terms or index.dynamic for index in load.indices):
+                related.add(self.readers.last(memory))
+        if not member.statement.loops and self.places:
+            related.add(len(self.places) - 1)
+        for position in sorted(related, reverse=True):
+            if position < earliest:
+                break
+            group = self.places[position]
+            if isinstance(group, _Group) and self.joining.join(group, member):
+                return position
+        return None
+
+    def _earliest(self, member: _Member) -> int:
+        """Return the first place that may hold a statement."""
+        memory = member.memory
+        return max(
+            self.floor,
+            self.writers.last(memory),
+            self.readers.last(memory),
+            self.waiting.last(memory),
+            *[self.writers.last(load.array.memory) for load in member.loads],
+            *[self.writers.last(array) + 1 for array in member.before],
+        )
+
+    def _note(self, position: int, member: _Member) -> None:
+        self.writers.add(member.memory, position)
+        for load in member.loads:
+            self.readers.add(load.array.memory, position)
+        for array in member.before:
+            self.waiting.add(array, position)
+
+    def _arrays_in(self, size: Size) -> tuple[Array, ...]:
+        """Return the memory that is needed for a size, or for one that it is equal to."""
+        found = self._sources.get(size)
+        if found is None:
+            stack, arrays = [size], dict.fromkeys(arrays_in_size(size))
+            while stack:
+                current = stack.pop()
+                best = self.sizes.canonical(current)
+                if best is not current:
+                    arrays.update(dict.fromkeys(arrays_in_size(best)))
+                for one in {current, best}:
+                    if isinstance(one, Arithmetic):
+                        stack.extend(one.arguments)
+            outside = {Place.ARGUMENT, Place.CONSTANT}
+            found = tuple(array for array in arrays if array.place not in outside)
+            self._sources[size] = found
+        return found
+
+    # ---- moving kernels
+
+    def _move(self, source: int, target: int) -> None:
+        """Carry out a kernel as part of a later one, if that changes nothing."""
+        first, second = self.places[source], self.places[target]
+        if not isinstance(first, _Group) or not isinstance(second, _Group):
+            return
+        if (source, target) in self._tried:
+            return
+        self._tried.add((source, target))
+        if len(first.members) + len(second.members) > MOST_STATEMENTS:
+            return
+        if source in self.checks or not self._may_move(first, source, target):
+            return
+        group = first.copy()
+        if not all(self.joining.join(group, member) for member in second.members):
+            return
+        self.places[source] = None
+        self.places[target] = group
+        for member in first.members:
+            self.writers.move(member.memory, source, target)
+            for load in member.loads:
+                self.readers.move(load.array.memory, source, target)
+            for array in member.before:
+                self.waiting.move(array, source, target)
+
+    def _may_move(self, group: _Group, source: int, target: int) -> bool:
+        """Tell whether nothing between two places depends on a kernel at the first one."""
+        for array in group.writers:
+            if any(source < at <= target for at in self.writers.all(array)):
+                return False
+            if any(source < at < target for at in self.readers.all(array)):
+                return False
+            if any(source < at <= target for at in self.waiting.all(array)):
+                return False
+        return not any(
+            source < at <= target for array in group.reads for at in self.writers.all(array)
+        )
+
+    # ---- other steps
 
     def barrier(self, step: Step) -> None:
         """Add a step that is no statement."""
-        if isinstance(step, Check) and _needs_only_arguments(step):
-            self.prologue.append(step)
-            return
         if isinstance(step, Check):
-            # At once when the sizes are known: whatever comes later may rely on it.
-            position = max(self.ready.get(array, 0) for array in _arrays_of_check(step))
-            self.checks[position].append(step)
-            self.floor = max(self.floor, position + 1)
+            self._check(step)
             return
-        position = len(self.groups)
-        self.groups.append(step)
+        position = len(self.places)
+        self.places.append(step)
+        for array in arrays_read(step):
+            self.readers.add(array, position)
         if isinstance(step, Call):
-            self.ready[step.output.memory] = position
-            for array in step.inputs:
-                self.used[array.memory] = position
+            self.writers.add(step.output.memory, position)
         elif isinstance(step, Callback):
             for value in step.outputs:
                 if isinstance(value, Array):
-                    self.ready[value.memory] = position
-            for value in step.inputs:
-                if isinstance(value, Array):
-                    self.used[value.memory] = position
+                    self.writers.add(value.memory, position)
+        else:
+            assert isinstance(step, Branch | Loop)
+            self.floor = position
+
+    def _check(self, check: Check) -> None:
+        """Add a check as soon as its sizes are known: whatever comes later may rely on it."""
+        needed = {array for size in (check.left, check.right) for array in arrays_in_size(size)}
+        position = max([self.writers.last(array) for array in needed], default=-1)
+        if position < 0:
+            self.prologue.append(check)
+            return
+        self.checks[position].append(check)
+        self.floor = max(self.floor, position + 1)
+        for array in needed:
+            self.waiting.add(array, position + 1)
+
+    # ---- the result
 
     def steps(self, kept: set[Array]) -> list[Step]:
         """Return the kernels and other steps; arrays in ``kept`` leave their kernels."""
-        readers: dict[Array, set[int]] = defaultdict(set)
-        for position, group in enumerate(self.groups):
-            for array in _arrays_read(group):
-                readers[array.memory].add(position)
-        for checks in self.checks.values():
-            for check in checks:
-                for array in _arrays_of_check(check):
-                    readers[array].add(-1)  # outside of any kernel
         made: list[Step] = list(self.prologue)
-        for position, group in enumerate(self.groups):
-            if not isinstance(group, _Group):
-                made += [group, *self.checks[position]]
-                continue
-            local = {
-                array
-                for array in group.writers
-                if array.place == Place.BUFFER
-                and array not in kept
-                and readers[array] <= {position}
-            }
-            outer = group.outer or 0
-            made.append(
-                Kernel(
-                    group.nests[0][0].loops[:outer],
-                    [Nest(nest[0].loops[outer:], nest) for nest in group.nests],
-                    local,
-                )
-            )
-            made += self.checks[position]
+        for position, group in enumerate(self.places):
+            if isinstance(group, _Group):
+                local = {
+                    member.statement.target
+                    for memory, (_, member) in group.writers.items()
+                    if memory.place == Place.BUFFER
+                    and memory not in kept
+                    and self.writers.is_only(memory, position)
+                    and self.readers.is_only(memory, position)
+                    and self.waiting.last(memory) < 0
+                }
+                made.append(group.kernel(local))
+            elif group is not None:
+                made.append(group)
+            made += self.checks.get(position, ())
         return made
-
-
-def _arrays_of_check(check: Check) -> Iterable[Array]:
-    """Return the arrays that a check waits for."""
-    stack: list[Size] = [check.left, check.right]
-    while stack:
-        size = stack.pop()
-        if isinstance(size, Element | Extent):
-            yield size.array.memory
-        elif isinstance(size, Arithmetic):
-            stack.extend(size.arguments)
-
-
-def _needs_only_arguments(check: Check) -> bool:
-    outside = {Place.ARGUMENT, Place.CONSTANT}
-    return all(array.place in outside for array in _arrays_of_check(check))
-
-
-def _arrays_read(group: _Group | Step) -> Iterable[Array]:
-    if isinstance(group, _Group):
-        yield from group.reads
-        for nest in group.nests:
-            for statement in nest:
-                for loop in statement.loops:
-                    yield from arrays_in_size(loop.extent)
-                loads = reads_of(statement)
-                for index in [*statement.indices, *(i for load in loads for i in load.indices)]:
-                    for _, step in index.terms:
-                        yield from arrays_in_size(step)
-                    if index.offset is not None:
-                        yield from arrays_in_size(index.offset)
-    elif isinstance(group, Check):
-        yield from arrays_in_size(group.left)
-        yield from arrays_in_size(group.right)
-    elif isinstance(group, Call):
-        yield from group.inputs
-        for option in group.options.values():
-            if hasattr(option, "known"):
-                yield from arrays_in_size(option)
-    elif isinstance(group, Callback):
-        yield from (value for value in group.inputs if isinstance(value, Array))
-    elif isinstance(group, Branch):
-        yield group.condition
-    elif isinstance(group, Loop):
-        yield from arrays_in_size(group.count)
 
 
 def fuse(steps: Sequence[Step | Statement], sizes: Sizes, kept: Iterable[Array]) -> list[Step]:
@@ -476,4 +519,4 @@ def fuse(steps: Sequence[Step | Statement], sizes: Sizes, kept: Iterable[Array])
             fusion.place(step)
         else:
             fusion.barrier(step)
-    return fusion.steps(set(kept))
+    return fusion.steps({array.memory for array in kept})

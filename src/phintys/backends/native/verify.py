@@ -28,7 +28,6 @@ from phintys.backends.native.program import (
     Kernel,
     Literal,
     Load,
-    Loop,
     LoopVariable,
     Operation,
     Place,

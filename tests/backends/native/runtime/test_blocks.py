@@ -28,9 +28,7 @@ class Blocks:
         self.trim = self._function("phintys_trim", None)
         self.malloc = self._function("phintys_numpy_malloc", pointer, pointer, number)
         self.calloc = self._function("phintys_numpy_calloc", pointer, pointer, number, number)
-        self.realloc = self._function(
-            "phintys_numpy_realloc", pointer, pointer, pointer, number
-        )
+        self.realloc = self._function("phintys_numpy_realloc", pointer, pointer, pointer, number)
         BLOCKS.write(self.address, "limit", limit)
 
     def _function(self, name, returns, *types):
@@ -154,7 +152,7 @@ def test_several_threads_take_and_give(blocks):
     assert wrong == []
 
 
-# ---- results of functions --------------------------------------------------------------------------
+# ---- results of functions ------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")

@@ -25,9 +25,7 @@ class Pool:
         self.reset = self._function("phintys_pool_reset")
         self.stop = self._function("phintys_pool_stop")
         number, pointer = ctypes.c_int64, ctypes.c_void_p
-        self.run = self._function(
-            "phintys_run_parallel", pointer, pointer, number, number, number
-        )
+        self.run = self._function("phintys_run_parallel", pointer, pointer, number, number, number)
         self.reset()
         POOL.write(self.address, "wanted", workers)
         POOL.write(self.address, "patience", patience)

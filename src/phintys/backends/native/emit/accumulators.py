@@ -3,7 +3,8 @@
 A *state* is what passes of the innermost loop hand on, in registers: for each lane what the
 elements it has met amount to. At the end of each block of elements the state is folded into a
 *total*, and the totals of lanes, and of parts of the loop, are merged at the end. Where each block
-begins depends on the lengths of the loops alone, so the bits of the result do not depend on threads.
+begins depends on the lengths of the loops alone, so the bits of the result do not depend on
+threads.
 
 Sums of floats add the blocks with compensation (Neumaier's, "Rundungsfehleranalyse einiger
 Verfahren zur Summation endlicher Summen", 1974): the rounding error of each addition is kept and
@@ -353,9 +354,7 @@ def can_reduce(reducer: str, dtype: np.dtype[Any] | str) -> bool:
     return reducer in {"maximum", "minimum", "argmax", "argmin"} and kind in "biuf"
 
 
-def accumulator(
-    reducer: str, dtype: np.dtype[Any] | str, *, in_order: bool = False
-) -> Accumulator:
+def accumulator(reducer: str, dtype: np.dtype[Any] | str, *, in_order: bool = False) -> Accumulator:
     """Return the reduction of values of a dtype.
 
     Parameters

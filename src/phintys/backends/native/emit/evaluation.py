@@ -17,7 +17,6 @@ from phintys.backends.native.emit.scope import FailureBase, Prelude, Scope, Stat
 from phintys.backends.native.emit.types import INT64, PTR, UINT64, Type, type_of
 from phintys.backends.native.emit.values import Complex, Value
 from phintys.backends.native.program import (
-    Array,
     Cast,
     Expression,
     Failure,
@@ -57,8 +56,9 @@ class Evaluator:
     ----------
     nest
         The nest that is being written.
-    scratch
-        Addresses of arrays that only this call of the kernel sees.
+    rooms
+        Addresses of the memory that only this call of the kernel sees: of arrays, and of nests that
+        reduce many columns.
     """
 
     def __init__(
@@ -70,12 +70,12 @@ class Evaluator:
         self.failures = failures
         self.leave = leave
         self.nest: NestPlan = plan.nests[0]
-        self.scratch: dict[Array, Value] = {}
+        self.rooms: dict[object, Value] = {}
 
     # ---- addresses ---------------------------------------------------------------------------
 
     def _base(self, access: Access) -> Value:
-        memory = self.scratch.get(access.array)
+        memory = self.rooms.get(access.array)
         if memory is None:
             return self.prelude.pointer(access.array, access.offset)
         if not access.offset.terms:
@@ -141,7 +141,7 @@ class Evaluator:
         Of a scalar place: how far the element is from the address.
         """
         total: Value | None = None
-        step = access.steps.get(self.nest.vector) if scope.lanes > 1 else None
+        step = access.steps.get(self.nest.vector) if scope.lanes > 1 else None  # pyright: ignore[reportArgumentType]
         for depth, (expression, stride) in zip(access.hoisted, access.dynamic, strict=True):
             if depth is None:
                 index = self._integer(expression, scope)
@@ -248,7 +248,7 @@ class Evaluator:
                 for part, slot in zip(_parts(value), slots, strict=True)
             ]
             assert all(isinstance(part, Value) for part in parts)
-            add(b.offset(pointer, offset, type), 1, _joined(parts), None)
+            add(b.offset(pointer, offset, type), 1, _joined(parts), None)  # pyright: ignore[reportArgumentType]
 
     # ---- expressions -------------------------------------------------------------------------
 
@@ -313,7 +313,7 @@ class Evaluator:
             lanes = total
         else:
             lanes = self.b.splat(total, scope.lanes)
-            step = affine.steps.get(self.nest.vector)
+            step = affine.steps.get(self.nest.vector)  # pyright: ignore[reportArgumentType]
             if step is not None:
                 lanes = lanes + self.prelude.lane_steps(step, scope.lanes)
         for expression, stride in affine.dynamic:

@@ -139,9 +139,7 @@ class MainFunction:
             return
         names = [f"part{number}" for number in range(len(parts))]
         for name, part in zip(names, parts, strict=True):
-            self._part(
-                name, "internal", part, is_first=part is parts[0], is_last=part is parts[-1]
-            )
+            self._part(name, "internal", part, is_first=part is parts[0], is_last=part is parts[-1])
         b = Builder(self.module.function("run", INT32, [PTR]))
         for name in names:
             failed, after = b.new_block("failed"), b.new_block("fine")

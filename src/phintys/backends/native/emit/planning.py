@@ -102,6 +102,9 @@ class NestPlan:
         The loop along which the lanes lie: one of the kernel's outer ones, or of the nest's own.
     has_columns
         Whether each lane reduces a column of its own, along one loop that may be long.
+    is_tiled
+        Whether the vector loop is carried out in pieces, because some memory is read across its
+        rows.
     """
 
     kept: list[Level]
@@ -116,6 +119,7 @@ class NestPlan:
     unroll: int = 1
     vector: LoopVariable | None = None
     has_columns: bool = False
+    is_tiled: bool = False
 
     def accumulators(self) -> list[Accumulator]:
         """Return what carries out each of the reductions."""
@@ -381,6 +385,18 @@ class _NestPlanner:
         elif self.plan.kept and self.plan.kept[-1].is_vector and len(self.plan.reduced) == 1:
             length = self.plan.reduced[0].extent.known
             self.plan.has_columns = length is None or length > SHORT_COLUMN
+        if vector is not None and not in_order and len(self.plan.kept) > 1:
+            self.plan.is_tiled = not self.plan.reduced and self._reads_across(vector)
+
+    def _reads_across(self, vector: LoopVariable) -> bool:
+        """Tell whether neighbours along another loop than the vector's are neighbours in memory."""
+        last = [level.loops[-1] for level in self.plan.kept if not level.is_vector]
+        return any(
+            vector in access.steps
+            and access.steps[vector].known != 1
+            and any(access.steps.get(loop) is self.ring.one for loop in last)
+            for access in self.plan.accesses
+        )
 
     def _vector_loop(
         self, ordered: Sequence[LoopVariable], *, in_order: bool
@@ -548,8 +564,7 @@ def _plan(kernel: Kernel, polynomials: Polynomials, target: Target, *, across: b
         statement = uses.writers[array][1]
         layout.strides[array] = _scratch_strides(array, statement, kernel.outer, polynomials)
     planners = [
-        _NestPlanner(number, kernel, layout, uses, registers)
-        for number in range(len(kernel.nests))
+        _NestPlanner(number, kernel, layout, uses, registers) for number in range(len(kernel.nests))
     ]
     for planner in planners:
         _check_reductions(kernel, planner.nest)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -66,9 +66,10 @@ def composite_expressions(
     loops = lowering.loops(lengths)
     for inner in op.fgraph.toposort():
         (variable,) = inner.outputs
-        dtype = variable.type.numpy_dtype
+        dtype = cast("Any", variable.type).numpy_dtype
         target = View.of(lowering.array(dtype, lengths), lowering.sizes)
-        value = Operation(inner.op, tuple(expression_of(x) for x in inner.inputs), dtype)
+        arguments = tuple(expression_of(x) for x in inner.inputs)
+        value = Operation(cast("Any", inner.op), arguments, dtype)
         lowering.store(target, value, loops, nodes=(node,))
         known[variable] = target.load(loops)
     return [expression_of(variable) for variable in op.fgraph.outputs]
@@ -86,7 +87,7 @@ def broadcast_lengths(
     for axis in range(ndim):
         chosen: Size | None = None
         for variable, sizes in zip(node.inputs, operands, strict=True):
-            if variable.type.shape[axis] == 1:  # pyright: ignore
+            if cast("Any", variable.type).shape[axis] == 1:
                 continue
             if chosen is None:
                 chosen = sizes[axis]
@@ -103,7 +104,8 @@ def check_scalar_op(op: ScalarOp, dtypes: Sequence[np.dtype[Any]]) -> None:
     """Raise :class:`NotLowered` for a scalar op that cannot be emitted."""
     if isinstance(op, Composite):
         for inner in op.fgraph.toposort():
-            check_scalar_op(inner.op, [variable.type.numpy_dtype for variable in inner.inputs])
+            dtypes = [cast("Any", variable.type).numpy_dtype for variable in inner.inputs]
+            check_scalar_op(cast("Any", inner.op), dtypes)
         return
     if op.nout != 1:
         msg = f"the scalar op {op} has {op.nout} outputs"

@@ -8,7 +8,7 @@ Op without a rule or inputs that its rule does not take, a callback to the Op's 
 from __future__ import annotations
 
 from functools import singledispatch
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from phintys.backends.native.lower.view import View
 from phintys.backends.native.program import (
     Array,
     Callback,
+    Cast,
     Check,
     Expression,
     Failure,
@@ -41,7 +42,10 @@ if TYPE_CHECKING:
     from phintys.graph.op import Op
     from phintys.graph.variable import Variable
 
-__all__ = ["Lowering", "NotLowered", "lower", "lower_graph"]
+__all__ = ["Loops", "Lowering", "NotLowered", "lower", "lower_graph"]
+
+Loops = tuple[LoopVariable | None, ...]
+"""One loop for each axis of an array; ``None`` for an axis of size 1."""
 
 
 class NotLowered(Exception):  # noqa: N818 - a signal between a rule and its caller, not an error
@@ -66,7 +70,7 @@ class Lowering:
         self.arguments: list[Value] = []
         self._views: dict[Variable, View] = {}
         self._handles: dict[Variable, Handle] = {}
-        self._loops: dict[tuple[Size, ...], tuple[LoopVariable, ...]] = {}
+        self._loops: dict[tuple[Size, ...], Loops] = {}
         self._elements: dict[Array, dict[int, Size]] = {}
         self._count = 0
 
@@ -201,14 +205,18 @@ class Lowering:
 
     # ---- statements ----------------------------------------------------------------------------
 
-    def loops(self, lengths: Sequence[Size]) -> tuple[LoopVariable, ...]:
-        """Return loops over an array of these lengths; the same for equal lengths."""
-        key = tuple(self.sizes.canonical(length) for length in lengths)
+    def loops(self, lengths: Sequence[Size]) -> Loops:
+        """Return loops over an array of these lengths, the same for equal lengths.
+
+        There is ``None`` for a length of 1, so that arrays with and without such axes have the
+        same loops.
+        """
+        key = tuple([self.sizes.canonical(length) for length in lengths])
         found = self._loops.get(key)
         if found is None:
-            names = "ijklmnopq"
+            names = iter("ijklmnopq")
             found = self._loops[key] = tuple(
-                LoopVariable(length, names[axis] if axis < len(names) else f"i{axis}")
+                None if length.known == 1 else LoopVariable(length, next(names, f"i{axis}"))
                 for axis, length in enumerate(key)
             )
         return found
@@ -217,9 +225,9 @@ class Lowering:
         self,
         target: View,
         value: Expression,
-        loops: Sequence[LoopVariable],
+        loops: Sequence[LoopVariable | None],
         *,
-        reduction: Sequence[LoopVariable] = (),
+        reduction: Sequence[LoopVariable | None] = (),
         reducer: str | None = None,
         positions: Sequence[Index] | None = None,
         accumulate: str | None = None,
@@ -227,27 +235,31 @@ class Lowering:
     ) -> None:
         """Add the statement ``target[...] = value``.
 
-        ``positions`` says where in the target's array, if not at the loops.
+        ``positions`` says where in the target's array, if not at the loops. What has the wrong
+        dtype is cast, but for what is reduced.
         """
         indices = target.indices(loops) if positions is None else tuple(positions)
+        reduced = tuple([loop for loop in reduction if loop is not None])
+        if not reduced:
+            reducer = None
+            if value.dtype != target.array.dtype:
+                value = Cast(value, target.array.dtype)
         self.steps.append(
             Statement(
                 target.array,
                 indices,
                 value,
-                tuple(loops),
-                tuple(reduction),
+                tuple([loop for loop in loops if loop is not None]),
+                reduced,
                 reducer,
                 accumulate,
                 tuple(nodes),
             )
         )
 
-    def compute(
-        self, variable: Variable, lengths: Sequence[Size]
-    ) -> tuple[View, tuple[LoopVariable, ...]]:
+    def compute(self, variable: Variable, lengths: Sequence[Size]) -> tuple[View, Loops]:
         """Make memory for a variable, and loops over it; the caller stores into it."""
-        array = self.array(variable.type.numpy_dtype, lengths, variable=variable)
+        array = self.array(cast("Any", variable.type).numpy_dtype, lengths, variable=variable)
         view = View.of(array, self.sizes)
         self.bind(variable, view)
         return view, self.loops(lengths)

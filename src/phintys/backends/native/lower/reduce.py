@@ -14,7 +14,6 @@ from phintys.backends.native.program import (
     Expression,
     Failure,
     Literal,
-    LoopVariable,
     Operation,
 )
 from phintys.graph.apply import Apply
@@ -63,7 +62,7 @@ def lower_reduce(op: Reduce, node: Apply, lowering: Lowering) -> None:
 def reduce_into(
     target: View,
     value: Expression,
-    loops: Sequence[LoopVariable],
+    loops: Any,
     axes: Sequence[int],
     reducer: str,
     node: Apply,
@@ -115,9 +114,7 @@ def lower_argmax(op: Argmax | Argmin, node: Apply, lowering: Lowering) -> None:
 class _Rows:
     """Statements over the elements of ``x``, and over what is left when ``axes`` are reduced."""
 
-    def __init__(
-        self, node: Apply, axes: Sequence[int], lowering: Lowering
-    ) -> None:
+    def __init__(self, node: Apply, axes: Sequence[int], lowering: Lowering) -> None:
         self.node = node
         self.lowering = lowering
         self.x = lowering.view(node.inputs[0])
@@ -204,9 +201,7 @@ def _log_sum(rows: _Rows, x: Expression, largest: View) -> View:
     share = rows.rows(rows.call(ps.true_div, others.load(rows.row_loops), n))
     left = rows.rows(rows.call(ps.log1p, share.load(rows.row_loops)))
     right = rows.rows(rows.call(ps.log, n))
-    return rows.rows(
-        rows.call(ps.add, left.load(rows.row_loops), right.load(rows.row_loops))
-    )
+    return rows.rows(rows.call(ps.add, left.load(rows.row_loops), right.load(rows.row_loops)))
 
 
 @lower.register

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from phintys.backends.native.lower.lowering import Lowering, NotLowered, lower
 from phintys.backends.native.lower.view import View
 from phintys.backends.native.program import Array, Cast, Failure, SizeValue
-from phintys.graph.apply import Apply
 from phintys.gradient.marks import GradientMark
+from phintys.graph.apply import Apply
 from phintys.tensor.make_vector import MakeVector
 from phintys.tensor.reshape import Reshape
 from phintys.tensor.shape import Shape, ShapeI, SpecifyShape
@@ -30,8 +30,8 @@ def store_sizes(variable: Variable, sizes: Sequence[Size], node: Apply, lowering
     target, _ = lowering.compute(variable, lengths)
     for position, size in enumerate(sizes):
         lowering.remember(target.array, position, size)
-        place = target if not ndim else target.picked(
-            0, lowering.sizes.fixed(position), lowering.sizes
+        place = (
+            target if not ndim else target.picked(0, lowering.sizes.fixed(position), lowering.sizes)
         )
         lowering.store(place, SizeValue(size), (), nodes=(node,))
 
@@ -142,5 +142,3 @@ def lower_gradient_mark(op: GradientMark, node: Apply, lowering: Lowering) -> No
         msg = f"a value of type {node.inputs[0].type}"
         raise NotLowered(msg)
     lowering.bind(node.outputs[0], lowering.view(node.inputs[0]))
-
-

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from phintys.backends.native.emit.builder import Builder
-from phintys.backends.native.emit.control import loop, when
+from phintys.backends.native.emit.control import loop
 from phintys.backends.native.emit.module import Module
 from phintys.backends.native.emit.types import BOOL, INT32, INT64, PTR, VOID
 from phintys.backends.native.emit.values import Value

@@ -1,12 +1,12 @@
 """Large memory that is used again and again, in native code.
 
-Fresh pages cost the operating system twice the time that writing to them costs. So large results and
-arenas come from here and return here, when the array dies or the call ends: the next call of about
-the same size gets warm pages. Blocks are kept by size class, four classes for each doubling, so at
-most a quarter of a block is unused; how many bytes are kept in all is limited.
+Fresh pages cost the operating system twice the time that writing to them costs. So large results
+and arenas come from here and return here, when the array dies or the call ends: the next call of
+about the same size gets warm pages. Blocks are kept by size class, four classes for each doubling,
+so at most a quarter of a block is unused; how many bytes are kept in all is limited.
 
-Arrays return their memory through NumPy's own interface (NEP 49, ``PyDataMem_Handler``): to the user
-they are arrays like any other, which own their data.
+Arrays return their memory through NumPy's own interface (NEP 49, ``PyDataMem_Handler``): to the
+user they are arrays like any other, which own their data.
 """
 
 from __future__ import annotations
@@ -56,7 +56,8 @@ def emit_blocks(module: Module) -> None:
     ``phintys_acquire(bytes)`` returns memory aligned to 64 bytes, or null;
     ``phintys_release(memory)`` takes it back; ``phintys_trim()`` gives all idle blocks to the
     system. ``phintys_acquire_chained(first, bytes)`` puts the block in front of a chain that begins
-    at ``*first``, which ``phintys_release_chain`` takes back as a whole. ``phintys_numpy_malloc`` and its three sisters are what NumPy calls.
+    at ``*first``, which ``phintys_release_chain`` takes back as a whole. ``phintys_numpy_malloc``
+    and its three sisters are what NumPy calls.
     """
     module.memory(_SYMBOL, _BLOCKS_BYTES)
     _emit_acquire(module)
@@ -223,7 +224,7 @@ def _emit_chain(module: Module) -> None:
     b.ret()
 
 
-# ---- NumPy's interface -----------------------------------------------------------------------------
+# ---- NumPy's interface ---------------------------------------------------------------------------
 
 
 def _emit_numpy(module: Module) -> None:

@@ -18,6 +18,7 @@ import threading
 import time
 import warnings
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, fields
 from functools import cache
 from pathlib import Path
@@ -196,10 +197,8 @@ class ObjectCache:
             self.statistics.damaged += 1
             _remove(path)
             return None
-        try:
+        with suppress(OSError):
             os.utime(path)  # used now: eviction takes the others first
-        except OSError:
-            pass
         return content
 
     def _is_trusted(self, folder: Path) -> bool:
@@ -335,10 +334,8 @@ def _write(path: Path, data: bytes) -> None:
 
 
 def _remove(path: Path) -> None:
-    try:
+    with suppress(OSError):  # gone already, or not ours: then it is not used either
         path.unlink()
-    except OSError:  # gone already, or not ours: then it is not used either
-        pass
 
 
 def _entry(path: Path) -> Entry | None:
@@ -385,7 +382,7 @@ def _warn(message: str) -> None:
     warnings.warn(message, RuntimeWarning, stacklevel=2)
 
 
-# ---- which one is used -----------------------------------------------------------------------------
+# ---- which one is used ---------------------------------------------------------------------------
 
 
 @cache

@@ -1,7 +1,7 @@
 """Ops carried out by their own Python code, with the storage rules of their contract.
 
-What the thunks of one call share lives in a :class:`Machine`; a call takes an idle one or makes one,
-so that threads and recursive calls never meet in the same cells.
+What the thunks of one call share lives in a :class:`Machine`; a call takes an idle one or makes
+one, so that threads and recursive calls never meet in the same cells.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ _MOST_IDLE = 16
 
 
 def plain_array(value: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
-    """Return an array as native code takes it: no subclass, contiguous, aligned, of this very dtype.
+    """Return an array as native code takes it: no subclass, contiguous, aligned, of this very
+    dtype.
 
     It is the array itself where it is like that.
     """

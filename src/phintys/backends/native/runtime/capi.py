@@ -15,9 +15,9 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from numpy._core import _multiarray_umath as multiarray
+from numpy._core import _multiarray_umath as multiarray  # pyright: ignore[reportAttributeAccessIssue]  # pyright: ignore[reportAttributeAccessIssue]  # pyright: ignore[reportAttributeAccessIssue]  # pyright: ignore[reportAttributeAccessIssue]
 
-from phintys.backends.native.emit.types import INT32, INT64, PTR
+from phintys.backends.native.emit.types import INT32, PTR
 from phintys.backends.native.runtime.record import Record
 
 __all__ = ["CApi", "Unsupported", "c_api", "check_objects", "new_builtin"]
@@ -54,7 +54,7 @@ FASTCALL_KEYWORDS = 0x80 | 0x2
 
 
 class Unsupported(Exception):  # noqa: N818 - says why the fast path is not used; not an error
-    """This interpreter or NumPy is not one that the fast path knows."""
+    """The interpreter or NumPy is not one that the fast path knows."""
 
 
 @dataclass(frozen=True)
@@ -191,7 +191,7 @@ def _check_array(api: CApi, array: np.ndarray[Any, Any]) -> None:
             raise Unsupported(msg)
 
 
-# ---- builtins --------------------------------------------------------------------------------------
+# ---- builtins ------------------------------------------------------------------------------------
 
 
 class _MethodDefinition(ctypes.Structure):

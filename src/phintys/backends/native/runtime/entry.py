@@ -4,8 +4,8 @@ One function, ``phintys_entry``, serves all programs. What is different between 
 context, found through the builtin's ``self``, with the address of the program's main function, what
 each argument must be, where the main function wants its address and lengths, and what is returned.
 
-An array of exactly the right type, aligned and contiguous, is taken as it is. Anything else sends the
-whole call to a Python function, the slow path, before any work is done.
+An array of exactly the right type, aligned and contiguous, is taken as it is. Anything else sends
+the whole call to a Python function, the slow path, before any work is done.
 
 What is there on every call stands here; the rest is in :mod:`.services`. All that belongs to one
 call is on its stack, so any number of calls may run at once, and inside one another.

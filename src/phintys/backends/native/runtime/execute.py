@@ -7,8 +7,9 @@ is done here with ctypes and NumPy, as simply as it can be.
 from __future__ import annotations
 
 import ctypes
+import itertools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -22,8 +23,7 @@ from phintys.backends.native.emit.frame import (
     emit_program,
 )
 from phintys.backends.native.emit.target import Target
-from phintys.backends.native.fuse import fuse
-from phintys.backends.native.lower.lowering import Lowering, lower_graph
+from phintys.backends.native.lower.whole import lower_program
 from phintys.backends.native.program import Array, Callback, Failure, Place, Program
 from phintys.backends.native.runtime.engine import load
 from phintys.graph.fgraph import FunctionGraph
@@ -33,18 +33,7 @@ __all__ = ["Executable", "compile_program", "program_of"]
 
 def program_of(fgraph: FunctionGraph) -> Program:
     """Return the program of a graph."""
-    lowering = lower_graph(fgraph)
-    results = [_result(lowering, variable) for variable in fgraph.outputs]
-    steps = fuse(lowering.steps, lowering.sizes, [r for r in results if isinstance(r, Array)])
-    return Program(lowering.arguments, results, steps, lowering.sizes)
-
-
-def _result(lowering: Lowering, variable: Any) -> Any:
-    value = lowering.value(variable)
-    if isinstance(value, Array) and value.memory.place == Place.BUFFER:
-        value.memory.place = Place.RESULT
-        value.place = Place.RESULT
-    return value
+    return lower_program(fgraph)
 
 
 class Executable:
@@ -96,7 +85,6 @@ class Executable:
                 self._parallel_for
             ),
             "phintys_work": ctypes.CFUNCTYPE(None, ptr, i64)(lambda state, nanoseconds: None),
-            "phintys_work": ctypes.CFUNCTYPE(None, ptr, i64)(lambda state, nanoseconds: None),
             "phintys_malloc": ctypes.CFUNCTYPE(ptr, i64)(("PyMem_RawMalloc", ctypes.pythonapi)),
             "phintys_free": ctypes.CFUNCTYPE(None, ptr)(("PyMem_RawFree", ctypes.pythonapi)),
         }
@@ -131,7 +119,7 @@ class Executable:
     def _perform(self, step: Callback) -> None:
         inputs = [self._value(value) for value in step.inputs]
         cells: list[list[Any]] = [[None] for _ in step.outputs]
-        step.node.op.perform(step.node, inputs, cells)  # pyright: ignore[reportAttributeAccessIssue]
+        step.node.op.perform(step.node, inputs, cells)
         for value, cell, variable in zip(step.outputs, cells, step.node.outputs, strict=True):
             if not isinstance(value, Array):
                 self.objects[value] = cell[0]
@@ -152,13 +140,13 @@ class Executable:
         if not count:
             return np.empty(shape, value.dtype)
         data = (ctypes.c_uint8 * count).from_address(int(self.frame[record]))
-        return np.frombuffer(data, value.dtype).reshape(shape).copy()
+        return np.frombuffer(cast("Any", data), value.dtype).reshape(shape).copy()
 
     def _parallel_for(self, state: int, kernel: int, arguments: int, n: int, grain: int) -> None:
         function = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)(kernel)
         count = max(1, min(self.ranges, n))
         edges = [n * k // count for k in range(count + 1)]
-        for begin, end in reversed(list(zip(edges[:-1], edges[1:], strict=True))):
+        for begin, end in reversed(list(itertools.pairwise(edges))):
             function(arguments, begin, end)
 
     def _fill(self, array: Array, data: np.ndarray[Any, Any]) -> None:

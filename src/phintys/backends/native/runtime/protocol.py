@@ -87,8 +87,9 @@ CALLBACK = Record.packed(
     output_objects=PTR,  # the number of the object, for each
     output_inputs=PTR,  # INPUT for each
 )
-"""An Op's Python code. It returns its outputs; after them, if some are not as native code takes them,
-all of them in such a form. The latter are objects of the call too, each next to the output."""
+"""An Op's Python code. It returns its outputs; after them, if some are not as native code takes
+them, all of them in such a form. The latter are objects of the call too, each next to the
+output."""
 
 PROCESS = Record.packed(
     array_type=PTR,  # numpy.ndarray
@@ -110,7 +111,6 @@ CALL = Record.packed(
     threads=INT64,
 )
 """One call, on the stack of the entry."""
-
 
 
 # ---- writing code that reads them --------------------------------------------------------------

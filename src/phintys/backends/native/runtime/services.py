@@ -1,6 +1,7 @@
 """What programs and the entry call: memory, threads, Ops in Python, results in lists, errors.
 
-:mod:`~phintys.backends.native.emit.frame` says what programs expect of the functions that they call.
+:mod:`~phintys.backends.native.emit.frame` says what programs expect of the functions that they
+call.
 """
 
 from __future__ import annotations

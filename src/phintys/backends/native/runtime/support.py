@@ -25,8 +25,8 @@ from phintys.backends.native.runtime.threads import MOST_WORKERS, POOL, emit_thr
 __all__ = ["Support", "support", "thread_limit", "trim"]
 
 _LEVELS = {"services": 0, "entry": 1}
-"""LLVM's effort. The very first function compiled on a machine waits for this code too, so only what
-runs in every call is worth more."""
+"""LLVM's effort. The very first function compiled on a machine waits for this code too, so only
+what runs in every call is worth more."""
 
 _PATIENCE = 2000
 _KEPT_BYTES = 256 << 20

@@ -4,9 +4,9 @@ A job is a kernel and a range. It is cut into chunks, and one 64-bit word says w
 generation, the upper half) and how many chunks nobody has taken yet. Taking a chunk is one
 compare-and-exchange of that word, so a worker that comes late, with an old word, takes nothing. The
 caller works too, and returns when all chunks are done. Idle workers watch the word for a while and
-then sleep on a condition variable. A second caller, or a kernel inside a kernel, finds the pool busy
-and does its work alone, which gives the same bits: what a chunk computes does not depend on who
-computes it.
+then sleep on a condition variable. A second caller, or a kernel inside a kernel, finds the pool
+busy and does its work alone, which gives the same bits: what a chunk computes does not depend on
+who computes it.
 """
 
 from __future__ import annotations

@@ -1,0 +1,250 @@
+"""What the steps of a Program read, and when statements read what others wrote."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from phintys.backends.native.program import (
+    Array,
+    Branch,
+    Call,
+    Callback,
+    Cast,
+    Check,
+    Expression,
+    Index,
+    IndexCheck,
+    Kernel,
+    Load,
+    Loop,
+    LoopVariable,
+    Operation,
+    Position,
+    SizeValue,
+    Statement,
+    Step,
+)
+from phintys.backends.native.sizes import Arithmetic, Element, Extent, Size
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from phintys.backends.native.sizes import Sizes
+
+__all__ = [
+    "Needs",
+    "arrays_in_size",
+    "arrays_read",
+    "is_loop",
+    "loads_of",
+    "needs_of",
+    "reads_of",
+    "renamed",
+    "same_index",
+]
+
+
+# ---- what is read ------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class Needs:
+    """What a statement needs.
+
+    Attributes
+    ----------
+    loads
+        The elements that it reads, those in indices included.
+    sizes
+        The sizes that are known before its loops begin: extents, steps, offsets, and values.
+    """
+
+    loads: list[Load]
+    sizes: list[Size]
+
+
+def needs_of(statement: Statement) -> Needs:
+    """Return what a statement needs."""
+    needs = Needs([], [loop.extent for loop in statement.loops])
+    stack: list[Expression] = [statement.value]
+    for index in statement.indices:
+        _look_into(index, needs, stack)
+    _look_at(stack, needs)
+    return needs
+
+
+def loads_of(expression: Expression) -> list[Load]:
+    """Return the loads in an expression, those inside of indices included."""
+    needs = Needs([], [])
+    _look_at([expression], needs)
+    return needs.loads
+
+
+def reads_of(statement: Statement) -> list[Load]:
+    """Return all loads of a statement, those in its target's indices included."""
+    return needs_of(statement).loads
+
+
+def _look_into(index: Index, needs: Needs, stack: list[Expression]) -> None:
+    for _, step in index.terms:
+        needs.sizes.append(step)
+    if index.offset is not None:
+        needs.sizes.append(index.offset)
+    if index.dynamic is not None:
+        stack.append(index.dynamic)
+
+
+def _look_at(stack: list[Expression], needs: Needs) -> None:
+    while stack:
+        current = stack.pop()
+        if isinstance(current, Load):
+            needs.loads.append(current)
+            for index in current.indices:
+                _look_into(index, needs, stack)
+        elif isinstance(current, Operation):
+            stack.extend(current.arguments)
+        elif isinstance(current, Cast):
+            stack.append(current.argument)
+        elif isinstance(current, IndexCheck):
+            needs.sizes.append(current.size)
+            stack.append(current.argument)
+        elif isinstance(current, Position):
+            _look_into(current.index, needs, stack)
+        elif isinstance(current, SizeValue):
+            needs.sizes.append(current.size)
+
+
+def arrays_in_size(size: Size) -> Iterator[Array]:
+    """Yield the memory that must be complete before a size is known.
+
+    That is an array whose element it is, or the one with this length that comes from outside.
+    """
+    stack = [size]
+    while stack:
+        current = stack.pop()
+        if isinstance(current, Element | Extent):
+            yield current.array.memory
+        elif isinstance(current, Arithmetic):
+            stack.extend(current.arguments)
+
+
+def sizes_of_call(call: Call) -> Iterator[Size]:
+    """Yield the sizes among the options of a call."""
+    for value in call.options.values():
+        if isinstance(value, Size):
+            yield value
+    for entry in call.options.get("batch", ()):
+        yield from entry
+
+
+def arrays_read(step: Step | Statement) -> Iterator[Array]:
+    """Yield the memory that a step reads, that of its sizes included."""
+    if isinstance(step, Statement):
+        needs = needs_of(step)
+        yield from (load.array.memory for load in needs.loads)
+        for size in needs.sizes:
+            yield from arrays_in_size(size)
+    elif isinstance(step, Check):
+        yield from arrays_in_size(step.left)
+        yield from arrays_in_size(step.right)
+    elif isinstance(step, Call):
+        yield from (array.memory for array in step.inputs)
+        for size in sizes_of_call(step):
+            yield from arrays_in_size(size)
+    elif isinstance(step, Callback):
+        yield from (value.memory for value in step.inputs if isinstance(value, Array))
+    else:
+        yield from _inner_reads(step)
+
+
+def _inner_reads(step: Kernel | Branch | Loop) -> Iterator[Array]:
+    inner: Sequence[Step | Statement]
+    if isinstance(step, Kernel):
+        inner = [statement for nest in step.nests for statement in nest.statements]
+    elif isinstance(step, Branch):
+        yield step.condition.memory
+        inner = [*step.then, *step.otherwise]
+    else:
+        yield from arrays_in_size(step.count)
+        if step.until is not None:
+            yield step.until.memory
+        inner = step.body
+    for one in inner:
+        yield from arrays_read(one)
+
+
+# ---- replacing loops ---------------------------------------------------------------------------
+
+
+def _renamed_index(index: Index, names: Mapping[LoopVariable, LoopVariable]) -> Index:
+    if not index.terms and index.dynamic is None:
+        return index
+    terms = tuple([(names.get(loop, loop), step) for loop, step in index.terms])
+    dynamic = None if index.dynamic is None else _renamed(index.dynamic, names)
+    return Index(terms, index.offset, dynamic)
+
+
+def _renamed(expression: Expression, names: Mapping[LoopVariable, LoopVariable]) -> Expression:
+    if isinstance(expression, Load):
+        indices = tuple([_renamed_index(index, names) for index in expression.indices])
+        return Load(expression.array, indices)
+    if isinstance(expression, Operation):
+        arguments = tuple([_renamed(argument, names) for argument in expression.arguments])
+        return Operation(expression.op, arguments, expression.dtype)
+    if isinstance(expression, Cast | IndexCheck):
+        return replace(expression, argument=_renamed(expression.argument, names))
+    if isinstance(expression, Position):
+        return Position(_renamed_index(expression.index, names))
+    return expression
+
+
+def renamed(statement: Statement, loops: Sequence[LoopVariable]) -> Statement:
+    """Return the statement with its loops replaced, one by one, by others of equal extents."""
+    names = {old: new for old, new in zip(statement.loops, loops, strict=True) if old is not new}
+    if not names:
+        return statement
+    return replace(
+        statement,
+        indices=tuple([_renamed_index(index, names) for index in statement.indices]),
+        value=_renamed(statement.value, names),
+        loops=tuple(loops),
+        reduction=tuple([names.get(loop, loop) for loop in statement.reduction]),
+    )
+
+
+# ---- comparing indices -------------------------------------------------------------------------
+
+
+def same_index(left: Index, right: Index, sizes: Sizes) -> bool:
+    """Tell whether two indices are the same position in every iteration."""
+    if left is right:
+        return True
+    if left.dynamic is not right.dynamic or len(left.terms) != len(right.terms):
+        return False
+    if (left.offset is None) != (right.offset is None):
+        return False
+    if (
+        left.offset is not None
+        and right.offset is not None
+        and not sizes.same(left.offset, right.offset)
+    ):
+        return False
+    steps = dict(right.terms)
+    return all(loop in steps and sizes.same(step, steps[loop]) for loop, step in left.terms)
+
+
+def same_indices(left: Iterable[Index], right: Iterable[Index], sizes: Sizes) -> bool:
+    """Tell whether two elements of an array are the same in every iteration."""
+    return all(same_index(mine, theirs, sizes) for mine, theirs in zip(left, right, strict=True))
+
+
+def is_loop(index: Index, loop: LoopVariable) -> bool:
+    """Tell whether an index is just a loop's counter."""
+    return (
+        index.offset is None
+        and index.dynamic is None
+        and len(index.terms) == 1
+        and index.terms[0][0] is loop
+        and index.terms[0][1].known == 1
+    )

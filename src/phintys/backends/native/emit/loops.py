@@ -1,0 +1,268 @@
+"""The loops of a kernel: levels, vectors and their rests, places inside."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from phintys.backends.native.emit.accumulators import State
+from phintys.backends.native.emit.control import lane_mask, loop
+from phintys.backends.native.emit.evaluation import Evaluator
+from phintys.backends.native.emit.scope import Prelude, Scope
+from phintys.backends.native.emit.types import INT64
+from phintys.backends.native.emit.values import Value
+
+if TYPE_CHECKING:
+    from phintys.backends.native.emit.builder import Builder
+    from phintys.backends.native.emit.planning import KernelPlan, Level, NestPlan
+    from phintys.backends.native.emit.scope import Slot
+    from phintys.backends.native.program import Failure
+
+__all__ = ["LoopWriter", "Places", "number_of"]
+
+TILE = 64
+"""Elements of the innermost loop that are computed for each iteration of the loops around it, where
+some memory is read across its rows: so many cache lines stay until they are read again."""
+
+LONG_NEST = 12
+"""Statements from which on a masked loop, half as much code, is better than a loop and its rest."""
+
+Places = Sequence[tuple[Value, Value | None]]
+"""Counters of a loop, of the first lane each, and masks of the lanes that are there."""
+
+
+class LoopWriter:
+    """Writes the loops of one function of a kernel.
+
+    What is reduced is written by subclasses.
+
+    Parameters
+    ----------
+    b
+        The builder of the function, at its beginning.
+    plan
+        How the kernel is carried out.
+    slots
+        The function's arguments so far; new ones are added.
+    failures
+        What can go wrong so far; new ones are added.
+    """
+
+    def __init__(
+        self, b: Builder, plan: KernelPlan, slots: dict[Slot, int], failures: list[Failure]
+    ) -> None:
+        self.b = b
+        self.plan = plan
+        self.prelude = Prelude(b, slots)
+        self.leave = b.new_block("leave")
+        self.ev = Evaluator(b, self.prelude, plan, failures, self.leave)
+        self._tile: tuple[Level, Value, Value] | None = None
+
+    # ---- nests -------------------------------------------------------------------------------
+
+    def outer(self, number: int, scope: Scope) -> None:
+        """Write the outer levels from one on, and all nests in them."""
+        if number == len(self.plan.outer):
+            for nest in self.plan.nests:
+                self._nest(nest, scope)
+            return
+        level = self.plan.outer[number]
+        nests = self.plan.nests
+
+        def inside(places: Places) -> None:
+            for index, mask in places:
+                inner = scope.inside()
+                inner.index[level.loops[-1]] = index
+                if level.is_vector:
+                    inner.lanes, inner.mask = nests[0].lanes, mask
+                self.ev.enter(level, nests, inner)
+                self.outer(number + 1, inner)
+
+        if level.is_vector:
+            self.vectors(nests[0], self.bounds(level), 1, inside)
+            return
+        with loop(self.b, *self.bounds(level)) as single:
+            inside([(single.index, None)])
+
+    def _nest(self, nest: NestPlan, scope: Scope) -> None:
+        self.ev.nest = nest
+        self.ev.spread(nest, scope)
+        self.ev.hoist(nest, scope, -1, len(self.plan.outer) - 1)
+        if not nest.is_tiled:
+            self._kept(nest, 0, [scope])
+            return
+        level = nest.kept[-1]
+        extent = self.prelude.number(level.extent)
+        with loop(self.b, 0, extent, TILE) as block:
+            end = self.b.minimum_number(block.index + TILE, extent)
+            self._tile = (level, block.index, end)
+            self._kept(nest, 0, [scope])
+        self._tile = None
+
+    def _kept(self, nest: NestPlan, number: int, scopes: list[Scope]) -> None:
+        """Write the kept levels from one on, and what is inside of them."""
+        if number == len(nest.kept):
+            if nest.reductions:
+                self.reduction(nest, scopes)
+                return
+            for scope in scopes:
+                self.body(nest, scope, None)
+            return
+        level = nest.kept[number]
+        (scope,) = scopes
+
+        def inside(places: Places) -> None:
+            self._kept(nest, number + 1, self.entered_all(nest, number, [scope], places))
+
+        if not level.is_vector:
+            with loop(self.b, *self.bounds(level)) as single:
+                inside([(single.index, None)])
+        elif nest.has_columns and nest.reductions:
+            self.columns(nest, number, scope)
+        else:
+            unroll = nest.unroll if nest.reductions else 1
+            self.vectors(nest, self.bounds(level), unroll, inside)
+
+    def reduction(self, nest: NestPlan, scopes: list[Scope]) -> None:
+        """Write the reduced levels of a nest at each place."""
+        raise NotImplementedError
+
+    def columns(self, nest: NestPlan, number: int, scope: Scope) -> None:
+        """Write the last kept level of a nest and the reduced one, in blocks of rows."""
+        raise NotImplementedError
+
+    def body(self, nest: NestPlan, scope: Scope, states: list[State] | None) -> list[State]:
+        """Write the statements of a nest; return the states of its reductions."""
+        raise NotImplementedError
+
+    # ---- levels ------------------------------------------------------------------------------
+
+    def bounds(self, level: Level) -> tuple[Value, Value]:
+        """Return where a level begins and ends: the range that was asked for, or all of it."""
+        if self._tile is not None and level is self._tile[0]:
+            return self._tile[1:]
+        if level is self.plan.parallel:
+            return self.b.arguments[1], self.b.arguments[2]
+        return self.b.constant(INT64, 0), self.prelude.number(level.extent)
+
+    def entered_all(
+        self, nest: NestPlan, number: int, scopes: Sequence[Scope], places: Places
+    ) -> list[Scope]:
+        """Return the places inside an iteration of a level of a nest, with addresses computed.
+
+        ``number`` counts kept and reduced levels.
+        """
+        return [self._entered(nest, number, scope, at) for scope in scopes for at in places]
+
+    def _entered(
+        self, nest: NestPlan, number: int, scope: Scope, place: tuple[Value, Value | None]
+    ) -> Scope:
+        levels = [*nest.kept, *nest.reduced]
+        level = levels[number]
+        inner = scope.inside()
+        inner.index[level.loops[-1]], mask = place
+        if level.is_vector:
+            inner.lanes, inner.mask = nest.lanes, mask
+        self.ev.enter(level, [nest], inner)
+        if level is not levels[-1]:
+            depth = len(self.plan.outer) + number
+            self.ev.hoist(nest, inner, depth, depth)
+        return inner
+
+    # ---- vectors -----------------------------------------------------------------------------
+
+    def vectors(
+        self,
+        nest: NestPlan,
+        bounds: tuple[Value, Value],
+        unroll: int,
+        body: Callable[[Places], None],
+    ) -> None:
+        """Write a loop over vectors, and the masked rest; ``body`` takes places and masks."""
+
+        def carried(places: Places, state: State) -> State:
+            body(places)
+            return state
+
+        self.carrying(nest, bounds, unroll, carried, [])
+
+    def carrying(
+        self,
+        nest: NestPlan,
+        bounds: tuple[Value, Value],
+        unroll: int,
+        body: Callable[[Places, State], State],
+        state: State,
+    ) -> State:
+        """Write the same with values that are carried from pass to pass."""
+        b, lanes = self.b, nest.lanes
+        start, stop = bounds
+        if lanes == 1:
+            with loop(b, start, stop, carried=state) as single:
+                single.next(*body([(single.index, None)], single.carried))
+            return single.results
+        if unroll == 1 and self._is_masked(nest):
+            with loop(b, start, stop, lanes, carried=state) as main:
+                mask = lane_mask(b, stop - main.index, lanes)
+                main.next(*body([(main.index, mask)], main.carried))
+            return main.results
+        whole = self._whole(start, stop, unroll * lanes)
+        with loop(b, start, whole, unroll * lanes, carried=state) as main:
+            places = [
+                (main.index if not at else main.index + at * lanes, None) for at in range(unroll)
+            ]
+            main.next(*body(places, main.carried))
+        if number_of(stop) is not None and number_of(stop) == number_of(whole):
+            return main.results
+        if unroll == 1:
+            return self._rest((whole, stop), lanes, body, main.results)
+        with loop(b, whole, stop, lanes, carried=main.results) as rest:
+            mask = lane_mask(b, stop - rest.index, lanes)
+            rest.next(*body([(rest.index, mask)], rest.carried))
+        return rest.results
+
+    def _rest(
+        self,
+        bounds: tuple[Value, Value],
+        lanes: int,
+        body: Callable[[Places, State], State],
+        state: State,
+    ) -> State:
+        """Write one masked pass, if there is a rest: no loop, which LLVM would spend time on."""
+        b = self.b
+        whole, stop = bounds
+        before = b.block
+        rest, after = b.new_block("rest"), b.new_block("after")
+        b.branch(whole < stop, rest, after)
+        b.begin(rest)
+        last = body([(whole, lane_mask(b, stop - whole, lanes))], state)
+        end = b.block
+        b.jump(after)
+        b.begin(after)
+        results: State = []
+        for value, final in zip(state, last, strict=True):
+            phi = b.phi(value.type)
+            phi.add(value, before)
+            phi.add(final, end)
+            results.append(phi.value)
+        return results
+
+    def _is_masked(self, nest: NestPlan) -> bool:
+        """Tell whether all passes are masked, as is well where masks cost nothing."""
+        is_long = self.plan.is_across or len(nest.statements) >= LONG_NEST
+        return is_long and self.b.target.has_avx512
+
+    def _whole(self, start: Value, stop: Value, wide: int) -> Value:
+        """Return where whole vectors end."""
+        first, last = number_of(start), number_of(stop)
+        if first is not None and last is not None:
+            return self.b.constant(INT64, first + (last - first) // wide * wide)
+        if first == 0:
+            return stop & -wide
+        return start + ((stop - start) & -wide)
+
+
+def number_of(value: Value) -> int | None:
+    """Return the number that a value of an integer type is, if it is a constant."""
+    text = value.text
+    return int(text) if text.lstrip("-").isdigit() else None
