@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import sys
 from functools import cache
-from importlib import import_module
 from importlib.machinery import PathFinder
 from importlib.util import module_from_spec
 from pathlib import Path
@@ -66,7 +65,9 @@ def _blas_module() -> Any:
     try:
         return _load_by_file()
     except ImportError:
-        return import_module(_MODULE)
+        from scipy.linalg import cython_blas
+
+        return cython_blas
 
 
 def _load_by_file() -> Any:
