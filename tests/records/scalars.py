@@ -131,7 +131,7 @@ def _cast(dtype):
         reference=lambda x: x.astype(dtype),
         arguments=(
             Argument(
-                dtypes=DTYPES if dtype.startswith("complex") else real,
+                dtypes=DTYPES if dtype.startswith(("complex", "bool")) else real,
                 # What a float outside of an integer's range becomes is up to the processor.
                 special=not dtype.startswith(("int", "uint")),
                 interval=(0.1, 0.9) if dtype[0] in "iub" else (-3.0, 3.0),

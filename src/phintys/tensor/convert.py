@@ -73,6 +73,8 @@ def constant(
             f"Expected a variable, a number or an array of numbers, got {x!r} of type "
             f"{type(x).__name__} (dtype {data.dtype})."
         )
+        if type(x) is int:
+            msg = f"{x} is outside of the range of all integer dtypes; pass dtype='float64'."
         raise TypeContractError(msg)
     if ndim is not None:
         data = _with_ndim(data, ndim)

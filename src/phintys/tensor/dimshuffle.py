@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Any
+from operator import index
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -61,12 +62,8 @@ class DimShuffle(Op):
 
     def __init__(self, input_ndim: int, new_order: Sequence[int | str]) -> None:
         self.input_ndim = input_ndim
-        self.new_order = tuple(entry if entry == "x" else int(entry) for entry in new_order)
-        kept = [entry for entry in self.new_order if entry != "x"]
-        for entry in kept:
-            if not isinstance(entry, int) or not 0 <= entry < input_ndim:
-                msg = f"DimShuffle: {entry!r} is not a dimension of an array of rank {input_ndim}."
-                raise OpContractError(msg)
+        self.new_order = tuple([self._checked(entry) for entry in new_order])
+        kept = [entry for entry in self.new_order if isinstance(entry, int)]
         if len(set(kept)) != len(kept):
             msg = f"DimShuffle: the order {self.new_order} names a dimension twice."
             raise OpContractError(msg)
@@ -82,6 +79,19 @@ class DimShuffle(Op):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (type(self), (self.input_ndim, self.new_order))
+
+    def _checked(self, entry: Any) -> int | str:
+        """Return an entry of the new order as an int, or ``"x"``."""
+        if isinstance(entry, str) and entry == "x":
+            return entry
+        try:
+            dim = index(cast("Any", entry))
+        except TypeError:
+            dim = -1
+        if not 0 <= dim < self.input_ndim:
+            msg = f"DimShuffle: {entry!r} is not a dimension of an array of rank {self.input_ndim}."
+            raise OpContractError(msg)
+        return dim
 
     def make_node(self, x: Any) -> Apply:
         """Apply to a tensor of the right rank."""

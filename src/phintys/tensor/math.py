@@ -352,7 +352,7 @@ def cast(x: Any, dtype: Any) -> TensorVariable:
     Raises
     ------
     DtypeError
-        A complex tensor cannot be cast to a real dtype.
+        A complex tensor cannot be cast to a real dtype (but to bool, true where it is not 0).
 
     Examples
     --------

@@ -8,7 +8,7 @@ import numpy as np
 
 from phintys._base.config import config
 from phintys.graph.shared import SharedVariable, shared, shared_constructor
-from phintys.tensor.type import TensorType
+from phintys.tensor.type import TensorType, normalize_dtype
 from phintys.tensor.variable import TensorMethods
 
 if TYPE_CHECKING:
@@ -68,7 +68,9 @@ def shared_array(
         free = (False,) * value.ndim if broadcastable is None else broadcastable
         shape = tuple(1 if one else None for one in free)
     type_ = TensorType(value.dtype, shape)
-    first = value if borrow else np.array(value, copy=True)
+    first = type_.filter(value)
+    if not borrow:
+        first = first.copy(order="K")
     return TensorSharedVariable(type_, first, strict, allow_downcast, name=name)
 
 
@@ -83,7 +85,7 @@ def shared_number(
     """Make a shared 0-d array from a number; a Python float has the configured ``floatX``."""
     if dtype is None and type(value) is float:
         dtype = config.floatX
-    array = np.asarray(value, dtype=dtype)
+    array = np.asarray(value, dtype=None if dtype is None else normalize_dtype(dtype))
     return TensorSharedVariable(
         TensorType(array.dtype, ()), array, strict, allow_downcast, name=name
     )

@@ -240,6 +240,10 @@ class TensorMethods:
         msg = f"{self} is symbolic: its length is {self}.shape[0], an expression, not a number."
         raise TypeError(msg)
 
+    def __contains__(self, item: Any) -> NoReturn:
+        msg = f"{self} is symbolic: what it contains is not known. Use pt.any(pt.eq({self}, item))."
+        raise TypeError(msg)
+
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NoReturn:
         msg = (
             f"NumPy cannot make an array of {self}, which is symbolic. Use the functions of "
