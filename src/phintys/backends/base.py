@@ -18,6 +18,7 @@ from phintys._base.errors import ConfigError
 if TYPE_CHECKING:
     from phintys.graph.apply import Apply
     from phintys.graph.fgraph import FunctionGraph
+    from phintys.graph.op import Op
 
 __all__ = [
     "Backend",
@@ -26,7 +27,9 @@ __all__ = [
     "NodeTimer",
     "Program",
     "get_backend",
+    "is_copy",
     "register_backend",
+    "register_copy",
 ]
 
 
@@ -161,3 +164,16 @@ def get_backend(backend: str | Backend) -> Backend:
         return backend
     msg = f"Expected a backend or its name, got {backend!r}."
     raise ConfigError(msg)
+
+
+_COPIES: set[type[Op]] = set()
+
+
+def register_copy(op_class: type[Op]) -> None:
+    """Tell backends that an Op returns its only input, in memory of its own."""
+    _COPIES.add(op_class)
+
+
+def is_copy(op: Op) -> bool:
+    """Tell whether an Op returns its only input, in memory of its own."""
+    return type(op) in _COPIES

@@ -142,8 +142,8 @@ class Function:
             )
         )
         # What a call of an instance means is looked up in its class, so each has one of its own.
-        own = type(cls.__name__, (cls,), {"__slots__": (), "__call__": call})
-        object.__setattr__(self, "__class__", own)
+        own: Any = type(cls.__name__, (cls,), {"__slots__": (), "__call__": call})
+        self.__class__ = own
 
     # ---- calls -------------------------------------------------------------------------------
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from phintys.backends.base import register_copy
 from phintys.graph.apply import Apply
 from phintys.graph.op import Op
 
@@ -49,4 +50,5 @@ class DeepCopy(Op):
         return list(input_shapes)
 
 
+register_copy(DeepCopy)
 deep_copy = DeepCopy()

@@ -5,9 +5,11 @@ import pytest
 
 import phintys.tensor  # noqa: F401 - registers operators
 from phintys.backends.native import backend as _backend  # noqa: F401 - registers itself
+from phintys.backends.native import fuse
 from phintys.backends.native.emit.target import Target
+from phintys.backends.native.lower.whole import lower_program
 from phintys.backends.native.program import Callback
-from phintys.backends.native.runtime.execute import compile_program, program_of
+from phintys.backends.native.runtime.execute import compile_program
 from phintys.backends.native.verify import verify_program
 from phintys.backends.reference import ReferenceBackend
 from phintys.compile.mode import Mode, register_mode
@@ -36,11 +38,28 @@ def same(got, wanted, *, exact):
     np.testing.assert_allclose(got, wanted, rtol=tolerance, atol=tolerance)
 
 
-def compare_backends(inputs, outputs, values, *, target="host", exact=False, ranges=(1, 3)):
+def program_of(inputs, outputs, most_statements=None):
+    """The program of a graph; kernels may be made smaller than they would be."""
+    with pytest.MonkeyPatch.context() as patch:
+        if most_statements is not None:
+            patch.setattr(fuse, "MOST_STATEMENTS", most_statements)
+        return lower_program(FunctionGraph(inputs, outputs, clone=True))
+
+
+def compare_backends(
+    inputs,
+    outputs,
+    values,
+    *,
+    target="host",
+    exact=False,
+    ranges=(1, 3),
+    most_statements=None,
+):
     """Run a graph in both backends, natively with work cut into several ranges."""
     reference = ReferenceBackend().link(FunctionGraph(inputs, outputs, clone=True))
     wanted = [np.asarray(value) for value in reference([value.copy() for value in values])]
-    program = program_of(FunctionGraph(inputs, outputs, clone=True))
+    program = program_of(inputs, outputs, most_statements)
     assert not [step for step in program.steps if isinstance(step, Callback)]
     verify_program(program)
     before = [value.copy() for value in values]

@@ -469,3 +469,28 @@ def test_long_programs_are_several_functions():
 
 def all_statements(step):
     return [s for nest in step.nests for s in nest.statements]
+
+
+@pytest.mark.parametrize("reducer", ["argmax", "argmin", "maximum", "add", "mul", "or_"])
+@pytest.mark.parametrize("dtype", ["bool", "int8", "float64"])
+@pytest.mark.parametrize("lengths", [(1, 1), (9, 1), (1, 9), (0, 1)])
+def test_reductions_of_loops_with_one_iteration(reducer, dtype, lengths):
+    if reducer == "or_" and dtype == "float64":
+        return
+    maker = Maker()
+    x = maker.argument(dtype, 2)
+    i, j = (LoopVariable(maker.sizes.fixed(n), name) for n, name in zip(lengths, "ij", strict=True))
+    out = maker.result("int64" if reducer.startswith("arg") else dtype, i.extent)
+    load = Load(x, maker.at(i, j))
+    maker.store(out, [i], load, [i, j], reduction=(j,), reducer=reducer)
+    values = np.random.default_rng(1).integers(0, 5, lengths).astype(dtype)
+    (got,) = run(maker, values)
+    function = {
+        "argmax": np.argmax,
+        "argmin": np.argmin,
+        "maximum": np.max,
+        "add": np.any if dtype == "bool" else np.sum,
+        "mul": np.all if dtype == "bool" else np.prod,
+        "or_": np.bitwise_or.reduce,
+    }[reducer]
+    np.testing.assert_array_equal(got, function(values, axis=1).astype(got.dtype))

@@ -12,6 +12,7 @@ from phintys.backends.native.emit.frame import emit_program
 from phintys.backends.native.emit.target import Target
 from phintys.backends.native.lower import lower_program
 from phintys.backends.native.runtime.capi import Unsupported
+from phintys.backends.native.runtime.engine import check_runs_here
 from phintys.backends.native.runtime.function import NativeProgram
 from phintys.backends.native.runtime.support import support
 from phintys.backends.reference.backend import ReferenceBackend
@@ -54,8 +55,10 @@ class NativeBackend:
             return ReferenceBackend().link(fgraph, timer=timer)
         found = support()
         assert not isinstance(found, Unsupported)
+        target = Target.configured()
+        check_runs_here(target)
         program = lower_program(fgraph)
-        emitted = emit_program(program, Target.configured())
+        emitted = emit_program(program, target)
         return NativeProgram(fgraph, program, emitted, found)
 
 

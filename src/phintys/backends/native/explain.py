@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from phintys.backends.native.dependence import reads_of
 from phintys.backends.native.program import (
     Array,
     Branch,
@@ -24,6 +27,7 @@ from phintys.backends.native.program import (
     SizeValue,
     Statement,
     Step,
+    walk_steps,
 )
 from phintys.backends.native.sizes import Arithmetic, Element, Extent
 
@@ -31,8 +35,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from phintys.backends.native.emit.frame import EmittedProgram
-    from phintys.backends.native.emit.planning import KernelPlan, Level, NestPlan
-    from phintys.backends.native.program import Failure, Program, Value
+    from phintys.backends.native.emit.plans import KernelPlan, Level, NestPlan
+    from phintys.backends.native.program import Program, Value
     from phintys.backends.native.sizes import Size
 
 __all__ = ["explain_program"]
@@ -98,19 +102,20 @@ class _Explainer:
             text += f" in the memory of {self.name(value.alias)}"
         return text
 
-    def size(self, size: Size) -> str:
-        """Return a size."""
-        size = self.sizes.canonical(size)
+    def size(self, size: Size, *, as_given: bool = False) -> str:
+        """Return a size; of those that are known to be equal the same one, if not ``as_given``."""
+        if not as_given:
+            size = self.sizes.canonical(size)
         if isinstance(size, Extent):
             return f"{self.name(size.array)}.{size.axis}"
         if isinstance(size, Element):
             return f"{self.name(size.array)}[{size.index}]"
         if isinstance(size, Arithmetic):
-            left, right = map(self.size, size.arguments)
+            left, right = (self.size(part, as_given=as_given) for part in size.arguments)
             sign = _SIGNS.get(size.operation)
-            return (
-                f"{size.operation}({left}, {right})" if sign is None else f"({left} {sign} {right})"
-            )
+            if sign is None:
+                return f"{size.operation}({left}, {right})"
+            return f"({left} {sign} {right})"
         return str(size.known)
 
     def index(self, index: Index) -> str:
@@ -193,7 +198,11 @@ class _Explainer:
 
     def check(self, step: Check) -> str:
         """Return the line of a check; its sizes are equal only afterwards."""
-        return f"check {step.left} == {step.right} {_where(step.failure)}"
+        left, right = (self.size(size, as_given=True) for size in (step.left, step.right))
+        failure = step.failure
+        detail = failure.detail.replace("{0}", left).replace("{1}", right)
+        why = f"{failure.kind}, {detail}" if detail else failure.kind
+        return f"check {left} == {right} ({failure.node.op}: {why})"
 
     # ---- kernels -----------------------------------------------------------------------------
 
@@ -206,9 +215,13 @@ class _Explainer:
             for statement in nest.statements:
                 ops.update((str(node.op), None) for node in statement.nodes)
         lines = [f"kernel {', '.join(ops)}".rstrip()]
+        if code.for_short_rows is not None:
+            rows = code.for_short_rows
+            lanes = rows.plan.nests[0].lanes
+            lines.append(f"  rows of up to {rows.most}: {lanes} rows at once, otherwise")
         indent = "  "
         for level in plan.outer:
-            lines.append(indent + self.level(level, plan, 1))
+            lines.append(indent + self.level(level, plan, plan.nests[0].lanes))
             indent += "  "
         for nest in plan.nests:
             lines += self.nest(nest, plan, indent)
@@ -218,19 +231,22 @@ class _Explainer:
         """Return the lines of a nest."""
         lines: list[str] = []
         for level in (*nest.kept, *nest.reduced):
-            lines.append(indent + self.level(level, plan, nest.lanes))
+            text = self.level(level, plan, nest.lanes, is_tiled=nest.is_tiled)
+            lines.append(indent + text)
             indent += "  "
         if plan.is_chunked:
             lines[-1] += ", in parts shared by threads"
         return [*lines, *(indent + self.statement(s, plan) for s in nest.statements)]
 
-    def level(self, level: Level, plan: KernelPlan, lanes: int) -> str:
+    def level(self, level: Level, plan: KernelPlan, lanes: int, *, is_tiled: bool = False) -> str:
         """Return the line of a level of loops."""
         names = ", ".join(map(str, level.loops))
         lengths = " * ".join(self.size(loop.extent) for loop in level.loops)
         text = f"for {names} < {lengths}"
         if level.is_vector and lanes > 1:
             text += f", {lanes} at once"
+            if is_tiled:
+                text += ", in pieces around the other loops"
         if level is plan.parallel and not plan.is_serial:
             text += ", shared by threads"
         return text
@@ -265,8 +281,9 @@ class _Explainer:
     def memory(self) -> list[str]:
         """Return the lines that say which arrays share a piece of the arena."""
         memory = self.emitted.memory
+        shown = [f"  {self.declared(array)}" for array in self.aliases()]
         if not memory.slots:
-            return ["no buffers"]
+            return ["no buffers", *shown]
         lines = ["buffers"]
         for number, slot in enumerate(memory.slots):
             names = ", then ".join(map(self.name, slot.arrays))
@@ -275,15 +292,27 @@ class _Explainer:
             later = "" if when < 0 else f", taken after step {when + 1}"
             item = slot.arrays[0].dtype.itemsize
             lines.append(f"  slot {number}: {item} * {lengths} bytes: {names}{later}")
-        return lines
+        return [*lines, *shown]
+
+    def aliases(self) -> list[Array]:
+        """Return the arrays that show memory of others with other sizes."""
+        found: dict[Array, None] = {}
+        for step in walk_steps(self.program.steps):
+            if isinstance(step, Kernel):
+                statements = [s for nest in step.nests for s in nest.statements]
+                arrays = [load.array for s in statements for load in reads_of(s)]
+                arrays += [s.target for s in statements]
+            elif isinstance(step, Call | Callback):
+                outputs = [step.output] if isinstance(step, Call) else step.outputs
+                values = [*step.inputs, *outputs]
+                arrays = [value for value in values if isinstance(value, Array)]
+            else:
+                continue
+            found.update((array, None) for array in arrays if array.alias is not None)
+        return list(found)
 
 
-def _where(failure: Failure) -> str:
-    detail = f", {failure.detail}" if failure.detail else ""
-    return f"({failure.node.op}: {failure.kind}{detail})"
-
-
-def _constant_text(data: Any) -> str:
+def _constant_text(data: np.ndarray[Any, Any]) -> str:
     if data.size == 1:
         return str(data.reshape(-1)[0])
     if data.size <= _MOST_NUMBERS:

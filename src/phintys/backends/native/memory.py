@@ -33,7 +33,7 @@ from phintys.backends.native.sizes import Arithmetic, Element, Extent, Size
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from phintys.backends.native.emit.planning import KernelPlan, NestPlan
+    from phintys.backends.native.emit.plans import KernelPlan, NestPlan
     from phintys.backends.native.polynomials import Atom, Polynomial, Polynomials
     from phintys.backends.native.program import Program, Statement
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from phintys.backends.native.program import Array
 
-__all__ = ["Arithmetic", "Element", "Extent", "Fixed", "Size", "Sizes"]
+__all__ = ["Arithmetic", "Element", "Extent", "Fixed", "Size", "Sizes", "is_length"]
 
 
 class Size:
@@ -86,6 +86,8 @@ class Arithmetic(Size):
 
     def __repr__(self) -> str:
         left, right = self.arguments
+        if self.operation == "add" and right.known is not None and right.known < 0:
+            return f"({left} - {-right.known})"
         symbol = _SYMBOLS.get(self.operation)
         if symbol is None:
             return f"{self.operation}({left}, {right})"
@@ -103,6 +105,44 @@ _FOLD: dict[str, Callable[[int, int], int]] = {
     "min": min,
     "lt": lambda a, b: int(a < b),
 }
+
+
+_HALF = 2**63
+_COMMUTES = {"add", "mul", "max", "min"}
+_KEEP_SIGN = {"add", "mul", "max", "min"}
+
+
+def is_length(size: Size) -> bool:
+    """Tell whether it is known that a size is not negative.
+
+    Examples
+    --------
+    >>> is_length(Fixed(3)), is_length(Fixed(-1))
+    (True, False)
+    """
+    stack = [size]
+    while stack:
+        current = stack.pop()
+        if current.known is not None:
+            if current.known < 0:
+                return False
+        elif isinstance(current, Arithmetic):
+            left, right = current.arguments
+            if current.operation == "lt":
+                continue
+            if current.operation in _KEEP_SIGN:
+                some = [part.known for part in current.arguments if part.known is not None]
+                if current.operation == "max" and any(known >= 0 for known in some):
+                    continue
+                stack += [left, right]
+            elif current.operation in {"floordiv", "mod"} and (right.known or 0) > 0:
+                if current.operation == "floordiv":
+                    stack.append(left)
+            else:
+                return False
+        elif not isinstance(current, Extent):
+            return False
+    return True
 
 
 class Sizes:
@@ -136,29 +176,19 @@ class Sizes:
 
     def add(self, left: Size, right: Size) -> Size:
         """Return the sum."""
-        if left.known == 0:
-            return self.canonical(right)
-        if right.known == 0:
-            return self.canonical(left)
         return self.arithmetic("add", left, right)
 
     def sub(self, left: Size, right: Size) -> Size:
         """Return the difference."""
-        if right.known == 0:
-            return self.canonical(left)
-        if self.same(left, right):
-            return self.fixed(0)
         return self.arithmetic("sub", left, right)
 
     def mul(self, left: Size, right: Size) -> Size:
         """Return the product."""
-        if left.known == 1:
-            return self.canonical(right)
-        if right.known == 1:
-            return self.canonical(left)
-        if 0 in {left.known, right.known}:
-            return self.fixed(0)
         return self.arithmetic("mul", left, right)
+
+    def at_least_zero(self, size: Size) -> Size:
+        """Return a size, or 0 if it is negative."""
+        return self.arithmetic("max", size, self.fixed(0))
 
     def product(self, factors: tuple[Size, ...] | list[Size]) -> Size:
         """Return the product of any number of sizes."""
@@ -168,13 +198,84 @@ class Sizes:
         return result
 
     def arithmetic(self, operation: str, left: Size, right: Size) -> Size:
-        """Return any of the operations of :class:`Arithmetic`; folded where both are known."""
+        """Return any of the operations of :class:`Arithmetic`; folded where both are known.
+
+        Like the program when it runs, it computes modulo 2**64.
+        """
         left, right = self.canonical(left), self.canonical(right)
-        divides = operation in {"floordiv", "mod"}
-        if left.known is not None and right.known is not None and not (divides and not right.known):
-            return self.fixed(_FOLD[operation](left.known, right.known))
+        if left.known is not None and right.known is not None:
+            if right.known or operation not in {"floordiv", "mod"}:
+                result = _FOLD[operation](left.known, right.known)
+                return self.fixed((result + _HALF) % (2 * _HALF) - _HALF)
+        elif operation in _COMMUTES and (left.known is not None or self._is_older(right, left)):
+            left, right = right, left  # numbers are on the right
+        simple = self._simplified(operation, left, right)
+        if simple is not None:
+            return simple
         key = (operation, left, right)
         return self.canonical(self._intern(key, Arithmetic, operation, (left, right)))
+
+    def _is_older(self, one: Size, other: Size) -> bool:
+        return one.known is None and self._age[one] < self._age[other]
+
+    def _simplified(self, operation: str, left: Size, right: Size) -> Size | None:
+        """Return what an operation on sizes comes to, if that is something simpler."""
+        number = right.known
+        if operation == "sub":
+            if left is right:
+                return self.fixed(0)
+            if number is not None and number > -_HALF:
+                return self.add(left, self.fixed(-number))
+            return self._taken_away(left, right)
+        if operation == "add":
+            return left if number == 0 else self._added(left, right)
+        if operation == "mul":
+            return {0: right, 1: left}.get(number) if number is not None else None
+        if operation == "floordiv":
+            return left if number == 1 else None
+        if operation == "mod":
+            return self.fixed(0) if number == 1 else None
+        return self._compared(operation, left, right)
+
+    def _added(self, left: Size, right: Size) -> Size | None:
+        """Simplify ``(a + 1) + 2`` and ``(a - b) + b``."""
+        for one, other in ((left, right), (right, left)):
+            if not isinstance(one, Arithmetic):
+                continue
+            first, second = map(self.canonical, one.arguments)
+            if one.operation == "sub" and second is other:
+                return first
+            if one.operation == "add" and second.known is not None:
+                return (
+                    self.add(self.add(first, other), second)
+                    if other.known is None
+                    else (self.add(first, self.add(second, other)))
+                )
+        return None
+
+    def _taken_away(self, left: Size, right: Size) -> Size | None:
+        """Simplify ``(a + b) - b``."""
+        for one, other, swapped in ((left, right, False), (right, left, True)):
+            if not isinstance(one, Arithmetic) or one.operation != "add":
+                continue
+            first, second = map(self.canonical, one.arguments)
+            if first is other or second is other:
+                rest = second if first is other else first
+                return self.sub(self.fixed(0), rest) if swapped else rest
+        return None
+
+    def _compared(self, operation: str, left: Size, right: Size) -> Size | None:
+        """Simplify what compares a size with itself, or a length with a number up to 0."""
+        if left is right:
+            return self.fixed(0) if operation == "lt" else left
+        number = right.known
+        if operation == "lt":
+            if left.known is not None and left.known < 0 and is_length(right):
+                return self.fixed(1)
+            return self.fixed(0) if number is not None and number <= 0 and is_length(left) else None
+        if number is not None and number <= 0 and is_length(left):
+            return left if operation == "max" else right
+        return None
 
     def equate(self, left: Size, right: Size) -> None:
         """Note that a check has shown two sizes to be equal.

@@ -152,7 +152,7 @@ def test_several_threads_take_and_give(blocks):
     assert wrong == []
 
 
-# ---- results of functions ------------------------------------------------------------------------
+# ---- results of functions ----------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")

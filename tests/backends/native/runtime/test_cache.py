@@ -261,7 +261,7 @@ def test_other_commands_are_refused(arguments, capsys):
     assert "usage" in capsys.readouterr().err
 
 
-# ---- many processes ------------------------------------------------------------------------------
+# ---- many processes ----------------------------------------------------------------------------
 
 WRITER = """
 import sys, random

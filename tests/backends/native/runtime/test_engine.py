@@ -68,10 +68,8 @@ def test_a_function_that_is_nowhere_is_an_error_and_no_crash():
     [
         "this is no code",
         "define i32 @f() { ret i64 0 }",
-        (
-            "define i32 @f(i1 %c) {\n br i1 %c, label %a, label %b\na:\n %x = add i32 1, 1\n"
-            " ret i32 %x\nb:\n ret i32 %x\n}"
-        ),
+        "define i32 @f(i1 %c) {\n br i1 %c, label %a, label %b\na:\n ret i32 %x\n"  # noqa: ISC004
+        "b:\n %x = add i32 1, 1\n ret i32 %x\n}",
     ],
 )
 def test_wrong_code_is_an_error_and_no_crash(text):

@@ -31,7 +31,7 @@ def outcome(f, *args, **kwargs):
     """What a call gives: a value, or the error's class and words."""
     try:
         result = f(*args, **kwargs)
-    except Exception as error:  # noqa: BLE001 - whatever it is, both must give the same
+    except Exception as error:  # noqa: BLE001 - whatever it is, both must raise it
         return type(error), str(error), getattr(error, "__notes__", None)
     return result
 
@@ -254,7 +254,7 @@ def test_other_values_than_arrays():
         assert number == 2.0
 
 
-# ---- shared variables and updates ----------------------------------------------------------------
+# ---- shared variables and updates --------------------------------------------------------------
 
 
 def test_updates_are_stored_only_if_all_went_well():
@@ -343,7 +343,7 @@ def test_eight_threads_call_one_function():
     assert wrong == []
 
 
-# ---- life and death ------------------------------------------------------------------------------
+# ---- life and death ----------------------------------------------------------------------------
 
 
 def test_a_function_that_nobody_holds_is_freed():

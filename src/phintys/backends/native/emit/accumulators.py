@@ -3,8 +3,7 @@
 A *state* is what passes of the innermost loop hand on, in registers: for each lane what the
 elements it has met amount to. At the end of each block of elements the state is folded into a
 *total*, and the totals of lanes, and of parts of the loop, are merged at the end. Where each block
-begins depends on the lengths of the loops alone, so the bits of the result do not depend on
-threads.
+begins depends on the lengths of the loops alone, so the result does not depend on threads.
 
 Sums of floats add the blocks with compensation (Neumaier's, "Rundungsfehleranalyse einiger
 Verfahren zur Summation endlicher Summen", 1974): the rounding error of each addition is kept and

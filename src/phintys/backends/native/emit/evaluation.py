@@ -11,7 +11,7 @@ from phintys.backends.native.emit.casting import cast
 from phintys.backends.native.emit.control import loop
 from phintys.backends.native.emit.memory import gather, load, scatter, store
 from phintys.backends.native.emit.operations import emit
-from phintys.backends.native.emit.planning import KernelPlan, Level, NestPlan, is_number
+from phintys.backends.native.emit.plans import KernelPlan, Level, NestPlan, is_number
 from phintys.backends.native.emit.scalar_ops import emit_literal, emit_scalar_op
 from phintys.backends.native.emit.scope import FailureBase, Prelude, Scope, Status, splat
 from phintys.backends.native.emit.types import INT64, PTR, UINT64, Type, type_of
@@ -141,7 +141,7 @@ class Evaluator:
         Of a scalar place: how far the element is from the address.
         """
         total: Value | None = None
-        step = access.steps.get(self.nest.vector) if scope.lanes > 1 else None  # pyright: ignore[reportArgumentType]
+        step = self._lane_step(access) if scope.lanes > 1 else None
         for depth, (expression, stride) in zip(access.hoisted, access.dynamic, strict=True):
             if depth is None:
                 index = self._integer(expression, scope)
@@ -152,6 +152,11 @@ class Evaluator:
             return total
         steps = self.prelude.lane_steps(step, scope.lanes)
         return steps if total is None else total + steps
+
+    def _lane_step(self, affine: Affine) -> Polynomial | None:
+        """Return by how much something moves from lane to lane."""
+        vector = self.nest.vector
+        return None if vector is None else affine.steps.get(vector)
 
     # ---- reading and writing -----------------------------------------------------------------
 
@@ -243,12 +248,12 @@ class Evaluator:
         count = b.constant(INT64, scope.lanes) if scope.mask is None else self._count(scope)
         with loop(b, 0, count, runs=True) as lane:
             offset = b.load(INT64, b.offset(addresses, lane.index, INT64))
-            parts = [
-                load(b, part.type.of(1), b.offset(slot, lane.index, part.type))
-                for part, slot in zip(_parts(value), slots, strict=True)
-            ]
-            assert all(isinstance(part, Value) for part in parts)
-            add(b.offset(pointer, offset, type), 1, _joined(parts), None)  # pyright: ignore[reportArgumentType]
+            parts: list[Value] = []
+            for part, slot in zip(_parts(value), slots, strict=True):
+                element = load(b, part.type.of(1), b.offset(slot, lane.index, part.type))
+                assert isinstance(element, Value)
+                parts.append(element)
+            add(b.offset(pointer, offset, type), 1, _joined(parts), None)
 
     # ---- expressions -------------------------------------------------------------------------
 
@@ -313,7 +318,7 @@ class Evaluator:
             lanes = total
         else:
             lanes = self.b.splat(total, scope.lanes)
-            step = affine.steps.get(self.nest.vector)  # pyright: ignore[reportArgumentType]
+            step = self._lane_step(affine)
             if step is not None:
                 lanes = lanes + self.prelude.lane_steps(step, scope.lanes)
         for expression, stride in affine.dynamic:

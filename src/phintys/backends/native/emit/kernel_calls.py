@@ -10,7 +10,7 @@ from phintys.backends.native.emit.layout import (
     STATUS,
 )
 from phintys.backends.native.emit.part import Part
-from phintys.backends.native.emit.planning import CHUNKS, SMALLEST_CHUNK
+from phintys.backends.native.emit.plans import CHUNKS, SMALLEST_CHUNK
 from phintys.backends.native.emit.scope import (
     Chunk,
     FailureBase,
@@ -27,7 +27,7 @@ from phintys.backends.native.emit.values import Value
 
 if TYPE_CHECKING:
     from phintys.backends.native.emit.kernels import KernelCode
-    from phintys.backends.native.emit.planning import KernelPlan
+    from phintys.backends.native.emit.plans import KernelPlan
 
 __all__ = ["KernelCaller"]
 

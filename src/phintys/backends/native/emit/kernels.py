@@ -22,12 +22,8 @@ from phintys.backends.native.emit.builder import Builder
 from phintys.backends.native.emit.control import when
 from phintys.backends.native.emit.layout import OUT_OF_MEMORY
 from phintys.backends.native.emit.module import Module
-from phintys.backends.native.emit.planning import (
-    SHORT_ROW,
-    KernelPlan,
-    plan_across,
-    plan_kernel,
-)
+from phintys.backends.native.emit.planning import SHORT_ROW, plan_across, plan_kernel
+from phintys.backends.native.emit.plans import KernelPlan
 from phintys.backends.native.emit.reductions import ReductionWriter
 from phintys.backends.native.emit.scope import Scope, ScratchBytes, ScratchOffset, Slot, Status
 from phintys.backends.native.emit.types import BOOL, INT8, INT64, PTR, VOID

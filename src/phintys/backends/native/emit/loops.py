@@ -14,13 +14,13 @@ from phintys.backends.native.emit.values import Value
 
 if TYPE_CHECKING:
     from phintys.backends.native.emit.builder import Builder
-    from phintys.backends.native.emit.planning import KernelPlan, Level, NestPlan
+    from phintys.backends.native.emit.plans import KernelPlan, Level, NestPlan
     from phintys.backends.native.emit.scope import Slot
     from phintys.backends.native.program import Failure
 
 __all__ = ["LoopWriter", "Places", "number_of"]
 
-TILE = 64
+TILE = 32
 """Elements of the innermost loop that are computed for each iteration of the loops around it, where
 some memory is read across its rows: so many cache lines stay until they are read again."""
 

@@ -9,12 +9,18 @@ the innermost of the kept loops (each lane reduces a column of its own).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from phintys._base.errors import IntegrityError
 from phintys.backends.native.emit.access import Access, Affine, Layout, parts_of
-from phintys.backends.native.emit.accumulators import Accumulator, accumulator
+from phintys.backends.native.emit.plans import (
+    SMALLEST_CHUNK,
+    KernelPlan,
+    Level,
+    NestPlan,
+    is_number,
+)
 from phintys.backends.native.emit.types import type_of
 from phintys.backends.native.fuse import is_loop, same_index
 from phintys.backends.native.program import (
@@ -37,13 +43,7 @@ if TYPE_CHECKING:
     from phintys.backends.native.polynomials import Polynomial, Polynomials
     from phintys.backends.native.sizes import Sizes
 
-__all__ = ["CHUNKS", "KernelPlan", "Level", "NestPlan", "plan_across", "plan_kernel"]
-
-CHUNKS = 64
-"""A reduction of everything is cut into at most so many parts, each for one thread at a time."""
-
-SMALLEST_CHUNK = 32_768
-"""Elements below which it is not cut. Neither number may depend on the number of threads."""
+__all__ = ["SHORT_ROW", "plan_across", "plan_kernel"]
 
 SHORT_COLUMN = 16
 """Columns that are known to be no longer are reduced in registers."""
@@ -55,160 +55,26 @@ _LIGHT = 6.0
 _MEDIUM = 16.0
 
 
-@dataclass(eq=False, slots=True)
-class Level:
-    """Loops that are carried out as one.
-
-    Attributes
-    ----------
-    loops
-        From the outermost; every address moves by the step of the last one.
-    extent
-        The number of iterations.
-    is_vector
-        Whether an iteration computes several elements at once.
-    """
-
-    loops: tuple[LoopVariable, ...]
-    extent: Polynomial
-    is_vector: bool = False
-
-
-@dataclass(eq=False, slots=True)
-class NestPlan:
-    """One nest of a kernel.
-
-    Attributes
-    ----------
-    kept, reduced
-        Its levels inside of the kernel's outer ones.
-    statements
-        What is computed for each element.
-    loads
-        By the ``id`` of a :class:`Load`: the access, for those that read memory.
-    stores
-        By the ``id`` of a statement: the access, for those that write memory.
-    positions
-        By the ``id`` of a :class:`Position` (or of an ``argmax`` statement): its value.
-    accesses
-        Those of loads and stores, each once.
-    forwarded
-        Arrays of which earlier nests left one number in a register.
-    lanes
-        Elements of a vector.
-    unroll
-        Vectors computed in one iteration of the vector level.
-    vector
-        The loop along which the lanes lie: one of the kernel's outer ones, or of the nest's own.
-    has_columns
-        Whether each lane reduces a column of its own, along one loop that may be long.
-    is_tiled
-        Whether the vector loop is carried out in pieces, because some memory is read across its
-        rows.
-    """
-
-    kept: list[Level]
-    reduced: list[Level]
-    statements: list[Statement]
-    loads: dict[int, Access] = field(default_factory=dict)
-    stores: dict[int, Access] = field(default_factory=dict)
-    positions: dict[int, Affine] = field(default_factory=dict)
-    accesses: list[Access] = field(default_factory=list)
-    forwarded: set[Array] = field(default_factory=set)
-    lanes: int = 1
-    unroll: int = 1
-    vector: LoopVariable | None = None
-    has_columns: bool = False
-    is_tiled: bool = False
-
-    def accumulators(self) -> list[Accumulator]:
-        """Return what carries out each of the reductions."""
-        order = [loop for level in self.reduced for loop in level.loops]
-        return [
-            accumulator(
-                statement.reducer or "",
-                statement.value.dtype,
-                in_order=order == [loop for loop in statement.reduction if loop in order],
-            )
-            for statement in self.reductions
-        ]
-
-    @property
-    def reductions(self) -> list[Statement]:
-        """Statements that reduce."""
-        return [statement for statement in self.statements if statement.reduction]
-
-
-@dataclass(eq=False, slots=True)
-class KernelPlan:
-    """A kernel as it is carried out.
-
-    Attributes
-    ----------
-    outer
-        Levels around all nests.
-    nests
-        The nests.
-    registers
-        Arrays that are never in memory.
-    scratch
-        Arrays of which one iteration of the outer loops is in memory.
-    rooms
-        Bytes of the memory that each call of the kernel needs for itself, by what they are for:
-        an array of ``scratch``, or a nest that reduces many columns.
-    layout
-        Where arrays lie.
-    is_serial
-        Whether iterations must run in order: elements may be written twice.
-    is_across
-        Whether the lanes are rows, each of which is computed element by element.
-    is_chunked
-        Whether it reduces everything, in parts whose results another function combines.
-    cost
-        Rough nanoseconds for an iteration of the innermost loops of all nests.
-    """
-
-    outer: list[Level]
-    nests: list[NestPlan]
-    registers: set[Array]
-    scratch: list[Array]
-    rooms: dict[Array | NestPlan, Polynomial]
-    layout: Layout
-    is_serial: bool
-    is_across: bool = False
-    is_chunked: bool = False
-    cost: float = 1.0
-
-    @property
-    def parallel(self) -> Level | None:
-        """The level of which threads take ranges; ``None`` if there is none."""
-        if self.outer:
-            return self.outer[0]
-        return next((level for nest in self.nests for level in nest.kept), None)
-
-    def work_inside(self) -> Polynomial:
-        """Return the innermost iterations of all nests in one iteration of the parallel level."""
-        ring = self.layout.polynomials
-        total = ring.zero
-        for nest in self.nests:
-            inside = ring.one
-            for level in (*self.outer, *nest.kept, *nest.reduced):
-                if level is not self.parallel:
-                    inside = ring.mul(inside, level.extent)
-            total = ring.add(total, inside)
-        return total
-
-
 # ---- arrays ------------------------------------------------------------------------------------
 
 
 @dataclass(slots=True)
 class _Uses:
-    """Who writes and reads the arrays that a kernel writes."""
+    """Who writes and reads the arrays that a kernel writes.
+
+    Attributes
+    ----------
+    writers
+        For each array the number of a nest and the statement.
+    by_memory
+        Arrays that a later nest reads otherwise than from a register.
+    parts
+        By the ``id`` of a statement: the expressions that it is made of.
+    """
 
     writers: dict[Array, tuple[int, Statement]]
     by_memory: set[Array]
-    """Arrays that a later nest reads otherwise than from a register."""
+    parts: dict[int, list[Expression]]
 
 
 def _uses(kernel: Kernel, sizes: Sizes) -> _Uses:
@@ -217,15 +83,20 @@ def _uses(kernel: Kernel, sizes: Sizes) -> _Uses:
         for number, nest in enumerate(kernel.nests)
         for statement in nest.statements
     }
+    parts = {
+        id(statement): list(_parts(statement))
+        for nest in kernel.nests
+        for statement in nest.statements
+    }
     by_memory: set[Array] = set()
     for number, nest in enumerate(kernel.nests):
-        for load in _loads(nest):
+        for load in [p for s in nest.statements for p in parts[id(s)] if isinstance(p, Load)]:
             written = writers.get(load.array)
             if written is None or written[0] >= number:
                 continue
             if not _is_in_register(load, written, kernel, sizes):
                 by_memory.add(load.array)
-    return _Uses(writers, by_memory)
+    return _Uses(writers, by_memory, parts)
 
 
 def _is_in_register(
@@ -240,14 +111,16 @@ def _is_in_register(
     )
 
 
-def _loads(nest: Nest) -> Iterable[Load]:
-    for statement in nest.statements:
-        for part in parts_of(statement.value):
-            if isinstance(part, Load):
-                yield part
-        for index in statement.indices:
-            if index.dynamic is not None:
-                yield from (p for p in parts_of(index.dynamic) if isinstance(p, Load))
+def _parts(statement: Statement) -> Iterable[Expression]:
+    yield from parts_of(statement.value)
+    for index in statement.indices:
+        if index.dynamic is not None:
+            yield from parts_of(index.dynamic)
+
+
+def _cost_of(statement: Statement, uses: _Uses) -> float:
+    """Return what the operations of a statement cost; an addition costs 1."""
+    return sum(p.op.cost for p in uses.parts[id(statement)] if isinstance(p, Operation))
 
 
 def _scratch_strides(
@@ -306,10 +179,8 @@ class _NestPlanner:
     def collect(self) -> None:
         """Find where the nest reads and writes."""
         for statement in self.nest.statements:
-            expressions = [statement.value, *(i.dynamic for i in statement.indices if i.dynamic)]
-            for expression in expressions:
-                for part in parts_of(expression):
-                    self._note(part)
+            for part in self.uses.parts[id(statement)]:
+                self._note(part)
             if statement.target not in self.registers:
                 access = self.layout.access(statement.target, statement.indices)
                 self.plan.stores[id(statement)] = self._known(access)
@@ -329,7 +200,7 @@ class _NestPlanner:
             return
         writer = self.uses.writers.get(array)
         if writer is not None and writer[0] < self.number and array not in self.uses.by_memory:
-            self.plan.forwarded.add(array)
+            self.plan.forwarded[array] = None
             return
         self.plan.loads[id(part)] = self._known(self.layout.access(array, part.indices))
 
@@ -376,7 +247,7 @@ class _NestPlanner:
         self.plan.vector = vector
         if vector is not None:
             self.plan.lanes = self._lanes(target, vector)
-        cost = sum(_cost_of(statement.value) for statement in self.nest.statements)
+        cost = sum(_cost_of(statement, self.uses) for statement in self.nest.statements)
         if self.plan.lanes > 1 and self.plan.reduced:
             cost += 0.5 * len(self.plan.accesses)
             self.plan.unroll = 4 if cost <= _LIGHT else 2 if cost <= _MEDIUM else 1
@@ -468,15 +339,6 @@ class _NestPlanner:
         return found
 
 
-def is_number(array: Array) -> bool:
-    """Tell whether an array is a single number that is known."""
-    return array.data is not None and array.data.size == 1
-
-
-def _cost_of(expression: Expression) -> float:
-    return sum(part.op.cost for part in parts_of(expression) if isinstance(part, Operation))
-
-
 def collapsed(
     loops: Sequence[LoopVariable], affines: Sequence[Affine], ring: Polynomials
 ) -> list[Level]:
@@ -552,9 +414,10 @@ def plan_across(
 
 
 def _plan(kernel: Kernel, polynomials: Polynomials, target: Target, *, across: bool) -> KernelPlan:
-    loops = {loop for nest in kernel.nests for loop in nest.loops} | set(kernel.outer)
+    # In order: polynomials number the sizes as they meet them, and the text must not vary.
+    loops = dict.fromkeys([*kernel.outer, *(loop for nest in kernel.nests for loop in nest.loops)])
     fixed = {loop for loop in loops if polynomials.of(loop.extent).known == 1}
-    layout = Layout(polynomials, loops, fixed)
+    layout = Layout(polynomials, set(loops), fixed)
     uses = _uses(kernel, polynomials.sizes)
     registers = {
         array for array in kernel.local if array in uses.writers and array not in uses.by_memory
@@ -594,7 +457,7 @@ def _plan(kernel: Kernel, polynomials: Polynomials, target: Target, *, across: b
     rooms = _rooms(scratch, nests, layout, nests[0].lanes if across and outer else 1)
     plan = KernelPlan(outer, nests, registers, scratch, rooms, layout, is_serial, across)
     plan.cost = sum(
-        0.15 * sum(map(_cost_of, (s.value for s in nest.statements))) + 0.2 * len(nest.accesses)
+        0.15 * sum(_cost_of(s, uses) for s in nest.statements) + 0.2 * len(nest.accesses)
         for nest in nests
     )
     plan.is_chunked = _is_chunked(plan)

@@ -16,7 +16,7 @@ from phintys.backends.native.emit.values import Value
 from phintys.backends.native.program import Failure, Statement
 
 if TYPE_CHECKING:
-    from phintys.backends.native.emit.planning import NestPlan
+    from phintys.backends.native.emit.plans import NestPlan
 
 __all__ = ["ReductionWriter"]
 

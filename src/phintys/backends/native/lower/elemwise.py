@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from phintys.backends.native.emit.scalar_ops import can_emit
+from phintys.backends.native.lower.integers import apply_to_sizes
 from phintys.backends.native.lower.lowering import Lowering, NotLowered, lower
 from phintys.backends.native.lower.view import View
-from phintys.backends.native.program import Expression, Failure, Literal, Operation
+from phintys.backends.native.program import Expression, Failure, Literal, Load, Operation
 from phintys.graph.apply import Apply
 from phintys.scalar.composite import Composite
 from phintys.tensor.dimshuffle import DimShuffle
@@ -29,10 +30,12 @@ def lower_elemwise(op: Elemwise, node: Apply, lowering: Lowering) -> None:
     """``out[i, j] = op(x[i, j], y[0, j])``: one statement for each scalar op."""
     views = [lowering.view(variable) for variable in node.inputs]
     check_scalar_op(op.scalar_op, [view.array.dtype for view in views])
+    if not views[0].sizes and _lower_size(op, node, views, lowering):
+        return
     lengths = broadcast_lengths(node, [view.sizes for view in views], lowering)
     views = [view.broadcast(lengths, lowering.sizes) for view in views]
     loops = lowering.loops(lengths)
-    operands: list[Expression] = [view.load(loops) for view in views]
+    operands = [lowering.load(view, loops) for view in views]
     if not isinstance(op.scalar_op, Composite):
         (variable,) = node.outputs
         target, _ = lowering.compute(variable, lengths)
@@ -48,6 +51,37 @@ def lower_elemwise(op: Elemwise, node: Apply, lowering: Lowering) -> None:
         lowering.store(target, value, loops, nodes=(node,))
 
 
+def _lower_size(op: Elemwise, node: Apply, views: Sequence[View], lowering: Lowering) -> bool:
+    """Compute an integer without dimensions as a size, if its operands are sizes."""
+    output = node.outputs[0]
+    dtypes = {view.array.dtype.name for view in views}
+    dtype = output.type.numpy_dtype  # pyright: ignore[reportAttributeAccessIssue]
+    if dtype.name not in _SIZE_DTYPES or not dtypes <= _SIZE_DTYPES or len(node.outputs) != 1:
+        return False
+    if dtypes == {"bool"} and op.scalar_op.name not in _OF_BOOLS:
+        return False
+    operands = [lowering.known_element(view, ()) for view in views]
+    known = [operand for operand in operands if operand is not None]
+    if len(known) != len(operands):
+        return False
+    size = apply_to_sizes(op.scalar_op, known, lowering.sizes)
+    if size is None:
+        return False
+    target, _ = lowering.compute(output, ())
+    lowering.remember(target.array, 0, size)
+    value = lowering.load(target, ())
+    if isinstance(value, Load):  # too long a formula
+        value = Operation(
+            op.scalar_op, tuple([lowering.load(view, ()) for view in views]), target.array.dtype
+        )
+    lowering.store(target, value, (), nodes=(node,))
+    return True
+
+
+_SIZE_DTYPES = {"bool", "int64"}
+_OF_BOOLS = {"cast_int64", "cast_bool", "eq", "ne", "switch", "second", "identity", "logical_not"}
+
+
 def composite_expressions(
     op: Composite,
     operands: Sequence[Expression],
@@ -57,13 +91,13 @@ def composite_expressions(
 ) -> list[Expression]:
     """Store each step of a Composite in memory of its own, which fusion will keep in registers."""
     known: dict[Any, Expression] = dict(zip(op.fgraph.inputs, operands, strict=True))
+    loops = lowering.loops(lengths)
 
     def expression_of(variable: Any) -> Expression:
         if variable not in known:  # a constant
             known[variable] = Literal(variable.data, variable.type.numpy_dtype)
         return known[variable]
 
-    loops = lowering.loops(lengths)
     for inner in op.fgraph.toposort():
         (variable,) = inner.outputs
         dtype = cast("Any", variable.type).numpy_dtype
@@ -92,7 +126,7 @@ def broadcast_lengths(
             if chosen is None:
                 chosen = sizes[axis]
                 continue
-            failure = Failure(node, "broadcast", f"dimension {axis}")
+            failure = Failure(node, "broadcast", f"dimension {axis}: {{0}} and {{1}}")
             lowering.require_equal(chosen, sizes[axis], failure)
         lengths.append(
             lowering.sizes.fixed(1) if chosen is None else lowering.sizes.canonical(chosen)

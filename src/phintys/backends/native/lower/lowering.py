@@ -1,4 +1,4 @@
-"""Lowering: from a FunctionGraph to the steps of a Program, before fusion.
+"""Lowering: the steps of a Program that a graph's nodes become, before fusion.
 
 Nodes are taken in topological order. :func:`lower`, a ``singledispatch`` by the class of the Op,
 says what each becomes: a new view of memory there is, statements, a call of a library, or, for an
@@ -7,6 +7,7 @@ Op without a rule or inputs that its rule does not take, a callback to the Op's 
 
 from __future__ import annotations
 
+import math
 from functools import singledispatch
 from typing import TYPE_CHECKING, Any, cast
 
@@ -22,14 +23,15 @@ from phintys.backends.native.program import (
     Failure,
     Handle,
     Index,
+    Literal,
     LoopVariable,
     Place,
+    SizeValue,
     Statement,
     Step,
     Value,
 )
-from phintys.backends.native.sizes import Sizes
-from phintys.backends.reference.vm import execution_order
+from phintys.backends.native.sizes import Arithmetic, Sizes, is_length
 from phintys.graph.variable import Constant
 from phintys.tensor.type import TensorType
 
@@ -38,11 +40,13 @@ if TYPE_CHECKING:
 
     from phintys.backends.native.sizes import Size
     from phintys.graph.apply import Apply
-    from phintys.graph.fgraph import FunctionGraph
     from phintys.graph.op import Op
     from phintys.graph.variable import Variable
 
-__all__ = ["Loops", "Lowering", "NotLowered", "lower", "lower_graph"]
+__all__ = ["Loops", "Lowering", "NotLowered", "lower"]
+
+_LEAST, _MOST = -(2**63), 2**63 - 1
+_LONGEST_FORMULA = 8
 
 Loops = tuple[LoopVariable | None, ...]
 """One loop for each axis of an array; ``None`` for an axis of size 1."""
@@ -57,14 +61,15 @@ class Lowering:
 
     Attributes
     ----------
+    arguments
+        What the caller passes, in order.
     sizes
         The sizes of the program.
     steps
         What was lowered so far, in order. Statements still stand alone.
     """
 
-    def __init__(self, fgraph: FunctionGraph) -> None:
-        self.fgraph = fgraph
+    def __init__(self) -> None:
         self.sizes = Sizes()
         self.steps: list[Step | Statement] = []
         self.arguments: list[Value] = []
@@ -72,6 +77,8 @@ class Lowering:
         self._handles: dict[Variable, Handle] = {}
         self._loops: dict[tuple[Size, ...], Loops] = {}
         self._elements: dict[Array, dict[int, Size]] = {}
+        self._sources: dict[tuple[Array, int | None], View] = {}
+        self._terms: dict[Size, int] = {}
         self._count = 0
 
     # ---- values --------------------------------------------------------------------------------
@@ -108,8 +115,19 @@ class Lowering:
         return array
 
     def bind(self, variable: Variable, view: View) -> None:
-        """Say where the value of a tensor variable is."""
-        self._views[variable] = view
+        """Say where the value of a tensor variable is.
+
+        Sizes that its type knows and the program does not are checked, and known from then on.
+        """
+        node = variable.owner
+        if node is not None:
+            shape = variable.type.shape  # pyright: ignore[reportAttributeAccessIssue]
+            for axis, (size, known) in enumerate(zip(view.sizes, shape, strict=True)):
+                if known is not None and self.sizes.canonical(size).known != known:
+                    failure = Failure(node, "static", f"dimension {axis}")
+                    self.require_equal(size, self.sizes.fixed(known), failure)
+        sizes = tuple([self.sizes.canonical(size) for size in view.sizes])
+        self._views[variable] = View(view.array, view.maps, sizes)
 
     def view(self, variable: Variable) -> View:
         """Return where the value of a tensor variable is.
@@ -151,45 +169,125 @@ class Lowering:
 
     def contiguous(self, view: View, node: Apply | None = None) -> View:
         """Return a view that shows its array as it lies in memory, copied if need be."""
-        if view.is_whole():
-            return view
-        loops = self.loops(view.sizes)
-        target = self.array(view.array.dtype, view.sizes, variable=view.array.variable)
+        return view if view.is_whole(self.sizes) else self.copied(view, node)
+
+    def copied(self, view: View, node: Apply | None = None, dtype: Any = None) -> View:
+        """Return a copy of a view in new memory, cast to another dtype if one is given."""
+        array = view.array
+        target = self.array(array.dtype if dtype is None else dtype, view.sizes)
+        target.variable = array.variable
         whole = View.of(target, self.sizes)
+        loops = self.loops(view.sizes)
         nodes = () if node is None else (node,)
-        self.store(whole, view.load(loops), loops, nodes=nodes)
+        self.store(whole, self.load(view, loops), loops, nodes=nodes)
         return whole
+
+    def load(self, view: View, loops: Sequence[LoopVariable | None]) -> Expression:
+        """Return the element at the given loops; ``None`` is position 0.
+
+        It is not read from memory if it is a number or a size.
+        """
+        array = view.array
+        if array.data is not None and array.data.size == 1:
+            return Literal(array.data.reshape(-1)[0], array.dtype)
+        size = self.known_element(view, None)
+        if size is None or array.place == Place.ARGUMENT:
+            return view.load(loops)
+        value = SizeValue(size)
+        return value if array.dtype == value.dtype else Cast(value, array.dtype)
 
     # ---- sizes ---------------------------------------------------------------------------------
 
     def size_of(self, variable: Variable) -> Size:
-        """Return the value of a 0-d integer variable as a size."""
-        if isinstance(variable, Constant):
-            return self.sizes.fixed(int(variable.data))
-        view = self.view(variable)
-        return self.element(view, ())
+        """Return the value of a 0-d integer variable as a size.
+
+        Raises
+        ------
+        NotLowered
+            It is a constant beyond the range of sizes.
+        """
+        return self.element(self.view(variable), ())
 
     def element(self, view: View, position: Sequence[int]) -> Size:
         """Return an element of an array of integers, at a known position, as a size."""
-        flat = 0
-        for map_, length in zip(view.maps, view.array.sizes, strict=True):
-            at = sum(position[axis] * _known(step) for axis, step in map_.terms)
-            at += 0 if map_.offset is None else _known(map_.offset)
-            flat = flat * _known(length) + at
-        array = view.array
-        if array.data is not None:
-            return self.sizes.fixed(int(array.data.reshape(-1)[flat]))
-        known = self._elements.get(array)
-        if known is not None and flat in known:
-            return self.sizes.canonical(known[flat])
-        if array.dtype != np.int64:
-            msg = f"a size of dtype {array.dtype}"
-            raise NotLowered(msg)
+        known = self.known_element(view, position)
+        if known is not None:
+            return known
+        array, flat = view.array, _flat(view, position)
+        source = self._sources.get((array, flat))
+        if source is not None:
+            return self.element(source, ())
+        if flat is None or array.dtype != np.int64 or array.alias is not None:
+            loops = [None] * view.ndim
+            for axis, at in enumerate(position):
+                view = view.sliced(
+                    axis, self.sizes.fixed(at), self.sizes.fixed(1), self.sizes.fixed(1), self.sizes
+                )
+            array = self.array(np.int64, ())
+            self.store(View.of(array, self.sizes), view.load(loops), ())
+            flat = 0
         return self.sizes.element(array, flat)
 
+    def known_element(self, view: View, position: Sequence[int] | None) -> Size | None:
+        """Return an element of an array of integers if no memory must be read back for it.
+
+        Parameters
+        ----------
+        view
+            The array.
+        position
+            A position in the view; ``None`` for one with a single element.
+
+        Returns
+        -------
+        Size or None
+            A number, a size that was remembered, or an element of an argument.
+        """
+        array = view.array
+        if array.dtype.kind not in "iub":
+            return None
+        known = self._elements.get(array)
+        if known is None and array.data is None and array.place != Place.ARGUMENT:
+            return None
+        flat = _flat(view, position)
+        if flat is None:
+            return None
+        if array.data is not None:
+            value = int(array.data.reshape(-1)[flat])
+            return self.sizes.fixed(value) if _LEAST <= value <= _MOST else None
+        if known is not None:
+            found = known.get(flat)
+            return None if found is None else self.sizes.canonical(found)
+        is_whole = array.dtype == np.int64 and array.alias is None
+        return self.sizes.element(array, flat) if is_whole else None
+
     def remember(self, array: Array, flat: int, size: Size) -> None:
-        """Note that an element of an array holds a size, so that it need not be read back."""
-        self._elements.setdefault(array, {})[flat] = size
+        """Note that an element of an array holds a size, so that it need not be read back.
+
+        A size that has become a long formula is read back all the same.
+        """
+        if self._terms_of(size) <= _LONGEST_FORMULA:
+            self._elements.setdefault(array, {})[flat] = size
+
+    def remember_source(self, array: Array, flat: int, source: View) -> None:
+        """Note that an element of an array was copied from an array without dimensions."""
+        self._sources[array, flat] = source
+
+    def _terms_of(self, size: Size) -> int:
+        """Return how many terms a size has when it is multiplied out."""
+        found = self._terms.get(size)
+        if found is None:
+            found = 1
+            if isinstance(size, Arithmetic):
+                counts = [self._terms_of(argument) for argument in size.arguments]
+                if size.operation in {"add", "sub"}:
+                    found = sum(counts)
+                elif size.operation == "mul":
+                    found = math.prod(counts)
+                else:
+                    found = max(counts)
+            self._terms[size] = found
+        return found
 
     def require_equal(self, left: Size, right: Size, failure: Failure) -> None:
         """Check that two sizes are equal, once; from here on they are the same."""
@@ -202,6 +300,11 @@ class Lowering:
     def require(self, condition: Size, failure: Failure) -> None:
         """Check that a condition, 1 or 0, is 1."""
         self.require_equal(condition, self.sizes.fixed(1), failure)
+
+    def require_length(self, size: Size, failure: Failure) -> None:
+        """Check that a size is not negative."""
+        if not is_length(size):
+            self.require(self.sizes.arithmetic("lt", self.sizes.fixed(-1), size), failure)
 
     # ---- statements ----------------------------------------------------------------------------
 
@@ -268,16 +371,38 @@ class Lowering:
 
     def callback(self, node: Apply, why: str) -> None:
         """Let the Op's Python code compute a node."""
-        inputs = tuple(self.value(variable) for variable in node.inputs)
+        destroyed = {at for found in (node.op.destroy_map or {}).values() for at in found}
+        inputs = tuple(
+            self._own_value(variable, node) if position in destroyed else self.value(variable)
+            for position, variable in enumerate(node.inputs)
+        )
         outputs = tuple(self.foreign(variable, Place.CALLBACK) for variable in node.outputs)
         self.steps.append(Callback(node, inputs, outputs, why))
 
+    def _own_value(self, variable: Variable, node: Apply) -> Value:
+        """Return what holds a value that an Op may overwrite: nobody else reads it."""
+        if not isinstance(variable.type, TensorType):
+            return self.value(variable)
+        return self.copied(self.view(variable), node).array
 
-def _known(size: Size) -> int:
-    if size.known is None:
-        msg = "an element at a position that is known only at run time"
-        raise NotLowered(msg)
-    return size.known
+
+def _flat(view: View, position: Sequence[int] | None) -> int | None:
+    """Return which element of an array is at a position of a view, if that is known."""
+    flat = 0
+    for map_, length in zip(view.maps, view.array.sizes, strict=True):
+        at = 0 if map_.offset is None else map_.offset.known
+        for axis, step in map_.terms:
+            if position is None:
+                if view.sizes[axis].known != 1:
+                    return None
+                continue
+            if at is None or step.known is None:
+                return None
+            at += position[axis] * step.known
+        if at is None or length.known is None:
+            return None
+        flat = flat * length.known + at
+    return flat
 
 
 @singledispatch
@@ -289,16 +414,3 @@ def lower(op: Op, node: Apply, lowering: Lowering) -> None:
     """
     msg = f"{type(op).__name__} has no lowering"
     raise NotLowered(msg)
-
-
-def lower_graph(fgraph: FunctionGraph) -> Lowering:
-    """Return the lowering of a whole graph."""
-    lowering = Lowering(fgraph)
-    for variable in fgraph.inputs:
-        lowering.arguments.append(lowering.foreign(variable, Place.ARGUMENT))
-    for node in execution_order(fgraph):
-        try:
-            lower(node.op, node, lowering)
-        except NotLowered as reason:
-            lowering.callback(node, str(reason))
-    return lowering

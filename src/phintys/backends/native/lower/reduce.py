@@ -14,6 +14,7 @@ from phintys.backends.native.program import (
     Expression,
     Failure,
     Literal,
+    LoopVariable,
     Operation,
 )
 from phintys.graph.apply import Apply
@@ -48,21 +49,18 @@ def lower_reduce(op: Reduce, node: Apply, lowering: Lowering) -> None:
     if name in _WITHOUT_IDENTITY:
         require_elements(view, axes, node, lowering)
     loops = lowering.loops(view.sizes)
-    value: Expression = view.load(loops)
+    value = lowering.load(view, loops)
     if dtype.name != acc:
         value = Cast(value, np.dtype(acc))
     kept = [axis for axis in range(view.ndim) if axis not in axes]
     target, _ = lowering.compute(node.outputs[0], [view.sizes[axis] for axis in kept])
-    if not axes:
-        lowering.store(target, Cast(value, target.array.dtype), loops, nodes=(node,))
-        return
     reduce_into(target, value, loops, axes, name, node, lowering)
 
 
 def reduce_into(
     target: View,
     value: Expression,
-    loops: Any,
+    loops: Sequence[LoopVariable | None],
     axes: Sequence[int],
     reducer: str,
     node: Apply,
@@ -105,7 +103,11 @@ def lower_argmax(op: Argmax | Argmin, node: Apply, lowering: Lowering) -> None:
     loops = lowering.loops(view.sizes)
     kept = [axis for axis in range(view.ndim) if axis not in axes]
     target, _ = lowering.compute(node.outputs[0], [view.sizes[axis] for axis in kept])
-    reduce_into(target, view.load(loops), loops, axes, f"arg{op.which}", node, lowering)
+    if all(loops[axis] is None for axis in axes):
+        value: Expression = Literal(np.int64(0), np.dtype("int64"))
+    else:
+        value = lowering.load(view, loops)
+    reduce_into(target, value, loops, axes, f"arg{op.which}", node, lowering)
 
 
 # ---- softmax -----------------------------------------------------------------------------------
@@ -162,7 +164,7 @@ class _Rows:
 
 
 def _load_wide(rows: _Rows) -> Expression:
-    value: Expression = rows.x.load(rows.loops)
+    value = rows.lowering.load(rows.x, rows.loops)
     return value if value.dtype == rows.dtype else Cast(value, rows.dtype)
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from phintys.backends.native.lower.integers import when
 from phintys.backends.native.lower.lowering import Lowering, NotLowered, lower
 from phintys.backends.native.lower.view import View
-from phintys.backends.native.program import Array, Cast, Failure, SizeValue
+from phintys.backends.native.program import Array, Failure, SizeValue
+from phintys.backends.native.sizes import is_length
 from phintys.gradient.marks import GradientMark
 from phintys.graph.apply import Apply
 from phintys.tensor.make_vector import MakeVector
@@ -17,7 +19,7 @@ from phintys.tensor.type import TensorType
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from phintys.backends.native.sizes import Size
+    from phintys.backends.native.sizes import Size, Sizes
     from phintys.graph.variable import Variable
 
 __all__ = ["store_sizes"]
@@ -69,13 +71,13 @@ def lower_make_vector(op: MakeVector, node: Apply, lowering: Lowering) -> None:
     views = [lowering.view(variable) for variable in node.inputs]
     target, _ = lowering.compute(node.outputs[0], [sizes.fixed(len(views))])
     for position, view in enumerate(views):
-        if op.dtype == "int64":
-            lowering.remember(target.array, position, lowering.element(view, ()))
-        value: Any = view.load(())
-        if value.dtype != target.array.dtype:
-            value = Cast(value, target.array.dtype)
+        size = lowering.known_element(view, ()) if op.dtype == "int64" else None
+        if size is not None:
+            lowering.remember(target.array, position, size)
+        else:
+            lowering.remember_source(target.array, position, view)
         place = target.picked(0, sizes.fixed(position), sizes)
-        lowering.store(place, value, (), nodes=(node,))
+        lowering.store(place, lowering.load(view, ()), (), nodes=(node,))
 
 
 @lower.register
@@ -83,55 +85,81 @@ def lower_reshape(op: Reshape, node: Apply, lowering: Lowering) -> None:
     """The same memory with other sizes; copied first if it is not contiguous."""
     sizes = lowering.sizes
     view = lowering.view(node.inputs[0])
-    wanted = [_wanted_size(op, position, node, lowering) for position in range(op.ndim)]
-    total = sizes.product(view.sizes)
-    open_places = [position for position, size in enumerate(wanted) if size.known == -1]
-    if len(open_places) > 1:
-        msg = "a shape with several sizes of -1"
-        raise NotLowered(msg)
-    if any(size.known is None for size in wanted) and not _sure(node, wanted):
-        msg = "a shape of which a size may be -1 at run time"
-        raise NotLowered(msg)
-    if open_places:
-        (place,) = open_places
-        rest = sizes.product([size for position, size in enumerate(wanted) if position != place])
-        if rest.known == 0:
-            msg = "a size of -1 beside a size of 0"
-            raise NotLowered(msg)
-        wanted[place] = sizes.arithmetic("floordiv", total, rest)
-    lowering.require_equal(
-        sizes.product(wanted), total, Failure(node, "reshape", "number of elements")
-    )
+    wanted = _wanted_sizes(op, node, view, lowering)
+    failure = Failure(node, "reshape", "{0} and {1} elements")
+    lowering.require_equal(sizes.product(wanted), sizes.product(view.sizes), failure)
+    order = _same_but_for_ones(view.sizes, wanted, sizes)
+    if order is not None:
+        lowering.bind(node.outputs[0], view.rearranged(order, sizes))
+        return
+    if not any(map_.terms for map_ in view.maps):  # one number everywhere
+        lowering.bind(node.outputs[0], View(view.array, view.maps, tuple(wanted)))
+        return
     source = lowering.contiguous(view, node).array
     lowering.bind(node.outputs[0], View.of(_alias(source, wanted, node, lowering), sizes))
 
 
-def _wanted_size(op: Reshape, position: int, node: Apply, lowering: Lowering) -> Size:
-    known = node.outputs[0].type.shape[position]  # pyright: ignore[reportAttributeAccessIssue]
-    if known is not None:
-        return lowering.sizes.fixed(known)
-    return lowering.element(lowering.view(node.inputs[1]), (position,))
+def _wanted_sizes(op: Reshape, node: Apply, view: View, lowering: Lowering) -> list[Size]:
+    """Return the sizes of the result, in which no -1 is left."""
+    sizes = lowering.sizes
+    vector = lowering.view(node.inputs[1])
+    given = Failure(node, "reshape", "a shape of {0} entries for {1} dimensions")
+    lowering.require_equal(vector.sizes[0], sizes.fixed(op.ndim), given)
+    known: Sequence[int | None] = node.outputs[0].type.shape  # pyright: ignore[reportAttributeAccessIssue]
+    wanted = [
+        lowering.element(vector, (position,)) if length is None else sizes.fixed(length)
+        for position, length in enumerate(known)
+    ]
+    numbers = [position for position, size in enumerate(wanted) if (size.known or 0) < 0]
+    unsure = [
+        position
+        for position, size in enumerate(wanted)
+        if size.known is None and not is_length(size)
+    ]
+    if len(numbers) > 1 or (not numbers and len(unsure) > 1):
+        msg = "a shape of which several sizes may be -1"
+        raise NotLowered(msg)
+    if numbers:
+        for position in unsure:
+            lowering.require_length(wanted[position], Failure(node, "reshape", "a size below 0"))
+    for place in numbers or unsure:
+        total = sizes.product(view.sizes)
+        rest = sizes.product([size for at, size in enumerate(wanted) if at != place])
+        if rest.known == 0:
+            msg = "a size of -1 beside a size of 0"
+            raise NotLowered(msg)
+        is_open = sizes.arithmetic("lt", wanted[place], sizes.fixed(0))
+        is_wrong = sizes.mul(is_open, sizes.arithmetic("lt", rest, sizes.fixed(1)))
+        failure = Failure(node, "reshape", "a size of -1 beside one of 0")
+        lowering.require_equal(is_wrong, sizes.fixed(0), failure)
+        divisor = sizes.arithmetic("max", rest, sizes.fixed(1))
+        what_remains = sizes.arithmetic("floordiv", total, divisor)
+        wanted[place] = when(sizes, is_open, what_remains, wanted[place])
+    return wanted
 
 
-def _sure(node: Apply, wanted: Sequence[Size]) -> bool:
-    """Tell whether sizes that are known only at run time are lengths of something."""
-    return all(size.known is not None or _is_length(size) for size in wanted)
-
-
-def _is_length(size: Size) -> bool:
-    from_lengths = getattr(size, "arguments", None)
-    if from_lengths is not None:
-        operation = getattr(size, "operation", "")
-        return operation in {"add", "mul", "max", "min", "floordiv"} and all(
-            (part.known or 0) >= 0 if part.known is not None else _is_length(part)
-            for part in from_lengths
-        )
-    return hasattr(size, "axis")
+def _same_but_for_ones(
+    before: Sequence[Size], after: Sequence[Size], sizes: Sizes
+) -> list[int | None] | None:
+    """Return where the dimensions were, ``None`` for new ones of size 1; else ``None``."""
+    axes = [axis for axis, size in enumerate(before) if sizes.canonical(size).known != 1]
+    order: list[int | None] = []
+    for size in after:
+        size = sizes.canonical(size)
+        if size.known == 1:
+            order.append(None)
+        elif axes and sizes.canonical(before[axes[0]]) is size:
+            order.append(axes.pop(0))
+        else:
+            return None
+    return None if axes else order
 
 
 def _alias(source: Array, wanted: Sequence[Size], node: Apply, lowering: Lowering) -> Array:
-    alias = lowering.array(source.dtype, wanted, source.place, node.outputs[0], source.data)
-    alias.alias = source if source.alias is None else source.alias
+    alias = lowering.array(source.dtype, wanted, source.place, node.outputs[0])
+    alias.alias = source.memory
+    if source.data is not None:
+        alias.data = source.data.reshape([size.known or 0 for size in alias.sizes])
     return alias
 
 

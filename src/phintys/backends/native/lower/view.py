@@ -62,25 +62,19 @@ class View:
         """Number of the view's axes."""
         return len(self.sizes)
 
-    def is_whole(self) -> bool:
+    def is_whole(self, sizes: Sizes) -> bool:
         """Tell whether the view shows its array as it lies in memory."""
         if len(self.sizes) != self.array.ndim:
             return False
-        return all(
-            size is mine
-            and map_.offset is None
-            and (
-                (not map_.terms and size.known == 1)
-                or (
-                    len(map_.terms) == 1
-                    and map_.terms[0][0] == axis
-                    and map_.terms[0][1].known == 1
-                )
-            )
-            for axis, (map_, size, mine) in enumerate(
-                zip(self.maps, self.sizes, self.array.sizes, strict=True)
-            )
-        )
+        for axis, (map_, size) in enumerate(zip(self.maps, self.sizes, strict=True)):
+            size = sizes.canonical(size)
+            if map_.offset is not None or size is not sizes.canonical(self.array.sizes[axis]):
+                return False
+            if size.known == 1:
+                continue
+            if len(map_.terms) != 1 or map_.terms[0][0] != axis or map_.terms[0][1].known != 1:
+                return False
+        return True
 
     def load(self, loops: Sequence[LoopVariable | None]) -> Load:
         """Return the element at the given loops, one for each axis; ``None`` is position 0."""
@@ -129,6 +123,18 @@ class View:
         """Return the view at one position of an axis, which disappears."""
         at = self.sliced(axis, position, sizes.fixed(0), sizes.fixed(1), sizes)
         return at.rearranged([other for other in range(self.ndim) if other != axis], sizes)
+
+    def diagonal(self, sizes: Sizes) -> View:
+        """Return the elements at equal positions of the last two axes, which become one."""
+        last = self.ndim - 1
+        maps: list[AxisMap] = []
+        for map_ in self.maps:
+            terms: dict[int, Size] = {}
+            for axis, step in map_.terms:
+                axis = min(axis, last - 1)
+                terms[axis] = sizes.add(terms[axis], step) if axis in terms else step
+            maps.append(AxisMap(tuple(terms.items()), map_.offset))
+        return View(self.array, tuple(maps), self.sizes[:last])
 
     def broadcast(self, lengths: Sequence[Size], sizes: Sizes) -> View:
         """Return the view with axes of size 1 repeated to other lengths."""

@@ -224,7 +224,7 @@ def _emit_chain(module: Module) -> None:
     b.ret()
 
 
-# ---- NumPy's interface ---------------------------------------------------------------------------
+# ---- NumPy's interface -------------------------------------------------------------------------
 
 
 def _emit_numpy(module: Module) -> None:

@@ -295,7 +295,7 @@ class ObjectCache:
         return removed
 
 
-# ---- files ---------------------------------------------------------------------------------------
+# ---- files -------------------------------------------------------------------------------------
 
 
 def _packed(digest: bytes, content: bytes) -> bytes:
@@ -382,7 +382,7 @@ def _warn(message: str) -> None:
     warnings.warn(message, RuntimeWarning, stacklevel=2)
 
 
-# ---- which one is used ---------------------------------------------------------------------------
+# ---- which one is used -------------------------------------------------------------------------
 
 
 @cache

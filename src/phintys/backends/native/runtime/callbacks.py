@@ -28,8 +28,7 @@ _MOST_IDLE = 16
 
 
 def plain_array(value: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
-    """Return an array as native code takes it: no subclass, contiguous, aligned, of this very
-    dtype.
+    """Return an array as native code takes it: no subclass, contiguous, aligned, of this dtype.
 
     It is the array itself where it is like that.
     """

@@ -15,7 +15,7 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from numpy._core import _multiarray_umath as multiarray  # pyright: ignore[reportAttributeAccessIssue]  # pyright: ignore[reportAttributeAccessIssue]  # pyright: ignore[reportAttributeAccessIssue]  # pyright: ignore[reportAttributeAccessIssue]
+from numpy._core import multiarray
 
 from phintys.backends.native.emit.types import INT32, PTR
 from phintys.backends.native.runtime.record import Record
@@ -45,6 +45,9 @@ _PYTHON_FUNCTIONS = (
     "Py_IncRef",
     "Py_LeaveRecursiveCall",
 )
+
+_FIRST_ADDRESS = 65536
+"""No memory of a process lies below."""
 
 ALIGNED, C_CONTIGUOUS, OWNDATA, WRITEABLE = 0x100, 0x1, 0x4, 0x400
 """Bits of an array's flags."""
@@ -160,7 +163,7 @@ def check_objects(api: CApi) -> None:
     items = [object(), "two", whole]
     held = [id(one) for one in items]
     start = ctypes.c_uint64.from_address(id(items) + api.list_items).value
-    if [ctypes.c_uint64.from_address(start + 8 * i).value for i in range(len(held))] != held:
+    if _words(start, len(held)) != held:
         msg = "lists keep their items elsewhere"
         raise Unsupported(msg)
 
@@ -182,16 +185,19 @@ def _check_array(api: CApi, array: np.ndarray[Any, Any]) -> None:
             msg = f"arrays keep their {name} elsewhere"
             raise Unsupported(msg)
     for name, values in (("dimensions", array.shape), ("strides", array.strides)):
-        start = api.array.read(id(array), name)
-        if any(
-            ctypes.c_int64.from_address(start + 8 * axis).value != value
-            for axis, value in enumerate(values)
-        ):
+        if values and _words(api.array.read(id(array), name), array.ndim) != list(values):
             msg = f"arrays keep their {name} elsewhere"
             raise Unsupported(msg)
 
 
-# ---- builtins ------------------------------------------------------------------------------------
+def _words(start: int, count: int) -> list[int] | None:
+    """Return 8-byte numbers from memory, ``None`` for what can be no address."""
+    if start < _FIRST_ADDRESS or start % 8:
+        return None
+    return [ctypes.c_int64.from_address(start + 8 * number).value for number in range(count)]
+
+
+# ---- builtins ----------------------------------------------------------------------------------
 
 
 class _MethodDefinition(ctypes.Structure):

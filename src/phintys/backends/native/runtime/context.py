@@ -157,7 +157,7 @@ class ProgramCode:
         }
 
     def _only_object(self, shape: CallShape, places: Sequence[dict[str, int]]) -> int:
-        """Return the number of the object that is a call's whole outcome, -1 if more is due."""
+        """Return the number of the object that is all a call returns; -1 if there is more."""
         simple = len(places) == 1 and not shape.as_list and not self.layout.callbacks
         is_object = simple and places[0]["kind"] == PLACE_OBJECT
         return places[0]["value"] if is_object and not shape.updated_cells else -1

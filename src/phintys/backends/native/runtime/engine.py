@@ -11,12 +11,12 @@ import ctypes
 import struct
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from phintys._base.errors import IntegrityError, MethodNotDefinedError
+from phintys._base.errors import ConfigError, IntegrityError, MethodNotDefinedError
 from phintys.backends.native.emit.externals import EXTERNALS, address_of
 from phintys.backends.native.emit.library import library
 from phintys.backends.native.emit.math import FLOAT_FUNCTIONS, MathSymbol
@@ -25,7 +25,15 @@ from phintys.backends.native.emit.target import Target, llvm
 from phintys.backends.native.runtime.blas import blas_address, is_blas
 from phintys.backends.native.runtime.cache import CacheKey, object_cache
 
-__all__ = ["Code", "CompiledObject", "compile_object", "immortal", "load", "load_object"]
+__all__ = [
+    "Code",
+    "CompiledObject",
+    "check_runs_here",
+    "compile_object",
+    "immortal",
+    "load",
+    "load_object",
+]
 
 _LOCK = threading.RLock()
 """Held while LLVM compiles or links: it would not do both at once anyway."""
@@ -33,8 +41,8 @@ _LOCK = threading.RLock()
 _LARGE = 60_000
 """Lines of text above which LLVM tries less hard: twice as fast to compile, a tenth slower."""
 
-_MATH_LEVEL = 2
-"""Vector math is compiled once for all programs, so it is worth an effort."""
+_MATH_LEVEL = 1
+"""For vector math more effort changes nothing; less makes it a quarter slower."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +158,7 @@ def _compile(text: str, target: Target, level: int, *, optimise: bool) -> Compil
             for function in module.functions
             if function.is_declaration and not function.name.startswith("llvm.")
         }
-        machine = target.machine(level)
+        machine = _machine(target, level)
         if optimise:
             options = llvm().create_pipeline_tuning_options(speed_level=2)
             passes = llvm().create_pass_builder(machine, options)
@@ -158,6 +166,12 @@ def _compile(text: str, target: Target, level: int, *, optimise: bool) -> Compil
         data = bytes(machine.emit_object(module))
         module.close()
     return CompiledObject(tuple(sorted(declared | undefined_symbols(data))), data)
+
+
+@cache
+def _machine(target: Target, level: int) -> Any:
+    """Return a code generator, used again: most of what it does first is to learn the CPU."""
+    return target.machine(level)
 
 
 def undefined_symbols(data: bytes) -> set[str]:
@@ -223,18 +237,51 @@ def load_object(
     MethodNotDefinedError
         A symbol is nowhere to be found.
     """
-    addresses = {
-        name: symbols[name] if symbols is not None and name in symbols else _resolve(name, target)
-        for name in compiled.needs
-    }
+    known = {} if symbols is None else symbols
+    missing = [name for name in compiled.needs if name not in known]
+    return _link([compiled], {**known, **_resolve_all(missing, target)}, target)
+
+
+def _link(objects: Sequence[CompiledObject], symbols: Mapping[str, int], target: Target) -> Code:
+    """Return objects in memory, with their symbols bound to addresses."""
+    needs = {name for one in objects for name in one.needs}
     with _LOCK:
-        stub = llvm().parse_assembly("".join(f'declare void @"{name}"()\n' for name in addresses))
+        stub = llvm().parse_assembly("".join(f'declare void @"{name}"()\n' for name in needs))
         engine = llvm().create_mcjit_compiler(stub, target.machine())
-        for name, address in addresses.items():
-            engine.add_global_mapping(stub.get_function(name), address)
-        engine.add_object_file(llvm().ObjectFileRef.from_data(compiled.data))
+        for name in needs:
+            engine.add_global_mapping(stub.get_function(name), symbols[name])
+        for one in objects:
+            engine.add_object_file(llvm().ObjectFileRef.from_data(one.data))
         engine.finalize_object()
     return Code(engine)
+
+
+def check_runs_here(target: Target) -> None:
+    """Raise unless this process can run code for a CPU.
+
+    Raises
+    ------
+    ConfigError
+        ``config.native_target`` names another kind of CPU, or instructions that this one lacks.
+    """
+    host = Target.host()
+    architecture = target.triple.partition("-")[0]
+    lacking = [
+        name
+        for name, asked, there in (
+            ("AVX-512", target.has_avx512, host.has_avx512),
+            ("FMA", target.has_fma, host.has_fma),
+            ("float16 conversions", target.has_float16, host.has_float16),
+        )
+        if asked and not there
+    ]
+    if architecture != host.triple.partition("-")[0] or lacking:
+        what = f"it lacks {' and '.join(lacking)}" if lacking else f"it is {host.triple}"
+        msg = (
+            f"config.native_target = {target.name!r}: this CPU cannot run such code ({what}). "
+            "Set config.native_target = 'host'."
+        )
+        raise ConfigError(msg)
 
 
 @dataclass
@@ -244,13 +291,18 @@ class _MathLibrary:
     target: Target
     addresses: dict[str, int] = field(default_factory=dict)
 
-    def address(self, symbol: str) -> int:
-        """Return the address of an outlined function."""
-        found = self.addresses.get(symbol)
-        if found is None:
-            code = load(library(self.target, [symbol]), level=_MATH_LEVEL)
-            found = self.addresses[symbol] = immortal(code).address(symbol)
-        return found
+    def provide(self, symbols: Sequence[str]) -> None:
+        """Bring outlined functions into memory, those that are not there yet."""
+        missing = [symbol for symbol in symbols if symbol not in self.addresses]
+        if not missing:
+            return
+        objects = [
+            compile_object(str(library(self.target, [symbol])), self.target, _MATH_LEVEL)
+            for symbol in missing
+        ]
+        needs = {name for one in objects for name in one.needs}
+        code = immortal(_link(objects, _resolve_all(needs, self.target), self.target))
+        self.addresses.update({symbol: code.address(symbol) for symbol in missing})
 
 
 @cache
@@ -258,13 +310,25 @@ def _math_library(target: Target) -> _MathLibrary:
     return _MathLibrary(target)
 
 
-def _resolve(name: str, target: Target) -> int:
+def _resolve_all(names: Iterable[str], target: Target) -> dict[str, int]:
+    """Return the address of each function.
+
+    Raises
+    ------
+    MethodNotDefinedError
+        One of them is nowhere to be found.
+    """
+    math = {name for name in names if name not in EXTERNALS and _is_math(name)}
+    functions = _math_library(target)
+    functions.provide(sorted(math))
+    return {name: functions.addresses[name] if name in math else _resolve(name) for name in names}
+
+
+def _resolve(name: str) -> int:
     if name in EXTERNALS:
         return address_of(name)
     if is_blas(name):
         return blas_address(name)
-    if name.startswith("phintys_") and _is_math(name):
-        return _math_library(target).address(name)
     found = llvm().address_of_symbol(name) or _address_in_process(name)
     if not found:
         msg = (
@@ -289,6 +353,8 @@ def _address_in_process(name: str) -> int:
 
 
 def _is_math(name: str) -> bool:
+    if not name.startswith("phintys_"):
+        return False
     try:
         return MathSymbol.parse(name).name in FLOAT_FUNCTIONS
     except ValueError:

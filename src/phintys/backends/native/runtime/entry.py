@@ -117,7 +117,8 @@ class _Entry:
         self._begin_call()
         status = call_pointer(b, self._field("main"), INT32, [self.frame])
         self._leave()
-        result = self._result(b.eq(status, 0))
+        went_on = b.eq(CALL.load(b, self.call, "interrupted"), 0)
+        result = self._result(b.eq(status, 0) & went_on)
         self._drop_objects()
         self._drop_inputs()
         self._unlock()
@@ -223,6 +224,7 @@ class _Entry:
             "thread_state": null(b),
             "arena": null(b),
             "threads": zero(b),
+            "interrupted": zero(b),
         }
         for name, value in fields.items():
             CALL.store(b, self.call, name, value)

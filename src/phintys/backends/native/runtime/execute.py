@@ -7,8 +7,8 @@ is done here with ctypes and NumPy, as simply as it can be.
 from __future__ import annotations
 
 import ctypes
-import itertools
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Any, cast
 
 import numpy as np
@@ -23,17 +23,10 @@ from phintys.backends.native.emit.frame import (
     emit_program,
 )
 from phintys.backends.native.emit.target import Target
-from phintys.backends.native.lower.whole import lower_program
 from phintys.backends.native.program import Array, Callback, Failure, Place, Program
 from phintys.backends.native.runtime.engine import load
-from phintys.graph.fgraph import FunctionGraph
 
-__all__ = ["Executable", "compile_program", "program_of"]
-
-
-def program_of(fgraph: FunctionGraph) -> Program:
-    """Return the program of a graph."""
-    return lower_program(fgraph)
+__all__ = ["Executable", "compile_program"]
 
 
 class Executable:
@@ -139,14 +132,14 @@ class Executable:
         count = int(np.prod(shape, dtype=np.int64)) * value.dtype.itemsize
         if not count:
             return np.empty(shape, value.dtype)
-        data = (ctypes.c_uint8 * count).from_address(int(self.frame[record]))
+        data = ctypes.string_at(int(self.frame[record]), count)
         return np.frombuffer(cast("Any", data), value.dtype).reshape(shape).copy()
 
     def _parallel_for(self, state: int, kernel: int, arguments: int, n: int, grain: int) -> None:
         function = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)(kernel)
         count = max(1, min(self.ranges, n))
         edges = [n * k // count for k in range(count + 1)]
-        for begin, end in reversed(list(itertools.pairwise(edges))):
+        for begin, end in reversed(list(pairwise(edges))):
             function(arguments, begin, end)
 
     def _fill(self, array: Array, data: np.ndarray[Any, Any]) -> None:

@@ -88,8 +88,8 @@ CALLBACK = Record.packed(
     output_inputs=PTR,  # INPUT for each
 )
 """An Op's Python code. It returns its outputs; after them, if some are not as native code takes
-them, all of them in such a form. The latter are objects of the call too, each next to the
-output."""
+them, all of them in such a form. The latter are objects of the call too, each next to the output.
+"""
 
 PROCESS = Record.packed(
     array_type=PTR,  # numpy.ndarray
@@ -108,7 +108,8 @@ CALL = Record.packed(
     shared=PTR,  # what callbacks share
     thread_state=PTR,  # not null while the GIL is released
     arena=PTR,  # first of the blocks of memory that the call has taken
-    threads=INT64,
+    threads=INT64,  # how many there may be; 0: not asked yet
+    interrupted=INT64,  # 1: an exception came while the program was running
 )
 """One call, on the stack of the entry."""
 

@@ -1,7 +1,6 @@
 """What programs and the entry call: memory, threads, Ops in Python, results in lists, errors.
 
-:mod:`~phintys.backends.native.emit.frame` says what programs expect of the functions that they
-call.
+:mod:`~phintys.backends.native.emit.layout` says what programs expect of the functions they call.
 """
 
 from __future__ import annotations
@@ -113,6 +112,7 @@ def _emit_work(module: Module) -> None:
     with when(b, is_enough & is_held & is_unknown):
         answer = _call_without_arguments(b, ask)
         CALL.store(b, call, "threads", 1)
+        CALL.store(b, call, "interrupted", b.convert(is_null(b, answer), INT64))
         with when(b, not_null(b, answer)):
             CALL.store(b, call, "threads", b.call("PyLong_AsLongLong", INT64, [answer]))
         _drop(b, answer)
@@ -280,8 +280,8 @@ def _emit_outcome(module: Module) -> None:
     """``outcome(call)``: what a call returns, a new reference; updates are made by the way."""
     b = Builder(module.function("phintys_outcome", PTR, [PTR]))
     (call,) = b.arguments
-    names = ("several", "single", "made", "out")
-    several, single, made, out = (b.new_block(name) for name in names)
+    names = ("several", "single", "made", "out", "failed")
+    several, single, made, out, failed = (b.new_block(name) for name in names)
     context = CALL.load(b, call, "context")
     places, count = CONTEXT.load(b, context, "places"), CONTEXT.load(b, context, "returned")
     b.branch(b.ne(CONTEXT.load(b, context, "returns_list"), 0), several, single)
@@ -302,17 +302,14 @@ def _emit_outcome(module: Module) -> None:
     result = b.phi(PTR)
     result.add(thing, single)
     result.add(items, several_end)
-    # A copy for which there was no memory has left an error, and nothing is updated then.
-    is_fine = is_null(b, b.call("PyErr_Occurred", PTR, []))
-    with when(b, ~is_fine):
-        _drop(b, result.value)
-    with when(b, is_fine):
-        _update(b, context, call, b.offset(places, count * (PLACE.size // 8), INT64))
-        _finish_callbacks(b, context, call)
-    b.branch(is_fine, out, failed := b.new_block("failed"))
+    _finish_callbacks(b, context, call)
+    # Nothing is updated if there was no memory for a copy, or an exception came at the last moment.
+    b.branch(is_null(b, b.call("PyErr_Occurred", PTR, [])), out, failed)
     b.begin(failed)
+    _drop(b, result.value)
     b.ret(null(b))
     b.begin(out)
+    _update(b, context, call, b.offset(places, count * (PLACE.size // 8), INT64))
     b.ret(result.value)
 
 
@@ -327,7 +324,8 @@ def _update(b: Builder, context: Value, call: Value, places: Value) -> None:
 
 def _finish_callbacks(b: Builder, context: Value, call: Value) -> None:
     shared = CALL.load(b, call, "shared")
-    with when(b, not_null(b, shared)):
+    is_wanted = not_null(b, shared) & is_null(b, b.call("PyErr_Occurred", PTR, []))
+    with when(b, is_wanted):
         vector = b.slot(PTR)
         b.store(shared, vector)
         finish = CONTEXT.load(b, context, "finish")

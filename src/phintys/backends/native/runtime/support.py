@@ -10,6 +10,7 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+from numpy._core.multiarray import get_handler_name
 
 from phintys._base.config import config
 from phintys.backends.native.emit.module import Module
@@ -28,6 +29,7 @@ _LEVELS = {"services": 0, "entry": 1}
 """LLVM's effort. The very first function compiled on a machine waits for this code too, so only
 what runs in every call is worth more."""
 
+_FLOAT64 = np.dtype("float64")
 _PATIENCE = 2000
 _KEPT_BYTES = 256 << 20
 _LARGE_BYTES = 64 << 10
@@ -80,6 +82,7 @@ class Support:
         self.process = self._code.data_address(PROCESS_SYMBOL)
         self._prepare_threads()
         self._prepare_memory()
+        self._check_large_arrays()
         os.register_at_fork(after_in_child=self._after_fork)
         atexit.register(self._function("phintys_pool_stop"))
 
@@ -128,6 +131,31 @@ class Support:
             ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p
         )(("PyCapsule_New", ctypes.pythonapi))
         return immortal(make(ctypes.addressof(handler), b"mem_handler", None))
+
+    def _check_large_arrays(self) -> None:
+        """Make a large array and hold it against NumPy's rules; do without if it breaks one."""
+        record = (ctypes.c_int64 * 3)(id(_FLOAT64), 1, 8)
+        lengths = (ctypes.c_int64 * 1)(_LARGE_BYTES // 8)
+        pointer = ctypes.c_void_p
+        make = ctypes.PYFUNCTYPE(ctypes.py_object, pointer, pointer, ctypes.c_int64)(
+            self._code.address("phintys_large_array")
+        )
+        array = make(ctypes.addressof(record), ctypes.addressof(lengths), _LARGE_BYTES)
+        array[:] = 1.0
+        is_sound = (
+            type(array) is np.ndarray
+            and array.dtype is _FLOAT64
+            and array.shape == (_LARGE_BYTES // 8,)
+            and array.base is None
+            and array.flags.carray
+            and array.flags.owndata
+            and get_handler_name(array) == "phintys"
+            and array.sum() == _LARGE_BYTES // 8
+        )
+        kept = self.kept_bytes
+        del array
+        if not is_sound or self.kept_bytes <= kept:
+            PROCESS.write(self.process, "large", np.iinfo(np.int64).max)
 
     @property
     def kept_bytes(self) -> int:

@@ -1,0 +1,279 @@
+"""Lowering of indexing: views, gathers, and writing to what an index names."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from phintys import scalar as ps
+from phintys.backends.native.lower.lowering import Loops, Lowering, NotLowered, lower
+from phintys.backends.native.lower.slices import (
+    basic_view,
+    entries_with_sizes,
+    position_in,
+    slice_of,
+)
+from phintys.backends.native.lower.view import AxisMap, View
+from phintys.backends.native.program import (
+    Cast,
+    Expression,
+    Failure,
+    Index,
+    IndexCheck,
+    Load,
+    Operation,
+)
+from phintys.backends.native.sizes import Size
+from phintys.graph.apply import Apply
+from phintys.tensor.indexing.advanced import AdvancedSubtensor
+from phintys.tensor.indexing.basic import Subtensor
+from phintys.tensor.indexing.template import (
+    NEWAXIS,
+    SEPARATOR,
+    Kept,
+    Mask,
+    Placed,
+    Slice,
+    layout,
+)
+from phintys.tensor.indexing.update import AdvancedIncSubtensor, IncSubtensor
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__: list[str] = []
+
+_INT64 = np.dtype("int64")
+
+
+@lower.register
+def lower_subtensor(op: Subtensor, node: Apply, lowering: Lowering) -> None:
+    """``out[i, j] = x[i + 1, 2 * j]``: another view of the same memory."""
+    entries = entries_with_sizes(op.idx_list, node.inputs[1:], lowering)
+    view = basic_view(lowering.view(node.inputs[0]), entries, node, lowering)
+    lowering.bind(node.outputs[0], view)
+
+
+@lower.register
+def lower_inc_subtensor(op: IncSubtensor, node: Apply, lowering: Lowering) -> None:
+    """``out = x``; then ``out[i + 1] = y[i]`` or ``x[i + 1] + y[i]``."""
+    x = lowering.view(node.inputs[0])
+    entries = entries_with_sizes(op.idx_list, node.inputs[2:], lowering)
+    read = basic_view(x, entries, node, lowering)
+    y = _fitted(node, read.sizes, lowering)
+    target = lowering.copied(x, node)
+    lowering.bind(node.outputs[0], target)
+    place = basic_view(target, entries, node, lowering)
+    loops = lowering.loops(read.sizes)
+    value = lowering.load(y, loops)
+    if not op.set_instead_of_inc:
+        value = _sum(lowering.load(read, loops), value, place, loops, node, lowering)
+    lowering.store(place, value, loops, nodes=(node,))
+
+
+def _fitted(node: Apply, lengths: Sequence[Size], lowering: Lowering) -> View:
+    """Return what is written, broadcast to the sizes of where it is written to."""
+    variable: Any = node.inputs[1]
+    y = lowering.view(variable)
+    missing = len(lengths) - y.ndim
+    for axis, static in enumerate(variable.type.shape):
+        if static != 1:
+            failure = Failure(node, "broadcast", f"dimension {missing + axis}: {{0}} and {{1}}")
+            lowering.require_equal(lengths[missing + axis], y.sizes[axis], failure)
+    whole = y.rearranged([*[None] * missing, *range(y.ndim)], lowering.sizes)
+    return whole.broadcast([lowering.sizes.canonical(size) for size in lengths], lowering.sizes)
+
+
+def _sum(
+    old: Expression,
+    new: Expression,
+    place: View,
+    loops: Loops,
+    node: Apply,
+    lowering: Lowering,
+) -> Expression:
+    """Return the sum of two values in the dtype of a place."""
+    dtype = place.array.dtype
+    if new.dtype != dtype:
+        new = Cast(new, dtype)
+    return Operation(ps.add, (old, new), dtype)
+
+
+# ---- arrays as indices ---------------------------------------------------------------------------
+
+
+@dataclass
+class _Gather:
+    """What an index with arrays names: an element of ``view`` for each element of the result.
+
+    Attributes
+    ----------
+    view
+        The array, its slices taken.
+    covering
+        The entries of the index that cover axes of the array.
+    positions
+        One for each axis of the view.
+    sizes, loops
+        Those of the result.
+    """
+
+    view: View
+    covering: list[Any]
+    positions: list[Index]
+    sizes: list[Size]
+    loops: Loops
+
+    def load(self, lowering: Lowering) -> Load:
+        """Return how an element is read."""
+        return self.view.at(self.positions, lowering.sizes)
+
+
+def _cut(view: View, covering: Sequence[Any], lowering: Lowering) -> View:
+    """Return a view with its slices taken, whose other axes are axes of the memory."""
+    sizes = lowering.sizes
+    for axis, entry in enumerate(covering):
+        if isinstance(entry, Slice):
+            start, step, length = slice_of(view.sizes[axis], entry, lowering)
+            view = view.sliced(axis, start, step, length, sizes)
+    axes = [axis for axis, entry in enumerate(covering) if not isinstance(entry, Slice)]
+    return _indexable(view, axes, lowering)
+
+
+def _gather(view: View, template: Any, node: Apply, first: int, lowering: Lowering) -> _Gather:
+    """Return what a template with arrays names in a view; its inputs come from ``first`` on."""
+    if any(isinstance(entry, Mask) for entry in template):
+        msg = "an index with an array of bools"
+        raise NotLowered(msg)
+    sizes = lowering.sizes
+    entries = entries_with_sizes(template, node.inputs[first:], lowering)
+    covering = [entry for entry in entries if entry is not NEWAXIS and entry is not SEPARATOR]
+    variables = [entry for entry in covering if not isinstance(entry, Slice | Size)]
+    arrays = [lowering.view(variable) for variable in variables]
+    shape = _index_shape(variables, arrays, node, lowering)
+    shown = [
+        array.rearranged([*[None] * (len(shape) - array.ndim), *range(array.ndim)], sizes)
+        .broadcast(shape, sizes)
+        for array in arrays
+    ]  # fmt: skip
+    view = _cut(view, covering, lowering)
+    # The loops of the result, and which of them belong to which axis of the view.
+    places = layout(template, view.ndim)
+    lengths: list[Size] = []
+    axes: dict[int, int] = {}
+    begin = 0
+    for place in places:
+        if isinstance(place, Kept):
+            axes[place.dim] = len(lengths)
+            lengths.append(view.sizes[place.dim])
+        elif place is Placed.NEW:
+            lengths.append(sizes.fixed(1))
+        else:
+            begin = len(lengths)
+            lengths += shape
+    loops = lowering.loops(lengths)
+    index_loops = loops[begin : begin + len(shape)]
+    positions: list[Index] = []
+    following = iter(shown)
+    one = sizes.fixed(1)
+    for axis in range(view.ndim):
+        entry = covering[axis] if axis < len(covering) else None
+        if axis in axes:
+            loop = loops[axes[axis]]
+            positions.append(Index(() if loop is None else ((loop, one),)))
+        elif isinstance(entry, Size):
+            position = position_in(view.sizes[axis], entry, axis, node, lowering)
+            positions.append(Index((), None if position.known == 0 else position))
+        else:
+            index = lowering.load(next(following), index_loops)
+            if index.dtype != _INT64:
+                index = Cast(index, _INT64)
+            failure = Failure(node, "index", f"axis {axis}")
+            positions.append(Index((), None, IndexCheck(index, view.sizes[axis], failure)))
+    return _Gather(view, covering, positions, lengths, loops)
+
+
+def _indexable(view: View, axes: Sequence[int], lowering: Lowering) -> View:
+    """Return a view in which some axes are axes of the memory, so that indices are not scaled."""
+    maps = list(view.maps)
+    free = [
+        place
+        for place, map_ in enumerate(maps)
+        if not map_.terms and map_.offset is None and view.array.sizes[place].known == 1
+    ]
+    for axis in axes:
+        steps = [step for map_ in maps for other, step in map_.terms if other == axis]
+        if not steps and free and view.sizes[axis].known == 1:
+            maps[free.pop()] = AxisMap(((axis, lowering.sizes.fixed(1)),))
+        elif [step.known for step in steps] != [1]:
+            return _with_all_axes(lowering.copied(view), lowering)
+    for map_ in maps:
+        if sum(axis in axes for axis, _ in map_.terms) > 1:
+            return _with_all_axes(lowering.copied(view), lowering)
+    return View(view.array, tuple(maps), view.sizes)
+
+
+def _with_all_axes(view: View, lowering: Lowering) -> View:
+    """Return a view of a whole array in which axes of size 1 are shown as well."""
+    one = lowering.sizes.fixed(1)
+    maps = tuple(AxisMap(((axis, one),)) for axis in range(view.ndim))
+    return View(view.array, maps, view.sizes)
+
+
+def _index_shape(
+    variables: Sequence[Any], arrays: Sequence[View], node: Apply, lowering: Lowering
+) -> list[Size]:
+    """Return the sizes to which index arrays broadcast, from the front."""
+    backwards: list[Size] = []
+    for back in range(1, max(array.ndim for array in arrays) + 1):
+        chosen: Size | None = None
+        for variable, array in zip(variables, arrays, strict=True):
+            if array.ndim < back or variable.type.shape[-back] == 1:
+                continue
+            if chosen is None:
+                chosen = array.sizes[-back]
+                continue
+            failure = Failure(node, "broadcast", "index arrays of sizes {0} and {1}")
+            lowering.require_equal(chosen, array.sizes[-back], failure)
+        sizes = lowering.sizes
+        backwards.append(sizes.fixed(1) if chosen is None else sizes.canonical(chosen))
+    return backwards[::-1]
+
+
+@lower.register
+def lower_advanced_subtensor(op: AdvancedSubtensor, node: Apply, lowering: Lowering) -> None:
+    """``out[i, j] = x[index[i], j]``."""
+    gather = _gather(lowering.view(node.inputs[0]), op.idx_list, node, 1, lowering)
+    target, loops = lowering.compute(node.outputs[0], gather.sizes)
+    lowering.store(target, gather.load(lowering), loops, nodes=(node,))
+
+
+@lower.register
+def lower_advanced_inc_subtensor(op: AdvancedIncSubtensor, node: Apply, lowering: Lowering) -> None:
+    """``out = x``; then ``out[index[i], j] = y[i, j]`` or ``+= y[i, j]``, in this order."""
+    x = lowering.view(node.inputs[0])
+    if any(isinstance(entry, Mask) for entry in op.idx_list):
+        msg = "an index with an array of bools"
+        raise NotLowered(msg)
+    target = lowering.copied(x, node)
+    gather = _gather(target, op.idx_list, node, 2, lowering)
+    y = _fitted(node, gather.sizes, lowering)
+    value = lowering.load(y, gather.loops)
+    dtype = target.array.dtype
+    if value.dtype != dtype:
+        value = Cast(value, dtype)
+    accumulate = None if op.set_instead_of_inc or op.ignore_duplicates else "add"
+    if op.ignore_duplicates and not op.set_instead_of_inc:
+        old = _cut(x, gather.covering, lowering).at(gather.positions, lowering.sizes)
+        value = Operation(ps.add, (old, value), dtype)
+    lowering.store(
+        target,
+        value,
+        gather.loops,
+        positions=gather.load(lowering).indices,
+        accumulate=accumulate,
+        nodes=(node,),
+    )
+    lowering.bind(node.outputs[0], target)

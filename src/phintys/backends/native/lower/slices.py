@@ -1,0 +1,161 @@
+"""Integers and slices as views: where they begin, and how many elements there are.
+
+The rules are those of Python's ``slice.indices``, in arithmetic on sizes.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from phintys.backends.native.lower.integers import when
+from phintys.backends.native.lower.lowering import NotLowered
+from phintys.backends.native.program import Failure
+from phintys.backends.native.sizes import Size
+from phintys.tensor.indexing.template import ARRAY, SCALAR, Mask, Slice
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from phintys.backends.native.lower.lowering import Lowering
+    from phintys.backends.native.lower.view import View
+    from phintys.graph.apply import Apply
+
+__all__ = ["basic_view", "entries_with_sizes", "position_in", "slice_of"]
+
+
+def entries_with_sizes(
+    template: Sequence[Any], inputs: Sequence[Any], lowering: Lowering
+) -> list[Any]:
+    """Return the entries of a template with sizes for its integers, and variables for its arrays.
+
+    A slice comes as a tuple of three, of the class :class:`Slice`.
+    """
+    following = iter(inputs)
+
+    def bound(value: Any) -> Size | None:
+        if value is None:
+            return None
+        if value is SCALAR:
+            return lowering.size_of(next(following))
+        return lowering.sizes.fixed(value)
+
+    return list(_filled(template, following, bound))
+
+
+def _filled(template: Sequence[Any], following: Iterator[Any], bound: Any) -> Iterator[Any]:
+    for entry in template:
+        if isinstance(entry, Slice):
+            yield Slice(*[bound(value) for value in entry])
+        elif isinstance(entry, int) or entry is SCALAR:
+            yield bound(entry)
+        elif entry is ARRAY or isinstance(entry, Mask):
+            yield next(following)
+        else:
+            yield entry
+
+
+def position_in(size: Size, index: Size, axis: int, node: Apply, lowering: Lowering) -> Size:
+    """Return the position that an index, maybe negative, stands for; out of range it fails."""
+    sizes = lowering.sizes
+    if index.known is not None:
+        negative = index.known < 0
+        least = sizes.fixed(-index.known - 1 if negative else index.known)
+        failure = Failure(node, "index", f"index {index} of axis {axis}")
+        lowering.require(sizes.arithmetic("lt", least, size), failure)
+        return sizes.add(size, index) if negative else index
+    is_negative = sizes.arithmetic("lt", index, sizes.fixed(0))
+    position = sizes.add(index, sizes.mul(is_negative, size))
+    failure = Failure(node, "index", f"an index of axis {axis}")
+    lowering.require(sizes.arithmetic("lt", sizes.fixed(-1), position), failure)
+    lowering.require(sizes.arithmetic("lt", position, size), failure)
+    return position
+
+
+def slice_of(size: Size, bounds: Slice, lowering: Lowering) -> tuple[Size, Size, Size]:
+    """Return the first position, the step and the number of elements of a slice.
+
+    Raises
+    ------
+    NotLowered
+        The step is not known.
+    """
+    sizes = lowering.sizes
+    one: Any = sizes.fixed(1)
+    start, stop, step = bounds
+    step = one if step is None else step
+    assert isinstance(step, Size)
+    if not step.known:
+        msg = "a slice whose step is not known"
+        raise NotLowered(msg)
+    if step.known > 0:
+        first, length = _forward(size, start, stop, lowering)
+    else:
+        first, length = _backward(size, start, stop, lowering)
+    width = sizes.fixed(abs(step.known))
+    length = sizes.arithmetic("floordiv", sizes.add(length, sizes.sub(width, one)), width)
+    return first, step, length
+
+
+def _forward(size: Size, start: Any, stop: Any, lowering: Lowering) -> tuple[Size, Size]:
+    """Return the first position, and how far it is to the end.
+
+    Where it is not far, the first position does not matter; so it need not be clipped.
+    """
+    sizes = lowering.sizes
+    zero = sizes.fixed(0)
+    if start is None or start.known == 0:
+        return zero, size if stop is None else _place(size, stop, zero, lowering)
+    if start.known is not None and start.known > 0:
+        first = start
+        end = size if stop is None else _place(size, stop, zero, lowering)
+    else:
+        first = _place(size, start, zero, lowering)
+        end = size if stop is None else _place(size, stop, zero, lowering)
+    return first, sizes.at_least_zero(sizes.sub(end, first))
+
+
+def _place(size: Size, bound: Size, least: Size, lowering: Lowering) -> Size:
+    """Return the place that a bound stands for, between ``least`` and ``least + size``."""
+    sizes = lowering.sizes
+    most = sizes.add(size, least)
+    if bound.known is not None:
+        if bound.known < 0:
+            return sizes.arithmetic("max", sizes.add(size, bound), least)
+        return sizes.arithmetic("min", bound, most)
+    from_end = when(
+        sizes,
+        sizes.arithmetic("lt", bound, sizes.fixed(0)),
+        sizes.add(bound, size),
+        bound,
+    )
+    return sizes.arithmetic("min", sizes.arithmetic("max", from_end, least), most)
+
+
+def _backward(size: Size, start: Any, stop: Any, lowering: Lowering) -> tuple[Size, Size]:
+    sizes = lowering.sizes
+    before = sizes.fixed(-1)
+    first = (
+        sizes.sub(size, sizes.fixed(1))
+        if start is None
+        else (_place(size, start, before, lowering))
+    )
+    last = before if stop is None else _place(size, stop, before, lowering)
+    return first, sizes.at_least_zero(sizes.sub(first, last))
+
+
+def basic_view(view: View, entries: Sequence[Any], node: Apply, lowering: Lowering) -> View:
+    """Return what integers and slices, one for each of the first axes, name."""
+    sizes = lowering.sizes
+    one, dropped = sizes.fixed(1), []
+    for axis, entry in enumerate(entries):
+        size = view.sizes[axis]
+        if isinstance(entry, Slice):
+            if entry == Slice():
+                continue
+            first, step, length = slice_of(size, entry, lowering)
+            view = view.sliced(axis, first, step, length, sizes)
+            continue
+        position = position_in(size, entry, axis, node, lowering)
+        view = view.sliced(axis, position, sizes.fixed(0), one, sizes)
+        dropped.append(axis)
+    return view.rearranged([axis for axis in range(view.ndim) if axis not in dropped], sizes)

@@ -1,0 +1,128 @@
+"""Which arrays share memory: graphs whose operations are kernels of their own."""
+
+import numpy as np
+import pytest
+
+import phintys.tensor as pt
+from phintys.backends.native import fuse
+from phintys.backends.native.emit.frame import emit_program
+from phintys.backends.native.emit.target import Target
+from phintys.backends.native.lower.whole import lower_program
+from phintys.backends.native.runtime.execute import compile_program
+from phintys.graph.apply import Apply
+from phintys.graph.fgraph import FunctionGraph
+from phintys.graph.op import Op
+
+
+@pytest.fixture(autouse=True)
+def small_kernels(monkeypatch):
+    monkeypatch.setattr(fuse, "MOST_STATEMENTS", 1)
+
+
+class View(Op):
+    """Shows every other element, and says so."""
+
+    view_map = {0: [0]}
+    __props__ = ()
+
+    def make_node(self, x):
+        return Apply(self, [x], [pt.vector(dtype=x.dtype)])
+
+    def perform(self, node, inputs, output_storage):
+        output_storage[0][0] = inputs[0][::2]
+
+
+def planned(inputs, outputs):
+    program = lower_program(FunctionGraph(inputs, outputs, clone=True))
+    return program, emit_program(program, Target.host()).memory
+
+
+def names(slot):
+    return [array.label for array in slot.arrays]
+
+
+def test_a_chain_works_in_place():
+    x = pt.dvector("x")
+    y = x
+    for _ in range(6):
+        y = pt.exp(y)
+    program, memory = planned([x], [y])
+    assert len(program.steps) == 6
+    assert len(memory.slots) == 1
+    assert len(memory.taken_over) == 4
+
+
+def test_what_is_read_later_is_not_overwritten():
+    x = pt.dvector("x")
+    y = pt.exp(x)
+    z = pt.sin(y)
+    _, memory = planned([x], [pt.cos(z) * y])
+    assert len(memory.slots) == 2
+
+
+def test_dead_operands_are_reused_later():
+    x = pt.dvector("x")
+    a, b = pt.exp(x), pt.sin(x)
+    c = a.sum() + b.sum()
+    d, e = pt.cos(x) * c, pt.tanh(x) * c
+    _, memory = planned([x], [d.sum() * e.sum()])
+    large = [slot for slot in memory.slots if slot.arrays[0].ndim]
+    assert len(large) == 2
+
+
+def test_other_sizes_have_slots_of_their_own():
+    x, y = pt.dvector("x"), pt.dvector("y")
+    _, memory = planned([x, y], [pt.exp(pt.exp(x)), pt.exp(pt.exp(y))])
+    assert len(memory.slots) == 2
+
+
+def test_another_order_of_elements_is_not_written_in_place():
+    x = pt.dmatrix("x")
+    y = pt.exp(x)
+    z = y + y.T
+    program, memory = planned([x], [pt.exp(z)])
+    assert not [array for array in memory.taken_over if array.ndim == 2 and len(memory.slots) == 1]
+    values = np.random.default_rng(0).normal(size=(40, 40))
+    (got,) = compile_program(program)(values)
+    np.testing.assert_allclose(got, np.exp(np.exp(values) + np.exp(values).T), rtol=1e-14)
+
+
+def test_other_dtypes_are_not_written_in_place():
+    x = pt.dvector("x")
+    y = pt.cast(pt.exp(x), "int64")
+    _, memory = planned([x], [pt.abs(y) + y.sum()])
+    assert all(a.dtype == b.dtype for a, b in memory.taken_over.items())
+
+
+def test_views_that_ops_make_keep_their_memory():
+    x = pt.dvector("x")
+    y = pt.exp(x)
+    z = View()(y)
+    w = pt.sin(x * z.sum()) + pt.cos(x * z.sum())
+    program, memory = planned([x], [z * w.sum()])
+    exp = next(a for slot in memory.slots for a in slot.arrays if a.variable is not None)
+    assert exp is memory.slots[memory.places[exp]].arrays[0]
+    assert len(memory.slots[memory.places[exp]].arrays) == 1
+    values = np.random.default_rng(0).normal(size=10)
+    (got,) = compile_program(program)(values)
+    view = np.exp(values)[::2]
+    wanted = (np.sin(values * view.sum()) + np.cos(values * view.sum())).sum()
+    np.testing.assert_allclose(got, view * wanted, rtol=1e-12)
+
+
+def test_sizes_from_callbacks_have_a_block_of_their_own():
+    x = pt.dvector("x")
+    z = View()(x)
+    _, memory = planned([x], [pt.exp(pt.exp(z)).sum() + pt.exp(pt.exp(x)).sum()])
+    assert sorted(memory.groups) == [-1, 0]
+
+
+def test_the_arena_holds_no_more_than_what_lives_at_once():
+    x = pt.dvector("x")
+    y = x
+    for _ in range(20):
+        y = pt.exp(-y) * pt.sin(y)
+    program, _ = planned([x], [y])
+    executable = compile_program(program)
+    executable(np.zeros(1000))
+    assert executable.arena_bytes[0] <= 3 * 8064

@@ -1,0 +1,112 @@
+"""Programs that are not sound are refused, with what is wrong."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+import phintys.scalar as ps
+import phintys.tensor as pt
+from phintys._base.errors import IntegrityError
+from phintys.backends.native.lower.whole import lower_program
+from phintys.backends.native.program import (
+    Array,
+    Cast,
+    Index,
+    Kernel,
+    Literal,
+    Load,
+    LoopVariable,
+    Operation,
+    Place,
+    Position,
+)
+from phintys.backends.native.verify import verify_program
+from phintys.graph.fgraph import FunctionGraph
+
+FLOAT64 = np.dtype("float64")
+
+
+@pytest.fixture
+def program():
+    x = pt.dmatrix("x")
+    y = pt.exp(x)
+    return lower_program(FunctionGraph([x], [y / y.sum(axis=1, keepdims=True)], clone=True))
+
+
+def kernel(program):
+    return next(step for step in program.steps if isinstance(step, Kernel))
+
+
+def change(program, **changes):
+    """Change the first statement of the program."""
+    nest = kernel(program).nests[0]
+    nest.statements[0] = dataclasses.replace(nest.statements[0], **changes)
+
+
+def refused(program, match):
+    with pytest.raises(IntegrityError, match=match):
+        verify_program(program)
+
+
+def test_sound_programs_pass(program):
+    verify_program(program)
+
+
+def test_unwritten_arrays(program):
+    stray = Array(Place.BUFFER, FLOAT64, (), "stray")
+    change(program, value=Load(stray, ()))
+    refused(program, "stray.* is read unwritten")
+
+
+def test_number_of_indices(program):
+    (x,) = program.arguments
+    change(program, value=Load(x, ()))
+    refused(program, "indexed with 0 indices")
+
+
+def test_loops_that_are_not_there(program):
+    (x,) = program.arguments
+    other = LoopVariable(x.sizes[0], "z")
+    index = Index(((other, program.sizes.fixed(1)),))
+    change(program, value=Load(x, (index, index)))
+    refused(program, "indexed by loop z")
+    change(program, value=Cast(Position(index), FLOAT64))
+    refused(program, "depends on loop z")
+
+
+def test_dtypes(program):
+    statement = kernel(program).nests[0].statements[0]
+    change(program, value=Cast(statement.value, np.dtype("float32")))
+    refused(program, "is assigned a float32")
+    wrong = Operation(ps.exp, (statement.value,), np.dtype("float32"))
+    change(program, value=Cast(wrong, FLOAT64))
+    refused(program, "exp gives a float64, not a float32")
+    change(program, value=Cast(Literal(np.int8(1), FLOAT64), FLOAT64))
+    refused(program, "literal of dtype float64")
+
+
+def test_ops_without_code(program):
+    one = Literal(np.float64(1), FLOAT64)
+    change(program, value=Operation(ps.polygamma, (one, one), FLOAT64))
+    refused(program, "polygamma.* has no code")
+
+
+def test_reducers(program):
+    loops = kernel(program).nests[0].statements[0].loops
+    change(program, reduction=(loops[-1],), reducer=None)
+    refused(program, "has no reducer")
+    change(program, reduction=(loops[0],), reducer="add")
+    refused(program, "several sets of loops|reduces an outer loop")
+    change(program, reduction=(loops[-1],), reducer="median")
+    refused(program, "reduced by median")
+
+
+def test_results_in_memory_that_is_used_again(program):
+    program.results[0].place = Place.BUFFER
+    refused(program, "lies in memory that is used again")
+
+
+def test_arguments_are_not_written(program):
+    change(program, target=program.arguments[0])
+    refused(program, "is written")
