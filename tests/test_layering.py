@@ -206,7 +206,7 @@ class Project:
                 yield Violation(module.path, imported.line, "late-imports", message)
 
     def hidden_imports(self):
-        """``import_module`` serves the façade, ``compat``, and packages that may be late."""
+        """``import_module`` serves the façade, ``compat``, late packages, and late backends."""
         for module in self.modules.values():
             lazy = [
                 node
@@ -222,7 +222,7 @@ class Project:
                     continue
                 if id(node) in in_lazy:
                     message = "only phintys/__init__.py loads its names lazily"
-                elif module.room == "compat" or late_by_name(node):
+                elif module.room == "compat" or may_hide(node):
                     continue
                 else:
                     message = f"{ast.unparse(node)} hides an import; write an import statement"
@@ -262,9 +262,11 @@ class Project:
     RULES = (rooms, cycles, late_imports, hidden_imports, private, size, paths)
 
 
-def late_by_name(call: ast.Call) -> bool:
-    """Return whether ``import_module`` is called on the name of a package that may be late."""
+def may_hide(call: ast.Call) -> bool:
+    """Return whether ``import_module`` is called on a package that may be late, or a backend."""
     match call.args:
+        case [ast.Subscript(value=ast.Name(id="_LATE_BACKENDS")), *_]:
+            return True
         case [ast.Constant(value=str(name)), *_]:
             return name.partition(".")[0] in MAY_BE_LATE
         case [ast.JoinedStr(values=[ast.Constant(value=str(start)), *_]), *_]:  # f"scipy.{name}"

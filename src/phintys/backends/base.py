@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from difflib import get_close_matches
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from phintys._base.errors import ConfigError
@@ -26,9 +27,11 @@ __all__ = [
     "FastProgram",
     "NodeTimer",
     "Program",
+    "check_backend",
     "get_backend",
     "is_copy",
     "register_backend",
+    "register_backend_module",
     "register_copy",
 ]
 
@@ -129,6 +132,8 @@ class Backend(Protocol):
 
 
 _BACKENDS: dict[str, Backend] = {}
+_LATE_BACKENDS: dict[str, str] = {}
+"""Modules that register a backend, to be imported when it is first used."""
 
 
 def register_backend(name: str, backend: Backend) -> None:
@@ -137,6 +142,33 @@ def register_backend(name: str, backend: Backend) -> None:
         msg = f"register_backend({name!r}, ...): {backend!r} has no name and link(fgraph)."
         raise ConfigError(msg)
     _BACKENDS[name] = backend
+
+
+def register_backend_module(name: str, module: str) -> None:
+    """Name the module that registers a backend, to be imported when the backend is first used."""
+    _LATE_BACKENDS[name] = module
+
+
+def check_backend(backend: str | Backend) -> str | Backend:
+    """Return a backend or the name of one as it is, without importing what is behind a name.
+
+    Raises
+    ------
+    ConfigError
+        No backend has the name.
+    """
+    if isinstance(backend, str):
+        names = sorted({*_BACKENDS, *_LATE_BACKENDS})
+        if backend in names:
+            return backend
+        close = get_close_matches(backend, names, n=1)
+        hint = f" Did you mean {close[0]!r}?" if close else ""
+        msg = f"There is no backend {backend!r}; there are {names}.{hint}"
+        raise ConfigError(msg)
+    if isinstance(backend, Backend):
+        return backend
+    msg = f"Expected a backend or its name, got {backend!r}."
+    raise ConfigError(msg)
 
 
 def get_backend(backend: str | Backend) -> Backend:
@@ -153,17 +185,13 @@ def get_backend(backend: str | Backend) -> Backend:
     >>> get_backend("reference").name
     'reference'
     """
-    if isinstance(backend, str):
-        if backend in _BACKENDS:
-            return _BACKENDS[backend]
-        close = get_close_matches(backend, _BACKENDS, n=1)
-        hint = f" Did you mean {close[0]!r}?" if close else ""
-        msg = f"There is no backend {backend!r}; there are {sorted(_BACKENDS)}.{hint}"
-        raise ConfigError(msg)
-    if isinstance(backend, Backend):
+    if not isinstance(backend, str):
+        check_backend(backend)
         return backend
-    msg = f"Expected a backend or its name, got {backend!r}."
-    raise ConfigError(msg)
+    if backend not in _BACKENDS:
+        check_backend(backend)
+        import_module(_LATE_BACKENDS[backend])
+    return _BACKENDS[backend]
 
 
 _COPIES: set[type[Op]] = set()

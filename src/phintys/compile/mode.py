@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from phintys._base.config import config
 from phintys._base.errors import ConfigError
-from phintys.backends.base import get_backend
+from phintys.backends.base import check_backend, get_backend
 from phintys.rewriting import Pipeline
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class Mode:
         name: str | None = None,
         verify: bool = False,
     ) -> None:
-        self.backend = get_backend(backend)
+        self._backend = check_backend(backend)
         if pipeline is None:
             pipeline = Pipeline()
         if not isinstance(pipeline, Pipeline):
@@ -63,6 +63,11 @@ class Mode:
         self.pipeline = pipeline
         self.name = name
         self.verify = verify
+
+    @property
+    def backend(self) -> Backend:
+        """The backend, which is imported when it is asked for."""
+        return get_backend(self._backend)
 
     def including(self, *names: str) -> Self:
         """Return the mode with the passes of these names or tags turned on."""
@@ -97,10 +102,11 @@ class Mode:
         if unknown := changes.keys() - known:
             msg = f"Mode.clone: unknown {sorted(unknown)}; a mode has {sorted(known)}."
             raise ConfigError(msg)
+        if "backend" in changes:
+            changes["_backend"] = check_backend(changes.pop("backend"))
         copy = self.__class__.__new__(self.__class__)
         copy.__dict__.update(self.__dict__)
         copy.__dict__.update(changes)
-        copy.backend = get_backend(copy.backend)
         return copy
 
     def _with(self, pipeline: Pipeline) -> Self:
@@ -114,7 +120,8 @@ class Mode:
     def __repr__(self) -> str:
         passes = ", ".join(self.pipeline.names) or "no passes"
         name = f"{self.name}: " if self.name else ""
-        return f"{type(self).__name__}({name}{self.backend.name!r}, pipeline: {passes})"
+        backend = self._backend if isinstance(self._backend, str) else self._backend.name
+        return f"{type(self).__name__}({name}{backend!r}, pipeline: {passes})"
 
 
 def _remake(cls: type[Mode], state: dict[str, Any]) -> Mode:

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 import phintys.tensor  # noqa: F401 - registers operators
-from phintys.backends.native import backend as _backend  # noqa: F401 - registers itself
 from phintys.backends.native import fuse
 from phintys.backends.native.emit.target import Target
 from phintys.backends.native.lower.whole import lower_program
@@ -12,12 +11,7 @@ from phintys.backends.native.program import Callback
 from phintys.backends.native.runtime.execute import compile_program
 from phintys.backends.native.verify import verify_program
 from phintys.backends.reference import ReferenceBackend
-from phintys.compile.mode import Mode, register_mode
 from phintys.graph.fgraph import FunctionGraph
-from phintys.passes import PIPELINES
-
-# The mode is for these tests until the backend runs everything that the reference backend runs.
-register_mode("native_preview", Mode("native", PIPELINES["full"]))
 
 TOLERANCES = {
     "float16": 2e-3,

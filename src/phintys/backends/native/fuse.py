@@ -459,7 +459,7 @@ class _Fusion:
         if isinstance(step, Call):
             self.writers.add(step.output.memory, position)
         elif isinstance(step, Callback):
-            for value in step.outputs:
+            for value in (*step.outputs, *step.destroyed):
                 if isinstance(value, Array):
                     self.writers.add(value.memory, position)
         else:

@@ -364,12 +364,21 @@ class Call:
 
 @dataclass(eq=False, slots=True)
 class Callback:
-    """An Op carried out by its Python code; ``why`` says what stood against native code."""
+    """An Op carried out by its Python code.
+
+    Attributes
+    ----------
+    why
+        What stood against native code.
+    destroyed
+        Those of the inputs that the Op may overwrite.
+    """
 
     node: Apply
     inputs: tuple[Value, ...]
     outputs: tuple[Value, ...]
     why: str
+    destroyed: tuple[Value, ...] = ()
 
 
 @dataclass(eq=False, slots=True)

@@ -25,19 +25,10 @@ def native():
     return found
 
 
-PREVIEW = """
-from phintys.backends.native import backend
-from phintys.compile.mode import Mode, register_mode
-from phintys.passes import PIPELINES
-register_mode("native_preview", Mode("native", PIPELINES["full"]))
-"""
-
-
 def run_python(program, *arguments, timeout=120):
     """Run a program in another process, and return what it printed; it must end well."""
-    program = PREVIEW + textwrap.dedent(program)
     done = subprocess.run(
-        [sys.executable, "-X", "faulthandler", "-c", program, *arguments],
+        [sys.executable, "-X", "faulthandler", "-c", textwrap.dedent(program), *arguments],
         capture_output=True,
         text=True,
         timeout=timeout,

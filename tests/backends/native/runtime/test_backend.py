@@ -22,7 +22,7 @@ WITHOUT_LLVMLITE = """
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         for _ in range(3):
-            f = phintys.function([x], x + 1.0, mode="native_preview")
+            f = phintys.function([x], x + 1.0, mode="native")
             print(f([1.0, 2.0]).tolist())
         print(len(caught), caught[0].category.__name__, caught[0].message)
 """
@@ -49,10 +49,10 @@ def test_an_unknown_interpreter_is_noticed(forget, monkeypatch):
     monkeypatch.setattr(capi.sys.implementation, "name", "pypy")
     x = pt.dvector("x")
     with pytest.warns(RuntimeWarning, match="the interpreter is pypy"):
-        f = phintys.function([x], x + 1.0, mode="native_preview")
+        f = phintys.function([x], x + 1.0, mode="native")
     assert isinstance(f.vm, VM)
     np.testing.assert_array_equal(f([1.0]), [2.0])
-    phintys.function([x], x + 2.0, mode="native_preview")  # one warning is enough
+    phintys.function([x], x + 2.0, mode="native")  # one warning is enough
 
 
 def test_a_python_without_gil_is_noticed(forget, monkeypatch):
@@ -96,7 +96,7 @@ def test_code_for_another_cpu_is_refused(native):
         phintys.config.change_flags(native_target=elsewhere),
         pytest.raises(ConfigError, match="cannot run such code"),
     ):
-        phintys.function([x], x + 1.0, mode="native_preview")
+        phintys.function([x], x + 1.0, mode="native")
 
 
 def native_is_arm():
@@ -109,9 +109,7 @@ def test_levels_of_the_cpu(native, target):
     value = np.linspace(-2, 2, 37)
     with phintys.config.change_flags(native_target=target):
         try:
-            f = phintys.function(
-                [x], [pt.exp(x) + pt.sin(x), pt.tanh(x).sum()], mode="native_preview"
-            )
+            f = phintys.function([x], [pt.exp(x) + pt.sin(x), pt.tanh(x).sum()], mode="native")
         except ConfigError as error:
             pytest.skip(str(error))
     first, second = f(value)
@@ -121,18 +119,18 @@ def test_levels_of_the_cpu(native, target):
 
 def test_explain_and_profile(native):
     x = pt.dvector("x")
-    f = phintys.function([x], pt.exp(x) + 1.0, mode="native_preview", name="example")
+    f = phintys.function([x], pt.exp(x) + 1.0, mode="native", name="example")
     assert "exp(" in f.explain()
     g = phintys.function([x], pt.exp(x) + 1.0, mode="reference")
     assert "Exp" in g.explain()
-    profiled = phintys.function([x], pt.exp(x) + 1.0, mode="native_preview", profile=True)
+    profiled = phintys.function([x], pt.exp(x) + 1.0, mode="native", profile=True)
     np.testing.assert_allclose(profiled([0.0]), [2.0])
     assert profiled.profile is not None
 
 
 def test_threads_can_be_limited(native):
     x = pt.dvector("x")
-    f = phintys.function([x], pt.exp(x) * pt.sin(x), mode="native_preview")
+    f = phintys.function([x], pt.exp(x) * pt.sin(x), mode="native")
     value = np.linspace(-1, 1, 400_000)
     with phintys.config.change_flags(num_threads=1):
         alone = f(value)

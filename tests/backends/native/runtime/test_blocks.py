@@ -158,7 +158,7 @@ def test_several_threads_take_and_give(blocks):
 @pytest.fixture(scope="module")
 def doubled():
     x = pt.dvector("x")
-    return phintys.function([x], 2.0 * x, mode="native_preview")
+    return phintys.function([x], 2.0 * x, mode="native")
 
 
 LARGE = 100_000
@@ -219,7 +219,7 @@ def test_arrays_outlive_the_interpreter(run_python):
         import numpy as np
         import phintys, phintys.tensor as pt
         x = pt.dvector("x")
-        f = phintys.function([x], 2.0 * x, mode="native_preview")
+        f = phintys.function([x], 2.0 * x, mode="native")
         sys.kept = [f(np.ones(200_000)) for _ in range(5)]
         sys.modules["numpy"].kept = f(np.ones(300_000))
         f.me = f

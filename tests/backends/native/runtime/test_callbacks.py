@@ -14,7 +14,7 @@ from phintys import Apply, In, Op, Out
 from phintys._base.errors import OpContractError
 from phintys.graph.type import generic
 
-MODE = "native_preview"
+MODE = "native"
 pytestmark = pytest.mark.usefixtures("native")
 
 
@@ -266,7 +266,7 @@ def test_endless_recursion_is_a_recursion_error(run_python):
                 output_storage[0][0] = f(inputs[0])
 
         x = pt.dvector("x")
-        f = phintys.function([x], Again()(pt.exp(x)) + 1.0, mode="native_preview")
+        f = phintys.function([x], Again()(pt.exp(x)) + 1.0, mode="native")
         for _ in range(3):
             try:
                 f(np.ones(3))

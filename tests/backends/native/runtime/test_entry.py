@@ -18,7 +18,7 @@ from phintys import In, Out
 from phintys._base.errors import ArgumentError, ShapeError, TypeContractError
 from phintys.tensor.type import DTYPES
 
-MODE = "native_preview"
+MODE = "native"
 pytestmark = pytest.mark.usefixtures("native")
 
 
@@ -386,17 +386,17 @@ MEMORY = """
     if sys.argv[1] == "functions":
         def work(first, last):
             for i in range(first, last):
-                f = phintys.function([x, y], pt.exp(x) * y + float(i % 5), mode="native_preview")
+                f = phintys.function([x, y], pt.exp(x) * y + float(i % 5), mode="native")
                 f(np.ones(5), np.ones(5))
         work(0, 100)
         before = resident()
         work(100, 400)
         allowed = 6_000
     else:
-        f = phintys.function([x, y], [pt.exp(x) * y + s, x.sum()], mode="native_preview")
-        g = phintys.function([x], updates=[(s, s + x)], mode="native_preview")
+        f = phintys.function([x, y], [pt.exp(x) * y + s, x.sum()], mode="native")
+        g = phintys.function([x], updates=[(s, s + x)], mode="native")
         a, b, large = np.ones(10), np.ones(10), np.ones(100_000)
-        h = phintys.function([x], pt.exp(x) + x[::-1], mode="native_preview")
+        h = phintys.function([x], pt.exp(x) + x[::-1], mode="native")
         def work(count):
             for i in range(count):
                 f(a, b)

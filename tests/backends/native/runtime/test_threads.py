@@ -132,7 +132,7 @@ FORK = """
 
     warnings.filterwarnings("ignore", category=DeprecationWarning)
     x = pt.dvector("x")
-    f = phintys.function([x], pt.exp(x) + pt.sin(x), mode="native_preview")
+    f = phintys.function([x], pt.exp(x) + pt.sin(x), mode="native")
     value = np.linspace(-1, 1, 500_000)
     expected = f(value)
     busy = True
@@ -173,7 +173,7 @@ EXIT = """
     import phintys, phintys.tensor as pt
 
     x = pt.dvector("x")
-    f = phintys.function([x], pt.exp(x) + pt.sin(x), mode="native_preview")
+    f = phintys.function([x], pt.exp(x) + pt.sin(x), mode="native")
     value = np.linspace(-1, 1, 500_000)
     sys.kept = f(value)
     # Python ends while a thread is inside native code, and another call comes later still.

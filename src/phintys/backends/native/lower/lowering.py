@@ -371,19 +371,29 @@ class Lowering:
 
     def callback(self, node: Apply, why: str) -> None:
         """Let the Op's Python code compute a node."""
-        destroyed = {at for found in (node.op.destroy_map or {}).values() for at in found}
+        positions = {at for found in (node.op.destroy_map or {}).values() for at in found}
         inputs = tuple(
-            self._own_value(variable, node) if position in destroyed else self.value(variable)
+            self._own_value(variable, node) if position in positions else self.value(variable)
             for position, variable in enumerate(node.inputs)
         )
+        destroyed = tuple(inputs[position] for position in sorted(positions))
         outputs = tuple(self.foreign(variable, Place.CALLBACK) for variable in node.outputs)
-        self.steps.append(Callback(node, inputs, outputs, why))
+        self.steps.append(Callback(node, inputs, outputs, why, destroyed))
 
     def _own_value(self, variable: Variable, node: Apply) -> Value:
-        """Return what holds a value that an Op may overwrite: nobody else reads it."""
+        """Return what holds a value that an Op may overwrite.
+
+        An argument is overwritten itself, since the graph holds a copy of what must not be, and so
+        is what another Op returned. Other memory may be shared here by values that the graph keeps
+        apart, and is copied.
+        """
         if not isinstance(variable.type, TensorType):
             return self.value(variable)
-        return self.copied(self.view(variable), node).array
+        view = self.view(variable)
+        is_foreign = view.array.place in {Place.ARGUMENT, Place.CALLBACK}
+        if is_foreign and view.array.alias is None and view.is_whole(self.sizes):
+            return view.array
+        return self.copied(view, node).array
 
 
 def _flat(view: View, position: Sequence[int] | None) -> int | None:

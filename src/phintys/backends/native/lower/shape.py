@@ -158,8 +158,7 @@ def _same_but_for_ones(
 def _alias(source: Array, wanted: Sequence[Size], node: Apply, lowering: Lowering) -> Array:
     alias = lowering.array(source.dtype, wanted, source.place, node.outputs[0])
     alias.alias = source.memory
-    if source.data is not None:
-        alias.data = source.data.reshape([size.known or 0 for size in alias.sizes])
+    alias.data = source.data
     return alias
 
 
