@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+import phintys.tensor as pt
 from phintys._base.errors import InconsistencyError
 from phintys.graph import (
     Apply,
@@ -311,3 +312,20 @@ def test_many_nodes_of_one_kind_on_one_input_stay_cheap():
     outputs = [F(str(number))(x) for number in range(20_000)]
     fgraph = merged([x], [*outputs, *(F(str(number))(x) for number in range(20_000))])
     assert len(fgraph.apply_nodes) == 20_000
+
+
+@pytest.mark.parametrize("op", [pt.add, pt.mul, pt.maximum, pt.eq, pt.and_], ids=str)
+def test_operands_that_may_change_places_are_no_difference(op):
+    x, y = pt.lvector("x"), pt.lvector("y")
+    fgraph = FunctionGraph([x, y], [op(x, y), op(y, x)])
+    merge.apply(fgraph)
+    assert len(fgraph.apply_nodes) == 1
+
+
+def test_operands_that_may_not_change_places_are():
+    x, y, z = pt.dvector("x"), pt.dvector("y"), pt.dvector("z")
+    # Three operands are added from left to right: another order rounds in another way.
+    outputs = [x - y, y - x, pt.add(x, y, z), pt.add(y, x, z), x < y, y < x]
+    fgraph = FunctionGraph([x, y, z], outputs)
+    merge.apply(fgraph)
+    assert len(fgraph.apply_nodes) == 6

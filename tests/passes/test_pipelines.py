@@ -46,7 +46,7 @@ def test_rules_have_names_of_their_own():
 @pytest.mark.parametrize("name", PIPELINES)
 def test_any_pipeline_can_do_without_what_another_has(name):
     everything = set().union(*(one.names() for one in PIPELINES["full"]))
-    assert {"merge", "drop_identity", "log_of_one_plus", "specialize_power"} <= everything
+    assert {"merge", "drop_identity", "log_of_one_plus", "expand_power"} <= everything
     for one in everything:
         pipeline = PIPELINES[name].excluding(one)
         assert one not in pipeline.names
@@ -310,9 +310,10 @@ def test_a_chain_of_100_000_nodes():
 def test_a_long_sum():
     total = v
     for _ in range(20_000):
-        total = total + v
+        total = total + pt.dvector()
     out = rewrite_graph(total)
-    assert 20_000 / 31 <= len(toposort([out])) <= 20_000 / 31 + 1
+    sums = [node for node in toposort([out]) if node.op == pt.add]
+    assert 20_000 / 31 <= len(sums) <= 20_000 / 31 + 1
 
 
 def test_constants_stay_constants():

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+import phintys
 import phintys.scalar as ps
 import phintys.tensor as pt
 from phintys._base.errors import DtypeError, InconsistencyError, OpContractError, ShapeError
@@ -8,7 +9,7 @@ from phintys.graph import Apply, Constant, FunctionGraph, Op, Type, generic
 from phintys.graph.features import Feature
 from phintys.graph.traversal import explicit_graph_inputs
 from phintys.graph.verify import verify_graph
-from phintys.passes import infer_shapes, shape_inference
+from phintys.passes import infer_shapes, rewrite_graph, shape_inference
 from phintys.rewriting import RewriteTrace
 from phintys.tensor.elemwise import elemwise
 from phintys.tensor.make_vector import MakeVector
@@ -312,3 +313,20 @@ def test_vectors_are_made_only_of_what_is_simpler():
     assert ask.op == ShapeI(0)
     assert isinstance(shape(v).owner.op, Shape)
     assert TensorType("int64", (1,)) == fgraph.outputs[0].type
+
+
+@pytest.mark.parametrize(
+    ("build", "wanted"),
+    [
+        (lambda x, n: x[1:], "x.shape[0] - minimum(1, x.shape[0])"),
+        (lambda x, n: x[:-1], "maximum(-1 + x.shape[0], 0)"),
+        (lambda x, n: x[::-1], "x.shape[0]"),
+        (lambda x, n: x[::2], "-(-x.shape[0] // 2)"),
+        (lambda x, n: x[:3], "minimum(3, x.shape[0])"),
+        (lambda x, n: x[-3:], "x.shape[0] - maximum(-3 + x.shape[0], 0)"),
+        (lambda x, n: pt.alloc(x[0], pt.maximum(n, 0) * 2), "2 * maximum(n, 0)"),
+    ],
+)
+def test_sizes_that_are_never_negative_are_not_bounded(build, wanted):
+    x, n = pt.dvector("x"), pt.lscalar("n")
+    assert phintys.pprint(rewrite_graph(build(x, n).shape[0])) == wanted

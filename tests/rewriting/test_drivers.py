@@ -242,6 +242,31 @@ def test_rules_that_undo_each_other_are_named():
     message = str(caught.value)
     for part in ("canonicalize", "f_to_g", "g_to_f", "test_drivers.py", "rewritten(Worklist"):
         assert part in message
+    circle = message.partition("goes round in a circle:\n")[2].splitlines()
+    assert {line.strip() for line in circle[:2]} == {
+        "f_to_g: f(x) -> g(x)",
+        "g_to_f: g(x) -> f(x)",
+    }
+    assert "A value may be rewritten" in circle[2]
+
+
+def test_a_circle_of_three_rules_is_shown_once():
+    def turning(old, new):
+        @node_rewriter([old], name=f"{old.name}_to_{new.name}")
+        def turn(fgraph, node):
+            return [new(*node.inputs)]
+
+        return turn
+
+    rules = [turning(f, g), turning(g, neg), turning(neg, f)]
+    with pytest.raises(RewriteError) as caught:
+        rewritten(Worklist(rules), lambda x, y: f(x))
+    circle = str(caught.value).partition("circle:\n")[2].partition("\nA value")[0]
+    assert sorted(line.strip() for line in circle.splitlines()) == [
+        "f_to_g: f(x) -> g(x)",
+        "g_to_neg: g(x) -> neg(x)",
+        "neg_to_f: neg(x) -> f(x)",
+    ]
 
 
 def test_rules_that_feed_themselves_are_named():

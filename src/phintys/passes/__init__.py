@@ -13,6 +13,9 @@ What the rules promise:
 
 from phintys.passes.constant_folding import ConstantFolding as ConstantFolding
 from phintys.passes.constant_folding import constant_folding as constant_folding
+from phintys.passes.inplace import InPlace as InPlace
+from phintys.passes.inplace import inplace_everywhere as inplace_everywhere
+from phintys.passes.inplace import register_inplace as register_inplace
 from phintys.passes.merge import Merge as Merge
 from phintys.passes.merge import merge as merge
 from phintys.passes.pipelines import CANONICAL as CANONICAL

@@ -10,6 +10,7 @@ import phintys.scalar as ps
 from phintys.graph.variable import Constant
 from phintys.passes._aliasing import is_overwritten
 from phintys.rewriting import NOT_CONSTANT, set_constant_reader
+from phintys.tensor.convert import constant
 from phintys.tensor.creation import Alloc
 from phintys.tensor.dimshuffle import DimShuffle
 from phintys.tensor.elemwise import Elemwise, elemwise
@@ -27,13 +28,17 @@ if TYPE_CHECKING:
     from phintys.scalar.op import ScalarOp
 
 __all__ = [
+    "as_one",
     "as_result",
+    "as_value",
     "broadcast_source",
     "fits",
+    "has_one_client",
     "holds_exactly",
     "is_pure",
     "is_size_of",
     "is_uniformly",
+    "keeps_digits",
     "kind",
     "operands",
     "output_type",
@@ -83,10 +88,41 @@ def scalar_op(node: Apply) -> ScalarOp:
 def scalar_node(variable: Variable, *ops: ScalarOp) -> Apply | None:
     """Return the node of a variable, if it is elementwise (and pure) with one of ``ops``."""
     node = variable.owner
-    return node if node is not None and is_pure(node) and scalar_op(node) in ops else None
+    if node is None:
+        return None
+    op = node.op
+    if not isinstance(op, Elemwise) or op.inplace_pattern:
+        return None
+    mine = op.scalar_op
+    for one in ops:
+        if mine is one:  # a row of the table is one object; to compare them takes far longer
+            return node
+    return None
+
+
+def has_one_client(fgraph: FunctionGraph, variable: Variable) -> bool:
+    """Tell whether only one node (or output) needs a variable, once."""
+    return len(fgraph.clients[variable]) == 1
 
 
 # ---- values ------------------------------------------------------------------------------------
+
+
+def as_value(number: Any, type_: TensorType) -> Any:
+    """Return a number as a constant without dimensions, of the dtype of ``type_``."""
+    return constant(np.asarray(number, type_.numpy_dtype))
+
+
+def keeps_digits(result: Any, given: Iterable[Any]) -> bool:
+    """Tell whether what is computed from finite constants is finite and has not underflowed.
+
+    What is computed from infinities or NaN does not: such constants stay where they are.
+    """
+    if result.dtype.kind not in "fc":
+        return True
+    finite = bool(np.isfinite(result).all() and all(np.isfinite(value).all() for value in given))
+    size = np.abs(result)
+    return finite and not bool(((size > 0) & (size < np.finfo(result.dtype).tiny)).any())
 
 
 def uniform_value(variable: Variable) -> Any:
@@ -253,9 +289,10 @@ def broadcast_source(variable: Any) -> Any:
     node = variable.owner
     if node is None:
         return None
-    if is_pure(node) and scalar_op(node) is ps.second:
-        return node.inputs[1]
-    if isinstance(node.op, Alloc):
+    op = node.op
+    if isinstance(op, Elemwise):
+        return node.inputs[1] if op.scalar_op is ps.second and not op.inplace_pattern else None
+    if isinstance(op, Alloc):
         value: Any = node.inputs[0]
         missing = variable.ndim - value.ndim
         return value.dimshuffle(*("x",) * missing, *range(value.ndim)) if missing else value
@@ -283,6 +320,12 @@ def as_result(fgraph: FunctionGraph, node: Apply, value: Any) -> list[Variable] 
             return None
         value = elemwise(ps.CASTS[wanted.dtype])(value)
     return [value] if fits(wanted, value.type) else None
+
+
+def as_one(fgraph: FunctionGraph, node: Apply, value: Any) -> Variable | None:
+    """Return ``value`` as the replacement of a node's one output, as :func:`as_result` does."""
+    found = as_result(fgraph, node, value)
+    return None if found is None else found[0]
 
 
 def fits(wanted: TensorType, given: TensorType) -> bool:

@@ -52,7 +52,10 @@ def _lifted(*ops: Any) -> list[Elemwise]:
 # ---- sums, products, bit operations --------------------------------------------------------------
 
 
-@node_rewriter(_lifted(*_WITH_IDENTITY))
+@node_rewriter(
+    _lifted(*_WITH_IDENTITY),
+    examples=["x + 0", "x * 1", "b & True", "b | False", "b ^ False", "pt.add(x, 0, y)"],
+)
 def drop_identity(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     """x + 0 -> x, x * 1 -> x, x & ~0 -> x, x | 0 -> x, x ^ 0 -> x"""
     op = scalar_op(node)
@@ -74,13 +77,13 @@ def drop_identity(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     return None
 
 
-@node_rewriter(_lifted(ps.sub))
+@node_rewriter(_lifted(ps.sub), examples=["x - 0"])
 def subtract_zero(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     """x - 0 -> x"""
     return _keep_first(fgraph, node, 0)
 
 
-@node_rewriter(_lifted(ps.true_div))
+@node_rewriter(_lifted(ps.true_div), examples=["x / 1"])
 def divide_by_one(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     """x / 1 -> x"""
     return _keep_first(fgraph, node, 1)
@@ -93,7 +96,7 @@ def _keep_first(fgraph: FunctionGraph, node: Apply, number: float) -> list[Varia
     return as_result(fgraph, node, x)
 
 
-@node_rewriter(_lifted(*_SUMS_AND_PRODUCTS))
+@node_rewriter(_lifted(*_SUMS_AND_PRODUCTS), examples=["(x + y) + z", "x * (y * z)"])
 def flatten_nested(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     """(x + y) + z -> x + y + z, x + (y + z) -> y + z + x; also of products
 
@@ -153,34 +156,40 @@ def _is_absorbed(fgraph: FunctionGraph, node: Apply) -> bool:
 # ---- one operand ---------------------------------------------------------------------------------
 
 
-@node_rewriter(_lifted(*_INVOLUTIONS))
+@node_rewriter(_lifted(*_INVOLUTIONS), examples=["-(-x)", "~~b", "pt.conj(pt.conj(x))"])
 def undo_involution(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     """-(-x) -> x, ~(~x) -> x, conj(conj(x)) -> x"""
     inner = scalar_node(node.inputs[0], scalar_op(node))
     return None if inner is None else as_result(fgraph, node, inner.inputs[0])
 
 
-@node_rewriter(_lifted(ps.identity, ps.pos))
+@node_rewriter(_lifted(ps.identity, ps.pos), examples=["pt.pos(x)", "pt.tensor_copy(x)"])
 def drop_identity_function(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     """identity(x) -> x, +x -> x"""
     return as_result(fgraph, node, node.inputs[0])
 
 
-@node_rewriter(_lifted(ps.conj, ps.real))
+@node_rewriter(_lifted(ps.conj, ps.real), examples=["pt.conj(x)", "pt.real(x)"])
 def drop_complex_part_of_real(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     """conj(x) -> x, real(x) -> x, for real x"""
     (x,) = operands(node)
     return as_result(fgraph, node, x) if kind(x) != "c" else None
 
 
-@node_rewriter(_lifted(*ps.CASTS.values()))
+@node_rewriter(_lifted(*ps.CASTS.values()), examples=["elemwise(ps.CASTS[x.dtype])(x)"])
 def drop_useless_cast(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     """cast(x, dtype) -> x, where x has that dtype"""
     (x,) = operands(node)
     return as_result(fgraph, node, x) if x.dtype == output_type(node).dtype else None
 
 
-@node_rewriter(_lifted(*ps.CASTS.values()))
+@node_rewriter(
+    _lifted(*ps.CASTS.values()),
+    examples=[
+        "b.astype('int8').astype('int64')",
+        "x.astype('float64').astype('complex128')",
+    ],
+)
 def merge_casts(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     """cast(cast(x, a), b) -> cast(x, b), where a holds each value of x exactly"""
     inner = scalar_node(node.inputs[0], *ps.CASTS.values())
@@ -197,7 +206,10 @@ def merge_casts(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
 # ---- choices -------------------------------------------------------------------------------------
 
 
-@node_rewriter(_lifted(ps.switch))
+@node_rewriter(
+    _lifted(ps.switch),
+    examples=["pt.switch(True, x, s)", "pt.switch(False, s, x)", "pt.switch(b[0], x, x)"],
+)
 def decide_switch(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     """switch(True, x, y) -> x, switch(False, x, y) -> y, switch(c, x, x) -> x"""
     condition, x, y = operands(node)
@@ -217,14 +229,14 @@ def decide_switch(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
 # ---- fills ---------------------------------------------------------------------------------------
 
 
-@node_rewriter(_lifted(ps.second))
+@node_rewriter(_lifted(ps.second), examples=["pt.fill(x, pt.exp(x))", "pt.fill(s, x)"])
 def drop_useless_fill(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     """fill(x, y) -> y, where y has the shape of x"""
     x, y = operands(node)
     return as_result(fgraph, node, y) if sizes_covered(x, [y]) else None
 
 
-@node_rewriter(_lifted(ps.second))
+@node_rewriter(_lifted(ps.second), examples=["pt.fill(pt.exp(x), 2)"])
 def fill_to_alloc(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     """fill(f(x), y) -> alloc(y, *shape(f(x)))
 
@@ -240,10 +252,10 @@ def fill_to_alloc(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     return as_result(fgraph, node, alloc(y, *sizes))
 
 
-@node_rewriter([Elemwise])
+@node_rewriter([Elemwise], examples=["x * pt.fill(x, s)", "x + pt.alloc(s, x.shape[0])"])
 def drop_fill_of_operand(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     """f(x, fill(x, y)) -> f(x, y), f(x, alloc(y, *shape(x))) -> f(x, y)"""
-    if len(node.inputs) < 2 or not is_pure(node):
+    if len(node.inputs) < 2 or len(node.outputs) > 1 or not is_pure(node):
         return None
     for position, operand in enumerate(operands(node)):
         source = broadcast_source(operand)
@@ -254,6 +266,31 @@ def drop_fill_of_operand(fgraph: FunctionGraph, node: Apply) -> list[Variable] |
         if sizes_covered(operand, inputs):
             return as_result(fgraph, node, node.op(*inputs))
     return None
+
+
+@node_rewriter(
+    [Elemwise],
+    examples=["pt.exp(pt.alloc(s, n))", "2 * pt.alloc(s, n, 2) + 1", "pt.sin(pt.fill(x, s))"],
+)
+def elemwise_before_fill(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
+    """exp(alloc(x, n)) -> alloc(exp(x), n), where all operands are repeated so"""
+    if not is_pure(node) or len(node.outputs) > 1 or scalar_op(node) is ps.second:
+        return None
+    whole: Any = None
+    sources: list[Any] = []
+    for x in operands(node):
+        source = None if x.owner is None else broadcast_source(x)
+        if source is not None and source.type.broadcastable != x.type.broadcastable:
+            whole = x if whole is None or sizes_covered(whole, [x]) else whole
+        sources.append(x if source is None else source)
+    if whole is None or not all(sizes_covered(x, [whole]) for x in operands(node)):
+        return None
+    value = node.op(*sources)
+    if value.type.broadcastable == output_type(node).broadcastable:
+        return None  # drop_fill_of_operand does it
+    if is_pure(whole.owner):
+        return as_result(fgraph, node, elemwise(ps.second)(whole.owner.inputs[0], value))
+    return as_result(fgraph, node, alloc(value, *whole.owner.inputs[1:]))
 
 
 CANONICAL_ELEMWISE: tuple[NodeRewriter, ...] = (
@@ -268,6 +305,7 @@ CANONICAL_ELEMWISE: tuple[NodeRewriter, ...] = (
     decide_switch,
     drop_useless_fill,
     drop_fill_of_operand,
+    elemwise_before_fill,
     fill_to_alloc,
     flatten_nested,
 )

@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 __all__ = ["CANONICAL_GRADIENT"]
 
 
-@node_rewriter([GradientMark])
+@node_rewriter(
+    [GradientMark],
+    examples=["phintys.gradient.zero_grad(x)", "phintys.gradient.grad_clip(x, -1, 1)"],
+)
 def drop_gradient_mark(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     """zero_grad(x) -> x, grad_clip(x, lower, upper) -> x, and likewise for every mark"""
     return [node.inputs[0]]

@@ -14,6 +14,7 @@ from phintys._base.errors import InconsistencyError
 from phintys.graph.variable import Constant
 from phintys.passes._aliasing import overwritten_variables
 from phintys.rewriting import GraphRewriter
+from phintys.tensor.elemwise import Elemwise
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -29,7 +30,7 @@ __all__ = ["Merge", "merge"]
 
 
 class Merge(GraphRewriter):
-    """f(x), f(x) -> one f(x)
+    """f(x), f(x) -> one f(x); x + y, y + x -> one x + y
 
     Equal computations become one: the first in topological order stays. Takes time linear in the
     size of the graph.
@@ -109,7 +110,10 @@ class _Merging:
         if op.destroy_map or not self.fixed.isdisjoint(node.outputs):
             return
         try:
-            key = (hash(op), tuple([id(variable) for variable in node.inputs]))
+            inputs = [id(variable) for variable in node.inputs]
+            if len(inputs) == 2 and _is_commutative(op):
+                inputs.sort()
+            key = (hash(op), tuple(inputs))
         except Exception as error:  # noqa: BLE001 - a user's Op may raise anything
             self._note(node, (), _incomparable(op, error))
             return
@@ -164,6 +168,11 @@ class _Merging:
     def _note(self, node: Apply | None, pairs: Any, refused: str) -> None:
         if self.trace is not None:
             self.trace.record("merge", node, pairs, 0.0, refused)
+
+
+def _is_commutative(op: Any) -> bool:
+    """Tell whether two operands may change places without any change of the result."""
+    return isinstance(op, Elemwise) and op.scalar_op.commutative
 
 
 def _incomparable(thing: object, error: Exception) -> str:

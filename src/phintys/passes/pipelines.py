@@ -6,7 +6,7 @@ by being imported. To see one, print it: ``print(PIPELINES["full"])``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
 from phintys._base.errors import ConfigError
@@ -15,44 +15,78 @@ from phintys.graph.fgraph import FunctionGraph
 from phintys.graph.shared import SharedVariable
 from phintys.graph.traversal import graph_inputs
 from phintys.graph.variable import Constant, Variable
+from phintys.passes.arithmetic import (
+    CANONICAL_ARITHMETIC,
+    merge_constants,
+    merge_scales,
+    sign_out_of_product,
+)
+from phintys.passes.comparison import CANONICAL_COMPARISON, SIZES
 from phintys.passes.constant_folding import constant_folding
 from phintys.passes.dimshuffle import CANONICAL_DIMSHUFFLE
-from phintys.passes.elemwise import CANONICAL_ELEMWISE
+from phintys.passes.dot import CANONICAL_DOT
+from phintys.passes.elemwise import (
+    CANONICAL_ELEMWISE,
+    divide_by_one,
+    drop_identity,
+    undo_involution,
+)
 from phintys.passes.gradient import CANONICAL_GRADIENT
 from phintys.passes.indexing import CANONICAL_INDEXING
+from phintys.passes.inplace import inplace, inplace_everywhere
+from phintys.passes.join import CANONICAL_JOIN
 from phintys.passes.merge import merge
-from phintys.passes.reduce import CANONICAL_REDUCE
+from phintys.passes.reduce import CANONICAL_REDUCE, STABILIZE_REDUCE
 from phintys.passes.shape import CANONICAL_SHAPE
 from phintys.passes.shape_inference import shape_inference
 from phintys.passes.specialize import SPECIALIZE
 from phintys.passes.stabilize import STABILIZE
-from phintys.rewriting import Pass, Pipeline, Worklist
+from phintys.rewriting import Pass, Pipeline, RuleDriver, Worklist
 
 if TYPE_CHECKING:
-    from phintys.rewriting import RewriteTrace
+    from phintys.rewriting import NodeRewriter, RewriteTrace
 
-__all__ = ["CANONICAL", "PIPELINES", "rewrite_graph"]
+__all__ = ["CANONICAL", "PIPELINES", "all_rules", "keeps_extremes", "rewrite_graph"]
 
 CANONICAL = (
     *CANONICAL_GRADIENT,
     *CANONICAL_DIMSHUFFLE,
     *CANONICAL_SHAPE,
     *CANONICAL_INDEXING,
+    *CANONICAL_JOIN,
+    *CANONICAL_DOT,
     *CANONICAL_REDUCE,
     *CANONICAL_ELEMWISE,
+    *CANONICAL_COMPARISON,
+    *CANONICAL_ARITHMETIC,
 )
 """All rules of the pass ``canonicalize``, in the order in which they are tried on a node."""
+
+_STABLE = (*STABILIZE_REDUCE, *STABILIZE)
+# What stable forms leave behind: factors of 1, signs, constants.
+_TIDY = (
+    drop_identity,
+    divide_by_one,
+    undo_involution,
+    merge_constants,
+    sign_out_of_product,
+    merge_scales,
+)
 
 _MERGE = Pass("merge", merge)
 _FOLD = Pass("constant_folding", constant_folding)
 _CANONICALIZE = Pass("canonicalize", Worklist(CANONICAL, name="canonicalize"))
 _SHAPES = Pass("shape_inference", shape_inference)
-_STABILIZE = Pass("stabilize", Worklist(STABILIZE, name="stabilize"))
-_SPECIALIZE = Pass("specialize", Worklist(SPECIALIZE, name="specialize"))
+_STABILIZE = Pass("stabilize", Worklist((*_STABLE, *_TIDY), name="stabilize"))
+_SPECIALIZE = Pass("specialize", Worklist((*SIZES, *SPECIALIZE), name="specialize"))
 
 # What the other passes have left: constants made of sizes, expressions that became equal.
 _FOLD_REST = Pass("constant_folding_again", constant_folding, frozenset({"constant_folding"}))
 _MERGE_REST = Pass("merge_again", merge, frozenset({"merge"}))
+
+# Native code plans the memory of what it computes, so only Ops with Python code gain by twins.
+_INPLACE = Pass("inplace", inplace)
+_INPLACE_EVERYWHERE = Pass("inplace_everywhere", inplace_everywhere, on=False)
 
 _FULL = (
     _MERGE,
@@ -63,6 +97,8 @@ _FULL = (
     _SPECIALIZE,
     _FOLD_REST,
     _MERGE_REST,
+    _INPLACE,
+    _INPLACE_EVERYWHERE,
 )
 _LIGHT = (_MERGE, _FOLD, _CANONICALIZE, _SHAPES, _FOLD_REST)
 _NAMES = frozenset().union(*(one.names() for one in _FULL))
@@ -73,6 +109,20 @@ PIPELINES: dict[str, Pipeline] = {
     "full": Pipeline(_FULL, also_known=_NAMES, name="full"),
 }
 """By name: ``"none"``, ``"light"`` (what costs little and saves much), ``"full"``."""
+
+
+def all_rules() -> Iterator[NodeRewriter]:
+    """Yield the rules of all passes, in the order of the passes and of the rules in them.
+
+    A rule of several passes comes once.
+    """
+    drivers = (one.step for one in _FULL if isinstance(one.step, RuleDriver))
+    yield from dict.fromkeys(rule for driver in drivers for rule in driver)
+
+
+def keeps_extremes(rule: NodeRewriter) -> bool:
+    """Tell whether a rule keeps infinities and NaN: stable forms, and rules so tagged, do not."""
+    return rule not in _STABLE and "extremes" not in rule.tags
 
 
 @overload

@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 import phintys.scalar as ps
 from phintys.passes._facts import (
+    as_one,
     as_result,
+    has_one_client,
+    is_uniformly,
+    kind,
     operands,
     output_type,
+    scalar_node,
     sizes_covered,
     uniform_value,
 )
-from phintys.rewriting import NOT_CONSTANT, node_rewriter
-from phintys.tensor.elemwise import elemwise
-from phintys.tensor.math import cast
+from phintys.passes._forms import argument
+from phintys.rewriting import NOT_CONSTANT, node_rewriter, pattern
+from phintys.tensor import math
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from phintys.graph.apply import Apply
     from phintys.graph.fgraph import FunctionGraph
     from phintys.graph.variable import Variable
@@ -24,18 +33,125 @@ if TYPE_CHECKING:
 
 __all__ = ["SPECIALIZE"]
 
+_LARGEST_EXPANDED = 16
 
-@node_rewriter([elemwise(ps.pow)])
-def specialize_power(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
-    """x ** 1 -> x, x ** 2 -> sqr(x)"""
+
+def _multiplied_out(x: Any, n: int) -> Any:
+    """Return x ** n as products and squares."""
+    if n == 1:
+        return x
+    half = math.sqr(_multiplied_out(x, n // 2))
+    return half if n % 2 == 0 else math.mul(x, half)
+
+
+_ROOTS: dict[float, Callable[[Any], Any]] = {
+    0.5: math.sqrt,
+    -0.5: lambda x: math.true_div(1, math.sqrt(x)),
+}
+
+
+@node_rewriter(
+    [math.pow],
+    tags=["extremes"],
+    examples=["x**3", "x**5.0", "x**12", "u**0.5", "u**-1.0", "u**-2.0", "u**-0.5", "u**-3.0"],
+)
+def expand_power(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
+    """x ** 3 -> x * sqr(x), x ** 0.5 -> sqrt(x), x ** -1 -> 1 / x, x ** -2 -> 1 / sqr(x), ..."""
     x, exponent = operands(node)
     value = uniform_value(exponent)
-    if value is NOT_CONSTANT or value not in {1, 2} or not sizes_covered(exponent, [x]):
+    dtype = output_type(node)
+    if value is NOT_CONSTANT or dtype.dtype == "float16" or not sizes_covered(exponent, [x]):
         return None
-    if value == 1:
-        return as_result(fgraph, node, x)
-    return as_result(fgraph, node, elemwise(ps.sqr)(cast(x, output_type(node).dtype)))
+    if np.imag(value) or not np.isfinite(value):
+        return None
+    base = math.cast(x, dtype.dtype)
+    value = float(np.real(value))
+    if value in _ROOTS and dtype.numpy_dtype.kind == "f":
+        return as_result(fgraph, node, _ROOTS[value](base))
+    if value != int(value) or not 0 < abs(value) <= _LARGEST_EXPANDED:
+        return None
+    if value > 0:
+        return as_result(fgraph, node, _multiplied_out(base, int(value)))
+    if dtype.numpy_dtype.kind != "f":
+        return None
+    return as_result(fgraph, node, math.true_div(1, _multiplied_out(base, -int(value))))
 
 
-SPECIALIZE: tuple[NodeRewriter, ...] = (specialize_power,)
+@node_rewriter([math.pow], examples=["2.0**x"])
+def power_of_two(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
+    """2 ** x -> exp2(x)"""
+    two, x = operands(node)
+    dtype = output_type(node)
+    if not is_uniformly(two, 2) or dtype.numpy_dtype.kind != "f" or not sizes_covered(two, [x]):
+        return None
+    return as_result(fgraph, node, math.exp2(math.cast(x, dtype.dtype)))
+
+
+@node_rewriter([math.sqrt], tags=["extremes"], examples=["pt.sqrt(pt.sqr(x))"])
+def root_of_square(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
+    """sqrt(sqr(x)) -> abs(x)"""
+    x = argument(node.inputs[0], ps.sqr)
+    return None if x is None else as_result(fgraph, node, math.abs(x))
+
+
+@node_rewriter([math.mul], tags=["extremes"], examples=["pt.exp(x) * pt.exp(y)"])
+def merge_exponentials(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
+    """exp(x) * exp(y) -> exp(x + y), where nobody else needs them"""
+    powers: list[Any] = []
+    rest: list[Any] = []
+    for factor in operands(node):
+        x = None if factor.owner is None else argument(factor, ps.exp)
+        if x is not None and x.dtype == output_type(node).dtype and has_one_client(fgraph, factor):
+            powers.append(x)
+        else:
+            rest.append(factor)
+    if len(powers) < 2:
+        return None
+    power = math.exp(math.add(*powers))
+    return as_result(fgraph, node, math.mul(power, *rest) if rest else power)
+
+
+_RATIOS = {(ps.sin, ps.cos): math.tan, (ps.sinh, ps.cosh): math.tanh}
+
+
+@node_rewriter(
+    [math.true_div],
+    tags=["extremes"],
+    examples=["pt.sin(x) / pt.cos(x)", "pt.sinh(x) / pt.cosh(x)"],
+)
+def ratio_to_tangent(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
+    """sin(x) / cos(x) -> tan(x), sinh(x) / cosh(x) -> tanh(x)"""
+    above, below = node.inputs
+    if above.owner is None or below.owner is None:
+        return None
+    for (sine, cosine), tangent in _RATIOS.items():
+        if scalar_node(above, sine) is None or scalar_node(below, cosine) is None:
+            continue
+        x = above.owner.inputs[0]
+        if below.owner.inputs[0] is x:
+            return as_result(fgraph, node, tangent(x))
+    return None
+
+
+@pattern(lambda x: (math.neg, (math.softplus, (math.neg, x))))
+def minus_softplus(fgraph: FunctionGraph, node: Apply, x: Any) -> Variable | None:
+    """-softplus(-x) -> log_sigmoid(x)"""
+    return as_one(fgraph, node, math.log_sigmoid(x)) if kind(x) == "f" else None
+
+
+@pattern(lambda x: (math.exp, (math.softplus, x)))
+def exp_of_softplus(fgraph: FunctionGraph, node: Apply, x: Any) -> Variable | None:
+    """exp(softplus(x)) -> 1 + exp(x)"""
+    return as_one(fgraph, node, math.add(1, math.exp(x))) if kind(x) == "f" else None
+
+
+SPECIALIZE: tuple[NodeRewriter, ...] = (
+    expand_power,
+    power_of_two,
+    root_of_square,
+    merge_exponentials,
+    ratio_to_tangent,
+    minus_softplus,
+    exp_of_softplus,
+)
 """In the order in which they are tried."""

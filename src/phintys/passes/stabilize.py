@@ -8,20 +8,29 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 import phintys.scalar as ps
 from phintys.passes._facts import (
     as_result,
+    as_value,
     is_uniformly,
     kind,
     operands,
     output_type,
     scalar_node,
+    scalar_op,
     sizes_covered,
+    uniform_value,
 )
-from phintys.rewriting import node_rewriter
+from phintys.passes._forms import argument, minus_one, sum_without, taken_from_one
+from phintys.passes.arithmetic import negated
+from phintys.passes.special import STABILIZE_SPECIAL
+from phintys.rewriting import NOT_CONSTANT, node_rewriter
+from phintys.tensor import math
 from phintys.tensor.dimshuffle import DimShuffle
 from phintys.tensor.elemwise import elemwise
-from phintys.tensor.math import cast
+from phintys.tensor.indexing import AdvancedSubtensor, Subtensor
 from phintys.tensor.reduce import Reduce
 from phintys.tensor.softmaxes import LogSoftmax, LogSumExp, Softmax
 
@@ -34,172 +43,473 @@ if TYPE_CHECKING:
 __all__ = ["STABILIZE"]
 
 
-def _argument(variable: Variable, op: ps.ScalarOp) -> Any:
-    """Return x where ``variable`` is op(x) and real, computed in the dtype of x; else ``None``."""
-    node = scalar_node(variable, op)
-    if node is None:
-        return None
-    (x,) = operands(node)
-    return x if kind(x) == "f" and x.dtype == output_type(node).dtype else None
-
-
-def _sum_without(node: Apply, number: float) -> Any:
-    """Return the sum of a node's operands but for one that is ``number``; ``None`` if none is."""
-    inputs = operands(node)
-    for position, operand in enumerate(inputs):
-        rest = [*inputs[:position], *inputs[position + 1 :]]
-        if (
-            rest
-            and is_uniformly(operand, number)
-            and sizes_covered(operand, rest)
-            and all(kind(x) == "f" for x in rest)
-        ):
-            rest[0] = cast(rest[0], output_type(node).dtype)
-            return rest[0] if len(rest) == 1 else elemwise(ps.add)(*rest)
-    return None
-
-
-def _minus_one(node: Apply) -> Any:
-    """Return x where an elementwise node computes x - 1 or x + -1, else ``None``."""
-    if node.op == elemwise(ps.add):
-        return _sum_without(node, -1) if len(node.inputs) == 2 else None
-    x, y = operands(node)
-    return x if is_uniformly(y, 1) and sizes_covered(y, [x]) else None
-
-
-def _taken_from_one(variable: Variable) -> Any:
-    """Return x where ``variable`` is 1 - x or 1 + -x, else ``None``."""
-    node = scalar_node(variable, ps.sub)
-    if node is not None:
-        one, x = operands(node)
-        fits = is_uniformly(one, 1) and sizes_covered(one, [x])
-        return cast(x, output_type(node).dtype) if fits and kind(x) == "f" else None
-    node = scalar_node(variable, ps.add)
-    rest = None if node is None else _sum_without(node, 1)
-    return None if rest is None else _argument(rest, ps.neg)
-
-
 # ---- logarithms of sums --------------------------------------------------------------------------
 
 
-@node_rewriter([elemwise(ps.log)])
+@node_rewriter([math.log], examples=["pt.log(1 + x)", "pt.log(x + 1)", "pt.log(pt.add(x, 1, y))"])
 def log_of_one_plus(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     """log(1 + x) -> log1p(x)"""
     inner = scalar_node(node.inputs[0], ps.add)
-    x = None if inner is None else _sum_without(inner, 1)
-    return None if x is None else as_result(fgraph, node, elemwise(ps.log1p)(x))
+    x = None if inner is None else sum_without(inner, 1)
+    return None if x is None else as_result(fgraph, node, math.log1p(x))
 
 
-@node_rewriter([elemwise(ps.log)])
+@node_rewriter([math.log], examples=["pt.log(1 - u)"])
 def log_of_one_minus(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     """log(1 - x) -> log1p(-x)"""
-    x = _taken_from_one(node.inputs[0])
-    if x is None:
-        return None
-    return as_result(fgraph, node, elemwise(ps.log1p)(elemwise(ps.neg)(x)))
+    inner = scalar_node(node.inputs[0], ps.sub, ps.add)
+    x = None if inner is None else taken_from_one(inner)
+    return None if x is None else as_result(fgraph, node, math.log1p(negated(x)))
 
 
-@node_rewriter([elemwise(ps.log1p)])
+@node_rewriter([math.log1p], examples=["pt.log1p(pt.exp(x))"])
 def log1p_of_exp(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     """log1p(exp(x)) -> softplus(x)"""
-    x = _argument(node.inputs[0], ps.exp)
-    return None if x is None else as_result(fgraph, node, elemwise(ps.softplus)(x))
+    x = argument(node.inputs[0], ps.exp)
+    return None if x is None else as_result(fgraph, node, math.softplus(x))
 
 
-@node_rewriter([elemwise(ps.log1p)], depth=3)
+@node_rewriter([math.log1p], depth=3, examples=["pt.log1p(-pt.exp(-u))"])
 def log1p_of_minus_exp(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     """log1p(-exp(x)) -> log1mexp(x)"""
-    negated = _argument(node.inputs[0], ps.neg)
-    x = None if negated is None else _argument(negated, ps.exp)
-    return None if x is None else as_result(fgraph, node, elemwise(ps.log1mexp)(x))
+    minus = argument(node.inputs[0], ps.neg)
+    x = None if minus is None else argument(minus, ps.exp)
+    return None if x is None else as_result(fgraph, node, math.log1mexp(x))
+
+
+@node_rewriter([math.log], depth=3, examples=["pt.log(-pt.expm1(-u))"])
+def log_of_minus_expm1(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
+    """log(-expm1(x)) -> log1mexp(x)"""
+    minus = argument(node.inputs[0], ps.neg)
+    x = None if minus is None else argument(minus, ps.expm1)
+    return None if x is None else as_result(fgraph, node, math.log1mexp(x))
+
+
+@node_rewriter([math.log], examples=["pt.log(pt.expm1(u))"])
+def log_of_expm1(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
+    """log(expm1(x)) -> x + log1mexp(-x), the inverse of softplus"""
+    x = argument(node.inputs[0], ps.expm1)
+    if x is None:
+        return None
+    return as_result(fgraph, node, math.add(x, math.log1mexp(negated(x))))
+
+
+@node_rewriter(
+    [math.log],
+    depth=3,
+    examples=["pt.log(pt.exp(x) + pt.exp(y))", "pt.log(pt.add(pt.exp(x), pt.exp(y), pt.exp(z)))"],
+)
+def log_of_exp_plus_exp(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
+    """log(exp(x) + exp(y)) -> logaddexp(x, y), also of more terms"""
+    inner = scalar_node(node.inputs[0], ps.add)
+    if inner is None or len(inner.inputs) < 2:
+        return None
+    terms = [argument(x, ps.exp) for x in inner.inputs]
+    if any(x is None or x.dtype != output_type(node).dtype for x in terms):
+        return None
+    result = terms[0]
+    for x in terms[1:]:
+        result = math.logaddexp(result, x)
+    return as_result(fgraph, node, result)
 
 
 # ---- sigmoids ------------------------------------------------------------------------------------
 
 
-@node_rewriter([elemwise(ps.true_div), elemwise(ps.reciprocal)], depth=4)
+@node_rewriter(
+    [math.true_div, math.reciprocal],
+    depth=4,
+    examples=[
+        "1 / (1 + pt.exp(-x))",
+        "1 / (1 + pt.exp(x))",
+        "y / (1 + pt.exp(-x))",
+        "pt.exp(x) / (1 + pt.exp(x))",
+        "pt.exp(-x) / (1 + pt.exp(-x))",
+    ],
+)
 def quotient_to_sigmoid(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
-    """1 / (1 + exp(-x)) -> sigmoid(x)"""
-    if len(node.inputs) == 2:
-        one, denominator = operands(node)
-        if not is_uniformly(one, 1) or not sizes_covered(one, [denominator]):
-            return None
-    else:
-        (denominator,) = operands(node)
-    inner = scalar_node(denominator, ps.add)
-    power = None if inner is None else _sum_without(inner, 1)
-    negated = None if power is None else _argument(power, ps.exp)
-    x = None if negated is None else _argument(negated, ps.neg)
-    return None if x is None else as_result(fgraph, node, elemwise(ps.sigmoid)(x))
-
-
-@node_rewriter([elemwise(ps.log)])
-def log_of_sigmoid(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
-    """log(sigmoid(x)) -> log_sigmoid(x), which is -softplus(-x)"""
-    x = _argument(node.inputs[0], ps.sigmoid)
-    return None if x is None else as_result(fgraph, node, elemwise(ps.log_sigmoid)(x))
-
-
-@node_rewriter([elemwise(ps.log1p)], depth=3)
-def log1p_of_minus_sigmoid(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
-    """log1p(-sigmoid(x)) -> -softplus(x), which is log(1 - sigmoid(x))"""
-    negated = _argument(node.inputs[0], ps.neg)
-    x = None if negated is None else _argument(negated, ps.sigmoid)
+    """y / (1 + exp(-x)) -> y * sigmoid(x), exp(x) / (1 + exp(x)) -> sigmoid(x)"""
+    denominator = node.inputs[-1]
+    inner = None if denominator.owner is None else scalar_node(denominator, ps.add)
+    power = None if inner is None else sum_without(inner, 1)
+    x = None if power is None else argument(power, ps.exp)
     if x is None:
         return None
-    return as_result(fgraph, node, elemwise(ps.neg)(elemwise(ps.softplus)(x)))
-
-
-# ---- softmax -------------------------------------------------------------------------------------
-
-
-@node_rewriter([elemwise(ps.log)])
-def log_of_softmax(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
-    """log(softmax(x)) -> log_softmax(x)"""
-    inner = node.inputs[0].owner
-    if inner is None or not isinstance(inner.op, Softmax):
+    if len(node.inputs) == 1:
+        return as_result(fgraph, node, math.sigmoid(negated(x)))
+    numerator: Any = node.inputs[0]
+    if numerator is power:
+        return as_result(fgraph, node, math.sigmoid(x))
+    if is_uniformly(numerator, 1) and sizes_covered(numerator, [denominator]):
+        return as_result(fgraph, node, math.sigmoid(negated(x)))
+    if kind(numerator) != "f" or numerator.dtype != x.dtype:
         return None
-    (x,) = operands(inner)
-    return as_result(fgraph, node, LogSoftmax(inner.op.axis)(x)) if kind(x) == "f" else None
+    return as_result(fgraph, node, math.mul(numerator, math.sigmoid(negated(x))))
 
 
-@node_rewriter([elemwise(ps.log)], depth=4)
-def log_of_sum_of_exp(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
-    """log(sum(exp(x))) -> logsumexp(x), also where the sum keeps dimensions"""
-    inner = node.inputs[0].owner
-    shuffle = None if inner is None or not isinstance(inner.op, DimShuffle) else inner.op
-    if inner is not None and shuffle is not None:
-        inner = inner.inputs[0].owner
-    if inner is None or not isinstance(inner.op, Reduce) or inner.op.scalar_op != ps.add:
-        return None
-    x = _argument(inner.inputs[0], ps.exp)
-    if x is None or x.dtype != output_type(inner).dtype:
-        return None
-    total: Any = LogSumExp(inner.op.axis)(x)
-    return as_result(fgraph, node, total if shuffle is None else shuffle(total))
+@node_rewriter([math.log1p], depth=3, examples=["pt.log1p(-pt.sigmoid(x))"])
+def log1p_of_minus_sigmoid(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
+    """log1p(-sigmoid(x)) -> -softplus(x), which is log(1 - sigmoid(x))"""
+    minus = argument(node.inputs[0], ps.neg)
+    x = None if minus is None else argument(minus, ps.sigmoid)
+    return None if x is None else as_result(fgraph, node, math.neg(math.softplus(x)))
 
 
 # ---- exponentials --------------------------------------------------------------------------------
 
 
-@node_rewriter([elemwise(ps.sub), elemwise(ps.add)])
-def exp_minus_one(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
-    """exp(x) - 1 -> expm1(x)"""
-    power = _minus_one(node)
-    x = None if power is None else _argument(power, ps.exp)
-    return None if x is None else as_result(fgraph, node, elemwise(ps.expm1)(x))
+# f -> 1 - f(x), without cancellation
+_ONE_MINUS: dict[Any, Any] = {
+    math.exp: lambda x: math.neg(math.expm1(x)),
+    math.sigmoid: lambda x: math.sigmoid(negated(x)),
+    math.erf: math.erfc,
+    math.erfc: math.erf,
+    math.ndtr: lambda x: math.ndtr(negated(x)),
+}
+
+
+def _one_minus(variable: Any) -> Any:
+    """Return 1 - f(x) without cancellation where ``variable`` is f(x), else ``None``."""
+    if variable is None:
+        return None
+    node = variable.owner
+    if node is None or node.op not in _ONE_MINUS or argument(variable, scalar_op(node)) is None:
+        return None
+    return _ONE_MINUS[node.op](node.inputs[0])
+
+
+def _has_function(node: Apply, depth: int = 1) -> bool:
+    """Tell whether an operand is one of the functions, or minus one of them."""
+    for x in node.inputs:
+        inner = x.owner
+        if inner is None:
+            continue
+        if inner.op in _ONE_MINUS or (depth and inner.op == math.neg and _has_function(inner, 0)):
+            return True
+    return False
+
+
+@node_rewriter(
+    [math.sub, math.add],
+    depth=3,
+    examples=[
+        "1 - pt.exp(x)",
+        "1 + -pt.exp(x)",
+        "1 - pt.sigmoid(x)",
+        "1 - pt.erf(x)",
+        "1 - pt.erfc(x)",
+        "1 - pt.ndtr(x)",
+    ],
+)
+def one_minus_function(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
+    """1 - exp(x) -> -expm1(x), 1 - sigmoid(x) -> sigmoid(-x), 1 - erf(x) -> erfc(x), ..."""
+    result = _one_minus(taken_from_one(node)) if _has_function(node) else None
+    return None if result is None else as_result(fgraph, node, result)
+
+
+@node_rewriter(
+    [math.sub, math.add],
+    examples=["pt.exp(x) - 1", "pt.exp(x) + -1", "pt.sigmoid(x) - 1", "pt.erf(x) - 1"],
+)
+def function_minus_one(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
+    """exp(x) - 1 -> expm1(x), sigmoid(x) - 1 -> -sigmoid(-x), erf(x) - 1 -> -erfc(x), ..."""
+    result = _one_minus(minus_one(node)) if _has_function(node, 0) else None
+    return None if result is None else as_result(fgraph, node, negated(result))
+
+
+@node_rewriter([math.add], examples=["1 + pt.erf(x)", "pt.erf(x) + 1"])
+def one_plus_erf(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
+    """1 + erf(x) -> erfc(-x)"""
+    if len(node.inputs) != 2 or not _has_function(node, 0):
+        return None
+    inner = sum_without(node, 1)
+    x = None if inner is None else argument(inner, ps.erf)
+    return None if x is None else as_result(fgraph, node, math.erfc(negated(x)))
+
+
+_INVERSE: dict[Any, Any] = {ps.log: ps.exp, ps.log2: ps.exp2, ps.log1p: ps.expm1}
+
+
+@node_rewriter(
+    [elemwise(op) for op in _INVERSE],
+    examples=["pt.log(pt.exp(x))", "pt.log2(pt.exp2(x))", "pt.log1p(pt.expm1(x))"],
+)
+def log_of_exp(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
+    """log(exp(x)) -> x, log2(exp2(x)) -> x, log1p(expm1(x)) -> x"""
+    x = argument(node.inputs[0], _INVERSE[scalar_op(node)])
+    return None if x is None else as_result(fgraph, node, x)
+
+
+_EXP_OF: dict[Any, Any] = {
+    ps.log_sigmoid: math.sigmoid,
+    ps.log_ndtr: math.ndtr,
+    ps.log: lambda x: math.switch(math.ge(x, 0), x, as_value(float("nan"), x.type)),
+}
+
+
+@node_rewriter(
+    [math.exp],
+    examples=[
+        "pt.exp(pt.log_sigmoid(x))",
+        "pt.exp(pt.log(u))",
+        "pt.exp(pt.special.log_softmax(X, axis=1))",
+        "pt.exp(pt.log_ndtr(x))",
+    ],
+)
+def exp_of_log(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
+    """exp(log(x)) -> x or NaN, exp(log_sigmoid(x)) -> sigmoid(x), ..."""
+    inner = node.inputs[0].owner
+    if inner is None:
+        return None
+    if isinstance(inner.op, LogSoftmax):
+        return as_result(fgraph, node, Softmax(inner.op.axis)(inner.inputs[0]))
+    x = argument(node.inputs[0], *_EXP_OF)
+    return None if x is None else as_result(fgraph, node, _EXP_OF[scalar_op(inner)](x))
+
+
+# ---- softmax -------------------------------------------------------------------------------------
+
+
+def _summed_powers(variable: Variable) -> tuple[Any, Reduce, DimShuffle | None] | None:
+    """Return (exp(x), the sum, the dimshuffle after it) where ``variable`` is sum(exp(x))."""
+    inner = variable.owner
+    shuffle = None if inner is None or not isinstance(inner.op, DimShuffle) else inner.op
+    if inner is not None and shuffle is not None:
+        inner = inner.inputs[0].owner
+    if inner is None or not isinstance(inner.op, Reduce) or inner.op.scalar_op is not ps.add:
+        return None
+    power = inner.inputs[0]
+    x = argument(power, ps.exp)
+    if x is None or x.dtype != output_type(inner).dtype:
+        return None
+    return power, inner.op, shuffle
+
+
+def _keeps_axes(shuffle: DimShuffle | None, axes: tuple[int, ...], ndim: int) -> bool:
+    """Tell whether a reduction with a dimshuffle is one with ``keepdims=True``."""
+    kept = iter(range(ndim))
+    wanted = tuple("x" if dim in axes else next(kept) for dim in range(ndim))
+    return (() if shuffle is None else shuffle.new_order) == wanted
+
+
+@node_rewriter(
+    [math.true_div],
+    depth=4,
+    examples=["pt.exp(X) / pt.exp(X).sum(axis=1, keepdims=True)", "pt.exp(x) / pt.exp(x).sum()"],
+)
+def quotient_to_softmax(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
+    """exp(x) / sum(exp(x), axis, keepdims=True) -> softmax(x, axis)"""
+    numerator, denominator = node.inputs
+    found = None if denominator.owner is None else _summed_powers(denominator)
+    if found is None or found[0] is not numerator:
+        return None
+    _, total, shuffle = found
+    ndim = output_type(node).ndim
+    if not _keeps_axes(shuffle, total.axes(ndim), ndim):
+        return None
+    return as_result(fgraph, node, Softmax(total.axis)(argument(numerator, ps.exp)))
+
+
+@node_rewriter(
+    [math.sub],
+    depth=3,
+    examples=["X - pt.logsumexp(X, axis=1, keepdims=True)", "x - pt.logsumexp(x)"],
+)
+def minus_logsumexp(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
+    """x - logsumexp(x, axis, keepdims=True) -> log_softmax(x, axis)"""
+    x, y = operands(node)
+    inner = y.owner
+    shuffle = None if inner is None or not isinstance(inner.op, DimShuffle) else inner.op
+    if inner is not None and shuffle is not None:
+        inner = inner.inputs[0].owner
+    if inner is None or not isinstance(inner.op, LogSumExp) or inner.inputs[0] is not x:
+        return None
+    if kind(x) != "f" or not _keeps_axes(shuffle, inner.op.axes(x.ndim), x.ndim):
+        return None
+    return as_result(fgraph, node, LogSoftmax(inner.op.axis)(x))
+
+
+@node_rewriter(
+    [math.log],
+    depth=3,
+    examples=["pt.log(pt.special.softmax(X, axis=1)[:, 0])", "pt.log(pt.special.softmax(x)[k])"],
+)
+def log_of_indexed_softmax(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
+    """log(softmax(x)[i]) -> log_softmax(x)[i]"""
+    index = node.inputs[0].owner
+    if index is None or not isinstance(index.op, Subtensor | AdvancedSubtensor):
+        return None
+    x = _log_of(index.inputs[0])
+    return None if x is None else as_result(fgraph, node, index.op(x, *index.inputs[1:]))
+
+
+# ---- logarithms of positive numbers --------------------------------------------------------------
+
+
+def _log_of(variable: Variable) -> Any:
+    """Return the logarithm of what is positive, in a form that does not overflow.
+
+    Of exp(x), sigmoid(x), softmax(x) and sum(exp(x)), for real x; of anything else ``None``.
+    """
+    node = variable.owner
+    if node is None:
+        return None
+    if isinstance(node.op, Softmax):
+        return LogSoftmax(node.op.axis)(node.inputs[0]) if kind(node.inputs[0]) == "f" else None
+    x = argument(variable, ps.exp)
+    if x is not None:
+        return x
+    x = argument(variable, ps.sigmoid)
+    if x is not None:
+        return math.log_sigmoid(x)
+    found = _summed_powers(variable)
+    if found is None:
+        return None
+    power, total, shuffle = found
+    result: Any = LogSumExp(total.axis)(argument(power, ps.exp))
+    return result if shuffle is None else shuffle(result)
+
+
+@node_rewriter(
+    [math.log],
+    depth=4,
+    examples=[
+        "pt.log(pt.sigmoid(x))",
+        "pt.log(pt.special.softmax(X, axis=1))",
+        "pt.log(pt.exp(X).sum(axis=1))",
+        "pt.log(pt.exp(X).sum(axis=0, keepdims=True))",
+    ],
+)
+def log_of_positive(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
+    """log(sigmoid(x)) -> log_sigmoid(x), log(sum(exp(x))) -> logsumexp(x), and so of softmax"""
+    result = _log_of(node.inputs[0])
+    return None if result is None else as_result(fgraph, node, result)
+
+
+@node_rewriter(
+    [math.log],
+    depth=5,
+    examples=[
+        "pt.log(pt.exp(x) * u)",
+        "pt.log(pt.sigmoid(x) / u)",
+        "pt.log(u / pt.exp(x))",
+        "pt.log(pt.exp(X).mean(axis=1))",
+    ],
+)
+def log_of_scaled_positive(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
+    """log(exp(x) * y) -> x + log(y), log(exp(x) / y) -> x - log(y), also with sigmoid, ..."""
+    inner = scalar_node(node.inputs[0], ps.mul, ps.true_div)
+    if inner is None or len(inner.inputs) != 2:
+        return None
+    dtype = output_type(node).dtype
+    a, b = operands(inner)
+    if a.dtype != dtype or b.dtype != dtype or kind(a) != "f":
+        return None
+    logs = [_log_of(a), _log_of(b)]
+    if logs == [None, None]:
+        return None
+    first, second = (
+        math.log(x) if log is None else log for x, log in zip((a, b), logs, strict=True)
+    )
+    op = math.add if scalar_op(inner) is ps.mul else math.sub
+    return as_result(fgraph, node, op(first, second))
+
+
+@node_rewriter(
+    [math.log], examples=["pt.log(pt.sqr(x))", "pt.log(pt.sqrt(u))", "pt.log(u**3)", "pt.log(x**4)"]
+)
+def log_of_power(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
+    """log(x ** c) -> c * log(x), log(sqr(x)) -> 2 * log(abs(x)), log(sqrt(x)) -> 0.5 * log(x)"""
+    inner = scalar_node(node.inputs[0], ps.sqr, ps.sqrt, ps.pow)
+    dtype = output_type(node)
+    if (
+        inner is None
+        or any(x.dtype != dtype.dtype for x in operands(inner))
+        or dtype.numpy_dtype.kind != "f"
+    ):
+        return None
+    x = operands(inner)[0]
+    if scalar_op(inner) is ps.pow:
+        exponent = operands(inner)[1]
+        c = uniform_value(exponent)
+        if c is NOT_CONSTANT or not np.isfinite(c) or not c or not sizes_covered(exponent, [x]):
+            return None
+    else:
+        c = 2 if scalar_op(inner) is ps.sqr else 0.5
+    base = math.abs(x) if c % 2 == 0 else x
+    return as_result(fgraph, node, math.mul(as_value(c, dtype), math.log(base)))
+
+
+@node_rewriter([math.mul], examples=["u * pt.log(u)", "pt.mul(2, u, pt.log(u))"])
+def number_times_its_log(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
+    """x * log(x) -> xlogy(x, x), which is 0 for x = 0"""
+    for position, log in enumerate(node.inputs):
+        x = None if log.owner is None else argument(log, ps.log)
+        if x is None or x not in node.inputs:
+            continue
+        place = node.inputs.index(x)
+        rest = [y for i, y in enumerate(node.inputs) if i not in (position, place)]
+        entropy = math.xlogy(x, x)
+        return as_result(fgraph, node, math.mul(entropy, *rest) if rest else entropy)
+    return None
+
+
+@node_rewriter(
+    [math.mul],
+    depth=5,
+    examples=[
+        "pt.exp(x) * (1 / pt.exp(x).sum())[None]",
+        "pt.mul(Y, pt.exp(X), (2 / pt.exp(X).sum(axis=1))[:, None])",
+    ],
+)
+def product_to_softmax(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
+    """exp(x) * (y / sum(exp(x))) -> y * softmax(x), the gradient of logsumexp"""
+    for place, factor in enumerate(operands(node)):
+        outer = factor.owner
+        shuffle = None if outer is None or not isinstance(outer.op, DimShuffle) else outer.op
+        quotient = factor if outer is None or shuffle is None else outer.inputs[0]
+        inner = scalar_node(quotient, ps.true_div)
+        found = None if inner is None else _summed_powers(inner.inputs[1])
+        if found is None or inner is None or found[0] not in node.inputs:
+            continue
+        power, total, inner_shuffle = found
+        ndim = output_type(node).ndim
+        if shuffle is not None and inner_shuffle is not None:
+            continue
+        if not _keeps_axes(shuffle or inner_shuffle, total.axes(ndim), ndim):
+            continue
+        same = node.inputs.index(power)
+        rest: list[Any] = [y for i, y in enumerate(node.inputs) if i not in (place, same)]
+        above: Any = inner.inputs[0]
+        rest.append(above if shuffle is None else shuffle(above))
+        softmax: Any = Softmax(total.axis)(argument(power, ps.exp))
+        return as_result(fgraph, node, math.mul(*rest, softmax))
+    return None
 
 
 STABILIZE: tuple[NodeRewriter, ...] = (
+    log_of_exp,
     log_of_one_plus,
     log_of_one_minus,
     log1p_of_exp,
     log1p_of_minus_exp,
-    quotient_to_sigmoid,
-    log_of_sigmoid,
+    log_of_minus_expm1,
+    log_of_expm1,
+    log_of_exp_plus_exp,
+    log_of_positive,
+    log_of_indexed_softmax,
+    log_of_scaled_positive,
+    log_of_power,
     log1p_of_minus_sigmoid,
-    log_of_softmax,
-    log_of_sum_of_exp,
-    exp_minus_one,
+    quotient_to_sigmoid,
+    quotient_to_softmax,
+    product_to_softmax,
+    minus_logsumexp,
+    one_minus_function,
+    function_minus_one,
+    one_plus_erf,
+    exp_of_log,
+    number_times_its_log,
+    *STABILIZE_SPECIAL,
 )
 """In the order in which they are tried."""

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, cast
 
 from phintys._base.errors import InconsistencyError, RewriteError
 from phintys._base.origin import inherit_origin
 from phintys.graph.variable import Variable
+from phintys.rewriting.trace import shown
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from phintys.graph.apply import Apply
     from phintys.graph.fgraph import FunctionGraph
     from phintys.rewriting.rewriter import NodeRewriter
@@ -18,7 +22,76 @@ if TYPE_CHECKING:
 
     Pairs = list[tuple[Variable, Variable]]
 
-__all__ = ["apply_rule"]
+__all__ = ["Proposal", "apply_rule", "propose"]
+
+
+@dataclass(slots=True)
+class Proposal:
+    """What a rule wants to replace in a graph.
+
+    Attributes
+    ----------
+    rule, node
+        The rule, and the node that it was tried on.
+    pairs
+        Variables of the graph, and what takes their places.
+    start
+        When the rule was tried, if that is traced.
+    """
+
+    rule: NodeRewriter
+    node: Apply
+    pairs: Pairs
+    start: float = 0.0
+
+    def __str__(self) -> str:
+        changes = ", ".join(f"{shown(old)} -> {shown(new)}" for old, new in self.pairs)
+        return f"{self.rule.name}: {changes}"
+
+    def carry_out(self, fgraph: FunctionGraph, trace: RewriteTrace | None = None) -> bool:
+        """Change the graph; tell whether its features let that happen."""
+        refused = ""
+        try:
+            fgraph.replace_all_validate(self.pairs, reason=self.rule.name)
+        except InconsistencyError as error:
+            refused = str(error)
+        if trace is not None:
+            seconds = perf_counter() - self.start
+            trace.record(self.rule.name, self.node, tuple(self.pairs), seconds, refused)
+        return not refused
+
+
+def propose(
+    fgraph: FunctionGraph,
+    node: Apply,
+    rules: Iterator[NodeRewriter],
+    trace: RewriteTrace | None = None,
+) -> Proposal | None:
+    """Try rules on a node until one wants to change something; the others are left in ``rules``.
+
+    Nodes that the rules build take over the node's origin.
+
+    Raises
+    ------
+    RewriteError
+        A rule returned something that cannot replace what it is for.
+    """
+    start = 0.0
+    with inherit_origin(node.origin):
+        for rule in rules:
+            if trace is not None:
+                start = perf_counter()
+            try:
+                result = rule.transform(fgraph, node)
+            except Exception as error:
+                error.add_note(f"In the rule {rule.name}, for {node}, made at\n  {node.origin}")
+                raise
+            if result is None or result is False:
+                continue
+            pairs = _pairs(fgraph, node, rule, result)
+            if pairs:
+                return Proposal(rule, node, pairs, start)
+    return None
 
 
 def apply_rule(
@@ -33,26 +106,8 @@ def apply_rule(
     RewriteError
         The rule returned something that cannot replace what it is for.
     """
-    start = 0.0 if trace is None else perf_counter()
-    with inherit_origin(node.origin):
-        try:
-            result = rule.transform(fgraph, node)
-        except Exception as error:
-            error.add_note(f"In the rule {rule.name}, for {node}, made at\n  {node.origin}")
-            raise
-        if result is None or result is False:
-            return False
-        pairs = _pairs(fgraph, node, rule, result)
-    if not pairs:
-        return False
-    refused = ""
-    try:
-        fgraph.replace_all_validate(pairs, reason=rule.name)
-    except InconsistencyError as error:
-        refused = str(error)
-    if trace is not None:
-        trace.record(rule.name, node, tuple(pairs), perf_counter() - start, refused)
-    return not refused
+    proposal = propose(fgraph, node, iter((rule,)), trace)
+    return proposal is not None and proposal.carry_out(fgraph, trace)
 
 
 def _pairs(fgraph: FunctionGraph, node: Apply, rule: NodeRewriter, result: Any) -> Pairs:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 from phintys._base.errors import RewriteError
 from phintys.graph.features import Feature
 from phintys.graph.op import Op
-from phintys.rewriting.applying import apply_rule
+from phintys.rewriting.applying import propose
 from phintys.rewriting.rewriter import GraphRewriter, NodeRewriter
 
 if TYPE_CHECKING:
@@ -20,9 +20,12 @@ if TYPE_CHECKING:
     from phintys.graph.apply import Apply
     from phintys.graph.fgraph import FunctionGraph
     from phintys.graph.variable import Variable
+    from phintys.rewriting.applying import Proposal
     from phintys.rewriting.trace import RewriteTrace
 
 __all__ = ["RuleDriver", "WalkInOrder", "WalkOutOrder", "Worklist"]
+
+_LATEST = 24  # changes that are remembered, to show a circle of up to half as many
 
 
 @dataclass(frozen=True)
@@ -110,9 +113,10 @@ class RuleDriver(GraphRewriter):
     def excluding(self, names: frozenset[str]) -> Self:
         """Return the driver without the rules that are named or tagged so."""
         kept = [rule for rule in self.rules if not rule.matches_name(names)]
-        return self if len(kept) == len(self.rules) else self._with_rules(kept)
+        return self if len(kept) == len(self.rules) else self.with_rules(kept)
 
-    def _with_rules(self, rules: Sequence[NodeRewriter]) -> Self:
+    def with_rules(self, rules: Sequence[NodeRewriter]) -> Self:
+        """Return a driver like this one, of other rules."""
         return type(self)(rules, name=self.name, tags=self.tags)
 
     def __iter__(self) -> Iterator[NodeRewriter]:
@@ -130,10 +134,12 @@ class _Walk(RuleDriver):
     def apply(self, fgraph: FunctionGraph, trace: RewriteTrace | None = None) -> None:
         nodes = fgraph.toposort()
         for node in reversed(nodes) if self.backwards else nodes:
-            for rule in self.candidates(node.op):
-                if node not in fgraph.apply_nodes:
+            rules = iter(self.candidates(node.op))
+            while node in fgraph.apply_nodes:
+                proposal = propose(fgraph, node, rules, trace)
+                if proposal is None:
                     break
-                apply_rule(fgraph, node, rule, trace)
+                proposal.carry_out(fgraph, trace)
 
 
 class WalkInOrder(_Walk):
@@ -196,22 +202,36 @@ class _Budget:
     driver: str
     most: int
     total: int
-    latest: deque[str]
+    latest: deque[Proposal]
 
-    def spend(self, rule: NodeRewriter, node: Apply, generation: int) -> None:
-        self.latest.append(rule.name)
+    def spend(self, proposal: Proposal, generation: int) -> None:
+        """Count a change; too many raise."""
+        self.latest.append(proposal)
         self.total -= 1
         if generation <= self.most and self.total >= 0:
             return
-        rules = ", ".join(f"{name} ({count}x)" for name, count in Counter(self.latest).items())
+        node = proposal.node
+        counts = Counter(one.rule.name for one in self.latest)
+        rules = ", ".join(f"{name} ({count}x)" for name, count in counts.items())
+        steps, heading = _cycle([str(one) for one in self.latest])
+        shown = "\n  ".join(steps)
         msg = (
             f"{self.driver} does not come to an end: rules undo or feed each other. The last "
             f"{len(self.latest)} applications were of {rules}, now at {node}, made at\n"
             f"  {node.origin}\n"
+            f"{heading}\n  {shown}\n"
             f"A value may be rewritten {self.most} times. Make one of the rules return None where "
             "another would undo it, or exclude it from the pipeline."
         )
         raise RewriteError(msg)
+
+
+def _cycle(steps: Sequence[str]) -> tuple[Sequence[str], str]:
+    """Return the steps that go round in a circle, with a heading; the last ones if none do."""
+    for period in range(1, len(steps) // 2 + 1):
+        if steps[-period:] == steps[-2 * period : -period]:
+            return steps[-period:], "This goes round in a circle:"
+    return steps[-6:], "The last steps were:"
 
 
 class Worklist(RuleDriver):
@@ -253,7 +273,7 @@ class Worklist(RuleDriver):
         self.max_uses = max_uses
         self.depth = max((rule.depth for rule in self.rules), default=1)
 
-    def _with_rules(self, rules: Sequence[NodeRewriter]) -> Self:
+    def with_rules(self, rules: Sequence[NodeRewriter]) -> Self:
         return type(self)(
             rules, order=self.order, max_uses=self.max_uses, name=self.name, tags=self.tags
         )
@@ -273,19 +293,27 @@ class Worklist(RuleDriver):
         queue = deque(nodes if self.order == "in" else reversed(nodes))
         waiting = set(queue)
         generations: dict[Apply, int] = {}
-        budget = _Budget(self.name, self.max_uses, 100 * (len(nodes) + 100), deque(maxlen=12))
+        budget = _Budget(self.name, self.max_uses, 100 * (len(nodes) + 100), deque(maxlen=_LATEST))
         changes.clear()  # attaching tells of every node
+        known: dict[int, tuple[Op, Sequence[NodeRewriter]]] = {}
         while queue:
             node = queue.popleft()
             waiting.discard(node)
-            for rule in self.candidates(node.op):
-                if node not in fgraph.apply_nodes:
+            found = known.get(id(node.op))
+            if found is None:
+                found = known[id(node.op)] = (node.op, self.candidates(node.op))
+            if not found[1]:
+                continue
+            rules = iter(found[1])
+            while node in fgraph.apply_nodes:
+                proposal = propose(fgraph, node, rules, trace)
+                if proposal is None:
                     break
-                if not apply_rule(fgraph, node, rule, trace):
-                    changes.clear()  # a refused replacement came and went
+                if not proposal.carry_out(fgraph, trace):
+                    changes.clear()  # the replacement came and went
                     continue
                 generation = generations.get(node, 0) + 1
-                budget.spend(rule, node, generation)
+                budget.spend(proposal, generation)
                 generations.update(dict.fromkeys((node, *changes.imported), generation))
                 for gone in changes.pruned:
                     generations.pop(gone, None)

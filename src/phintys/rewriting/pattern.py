@@ -222,6 +222,18 @@ def _levels(pattern: Any) -> int:
     return 1 + max((_levels(part) for part in parts[1:]), default=0)
 
 
+def _may_match(pattern: tuple[Any, ...], node: Apply) -> bool:
+    """Tell quickly whether the operands are computed by the Ops that a pattern wants there."""
+    if isinstance(pattern, _AnyOrder) or len(pattern) != len(node.inputs) + 1:
+        return isinstance(pattern, _AnyOrder)
+    for part, variable in zip(pattern[1:], node.inputs, strict=True):
+        if isinstance(part, tuple):
+            inner = variable.owner
+            if inner is None or not _op_matches(inner.op, cast("tuple[Any, ...]", part)[0]):
+                return False
+    return True
+
+
 class PatternRewriter(NodeRewriter):
     """A rule given by patterns.
 
@@ -288,6 +300,8 @@ class PatternRewriter(NodeRewriter):
             return None
         matcher = _Matcher(fgraph, self.allow_shared)
         for alternative in self.left:
+            if not _may_match(alternative, node):
+                continue
             for bound in matcher.match_node(alternative, node, {}):
                 new = self._build(fgraph, node, bound)
                 if new is None or new is False:

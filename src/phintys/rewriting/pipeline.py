@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING
 from phintys._base.config import config
 from phintys._base.errors import ConfigError
 from phintys.graph.verify import verify_graph
+from phintys.rewriting.drivers import RuleDriver
 from phintys.rewriting.rewriter import GraphRewriter
 from phintys.rewriting.trace import RewriteTrace
 
 if TYPE_CHECKING:
     from phintys.graph.fgraph import FunctionGraph
+    from phintys.rewriting.rewriter import NodeRewriter
 
 __all__ = ["Pass", "Pipeline"]
 
@@ -217,6 +219,27 @@ class Pipeline:
         elif after is not None:
             place = self.position(after) + 1
         return self._with((*self.passes[:place], new, *self.passes[place:]))
+
+    def adding(self, *rules: NodeRewriter, to: str = "canonicalize") -> Pipeline:
+        """Return the pipeline with more rules in one of its passes, tried after the others there.
+
+        Parameters
+        ----------
+        rules
+            Rules, as made by :func:`node_rewriter` or :func:`pattern`.
+        to
+            The name of the pass, one that drives rules.
+
+        Raises
+        ------
+        ConfigError
+            There is no such pass, or it drives no rules.
+        """
+        one = self.passes[self.position(to)]
+        if not isinstance(one.step, RuleDriver):
+            msg = f"adding(to={to!r}): that pass has no rules. Insert a pass of your own instead."
+            raise ConfigError(msg)
+        return self.replacing(to, replace(one, step=one.step.with_rules((*one.step, *rules))))
 
     def replacing(self, name: str, new: Pass) -> Pipeline:
         """Return the pipeline with another pass in place of the one of that name."""

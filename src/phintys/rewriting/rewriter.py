@@ -48,6 +48,9 @@ class NodeRewriter:
         Further names that ``excluding`` and ``including`` understand.
     requires
         Makers of graph features (classes mostly) that must be attached for the rule to work.
+    examples
+        Expressions that the rule rewrites, as text: ``"log(1 + x)"``. Tests of soundness build
+        them in many dtypes and compare values before and after.
     """
 
     def __init__(
@@ -59,12 +62,14 @@ class NodeRewriter:
         depth: int = 2,
         tags: Iterable[str] = (),
         requires: Iterable[Callable[[], Any]] = (),
+        examples: Iterable[str] = (),
     ) -> None:
         self.name = name or type(self).__name__
         self.equation = equation
         self.depth = depth
         self.tags = frozenset(tags)
         self.requires = tuple(requires)
+        self.examples = tuple(examples)
         self.tracks = None if tracks is None else tuple(tracks)
         for tracked in cast("tuple[object, ...]", self.tracks or ()):
             if not isinstance(tracked, Op) and not (
@@ -140,6 +145,7 @@ def node_rewriter(
     depth: int = 2,
     tags: Iterable[str] = (),
     requires: Iterable[Callable[[], Any]] = (),
+    examples: Iterable[str] = (),
 ) -> Callable[[Callable[[FunctionGraph, Apply], Result]], _FunctionRule]:
     """Make a rule from a function ``(fgraph, node) -> False | None | list | dict``.
 
@@ -147,7 +153,7 @@ def node_rewriter(
 
     Parameters
     ----------
-    tracks, name, depth, tags, requires
+    tracks, name, depth, tags, requires, examples
         As for :class:`NodeRewriter`; the name is the function's by default.
 
     Examples
@@ -186,6 +192,7 @@ def node_rewriter(
             depth=depth,
             tags=tags,
             requires=requires,
+            examples=examples,
         )
 
     return decorate

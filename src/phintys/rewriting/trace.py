@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from phintys.graph.apply import Apply
     from phintys.graph.variable import Variable
 
-__all__ = ["RewriteEvent", "RewriteTrace"]
+__all__ = ["RewriteEvent", "RewriteTrace", "shown"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,14 +44,15 @@ class RewriteEvent:
     refused: str = ""
 
     def __str__(self) -> str:
-        changes = ", ".join(f"{_show(old)} -> {_show(new)}" for old, new in self.replacements)
+        changes = ", ".join(f"{shown(old)} -> {shown(new)}" for old, new in self.replacements)
         refused = f"  (refused: {self.refused})" if self.refused else ""
         place = "" if self.node is None else f"\n    {self.node.origin}"
         where = f"{self.pass_name}/" if self.pass_name else ""
         return f"{self.number}: {where}{self.rule}: {changes}{refused}{place}"
 
 
-def _show(variable: Variable) -> str:
+def shown(variable: Variable) -> str:
+    """Return how a variable appears in a trace: as the node that computes it."""
     return str(variable) if variable.owner is None else str(variable.owner)
 
 

@@ -1,0 +1,372 @@
+"""In-place twins: Ops that overwrite an operand which nobody needs any more.
+
+A *twin* of an Op computes the same outputs, some of them in the memory of inputs. Where an operand
+has memory of its own and all its other readers can come first, the pass puts the twin there: the
+graph stays computable, and no copy of the operand is made. Which Ops have twins is told with
+:func:`register_inplace`.
+
+All of it is checked as the pass goes along, against an order of computation that is mended when a
+reader has to move before an overwriting node (D. J. Pearce and P. H. J. Kelly, *A dynamic
+topological sort algorithm for directed acyclic graphs*, Journal of Experimental Algorithmics 11,
+2006). So the time is near linear in the size of the graph.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+from phintys._base.errors import InconsistencyError, PhintysError, RewriteError
+from phintys._base.origin import inherit_origin
+from phintys.graph.aliasing import (
+    DestroyHandler,
+    check_own_inputs,
+    destroyed_inputs,
+    view_roots,
+)
+from phintys.graph.op import Op
+from phintys.graph.variable import Constant
+from phintys.rewriting import GraphRewriter
+from phintys.tensor.elemwise import Elemwise
+from phintys.tensor.indexing.update import AdvancedIncSubtensor, IncSubtensor
+
+if TYPE_CHECKING:
+    from phintys.graph.apply import Apply
+    from phintys.graph.fgraph import FunctionGraph
+    from phintys.graph.variable import Variable
+    from phintys.rewriting import RewriteTrace
+
+    Twins = Callable[[Any, Apply], Iterable[Op]]
+
+__all__ = ["InPlace", "inplace", "inplace_everywhere", "register_inplace"]
+
+_MOST_MOVED = 1000
+"""How many nodes may have to run later for the sake of one twin."""
+
+_TWINS: dict[Op | type[Op], Twins] = {}
+_BUILT_IN: dict[Op | type[Op], Twins] = {}
+
+
+def register_inplace(op: Op | type[Op], twin: Op | Twins) -> None:
+    """Tell the in-place twin of an Op, for the pass ``inplace`` to put in its place.
+
+    Parameters
+    ----------
+    op
+        The Op, or a class of Ops, that makes new results.
+    twin
+        The Op that overwrites an input, as its ``destroy_map`` says; or a function
+        ``(op, node) -> Ops`` that returns those to try for a node, the best first.
+
+    Raises
+    ------
+    RewriteError
+        The twin overwrites nothing, or ``op`` is no Op.
+
+    Examples
+    --------
+    >>> import phintys, phintys.tensor as pt
+    >>> from phintys.passes import register_inplace
+    >>> class Halve(phintys.Op):
+    ...     __props__ = ("inplace",)
+    ...
+    ...     def __init__(self, inplace=False):
+    ...         self.inplace = inplace
+    ...         if inplace:
+    ...             self.destroy_map = {0: [0]}
+    ...
+    ...     def make_node(self, x):
+    ...         return phintys.Apply(self, [x], [x.type()])
+    ...
+    ...     def perform(self, node, inputs, output_storage):
+    ...         x = inputs[0] if self.inplace else inputs[0].copy()
+    ...         x /= 2
+    ...         output_storage[0][0] = x
+    >>> register_inplace(Halve(), Halve(inplace=True))
+    >>> x = pt.dvector("x")
+    >>> f = phintys.function([x], Halve()(x + 1))
+    >>> [node.op for node in f.maker.fgraph.toposort()]
+    [Add, Halve{inplace=True}]
+    >>> f([1.0, 3.0])
+    array([1., 2.])
+    """
+    is_class = isinstance(op, type) and issubclass(op, Op)
+    if not is_class and not isinstance(op, Op):
+        msg = f"register_inplace(op, twin): expected an Op or a class of Ops, got {op!r}."
+        raise RewriteError(msg)
+    if not isinstance(twin, Op):
+        _TWINS[op] = twin
+        return
+    if not twin.destroy_map:
+        msg = (
+            f"register_inplace({op}, {twin}): the twin has no destroy_map, so it would overwrite "
+            "nothing. Declare destroy_map = {output index: [input indices]}."
+        )
+        raise RewriteError(msg)
+    only = (twin,)
+    _TWINS[op] = lambda _op, _node: only
+
+
+def _elemwise_twins(op: Elemwise, node: Apply) -> Iterator[Op]:
+    """Overwrite an operand that has the type of the result."""
+    if op.inplace_pattern or op.nout != 1:
+        return
+    wanted: Any = node.outputs[0].type
+    for position, variable in enumerate(node.inputs):
+        given: Any = variable.type
+        if given.dtype == wanted.dtype and given.shape == wanted.shape and wanted.ndim:
+            yield Elemwise(op.scalar_op, {0: position})
+
+
+def _update_twins(op: IncSubtensor, node: Apply) -> Iterator[Op]:
+    if not op.inplace:
+        yield IncSubtensor(op.idx_list, inplace=True, set_instead_of_inc=op.set_instead_of_inc)
+
+
+def _advanced_update_twins(op: AdvancedIncSubtensor, node: Apply) -> Iterator[Op]:
+    if not op.inplace:
+        yield AdvancedIncSubtensor(
+            op.idx_list,
+            inplace=True,
+            set_instead_of_inc=op.set_instead_of_inc,
+            ignore_duplicates=op.ignore_duplicates,
+        )
+
+
+_BUILT_IN[Elemwise] = _elemwise_twins
+_BUILT_IN[IncSubtensor] = _update_twins
+_BUILT_IN[AdvancedIncSubtensor] = _advanced_update_twins
+
+
+class InPlace(GraphRewriter):
+    """f(x, y) -> f_inplace(x, y), where nobody needs x any more
+
+    Parameters
+    ----------
+    name
+        The name of the step.
+    built_in
+        Use the twins of elementwise Ops and of ``set_subtensor`` and ``inc_subtensor`` as well.
+        The native backend plans its memory by itself and has no use for them.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> from phintys.graph import FunctionGraph
+    >>> from phintys.passes import inplace_everywhere
+    >>> x = pt.dvector("x")
+    >>> fgraph = FunctionGraph([x], [pt.exp(x + 1)])
+    >>> inplace_everywhere.rewrite(fgraph)
+    >>> fgraph.toposort()
+    [Add(x, TensorConstant{[1.]}), Exp{inplace 0->0}(Add.0)]
+    """
+
+    def __init__(self, name: str = "inplace", *, built_in: bool = False) -> None:
+        super().__init__(name=name, tags=("inplace",), requires=(DestroyHandler,))
+        self.built_in = built_in
+
+    def apply(self, fgraph: FunctionGraph, trace: RewriteTrace | None = None) -> None:
+        """Put twins into ``fgraph`` where that is possible."""
+        if not _TWINS and not self.built_in:
+            return
+        if not any(self._twins_of(node) for node in fgraph.apply_nodes):
+            return
+        books = _Books(fgraph)
+        found = [(node, twins) for node in books.nodes if (twins := self._twins_of(node))]
+        for node, twins in found:
+            _substitute(fgraph, books, node, twins, trace)
+        fgraph.validate()
+
+    def _twins_of(self, node: Apply) -> Twins | None:
+        op = node.op
+        if op.destroy_map:
+            return None
+        try:
+            found = _TWINS.get(op)
+        except Exception:  # noqa: BLE001 - a user's Op that has no hash has no twin either
+            return None
+        if found is not None:
+            return found
+        for table in (_TWINS, _BUILT_IN) if self.built_in else (_TWINS,):
+            for cls in type(op).__mro__:
+                if cls in table:
+                    return table[cls]
+        return None
+
+    def __reduce__(self) -> Any:
+        return (_remade, (self.name, self.built_in))
+
+
+def _remade(name: str, built_in: bool) -> InPlace:
+    return InPlace(name, built_in=built_in)
+
+
+def _substitute(
+    fgraph: FunctionGraph,
+    books: _Books,
+    node: Apply,
+    twins: Twins,
+    trace: RewriteTrace | None,
+) -> None:
+    """Replace a node by the first of its twins that is possible."""
+    start = perf_counter()
+    for op in twins(node.op, node):
+        with inherit_origin(node.origin):
+            try:
+                new = op.make_node(*node.inputs)
+            except PhintysError:
+                continue  # such as an operand that is smaller than the result
+        if [v.type for v in new.outputs] != [v.type for v in node.outputs]:
+            continue
+        if not books.accept(node, new):
+            continue
+        pairs = [
+            (old, replacement)
+            for old, replacement in zip(node.outputs, new.outputs, strict=True)
+            if fgraph.clients.get(old)
+        ]
+        fgraph.replace_all(pairs, reason="inplace")
+        if trace is not None:
+            trace.record("inplace", node, tuple(pairs), perf_counter() - start)
+        return
+
+
+def _by_level(fgraph: FunctionGraph) -> list[Apply]:
+    """Return the nodes in an order in which each comes as early as it can.
+
+    Then most readers of a value are close to each other, and little has to be looked at.
+    """
+    orderings = fgraph.orderings()
+    level: dict[Apply, int] = {}
+    for node in fgraph.toposort():
+        needed = [v.owner for v in node.inputs if v.owner is not None]
+        needed += orderings.get(node, ())
+        level[node] = 1 + max((level[one] for one in needed), default=0)
+    return sorted(level, key=level.__getitem__)
+
+
+class _Books:
+    """Who reads what, what must not be overwritten, and in which order nodes run.
+
+    Nodes go by numbers, so that a twin has the number of the node that it replaces, and its
+    outputs stand for the same roots.
+    """
+
+    def __init__(self, fgraph: FunctionGraph) -> None:
+        self.nodes = _by_level(fgraph)
+        self.number = {node: number for number, node in enumerate(self.nodes)}
+        self.rank = list(range(len(self.nodes)))
+        self.roots = view_roots(fgraph)
+        self.readers: dict[Variable, dict[int, None]] = {}
+        self.after: list[dict[int, None]] = [{} for _ in self.nodes]
+        self.before: list[dict[int, None]] = [{} for _ in self.nodes]
+        handler = next((f for f in fgraph.features if isinstance(f, DestroyHandler)), None)
+        mutable = set(handler.mutable_inputs) if handler is not None else set()
+        self.fixed = {root for output in fgraph.outputs for root in self.roots[output]}
+        for number, node in enumerate(self.nodes):
+            destroyed = destroyed_inputs(node) if node.op.destroy_map else ()
+            for position, variable in enumerate(node.inputs):
+                for root in self.roots[variable]:
+                    self.readers.setdefault(root, {})[number] = None
+                    if root.owner is None and root not in mutable:
+                        self.fixed.add(root)
+                if position in destroyed:
+                    self.fixed.update(self.roots[variable])
+                if variable.owner is not None:
+                    self._edge(self.number[variable.owner], number)
+        for node, earlier in fgraph.orderings().items():
+            for other in earlier:
+                self._edge(self.number[other], self.number[node])
+
+    def _edge(self, first: int, second: int) -> None:
+        self.after[first][second] = None
+        self.before[second][first] = None
+
+    def accept(self, node: Apply, new: Apply) -> bool:
+        """Let a twin take the place of a node, if that is possible; tell whether it is."""
+        number = self.number[node]
+        victims: list[Variable] = []
+        for position in destroyed_inputs(new):
+            variable = new.inputs[position]
+            # A view may show an element several times, or not at all.
+            if self.roots[variable] != (variable,) or isinstance(variable, Constant):
+                return False
+            victims.append(variable)
+        if any(victim in self.fixed for victim in victims):
+            return False
+        # Its outputs begin new roots, for which those of the node are to stand.
+        if any(self.roots[output] != (output,) for output in node.outputs):
+            return False
+        try:
+            check_own_inputs(new, self.roots)
+        except InconsistencyError:
+            return False
+        readers = {one for victim in victims for one in self.readers[victim] if one != number}
+        if not self._all_before(readers, number):
+            return False
+        self.fixed.update(victims)
+        self.number[new] = number
+        for old, output in zip(node.outputs, new.outputs, strict=True):
+            self.roots[output] = (output,)
+            # Whoever reads the old variable, or a view of it, reads the new one from now on.
+            self.readers[output] = self.readers.get(old, {})
+            for reader in self.readers[output]:
+                for variable in self.nodes[reader].inputs:
+                    if old in self.roots.get(variable, ()) and variable is not old:
+                        self.roots[variable] = tuple(
+                            output if root is old else root for root in self.roots[variable]
+                        )
+            if old in self.fixed:
+                self.fixed.add(output)
+        self.nodes[number] = new
+        return True
+
+    # ---- the order ---------------------------------------------------------------------------
+
+    def _all_before(self, readers: Iterable[int], number: int) -> bool:
+        """Let some nodes run before another one; tell whether that is possible."""
+        late = [reader for reader in readers if self.rank[reader] > self.rank[number]]
+        if late:
+            limit = max(self.rank[reader] for reader in late)
+            reached = self._reach(number, self.after, lambda rank: rank <= limit)
+            if len(reached) > _MOST_MOVED or not reached.isdisjoint(late):
+                return False  # it computes what they read, or the two are far apart
+        for reader in late:
+            if self.rank[reader] > self.rank[number] and not self._move_before(reader, number):
+                return False
+        for reader in readers:
+            self._edge(reader, number)
+        return True
+
+    def _move_before(self, first: int, second: int) -> bool:
+        """Exchange ranks so that ``first`` and what it needs come first; not if that is a lot."""
+        low, high = self.rank[second], self.rank[first]
+        later = self._reach(second, self.after, lambda rank: rank <= high)
+        sooner = self._reach(first, self.before, lambda rank: rank >= low)
+        if len(sooner) > _MOST_MOVED:
+            return False
+        moved = sorted(sooner, key=self.rank.__getitem__)
+        moved += sorted(later, key=self.rank.__getitem__)
+        ranks = sorted(self.rank[number] for number in moved)
+        for number, rank in zip(moved, ranks, strict=True):
+            self.rank[number] = rank
+        return True
+
+    def _reach(
+        self, start: int, edges: list[dict[int, None]], allowed: Callable[[int], bool]
+    ) -> set[int]:
+        found = {start}
+        stack = [start]
+        while stack:
+            for number in edges[stack.pop()]:
+                if number not in found and allowed(self.rank[number]):
+                    found.add(number)
+                    stack.append(number)
+            if len(found) > _MOST_MOVED:
+                break
+        return found
+
+
+inplace = InPlace()
+inplace_everywhere = InPlace("inplace_everywhere", built_in=True)

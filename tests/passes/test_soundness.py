@@ -1,0 +1,172 @@
+"""Every rule of the pipelines, on graphs that it matches: what it keeps.
+
+The graphs come from the rule itself: from its pattern, or from the examples attached to it. They
+are built in several dtypes, rewritten by the one rule, and compared before and after: dtype, static
+shape, values, values at NaN and infinities, and gradients. What may change where is the policy of
+``docs/rewriting.md``.
+"""
+
+import numpy as np
+import pytest
+
+import phintys
+import phintys.scalar as ps
+import phintys.tensor as pt
+from phintys._base.errors import PhintysError
+from phintys.graph import FunctionGraph
+from phintys.graph.traversal import explicit_graph_inputs
+from phintys.graph.verify import verify_graph
+from phintys.passes.merge import merge
+from phintys.passes.pipelines import all_rules, keeps_extremes
+from phintys.rewriting import PatternRewriter, RewriteTrace, Wild, Worklist
+from phintys.tensor.elemwise import elemwise
+
+DTYPES = ("float64", "float32", "int8", "uint8", "complex128", "bool")
+SHAPES = {
+    **dict.fromkeys("st", ()),
+    **dict.fromkeys("xyzu", (None,)),
+    **dict.fromkeys("XYZ", (None, None)),
+    "T": (None, None, None),
+    "r": (1, None),
+    "c": (None, 1),
+    **dict.fromkeys(("x3", "y3"), (3,)),
+    **dict.fromkeys(("X3", "Y3"), (3, 3)),
+}
+SPECIAL = [np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -2.0, 0.5]
+
+
+def leaves(dtype):
+    """The variables that examples are made of."""
+    named = {name: pt.tensor(name, dtype=dtype, shape=shape) for name, shape in SHAPES.items()}
+    named.update({name: pt.lscalar(name) for name in "ijn"})
+    return {**named, "b": pt.tensor("b", dtype="bool", shape=(None,)), "k": pt.lvector("k")}
+
+
+def build(rule, dtype):
+    """Yield (text, expression) for all that is known to match a rule, as far as dtypes allow."""
+    named = leaves(dtype)
+    scope = {"pt": pt, "ps": ps, "np": np, "phintys": phintys, "elemwise": elemwise, **named}
+    for text in rule.examples:
+        try:
+            yield text, eval(text, scope)
+        except (PhintysError, OverflowError):
+            continue  # not an expression of this dtype
+    for pattern in getattr(rule, "left", ()):
+        try:
+            yield str(pattern), from_pattern(pattern, named)
+        except PhintysError:
+            continue
+
+
+def from_pattern(pattern, named):
+    """Return an expression that a pattern matches."""
+    if isinstance(pattern, Wild):
+        return named[pattern.name]
+    if not isinstance(pattern, tuple):
+        return pattern
+    return pattern[0](*(from_pattern(part, named) for part in pattern[1:]))
+
+
+def value_of(variable, rng, special=False):
+    shape = [3 if size is None else size for size in variable.type.shape]
+    dtype = variable.type.numpy_dtype
+    if variable.name in {"i", "j", "n"}:
+        return np.array({"i": 1, "j": 0, "n": 3}[variable.name])
+    if variable.name == "k":
+        return np.array([2, 0, 2])
+    if dtype.kind in "biu":
+        return rng.integers(
+            0 if dtype.kind in "bu" else -5, 2 if dtype.kind == "b" else 6, shape
+        ).astype(dtype)
+    if special:
+        return rng.choice(SPECIAL, shape).astype(dtype)
+    value = rng.uniform(0.2, 0.8, shape)
+    if variable.name != "u":
+        value = value * 2 * rng.choice([-1, 1], shape)
+    return np.asarray(value + (1j * rng.normal(size=shape) if dtype.kind == "c" else 0), dtype)
+
+
+def rewritten(rule, expression):
+    """Return what a rule makes of an expression, and how often it was applied."""
+    inputs = list(explicit_graph_inputs([expression]))
+    fgraph = FunctionGraph(inputs, [expression], copy_inputs=False)
+    trace = RewriteTrace()
+    merge.apply(fgraph)
+    Worklist([rule], name="soundness").apply(fgraph, trace)
+    verify_graph(fgraph)
+    return fgraph.outputs[0], len(trace.applied(rule.name))
+
+
+def compare(evaluate, before, after, values, dtype):
+    with np.errstate(all="ignore"):
+        one, other = (evaluate([outputs], values)[0] for outputs in (before, after))
+    assert (one.dtype, one.shape) == (other.dtype, other.shape)
+    if one.dtype.kind in "biu":
+        np.testing.assert_array_equal(other, one)
+    else:
+        rtol = {2: 5e-3, 4: 2e-5, 8: 1e-12}[one.real.dtype.itemsize]
+        rtol = max(rtol, 2e-5) if dtype == "float32" else rtol
+        np.testing.assert_allclose(other, one, rtol=rtol, atol=rtol)
+
+
+RULES = {rule.name: rule for rule in all_rules()}
+
+
+def test_names_differ():
+    assert len(RULES) == len(list(all_rules()))
+    assert all(rule.equation for rule in RULES.values())
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_rule(evaluate, name):
+    rule = RULES[name]
+    unmatched = {text for dtype in DTYPES for text, _ in build(rule, dtype)}
+    assert unmatched, f"no graph is known that {name} matches"
+    for dtype in DTYPES:
+        for text, expression in build(rule, dtype):
+            after, count = rewritten(rule, expression)
+            if not count:
+                continue
+            unmatched.discard(text)
+            assert expression.type.is_super(after.type), (text, dtype, after.type)
+            assert after.type.broadcastable == expression.type.broadcastable
+            inputs = list(explicit_graph_inputs([expression]))
+            rng = np.random.default_rng(7)
+            for trial in range(5):
+                special = dtype.startswith("float") and trial > 1 and keeps_extremes(rule)
+                values = {x: value_of(x, rng, special) for x in inputs}
+                try:
+                    compare(evaluate, expression, after, values, dtype)
+                except AssertionError as error:
+                    shown = f"{phintys.pprint(expression)} -> {phintys.pprint(after)}"
+                    error.add_note(f"{text} with {dtype}: {shown}, {values}")
+                    raise
+    assert not unmatched, f"{name} does not match what is said to match it"
+
+
+# Marks change gradients; they go once these have been built.
+@pytest.mark.parametrize("name", sorted(RULES.keys() - {"drop_gradient_mark"}))
+def test_gradients_stay(evaluate, name):
+    rule = RULES[name]
+    rng = np.random.default_rng(11)
+    for text, expression in build(rule, "float64"):
+        after, count = rewritten(rule, expression)
+        inputs = [x for x in explicit_graph_inputs([expression]) if x.dtype == "float64"]
+        if not count or not inputs or expression.dtype != "float64":
+            continue
+        values = {x: value_of(x, rng) for x in explicit_graph_inputs([expression])}
+        gradients = [
+            phintys.grad(out.sum(), inputs, disconnected_inputs="ignore")
+            for out in (expression, after)
+        ]
+        with np.errstate(all="ignore"):
+            one, other = (evaluate(gradient, values) for gradient in gradients)
+        for before, now in zip(one, other, strict=True):
+            np.testing.assert_allclose(now, before, rtol=1e-9, atol=1e-12, err_msg=text)
+
+
+def test_a_rule_without_examples_fails():
+    empty = phintys.rewriting.node_rewriter([pt.exp])(lambda fgraph, node: None)
+    assert not list(build(empty, "float64"))
+    assert isinstance(RULES["minus_softplus"], PatternRewriter)
+    assert list(build(RULES["minus_softplus"], "float64"))
