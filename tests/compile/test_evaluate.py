@@ -57,7 +57,7 @@ def test_the_function_is_kept(ops, counted):
     z.eval({x: 1.0, y: 1.0}, mode="reference")
     z.eval({x: 1.0, y: 1.0}, mode="reference")
     assert counted.compiled == 2
-    with config.change_flags(mode="debug"):
+    with config.change_flags(mode="NanGuardMode"):
         z.eval({x: 1.0, y: 1.0})
     assert counted.compiled == 3
     z.eval({y: 1.0}, givens={x: 1.0})

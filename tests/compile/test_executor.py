@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from phintys._base.config import config
 from phintys._base.errors import ArgumentError
-from phintys.compile import In, Mode, Profile, function, get_mode
+from phintys.compile import In, Mode, function, get_mode
 from phintys.compile.locks import lock_of
 from phintys.graph import Variable
 from phintys.graph.shared import SharedVariable
@@ -424,38 +424,6 @@ def test_maker(ops, double, counting):
 # ---- profile -------------------------------------------------------------------------------------
 
 
-def test_profile_counts_calls_and_nodes(ops, double):
-    x = double("x")
-    y = ops.neg(ops.neg(ops.add(x, 1.0)))
-    g = function([x], y, profile=True, name="g")
-    for _ in range(3):
-        g(1.0)
-    profile = g.profile
-    assert profile.calls == 3
-    assert profile.name == "g"
-    assert {op: count for op, (count, _) in profile.by_op().items()} == {"add": 3, "neg": 6}
-    assert 0 < sum(seconds for _, seconds in profile.nodes.values()) <= profile.call_seconds
-    assert profile.compile_seconds > 0
-    text = str(profile)
-    assert "Function g: 3 calls" in text
-    assert text.count("neg(") == 2
-    assert "... and 2 more nodes" in profile.summary(most=1)
-
-
-def test_profiles_may_be_shared_and_named(ops, double):
-    x = double("x")
-    profile = Profile("all")
-    g, h = function([x], ops.neg(x), profile=profile), function([x], ops.neg(x), profile=profile)
-    g(1.0)
-    h(1.0)
-    assert profile.calls == 2
-    assert function([x], x, profile="mine").profile.name == "mine"
-    assert function([x], x, profile=False).profile is None
-    with config.change_flags(profile=True):
-        assert function([x], x).profile is not None
-        assert function([x], x, profile=False).profile is None
-
-
 def test_a_failing_call_is_not_counted(ops, double):
     x = double("x")
     g = function([x], ops.Call("fail", lambda x: 1 / 0)(x), profile=True)
@@ -567,7 +535,7 @@ def test_mode_with_a_backend_of_ones_own(ops, double):
     class Constantly:
         name = "constantly"
 
-        def link(self, fgraph, *, timer=None):
+        def link(self, fgraph, *, profiler=None):
             return self
 
         def __call__(self, inputs):

@@ -6,11 +6,13 @@ import pickle
 import numpy as np
 import pytest
 
+import phintys.tensor as pt
 from phintys._base.config import config
 from phintys._base.errors import ConfigError, IntegrityError, NanGuardError, OpContractError
 from phintys.backends.reference import ReferenceBackend
 from phintys.compile import (
     DebugMode,
+    In,
     Mode,
     NanGuardMode,
     function,
@@ -20,6 +22,7 @@ from phintys.compile import (
 )
 from phintys.graph import Apply, Constant, Op
 from phintys.rewriting import Pass, Pipeline, Worklist, graph_rewriter, node_rewriter
+from phintys.tensor.inplace import mul_inplace
 
 
 @pytest.mark.parametrize(
@@ -112,7 +115,7 @@ def test_named_modes_are_pickled_by_name_others_by_what_they_are():
     assert all(a is b for a, b in zip(rules, others, strict=True))
     guard = pickle.loads(pickle.dumps(NanGuardMode(inf_is_error=False)))
     assert isinstance(guard, NanGuardMode)
-    assert guard.backend.after_node.inf_is_error is False
+    assert guard.backend.after_node.__self__.inf_is_error is False
 
 
 def test_the_pipeline_of_a_mode_is_run(ops):
@@ -239,6 +242,31 @@ def test_nan_guard_stops_at_what_it_is_told(ops, bad, nan, inf, big):
     assert expected in message
     assert "output 0" in message
     assert "# the line" in message
+
+
+def test_nan_guard_tells_from_which_inputs_it_arose():
+    x, y = pt.dvectors("x", "y")
+    shifted = x - 1.0  # where the negative number comes from
+    cost = pt.log(shifted) * y  # where NaN arises
+    f = function([x, y], cost + 1, mode="NanGuardMode")
+    with np.errstate(invalid="ignore"), pytest.raises(NanGuardError) as caught:
+        f([0.5, 3.0, 4.0], [1.0, 1.0, 1.0])
+    told = str(caught.value)
+    assert "1 NaN among 3 elements in output 0" in told
+    assert "from -0.5 to 3" in told
+    assert "# where the negative number comes from" in told
+    assert "# where NaN arises" in told
+    assert told.index("from -0.5") > told.index("# where NaN arises")
+
+
+def test_nan_guard_looks_at_arguments_before_they_are_overwritten():
+    x = pt.dvector("x")
+    total = pt.dscalar("total")
+    zeroed = mul_inplace(x, total)
+    f = function([In(x, mutable=True), total], zeroed, "NanGuardMode", accept_inplace=True)
+    with pytest.raises(NanGuardError, match=r"1 infinite among 2 elements in input 0 \(x\)"):
+        f(np.array([np.inf, 1.0]), 2.0)
+    f(np.array([2.0, 1.0]), 2.0)
 
 
 def test_nan_guard_looks_at_arguments_and_shared_values(ops):

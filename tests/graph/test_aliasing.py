@@ -4,14 +4,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from phintys._base.errors import CycleError, InconsistencyError
+from phintys._base.errors import BadDestroyMap, BadViewMap, CycleError, InconsistencyError
 from phintys.graph import FunctionGraph, SharedVariable, ancestors, toposort
 from phintys.graph.aliasing import (
     DestroyHandler,
     check_aliasing,
+    check_maps,
     destroy_orderings,
     destroyed_inputs,
     destroyers,
+    fast_inplace_check,
     root_of,
     view_roots,
 )
@@ -329,3 +331,110 @@ def test_a_long_chain_of_overwriting_nodes(toys, ops, deep):
     fgraph.attach_feature(DestroyHandler([x]))
     assert len(fgraph.toposort()) == deep
     assert root_of(toys.chain(deep, x, ops["view"])) == (x,)
+
+
+def test_what_might_be_overwritten(toys, ops):
+    x, y, one = toys.number("x"), toys.number("y"), toys.number.make_constant(1)
+    inner, other = ops["read"](x), ops["read"](y)
+    view, both = ops["view"](inner), ops["view2"](inner, other)
+    result, left = ops["read"](view), ops["view"](ops["read"](both))
+    everything = [x, y, one, inner, other, view, both, result, left]
+    fgraph = graph([x, y], result, left, ops["read"](one))
+    assert fast_inplace_check(fgraph, everything) == [inner, other, view, both]
+    fgraph.attach_feature(DestroyHandler([x]))
+    assert fast_inplace_check(fgraph, everything) == [x, inner, other, view, both]
+    # What is overwritten once is not overwritten again, through any view.
+    fgraph.replace_validate(result, ops["inplace"](view, y))
+    assert fast_inplace_check(fgraph, [x, inner, other, view, both]) == [x, other]
+    for victim in (inner, both):
+        with pytest.raises(InconsistencyError):
+            fgraph.replace_validate(fgraph.outputs[2], ops["scratch"](victim))
+    fgraph.replace_validate(fgraph.outputs[2], ops["scratch"](other))
+
+
+@pytest.mark.parametrize(
+    ("attributes", "error", "words"),
+    [
+        ({"destroys": ((0, (2,)),)}, BadDestroyMap, "names the input 2, and there are 2"),
+        ({"destroys": ((1, (0,)),)}, BadDestroyMap, "names the output 1, and there are 1"),
+        ({"destroys": ((0, (-1,)),)}, BadDestroyMap, "names the input -1"),
+        ({"views": ((0, (0, 5)),)}, BadViewMap, "names the input 5"),
+        ({"views": ((-1, (0,)),)}, BadViewMap, "names the output -1"),
+        ({"views": ((None, (0,)),)}, BadViewMap, "names None as an output"),
+    ],
+)
+def test_maps_that_make_no_sense(toys, attributes, error, words):
+    node = toys.Aliasing("op", **attributes)(toys.number("x"), toys.number("y")).owner
+    with pytest.raises(error, match=words) as caught:
+        check_maps(node)
+    assert __file__ in str(caught.value)
+
+
+def test_maps_that_make_sense(toys, ops):
+    x, y = toys.number("x"), toys.number("y")
+    for op in ("view", "view2", "inplace", "scratch", "read"):
+        check_maps(ops[op](x, y).owner)
+
+
+# The handler remembers what it has checked: that must make no difference.
+
+
+@settings(max_examples=200)
+@given(st.data())
+def test_changes_are_judged_as_if_all_were_checked(toys, ops, data):
+    fgraph, mutable = data.draw(aliasing_graphs(toys, ops))
+    try:
+        check_aliasing(fgraph, mutable)
+    except InconsistencyError:
+        return
+    fgraph.attach_feature(DestroyHandler(mutable))
+    for _ in range(data.draw(st.integers(1, 6))):
+        variables = sorted(fgraph.variables, key=str)
+        computed = [v for v in variables if v.owner is not None]
+        if not computed:
+            return
+        old = data.draw(st.sampled_from(computed))
+        name = data.draw(st.sampled_from(["view", "read", "read", "inplace", "scratch", "none"]))
+        new = data.draw(st.sampled_from(variables))
+        if name != "none":
+            extra = [] if name == "view" else [data.draw(st.sampled_from(variables))]
+            new = ops[name](new, *extra)
+        if old in ancestors([new]):
+            continue  # the graph would depend on itself, which is found out elsewhere
+        try:
+            fgraph.replace_validate(old, new)
+            accepted = True
+        except InconsistencyError:
+            accepted = False
+        if accepted:
+            check_aliasing(fgraph, mutable)
+            continue
+        # What was refused would not have passed without a memory either.
+        fgraph.replace_all([(old, new)])
+        with pytest.raises(InconsistencyError):
+            check_aliasing(fgraph, mutable)
+        return
+
+
+def test_changes_elsewhere_need_no_new_check(toys, ops, monkeypatch):
+    from phintys.graph import aliasing
+
+    checks = []
+    whole = aliasing._check
+    monkeypatch.setattr(aliasing, "_check", lambda *given: checks.append(1) or whole(*given))
+    x, y = toys.number("x"), toys.number("y")
+    inner = ops["read"](x)
+    early = toys.chain(20, y, ops["read"])  # beside all that
+    above = toys.chain(20, early, ops["read"])
+    late = toys.chain(20, ops["inplace"](inner, above), ops["read"])
+    fgraph = graph([x, y], late, ops["read"](inner))
+    fgraph.attach_feature(DestroyHandler())
+    fgraph.validate()
+    assert len(checks) == 1
+    for node in list(fgraph.toposort()):
+        (output,) = node.outputs
+        if node.op == ops["read"] and output is not inner and node.inputs[0] is not inner:
+            fgraph.replace_validate(output, ops["read"](node.inputs[0], node.inputs[0]))
+    assert len(checks) <= 2
+    fgraph.replace_validate(fgraph.outputs[1], ops["read"](inner, inner))
+    assert len(checks) > 1

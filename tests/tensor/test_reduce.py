@@ -313,6 +313,8 @@ def test_wrong_dtypes():
     z = pt.tensor("z", dtype="complex64", shape=(None,))
     with pytest.raises(DtypeError, match="imaginary part"):
         pt.sum(z, dtype="float64")
+    with pytest.raises(DtypeError, match="computed in complex128 cannot be of dtype int64"):
+        pt.sum(pt.dvector("x"), dtype="int64", acc_dtype="complex128")
     with pytest.raises(DtypeError):
         pt.Reduce(ps.and_)(pt.dvector("x"))
 

@@ -7,16 +7,26 @@ what came, where in the user's program, and what to write instead.
 
 __all__ = [
     "ArgumentError",
+    "BadDestroyMap",
+    "BadInferShape",
+    "BadPreallocatedOutput",
+    "BadRewrite",
+    "BadStorage",
+    "BadThunkOutput",
+    "BadViewMap",
     "ConfigError",
     "CycleError",
+    "DebugModeError",
     "DisconnectedInputError",
     "DtypeError",
     "GradientError",
     "InconsistencyError",
     "IndexingError",
     "IntegrityError",
+    "InvalidValueError",
     "MethodNotDefinedError",
     "MissingInputError",
+    "MissingOutputError",
     "NanGuardError",
     "NullGradientError",
     "OpCheckError",
@@ -25,8 +35,10 @@ __all__ = [
     "PhintysError",
     "RewriteError",
     "ShapeError",
+    "StochasticOrder",
     "TransferError",
     "TypeContractError",
+    "UnreproducibleOutput",
     "UnusedInputError",
 ]
 
@@ -117,3 +129,54 @@ class NullGradientError(PhintysError, TypeError):
 
 class DisconnectedInputError(PhintysError, ValueError):
     """A gradient was asked for with respect to a variable that the cost does not depend on."""
+
+
+# ---- what DebugMode finds ------------------------------------------------------------------------
+
+
+class DebugModeError(PhintysError):
+    """Base of the faults that ``DebugMode`` looks for."""
+
+
+class BadStorage(DebugModeError, OpContractError):  # noqa: N818 - the names that users know
+    """An Op exchanged or resized its storage cells, or keeps hold of the memory of a result."""
+
+
+class InvalidValueError(DebugModeError, OpContractError):
+    """An Op stored a value that does not belong to the Type of its output."""
+
+
+class MissingOutputError(InvalidValueError):
+    """An Op left a storage cell empty."""
+
+
+class BadDestroyMap(DebugModeError, OpContractError):  # noqa: N818
+    """An Op changed an input that is not in its ``destroy_map``, or the map makes no sense."""
+
+
+class BadViewMap(DebugModeError, OpContractError):  # noqa: N818
+    """An output shares memory that ``view_map`` does not tell of, or the map makes no sense."""
+
+
+class BadThunkOutput(DebugModeError, OpContractError):  # noqa: N818
+    """Two ways to compute the same node, such as Python and native code, give other values."""
+
+
+class UnreproducibleOutput(BadThunkOutput):
+    """A node computed twice from the same inputs gives other values."""
+
+
+class BadPreallocatedOutput(BadThunkOutput):
+    """The result of a node depends on the memory that was offered for it."""
+
+
+class BadInferShape(DebugModeError, OpContractError):  # noqa: N818
+    """``infer_shape`` says another shape than a value has."""
+
+
+class BadRewrite(DebugModeError, RewriteError):  # noqa: N818
+    """A rewrite put something of another value in the place of a variable."""
+
+
+class StochasticOrder(DebugModeError, RewriteError):  # noqa: N818
+    """Rewriting the same graph twice went two ways."""

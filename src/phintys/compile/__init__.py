@@ -12,10 +12,13 @@ from phintys.compile.mode import Mode as Mode
 from phintys.compile.mode import get_mode as get_mode
 from phintys.compile.mode import mode_names as mode_names
 from phintys.compile.mode import register_mode as register_mode
+from phintys.compile.monitor import MonitorMode as MonitorMode
 from phintys.compile.nan_guard import NanGuardMode as NanGuardMode
 from phintys.compile.ops import DeepCopy as DeepCopy
 from phintys.compile.ops import deep_copy as deep_copy
 from phintys.compile.profile import Profile as Profile
+from phintys.compile.profile import print_profiles as print_profiles
+from phintys.compile.profile import profiles as profiles
 from phintys.compile.rebuild import rebuild_collect_shared as rebuild_collect_shared
 from phintys.graph.shared import SharedVariable as SharedVariable
 from phintys.graph.shared import shared as shared

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from phintys._base.config import config
+from phintys._base.collecting import collector_paused
 from phintys.compile.arguments import (
     checked_choice,
     checked_inputs,
@@ -22,10 +22,10 @@ from phintys.compile.mode import Mode, get_mode
 from phintys.compile.ownership import guard_memory, separate_outputs
 from phintys.compile.profile import Profile, as_profile
 from phintys.compile.rebuild import check_givens, check_updates, rebuild_collect_shared
-from phintys.graph.aliasing import DestroyHandler
 from phintys.graph.fgraph import FunctionGraph
 from phintys.graph.shared import Container, SharedVariable
 from phintys.graph.variable import Variable
+from phintys.rewriting import RewriteTrace
 
 if TYPE_CHECKING:
     from phintys.compile.io import Out
@@ -110,49 +110,79 @@ def function(
     >>> add(5.0), add(1.0), total.get_value()
     (array(0.), array(5.), array(6.))
     """
-    start = perf_counter()
-    specs = checked_inputs(inputs, allow_input_downcast)
-    outs, keys, unpack = checked_outputs(outputs)
-    mode = get_mode(mode)
-    name = checked_name(name)
-    on_unused_input = checked_choice(on_unused_input)
-    variables = [spec.variable for spec in specs]
-    replaced = check_givens(givens, variables, strict=rebuild_strict)
-    new_values = check_updates(updates, variables)
-    states = {spec: spec.update for spec in specs if spec.update is not None}
-    rebuilt = rebuild_collect_shared(
-        [*(out.variable for out in outs), *states.values()],
-        variables,
-        givens=replaced,
-        updates=new_values,
-        rebuild_strict=rebuild_strict,
-        no_default_updates=checked_no_default_updates(no_default_updates),
-    )
-    if rebuilt.missing:
-        raise missing_input(rebuilt, specs, _roots(outs, states, replaced, new_values, rebuilt))
-    check_unused(specs, rebuilt, on_unused_input)
+    with collector_paused():
+        start = perf_counter()
+        specs = checked_inputs(inputs, allow_input_downcast)
+        outs, keys, unpack = checked_outputs(outputs)
+        mode = get_mode(mode)
+        name = checked_name(name)
+        on_unused_input = checked_choice(on_unused_input)
+        profiled = as_profile(profile, name)
+        variables = [spec.variable for spec in specs]
+        replaced = check_givens(givens, variables, strict=rebuild_strict)
+        new_values = check_updates(updates, variables)
+        states = {spec: spec.update for spec in specs if spec.update is not None}
+        rebuilt = rebuild_collect_shared(
+            [*(out.variable for out in outs), *states.values()],
+            variables,
+            givens=replaced,
+            updates=new_values,
+            rebuild_strict=rebuild_strict,
+            no_default_updates=checked_no_default_updates(no_default_updates),
+        )
+        if rebuilt.missing:
+            raise missing_input(rebuilt, specs, _roots(outs, states, replaced, new_values, rebuilt))
+        check_unused(specs, rebuilt, on_unused_input)
 
-    fgraph, all_specs, updated = _close(specs, rebuilt, states, len(outs))
-    if not accept_inplace:
-        refuse_inplace(fgraph)
-    try:
-        guard_memory(fgraph, all_specs)
-        mode.pipeline.apply(fgraph, verify=mode.verify or None)
-    except Exception as error:
-        error.add_note(f"While compiling {name or 'a function'} with {mode!r}.")
-        raise
-    separate_outputs(fgraph, all_specs, [out.borrow for out in outs], updated)
-    for feature in fgraph.features:
-        if not isinstance(feature, DestroyHandler):
-            fgraph.remove_feature(feature)
-    profiled = as_profile(config.profile if profile is None else profile, name)
-    maker = FunctionMaker(
-        fgraph, all_specs, outs, updated, mode, name, profiled, keys=keys, unpack=unpack
-    )
-    compiled = Function(maker, [_container(spec) for spec in all_specs])
-    if profiled is not None:
-        profiled.compile_seconds += perf_counter() - start
-    return compiled
+        fgraph, all_specs, updated = _close(specs, rebuilt, states, len(outs))
+        if not accept_inplace:
+            refuse_inplace(fgraph)
+        try:
+            guard_memory(fgraph, all_specs)
+            trace = _rewrite(fgraph, mode, profiled)
+        except Exception as error:
+            error.add_note(f"While compiling {name or 'a function'} with {mode!r}.")
+            raise
+        separate_outputs(fgraph, all_specs, [out.borrow for out in outs], updated)
+        for feature in fgraph.features:
+            if not getattr(feature, "outlives_rewriting", False):
+                fgraph.remove_feature(feature)
+        maker = FunctionMaker(
+            fgraph,
+            all_specs,
+            outs,
+            updated,
+            mode,
+            name,
+            profiled,
+            keys=keys,
+            unpack=unpack,
+            trace=trace,
+        )
+        compiled = Function(maker, [_container(spec) for spec in all_specs])
+        if profiled is not None:
+            profiled.compile_seconds += perf_counter() - start
+        return compiled
+
+
+def _rewrite(fgraph: FunctionGraph, mode: Mode, profile: Profile | None) -> RewriteTrace | None:
+    """Run the passes of a mode; return what they did, if that is asked for.
+
+    A profile is told how long each pass took, and each rule.
+    """
+    if profile is None and not mode.traced:
+        mode.rewrite(fgraph)
+        return None
+    trace = RewriteTrace()
+    mode.rewrite(fgraph, trace)
+    if profile is None:
+        return trace
+    for name, seconds in trace.passes:
+        profile.compiled(name, seconds)
+    counts = trace.counts()
+    for rule, seconds in trace.seconds().items():
+        profile.rewritten(rule, counts[rule], seconds)
+    return trace if mode.traced else None
 
 
 def _roots(

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from time import perf_counter
 from types import MethodType
 from typing import TYPE_CHECKING, Any
 
-from phintys._base.errors import ArgumentError
-from phintys.backends.base import CallShape, FastProgram
+from phintys._base.errors import ArgumentError, ConfigError
+from phintys.backends.base import CallShape, FastProgram, SavableProgram
 from phintys.compile.io import shared_input
 from phintys.compile.linking import link_outputs
 from phintys.compile.locks import lock_of
@@ -23,9 +22,10 @@ from phintys.graph.variable import Variable
 from phintys.tensor.type import TensorType
 
 if TYPE_CHECKING:
-    from phintys.backends.base import Program
+    from phintys.backends.base import Program, SavedProgram
     from phintys.compile.io import In
     from phintys.graph.type import Type
+    from phintys.rewriting import RewriteTrace
 
 __all__ = ["Function"]
 
@@ -110,12 +110,10 @@ class Function:
         self._lock = lock_of(updated)
         self._returned = len(maker.outputs)
         self._returns_one = maker.unpack == "one"
-        self._is_plain = (
-            self._lock is None and maker.profile is None and maker.unpack in {"one", "list"}
-        )
+        self._is_plain = self._lock is None and maker.unpack in {"one", "list"}
         self._programs: dict[tuple[int, ...], Program] = {}
         if program is None:
-            program = maker.mode.backend.link(maker.fgraph, timer=maker.profile)
+            program = maker.mode.backend.link(maker.fgraph, profiler=maker.profile)
         self.vm = program
         self._take_fast_call()
 
@@ -125,7 +123,6 @@ class Function:
         types = [type(parameter.spec.variable.type) for parameter in self.signature.parameters]
         if (
             not isinstance(program, FastProgram)
-            or maker.profile is not None
             or maker.unpack == "dict"
             or not all(map(_takes_arrays, types))
         ):
@@ -199,8 +196,6 @@ class Function:
     def _call(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], subset: Sequence[int | str] | None
     ) -> Any:
-        profile = self.profile
-        start = 0.0 if profile is None else perf_counter()
         program = self.vm if subset is None else self._subset_program(subset)
         results = program(self._values(args, kwargs))
         if self._updated_cells:
@@ -209,8 +204,6 @@ class Function:
             for cell, value in zip(self._updated_cells, results[first:], strict=True):
                 cell[0] = value
             del results[first:]
-        if profile is not None:
-            profile.call_done(perf_counter() - start)
         if subset is not None:
             return self._pack_subset(subset, results)
         if self.maker.unpack == "none":
@@ -328,6 +321,31 @@ class Function:
         graph = debugprint(self.maker.fgraph, file="str")
         return f"The {backend} backend computes node by node:\n{graph}"
 
+    def trace(self) -> RewriteTrace:
+        """Return what was rewritten while this was compiled: which rule changed what, in order.
+
+        Raises
+        ------
+        ConfigError
+            The function was compiled without tracing.
+
+        Examples
+        --------
+        >>> import phintys
+        >>> import phintys.tensor as pt
+        >>> x = pt.dscalar("x")
+        >>> f = phintys.function([x], pt.log(1 + x), mode=phintys.get_mode().tracing())
+        >>> f.trace().counts()
+        Counter({'log_of_one_plus': 1})
+        """
+        if self.maker.trace is None:
+            msg = (
+                f"{self.name or 'This function'} was compiled without a trace of its rewrites. "
+                "Compile it with mode=phintys.get_mode().tracing()."
+            )
+            raise ConfigError(msg)
+        return self.maker.trace
+
     def free(self) -> None:
         """Let go of memory kept for the next call."""
         self.vm.free()
@@ -418,11 +436,19 @@ class Function:
         maker = self.maker
         state = {name: getattr(maker, name) for name in maker.__dataclass_fields__}
         fgraph = state.pop("fgraph")
-        state["profile"] = None if maker.profile is None else Profile(maker.profile.name)
+        state["trace"] = None  # it has the nodes of many graphs
+        saved = None
+        if maker.profile is not None:
+            state["profile"] = Profile(maker.profile.name)
+        elif isinstance(self.vm, SavableProgram):
+            saved = self.vm.saved()
         return (
             _restore,
-            (fgraph.inputs, fgraph.outputs, state, self.input_storage, self.trust_input),
+            (fgraph.inputs, fgraph.outputs, state, self.input_storage, self.trust_input, saved),
         )
+
+    def __copy__(self) -> Function:
+        return self.copy(share_memory=True, name=self.name)
 
     def __repr__(self) -> str:
         outputs = [str(out.variable.type) for out in self.maker.outputs]
@@ -483,8 +509,10 @@ def _restore(
     state: dict[str, Any],
     containers: list[Container],
     trust_input: bool,
+    saved: SavedProgram | None = None,
 ) -> Function:
     fgraph = FunctionGraph(inputs, outputs, clone=False)
-    function = Function(FunctionMaker(fgraph=fgraph, **state), containers)
+    program = None if saved is None else saved.link(fgraph)
+    function = Function(FunctionMaker(fgraph=fgraph, **state), containers, program)
     function.trust_input = trust_input
     return function

@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING
 from phintys.graph.fgraph import FunctionGraph
 
 if TYPE_CHECKING:
-    from phintys.backends.base import NodeTimer, Program
+    from phintys.backends.base import Program
+    from phintys.backends.measurements import Profiler
     from phintys.compile.mode import Mode
 
 __all__ = ["link_outputs"]
 
 
 def link_outputs(
-    fgraph: FunctionGraph, chosen: Sequence[int], mode: Mode, timer: NodeTimer | None
+    fgraph: FunctionGraph, chosen: Sequence[int], mode: Mode, profiler: Profiler | None
 ) -> Program:
     """Return a program for some of a graph's outputs."""
     outputs = [fgraph.outputs[index] for index in chosen]
-    return mode.backend.link(FunctionGraph(fgraph.inputs, outputs, clone=True), timer=timer)
+    return mode.backend.link(FunctionGraph(fgraph.inputs, outputs, clone=True), profiler=profiler)

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from phintys.compile.mode import Mode
     from phintys.compile.profile import Profile
     from phintys.graph.fgraph import FunctionGraph
+    from phintys.rewriting import RewriteTrace
 
 __all__ = ["FunctionMaker"]
 
@@ -39,6 +40,8 @@ class FunctionMaker:
         Keys of the returned dict.
     unpack : str
         ``"one"``, ``"list"``, ``"dict"`` or ``"none"``: what a call returns.
+    trace : RewriteTrace or None
+        What was rewritten, if the mode is tracing.
     """
 
     fgraph: FunctionGraph
@@ -50,6 +53,7 @@ class FunctionMaker:
     profile: Profile | None = None
     keys: list[str] | None = None
     unpack: str = "list"
+    trace: RewriteTrace | None = None
 
     @property
     def function_name(self) -> str:

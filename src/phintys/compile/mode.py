@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from typing import Self
 
     from phintys.backends.base import Backend
-    from phintys.rewriting import Pass
+    from phintys.graph.fgraph import FunctionGraph
+    from phintys.rewriting import NodeRewriter, Pass, RewriteTrace
 
 __all__ = ["Mode", "get_mode", "mode_names", "register_mode"]
 
@@ -34,6 +35,8 @@ class Mode:
         A name for people.
     verify
         Check the invariants of the graph between passes.
+    traced
+        Note what is rewritten, for ``f.trace()``. The replaced nodes are kept alive by it.
 
     Examples
     --------
@@ -49,6 +52,7 @@ class Mode:
         *,
         name: str | None = None,
         verify: bool = False,
+        traced: bool = False,
     ) -> None:
         self._backend = check_backend(backend)
         if pipeline is None:
@@ -63,11 +67,24 @@ class Mode:
         self.pipeline = pipeline
         self.name = name
         self.verify = verify
+        self.traced = traced
 
     @property
     def backend(self) -> Backend:
         """The backend, which is imported when it is asked for."""
         return get_backend(self._backend)
+
+    def rewrite(self, fgraph: FunctionGraph, trace: RewriteTrace | None = None) -> None:
+        """Run the passes over a graph.
+
+        Parameters
+        ----------
+        fgraph
+            The graph, changed in place.
+        trace
+            Where to note what was rewritten.
+        """
+        self.pipeline.apply(fgraph, trace, verify=self.verify or None)
 
     def including(self, *names: str) -> Self:
         """Return the mode with the passes of these names or tags turned on."""
@@ -89,8 +106,31 @@ class Mode:
         """Return the mode with one more pass; at the end when no place is given."""
         return self._with(self.pipeline.inserting(new, before=before, after=after))
 
+    def adding(self, *rules: NodeRewriter, to: str = "canonicalize") -> Self:
+        """Return the mode with more rules in one of its passes.
+
+        Examples
+        --------
+        >>> import phintys
+        >>> import phintys.tensor as pt
+        >>> from phintys.rewriting import pattern
+        >>> @pattern(lambda x: (pt.sin, (pt.arcsin, x)))
+        ... def sine_of_arcsine(x):
+        ...     '''sin(arcsin(x)) -> x'''
+        ...     return x
+        >>> x = pt.dscalar("x")
+        >>> mode = phintys.get_mode("native").adding(sine_of_arcsine).tracing()
+        >>> print(phintys.function([x], pt.sin(pt.arcsin(x)), mode=mode).trace().counts())
+        Counter({'sine_of_arcsine': 1})
+        """
+        return self._with(self.pipeline.adding(*rules, to=to))
+
+    def tracing(self) -> Self:
+        """Return the mode whose functions tell what was rewritten: ``f.trace()``."""
+        return self.clone(traced=True)
+
     def clone(self, **changes: Any) -> Self:
-        """Return the mode with ``backend``, ``pipeline``, ``name`` or ``verify`` changed.
+        """Return the mode with other arguments, and in all else the same.
 
         Examples
         --------
@@ -98,7 +138,7 @@ class Mode:
         >>> get_mode("reference").clone(name="mine").name
         'mine'
         """
-        known = {"backend", "pipeline", "name", "verify"}
+        known = {"backend", "pipeline", "name", "verify", "traced"}
         if unknown := changes.keys() - known:
             msg = f"Mode.clone: unknown {sorted(unknown)}; a mode has {sorted(known)}."
             raise ConfigError(msg)

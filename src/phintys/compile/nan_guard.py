@@ -10,8 +10,11 @@ import numpy as np
 
 from phintys._base.errors import NanGuardError
 from phintys.backends.reference import ReferenceBackend
+from phintys.backends.reference.diagnosis import describe_value
 from phintys.compile.mode import Mode
+from phintys.graph.aliasing import destroyed_inputs
 from phintys.graph.variable import Constant
+from phintys.tensor.creation import AllocEmpty
 
 if TYPE_CHECKING:
     from phintys.graph.apply import Apply
@@ -35,26 +38,35 @@ class NanGuard:
     inf_is_error: bool = True
     big_is_error: bool = True
 
-    def __call__(self, node: Apply, inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
-        """Raise :class:`NanGuardError` if a value is not as it should be."""
+    def before(self, node: Apply, inputs: Sequence[Any]) -> None:
+        """Raise :class:`NanGuardError` if a value from outside is not as it should be."""
         for index, (variable, value) in enumerate(zip(node.inputs, inputs, strict=True)):
             # Computed values were looked at when they were computed.
             if variable.owner is None and not isinstance(variable, Constant):
-                self._check(variable, value, f"input {index}", node)
-        for index, (variable, value) in enumerate(zip(node.outputs, outputs, strict=True)):
-            self._check(variable, value, f"output {index}", node)
+                self._check(variable, value, f"input {index}", node, inputs)
 
-    def _check(self, variable: Variable, value: Any, which: str, node: Apply) -> None:
+    def after(self, node: Apply, inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
+        """Raise :class:`NanGuardError` if a result is not as it should be."""
+        if isinstance(node.op, AllocEmpty):
+            return  # memory that nobody has written to yet
+        for index, (variable, value) in enumerate(zip(node.outputs, outputs, strict=True)):
+            self._check(variable, value, f"output {index}", node, inputs)
+
+    def _check(
+        self, variable: Variable, value: Any, which: str, node: Apply, inputs: Sequence[Any]
+    ) -> None:
         found = self._complaint(value)
         if not found or not getattr(variable.tag, "nan_guard_mode_check", True):
             return
-        msg = (
-            f"NanGuardMode found {found} in {which} ({variable}) of {node}, made at\n"
-            f"  {node.origin}\n"
-            "Set variable.tag.nan_guard_mode_check = False where such values are meant, or choose "
-            "with NanGuardMode(nan_is_error, inf_is_error, big_is_error)."
-        )
-        raise NanGuardError(msg)
+        lines = [
+            f"NanGuardMode found {found} in {which} ({variable}) of {node}, made at",
+            f"  {node.origin}",
+            "It was the first such value; the inputs of the node were",
+            *_described(node, inputs),
+            "Set variable.tag.nan_guard_mode_check = False where such values are meant,",
+            "or choose with NanGuardMode(nan_is_error, inf_is_error, big_is_error).",
+        ]
+        raise NanGuardError("\n".join(lines))
 
     def _complaint(self, value: Any) -> str:
         """Return what is wrong with a value; empty if nothing is."""
@@ -75,6 +87,30 @@ class NanGuard:
             if big.any():
                 return f"a value of magnitude {size[big].max():.3g} (limit {_BIG:.0e})"
         return ""
+
+
+def _described(node: Apply, inputs: Sequence[Any]) -> list[str]:
+    """Return a line for each input of a node: its name, range, and where it was made."""
+    overwritten = destroyed_inputs(node)
+    lines: list[str] = []
+    for index, (variable, value) in enumerate(zip(node.inputs, inputs, strict=True)):
+        text = "overwritten by now" if index in overwritten else _range(value)
+        made = "" if variable.owner is None else f", made at\n    {variable.owner.origin}"
+        lines.append(f"  {index} {variable}: {text}{made}")
+    return lines or ["  (none)"]
+
+
+def _range(value: Any) -> str:
+    array = np.asarray(value)
+    if array.dtype.kind not in "biuf" or not array.size:
+        return describe_value(value)
+    finite = array[np.isfinite(array)] if array.dtype.kind == "f" else array
+    text = f"{array.dtype}, shape {array.shape}"
+    if finite.size:
+        text += f", from {finite.min():.6g} to {finite.max():.6g}"
+    if finite.size < array.size:
+        text += f", {int(np.isnan(array).sum())} NaN, {int(np.isinf(array).sum())} infinite"
+    return text
 
 
 class NanGuardMode(Mode):
@@ -107,4 +143,5 @@ class NanGuardMode(Mode):
         name: str | None = None,
     ) -> None:
         guard = NanGuard(nan_is_error, inf_is_error, big_is_error)
-        super().__init__(ReferenceBackend(after_node=guard), pipeline, name=name)
+        backend = ReferenceBackend(before_node=guard.before, after_node=guard.after)
+        super().__init__(backend, pipeline, name=name)

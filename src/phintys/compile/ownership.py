@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from phintys._base.origin import inherit_origin
 from phintys.compile.ops import deep_copy
-from phintys.graph.aliasing import DestroyHandler
+from phintys.graph.aliasing import DestroyHandler, check_maps
 from phintys.graph.variable import Constant
 
 if TYPE_CHECKING:
@@ -46,12 +46,17 @@ def guard_memory(fgraph: FunctionGraph, inputs: Sequence[In]) -> None:
     ------
     InconsistencyError
         Two nodes overwrite the same value, or there is no order in which to run.
+    OpContractError
+        A ``view_map`` or ``destroy_map`` makes no sense.
     """
     mutable = [
         variable
         for variable, spec in zip(fgraph.inputs, inputs, strict=True)
         if spec.mutable and not spec.shared and spec.update is None and spec.value is None
     ]
+    for node in fgraph.apply_nodes:
+        if node.op.view_map or node.op.destroy_map:
+            check_maps(node)
     if any(node.op.destroy_map for node in fgraph.apply_nodes):
         _protect_inputs(fgraph, set(mutable))
         memory = _Memory(fgraph.toposort())

@@ -11,16 +11,17 @@ All here looks at whole graphs, and at nothing more than the Ops where none over
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
-from phintys._base.errors import CycleError, InconsistencyError
+from phintys._base.errors import BadDestroyMap, BadViewMap, CycleError, InconsistencyError
 from phintys.graph._order import nodes_below
+from phintys.graph._zone import Zone
 from phintys.graph.features import Feature
 from phintys.graph.shared import SharedVariable
 from phintys.graph.variable import Constant
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from phintys.graph.apply import Apply
     from phintys.graph.fgraph import FunctionGraph
@@ -31,12 +32,49 @@ if TYPE_CHECKING:
 __all__ = [
     "DestroyHandler",
     "check_aliasing",
+    "check_maps",
+    "check_own_inputs",
     "destroy_orderings",
     "destroyed_inputs",
     "destroyers",
+    "fast_inplace_check",
     "root_of",
     "view_roots",
 ]
+
+
+def check_maps(node: Apply) -> None:
+    """Check that ``view_map`` and ``destroy_map`` name outputs and inputs that are there.
+
+    Parameters
+    ----------
+    node
+        The node.
+
+    Raises
+    ------
+    BadViewMap, BadDestroyMap
+        They do not.
+    """
+    for name, kind in (("view_map", BadViewMap), ("destroy_map", BadDestroyMap)):
+        declared: Mapping[int | None, Iterable[int]] = getattr(node.op, name)
+        for output, positions in declared.items():
+            wrong = [
+                f"the input {position}, and there are {len(node.inputs)}"
+                for position in positions
+                if not 0 <= position < len(node.inputs)
+            ]
+            if output is None and name == "view_map":
+                wrong.append("None as an output")
+            elif output is not None and not 0 <= output < len(node.outputs):
+                wrong.append(f"the output {output}, and there are {len(node.outputs)}")
+            if wrong:
+                msg = (
+                    f"{node.op}: its {name} is {dict(declared)}, which names {wrong[0]}. Write "
+                    f"{name} = {{output index: [input indices]}}, counted from 0.\n"
+                    f"The node was made at\n  {node.origin}"
+                )
+                raise kind(msg)
 
 
 def destroyed_inputs(node: Apply) -> dict[int, int | None]:
@@ -246,14 +284,20 @@ def check_aliasing(
         The graph cannot be computed so; the message names the nodes and the lines that made them.
     """
     destroying = _destroying(fgraph)
-    if not destroying:
-        return
-    roots = view_roots(fgraph)
-    mutable = frozenset(mutable_inputs or ())
+    if destroying:
+        _check(fgraph, destroying, view_roots(fgraph), frozenset(mutable_inputs or ()))
+
+
+def _check(
+    fgraph: FunctionGraph,
+    destroying: Sequence[Apply],
+    roots: Mapping[Variable, Roots],
+    mutable: Collection[Variable],
+) -> None:
     outputs = {root: variable for variable in fgraph.outputs for root in roots[variable]}
     destroyed_by: dict[Variable, Apply] = {}
     for node in destroying:
-        _check_own_inputs(node, roots)
+        check_own_inputs(node, roots)
         for root, position in _destroyed_roots(node, roots).items():
             _check_root(node, position, root, mutable)
             other = destroyed_by.setdefault(root, node)
@@ -280,7 +324,21 @@ def check_aliasing(
         raise
 
 
-def _check_own_inputs(node: Apply, roots: Mapping[Variable, Roots]) -> None:
+def check_own_inputs(node: Apply, roots: Mapping[Variable, Roots]) -> None:
+    """Check that a node does not read what it overwrites through another of its inputs.
+
+    Parameters
+    ----------
+    node
+        The node.
+    roots
+        Variable -> its roots, for the node's inputs.
+
+    Raises
+    ------
+    InconsistencyError
+        It does, and does not say that it can stand it.
+    """
     tolerated_same = _pairs(node, "destroyhandler_tolerate_same")
     tolerated_alias = _pairs(node, "destroyhandler_tolerate_aliased")
     for position in destroyed_inputs(node):
@@ -332,12 +390,53 @@ def _conflict(node: Apply, message: str) -> InconsistencyError:
     return InconsistencyError(f"{node.op} cannot overwrite its input here. {message}")
 
 
+def fast_inplace_check(fgraph: FunctionGraph, inputs: Iterable[Variable]) -> list[Variable]:
+    """Return those variables that a node might overwrite, for rules that bring in-place Ops.
+
+    Left out are constants and shared variables, inputs of the graph that are not mutable, outputs
+    of the graph, what is overwritten already, and views of these. What is returned may still be
+    refused by ``replace_validate``: whether there is an order of computation is not looked at.
+
+    Parameters
+    ----------
+    fgraph
+        The graph.
+    inputs
+        Variables of the graph.
+
+    Examples
+    --------
+    >>> from phintys.graph import Apply, FunctionGraph, Op, Type
+    >>> anything, f = Type(), Op()
+    >>> x = anything("x")
+    >>> y = Apply(f, [x], [anything("y")]).out
+    >>> z = Apply(f, [y], [anything("z")]).out
+    >>> fgraph = FunctionGraph([x], [z], clone=False)
+    >>> fast_inplace_check(fgraph, [x, y, z])
+    [y]
+    """
+    handlers = [f for f in fgraph.features if isinstance(f, DestroyHandler)]
+    mutable = {variable for handler in handlers for variable in handler.mutable_inputs}
+    taken = {root for output in fgraph.outputs for root in root_of(output)}
+    for node in (node for h in handlers for node in h) if handlers else _destroying(fgraph):
+        for position in destroyed_inputs(node):
+            taken.update(root_of(node.inputs[position]))
+    return [
+        variable
+        for variable in inputs
+        if all(
+            root not in taken and (root.owner is not None or root in mutable)
+            for root in root_of(variable)
+        )
+    ]
+
+
 class DestroyHandler(Feature):
     """Keeps a graph with overwriting nodes computable, and its nodes in an order that is right.
 
     Changes that break a rule of :func:`check_aliasing` are refused by
-    ``FunctionGraph.replace_all_validate``. As long as no node overwrites anything, following the
-    graph costs next to nothing.
+    ``FunctionGraph.replace_all_validate``. As long as no node overwrites anything, or changes stay
+    away from what is overwritten, following the graph costs next to nothing.
 
     Parameters
     ----------
@@ -357,24 +456,52 @@ class DestroyHandler(Feature):
     [log(x), add_inplace(x, y)]
     """
 
+    outlives_rewriting = True  # the order of computation rests on it
+
     def __init__(self, mutable_inputs: Iterable[Variable] = ()) -> None:
         self.mutable_inputs = list(mutable_inputs)
         self._destroying: dict[Apply, None] = {}
+        self._zone: Zone | None = None
 
     def on_attach(self, fgraph: FunctionGraph) -> None:
         self._destroying = dict.fromkeys(_destroying(fgraph))
+        self._zone = None
 
     def on_import(self, fgraph: FunctionGraph, node: Apply, reason: object) -> None:
         if node.op.destroy_map:
             self._destroying[node] = None
+        if self._zone is not None:
+            self._zone.on_import(node)
 
     def on_prune(self, fgraph: FunctionGraph, node: Apply, reason: object) -> None:
         self._destroying.pop(node, None)
+        if self._zone is not None:
+            self._zone.on_prune(node)
+
+    def on_change_input(
+        self,
+        fgraph: FunctionGraph,
+        node: Apply | Literal["output"],
+        i: int,
+        old: Variable,
+        new: Variable,
+        reason: object,
+    ) -> None:
+        if self._zone is not None:
+            self._zone.on_change_input(fgraph, node, new)
 
     def validate(self, fgraph: FunctionGraph) -> None:
         """Raise InconsistencyError if :func:`check_aliasing` does."""
-        if self._destroying:
-            check_aliasing(fgraph, self.mutable_inputs)
+        if not self._destroying:
+            self._zone = None
+            return
+        if self._zone is not None and not self._zone.in_doubt:
+            return
+        self._zone = None
+        destroying, roots = list(self._destroying), view_roots(fgraph)
+        _check(fgraph, destroying, roots, frozenset(self.mutable_inputs))
+        victims = {node: destroyed_inputs(node).keys() for node in destroying}
+        self._zone = Zone(fgraph, victims, roots)
 
     def orderings(self, fgraph: FunctionGraph) -> dict[Apply, list[Apply]]:
         return destroy_orderings(fgraph) if self._destroying else {}

@@ -7,7 +7,7 @@ that it defines.
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from phintys._base.errors import InconsistencyError, MethodNotDefinedError, PhintysError
 
@@ -57,6 +57,9 @@ class Feature:
     ...     def on_prune(self, fgraph, node, reason):
     ...         self.count -= 1
     """
+
+    outlives_rewriting: ClassVar[bool] = False
+    """Whether a compiled function keeps the feature on its graph when rewriting is over."""
 
     def on_attach(self, fgraph: FunctionGraph) -> None:
         """Meet a graph that the feature will follow; it may have nodes already.

@@ -127,11 +127,11 @@ class FunctionGraph(Ends):
         CycleError
             There is no such order; the message names the nodes that need each other.
         """
+        orderings = self.orderings() if self._orders else None
+        if orderings:  # features may change their mind
+            return self._sort(orderings)
         if self._order is None:
-            order = self._sort(self.orderings())
-            if self._orders:  # features may change their mind
-                return order
-            self._order = order
+            self._order = self._sort({})
         return list(self._order)
 
     def _sort(self, orderings: Mapping[Apply, Iterable[Apply]]) -> list[Apply]:

@@ -272,6 +272,13 @@ from phintys.tensor.nonzero import (
     nonzero,
     where,
 )
+from phintys.tensor.observing import (
+    Assert,
+    Breakpoint,
+    CheckAndRaise,
+    Print,
+    assert_op,
+)
 from phintys.tensor.ranges import (
     ARange,
     arange,
@@ -359,7 +366,10 @@ __all__ = [
     "ArgSortOp",
     "Argmax",
     "Argmin",
+    "Assert",
     "BatchedDot",
+    "Breakpoint",
+    "CheckAndRaise",
     "CumOp",
     "DimShuffle",
     "Dot",
@@ -372,6 +382,7 @@ __all__ = [
     "LogSumExp",
     "MakeVector",
     "Nonzero",
+    "Print",
     "Reduce",
     "RepeatIndex",
     "Reshape",
@@ -412,6 +423,7 @@ __all__ = [
     "argsort",
     "array_split",
     "as_tensor_variable",
+    "assert_op",
     "average",
     "batched_dot",
     "batched_tensordot",

@@ -154,6 +154,9 @@ class Reduce(Op):
                 "Take the real part or the absolute value first."
             )
             raise DtypeError(msg)
+        if acc.startswith("complex") and not out.startswith("complex"):
+            msg = f"{self}: a result computed in {acc} cannot be of dtype {out}."
+            raise DtypeError(msg)
         result = self.scalar_op.resolve_dtypes((acc, acc))[0].name
         if result != acc:
             msg = f"{self}: {self.scalar_op} of two {acc} is a {result}, so it cannot be repeated."

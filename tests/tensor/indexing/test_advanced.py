@@ -99,6 +99,10 @@ def test_fails_at_run_time(evaluate):
         evaluate(x[i], {x: value, i: np.array([-3])})
     with pytest.raises(IndexingError, match=r"mask of shape \(3,\) covers .* sizes \(2,\)"):
         evaluate(x[m], {x: value, m: np.array([True, False, True])})
+    for change in (lambda at: at, lambda at: pt.set_subtensor(at, 0)):
+        # NumPy takes a mask of nothing for any axis.
+        with pytest.raises(IndexingError, match=r"mask of shape \(0,\) covers .* sizes \(2,\)"):
+            evaluate(change(x[m]), {x: value, m: np.array([], bool)})
     j = pt.lvector("j")
     with pytest.raises(ShapeError, match="index arrays, of shapes"):
         evaluate(x[i, j], {x: value, i: np.array([0, 1]), j: np.array([0, 1, 2])})

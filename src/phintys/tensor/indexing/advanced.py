@@ -29,6 +29,7 @@ from phintys.tensor.indexing.template import (
     as_template,
     check_rank,
     check_scalar_in_range,
+    count_dims,
     count_inputs,
     explain,
     fill,
@@ -92,6 +93,7 @@ class AdvancedSubtensor(Op):
     ) -> None:
         value, *indices = inputs
         check_index_shapes(self, node.inputs[1:], indices, self.idx_list)
+        check_empty_masks(self, node.inputs[0], value.shape, self.idx_list, indices)
         try:
             result = value[numpy_index(self.idx_list, indices)]
         except (IndexError, ValueError):
@@ -292,6 +294,20 @@ def check_index_shapes(
                 "None] for a new dimension, or pt.specify_broadcastable(x, axis)."
             )
             raise ShapeError(msg)
+
+
+def check_empty_masks(
+    op: Any, x: Any, shape: Sequence[int], template: Template, indices: Sequence[Any]
+) -> None:
+    """Raise for a mask without elements whose shape does not fit, which NumPy lets pass."""
+    if all(index.size or index.dtype != "bool" for index in indices):
+        return
+    dim = 0
+    for entry, index in zip(template, fill(template, indices), strict=True):
+        covered = tuple(shape[dim : dim + count_dims((entry,))])
+        if isinstance(entry, Mask) and index.shape != covered:
+            raise mask_misfit(op, x, index.shape, dim, covered)
+        dim += len(covered)
 
 
 def may_repeat(template: Template, indices: Sequence[Any]) -> bool:

@@ -20,6 +20,7 @@ from phintys.tensor.indexing.advanced import (
     AdvancedSubtensor,
     as_indices,
     check_advanced,
+    check_empty_masks,
     check_index_shapes,
     may_repeat,
     numpy_result_shape,
@@ -315,10 +316,14 @@ class AdvancedIncSubtensor(_Update):
     ) -> None:
         x, y, *indices = inputs
         check_index_shapes(self, node.inputs[2:], indices, self.idx_list)
+        check_empty_masks(self, node.inputs[0], x.shape, self.idx_list, indices)
         index = numpy_index(self.idx_list, indices)
         try:
             if y.ndim:
-                self._check_value(node, y, numpy_result_shape(self.idx_list, x.shape, indices))
+                wanted = numpy_result_shape(self.idx_list, x.shape, indices)
+                self._check_value(node, y, wanted)
+                # NumPy 2.4's add.at reads beyond a vector that is to be broadcast.
+                y = np.broadcast_to(y, wanted)
             result = self._target(x, output_storage[0])
             if self.set_instead_of_inc:
                 result[index] = y

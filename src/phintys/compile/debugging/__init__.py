@@ -1,0 +1,1 @@
+"""What DebugMode does: checks of nodes, of rewrites, and of whole programs."""

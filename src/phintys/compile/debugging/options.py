@@ -1,0 +1,62 @@
+"""What DebugMode looks for, as options."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import cast
+
+from phintys._base.errors import ConfigError
+from phintys.compile.debugging.running import OFFERS
+
+__all__ = ["DebugOptions", "offers"]
+
+
+@dataclass(frozen=True)
+class DebugOptions:
+    """What :class:`~phintys.compile.DebugMode` looks for; its parameters are described there."""
+
+    stability_patience: int = 1
+    check_py: bool = True
+    check_native: bool = True
+    check_isfinite: bool = False
+    check_preallocated_output: tuple[str, ...] = OFFERS
+    check_strides: bool = True
+    check_infer_shape: bool = True
+    check_rewrites: bool = True
+    require_matching_strides: bool = False
+
+
+def offers(kinds: str | Iterable[str] | bool) -> tuple[str, ...]:
+    """Return the kinds of memory that ``check_preallocated_output`` asks for.
+
+    Parameters
+    ----------
+    kinds
+        Names in a list, or in one str with colons between them; ``"ALL"`` or ``True``, and ``""``
+        or ``False``.
+
+    Raises
+    ------
+    ConfigError
+        There is no such kind.
+
+    Examples
+    --------
+    >>> offers("previous:strided"), offers("")
+    (('previous', 'strided'), ())
+    """
+    if isinstance(kinds, bool):
+        return OFFERS if kinds else ()
+    names = kinds.split(":") if isinstance(kinds, str) else list(kinds)
+    names = [name for name in names if name not in {"", "initial"}]  # empty cells are always tried
+    if "ALL" in names:
+        return OFFERS
+    for name in names:
+        if cast(str, name) not in OFFERS:
+            msg = (
+                f"check_preallocated_output: there is no kind of memory {name!r}; there are "
+                f"{', '.join(OFFERS)}, and ALL."
+            )
+            raise ConfigError(msg)
+    return tuple(names)

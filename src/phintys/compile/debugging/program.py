@@ -1,0 +1,207 @@
+"""A program that computes everything in all ways, and compares."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from phintys._base.errors import BadThunkOutput, DebugModeError
+from phintys.backends.reference.vm import VM
+from phintys.compile.debugging.node_checks import check_node, fault, run_checked
+from phintys.compile.debugging.options import DebugOptions
+from phintys.compile.debugging.replacements import Replacements
+from phintys.compile.debugging.rewrite_checks import RewriteChecks
+from phintys.compile.debugging.rounding import rounding_explains, spread
+from phintys.compile.debugging.running import native_whole
+from phintys.compile.debugging.values import agree, describe_difference, duplicate
+from phintys.graph.aliasing import check_maps
+from phintys.graph.shared import SharedVariable
+from phintys.graph.traversal import graph_inputs, toposort
+from phintys.graph.variable import Constant
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from phintys.backends.measurements import Profiler
+    from phintys.graph.apply import Apply
+    from phintys.graph.fgraph import FunctionGraph
+    from phintys.graph.variable import Variable
+    from phintys.rewriting import NodeRewriter
+
+__all__ = ["DebugBackend", "DebugProgram"]
+
+
+@dataclass
+class _Evaluation:
+    """What became of each variable, computed one by one, with no value ever overwritten.
+
+    Attributes
+    ----------
+    known : dict
+        Variable -> value.
+    failed : dict
+        Variable -> the error with which its node failed.
+    """
+
+    known: dict[Variable, Any] = field(default_factory=dict["Variable", Any])
+    failed: dict[Variable, Exception] = field(default_factory=dict["Variable", Exception])
+
+    def values_for(self, node: Apply) -> list[Any] | None:
+        """Return the values of a node's inputs, ``None`` if some are not to be had."""
+        values: list[Any] = []
+        for variable in node.inputs:
+            if isinstance(variable, Constant):
+                values.append(variable.data)
+            elif variable in self.known:
+                values.append(self.known[variable])
+            else:
+                return None
+        return values
+
+
+class DebugProgram:
+    """A graph, and all that rewriting made of it on the way, computed with suspicion.
+
+    Parameters
+    ----------
+    fgraph
+        The graph. What was replaced in it is compared if it has the feature
+        :class:`~phintys.compile.debugging.replacements.Replacements`.
+    options
+        What is looked for.
+    rules
+        The rules by name, for messages.
+    profiler
+        Told what is measured.
+    """
+
+    def __init__(
+        self,
+        fgraph: FunctionGraph,
+        options: DebugOptions,
+        rules: Mapping[str, NodeRewriter],
+        profiler: Profiler | None = None,
+    ) -> None:
+        self.fgraph = fgraph
+        self.options = options
+        for node in fgraph.apply_nodes:
+            check_maps(node)
+        self.vm = VM(fgraph, debug=True, profiler=profiler)
+        feature = next((f for f in fgraph.features if isinstance(f, Replacements)), None)
+        replacements = feature.found() if feature and options.check_rewrites else []
+        wanted = [v for one in replacements for v in (one.old, one.new)]
+        self._leaves = [
+            leaf
+            for leaf in graph_inputs([*fgraph.outputs, *wanted])
+            if isinstance(leaf, SharedVariable) and leaf not in fgraph.inputs
+        ]
+        self.nodes = toposort([*fgraph.outputs, *wanted], blockers=fgraph.inputs)
+        self._used = {*fgraph.outputs, *wanted}
+        self._used.update(v for node in self.nodes for v in node.inputs)
+        order = {v: place for place, node in enumerate(self.nodes) for v in node.outputs}
+        self._rewrites = RewriteChecks(replacements, rules, order)
+        self._native = None
+        stand_ins = any(
+            getattr(node.op, "debug_perform", None) is not None for node in fgraph.apply_nodes
+        )
+        # A single node as native code is compared anyway.
+        if options.check_native and len(fgraph.apply_nodes) > 1 and not stand_ins:
+            self._native = native_whole(fgraph)
+
+    def __call__(self, inputs: Sequence[Any]) -> list[Any]:
+        """Return the values of the outputs, after all checks.
+
+        Raises
+        ------
+        DebugModeError
+            Something is not as it should be.
+        """
+        found = self._evaluate(inputs)
+        for_native = [duplicate(value) for value in inputs]
+        results = self.vm(inputs)
+        self._compare(found, results, "Python, in place")
+        if self._native is not None:
+            self._compare(found, self._native(for_native), "native code")
+        return results
+
+    def free(self) -> None:
+        """Let go of memory kept for the next call."""
+        self.vm.free()
+
+    def _evaluate(self, inputs: Sequence[Any]) -> _Evaluation:
+        """Compute each node by itself, and hold it to its promises."""
+        found = _Evaluation()
+        for variable, value in zip(self.fgraph.inputs, inputs, strict=True):
+            found.known[variable] = duplicate(value)
+        for leaf in self._leaves:
+            found.known[leaf] = leaf.get_value()
+        first_error: Exception | None = None
+        alive = self.fgraph.apply_nodes
+        for node in self.nodes:
+            values = found.values_for(node)
+            if values is None:
+                continue
+            try:
+                run = run_checked(node, values, self._used)
+            except DebugModeError:
+                raise
+            except Exception as error:  # noqa: BLE001 - it is raised below
+                found.failed.update(dict.fromkeys(node.outputs, error))
+                if node in alive and first_error is None:
+                    first_error = error
+                continue
+            found.known.update(zip(node.outputs, run.results, strict=True))
+            if node in alive:
+                check_node(run, self.options, found.known)
+        self._rewrites.check(found.known, found.failed)
+        if first_error is not None:
+            raise first_error
+        return found
+
+    def _compare(self, found: _Evaluation, results: Sequence[Any], how: str) -> None:
+        """See that a program as a whole gives what its nodes give one by one."""
+        for index, (variable, result) in enumerate(zip(self.fgraph.outputs, results, strict=True)):
+            if isinstance(variable, Constant):
+                continue
+            expected = found.known[variable]
+            if agree(variable.type, expected, result):
+                continue
+            nodes = toposort([variable], blockers=self.fgraph.inputs)
+            if rounding_explains(expected, result, spread(nodes, variable, found.known)):
+                continue
+            difference = describe_difference(expected, result, "node by node", how)
+            problem = f"output {index} of the graph differs when all is computed by {how}."
+            if variable.owner is None:
+                raise BadThunkOutput(f"{variable}: {problem}\n{difference}")
+            raise fault(
+                BadThunkOutput,
+                variable.owner,
+                f"{problem}\n{difference}",
+                "An Op in this graph may share or overwrite memory that its maps do not tell of, "
+                "or the backend has a mistake.",
+            )
+
+
+@dataclass(frozen=True)
+class DebugBackend:
+    """Runs graphs as :class:`DebugProgram`.
+
+    Parameters
+    ----------
+    options
+        What is looked for.
+    """
+
+    options: DebugOptions = field(default_factory=DebugOptions)
+    rules: tuple[NodeRewriter, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """Return ``"debug"``."""
+        return "debug"
+
+    def link(self, fgraph: FunctionGraph, *, profiler: Profiler | None = None) -> DebugProgram:
+        """Return the program of a graph."""
+        rules = {rule.name: rule for rule in self.rules}
+        return DebugProgram(fgraph, self.options, rules, profiler)

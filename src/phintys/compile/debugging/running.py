@@ -1,0 +1,271 @@
+"""Carrying out one node by itself: its Python forms, its native form, and the memory offered."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from phintys.backends.base import get_backend
+from phintys.backends.reference.diagnosis import explain_failure
+from phintys.backends.reference.thunks import has_default_thunk, make_thunk, perform_thunk
+from phintys.compile.debugging.values import duplicate
+from phintys.graph.aliasing import destroyed_inputs
+from phintys.graph.contract import defines
+from phintys.graph.fgraph import FunctionGraph
+from phintys.graph.variable import Constant
+from phintys.tensor.type import TensorType
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable
+
+    from phintys.graph.apply import Apply
+    from phintys.graph.op import ComputeMap, StorageMap
+    from phintys.graph.variable import Variable
+
+    Run = Callable[[Sequence[Any]], list[Any]]
+
+__all__ = [
+    "OFFERS",
+    "Offer",
+    "native_form",
+    "native_whole",
+    "offered_storage",
+    "protected",
+    "python_forms",
+    "run_node",
+]
+
+
+def protected(node: Apply, values: Sequence[Any]) -> list[Any]:
+    """Return the values of a node's inputs, those that it overwrites as copies."""
+    destroyed = destroyed_inputs(node)
+    return [
+        duplicate(value) if position in destroyed else value
+        for position, value in enumerate(values)
+    ]
+
+
+def run_node(
+    node: Apply,
+    values: Sequence[Any],
+    storage: Sequence[Any] | None = None,
+    *,
+    perform: bool = False,
+    quiet: bool = True,
+) -> list[Any]:
+    """Carry out a node on values, and return those of its outputs, checked against their Types.
+
+    Parameters
+    ----------
+    node
+        The node.
+    values
+        One for each input. Those that the Op overwrites are overwritten.
+    storage
+        What is in the storage cells before; nothing by default.
+    perform
+        Call ``perform``, though the Op makes its own thunks.
+    quiet
+        Say nothing about overflow, poles, and the like; otherwise NumPy's settings hold.
+
+    Raises
+    ------
+    OpContractError
+        The Op breaks the rules for storage cells or stores a wrong value.
+    """
+    storage_map: StorageMap = {}
+    for variable, value in zip(node.inputs, values, strict=True):
+        storage_map[variable] = [value]
+    offered = storage or [None] * len(node.outputs)
+    for variable, value in zip(node.outputs, offered, strict=True):
+        storage_map[variable] = [value]
+    computed: ComputeMap = {variable: [1] for variable in node.inputs}
+    computed.update({variable: [0] for variable in node.outputs})
+    if perform:
+        thunk = perform_thunk(node, node.op.perform, storage_map, computed)
+    else:
+        empty = [v for v in node.outputs if storage_map[v][0] is None]
+        thunk = make_thunk(node, storage_map, computed, empty, debug=True)
+    try:
+        with np.errstate(all="ignore") if quiet else nullcontext():
+            thunk()
+    except Exception as error:
+        explain_failure(error, node, storage_map)
+        raise
+    return [storage_map[variable][0] for variable in node.outputs]
+
+
+def python_forms(node: Apply) -> list[str]:
+    """Return the names of the forms that a node has in Python beside its usual one."""
+    op = node.op
+    if getattr(op, "debug_perform", None) is not None or has_default_thunk(op):
+        return []
+    return ["perform"] if defines(op, "perform") else []
+
+
+# ---- the native form -----------------------------------------------------------------------------
+
+
+_MOST_KEPT = 2000
+_LOCK = Lock()
+_NATIVE_FORMS: OrderedDict[Hashable, Run | None] = OrderedDict()
+
+
+def native_form(node: Apply) -> Run | None:
+    """Return the node alone as native code; ``None`` if it has none, or stands in for another.
+
+    Parameters
+    ----------
+    node
+        The node.
+    """
+    op = node.op
+    if getattr(op, "debug_perform", None) is not None or not node.outputs:
+        return None
+    key = _key_of(node)
+    if key is None:
+        return _compiled(node)
+    with _LOCK:
+        if key in _NATIVE_FORMS:
+            _NATIVE_FORMS.move_to_end(key)
+            return _NATIVE_FORMS[key]
+    form = _compiled(node)
+    with _LOCK:
+        _NATIVE_FORMS[key] = form
+        if len(_NATIVE_FORMS) > _MOST_KEPT:
+            _NATIVE_FORMS.popitem(last=False)
+    return form
+
+
+def _key_of(node: Apply) -> Hashable | None:
+    """Return what the native form depends on; ``None`` if that has no hash."""
+    positions = {variable: position for position, variable in enumerate(node.inputs)}
+    try:
+        inputs = tuple(
+            (variable.type, variable.signature())
+            if isinstance(variable, Constant)
+            else (variable.type, positions[variable])
+            for variable in node.inputs
+        )
+        key = (node.op, inputs, tuple(variable.type for variable in node.outputs))
+        hash(key)
+    except Exception:  # noqa: BLE001 - a user's Op or Type may raise anything
+        return None
+    return key
+
+
+def _compiled(node: Apply) -> Run | None:
+    given = list(dict.fromkeys(v for v in node.inputs if not isinstance(v, Constant)))
+    twins = {variable: variable.type.make_variable(variable.name) for variable in given}
+    inner = node.clone_with_new_inputs([twins.get(v, v) for v in node.inputs], strict=False)
+    if [v.type for v in inner.outputs] != [v.type for v in node.outputs]:
+        return None
+    fgraph = FunctionGraph(list(twins.values()), inner.outputs, clone=False)
+    run = native_whole(fgraph)
+    if run is None:
+        return None
+    places = [node.inputs.index(variable) for variable in given]
+
+    def run_alone(values: Sequence[Any]) -> list[Any]:
+        return run([values[place] for place in places])
+
+    return run_alone
+
+
+def native_whole(fgraph: FunctionGraph) -> Run | None:
+    """Return a graph as native code; ``None`` if no part of it would be native."""
+    program = get_backend("native").link(fgraph)
+    called = getattr(program, "callback_nodes", None)
+    if called is None or len(called) == len(fgraph.apply_nodes):
+        return None
+    return program
+
+
+# ---- memory that is offered for results ----------------------------------------------------------
+
+
+OFFERS = ("previous", "c_contiguous", "f_contiguous", "strided", "negative", "wrong_size")
+"""Kinds of memory that may be in the storage cells of a node when it is carried out."""
+
+_GUARD = 1
+
+
+class Offer:
+    """Arrays for the storage cells of a node, full of what no result should depend on.
+
+    Attributes
+    ----------
+    kind : str
+        One of :data:`OFFERS`.
+    arrays : list
+        One for each output; ``None`` where nothing can be offered.
+    """
+
+    def __init__(self, kind: str, node: Apply, results: Sequence[Any]) -> None:
+        self.kind = kind
+        aliased = {*node.op.view_map, *node.op.destroy_map}
+        self._buffers: list[tuple[Any, Any, Any]] = []
+        self.arrays = [
+            # The cell of a view holds memory of somebody else, which is not to be written to.
+            None if index in aliased else self._array(variable, value)
+            for index, (variable, value) in enumerate(zip(node.outputs, results, strict=True))
+        ]
+
+    def _array(self, variable: Variable, value: Any) -> Any:
+        if not isinstance(variable.type, TensorType) or not isinstance(value, np.ndarray):
+            return duplicate(value) if self.kind == "previous" else None
+        shape = value.shape
+        if self.kind == "wrong_size":
+            known = variable.type.shape
+            shape = tuple(
+                size + 1 if static is None else size
+                for size, static in zip(shape, known, strict=True)
+            )
+            if shape == value.shape:
+                return None
+        if self.kind in {"previous", "c_contiguous", "wrong_size"}:
+            order = "K" if self.kind == "previous" else "C"
+            return np.full_like(value, garbage(value.dtype), order=order, shape=shape)
+        if not value.ndim or (self.kind == "f_contiguous" and value.ndim < 2):
+            return None
+        if self.kind == "f_contiguous":
+            return np.full(shape, garbage(value.dtype), value.dtype, order="F")
+        step = 2 if self.kind == "strided" else -1
+        buffer = np.full([2 * size + _GUARD for size in shape], garbage(value.dtype), value.dtype)
+        window = tuple(slice(0, abs(step) * size, abs(step)) for size in shape)
+        array = buffer[window]
+        if step < 0:
+            array = array[(slice(None, None, -1),) * value.ndim]
+        untouched = np.ones(buffer.shape, dtype=bool)
+        untouched[window] = False
+        self._buffers.append((buffer, untouched, buffer.copy()))
+        return array
+
+    def overrun(self) -> bool:
+        """Tell whether the Op wrote beside the memory that was offered."""
+        return any(
+            buffer[untouched].tobytes() != before[untouched].tobytes()
+            for buffer, untouched, before in self._buffers
+        )
+
+
+def garbage(dtype: np.dtype[Any]) -> Any:
+    """Return a number that no result should contain by chance."""
+    if dtype.kind in "fc":
+        return dtype.type(np.nan)
+    if dtype.kind in "iu":
+        return np.iinfo(dtype).max - 7
+    return True if dtype.kind == "b" else None
+
+
+def offered_storage(node: Apply, results: Sequence[Any], kinds: Sequence[str]) -> Iterator[Offer]:
+    """Yield memory of each kind that differs from empty cells."""
+    for kind in kinds:
+        offer = Offer(kind, node, results)
+        if any(array is not None for array in offer.arrays):
+            yield offer

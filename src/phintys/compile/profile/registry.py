@@ -1,0 +1,76 @@
+"""All profiles of the process, for a report on the whole program."""
+
+from __future__ import annotations
+
+import atexit
+import sys
+from typing import TYPE_CHECKING
+
+from phintys._base.config import config
+from phintys._base.errors import ArgumentError
+from phintys.compile.profile.profile import Profile
+
+if TYPE_CHECKING:
+    from typing import TextIO
+
+__all__ = ["as_profile", "print_profiles", "profiles"]
+
+_PROFILES: list[Profile] = []
+
+
+def profiles() -> list[Profile]:
+    """Return the profiles that ``config.profile`` asked for, in the order of compilation."""
+    return list(_PROFILES)
+
+
+def print_profiles(file: TextIO | None = None, most: int = 10) -> None:
+    """Print the time by function, then each function's own report, the slowest first.
+
+    Parameters
+    ----------
+    file
+        Where to; ``sys.stderr`` by default.
+    most
+        Rows of a table at most.
+    """
+    file = sys.stderr if file is None else file
+    known = sorted(_PROFILES, key=lambda profile: -profile.call_seconds)
+    total = sum(profile.call_seconds for profile in known)
+    print(f"{len(known)} functions, {total * 1e3:.3f} ms in calls", file=file)
+    for profile in known:
+        share = 100 * profile.call_seconds / total if total else 0.0
+        line = f"{profile.call_seconds * 1e3:11.3f} ms {share:5.1f} % {profile.calls:8d} calls"
+        print(f"{line}  {profile.name or '(unnamed)'}", file=file)
+    for profile in known:
+        print(f"\n{profile.summary(most)}", file=file)
+
+
+def as_profile(profile: bool | str | Profile | None, name: str | None) -> Profile | None:
+    """Return what the ``profile`` argument of ``function`` asks for.
+
+    Where ``config.profile`` asks for it the profile is kept, and printed when Python ends.
+    """
+    if profile is None:
+        return _kept(Profile(name)) if config.profile else None
+    if profile is False:
+        return None
+    if isinstance(profile, Profile):
+        return profile
+    if isinstance(profile, str):
+        return Profile(profile)
+    if profile is True:
+        return Profile(name)
+    msg = f"profile is True, False, a name or a Profile; got {profile!r}."
+    raise ArgumentError(msg)
+
+
+def _kept(profile: Profile) -> Profile:
+    if not _PROFILES:
+        atexit.register(_print_at_exit)
+    _PROFILES.append(profile)
+    return profile
+
+
+def _print_at_exit() -> None:
+    if config.profile:
+        print_profiles()

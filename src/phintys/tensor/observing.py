@@ -1,0 +1,315 @@
+"""Ops that return what they are given and look at it on the way: checks, prints, breakpoints.
+
+They may be put around any variable. Gradients and shapes pass through as if they were not there.
+
+Examples
+--------
+>>> import phintys, phintys.tensor as pt
+>>> x = pt.dvector("x")
+>>> positive = pt.Assert("x must be positive")(x, (x > 0).all())
+>>> f = phintys.function([x], pt.log(positive))
+>>> f([1.0])
+array([0.])
+>>> f([-1.0])
+Traceback (most recent call last):
+...
+AssertionError: x must be positive...
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from phintys._base.errors import ArgumentError, DtypeError
+from phintys.graph.apply import Apply
+from phintys.graph.null_type import disconnected_type
+from phintys.graph.op import Op
+from phintys.graph.variable import Variable
+from phintys.tensor._rules import is_missing
+from phintys.tensor.convert import as_tensor_variable
+
+if TYPE_CHECKING:
+    from phintys.graph.fgraph import FunctionGraph
+
+__all__ = ["Assert", "Breakpoint", "CheckAndRaise", "Print", "assert_op"]
+
+
+def _as_variable(x: Any) -> Any:
+    return x if isinstance(x, Variable) else as_tensor_variable(x)
+
+
+def _as_condition(op: Op, condition: Any) -> Any:
+    variable: Any = as_tensor_variable(condition)
+    if variable.type.numpy_dtype.kind not in "biuf":
+        msg = f"{op}: a condition is an array of bools or real numbers, got {variable.type}."
+        raise DtypeError(msg)
+    return variable
+
+
+class _Observer(Op):
+    """Base of Ops whose first output is their first input."""
+
+    view_map = {0: [0]}
+
+    def infer_shape(
+        self, fgraph: FunctionGraph | None, node: Any, input_shapes: Sequence[Any]
+    ) -> list[Any]:
+        return [input_shapes[0]]
+
+    def connection_pattern(self, node: Any) -> list[list[bool]]:
+        """Only the first input has an influence on the value."""
+        return [[True], *([False] for _ in node.inputs[1:])]
+
+    def do_constant_folding(self, fgraph: FunctionGraph, node: Any) -> bool:
+        """Never: something is to happen at each call."""
+        return False
+
+    def L_op(
+        self, inputs: Sequence[Any], outputs: Sequence[Any], output_grads: Sequence[Any]
+    ) -> list[Any]:
+        return [output_grads[0], *(disconnected_type() for _ in inputs[1:])]
+
+    def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
+        point = eval_points[0]
+        return [None if is_missing(point) else point]
+
+
+class CheckAndRaise(_Observer):
+    """Return the first input, or raise an exception where a condition does not hold.
+
+    Parameters
+    ----------
+    exc_type
+        The class of the exception.
+    msg
+        What it says.
+
+    Notes
+    -----
+    ``op(value, *conditions)`` returns ``value``. A condition holds if all its elements are true.
+    The check is made where its result is used; what nobody needs is not checked.
+
+    Examples
+    --------
+    >>> import phintys, phintys.tensor as pt
+    >>> x = pt.dscalar("x")
+    >>> checked = pt.CheckAndRaise(ValueError, "x is too large")(x, x < 10)
+    >>> f = phintys.function([x], checked * 2)
+    >>> f(4.0)
+    array(8.)
+    >>> f(40.0)
+    Traceback (most recent call last):
+    ...
+    ValueError: x is too large...
+    """
+
+    __props__ = ("exc_type", "msg")
+
+    def __init__(self, exc_type: type[Exception], msg: str = "") -> None:
+        if not (isinstance(exc_type, type) and issubclass(exc_type, Exception)):
+            text = f"CheckAndRaise(exc_type, msg): expected a class of exceptions, got {exc_type!r}"
+            raise ArgumentError(text)
+        self.exc_type = exc_type
+        self.msg = msg
+
+    def make_node(self, value: Any, *conditions: Any) -> Apply:
+        value = _as_variable(value)
+        return Apply(self, [value, *(_as_condition(self, c) for c in conditions)], [value.type()])
+
+    def perform(
+        self, node: Any, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
+    ) -> None:
+        value, *conditions = inputs
+        for condition in conditions:
+            if not np.all(condition):
+                raise self.exc_type(self.msg)
+        output_storage[0][0] = value
+
+    def __str__(self) -> str:
+        return f"{type(self).__name__}{{{self.exc_type.__name__}, {self.msg!r}}}"
+
+
+class Assert(CheckAndRaise):
+    """Return the first input, or raise AssertionError where a condition does not hold.
+
+    Parameters
+    ----------
+    msg
+        What the exception says.
+    """
+
+    __props__ = ("msg",)
+
+    def __init__(self, msg: str = "An Assert of the graph failed.") -> None:
+        super().__init__(AssertionError, msg)
+
+    def __str__(self) -> str:
+        return f"Assert{{{self.msg!r}}}"
+
+
+assert_op = Assert()
+"""``assert_op(value, *conditions)``, without a message of its own."""
+
+
+def _print_attributes(op: Print, value: Any) -> None:
+    for attribute in op.attrs:
+        found = getattr(value, attribute)
+        shown = found() if callable(found) else found
+        print(op.message, attribute, "=", shown)  # noqa: T201 - what the Op is for
+
+
+class Print(_Observer):
+    """Return the input, and print it each time it is computed.
+
+    Parameters
+    ----------
+    message
+        Printed before the value.
+    attrs
+        What is printed: attributes, or methods without arguments, such as ``"shape"`` or
+        ``"min"``.
+    global_fn
+        Called with the Op and the value in place of printing.
+
+    Notes
+    -----
+    Nothing is printed of what is not computed: put the Op where its result is used. Rules do not
+    see through it, so that an expression around it may be less stable.
+
+    Examples
+    --------
+    >>> import phintys, phintys.tensor as pt
+    >>> x = pt.dvector("x")
+    >>> f = phintys.function([x], pt.Print("x:", attrs=("shape", "max"))(x) * 2)
+    >>> f([1.0, 3.0])
+    x: shape = (2,)
+    x: max = 3.0
+    array([2., 6.])
+    """
+
+    __props__ = ("message", "attrs", "global_fn")
+
+    def __init__(
+        self,
+        message: str = "",
+        attrs: Sequence[str] = ("__str__",),
+        global_fn: Callable[[Print, Any], None] = _print_attributes,
+    ) -> None:
+        self.message = message
+        self.attrs = tuple(attrs)
+        self.global_fn = global_fn
+
+    def make_node(self, x: Any) -> Apply:
+        x = _as_variable(x)
+        return Apply(self, [x], [x.type()])
+
+    def perform(
+        self, node: Any, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
+    ) -> None:
+        self.global_fn(self, inputs[0])
+        output_storage[0][0] = inputs[0]
+
+    # Once is enough where DebugMode computes everything many times.
+    debug_perform = perform
+
+    def __str__(self) -> str:
+        return f"Print{{{self.message!r}}}"
+
+
+class Breakpoint(Op):
+    """Return the inputs after the first, and stop in the debugger where the first is true.
+
+    Parameters
+    ----------
+    name
+        Shown when the breakpoint is reached.
+    action
+        Called with the Op and the values instead; by default Python's ``breakpoint()``, with the
+        values in a list ``values``.
+
+    Notes
+    -----
+    ``op(condition, *variables)`` returns one variable for each of ``variables`` (itself, not a
+    list, if there is one). Use those in the place of the originals.
+
+    Examples
+    --------
+    >>> import phintys, phintys.tensor as pt
+    >>> x = pt.dvector("x")
+    >>> stop = pt.Breakpoint("NaN", action=lambda op, values: print(op.name, "in", values[0]))
+    >>> f = phintys.function([x], stop(pt.isnan(x).any(), x) + 1)
+    >>> f([1.0])
+    array([2.])
+    >>> f([float("nan")])
+    NaN in [nan]
+    array([nan])
+    """
+
+    __props__ = ("name", "action", "count")
+
+    def __init__(
+        self,
+        name: str = "breakpoint",
+        action: Callable[[Breakpoint, list[Any]], None] | None = None,
+        count: int = 1,
+    ) -> None:
+        self.name = name
+        self.action = action
+        self.count = count
+        self.view_map = {index: [index + 1] for index in range(count)}
+
+    def make_node(self, condition: Any, *variables: Any) -> Apply:
+        if not variables:
+            msg = f"{self}(condition, *variables): expected at least one variable to return."
+            raise ArgumentError(msg)
+        # How many inputs there are tells what is a view of what, which an Op says of itself.
+        known = len(variables) == self.count
+        op = self if known else Breakpoint(self.name, self.action, len(variables))
+        given = [_as_variable(variable) for variable in variables]
+        condition = _as_condition(self, condition)
+        return Apply(op, [condition, *given], [variable.type() for variable in given])
+
+    def perform(
+        self, node: Any, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
+    ) -> None:
+        condition, *values = inputs
+        for cell, value in zip(output_storage, values, strict=True):
+            cell[0] = value
+        if not np.all(condition):
+            return
+        if self.action is not None:
+            self.action(self, values)
+            return
+        print(f"Breakpoint {self.name!r}, made at\n  {node.origin}")  # noqa: T201
+        breakpoint()  # noqa: T100 - what the Op is for
+
+    # Once is enough where DebugMode computes everything many times.
+    debug_perform = perform
+
+    def infer_shape(
+        self, fgraph: FunctionGraph | None, node: Any, input_shapes: Sequence[Any]
+    ) -> list[Any]:
+        return list(input_shapes[1:])
+
+    def connection_pattern(self, node: Any) -> list[list[bool]]:
+        """Each input but the first has an influence on its own output."""
+        count = self.count
+        return [[False] * count, *([i == j for j in range(count)] for i in range(count))]
+
+    def do_constant_folding(self, fgraph: FunctionGraph, node: Any) -> bool:
+        """Never: something is to happen at each call."""
+        return False
+
+    def L_op(
+        self, inputs: Sequence[Any], outputs: Sequence[Any], output_grads: Sequence[Any]
+    ) -> list[Any]:
+        return [disconnected_type(), *output_grads]
+
+    def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
+        return [None if is_missing(point) else point for point in eval_points[1:]]
+
+    def __str__(self) -> str:
+        return f"Breakpoint{{{self.name!r}}}"
