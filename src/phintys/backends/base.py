@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 from phintys._base.errors import ConfigError
 
 if TYPE_CHECKING:
-    from phintys.graph.apply import Apply
+    from phintys.backends.measurements import Profiler
     from phintys.graph.fgraph import FunctionGraph
     from phintys.graph.op import Op
 
@@ -25,8 +25,9 @@ __all__ = [
     "Backend",
     "CallShape",
     "FastProgram",
-    "NodeTimer",
     "Program",
+    "SavableProgram",
+    "SavedProgram",
     "check_backend",
     "get_backend",
     "is_copy",
@@ -34,14 +35,6 @@ __all__ = [
     "register_backend_module",
     "register_copy",
 ]
-
-
-class NodeTimer(Protocol):
-    """What a profile does for a backend: it hears how long each node took."""
-
-    def node_done(self, node: Apply, seconds: float) -> None:
-        """Note one execution of ``node``."""
-        ...
 
 
 class Program(Protocol):
@@ -109,6 +102,23 @@ class FastProgram(Protocol):
         ...
 
 
+class SavedProgram(Protocol):
+    """A program as it is pickled, next to its graph."""
+
+    def link(self, fgraph: FunctionGraph) -> Program | None:
+        """Return the program of the graph; ``None`` if it has to be linked anew in this place."""
+        ...
+
+
+@runtime_checkable
+class SavableProgram(Protocol):
+    """A program that costs something to make, and can be pickled."""
+
+    def saved(self) -> SavedProgram | None:
+        """Return what is pickled; ``None`` if that is not possible here."""
+        ...
+
+
 @runtime_checkable
 class Backend(Protocol):
     """A way to run graphs."""
@@ -118,15 +128,15 @@ class Backend(Protocol):
         """For messages and for modes."""
         ...
 
-    def link(self, fgraph: FunctionGraph, *, timer: NodeTimer | None = None) -> Program:
+    def link(self, fgraph: FunctionGraph, *, profiler: Profiler | None = None) -> Program:
         """Return a program for a graph, which must not be changed afterwards.
 
         Parameters
         ----------
         fgraph
             The graph.
-        timer
-            Told how long each node takes, at each call.
+        profiler
+            Told what the program measures, at each call.
         """
         ...
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from phintys.backends.native.program import (
     Array,
+    Branch,
     Call,
     Callback,
     Cast,
@@ -20,12 +21,13 @@ from phintys.backends.native.program import (
     Kernel,
     Literal,
     Load,
+    Loop,
     Operation,
     Place,
     Position,
     SizeValue,
 )
-from phintys.backends.native.sizes import Arithmetic, Element, Extent, Fixed
+from phintys.backends.native.sizes import Arithmetic, Counter, Element, Extent, Fixed
 
 _OPERATIONS = {
     "add": lambda a, b: a + b,
@@ -77,6 +79,7 @@ class Interpreter:
         self.shapes = {}
         self.objects = {}
         self.hidden = set()
+        self.counters = {}
 
     def run(self, values):
         for argument, value in zip(self.program.arguments, values, strict=True):
@@ -122,6 +125,8 @@ class Interpreter:
             memory = self.memory(size.array)
             assert memory.written[size.index]
             return int(memory.data[size.index])
+        if isinstance(size, Counter):
+            return self.counters[size.loop]
         assert isinstance(size, Arithmetic)
         result = _OPERATIONS[size.operation](*[self._size(part) for part in size.arguments])
         return (result + 2**63) % 2**64 - 2**63
@@ -160,7 +165,8 @@ class Interpreter:
     def index(self, index, grid):
         at = np.asarray(0 if index.offset is None else self.size(index.offset))
         for loop, step in index.terms:
-            at = at + grid.counters[loop] * self.size(step)
+            counter = self.counters.get(loop)
+            at = at + (grid.counters[loop] if counter is None else counter) * self.size(step)
         if index.dynamic is not None:
             at = at + self.expression(index.dynamic, grid)
         return at
@@ -207,6 +213,11 @@ class Interpreter:
             self.kernel(step)
         elif isinstance(step, Call):
             getattr(self, step.routine)(step)
+        elif isinstance(step, Branch):
+            for inner in step.then if self.value(step.condition) else step.otherwise:
+                self.inner(inner)
+        elif isinstance(step, Loop):
+            self.loop(step)
         else:
             assert isinstance(step, Callback)
             cells = [[None] for _ in step.outputs]
@@ -214,14 +225,31 @@ class Interpreter:
             for value, (made,) in zip(step.outputs, cells, strict=True):
                 self.give(value, made)
 
+    def loop(self, loop):
+        for number in range(self.size(loop.count)):
+            self.counters[loop.counter] = number
+            for inner in loop.body:
+                self.inner(inner)
+            if loop.until is not None and self.value(loop.until):
+                break
+        self.counters.pop(loop.counter, None)
+
+    def inner(self, step):
+        """Carry out a step of a loop or branch, whose kernels keep nothing from the time before."""
+        if isinstance(step, Kernel):
+            self.hidden -= step.local
+            for array in step.local:
+                self.memories.pop(array, None)
+        self.step(step)
+
     def kernel(self, kernel):
         extents = [range(self.size(loop.extent)) for loop in kernel.outer]
         iterations = list(product(*extents))
+        statements = [statement for nest in kernel.nests for statement in nest.statements]
         if not any(
-            index.dynamic
-            for nest in kernel.nests
-            for statement in nest.statements
-            for index in statement.indices
+            any(index.dynamic for index in statement.indices)
+            or any(loop in kernel.outer for loop in statement.sequential)
+            for statement in statements
         ):
             iterations.reverse()
         for iteration in iterations:
@@ -234,6 +262,10 @@ class Interpreter:
         self.hidden |= kernel.local
 
     def statement(self, statement, grid):
+        for part in grid.in_order(statement.sequential):
+            self.part(statement, part)
+
+    def part(self, statement, grid):
         target = statement.target
         memory = self.memory(target)
         value = np.broadcast_to(self.expression(statement.value, grid), grid.shape)
@@ -265,8 +297,9 @@ class Interpreter:
             return getattr(np, statement.reducer)(moved.reshape(*moved.shape[:count], length), -1)
         with np.errstate(all="ignore"):
             ufunc = _REDUCERS[statement.reducer]
-            empty = {"initial": -np.inf} if not value.size and ufunc is np.maximum else {}
-            return ufunc.reduce(value, tuple(axes), value.dtype, **empty).astype(dtype)
+            if not value.size and ufunc in {np.maximum, np.minimum}:
+                return extreme_of_nothing(statement, value, axes)
+            return ufunc.reduce(value, tuple(axes), value.dtype).astype(dtype)
 
     # ---- BLAS
 
@@ -299,7 +332,8 @@ class Interpreter:
                 parts.append(self.read(self.operand(call, array, letter, shape, strides, move)))
             strides = (self.option(call, "c_stride"), 1)
             out = self.operand(call, call.output, "c", (m, n), strides, moves[2])
-            self.write(out, parts[0] @ parts[1])
+            with np.errstate(all="ignore"):
+                self.write(out, parts[0] @ parts[1])
 
     def gemv(self, call):
         m, n = self.option(call, "m"), self.option(call, "n")
@@ -310,7 +344,9 @@ class Interpreter:
             step = self.option(call, "x_step", 1)
             x = self.read(self.operand(call, call.inputs[1], "x", (n,), (step,), moves[1]))
             step = self.option(call, "y_step", 1)
-            self.write(self.operand(call, call.output, "y", (m,), (step,), moves[2]), a @ x)
+            out = self.operand(call, call.output, "y", (m,), (step,), moves[2])
+            with np.errstate(all="ignore"):
+                self.write(out, a @ x)
 
     def batch(self, call):
         loops = [[self.size(size) for size in entry] for entry in call.options.get("batch", ())]
@@ -333,6 +369,13 @@ class Interpreter:
         memory.written[at] = True
 
 
+def extreme_of_nothing(statement, value, axes):
+    """The maximum of nothing is -inf: so a check has made sure that it is not of integers."""
+    shape = tuple(length for axis, length in enumerate(value.shape) if axis not in axes)
+    bound = np.inf if statement.reducer == "minimum" else -np.inf
+    return np.full(shape, bound if np.prod(shape) else 0, statement.target.dtype)
+
+
 class Grid:
     """All iterations of the loops of a nest, at one iteration of the outer ones."""
 
@@ -346,6 +389,27 @@ class Grid:
             shape = [1] * len(self.loops)
             shape[axis] = length
             self.counters[loop] = np.arange(length).reshape(shape)
+
+    def in_order(self, loops):
+        """Return the iterations in parts, one for each of those of some loops, in order."""
+        axes = [
+            axis for axis, loop in enumerate(self.loops) if loop in loops and self.shape[axis] != 1
+        ]
+        if not axes:
+            return [self]
+        parts = []
+        for iteration in product(*[range(self.shape[axis]) for axis in axes]):
+            grid = object.__new__(Grid)
+            grid.loops = self.loops
+            shape = list(self.shape)
+            grid.counters = dict(self.counters)
+            for axis, at in zip(axes, iteration, strict=True):
+                shape[axis] = 1
+                grid.counters[self.loops[axis]] = at
+            grid.shape = tuple(shape)
+            grid.count = int(np.prod(shape))
+            parts.append(grid)
+        return parts
 
     def without(self, axes):
         """Return the iterations of the loops that are not reduced."""

@@ -1,4 +1,4 @@
-"""What explain prints for a dozen small graphs, held against ``explained.txt``.
+"""What explain prints for small graphs, held against ``explained.txt``.
 
 After an intended change run with ``PHINTYS_UPDATE_GOLDENS=1``, and read the difference.
 """
@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import phintys
 import phintys.tensor as pt
 from phintys.backends.native.emit.frame import emit_program
 from phintys.backends.native.emit.target import Target
@@ -19,6 +20,7 @@ from phintys.graph.fgraph import FunctionGraph
 from phintys.graph.op import Op
 
 GOLDENS = Path(__file__).parent / "explained.txt"
+PAGE = Path(__file__).parents[3] / "docs" / "native.md"
 
 
 class Twice(Op):
@@ -108,6 +110,52 @@ def known_rows():
     return [x], [pt.special.softmax(x, axis=1)]
 
 
+def gather_and_scatter():
+    x, i = matrix("x"), pt.lvector("i")
+    rows = pt.exp(x[i])
+    return [x, i], [pt.inc_subtensor(x[i], rows)]
+
+
+def concatenated():
+    x, y = vector("x"), vector("y")
+    return [x, y], [pt.concatenate([pt.exp(x), y * 2, pt.zeros(3)])]
+
+
+def products():
+    x, w, b = matrix("x"), matrix("w"), vector("b")
+    return [x, w, b], [pt.tanh(pt.dot(x.T, w.T) + b), pt.dot(w, b)]
+
+
+def several_outputs():
+    x, y = vector("x"), vector("y")
+    error = x - y
+    return [x, y], [error, error**2, (error**2).sum()]
+
+
+def updates():
+    x = vector("x")
+    weights = phintys.shared(np.zeros(3), name="weights")
+    step = phintys.shared(np.float64(0.1), name="step")
+    new = {weights: weights - step * x, step: step * 0.9}
+    fgraph = phintys.function([x], (weights * x).sum(), updates=new).maker.fgraph
+    return fgraph.inputs, fgraph.outputs
+
+
+def running_sums():
+    x = matrix("x")
+    return [x], [pt.cumsum(pt.exp(x), axis=0), pt.cumsum(x, axis=1), pt.cumprod(x[0])]
+
+
+def mask():
+    x = vector("x")
+    return [x], [pt.log(x[x > 0]).sum()]
+
+
+def rows_of_a_jacobian():
+    x, w = vector("x"), matrix("w")
+    return [x, w], [phintys.gradient.jacobian(pt.tanh(pt.dot(w, x)), x)]
+
+
 CASES = [
     elementwise,
     outer_product,
@@ -121,6 +169,14 @@ CASES = [
     reshaped,
     callback,
     constants,
+    gather_and_scatter,
+    concatenated,
+    products,
+    several_outputs,
+    updates,
+    running_sums,
+    mask,
+    rows_of_a_jacobian,
 ]
 
 
@@ -151,6 +207,10 @@ def test_explained(case):
 
 def test_every_golden_has_a_case():
     assert set(goldens()) == {case.__name__ for case in CASES}
+
+
+def test_the_page_shows_one_of_them():
+    assert f"```console\n{goldens()['softmax']}\n```" in PAGE.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -426,6 +426,100 @@ def test_loops_repeat_steps_and_may_end_early(count, stop_at):
             break
 
 
+def element_at(maker, array, size):
+    """A statement's value: the element of a vector at a size."""
+    return Load(array, (Index((), size),))
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 9])
+def test_sizes_that_change_from_pass_to_pass(count):
+    """``out[k] = x[place]``; then ``place = (2 * place + k) % n``, read back as a size."""
+    maker = Maker()
+    sizes = maker.sizes
+    int64 = np.dtype("int64")
+    x, steps = maker.argument("float64", 1), maker.argument("int64", 0)
+    repeats = sizes.element(steps)
+    out, last = maker.result("float64", repeats), maker.result("int64")
+    place = maker.buffer("int64")
+    k = LoopVariable(repeats, "k")
+    now, number = sizes.element(place), sizes.counter(k)
+    following = sizes.add(sizes.add(now, now), number)
+    following = sizes.arithmetic("mod", following, x.sizes[0])
+    check = Check(sizes.arithmetic("lt", now, x.sizes[0]), maker.one, Failure(Node, "shape"))
+    body = [
+        check,
+        kernel_of(Statement(out, (Index((), number),), element_at(maker, x, now), ())),
+        kernel_of(Statement(place, (), SizeValue(following), ())),
+        kernel_of(Statement(last, (), SizeValue(now), ())),
+    ]
+    begin = Statement(place, (), Literal(np.int64(1), int64), ())
+    first = Statement(last, (), Literal(np.int64(1), int64), ())
+    program = Program(
+        maker.arguments,
+        maker.results,
+        [kernel_of(begin), kernel_of(first), Loop(repeats, k, body)],
+        sizes,
+    )
+    verify_program(program)
+    values = np.linspace(0, 1, 7)
+    got, ended = compile_program(program)(values, np.array(count))
+    at = 1
+    for number in range(count):
+        assert got[number] == values[at]
+        at = (2 * at + number) % 7
+    assert ended == at
+
+
+@pytest.mark.parametrize("flag", [False, True])
+def test_sizes_that_are_computed_in_a_branch(flag):
+    maker = Maker()
+    sizes = maker.sizes
+    x, condition = maker.argument("float64", 1), maker.argument("bool", 0)
+    place, out = maker.buffer("int64"), maker.result("float64")
+    at = sizes.element(place)
+    pick = Statement(out, (), element_at(maker, x, at), ())
+
+    def arm(number):
+        found = Statement(place, (), Literal(np.int64(number), np.dtype("int64")), ())
+        return [kernel_of(found), kernel_of(pick)]
+
+    branch = Branch(condition, arm(2), arm(3))
+    program = Program(maker.arguments, maker.results, [branch], sizes)
+    verify_program(program)
+    (got,) = compile_program(program)(np.arange(5.0), np.array(flag))
+    assert got == (2 if flag else 3)
+
+
+def test_room_that_is_known_only_inside_is_refused():
+    maker = Maker()
+    x = maker.argument("float64", 1)
+    k = LoopVariable(x.sizes[0], "k")
+    length = maker.sizes.counter(k)
+    piece = maker.buffer("float64", length)
+    i = LoopVariable(length, "i")
+    body = [kernel_of(Statement(piece, maker.at(i), Load(x, maker.at(i)), (i,)))]
+    loop = Loop(x.sizes[0], k, body)
+    program = Program(maker.arguments, [], [loop], maker.sizes)
+    with pytest.raises(IntegrityError, match="size that is not known before"):
+        verify_program(program)
+
+
+def test_what_reads_its_own_results_says_so():
+    maker = Maker()
+    x = maker.argument("float64", 1)
+    i = LoopVariable(x.sizes[0], "i")
+    out = maker.result("float64", x.sizes[0])
+    later = Index(((i, maker.one),), maker.one)
+    value = Operation(ps.add, (Load(out, maker.at(i)), Load(x, maker.at(i))), np.dtype("float64"))
+    start = Statement(out, (Index(),), Literal(np.float64(0), np.dtype("float64")), ())
+    statement = Statement(out, (later,), value, (i,))
+    program = Program(
+        maker.arguments, maker.results, [kernel_of(start), kernel_of(statement)], maker.sizes
+    )
+    with pytest.raises(IntegrityError, match="read out of order"):
+        verify_program(program)
+
+
 def test_kernels_of_the_same_text_are_one_function():
     maker = Maker()
     float64 = np.dtype("float64")

@@ -1,6 +1,8 @@
-"""Random graphs of exact operations: native results equal those of the reference, bit by bit.
+"""Random graphs: native results equal those of the reference.
 
-Values are small integers in all dtypes and stay small, so that sums are exact in any order.
+First graphs of exact operations, bit by bit: values are small integers in all dtypes and stay
+small, so that sums are exact in any order. Then graphs of all ops, whose programs are carried out
+step by step without emission: what is wrong there is wrong in lowering or fusion.
 """
 
 import numpy as np
@@ -12,7 +14,11 @@ import phintys.tensor as pt
 from phintys._base.errors import ShapeError
 from phintys.backends.native.lower.whole import lower_program
 from phintys.backends.native.runtime.execute import compile_program
+from phintys.backends.native.verify import verify_program
+from phintys.backends.reference import VM
 from phintys.graph.fgraph import FunctionGraph
+from phintys.testing.fuzz import check, draw, shrunk
+from phintys.testing.fuzz.modes import Variant
 
 DTYPES = [
     "bool",
@@ -144,7 +150,6 @@ def fits(x, y):
     return all(1 in {a, b} or a == b for a, b in shapes)
 
 
-@pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @settings()
 @given(
     case=graphs(),
@@ -166,3 +171,47 @@ def test_exact_graphs_agree(compare, case, target, most_statements):
 def native(inputs, outputs, values):
     program = lower_program(FunctionGraph(inputs, outputs, clone=True))
     compile_program(program)(*values)
+
+
+class Interpreted:
+    """A backend that carries out programs step by step."""
+
+    name = "step by step"
+
+    def __init__(self, interpreter):
+        self.interpreter = interpreter
+
+    def link(self, fgraph, *, profiler=None):
+        program = lower_program(fgraph)
+        verify_program(program)
+        return Steps(self.interpreter, fgraph, program)
+
+
+class Steps:
+    def __init__(self, interpreter, fgraph, program):
+        self.interpreter = interpreter
+        self.fgraph = fgraph
+        self.program = program
+
+    def __call__(self, inputs):
+        try:
+            return self.interpreter.run(self.program, inputs)
+        except self.interpreter.CheckFailed:
+            VM(self.fgraph)(inputs)  # which says what is wrong
+            raise
+
+    def free(self):
+        pass
+
+
+@pytest.mark.parametrize("pipeline", ["none", "full"])
+@pytest.mark.parametrize("most_statements", [None, 1, 4])
+@pytest.mark.parametrize("start", [0, 1000])
+def test_programs_mean_what_graphs_mean(interpreter, start, most_statements, pipeline):
+    name = f"step by step, kernels of {most_statements}"
+    backend = Interpreted(interpreter)
+    variant = Variant(name, backend, pipeline, most_statements=most_statements)
+    first = start + 200 * (most_statements or 0)
+    for seed in range(first, first + 40):
+        found = check(draw(seed), [variant])
+        assert found is None, str(shrunk(found))

@@ -8,9 +8,11 @@ import pytest
 import phintys.scalar as ps
 import phintys.tensor as pt
 from phintys._base.errors import IntegrityError
+from phintys.backends.native.dependence import renamed
 from phintys.backends.native.lower.whole import lower_program
 from phintys.backends.native.program import (
     Array,
+    Branch,
     Cast,
     Index,
     Kernel,
@@ -110,3 +112,27 @@ def test_results_in_memory_that_is_used_again(program):
 def test_arguments_are_not_written(program):
     change(program, target=program.arguments[0])
     refused(program, "is written")
+
+
+def test_orders_that_reductions_change():
+    x, i = pt.lmatrix("x"), pt.lvector("i")
+    outputs = [pt.set_subtensor(pt.zeros((2, 3), dtype="int64")[i], x), x.sum(axis=0)]
+    program = lower_program(FunctionGraph([x, i], outputs, clone=True))
+    verify_program(program)
+    statements = [
+        (nest, statement)
+        for step in program.steps
+        if isinstance(step, Kernel)
+        for nest in step.nests
+        for statement in nest.statements
+    ]
+    (total,) = [statement for _, statement in statements if statement.reduction]
+    (nest,) = [nest for nest, s in statements if any(index.dynamic for index in s.indices)]
+    nest.statements.append(renamed(total, nest.loops))
+    refused(program, "must run in order")
+
+
+def test_conditions_are_single_bools(program):
+    (x,) = program.arguments
+    program.steps.insert(0, Branch(x, [], []))
+    refused(program, "is no single bool")

@@ -641,21 +641,20 @@ def test_an_error_of_after_node_is_told_about_the_node():
     assert "While computing neg(x)" in caught.value.__notes__[0]
 
 
-def test_timer_is_told_of_every_node():
-    class Timer:
-        def __init__(self):
-            self.times = {}
+def test_measurements_of_every_node():
+    class Profiler:
+        def watch(self, measurements):
+            self.measurements = measurements
 
-        def node_done(self, node, seconds):
-            self.times.setdefault(str(node.op), []).append(seconds)
-
-    timer = Timer()
+    profiler = Profiler()
     x = vector("x")
-    vm = link([x], [add(neg(x), x)], timer=timer)
+    vm = link([x], [add(neg(x), x)], profiler=profiler)
     vm([np.ones(1)])
     vm([np.ones(1)])
-    assert {op: len(times) for op, times in timer.times.items()} == {"neg": 2, "add": 2}
-    assert all(seconds > 0 for times in timer.times.values() for seconds in times)
+    steps = profiler.measurements.steps
+    assert {step.label: step.calls for step in steps} == {"neg": 2, "add": 2}
+    assert all(step.seconds > 0 for step in steps)
+    assert [event.step for event in profiler.measurements.events] == [0, 1, -1, 0, 1, -1]
 
 
 # ---- the registry --------------------------------------------------------------------------------

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from phintys._base.records import record
 from phintys.backends.native.program import (
     Array,
     Branch,
@@ -25,10 +26,10 @@ from phintys.backends.native.program import (
     Statement,
     Step,
 )
-from phintys.backends.native.sizes import Arithmetic, Element, Extent, Size
+from phintys.backends.native.sizes import Arithmetic, Counter, Element, Extent, Size
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from phintys.backends.native.sizes import Sizes
 
@@ -36,19 +37,22 @@ __all__ = [
     "Needs",
     "arrays_in_size",
     "arrays_read",
+    "arrays_written",
+    "has_order",
     "is_loop",
     "loads_of",
     "needs_of",
     "reads_of",
     "renamed",
     "same_index",
+    "varies",
 ]
 
 
 # ---- what is read ------------------------------------------------------------------------------
 
 
-@dataclass(slots=True)
+@record()
 class Needs:
     """What a statement needs.
 
@@ -57,7 +61,8 @@ class Needs:
     loads
         The elements that it reads, those in indices included.
     sizes
-        The sizes that are known before its loops begin: extents, steps, offsets, and values.
+        The sizes that are known before its loops begin: extents, steps, offsets, values, and those
+        of the memory that it writes.
     """
 
     loads: list[Load]
@@ -66,7 +71,10 @@ class Needs:
 
 def needs_of(statement: Statement) -> Needs:
     """Return what a statement needs."""
-    needs = Needs([], [loop.extent for loop in statement.loops])
+    if statement.needs is not None:
+        return statement.needs
+    needs = statement.needs = Needs([], [loop.extent for loop in statement.loops])
+    needs.sizes.extend(statement.target.memory.sizes)  # where there is only room for a piece
     stack: list[Expression] = [statement.value]
     for index in statement.indices:
         _look_into(index, needs, stack)
@@ -100,6 +108,8 @@ def _look_at(stack: list[Expression], needs: Needs) -> None:
         current = stack.pop()
         if isinstance(current, Load):
             needs.loads.append(current)
+            if current.array.alias is not None:
+                needs.sizes.extend(current.array.sizes)
             for index in current.indices:
                 _look_into(index, needs, stack)
         elif isinstance(current, Operation):
@@ -115,6 +125,15 @@ def _look_at(stack: list[Expression], needs: Needs) -> None:
             needs.sizes.append(current.size)
 
 
+def has_order(statement: Statement) -> bool:
+    """Tell whether the iterations of a statement must come in the order of its loops."""
+    return bool(
+        statement.sequential
+        or statement.accumulate
+        or any(index.dynamic is not None for index in statement.indices)
+    )
+
+
 def arrays_in_size(size: Size) -> Iterator[Array]:
     """Yield the memory that must be complete before a size is known.
 
@@ -127,6 +146,28 @@ def arrays_in_size(size: Size) -> Iterator[Array]:
             yield current.array.memory
         elif isinstance(current, Arithmetic):
             stack.extend(current.arguments)
+
+
+def varies(size: Size | LoopVariable, written: Collection[Array]) -> bool:
+    """Tell whether a size may be another one in each pass of a loop of steps.
+
+    Parameters
+    ----------
+    size
+        The size, or a counter.
+    written
+        The memory that is written inside of the loop.
+    """
+    stack = [size]
+    while stack:
+        current = stack.pop()
+        if isinstance(current, LoopVariable | Counter):
+            return True
+        if isinstance(current, Element | Extent) and current.array.memory in written:
+            return True
+        if isinstance(current, Arithmetic):
+            stack.extend(current.arguments)
+    return False
 
 
 def sizes_of_call(call: Call) -> Iterator[Size]:
@@ -159,19 +200,35 @@ def arrays_read(step: Step | Statement) -> Iterator[Array]:
 
 
 def _inner_reads(step: Kernel | Branch | Loop) -> Iterator[Array]:
-    inner: Sequence[Step | Statement]
-    if isinstance(step, Kernel):
-        inner = [statement for nest in step.nests for statement in nest.statements]
-    elif isinstance(step, Branch):
+    if isinstance(step, Branch):
         yield step.condition.memory
-        inner = [*step.then, *step.otherwise]
-    else:
+    elif isinstance(step, Loop):
         yield from arrays_in_size(step.count)
         if step.until is not None:
             yield step.until.memory
-        inner = step.body
-    for one in inner:
+    for one in _inside(step):
         yield from arrays_read(one)
+
+
+def arrays_written(step: Step | Statement) -> Iterator[Array]:
+    """Yield the memory that a step writes, or overwrites."""
+    if isinstance(step, Statement):
+        yield step.target.memory
+    elif isinstance(step, Call):
+        yield step.output.memory
+    elif isinstance(step, Callback):
+        values = (*step.outputs, *step.destroyed)
+        yield from (value.memory for value in values if isinstance(value, Array))
+    elif not isinstance(step, Check):
+        for one in _inside(step):
+            yield from arrays_written(one)
+
+
+def _inside(step: Kernel | Branch | Loop) -> Sequence[Step | Statement]:
+    """Return what a step consists of."""
+    if isinstance(step, Kernel):
+        return [statement for nest in step.nests for statement in nest.statements]
+    return [*step.then, *step.otherwise] if isinstance(step, Branch) else step.body
 
 
 # ---- replacing loops ---------------------------------------------------------------------------
@@ -210,6 +267,7 @@ def renamed(statement: Statement, loops: Sequence[LoopVariable]) -> Statement:
         value=_renamed(statement.value, names),
         loops=tuple(loops),
         reduction=tuple([names.get(loop, loop) for loop in statement.reduction]),
+        sequential=tuple([names.get(loop, loop) for loop in statement.sequential]),
     )
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from phintys.backends.native.dependence import reads_of
+from phintys.backends.native.emit.kernels import plans_of
 from phintys.backends.native.program import (
     Array,
     Branch,
@@ -29,7 +30,7 @@ from phintys.backends.native.program import (
     Step,
     walk_steps,
 )
-from phintys.backends.native.sizes import Arithmetic, Element, Extent
+from phintys.backends.native.sizes import Arithmetic, Counter, Element, Extent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,6 +49,15 @@ _REDUCERS = {
     "minimum": "min",
     "and_": "all",
     "or_": "any",
+}
+_ACCUMULATES = {None: "=", "add": "+="}
+_NOUNS: dict[type[Step], tuple[str, str]] = {
+    Kernel: ("kernel", "kernels"),
+    Call: ("call", "calls"),
+    Callback: ("callback", "callbacks"),
+    Check: ("check", "checks"),
+    Branch: ("branch", "branches"),
+    Loop: ("loop", "loops"),
 }
 _SIGNS = {"add": "+", "sub": "-", "mul": "*", "floordiv": "//", "mod": "%", "lt": "<"}
 _MOST_NUMBERS = 4
@@ -74,13 +84,23 @@ class _Explainer:
 
     def lines(self) -> list[str]:
         """Return all lines."""
-        found = ["arguments"]
+        found = [self.summary(), "arguments"]
         found += [f"  {self.declared(value)}" for value in self.program.arguments]
         found.append("results")
         found += [f"  {self.declared(value)}" for value in self.program.results]
         found += self.steps(self.program.steps, "")
         found += self.memory()
         return found
+
+    def summary(self) -> str:
+        """Return how many steps there are of each kind."""
+        steps = list(walk_steps(self.program.steps))
+        shown: list[str] = []
+        for kind, (one, many) in _NOUNS.items():
+            count = sum(isinstance(step, kind) for step in steps)
+            if count:
+                shown.append(f"{count} {one if count == 1 else many}")
+        return ", ".join(shown) or "no steps"
 
     # ---- values ------------------------------------------------------------------------------
 
@@ -109,14 +129,24 @@ class _Explainer:
         if isinstance(size, Extent):
             return f"{self.name(size.array)}.{size.axis}"
         if isinstance(size, Element):
-            return f"{self.name(size.array)}[{size.index}]"
+            name = self.name(size.array)
+            return f"{name}[{size.index}]" if size.array.ndim else name
+        if isinstance(size, Counter):
+            return str(size.loop)
         if isinstance(size, Arithmetic):
-            left, right = (self.size(part, as_given=as_given) for part in size.arguments)
-            sign = _SIGNS.get(size.operation)
-            if sign is None:
-                return f"{size.operation}({left}, {right})"
-            return f"({left} {sign} {right})"
+            return self.arithmetic(size, as_given=as_given)
         return str(size.known)
+
+    def arithmetic(self, size: Arithmetic, *, as_given: bool) -> str:
+        """Return an operation on sizes."""
+        left, right = (self.size(part, as_given=as_given) for part in size.arguments)
+        sign = _SIGNS.get(size.operation)
+        if sign is None:
+            return f"{size.operation}({left}, {right})"
+        known = size.arguments[1].known
+        if sign == "+" and known is not None and known < 0:
+            return f"({left} - {-known})"
+        return f"({left} {sign} {right})"
 
     def index(self, index: Index) -> str:
         """Return a position along an axis."""
@@ -148,11 +178,12 @@ class _Explainer:
         if isinstance(expression, Load):
             return self.element(expression.array, expression.indices)
         if isinstance(expression, Operation):
-            values = [self.expression(argument) for argument in expression.arguments]
             op = expression.op
             symbol = op.symbol
             if symbol is None:
+                values = [self.expression(argument) for argument in expression.arguments]
                 return f"{op}({', '.join(values)})"
+            values = [self.operand(argument) for argument in expression.arguments]
             return f" {symbol} ".join(values) if len(values) > 1 else f"{symbol}{values[0]}"
         if isinstance(expression, Cast):
             return f"{expression.dtype}({self.expression(expression.argument)})"
@@ -164,6 +195,12 @@ class _Explainer:
             return self.size(expression.size)
         assert isinstance(expression, Literal)
         return str(expression.value)
+
+    def operand(self, expression: Expression) -> str:
+        """Return an expression with what it takes to stand beside a sign."""
+        text = self.expression(expression)
+        has_sign = isinstance(expression, Operation) and expression.op.symbol is not None
+        return f"({text})" if has_sign else text
 
     # ---- steps -------------------------------------------------------------------------------
 
@@ -183,18 +220,33 @@ class _Explainer:
         if isinstance(step, Kernel):
             return self.kernel(step)
         if isinstance(step, Call):
-            operands = ", ".join(self.name(array) for array in step.inputs)
-            return [f"call {step.routine}({operands}) -> {self.name(step.output)}"]
+            return [self.call(step)]
         if isinstance(step, Callback):
             given = ", ".join(map(self.name, step.inputs))
             made = ", ".join(map(self.declared, step.outputs))
             return [f"callback {step.node.op}({given}) -> {made}", f"because {step.why}"]
         if isinstance(step, Branch):
-            lines = [f"if {self.name(step.condition)}"]
+            lines = [f"if {self.name(step.condition)}{_op_of(step)}"]
             lines += self.steps(step.then, "  ")
             return [*lines, "else", *self.steps(step.otherwise, "  ")]
         assert isinstance(step, Loop)
-        return [f"repeat {self.size(step.count)} times", *self.steps(step.body, "  ")]
+        head = f"for {step.counter} < {self.size(step.count)}, one after the other"
+        if step.until is not None:
+            head += f", until {self.name(step.until)}"
+        return [head + _op_of(step), *self.steps(step.body, "  ")]
+
+    def call(self, step: Call) -> str:
+        """Return the line of a call: operands as it takes them, and how long its loops are."""
+        options = step.options
+        operands = [
+            self.name(array) + ".T" * bool(options.get(f"{letter}_transposed"))
+            for array, letter in zip(step.inputs, "ab", strict=False)
+        ]
+        text = f"call {step.routine}({', '.join(operands)}) -> {self.name(step.output)}"
+        sizes = [f"{name} = {self.size(options[name])}" for name in "mnk" if name in options]
+        text += f"    [{', '.join(sizes)}]" if sizes else ""
+        batch = [self.size(entry[0]) for entry in options.get("batch", ())]
+        return text + (f" {' * '.join(batch)} times" if batch else "")
 
     def check(self, step: Check) -> str:
         """Return the line of a check; its sizes are equal only afterwards."""
@@ -202,7 +254,9 @@ class _Explainer:
         failure = step.failure
         detail = failure.detail.replace("{0}", left).replace("{1}", right)
         why = f"{failure.kind}, {detail}" if detail else failure.kind
-        return f"check {left} == {right} ({failure.node.op}: {why})"
+        is_order = isinstance(step.left, Arithmetic) and step.left.operation == "lt"
+        test = left[1:-1] if is_order and step.right.known == 1 else f"{left} == {right}"
+        return f"check {test} ({failure.node.op}: {why})"
 
     # ---- kernels -----------------------------------------------------------------------------
 
@@ -210,6 +264,8 @@ class _Explainer:
         """Return the lines of a kernel: what it fuses, its loops, its statements."""
         code = self.emitted.kernels[kernel]
         plan = code.plan
+        if code.stands_for is not None:  # that of another kernel
+            plan, _ = plans_of(kernel, plan.layout.polynomials, self.emitted.module.target)
         ops: dict[str, None] = {}
         for nest in kernel.nests:
             for statement in nest.statements:
@@ -230,8 +286,11 @@ class _Explainer:
     def nest(self, nest: NestPlan, plan: KernelPlan, indent: str) -> list[str]:
         """Return the lines of a nest."""
         lines: list[str] = []
+        ordered = {loop for statement in nest.statements for loop in statement.sequential}
         for level in (*nest.kept, *nest.reduced):
             text = self.level(level, plan, nest.lanes, is_tiled=nest.is_tiled)
+            if ordered.intersection(level.loops) and level is not plan.parallel:
+                text += ", in order"
             lines.append(indent + text)
             indent += "  "
         if plan.is_chunked:
@@ -247,8 +306,8 @@ class _Explainer:
             text += f", {lanes} at once"
             if is_tiled:
                 text += ", in pieces around the other loops"
-        if level is plan.parallel and not plan.is_serial:
-            text += ", shared by threads"
+        if level is plan.parallel:
+            text += ", in order" if plan.is_serial else ", shared by threads"
         return text
 
     def statement(self, statement: Statement, plan: KernelPlan) -> str:
@@ -257,7 +316,7 @@ class _Explainer:
         if statement.reducer is not None:
             over = ", ".join(map(str, statement.reduction))
             value = f"{_REDUCERS.get(statement.reducer, statement.reducer)}({over}) {value}"
-        sign = "=" if statement.accumulate is None else f"={statement.accumulate}"
+        sign = _ACCUMULATES[statement.accumulate]
         target = self.element(statement.target, statement.indices)
         return f"{target} {sign} {value}{self.place(statement.target, plan)}"
 
@@ -310,6 +369,10 @@ class _Explainer:
                 continue
             found.update((array, None) for array in arrays if array.alias is not None)
         return list(found)
+
+
+def _op_of(step: Branch | Loop) -> str:
+    return "" if step.node is None else f" ({step.node.op})"
 
 
 def _constant_text(data: np.ndarray[Any, Any]) -> str:

@@ -27,6 +27,8 @@ from typing import TYPE_CHECKING
 from phintys.backends.native.dependence import (
     arrays_in_size,
     arrays_read,
+    arrays_written,
+    has_order,
     is_loop,
     needs_of,
     reads_of,
@@ -37,8 +39,6 @@ from phintys.backends.native.dependence import (
 from phintys.backends.native.program import (
     Array,
     Branch,
-    Call,
-    Callback,
     Check,
     Kernel,
     Load,
@@ -58,8 +58,9 @@ if TYPE_CHECKING:
 
 __all__ = ["MOST_NESTS", "MOST_STATEMENTS", "fuse", "is_loop", "reads_of", "same_index"]
 
-MOST_STATEMENTS = 64
-"""A kernel has no more statements."""
+MOST_STATEMENTS = 48
+"""A kernel has no more statements. A number with many divisors: what repeats itself in a program is
+then often cut at the same places, so that its kernels share their code."""
 
 MOST_NESTS = 6
 """A kernel has no more nests."""
@@ -85,7 +86,38 @@ class _Member:
         return _Member(statement, reads_of(statement), self.before)
 
 
-class _Group:
+class _Ref:
+    """What stands for a step, also when that becomes part of another one."""
+
+    __slots__ = ("step",)
+
+    def __init__(self, step: _Placed) -> None:
+        self.step = step
+
+
+class _Placed:
+    """A step that has a place in the program.
+
+    Attributes
+    ----------
+    at
+        The place.
+    refs
+        What stands for it.
+    followers
+        Steps that must come later: they read or overwrite what it writes, or overwrite what it
+        reads. Some that follow from these are missing.
+    """
+
+    __slots__ = ("at", "followers", "refs")
+
+    def __init__(self, at: int) -> None:
+        self.at = at
+        self.refs = [_Ref(self)]
+        self.followers: set[_Ref] = set()
+
+
+class _Group(_Placed):
     """A kernel that is being put together.
 
     Attributes
@@ -100,27 +132,41 @@ class _Group:
         For each memory that is written here, the number of the nest and the member. There is one:
         two writers of one memory stay in kernels of their own, in order.
     reads
-        The memory that is read.
+        The memory that is read, and the loads that do it.
+    before
+        Memory that must be complete before the kernel begins.
     """
 
-    __slots__ = ("members", "nests", "outer", "reads", "writers")
+    __slots__ = ("before", "members", "nests", "outer", "reads", "writers")
 
-    def __init__(self) -> None:
+    def __init__(self, at: int) -> None:
+        super().__init__(at)
         self.outer = 0
         self.nests: list[list[_Member]] = []
         self.members: list[_Member] = []
         self.writers: dict[Array, tuple[int, _Member]] = {}
-        self.reads: set[Array] = set()
+        self.reads: dict[Array, list[Load]] = {}
+        self.before: set[Array] = set()
 
-    def copy(self) -> _Group:
-        """Return a group that can be added to without changing this one."""
-        group = _Group()
-        group.outer = self.outer
-        group.nests = [list(nest) for nest in self.nests]
-        group.members = list(self.members)
-        group.writers = dict(self.writers)
-        group.reads = set(self.reads)
-        return group
+    def cut(self, count: int, outer: int) -> None:
+        """Forget all members but the first ones, which had so many outer loops."""
+        for member in reversed(self.members[count:]):
+            nest, _ = self.writers.pop(member.memory)
+            self.nests[nest].pop()
+        del self.members[count:]
+        self.nests = [nest for nest in self.nests if nest]
+        self.outer = outer
+        self.reads = {}
+        for member in self.members:
+            self._add_loads(member)
+
+    def take(self, other: _Group) -> None:
+        """Stand for another group too, whose members are here now, at the later of their places."""
+        for ref in other.refs:
+            ref.step = self
+        self.refs += other.refs
+        self.followers |= other.followers
+        self.at = max(self.at, other.at)
 
     def add(self, nest: int, member: _Member) -> None:
         """Put a member, whose loops are the nest's, at the end of a nest."""
@@ -129,7 +175,21 @@ class _Group:
         self.nests[nest].append(member)
         self.members.append(member)
         self.writers[member.memory] = (nest, member)
-        self.reads.update([load.array.memory for load in member.loads])
+        self.before |= member.before
+        self._add_loads(member)
+
+    def _add_loads(self, member: _Member) -> None:
+        for load in member.loads:
+            self.reads.setdefault(load.array.memory, []).append(load)
+
+    def put_before(self, members: Sequence[_Member]) -> None:
+        """Put members, whose loops are those of the only nest, at its beginning."""
+        self.members = [*members, *self.members]
+        self.nests[0] = list(self.members)
+        for member in members:
+            self.writers[member.memory] = (0, member)
+            self.before |= member.before
+            self._add_loads(member)
 
     def loops(self, nest: int) -> tuple[LoopVariable, ...]:
         """Return the loops of a nest, the outer ones included."""
@@ -172,6 +232,46 @@ class _Joining:
                 inside.append((load, *written))
         return self._join_nest(group, member, inside) or self._open_nest(group, member, inside)
 
+    def merge(self, first: _Group, second: _Group) -> _Group | None:
+        """Return one kernel made of two, if that is possible; one of them is changed."""
+        if self._put_before(first, second):
+            second.take(first)
+            return second
+        count, outer = len(first.members), first.outer
+        if all(self.join(first, member) for member in second.members):
+            first.take(second)
+            return first
+        first.cut(count, outer)
+        return None
+
+    def _put_before(self, first: _Group, second: _Group) -> bool:
+        """Put one nest before another one, if the two can be one: the work is that of the first."""
+        if len(first.nests) != 1 or len(second.nests) != 1:
+            return False
+        loops = second.loops(0)
+        if not self._same_loops(loops, first.loops(0)):
+            return False
+        if any(memory in second.writers for memory in (*first.writers, *first.reads)):
+            return False
+        members = [member.renamed(loops) for member in first.members]
+        for member in members:
+            statement = member.statement
+            loads = second.reads.get(member.memory, ())
+            if loads and (statement.reduction or statement.accumulate):
+                return False
+            if member.memory in second.before or not all(
+                load.array is statement.target
+                and same_indices(statement.indices, load.indices, self.sizes)
+                for load in loads
+            ):
+                return False
+            if statement.reduction and _reduces_otherwise(second.nests[0], statement.reduction):
+                return False
+            if _changes_order(second.nests[0], statement):
+                return False
+        second.put_before(members)
+        return True
+
     def _join_nest(
         self, group: _Group, member: _Member, inside: Sequence[tuple[Load, int, _Member]]
     ) -> bool:
@@ -185,6 +285,8 @@ class _Joining:
             if any(loop in reduction for loop in loops[: group.outer]):
                 continue
             if reduction and _reduces_otherwise(group.nests[nest], reduction):
+                continue
+            if _changes_order(group.nests[nest], candidate.statement):
                 continue
             if self._reads_fit(group, nest, candidate, group.outer):
                 group.add(nest, candidate)
@@ -263,6 +365,22 @@ class _Joining:
         return True
 
 
+def _changes_order(nest: Sequence[_Member], statement: Statement) -> bool:
+    """Tell whether reductions would change an order that matters: reduced loops become inner ones.
+
+    All have the same loops, and there is one set of reduced ones.
+    """
+    if statement.reduction:
+        if not any(has_order(member.statement) for member in nest):
+            return False
+        reduced = set(statement.reduction)
+    elif has_order(statement):
+        reduced = {loop for member in nest for loop in member.statement.reduction}
+    else:
+        return False
+    return reduced != set(statement.loops[len(statement.loops) - len(reduced) :])
+
+
 def _reduces_otherwise(nest: Sequence[_Member], reduction: Sequence[LoopVariable]) -> bool:
     """Tell whether a nest has reductions over other loops than these."""
     reduced = set(reduction)
@@ -274,40 +392,47 @@ def _reduces_otherwise(nest: Sequence[_Member], reduction: Sequence[LoopVariable
 # ---- fusion --------------------------------------------------------------------------------------
 
 
-class _Positions:
-    """For each memory, the places that do something with it."""
+class _Touches:
+    """For each memory, the steps that do something with it."""
 
     def __init__(self) -> None:
-        self._all: dict[Array, set[int]] = {}
-        self._last: dict[Array, int] = {}
+        self._all: dict[Array, dict[_Ref, None]] = {}
+        self._last: dict[Array, _Ref] = {}
 
-    def add(self, memory: Array, position: int) -> None:
-        """Note a place."""
+    def add(self, memory: Array, ref: _Ref) -> None:
+        """Note a step."""
         found = self._all.get(memory)
         if found is None:
-            self._all[memory] = {position}
-            self._last[memory] = position
+            self._all[memory] = {ref: None}
+            self._last[memory] = ref
             return
-        found.add(position)
-        self._last[memory] = max(self._last[memory], position)
+        found[ref] = None
+        if ref.step.at > self._last[memory].step.at:
+            self._last[memory] = ref
 
-    def move(self, memory: Array, source: int, target: int) -> None:
-        """Note that a place became part of a later one."""
-        self._all[memory].discard(source)
-        self.add(memory, target)
+    def moved(self, memories: Iterable[Array], ref: _Ref) -> None:
+        """Note that a step that touches all these has gone further down."""
+        at = ref.step.at
+        for memory in memories:
+            if self._last[memory].step.at < at:
+                self._last[memory] = ref
 
-    def all(self, memory: Array) -> Iterable[int]:
-        """Return all places, in no order."""
-        return self._all.get(memory, ())
+    def all(self, memory: Array) -> list[int]:
+        """Return the places of the steps, in no order."""
+        return [ref.step.at for ref in self._all.get(memory, ())]
 
     def last(self, memory: Array) -> int:
         """Return the last place, -1 if there is none."""
-        return self._last.get(memory, -1)
+        ref = self._last.get(memory)
+        return -1 if ref is None else ref.step.at
+
+    def last_ref(self, memory: Array) -> _Ref | None:
+        """Return the last step."""
+        return self._last.get(memory)
 
     def is_only(self, memory: Array, position: int) -> bool:
         """Tell whether there is no place but the given one."""
-        found = self._all.get(memory)
-        return not found or found == {position}
+        return all(ref.step.at == position for ref in self._all.get(memory, ()))
 
 
 class _Fusion:
@@ -324,10 +449,12 @@ class _Fusion:
         """For each place, the checks that are done right after it."""
         self.floor = 0
         """Statements go no further up than this: a check that they rely on stands before it."""
-        self.writers = _Positions()
-        self.readers = _Positions()
-        self.waiting = _Positions()
+        self.writers = _Touches()
+        self.readers = _Touches()
+        self.waiting = _Touches()
         """Of those that need a memory complete before they begin: sizes depend on it."""
+        self._unwritten: dict[Array, list[_Ref]] = {}
+        """Those that read a memory and nobody has written it since."""
         self._tried: set[tuple[int, int]] = set()
         self._sources: dict[Size, tuple[Array, ...]] = {}
 
@@ -340,13 +467,16 @@ class _Fusion:
         member = _Member(statement, needs.loads, frozenset(before))
         position = self._join_some(member)
         if position is None:
-            group = _Group()
-            group.add(0, member)
             position = len(self.places)
+            group = _Group(position)
+            group.add(0, member)
             self.places.append(group)
-        self._note(position, member)
-        for load in member.loads:
-            for other in tuple(self.writers.all(load.array.memory)):
+        placed = self.places[position]
+        assert isinstance(placed, _Group)
+        reads = [load.array.memory for load in member.loads]
+        self._note(placed, reads, [member.memory], member.before)
+        for memory in reads:
+            for other in self.writers.all(memory):
                 if other < position:
                     self._move(other, position)
 
@@ -381,12 +511,31 @@ class _Fusion:
             *[self.writers.last(array) + 1 for array in member.before],
         )
 
-    def _note(self, position: int, member: _Member) -> None:
-        self.writers.add(member.memory, position)
-        for load in member.loads:
-            self.readers.add(load.array.memory, position)
-        for array in member.before:
-            self.waiting.add(array, position)
+    def _note(
+        self,
+        step: _Placed,
+        reads: Iterable[Array],
+        writes: Iterable[Array],
+        before: Iterable[Array] = (),
+    ) -> None:
+        """Note what a step reads, writes, and needs complete; it follows those that came before."""
+        ref = step.refs[0]
+        for array in before:
+            self._follow(ref, self.writers.last_ref(array))
+            self.waiting.add(array, ref)
+        for array in reads:
+            self._follow(ref, self.writers.last_ref(array))
+            self.readers.add(array, ref)
+            self._unwritten.setdefault(array, []).append(ref)
+        for array in writes:
+            self._follow(ref, self.writers.last_ref(array))
+            for other in self._unwritten.pop(array, ()):
+                self._follow(ref, other)
+            self.writers.add(array, ref)
+
+    def _follow(self, ref: _Ref, other: _Ref | None) -> None:
+        if other is not None and other.step is not ref.step:
+            other.step.followers.add(ref)
 
     def _arrays_in(self, size: Size) -> tuple[Array, ...]:
         """Return the memory that is needed for a size, or for one that it is equal to."""
@@ -418,31 +567,27 @@ class _Fusion:
         self._tried.add((source, target))
         if len(first.members) + len(second.members) > MOST_STATEMENTS:
             return
-        if source in self.checks or not self._may_move(first, source, target):
+        if source in self.checks or not self._may_move(first, second):
             return
-        group = first.copy()
-        if not all(self.joining.join(group, member) for member in second.members):
+        merged = self.joining.merge(first, second)
+        if merged is None:
             return
         self.places[source] = None
-        self.places[target] = group
-        for member in first.members:
-            self.writers.move(member.memory, source, target)
-            for load in member.loads:
-                self.readers.move(load.array.memory, source, target)
-            for array in member.before:
-                self.waiting.move(array, source, target)
+        self.places[target] = merged
+        if any(self.places[source + 1 : target]):
+            ref = merged.refs[0]
+            self.writers.moved(merged.writers, ref)
+            self.readers.moved(merged.reads, ref)
+            self.waiting.moved(merged.before, ref)
 
-    def _may_move(self, group: _Group, source: int, target: int) -> bool:
-        """Tell whether nothing between two places depends on a kernel at the first one."""
-        for array in group.writers:
-            if any(source < at <= target for at in self.writers.all(array)):
-                return False
-            if any(source < at < target for at in self.readers.all(array)):
-                return False
-            if any(source < at <= target for at in self.waiting.all(array)):
-                return False
+    def _may_move(self, group: _Group, target: _Group) -> bool:
+        """Tell whether nothing up to a place depends on a kernel further up, but what is there.
+
+        Whether that does so in a way that forbids one kernel is seen when they are joined.
+        """
+        first, last = group.at, target.at
         return not any(
-            source < at <= target for array in group.reads for at in self.writers.all(array)
+            first < ref.step.at <= last and ref.step is not target for ref in group.followers
         )
 
     # ---- other steps
@@ -454,17 +599,9 @@ class _Fusion:
             return
         position = len(self.places)
         self.places.append(step)
-        for array in arrays_read(step):
-            self.readers.add(array, position)
-        if isinstance(step, Call):
-            self.writers.add(step.output.memory, position)
-        elif isinstance(step, Callback):
-            for value in (*step.outputs, *step.destroyed):
-                if isinstance(value, Array):
-                    self.writers.add(value.memory, position)
-        else:
-            assert isinstance(step, Branch | Loop)
+        if isinstance(step, Branch | Loop):
             self.floor = position
+        self._note(_Placed(position), arrays_read(step), arrays_written(step))
 
     def _check(self, check: Check) -> None:
         """Add a check as soon as its sizes are known: whatever comes later may rely on it."""
@@ -475,8 +612,7 @@ class _Fusion:
             return
         self.checks[position].append(check)
         self.floor = max(self.floor, position + 1)
-        for array in needed:
-            self.waiting.add(array, position + 1)
+        self._note(_Placed(position + 1), (), (), needed)
 
     # ---- the result
 

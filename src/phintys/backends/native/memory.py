@@ -14,9 +14,10 @@ have blocks of their own, taken after that step.
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
+from phintys._base.records import record
 from phintys.backends.native.fuse import reads_of
 from phintys.backends.native.program import (
     Array,
@@ -33,6 +34,7 @@ from phintys.backends.native.sizes import Arithmetic, Element, Extent, Size
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from phintys.backends.native.emit.kernels import KernelCode
     from phintys.backends.native.emit.plans import KernelPlan, NestPlan
     from phintys.backends.native.polynomials import Atom, Polynomial, Polynomials
     from phintys.backends.native.program import Program, Statement
@@ -43,7 +45,7 @@ ALIGNMENT = 64
 """What the addresses of arrays in the arena are multiples of."""
 
 
-@dataclass(eq=False, slots=True)
+@record(eq=False)
 class ArenaSlot:
     """A piece of the arena.
 
@@ -62,7 +64,7 @@ class ArenaSlot:
     arrays: list[Array] = field(default_factory=list)
 
 
-@dataclass(eq=False, slots=True)
+@record(eq=False)
 class MemoryPlan:
     """Where arrays lie.
 
@@ -150,7 +152,7 @@ class _Planner:
         self,
         program: Program,
         polynomials: Polynomials,
-        kernels: Mapping[Kernel, KernelPlan],
+        kernels: Mapping[Kernel, KernelCode],
     ) -> None:
         self.program = program
         self.ring = polynomials
@@ -158,6 +160,7 @@ class _Planner:
         self.plan = MemoryPlan(known_after=self.known_after)
         self.touched = [reads_and_writes(step) for step in program.steps]
         self.last_use: dict[Array, int] = {}
+        self._taking_over: dict[tuple[KernelPlan, Array, Array], bool] = {}
         self._free: dict[Polynomial, list[int]] = defaultdict(list)
 
     def lives(self) -> None:
@@ -180,6 +183,8 @@ class _Planner:
         op = step.node.op
         maps = (getattr(op, "view_map", None), getattr(op, "destroy_map", None))
         for out, inputs in [item for map_ in maps if map_ for item in map_.items()]:
+            if out is None:  # overwritten for its own sake, and not part of any output
+                continue
             seen = step.outputs[out]
             until = (
                 self.last_use.get(seen.memory, -1) if isinstance(seen, Array) else len(self.touched)
@@ -247,7 +252,7 @@ class _Planner:
             slot = plan.slots[plan.places[operand]]
             if slot.arrays[-1] is not operand or slot.bytes is not size:
                 continue
-            if isinstance(step, Kernel) and can_take_over(self.kernels[step], array, operand):
+            if isinstance(step, Kernel) and self._can_take_over(step, array, operand):
                 plan.taken_over[array] = operand
                 self._put(array, plan.places[operand])
                 return
@@ -259,6 +264,14 @@ class _Planner:
             found = len(plan.slots)
             plan.slots.append(ArenaSlot(plan.groups.index(ready), size))
         self._put(array, found)
+
+    def _can_take_over(self, kernel: Kernel, target: Array, operand: Array) -> bool:
+        code = self.kernels[kernel]
+        key = code.plan, code.in_plan(target), code.in_plan(operand)
+        found = self._taking_over.get(key)
+        if found is None:
+            found = self._taking_over[key] = can_take_over(*key)
+        return found
 
     def _put(self, array: Array, slot: int) -> None:
         self.plan.places[array] = slot
@@ -321,7 +334,7 @@ def _touches(nest: NestPlan, statement: Statement, target: Array, operand: Array
 
 
 def plan_memory(
-    program: Program, polynomials: Polynomials, kernels: Mapping[Kernel, KernelPlan]
+    program: Program, polynomials: Polynomials, kernels: Mapping[Kernel, KernelCode]
 ) -> MemoryPlan:
     """Return where the arrays of a program lie.
 
@@ -332,6 +345,6 @@ def plan_memory(
     polynomials
         Those of the program.
     kernels
-        How each kernel is carried out.
+        The code of each kernel, which says how it is carried out.
     """
     return _Planner(program, polynomials, kernels).run()

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from phintys.backends.native.program import LoopVariable
-from phintys.backends.native.sizes import Arithmetic, Size
+from phintys.backends.native.sizes import Arithmetic, Counter, Size
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -109,6 +109,8 @@ class Polynomials:
     def _parts(self, size: Atom) -> tuple[Atom, ...]:
         if isinstance(size, LoopVariable):
             return ()
+        if isinstance(size, Counter):
+            return (size.loop,)
         canonical = self.sizes.canonical(size)
         if canonical is not size:
             return (canonical,)

@@ -17,10 +17,12 @@ emitted.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from phintys._base.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -63,7 +65,7 @@ __all__ = [
 # ---- values ----------------------------------------------------------------------------------
 
 
-@dataclass(eq=False, slots=True)
+@record(eq=False)
 class Array:
     """Numbers of one dtype, C-contiguous and aligned to their size.
 
@@ -117,7 +119,7 @@ class Place:
     CALLBACK = "callback"  # made by an Op's Python code
 
 
-@dataclass(eq=False, slots=True)
+@record(eq=False)
 class Handle:
     """A Python object: a value whose Type is not a tensor's, passed to and from callbacks."""
 
@@ -136,7 +138,7 @@ Value = Array | Handle
 # ---- expressions: what a kernel computes for one element --------------------------------------
 
 
-@dataclass(eq=False, slots=True)
+@record(eq=False)
 class LoopVariable:
     """A loop: counts 0, 1 ... ``extent - 1``."""
 
@@ -147,7 +149,7 @@ class LoopVariable:
         return self.label
 
 
-@dataclass(eq=False, frozen=True, slots=True)
+@record(eq=False)
 class Index:
     """A position along one axis: ``offset + sum(step * loop) [+ dynamic]``.
 
@@ -168,13 +170,17 @@ class Index:
 
 
 class Expression:
-    """The value of one element; nodes are shared, so an expression is a DAG."""
+    """The value of one element; nodes are shared, so an expression is a DAG.
+
+    Nobody changes one. That dataclasses could forbid it (``frozen``) would double the time it takes
+    to make them, and there are many.
+    """
 
     __slots__ = ()
     dtype: np.dtype[Any]
 
 
-@dataclass(eq=False, frozen=True, slots=True)
+@record(eq=False)
 class Load(Expression):
     """An element of an array, one index for each axis."""
 
@@ -187,7 +193,7 @@ class Load(Expression):
         return self.array.dtype
 
 
-@dataclass(eq=False, frozen=True, slots=True)
+@record(eq=False)
 class Literal(Expression):
     """A number."""
 
@@ -195,7 +201,7 @@ class Literal(Expression):
     dtype: np.dtype[Any]
 
 
-@dataclass(eq=False, frozen=True, slots=True)
+@record(eq=False)
 class SizeValue(Expression):
     """A size, as an int64."""
 
@@ -203,7 +209,7 @@ class SizeValue(Expression):
     dtype: np.dtype[Any] = field(default=np.dtype("int64"))
 
 
-@dataclass(eq=False, frozen=True, slots=True)
+@record(eq=False)
 class Position(Expression):
     """The position that an index stands for, as an int64."""
 
@@ -211,7 +217,7 @@ class Position(Expression):
     dtype: np.dtype[Any] = field(default=np.dtype("int64"))
 
 
-@dataclass(eq=False, frozen=True, slots=True)
+@record(eq=False)
 class Operation(Expression):
     """A scalar op applied to expressions.
 
@@ -224,7 +230,7 @@ class Operation(Expression):
     dtype: np.dtype[Any]
 
 
-@dataclass(eq=False, frozen=True, slots=True)
+@record(eq=False)
 class Cast(Expression):
     """An expression in another dtype, as ``astype`` casts."""
 
@@ -232,7 +238,7 @@ class Cast(Expression):
     dtype: np.dtype[Any]
 
 
-@dataclass(eq=False, frozen=True, slots=True)
+@record(eq=False)
 class IndexCheck(Expression):
     """An index from memory, wrapped if negative; outside of ``-size ... size-1`` the call fails."""
 
@@ -245,7 +251,7 @@ class IndexCheck(Expression):
 # ---- steps -------------------------------------------------------------------------------------
 
 
-@dataclass(eq=False, slots=True)
+@record(eq=False)
 class Failure:
     """What is reported when something goes wrong at a place in the program.
 
@@ -264,7 +270,7 @@ class Failure:
     detail: str = ""
 
 
-@dataclass(eq=False, slots=True)
+@record(eq=False)
 class Check:
     """``left == right``, or the call fails."""
 
@@ -273,7 +279,7 @@ class Check:
     failure: Failure
 
 
-@dataclass(eq=False, slots=True)
+@record(eq=False)
 class Statement:
     """``target[indices] = value`` for all ``loops``, combined over those in ``reduction``.
 
@@ -293,6 +299,9 @@ class Statement:
         ``argmin`` give the position in the reduction loops.
     accumulate
         ``"add"`` for scatter-add; ``None`` to overwrite.
+    sequential
+        Those of the loops whose iterations read elements of the target that earlier ones wrote:
+        ``t[i + 1] = t[i] + x[i]``. All elements that the first one reads have been written before.
     nodes
         The graph's nodes that this computes; for people, profiles, and errors.
     """
@@ -305,9 +314,12 @@ class Statement:
     reducer: str | None = None
     accumulate: str | None = None
     nodes: tuple[Apply, ...] = ()
+    sequential: tuple[LoopVariable, ...] = ()
+    needs: Any = field(default=None, init=False, repr=False)
+    """What ``needs_of`` has found; a statement is not changed once it has been asked."""
 
 
-@dataclass(eq=False, slots=True)
+@record(eq=False)
 class Nest:
     """Statements with the same loops, computed together for each element, in order.
 
@@ -319,7 +331,7 @@ class Nest:
     statements: list[Statement]
 
 
-@dataclass(eq=False, slots=True)
+@record(eq=False)
 class Kernel:
     """Nests that run one after the other for each iteration of the ``outer`` loops.
 
@@ -341,7 +353,7 @@ class Kernel:
     local: set[Array] = field(default_factory=set)
 
 
-@dataclass(eq=False, slots=True)
+@record(eq=False)
 class Call:
     """A routine of a library.
 
@@ -353,6 +365,8 @@ class Call:
         Arrays read, and the array written.
     options
         What the routine needs to know: transposes, sizes, scale factors, offsets of slices.
+    node
+        The graph's node that this computes.
     """
 
     routine: str
@@ -362,7 +376,7 @@ class Call:
     node: Apply
 
 
-@dataclass(eq=False, slots=True)
+@record(eq=False)
 class Callback:
     """An Op carried out by its Python code.
 
@@ -381,29 +395,55 @@ class Callback:
     destroyed: tuple[Value, ...] = ()
 
 
-@dataclass(eq=False, slots=True)
+@record(eq=False)
 class Branch:
-    """Steps that run only if ``condition`` is true, and others that run if not."""
+    """Steps that run only if ``condition`` is true, and others that run if not.
+
+    Attributes
+    ----------
+    condition
+        A single bool.
+    then, otherwise
+        The steps. Memory for what they write is taken before: no size of it is computed in them.
+    node
+        The graph's node that this computes, if any.
+    """
 
     condition: Array
     then: list[Step]
     otherwise: list[Step]
+    node: Apply | None = None
 
 
-@dataclass(eq=False, slots=True)
+@record(eq=False)
 class Loop:
-    """Steps that run ``count`` times, with ``counter`` going up; ``until`` may end them early."""
+    """Steps that run many times, one pass after the other.
+
+    Attributes
+    ----------
+    count
+        How many times.
+    counter
+        Counts the passes: in indices, and in sizes as :class:`~.sizes.Counter`.
+    body
+        The steps. Memory for what they write is taken before: no size of it is computed in them.
+    until
+        A single bool, written in the body: the pass in which it is true is the last one.
+    node
+        The graph's node that this computes, if any.
+    """
 
     count: Size
     counter: LoopVariable
     body: list[Step]
     until: Array | None = None
+    node: Apply | None = None
 
 
 Step = Check | Kernel | Call | Callback | Branch | Loop
 
 
-@dataclass(eq=False, slots=True)
+@record(eq=False)
 class Program:
     """A whole function.
 
@@ -418,12 +458,15 @@ class Program:
         What is done.
     sizes
         The sizes that occur.
+    shapes
+        The sizes of all tensors of the graph, if they were asked for.
     """
 
     arguments: list[Value]
     results: list[Value]
     steps: list[Step]
     sizes: Sizes
+    shapes: dict[Variable, tuple[Size, ...]] = field(default_factory=dict)
 
 
 def walk_steps(steps: Sequence[Step]) -> Iterator[Step]:

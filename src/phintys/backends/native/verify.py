@@ -11,6 +11,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from phintys._base.errors import IntegrityError
+from phintys.backends.native.dependence import (
+    arrays_written,
+    has_order,
+    reads_of,
+    same_indices,
+    varies,
+)
 from phintys.backends.native.emit.access import parts_of
 from phintys.backends.native.emit.accumulators import can_reduce
 from phintys.backends.native.emit.scalar_ops import can_emit
@@ -28,6 +35,7 @@ from phintys.backends.native.program import (
     Kernel,
     Literal,
     Load,
+    Loop,
     LoopVariable,
     Operation,
     Place,
@@ -36,10 +44,10 @@ from phintys.backends.native.program import (
     Statement,
     Step,
 )
-from phintys.backends.native.sizes import Arithmetic, Element, Extent
+from phintys.backends.native.sizes import Arithmetic, Counter, Element, Extent
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from phintys.backends.native.program import Nest, Value
     from phintys.backends.native.sizes import Size
@@ -95,6 +103,8 @@ class _Verifier:
         if value.place in _GIVEN or value in self.written:
             return
         memory = value.memory if isinstance(value, Array) else value
+        if isinstance(memory, Array) and any(size.known == 0 for size in memory.sizes):
+            return
         self.expect(memory in self.written or memory.place in _GIVEN, f"{value!r} {how} unwritten")
         self.expect(value not in self.local, f"{value!r} {how} outside of its kernel")
 
@@ -107,6 +117,9 @@ class _Verifier:
             current = stack.pop()
             if isinstance(current, Arithmetic):
                 stack.extend(current.arguments)
+            elif isinstance(current, Counter):
+                is_inside = current.loop in self.outer
+                self.expect(is_inside, f"{current} is counted outside of its loop")
             elif isinstance(current, Extent):
                 self.expect_written(current.array, "has a length that is used")
                 is_outside = current.array.place in {Place.ARGUMENT, Place.CALLBACK}
@@ -140,17 +153,35 @@ class _Verifier:
                 self.expect_written(value, "is read")
             self.written.update(step.outputs)
         elif isinstance(step, Branch):
-            self.expect_written(step.condition, "is read")
+            self.truth(step.condition)
             before = set(self.written)
             self.steps(step.then)
             after_then, self.written = self.written, before
             self.steps(step.otherwise)
             self.written &= after_then
+            self.room_inside(step)
         else:
             self.size(step.count)
             self.outer.append(step.counter)
             self.steps(step.body)
             self.outer.pop()
+            if step.until is not None:
+                self.truth(step.until)
+            self.room_inside(step)
+
+    def truth(self, condition: Array) -> None:
+        """Check what decides how it goes on."""
+        self.expect_written(condition, "is read")
+        is_one = condition.dtype == np.bool_ and condition.ndim == 0
+        self.expect(is_one, f"{condition!r} is no single bool")
+
+    def room_inside(self, step: Branch | Loop) -> None:
+        """Check that memory for what is written inside of a step can be taken before it."""
+        written = set(arrays_written(step))
+        for array in written:
+            if array.place in {Place.BUFFER, Place.RESULT}:
+                is_early = not any(varies(size, written) for size in array.sizes)
+                self.expect(is_early, f"{array!r} has a size that is not known before it")
 
     # ---- kernels -----------------------------------------------------------------------------
 
@@ -170,6 +201,10 @@ class _Verifier:
             self.size(loop.extent)
         reductions = {frozenset(s.reduction) for s in nest.statements if s.reduction}
         self.expect(len(reductions) <= 1, "a nest reduces over several sets of loops")
+        if reductions and any(has_order(statement) for statement in nest.statements):
+            (reduced,) = reductions
+            is_inner = reduced == set(loops[len(loops) - len(reduced) :])
+            self.expect(is_inner, f"{nest.loops} must run in order, and the outer ones are reduced")
         here: dict[Array, Statement] = {}
         for statement in nest.statements:
             self.statement(statement, loops, kernel, here)
@@ -191,6 +226,7 @@ class _Verifier:
         self.expect(reduction <= set(loops), f"{target.label} reduces loops that are not there")
         self.expect(not reduction & set(kernel.outer), f"{target.label} reduces an outer loop")
         self.expect(bool(reduction) == bool(statement.reducer), f"{target.label} has no reducer")
+        self.recurrence(statement)
         if statement.reducer is not None:
             dtype = statement.value.dtype
             there_is = can_reduce(statement.reducer, dtype)
@@ -206,6 +242,23 @@ class _Verifier:
             if index.dynamic is not None:
                 self.expression(index.dynamic, kept, here, loops)
         self.expression(statement.value, loops, here, loops)
+
+    def recurrence(self, statement: Statement) -> None:
+        """Check that a statement that reads what it writes says so."""
+        target = statement.target
+        order = set(statement.sequential)
+        self.expect(order <= set(statement.loops), f"{target.label} has loops that are not there")
+        loops = {loop for loop in statement.loops if loop.extent.known != 1}
+        own = [load for load in reads_of(statement) if load.array.memory is target.memory]
+        if order or not loops:
+            return
+        for load in own:
+            pairs = list(zip(load.indices, statement.indices, strict=False))
+            is_fine = load.array is target and (
+                same_indices(load.indices, statement.indices, self.program.sizes)
+                or any(_is_elsewhere(mine, theirs, loops) for mine, theirs in pairs)
+            )
+            self.expect(is_fine, f"{target.label} is read out of order where it is written")
 
     def indices(
         self, array: Array, indices: Sequence[Index], loops: Sequence[LoopVariable]
@@ -277,6 +330,14 @@ class _Verifier:
         self.expect(
             _same(load.indices, writer.indices), f"{array.label} is read where it is not written"
         )
+
+
+def _is_elsewhere(read: Index, written: Index, loops: Collection[LoopVariable]) -> bool:
+    """Tell whether two indices, which no loop moves, are not the same place along an axis."""
+    for index in (read, written):
+        if index.dynamic is not None or any(loop in loops for loop, _ in index.terms):
+            return False
+    return read.offset is not written.offset or read.terms != written.terms
 
 
 def _same(left: Iterable[Index], right: Iterable[Index]) -> bool:

@@ -10,7 +10,7 @@ from phintys._base.config import config
 from phintys.backends.reference.vm import VM
 
 if TYPE_CHECKING:
-    from phintys.backends.base import NodeTimer
+    from phintys.backends.measurements import Profiler
     from phintys.graph.apply import Apply
     from phintys.graph.fgraph import FunctionGraph
 
@@ -28,6 +28,8 @@ class ReferenceBackend:
         the next call's results into their memory. ``None`` follows ``config.allow_gc``.
     debug
         Call ``debug_perform`` of Ops that define it, and give every Op fresh output cells.
+    before_node
+        Called before each node with the node and the values of its inputs.
     after_node
         Called after each node with the node, the values of its inputs and those of its outputs.
 
@@ -40,6 +42,7 @@ class ReferenceBackend:
 
     allow_gc: bool | None = None
     debug: bool = False
+    before_node: Callable[[Apply, Sequence[Any]], None] | None = None
     after_node: Callable[[Apply, Sequence[Any], Sequence[Any]], None] | None = None
 
     @property
@@ -47,13 +50,14 @@ class ReferenceBackend:
         """Return ``"reference"``."""
         return "reference"
 
-    def link(self, fgraph: FunctionGraph, *, timer: NodeTimer | None = None) -> VM:
+    def link(self, fgraph: FunctionGraph, *, profiler: Profiler | None = None) -> VM:
         """Return the virtual machine for a graph."""
         allow_gc = config.allow_gc if self.allow_gc is None else self.allow_gc
         return VM(
             fgraph,
             allow_gc=allow_gc or self.debug,
             debug=self.debug,
+            before_node=self.before_node,
             after_node=self.after_node,
-            timer=timer,
+            profiler=profiler,
         )

@@ -7,7 +7,12 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from phintys._base.errors import OpContractError
+from phintys._base.errors import (
+    BadStorage,
+    InvalidValueError,
+    MissingOutputError,
+    OpContractError,
+)
 from phintys.backends.reference.diagnosis import describe_value
 from phintys.backends.reference.values import normalised, value_test
 from phintys.graph.op import Op
@@ -20,7 +25,7 @@ if TYPE_CHECKING:
     Cell = list[Any]
     Thunk = Callable[[], None]
 
-__all__ = ["make_thunk"]
+__all__ = ["has_default_thunk", "make_thunk", "perform_thunk"]
 
 
 def make_thunk(
@@ -46,13 +51,14 @@ def make_thunk(
     op = node.op
     debug_perform = getattr(op, "debug_perform", None) if debug else None
     if debug_perform is not None:
-        return _perform_thunk(node, debug_perform, storage_map, compute_map)
-    if _has_default_thunk(op):
-        return _perform_thunk(node, op.perform, storage_map, compute_map)
+        return perform_thunk(node, debug_perform, storage_map, compute_map)
+    if has_default_thunk(op):
+        return perform_thunk(node, op.perform, storage_map, compute_map)
     return _custom_thunk(node, storage_map, compute_map, no_recycling)
 
 
-def _has_default_thunk(op: Op) -> bool:
+def has_default_thunk(op: Op) -> bool:
+    """Tell whether an Op leaves it to the backend how ``perform`` is called."""
     own: dict[str, Any] = getattr(op, "__dict__", {})
     cls = type(op)
     return (
@@ -63,7 +69,7 @@ def _has_default_thunk(op: Op) -> bool:
     )
 
 
-def _perform_thunk(
+def perform_thunk(
     node: Apply,
     perform: Callable[..., Any],
     storage_map: StorageMap,
@@ -183,7 +189,7 @@ def _check_cells(node: Apply, given: Sequence[Cell], cells: Sequence[Cell]) -> N
             f"{node.op}.perform must leave the list of output_storage as it is, but it exchanged "
             "a cell. Store the result inside the cell: output_storage[0][0] = result."
         )
-        raise OpContractError(msg)
+        raise BadStorage(msg)
     for index, cell in enumerate(cells):
         if len(cell) != 1:
             msg = (
@@ -191,7 +197,7 @@ def _check_cells(node: Apply, given: Sequence[Cell], cells: Sequence[Cell]) -> N
                 f"now has length {len(cell)}. Store the result with output_storage[{index}][0] = "
                 "result."
             )
-            raise OpContractError(msg)
+            raise BadStorage(msg)
 
 
 def _mend(node: Apply, index: int, cell: Cell) -> None:
@@ -206,13 +212,13 @@ def _mend(node: Apply, index: int, cell: Cell) -> None:
             f"{node.op}.perform put nothing into output_storage[{index}][0]: it must store a "
             f"value of type {type_} there."
         )
-    else:
-        msg = (
-            f"{node.op}.perform must put a value of type {type_} into output_storage[{index}][0], "
-            f"got {describe_value(value)}. Convert the result there, or change the output's type "
-            "in make_node."
-        )
-    raise OpContractError(msg)
+        raise MissingOutputError(msg)
+    msg = (
+        f"{node.op}.perform must put a value of type {type_} into output_storage[{index}][0], "
+        f"got {describe_value(value)}. Convert the result there, or change the output's type "
+        "in make_node."
+    )
+    raise InvalidValueError(msg)
 
 
 def _not_marked(node: Apply, index: int) -> OpContractError:

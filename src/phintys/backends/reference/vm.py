@@ -10,19 +10,23 @@ from collections.abc import Callable, Sequence
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from phintys.backends.reference.diagnosis import explain_failure
+from phintys.backends.reference.measuring import CallMemory, NodeMeasurements
 from phintys.backends.reference.thunks import make_thunk
 from phintys.graph.aliasing import destroy_orderings
 from phintys.graph.traversal import io_toposort
 from phintys.graph.variable import Constant
 
 if TYPE_CHECKING:
-    from phintys.backends.base import NodeTimer
+    from phintys.backends.measurements import Profiler
     from phintys.graph.apply import Apply
     from phintys.graph.fgraph import FunctionGraph
     from phintys.graph.op import ComputeMap, StorageMap
     from phintys.graph.variable import Variable
 
+    BeforeNode = Callable[[Apply, Sequence[Any]], None]
     AfterNode = Callable[[Apply, Sequence[Any], Sequence[Any]], None]
 
 __all__ = ["VM", "Machine", "execution_order"]
@@ -180,7 +184,11 @@ class Machine:
         return results
 
     def run_watched(
-        self, inputs: Sequence[Any], after_node: AfterNode | None, timer: NodeTimer | None
+        self,
+        inputs: Sequence[Any],
+        before_node: BeforeNode | None,
+        after_node: AfterNode | None,
+        measurements: NodeMeasurements | None,
     ) -> list[Any]:
         """Compute the outputs, reporting each node."""
         for cell, value in zip(self.inputs, inputs, strict=True):
@@ -188,25 +196,38 @@ class Machine:
         for cell in self.computed:
             cell[0] = 0
         cells = self.storage_map
-        for node, (thunk, frees) in zip(self.plan.nodes, self.steps, strict=True):
+        memory: CallMemory | None = None
+        call_begin = perf_counter()
+        if measurements is not None:
+            memory = CallMemory(measurements.shapes)
+            memory.start(self.plan.fgraph.inputs, inputs)
+        for number, node in enumerate(self.plan.nodes):
+            thunk, frees = self.steps[number]
             try:
-                start = perf_counter()
+                if before_node is not None:
+                    before_node(node, [cells[variable][0] for variable in node.inputs])
+                begin = perf_counter()
                 thunk()
-                seconds = perf_counter() - start
+                end = perf_counter()
+                outputs = [cells[variable][0] for variable in node.outputs]
                 if after_node is not None:
-                    given = [cells[variable][0] for variable in node.inputs]
-                    after_node(node, given, [cells[variable][0] for variable in node.outputs])
+                    after_node(node, [cells[variable][0] for variable in node.inputs], outputs)
             except Exception as error:
                 explain_failure(error, node, cells)
                 raise
-            if timer is not None:
-                timer.node_done(node, seconds)
+            if measurements is not None and memory is not None:
+                measurements.node_done(number, begin, end)
+                memory.node_done(node, outputs)
+                if frees:
+                    memory.freed(self.plan.last_uses[number])
             for cell, state in frees:
                 cell[0] = None
                 state[0] = 2
         results = [cell[0] for cell in self.outputs]
         for cell in self.leaving:
             cell[0] = None
+        if measurements is not None and memory is not None:
+            measurements.call_done(memory, call_begin, perf_counter())
         return results
 
 
@@ -221,10 +242,12 @@ class VM:
         Free intermediate results after their last use.
     debug
         Use ``debug_perform`` of Ops that define it.
+    before_node
+        Called before each node with the node and its input values.
     after_node
         Called after each node with the node, its input values and its output values.
-    timer
-        Told how long each node takes.
+    profiler
+        Told what is measured, node by node.
 
     Attributes
     ----------
@@ -238,13 +261,19 @@ class VM:
         *,
         allow_gc: bool = True,
         debug: bool = False,
+        before_node: BeforeNode | None = None,
         after_node: AfterNode | None = None,
-        timer: NodeTimer | None = None,
+        profiler: Profiler | None = None,
     ) -> None:
         self.plan = Plan(fgraph, allow_gc=allow_gc, debug=debug)
+        self.before_node = before_node
         self.after_node = after_node
-        self.timer = timer
-        self._watched = after_node is not None or timer is not None
+        self._measurements: NodeMeasurements | None = None
+        if profiler is not None:
+            self._measurements = NodeMeasurements(self.plan.nodes)
+            profiler.watch(self._measurements)
+        hooks = (before_node, after_node, profiler)
+        self._watched = any(hook is not None for hook in hooks)
         # Made now, so that an Op whose make_thunk fails is reported when the function is compiled.
         self._idle = [Machine(self.plan)]
 
@@ -281,10 +310,14 @@ class VM:
         except IndexError:
             machine = Machine(self.plan)
         # A machine whose call failed is dropped: nobody knows what its cells hold.
-        if self._watched:
-            results = machine.run_watched(inputs, self.after_node, self.timer)
-        else:
-            results = machine.run(inputs)
+        # NaN and infinities are results like others, as in native code: NumPy need not warn.
+        with np.errstate(all="ignore"):
+            if self._watched:
+                results = machine.run_watched(
+                    inputs, self.before_node, self.after_node, self._measurements
+                )
+            else:
+                results = machine.run(inputs)
         if len(self._idle) < _MOST_IDLE:
             self._idle.append(machine)
         return results

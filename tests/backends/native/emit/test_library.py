@@ -9,7 +9,7 @@ import pytest
 
 from phintys._base.errors import MethodNotDefinedError, OpContractError
 from phintys.backends.native.emit import Target, address_of, externals, library, llvm
-from phintys.backends.native.emit._harness import elementwise, verified
+from phintys.backends.native.emit._harness import elementwise, elementwise_module
 from phintys.backends.native.emit.math import FLOAT_FUNCTIONS, MathSymbol, float_math
 from phintys.backends.native.emit.math.registry import float_function
 
@@ -24,6 +24,18 @@ def test_library_defines_what_is_asked_for():
     symbols = {"phintys_exp_float64_x4", "phintys_pow_float32_x8"}
     text = str(library(Target.named("x86-64-v3"), symbols))
     assert set(re.findall(r"define .*?@(\w+)\(", text)) == symbols
+
+
+@pytest.mark.parametrize("target", ["x86-64-v4", "x86-64-v3", "x86-64-v2", "aarch64"])
+def test_callers_and_the_library_agree_on_how_functions_are_called(target):
+    target = Target.named(target)
+    module = elementwise_module(target, lambda b, x: float_math(b, "exp", x), ["f8"], "f8")
+    (symbol,) = module.math_functions
+    heads = rf"^(?:define|declare)(.*) <.*@{symbol}\("
+    defined = re.findall(heads, str(library(target, [symbol])), re.MULTILINE)
+    assert re.findall(heads, str(module), re.MULTILINE) == defined
+    assert re.findall(rf"call(.*) <.*@{symbol}\(", str(module)) == 2 * defined
+    assert ("intel_ocl_bicc" in defined[0]) == target.has_avx512
 
 
 @pytest.mark.parametrize("name", sorted(FLOAT_FUNCTIONS))
@@ -70,7 +82,7 @@ def test_the_library_is_sound_for_each_target(name):
         for function in FLOAT_FUNCTIONS
         for dtype, lanes in (("float64", target.vector_bytes // 8), ("float32", 1))
     ]
-    verified(library(target, symbols))
+    llvm().verify(str(library(target, symbols)))
 
 
 MACHINE_CODE = """
@@ -79,9 +91,7 @@ from phintys.backends.native.emit.math import FLOAT_FUNCTIONS, MathSymbol
 target = Target.named({name!r})
 variants = ("float64", {lanes}), ("float32", {lanes} * 2), ("float64", 1)
 symbols = [MathSymbol(name, *variant).symbol for name in FLOAT_FUNCTIONS for variant in variants]
-module = llvm().parse_assembly(str(library(target, symbols)))
-module.verify()
-print(len(target.machine(0).emit_object(module)))
+print(len(llvm().compile(str(library(target, symbols)), target.machine(0))))
 """
 
 
@@ -92,9 +102,7 @@ def test_machine_code_for_each_target(name, lanes):
     # In a process of its own: what a target cannot do would end the process.
     if name == "aarch64":
         llvm().initialize_all_targets()
-        try:
-            llvm().Target.from_triple("aarch64-unknown-linux-gnu")
-        except RuntimeError:
+        if not llvm().knows("aarch64-unknown-linux-gnu"):
             pytest.skip("this LLVM has no such target")
     run = subprocess.run(
         [sys.executable, "-c", MACHINE_CODE.format(name=name, lanes=lanes)],

@@ -89,7 +89,7 @@ def test_host_and_option():
     assert Config.native_target.default == "host"
     with config.change_flags(native_target="x86-64-v2"):
         assert Target.configured() is Target.named("x86-64-v2")
-    assert host.machine().triple
+    assert host.machine().handle
 
 
 def test_unknown_target():

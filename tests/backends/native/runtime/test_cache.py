@@ -89,6 +89,94 @@ def test_an_entry_under_another_name_is_not_used(cache):
     assert cache.get(key("b")) is None
 
 
+# ---- seals -------------------------------------------------------------------------------------
+
+
+def test_entries_of_another_folder_are_not_used(cache, tmp_path):
+    other = ObjectCache(tmp_path / "other", LIMIT)
+    for one in (cache, other):
+        one.put(key("a"), b"content")
+    file_of(other, "a").replace(file_of(cache, "a"))
+    assert ObjectCache(cache.folder, LIMIT).get(key("a")) is None
+    assert not file_of(cache, "a").exists()
+
+
+@posix
+def test_the_secret_is_private_and_stays(cache):
+    cache.put(key("a"), b"content")
+    secret = cache.folder / "secret"
+    assert secret.stat().st_mode & 0o777 == 0o600
+    written = secret.read_bytes()
+    ObjectCache(cache.folder, LIMIT).put(key("b"), b"content")
+    cache.clear()
+    cache.put(key("c"), b"content")
+    assert secret.read_bytes() == written
+
+
+@pytest.mark.parametrize("damage", [b"", b"short", bytes(33)])
+def test_a_damaged_secret_is_replaced(cache, damage):
+    cache.put(key("a"), b"content")
+    (cache.folder / "secret").write_bytes(damage)
+    again = ObjectCache(cache.folder, LIMIT)
+    assert again.get(key("a")) is None
+    again.put(key("b"), b"content")
+    assert again.get(key("a")) is None
+    assert ObjectCache(cache.folder, LIMIT).get(key("b")) == b"content"
+
+
+@posix
+def test_a_secret_that_others_may_write_is_replaced(cache):
+    cache.put(key("a"), b"content")
+    (cache.folder / "secret").chmod(0o666)
+    again = ObjectCache(cache.folder, LIMIT)
+    assert again.get(key("a")) is None
+    again.put(key("a"), b"content")
+    assert ObjectCache(cache.folder, LIMIT).get(key("a")) == b"content"
+    assert (cache.folder / "secret").stat().st_mode & 0o777 == 0o600
+
+
+def test_without_links_there_is_a_secret_too(cache, monkeypatch):
+    def no_links(*_):
+        raise OSError(95, "Operation not supported")
+
+    monkeypatch.setattr(os, "link", no_links)
+    cache.put(key("a"), b"content")
+    assert ObjectCache(cache.folder, LIMIT).get(key("a")) == b"content"
+    assert sorted(path.suffix for path in cache.folder.iterdir()) == ["", ".phc"]
+
+
+@given(data=st.data())
+@settings(max_examples=40)
+def test_what_was_kept_elsewhere_is_known_by_its_seal(tmp_path_factory, data):
+    cache = ObjectCache(tmp_path_factory.mktemp("cache") / "objects", LIMIT)
+    sealed = cache.seal(key("a"), b"some content")
+    again = ObjectCache(cache.folder, LIMIT)
+    assert again.unseal(key("a"), sealed) == b"some content"
+    assert again.unseal(key("b"), sealed) is None
+    position = data.draw(st.integers(0, len(sealed) - 1))
+    assert again.unseal(key("a"), sealed[:position]) is None
+    flipped = sealed[position] ^ data.draw(st.integers(1, 255))
+    assert again.unseal(key("a"), sealed[:position] + bytes([flipped])) is None
+    other = ObjectCache(tmp_path_factory.mktemp("cache") / "objects", LIMIT)
+    assert other.unseal(key("a"), sealed) is None
+    assert (again.statistics.foreign, other.statistics.foreign) == (3, 1)
+
+
+@posix
+def test_nothing_is_sealed_in_a_folder_that_is_not_private(cache):
+    cache.put(key("a"), b"content")
+    sealed = cache.seal(key("a"), b"content")
+    cache.folder.chmod(0o777)
+    again = ObjectCache(cache.folder, LIMIT)
+    with pytest.warns(RuntimeWarning, match="others can write"):
+        assert again.seal(key("a"), b"content") is None
+    assert again.unseal(key("a"), sealed) is None
+    assert ObjectCache(None, LIMIT).seal(key("a"), b"content") is None
+
+
+# ---- folders and files that are not the user's alone -------------------------------------------
+
+
 @posix
 def test_a_file_that_others_may_write_is_not_used(cache):
     cache.put(key("a"), b"content")
@@ -241,7 +329,7 @@ def test_clear(configured, capsys):
     (configured.folder / "left.tmp").touch()
     assert main(["cache", "clear"]) == 0
     assert "1 entries removed" in capsys.readouterr().out
-    assert list(configured.folder.iterdir()) == []
+    assert [path.name for path in configured.folder.iterdir()] == ["secret"]
 
 
 @posix

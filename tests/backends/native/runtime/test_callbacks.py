@@ -324,7 +324,7 @@ def test_random_mixtures_agree_with_the_reference(python_op, program, length, bo
     add_inplace = python_op(add_to, destroy_map={0: [0]})
     subtract = python_op(np.subtract)
     choices = [
-        lambda a, b: pt.tanh(a),
+        lambda a, b: pt.maximum(a, 0.25),  # all are exact, so results are equal to the last bit
         lambda a, b: a + b,
         lambda a, b: reverse(a),
         lambda a, b: same(a + b),
@@ -351,5 +351,5 @@ def test_random_mixtures_agree_with_the_reference(python_op, program, length, bo
             np.testing.assert_array_equal(given, value)
         results.append(got)
     for one, other in zip(*results, strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-13)
+        np.testing.assert_array_equal(one, other)
     gc.collect()

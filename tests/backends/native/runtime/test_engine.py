@@ -134,14 +134,6 @@ def test_code_for_several_cpus_lives_side_by_side():
         np.testing.assert_allclose(out, np.exp(x), rtol=1e-15)
 
 
-def test_the_optimiser_changes_nothing_but_the_code():
-    module = function_of(Module(Target.host()), lambda b, x: (x + 1.0) * (x + 1.0))
-    plain = compile_object(str(module), module.target, 1)
-    optimised = compile_object(str(module), module.target, 1, optimise=True)
-    for compiled in (plain, optimised):
-        assert as_python(load_object(compiled, module.target))(2.0) == 9.0
-
-
 @given(st.lists(st.from_regex(r"[a-z_]{1,9}", fullmatch=True)), st.binary())
 def test_objects_are_packed_and_unpacked(needs, data):
     compiled = CompiledObject(tuple(needs), data)

@@ -35,6 +35,7 @@ from phintys.backends.native.emit.control import vector_loop as vector_loop
 from phintys.backends.native.emit.control import when as when
 from phintys.backends.native.emit.externals import address_of as address_of
 from phintys.backends.native.emit.library import library as library
+from phintys.backends.native.emit.llvm_library import llvm as llvm
 from phintys.backends.native.emit.memory import gather as gather
 from phintys.backends.native.emit.memory import load as load
 from phintys.backends.native.emit.memory import scatter as scatter
@@ -43,7 +44,6 @@ from phintys.backends.native.emit.module import Module as Module
 from phintys.backends.native.emit.operations import emit as emit
 from phintys.backends.native.emit.operations import supports as supports
 from phintys.backends.native.emit.target import Target as Target
-from phintys.backends.native.emit.target import llvm as llvm
 from phintys.backends.native.emit.types import BOOL as BOOL
 from phintys.backends.native.emit.types import FLOAT32 as FLOAT32
 from phintys.backends.native.emit.types import FLOAT64 as FLOAT64

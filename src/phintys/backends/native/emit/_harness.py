@@ -15,32 +15,26 @@ from phintys.backends.native.emit.builder import Builder
 from phintys.backends.native.emit.control import vector_loop
 from phintys.backends.native.emit.externals import address_of
 from phintys.backends.native.emit.library import library
+from phintys.backends.native.emit.llvm_library import Engine, llvm
 from phintys.backends.native.emit.memory import load, store
 from phintys.backends.native.emit.module import Module
-from phintys.backends.native.emit.target import Target, llvm
+from phintys.backends.native.emit.target import Target
 from phintys.backends.native.emit.types import INT64, PTR, VOID, type_of
 
-__all__ = ["Compiled", "compile_module", "elementwise", "verified"]
+__all__ = ["Compiled", "compile_module", "elementwise"]
 
 
 class Compiled:
     """Machine code of a module; addresses are valid while this object lives."""
 
-    def __init__(self, engine: Any) -> None:
+    def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
     def function(self, name: str, *argtypes: Any) -> Callable[..., None]:
         """Return a function as a Python callable that keeps the code alive."""
-        function = ctypes.CFUNCTYPE(None, *argtypes)(self._engine.get_function_address(name))
+        function = ctypes.CFUNCTYPE(None, *argtypes)(self._engine.address(name))
         function.code = self  # pyright: ignore[reportAttributeAccessIssue] - any name is fine
         return function
-
-
-def verified(module: Module) -> Any:
-    """Return the module parsed by LLVM, after its verifier found it sound."""
-    parsed = llvm().parse_assembly(str(module))
-    parsed.verify()
-    return parsed
 
 
 def compile_module(module: Module, level: int = 1) -> Compiled:
@@ -48,14 +42,10 @@ def compile_module(module: Module, level: int = 1) -> Compiled:
     parts = [module]
     if module.math_functions:
         parts.append(library(module.target, module.math_functions))
-    for part in parts:
-        for symbol in part.externals:
-            llvm().add_symbol(symbol, address_of(symbol))
-    engine = llvm().create_mcjit_compiler(verified(parts[0]), module.target.machine(level))
-    for part in parts[1:]:
-        engine.add_module(verified(part))
-    engine.finalize_object()
-    return Compiled(engine)
+    symbols = {symbol: address_of(symbol) for part in parts for symbol in part.externals}
+    machine = module.target.machine(level)
+    objects = [llvm().compile(str(part), machine) for part in parts]
+    return Compiled(llvm().link(objects, symbols, module.target.machine()))
 
 
 def elementwise_module(

@@ -7,9 +7,10 @@ known only when it has been read.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
+from phintys._base.records import record
 from phintys.backends.native.program import (
     Array,
     Cast,
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["Access", "Affine", "Layout", "parts_of"]
 
 
-@dataclass(eq=False, slots=True)
+@record(eq=False)
 class Affine:
     """``offset + sum(step * loop) + sum(stride * expression)``.
 
@@ -53,7 +54,7 @@ class Affine:
         return self.steps.get(loop, zero)
 
 
-@dataclass(eq=False, slots=True)
+@record(eq=False)
 class Access(Affine):
     """The elements of an array that are read or written, counted from its start.
 
@@ -87,7 +88,7 @@ class Access(Affine):
         )
 
 
-@dataclass(slots=True)
+@record()
 class Layout:
     """How the arrays of a kernel lie in memory.
 

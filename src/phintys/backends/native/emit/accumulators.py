@@ -274,16 +274,18 @@ class ArgExtreme(_Plain):
         if mask is not None:
             at = b.select(mask, at, self.nowhere)
             x = b.select(mask, x, self.identity)
-        found = [at]
+        following = self._following(b, state, x, at)
         if self.type.kind == "f":
-            found.append(b.select(b.isnan(x), at, self.nowhere))
-        if not self.in_order:
-            return self.merge(b, state, [x, *found])
-        better = self._is_better(x, state[0])
-        following = [b.select(better, x, state[0]), b.select(better, at, state[1])]
-        if self.type.kind == "f":
-            following.append(b.minimum_number(found[1], state[2]))
+            # One instruction where there are masks; NaN is rare, and never better.
+            sooner = b.minimum_number(at, state[2])
+            following.append(b.select(b.isnan(x), sooner, state[2]))
         return following
+
+    def _following(self, b: Builder, state: State, x: Value, at: Value) -> State:
+        if not self.in_order:
+            return self.merge(b, state[:2], [x, at])
+        better = self._is_better(x, state[0])
+        return [b.select(better, x, state[0]), b.select(better, at, state[1])]
 
     def _is_better(self, x: Value, y: Value) -> Value:
         return x > y if self.is_maximum else x < y
@@ -292,7 +294,7 @@ class ArgExtreme(_Plain):
         (x, x_at), (y, y_at) = first[:2], second[:2]
         better = self._is_better(y, x) | (b.eq(x, y) & (y_at < x_at))
         following = [b.select(better, y, x), b.select(better, y_at, x_at)]
-        if self.type.kind == "f":
+        if len(first) > 2:
             following.append(b.minimum_number(second[2], first[2]))
         return following
 

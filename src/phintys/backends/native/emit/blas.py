@@ -1,8 +1,6 @@
 """Calls of BLAS.
 
-Arrays are C-contiguous and BLAS counts along columns, so each matrix is handed over as its
-transpose: ``C = A B`` becomes ``C' = B' A'``. Slices and transposes that BLAS can take are said by
-offsets, strides and flags, without copies.
+Slices and transposes that BLAS can take are said by offsets, strides and flags, without copies.
 
 Options of a :class:`~phintys.backends.native.program.Call`; each is a
 :class:`~phintys.backends.native.sizes.Size` (in elements) unless it says otherwise:
@@ -18,32 +16,26 @@ Options of a :class:`~phintys.backends.native.program.Call`; each is a
 All take ``alpha`` (1) and ``beta`` (0), Python numbers, and ``batch``: a sequence of tuples, for
 each loop around the routine its length and by how much each operand and the output move. Steps and
 strides are positive. Inputs are ``(a, b)``, ``(a, x)`` or ``(x, y)``.
-
-BLAS functions are external symbols ``phintys_dgemm`` and so on, with SciPy's signatures: all
-arguments are pointers, integers are 32-bit.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 from phintys._base.errors import IntegrityError
-from phintys.backends.native.emit.builder import Builder, constant_text
-from phintys.backends.native.emit.control import loop, when
-from phintys.backends.native.emit.memory import load, store
-from phintys.backends.native.emit.operations import emit
-from phintys.backends.native.emit.scalar_ops import emit_literal
-from phintys.backends.native.emit.types import INT8, INT32, INT64, PTR, VOID, Type, type_of
+from phintys.backends.native.emit.builder import Builder
+from phintys.backends.native.emit.control import loop
+from phintys.backends.native.emit.products import has_product, most_work, product_symbol
+from phintys.backends.native.emit.routines import BLAS_LETTERS, Matrix, Routines
+from phintys.backends.native.emit.types import INT64, VOID, type_of
 from phintys.backends.native.emit.values import Value
 
 if TYPE_CHECKING:
     from phintys.backends.native.program import Array, Call
 
 __all__ = ["BLAS_LETTERS", "FLOPS", "LONGEST", "BlasCall", "sizes_of_call"]
-
-BLAS_LETTERS = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}
-"""How BLAS names dtypes."""
 
 FLOPS = 16
 """Roughly, multiplications and additions of a matrix product in a nanosecond."""
@@ -84,12 +76,15 @@ class BlasCall:
         self.call = call
         self.options = call.options
         self.type = type_of(call.output.dtype)
+        self.blas = Routines(b, self.type)
         self._size = size
         if call.routine not in _OPERANDS or self.type.name not in BLAS_LETTERS:
             msg = f"There is no routine {call.routine!r} of {self.type.name} in BLAS."
             raise IntegrityError(msg)
         arrays = (*call.inputs, call.output)
         letters = _OPERANDS[call.routine]
+        for option in sizes_of_call(call):  # what is first computed in a loop is not known after it
+            size(option)
         self.at = {
             letter: self._moved(pointer(array), self.size(f"{letter}_offset", 0))
             for letter, array in zip(letters, arrays, strict=True)
@@ -130,146 +125,84 @@ class BlasCall:
             }
             self._batch(letters, rest, inner)
 
-    # ---- arguments ---------------------------------------------------------------------------
-
-    def integer(self, value: Value) -> Value:
-        """Return the address of an integer."""
-        if value.text.isdigit():
-            return self._constant(INT32, int(value.text))
-        slot = self.b.slot(INT32)
-        self.b.store(self.b.convert(value, INT32), slot)
-        return slot
-
-    def number(self, value: Any) -> Value:
-        """Return the address of a number of the dtype."""
-        parts = [value.real, value.imag] if self.type.kind == "c" else [value]
-        return self._constant(self.type.part, *parts)
-
-    def letter(self, text: str) -> Value:
-        """Return the address of a character."""
-        return self._constant(INT8, ord(text))
-
-    def _constant(self, type: Type, *numbers: float) -> Value:
-        text = ", ".join(f"{type.text} {constant_text(type, number)}" for number in numbers)
-        return Value(self.b, PTR, self.b.module.table(text, len(numbers), type.text))
-
-    def routine(self, name: str, *arguments: Value) -> None:
-        """Write the call."""
-        symbol = f"phintys_{BLAS_LETTERS[self.type.name]}{name}"
-        self.b.call(symbol, VOID, arguments)
-
-    def leading(self, stride: Value) -> Value:
-        """Return the address of a stride, which BLAS wants to be at least 1."""
-        return self.integer(self.b.maximum_number(stride, 1))
-
     # ---- routines ----------------------------------------------------------------------------
 
+    def _matrix(self, letter: str) -> Matrix:
+        stride, one = self.size(f"{letter}_stride"), self.b.constant(INT64, 1)
+        is_transposed = self.options.get(f"{letter}_transposed")
+        down, along = (one, stride) if is_transposed else (stride, one)
+        return Matrix(self.at[letter], down, along)
+
+    def _factors(self) -> tuple[Any, Any]:
+        return self.options.get("alpha", 1), self.options.get("beta", 0)
+
     def _gemm(self) -> None:
-        options = self.options
-        m, n, k = (self.size(name) for name in "mnk")
-        # A matrix with one row may have any stride, BLAS insists on its length.
-        strides = {
-            "a": (self.size("a_stride"), m if options.get("a_transposed") else k),
-            "b": (self.size("b_stride"), k if options.get("b_transposed") else n),
-            "c": (self.size("c_stride"), n),
-        }
-        leading = {
-            letter: self.leading(self.b.maximum_number(stride, columns))
-            for letter, (stride, columns) in strides.items()
-        }
-        self.routine(
-            "gemm",
-            self.letter("T" if options.get("b_transposed") else "N"),
-            self.letter("T" if options.get("a_transposed") else "N"),
-            self.integer(n),
-            self.integer(m),
-            self.integer(k),
-            self.number(options.get("alpha", 1)),
-            self.at["b"],
-            leading["b"],
-            self.at["a"],
-            leading["a"],
-            self.number(options.get("beta", 0)),
-            self.at["c"],
-            leading["c"],
-        )
+        b = self.b
+        m, n, k = lengths = (self.size("m"), self.size("n"), self.size("k"))
+        first, second = self._matrix("a"), self._matrix("b")
+        c, c_down = self.at["c"], self.size("c_stride")
+        factors = self._factors()
+        if n.text == "1":
+            column = (second.pointer, second.down)
+            self.blas.matrix_vector((first, m, k), column, (c, c_down), *factors)
+        elif m.text == "1":
+            row, one = (first.pointer, first.along), b.constant(INT64, 1)
+            self.blas.matrix_vector((second.transposed(), n, k), row, (c, one), *factors)
+        elif self._is_outlined(lengths):
+            symbol = product_symbol(b.target, self.type)
+            b.module.math_functions.add(symbol)
+            matrices = (*lengths, *first.parts, *second.parts, c, c_down)
+            b.call(symbol, VOID, (*matrices, *(b.constant(self.type, x) for x in factors)))
+        else:
+            self.blas.matrix_matrix(lengths, first, second, (c, c_down), *factors)
+
+    def _is_outlined(self, lengths: Sequence[Value]) -> bool:
+        """Tell whether the product may be better without BLAS.
+
+        To find out at run time is worth its while where there are many products in a row: the code
+        that does it takes longer to compile, once, than thousands of calls take.
+        """
+        if not has_product(self.type):
+            return False
+        known = [int(value.text) for value in lengths if value.text.isdigit()]
+        if len(known) == len(lengths):
+            return prod(known) <= most_work(self.b.target)
+        return "batch" in self.options
 
     def _gemv(self) -> None:
         m, n = self.size("m"), self.size("n")
-        transposed = bool(self.options.get("a_transposed"))
-        self._matrix_vector(
-            (m, n, transposed),
-            self.size("a_stride"),
-            self.size("x_step", 1),
-            self.size("y_step", 1),
-        )
-
-    def _matrix_vector(
-        self, matrix: tuple[Value, Value, bool], stride: Value, x_step: Value, y_step: Value
-    ) -> None:
-        """Write ``y = alpha a x + beta y``; where there is nothing to add, BLAS leaves y alone."""
-        b = self.b
-        m, n, transposed = matrix
-        rows, columns = (n, m) if transposed else (m, n)
-        beta = self.options.get("beta", 0)
-        if beta != 1:
-            self._scale(self.at["y"], m, y_step, beta)
-        with when(b, b.ne(n, 0)):
-            self.routine(
-                "gemv",
-                self.letter("N" if transposed else "T"),
-                self.integer(columns),
-                self.integer(rows),
-                self.number(self.options.get("alpha", 1)),
-                self.at["a"],
-                self.leading(b.maximum_number(stride, columns)),
-                self.at["x"],
-                self.integer(x_step),
-                self.number(1),
-                self.at["y"],
-                self.integer(y_step),
-            )
-
-    def _scale(self, pointer: Value, count: Value, step: Value, factor: Any) -> None:
-        """Multiply elements by a number; by 0 whatever they are."""
-        b = self.b
-        scale = emit_literal(b, factor, self.type)
-        with loop(b, 0, count) as single:
-            place = b.offset(pointer, single.index * step, self.type)
-            if factor == 0:
-                store(b, scale, place)
-            else:
-                store(b, emit(b, "mul", [scale, load(b, self.type, place)], self.type.name), place)
+        x = (self.at["x"], self.size("x_step", 1))
+        y = (self.at["y"], self.size("y_step", 1))
+        self.blas.matrix_vector((self._matrix("a"), m, n), x, y, *self._factors())
 
     def _dot(self) -> None:
         """Write ``c = alpha sum(x y) + beta c``."""
         if self.type.kind == "c":
             self._complex_dot()
             return
-        b, options = self.b, self.options
+        b = self.b
         arguments = [
-            self.integer(self.size("n")),
+            self.blas.integer(self.size("n")),
             self.at["x"],
-            self.integer(self.size("x_step", 1)),
+            self.blas.integer(self.size("x_step", 1)),
             self.at["y"],
-            self.integer(self.size("y_step", 1)),
+            self.blas.integer(self.size("y_step", 1)),
         ]
         result = b.call(f"phintys_{BLAS_LETTERS[self.type.name]}dot", self.type, arguments)
-        if options.get("alpha", 1) != 1:
-            result = result * options["alpha"]
-        if options.get("beta", 0) != 0:
-            result = result + b.load(self.type, self.at["c"]) * options["beta"]
+        alpha, beta = self._factors()
+        if alpha != 1:
+            result = result * alpha
+        if beta != 0:
+            result = result + b.load(self.type, self.at["c"]) * beta
         b.store(result, self.at["c"])
 
     def _complex_dot(self) -> None:
         """The same by a product of a matrix of one row: how C returns complex numbers differs."""
         n, one = self.size("n"), self.b.constant(INT64, 1)
         x_step, y_step = self.size("x_step", 1), self.size("y_step", 1)
-        x, y, c = (self.at[letter] for letter in "xyc")
+        x, y = self.at["x"], self.at["y"]
         if x_step.text != "1" and y_step.text == "1":
             x, y, x_step, y_step = y, x, y_step, x_step
-        self.at = {"a": x, "x": y, "y": c}
         # A row with gaps is in memory a matrix of one column.
-        is_row = x_step.text == "1"
-        stride = n if is_row else x_step
-        self._matrix_vector((one, n, not is_row), stride, y_step, one)
+        row = Matrix(x, n if x_step.text == "1" else one, x_step)
+        self.blas.matrix_vector((row, one, n), (y, y_step), (self.at["c"], one), *self._factors())

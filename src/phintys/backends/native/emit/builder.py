@@ -420,11 +420,14 @@ class Builder:
             self.value(type, value)
         return self.call(f"llvm.{name}.{type.suffix}", type, values)
 
-    def call(self, name: str, returns: Type, values: Sequence[Value]) -> Value:
+    def call(
+        self, name: str, returns: Type, values: Sequence[Value], *, convention: str = ""
+    ) -> Value:
         """Call a function by its symbol, and declare it."""
-        self.module.declare(name, signature_of(name, returns, values))
+        prefix = f"{convention} " if convention else ""
+        self.module.declare(name, prefix + signature_of(name, returns, values))
         operands = ", ".join(value.typed for value in values)
-        instruction = f"call {returns.text} @{name}({operands})"
+        instruction = f"call {prefix}{returns.text} @{name}({operands})"
         if returns is VOID:
             self.write_void(instruction)
             return Value(self, VOID, "")

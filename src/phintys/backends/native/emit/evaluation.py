@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from phintys._base.errors import IntegrityError
 from phintys.backends.native.emit.access import Access, Affine
@@ -13,7 +13,14 @@ from phintys.backends.native.emit.memory import gather, load, scatter, store
 from phintys.backends.native.emit.operations import emit
 from phintys.backends.native.emit.plans import KernelPlan, Level, NestPlan, is_number
 from phintys.backends.native.emit.scalar_ops import emit_literal, emit_scalar_op
-from phintys.backends.native.emit.scope import FailureBase, Prelude, Scope, Status, splat
+from phintys.backends.native.emit.scope import (
+    FailureBase,
+    Numbers,
+    Prelude,
+    Scope,
+    Status,
+    splat,
+)
 from phintys.backends.native.emit.types import INT64, PTR, UINT64, Type, type_of
 from phintys.backends.native.emit.values import Complex, Value
 from phintys.backends.native.program import (
@@ -59,6 +66,8 @@ class Evaluator:
     rooms
         Addresses of the memory that only this call of the kernel sees: of arrays, and of nests that
         reduce many columns.
+    cells
+        By the ``id`` of an expression: its place in the table of numbers that is an argument.
     """
 
     def __init__(
@@ -71,6 +80,7 @@ class Evaluator:
         self.leave = leave
         self.nest: NestPlan = plan.nests[0]
         self.rooms: dict[object, Value] = {}
+        self.cells: dict[int, int] = {}
 
     # ---- addresses ---------------------------------------------------------------------------
 
@@ -275,7 +285,7 @@ class Evaluator:
         if isinstance(expression, Cast):
             return cast(b, self.evaluate(expression.argument, scope), type)
         if isinstance(expression, Literal):
-            return emit_literal(b, expression.value, type)
+            return self._number(expression, expression.value, type)
         if isinstance(expression, SizeValue):
             return self.prelude.spread(self.plan.layout.polynomials.of(expression.size), lanes)
         if isinstance(expression, Position):
@@ -290,7 +300,7 @@ class Evaluator:
         if is_number(array):
             assert array.data is not None
             type = type_of(array.dtype, scope.lanes)
-            return emit_literal(self.b, array.data.reshape(-1)[0], type)
+            return self._number(expression, array.data.reshape(-1)[0], type)
         access = self.nest.loads.get(id(expression))
         if access is None:
             found = scope.find("arrays", (array, scope.lanes))
@@ -305,6 +315,14 @@ class Evaluator:
         if value is None:
             value = scope.loaded[access, scope.lanes] = self._read(access, scope)
         return value
+
+    def _number(self, expression: Expression, value: Any, type: Type) -> Number:
+        """Return a number of the program: in the code, or from the table of the kernel."""
+        cell = self.cells.get(id(expression))
+        if cell is None:
+            return emit_literal(self.b, value, type)
+        address = self.b.offset(self.prelude.slot(Numbers(), PTR), cell, INT64)
+        return splat(self.b, load(self.b, type.of(1), address), type.lanes)
 
     def position(self, affine: Affine, scope: Scope) -> Value:
         """Return a sum of steps of loops."""

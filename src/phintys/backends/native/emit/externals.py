@@ -7,19 +7,18 @@ binds each symbol to :func:`address_of`.
 from __future__ import annotations
 
 import ctypes
-import ctypes.util
 import sys
-from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from typing import Any
 
 from phintys._base.errors import MethodNotDefinedError
+from phintys._base.records import record
 
 __all__ = ["EXTERNALS", "External", "address_of", "read_capsule"]
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class External:
     """A C function of doubles (or floats) that returns one.
 
@@ -86,7 +85,8 @@ EXTERNALS: dict[str, External] = {external.symbol: external for external in _ALL
 def _libm_handle() -> Any:
     if sys.platform == "win32":
         return ctypes.CDLL("ucrtbase")
-    return ctypes.CDLL(ctypes.util.find_library("m"))
+    # Python itself is linked to it, so no name has to be known.
+    return ctypes.CDLL(None)
 
 
 @cache

@@ -16,6 +16,7 @@ from phintys.backends.native.emit.layout import (
     EXCEPTION,
     FIRST_RECORD,
     GRAIN_NANOSECONDS,
+    NO_RESULT,
     NOTED_NANOSECONDS,
     OUT_OF_MEMORY,
     PARALLEL_NANOSECONDS,
@@ -40,6 +41,7 @@ __all__ = [
     "FIRST_RECORD",
     "GRAIN_NANOSECONDS",
     "NOTED_NANOSECONDS",
+    "NO_RESULT",
     "OUT_OF_MEMORY",
     "PARALLEL_NANOSECONDS",
     "STATE",
@@ -50,7 +52,7 @@ __all__ = [
 ]
 
 
-def emit_program(program: Program, target: Target) -> EmittedProgram:
+def emit_program(program: Program, target: Target, *, timed: bool = False) -> EmittedProgram:
     """Return the code of a program.
 
     Parameters
@@ -59,15 +61,14 @@ def emit_program(program: Program, target: Target) -> EmittedProgram:
         The program.
     target
         The CPU.
+    timed
+        Whether it measures its steps.
     """
     module = Module(target)
     polynomials = Polynomials(program.sizes)
-    writer = KernelWriter(module, polynomials)
-    kernels = {
-        step: writer.write(step) for step in walk_steps(program.steps) if isinstance(step, Kernel)
-    }
-    plans = {kernel: code.plan for kernel, code in kernels.items()}
-    memory = plan_memory(program, polynomials, plans)
-    main = MainFunction(program, module, polynomials, kernels, memory)
+    steps = [step for step in walk_steps(program.steps) if isinstance(step, Kernel)]
+    kernels = KernelWriter(module, polynomials).write(steps)
+    memory = plan_memory(program, polynomials, kernels)
+    main = MainFunction(program, module, polynomials, kernels, memory, timed=timed)
     main.write()
-    return EmittedProgram(module, main.layout, kernels, memory)
+    return EmittedProgram(module, main.layout, kernels, memory, main.clock)

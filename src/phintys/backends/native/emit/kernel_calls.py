@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import sys
+from itertools import groupby
+from typing import TYPE_CHECKING, TypeGuard
 
 from phintys.backends.native.emit.layout import (
     GRAIN_NANOSECONDS,
     PARALLEL_NANOSECONDS,
     STATUS,
 )
-from phintys.backends.native.emit.part import Part
+from phintys.backends.native.emit.part import LONG_RUN, Part
 from phintys.backends.native.emit.plans import CHUNKS, SMALLEST_CHUNK
 from phintys.backends.native.emit.scope import (
     Chunk,
     FailureBase,
     Number,
+    Numbers,
     Partials,
     Pointer,
     ScratchBytes,
@@ -24,8 +27,11 @@ from phintys.backends.native.emit.scope import (
 )
 from phintys.backends.native.emit.types import INT64, PTR, VOID, type_of
 from phintys.backends.native.emit.values import Value
+from phintys.backends.native.program import Place
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from phintys.backends.native.emit.kernels import KernelCode
     from phintys.backends.native.emit.plans import KernelPlan
 
@@ -36,16 +42,23 @@ _LEAST_COST = 0.05
 Scratch = dict[bool, dict[object, Value]]
 
 
+def _is_held(slot: Slot) -> TypeGuard[Pointer]:
+    """Tell whether the frame holds an argument as it is."""
+    return (
+        isinstance(slot, Pointer)
+        and not slot.offset.terms
+        and slot.array.memory.place != Place.CONSTANT
+    )
+
+
 class KernelCaller(Part):
     """Writes calls of kernels."""
 
     def kernel(self, code: KernelCode) -> None:
         """Write the call of a kernel."""
         b, plan = self.b, code.plan
-        values = self._arguments(code)
-        block = b.slot(INT64, max(1, len(values)))
-        for at, value in enumerate(values):
-            b.store(value, b.offset(block, at, INT64), align=8)
+        block = b.slot(INT64, max(1, len(code.slots)))
+        self._fill(block, code)
         if plan.is_chunked:
             self._chunked(code, block)
         else:
@@ -59,12 +72,29 @@ class KernelCaller(Part):
 
     # ---- arguments ---------------------------------------------------------------------------
 
-    def _arguments(self, code: KernelCode) -> list[Value]:
+    def _fill(self, block: Value, code: KernelCode) -> None:
+        """Store the arguments of a kernel: what the frame holds by copying, if it is much."""
+        b = self.b
         plans = [code.plan]
         if code.for_short_rows is not None:
             plans.append(code.for_short_rows.plan)
         scratch = {plan.is_across: self._scratch(plan) for plan in plans}
-        return [self._argument(code, slot, scratch) for slot in code.slots]
+        for is_held, run in groupby(enumerate(code.slots), key=lambda item: _is_held(item[1])):
+            places = list(run)
+            if is_held and len(places) >= LONG_RUN:
+                self._copy(b.offset(block, places[0][0], INT64), [slot for _, slot in places])
+                continue
+            for at, slot in places:
+                value = self._argument(code, slot, scratch)
+                b.store(value, b.offset(block, at, INT64), align=8)
+
+    def _copy(self, target: Value, slots: Sequence[Slot]) -> None:
+        """Copy addresses from the frame."""
+        numbers = [self.main.pointer_slot(slot.array) for slot in slots if _is_held(slot)]
+        text = ", ".join(f"i32 {number}" for number in numbers)
+        table = Value(self.b, PTR, self.b.module.table(text, len(numbers), "i32"))
+        count = self.b.constant(INT64, len(numbers))
+        self.b.call(self.main.copier(), VOID, [target, self.frame, table, count])
 
     def _argument(self, code: KernelCode, slot: Slot, scratch: Scratch) -> Value:
         b = self.b
@@ -75,6 +105,8 @@ class KernelCaller(Part):
             return b.offset(base, self.polynomial(slot.offset), type_of(slot.array.dtype))
         if isinstance(slot, Number):
             return self.polynomial(slot.value)
+        if isinstance(slot, Numbers):
+            return self._numbers(code.numbers)
         if isinstance(slot, Status):
             return self.slot(STATUS)
         if isinstance(slot, FailureBase):
@@ -87,6 +119,12 @@ class KernelCaller(Part):
             return self._chunk(code.plan)
         assert isinstance(slot, Partials)
         return b.slot(INT64, code.partials * CHUNKS)
+
+    def _numbers(self, numbers: Sequence[bytes]) -> Value:
+        """Return the address of a table of numbers, each in the first bytes of 8."""
+        words = [int.from_bytes(number.ljust(8, b"\0"), sys.byteorder) for number in numbers]
+        text = ", ".join(f"i64 {word}" for word in words)
+        return Value(self.b, PTR, self.b.module.table(text, len(words), "i64"))
 
     def _scratch(self, plan: KernelPlan) -> dict[object, Value]:
         """Return where the rooms in a kernel's own memory begin, and (``None``) where it ends."""
@@ -156,7 +194,8 @@ class KernelCaller(Part):
         parts = b.binary("sdiv", extent + (chunk - 1), chunk)
         function = Value(b, PTR, f"@{code.symbol}")
         direct, parallel, after = b.new_block("direct"), b.new_block("parallel"), b.new_block()
-        b.branch(parts < 2, direct, parallel)
+        least = int(PARALLEL_NANOSECONDS / max(code.plan.cost, _LEAST_COST))
+        b.branch(self.polynomial(code.plan.work_inside()) < least, direct, parallel)
         b.begin(direct)
         self._call(function, block, parts)
         b.jump(after)

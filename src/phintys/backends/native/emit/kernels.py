@@ -9,36 +9,48 @@ a slot points to.
 A reduction of everything has two functions. The first takes ranges of parts, and leaves their
 totals in memory; the second merges them, in order: ``end`` is the number of parts.
 
-Kernels that differ in nothing but their arguments have the same text, and share one function.
+Kernels that need the same code share one function (:mod:`~phintys.backends.native.emit.forms`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
+from phintys._base.records import record
 from phintys.backends.native.emit.builder import Builder
 from phintys.backends.native.emit.control import when
+from phintys.backends.native.emit.forms import Form, forms_of
 from phintys.backends.native.emit.layout import OUT_OF_MEMORY
 from phintys.backends.native.emit.module import Module
 from phintys.backends.native.emit.planning import SHORT_ROW, plan_across, plan_kernel
 from phintys.backends.native.emit.plans import KernelPlan
 from phintys.backends.native.emit.reductions import ReductionWriter
-from phintys.backends.native.emit.scope import Scope, ScratchBytes, ScratchOffset, Slot, Status
+from phintys.backends.native.emit.scope import (
+    Pointer,
+    Scope,
+    ScratchBytes,
+    ScratchOffset,
+    Slot,
+    Status,
+)
 from phintys.backends.native.emit.types import BOOL, INT8, INT64, PTR, VOID
 
 if TYPE_CHECKING:
-    from phintys.backends.native.polynomials import Polynomial, Polynomials
-    from phintys.backends.native.program import Failure, Kernel
+    from collections.abc import Hashable, Sequence
 
-__all__ = ["KernelCode", "KernelWriter", "ShortRows"]
+    from phintys.backends.native.emit.target import Target
+    from phintys.backends.native.polynomials import Polynomial, Polynomials
+    from phintys.backends.native.program import Array, Failure, Kernel
+
+__all__ = ["KernelCode", "KernelWriter", "ShortRows", "plans_of"]
 
 STACK_SCRATCH = 8192
 """Bytes of a kernel's own memory that are taken from the stack."""
 
 
-@dataclass(eq=False, slots=True)
+@record(eq=False)
 class ShortRows:
     """A function that computes several rows at once, each in a lane.
 
@@ -60,7 +72,7 @@ class ShortRows:
     most: int
 
 
-@dataclass(eq=False, slots=True)
+@record(eq=False)
 class KernelCode:
     """A kernel's functions, and what calling them takes.
 
@@ -80,6 +92,11 @@ class KernelCode:
         8-byte cells that each part of a reduction needs.
     for_short_rows
         The function for short rows, if it is another one, and when it is taken.
+    numbers
+        The numbers in which the kernel differs from others of its form, as they lie in memory.
+    stands_for
+        The plan is that of the first kernel of the same form: for the memory that this one touches,
+        that which the plan names instead. ``None`` for the first one itself.
     """
 
     plan: KernelPlan
@@ -89,6 +106,12 @@ class KernelCode:
     failures: list[Failure]
     partials: int = 0
     for_short_rows: ShortRows | None = None
+    numbers: list[bytes] = field(default_factory=list)
+    stands_for: dict[Array, Array] | None = None
+
+    def in_plan(self, memory: Array) -> Array:
+        """Return the name of memory in the plan."""
+        return memory if self.stands_for is None else self.stands_for[memory]
 
 
 class KernelWriter:
@@ -106,25 +129,37 @@ class KernelWriter:
         self.module = module
         self.polynomials = polynomials
         self._symbols: dict[str, str] = {}
+        self._written: dict[tuple[Hashable, ...], tuple[Form, KernelCode]] = {}
 
-    def write(self, kernel: Kernel) -> KernelCode:
-        """Write a kernel, or find an equal one."""
-        plan = plan_kernel(kernel, self.polynomials, self.module.target)
-        rows = plan_across(kernel, plan, self.polynomials, self.module.target)
-        most = 0 if rows is None else SHORT_ROW * rows[0].nests[0].lanes
-        if rows is not None and rows[1].known is not None:
-            plan = rows[0] if rows[1].known <= most else plan
-            rows = None
+    def write(self, kernels: Sequence[Kernel]) -> dict[Kernel, KernelCode]:
+        """Write the kernels of a program, one function for all that need the same code."""
+        forms = forms_of(kernels, self.polynomials)
+        return {
+            kernel: self._kernel(kernel, form) for kernel, form in zip(kernels, forms, strict=True)
+        }
+
+    def _kernel(self, kernel: Kernel, form: Form) -> KernelCode:
+        """Write a kernel, or find one of its form."""
+        written = self._written.get(form.key)
+        if written is not None:
+            return _same_code(*written, form)
+        plan, rows = plans_of(kernel, self.polynomials, self.module.target)
+        code = self._write(plan, rows, form)
+        if all(failure in form.failures for failure in code.failures):
+            self._written[form.key] = (form, code)
+        return code
+
+    def _write(self, plan: KernelPlan, across: ShortRows | None, form: Form) -> KernelCode:
         slots: dict[Slot, int] = {}
-        failures: list[Failure] = []
-        symbol, cells = self._function(plan, slots, failures)
-        code = KernelCode(plan, symbol, None, [], failures, cells)
+        code = KernelCode(plan, "", None, [], [], numbers=form.table())
+        code.symbol, code.partials = self._function(plan, slots, code.failures, form.cells)
         if plan.is_chunked:
-            code.combiner, _ = self._function(plan, slots, failures, is_combiner=True)
-        if rows is not None:
-            across, length = rows
-            symbol, _ = self._function(across, slots, failures)
-            code.for_short_rows = ShortRows(across, symbol, length, most)
+            code.combiner, _ = self._function(
+                plan, slots, code.failures, form.cells, is_combiner=True
+            )
+        if across is not None:
+            symbol, _ = self._function(across.plan, slots, code.failures, form.cells)
+            code.for_short_rows = replace(across, symbol=symbol)
         code.slots = list(slots)
         return code
 
@@ -133,6 +168,7 @@ class KernelWriter:
         plan: KernelPlan,
         slots: dict[Slot, int],
         failures: list[Failure],
+        cells: dict[int, int],
         *,
         is_combiner: bool = False,
     ) -> tuple[str, int]:
@@ -145,18 +181,56 @@ class KernelWriter:
         """
         function = self.module.function("kernel", VOID, [PTR, INT64, INT64])
         writer = _FunctionWriter(Builder(function), plan, slots, failures)
-        cells = 0
+        writer.ev.cells = cells
+        partials = 0
         if is_combiner:
             writer.write_combiner()
         else:
-            cells = writer.write_kernel()
+            partials = writer.write_kernel()
         text = str(function)
         symbol = self._symbols.get(text)
         if symbol is None:
             symbol = self._symbols[text] = function.name = f"kernel{len(self._symbols)}"
         else:
             self.module.functions.remove(function)
-        return symbol, cells
+        return symbol, partials
+
+
+def plans_of(
+    kernel: Kernel, polynomials: Polynomials, target: Target
+) -> tuple[KernelPlan, ShortRows | None]:
+    """Return how a kernel is carried out, and how where rows are short, if that is another way.
+
+    Parameters
+    ----------
+    kernel, polynomials, target
+        As for :func:`~phintys.backends.native.emit.planning.plan_kernel`.
+    """
+    plan = plan_kernel(kernel, polynomials, target)
+    rows = plan_across(kernel, plan, polynomials, target)
+    if rows is None:
+        return plan, None
+    across, length = rows
+    most = SHORT_ROW * across.nests[0].lanes
+    if length.known is not None:
+        return (across if length.known <= most else plan), None
+    return plan, ShortRows(across, "", length, most)
+
+
+def _same_code(theirs: Form, code: KernelCode, form: Form) -> KernelCode:
+    """Return the code of a kernel by that of another one of its form."""
+    arrays = dict(zip(theirs.arrays, form.arrays, strict=True))
+    failures = dict(zip(theirs.failures, form.failures, strict=True))
+    return replace(
+        code,
+        slots=[
+            Pointer(arrays[slot.array], slot.offset) if isinstance(slot, Pointer) else slot
+            for slot in code.slots
+        ],
+        failures=[failures[failure] for failure in code.failures],
+        numbers=form.table(),
+        stands_for=dict(zip(form.memories, theirs.memories, strict=True)),
+    )
 
 
 class _FunctionWriter(ReductionWriter):

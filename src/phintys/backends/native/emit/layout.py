@@ -8,8 +8,8 @@ slot                            what
 ``STATE``                       what the runtime passes to its own functions below
 ``STATUS`` and two more         0; or the number of a failure (an index into ``layout.failures``,
                                 plus 1) and the two numbers that its message wants; or
-                                ``OUT_OF_MEMORY``, or ``EXCEPTION`` when a function of the runtime
-                                has set a Python exception
+                                ``OUT_OF_MEMORY``, ``NO_RESULT``, or ``EXCEPTION`` when a function
+                                of the runtime has set a Python exception
 ``CONSTANTS``                   address of a table of the addresses of ``layout.constants``
 ``layout.records[value]``       for each argument, result, and value that a callback takes or gives:
                                 its address, then the lengths of its axes. For a
@@ -25,8 +25,8 @@ must be C-contiguous and aligned to their size), and sets ``STATUS`` to 0. Funct
     Memory for buffers, aligned to 64 bytes and valid until the call ends; asked for once for each
     of ``layout.groups``. Null sets the status to ``OUT_OF_MEMORY``.
 ``ptr phintys_new_array(ptr state, i64 number, ptr sizes)``
-    A new NumPy array for ``layout.new_arrays[number]``; returns where its data is. Null means
-    ``EXCEPTION``.
+    A new NumPy array for ``layout.new_arrays[number]``; returns where its data is. Null sets the
+    status to ``NO_RESULT``, with the number; the sizes are the lengths in the array's record.
 ``i32 phintys_callback(ptr state, i64 number)``
     Carry out ``layout.callbacks[number]``: its inputs' records are filled, it fills its outputs'.
     Not 0 means ``EXCEPTION``. Inputs may be reused as soon as it returns, unless the Op's view map
@@ -48,10 +48,13 @@ A kernel is handed to ``phintys_parallel_for`` if it will take longer than
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
+from phintys._base.records import record
+
 if TYPE_CHECKING:
+    from phintys.backends.native.emit.clock import StepClock
     from phintys.backends.native.emit.kernels import KernelCode
     from phintys.backends.native.emit.module import Module
     from phintys.backends.native.memory import MemoryPlan
@@ -63,6 +66,7 @@ __all__ = [
     "FIRST_RECORD",
     "GRAIN_NANOSECONDS",
     "NOTED_NANOSECONDS",
+    "NO_RESULT",
     "OUT_OF_MEMORY",
     "PARALLEL_NANOSECONDS",
     "STATE",
@@ -79,12 +83,15 @@ OUT_OF_MEMORY = -1
 EXCEPTION = -2
 """What the status says when a function of the runtime has set a Python exception."""
 
+NO_RESULT = -3
+"""What the status says when an array for a result cannot be made."""
+
 PARALLEL_NANOSECONDS = 30_000
 GRAIN_NANOSECONDS = 10_000
 NOTED_NANOSECONDS = 20_000
 
 
-@dataclass(eq=False, slots=True)
+@record(eq=False)
 class Layout:
     """What the runtime must know of a program; see the head of this module.
 
@@ -121,7 +128,7 @@ class Layout:
         return first
 
 
-@dataclass(eq=False, slots=True)
+@record(eq=False)
 class EmittedProgram:
     """A program as code.
 
@@ -135,9 +142,12 @@ class EmittedProgram:
         The functions of each kernel.
     memory
         Where arrays lie.
+    clock
+        What measures the steps, if they are measured.
     """
 
     module: Module
     layout: Layout
     kernels: dict[Kernel, KernelCode]
     memory: MemoryPlan
+    clock: StepClock | None = None

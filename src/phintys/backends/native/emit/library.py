@@ -1,4 +1,4 @@
-"""Outlined vector math: one function for each (op, dtype, lanes) that kernels call.
+"""Outlined functions: vector math, one for each (op, dtype, lanes) that kernels call, and products.
 
 A kernel that calls ``phintys_exp_float64_x8`` only declares it. The definitions are compiled once
 for all kernels; this makes a kernel's own compilation several times as fast.
@@ -11,10 +11,22 @@ from collections.abc import Iterable
 from phintys.backends.native.emit.builder import Builder
 from phintys.backends.native.emit.math import FLOAT_FUNCTIONS, MathSymbol
 from phintys.backends.native.emit.module import Module
+from phintys.backends.native.emit.products import PRODUCT, write_product
 from phintys.backends.native.emit.target import Target
 from phintys.backends.native.emit.types import type_of
 
-__all__ = ["library"]
+__all__ = ["is_outlined", "library"]
+
+
+def is_outlined(symbol: str) -> bool:
+    """Tell whether a symbol is that of an outlined function."""
+    if not symbol.startswith("phintys_"):
+        return False
+    try:
+        name = MathSymbol.parse(symbol).name
+    except ValueError:
+        return False
+    return name == PRODUCT or name in FLOAT_FUNCTIONS
 
 
 def library(target: Target, symbols: Iterable[str]) -> Module:
@@ -30,8 +42,13 @@ def library(target: Target, symbols: Iterable[str]) -> Module:
     module = Module(target)
     for symbol in sorted(set(symbols)):
         key = MathSymbol.parse(symbol)
+        if key.name == PRODUCT:
+            write_product(module, key)
+            continue
         function = FLOAT_FUNCTIONS[key.name]
         type = type_of(key.dtype, key.lanes)
-        b = Builder(module.function(symbol, type, [type] * function.nin), inline=True)
+        parameters = [type] * function.nin
+        written = module.function(symbol, type, parameters, convention=target.convention)
+        b = Builder(written, inline=True)
         b.ret(function.emit(b, *b.arguments))
     return module

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from functools import reduce
 from typing import TYPE_CHECKING
 
 from phintys._base.errors import IntegrityError
+from phintys.backends.native.dependence import arrays_written, varies
 from phintys.backends.native.emit.blas import FLOPS, sizes_of_call
 from phintys.backends.native.emit.builder import Builder
+from phintys.backends.native.emit.clock import StepClock
 from phintys.backends.native.emit.layout import NOTED_NANOSECONDS, Layout
+from phintys.backends.native.emit.part import write_copier
 from phintys.backends.native.emit.steps import StepWriter
 from phintys.backends.native.emit.types import INT32, PTR
 from phintys.backends.native.polynomials import Polynomial, Polynomials
 from phintys.backends.native.program import (
     Array,
+    Branch,
     Call,
     Callback,
     Check,
@@ -30,6 +35,7 @@ from phintys.backends.native.sizes import Arithmetic, Element, Size, Sizes
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from phintys.backends.native.emit import values
     from phintys.backends.native.emit.kernels import KernelCode
     from phintys.backends.native.emit.module import Module
     from phintys.backends.native.memory import MemoryPlan
@@ -40,6 +46,8 @@ __all__ = ["WORK_UNIT", "MainFunction"]
 
 WORK_UNIT = 64
 """Work is counted in parts of a nanosecond."""
+
+_COPIER = "copy_slots"
 
 _STEPS_IN_A_PART = 32
 """Steps in one function: LLVM takes more than twice as long for one of twice the length."""
@@ -68,11 +76,15 @@ class MainFunction:
         The functions of each kernel.
     memory
         Where arrays lie.
+    timed
+        Whether steps are measured.
 
     Attributes
     ----------
     layout
         The frame's layout.
+    clock
+        What measures the steps, if they are measured.
     as_given
         Polynomials of sizes that are not known to be equal yet.
     kept_atoms
@@ -86,6 +98,8 @@ class MainFunction:
         polynomials: Polynomials,
         kernels: dict[Kernel, KernelCode],
         memory: MemoryPlan,
+        *,
+        timed: bool = False,
     ) -> None:
         self.program = program
         self.module = module
@@ -93,21 +107,33 @@ class MainFunction:
         self.as_given = Polynomials(_AsGiven())
         self.kernels = kernels
         self.memory = memory
+        self.clock = self._make_clock() if timed else None
         self.layout = Layout(groups=len(memory.groups))
         self.kept_atoms: set[Atom] = set()
         self._arguments = set(program.arguments)
+        self._begun = self.layout.room(int(timed))
         self._make_records()
         self._first_slot = self.layout.room(len(memory.slots))
         self._atom_slots: dict[Atom, int] = {}
+        self._has_copier = False
         self._constants: dict[Array, int] = {}
         self._failures: dict[Failure, int] = {}
         self._callbacks = {step: at for at, step in enumerate(self.layout.callbacks)}
         self._new_arrays = {array: at for at, array in enumerate(self.layout.new_arrays)}
         self._elements = self._elements_by_step()
+        self._inner_elements: dict[Step, list[Element]] = defaultdict(list)
+        self._carried: dict[Loop, list[Element]] = {}
+        self._find_inner_elements()
         self._work = self._work_by_step()
         self._results: dict[int, list[Array]] = defaultdict(list)
         for array in self.layout.new_arrays:
             self._results[memory.first_writes.get(array, -1)].append(array)
+
+    def _make_clock(self) -> StepClock:
+        for sizes in self.program.shapes.values():
+            for size in sizes:
+                self.ring.of(size)
+        return StepClock(self.module, len(self.program.steps), self.ring)
 
     def _make_records(self) -> None:
         layout = self.layout
@@ -159,14 +185,24 @@ class MainFunction:
         is_first: bool,
         is_last: bool,
     ) -> None:
-        writer = StepWriter(self, self.module.function(name, INT32, [PTR], linkage=linkage))
+        # A part of a long function only calls kernels: LLVM need not try hard.
+        attributes = "noinline optnone" if linkage else ""
+        function = self.module.function(name, INT32, [PTR], linkage=linkage, attributes=attributes)
+        writer = StepWriter(self, function)
         if is_first:
             writer.after(-1)
+        time: values.Value | None = None
+        if self.clock is not None:
+            time = self.clock.start(writer, self._begun, is_first=is_first)
         for number, step in steps:
             writer.step(number, step)
             writer.after(number)
+            if self.clock is not None and time is not None:
+                time = self.clock.lap(writer, number, time)
         if is_last:
             writer.finish()
+            if self.clock is not None:
+                self.clock.finish(writer, self._begun)
         writer.end()
 
     # ---- sizes -------------------------------------------------------------------------------
@@ -187,6 +223,44 @@ class MainFunction:
             elif isinstance(size, Arithmetic):
                 stack.extend(size.arguments)
         return found
+
+    def _find_inner_elements(self) -> None:
+        """Find where in branches and loops the elements that sizes depend on are known.
+
+        That is after the last step of a list that writes the array, and at the beginning of each
+        pass of a loop whose array was written before, too.
+        """
+        if not any(isinstance(step, Branch | Loop) for step in self.program.steps):
+            return
+        elements = [element for some in self._elements.values() for element in some]
+        stack: list[tuple[Sequence[Step], set[Array]]] = [(self.program.steps, set())]
+        while stack:
+            steps, before = stack.pop()
+            writers: dict[Array, Step] = {}
+            for step in steps:
+                written = set(arrays_written(step))
+                if isinstance(step, Branch):
+                    stack += [(step.then, set(before)), (step.otherwise, set(before))]
+                elif isinstance(step, Loop):
+                    again = before & written
+                    self._carried[step] = [e for e in elements if e.array.memory in again]
+                    stack.append((step.body, set(before)))
+                before |= written
+                writers.update(dict.fromkeys(written, step))
+            if steps is self.program.steps:
+                continue
+            for element in elements:
+                writer = writers.get(element.array.memory)
+                if writer is not None:
+                    self._inner_elements[writer].append(element)
+
+    def elements_of(self, step: Step) -> list[Element]:
+        """Return the elements that are known after a step of a branch or loop."""
+        return self._inner_elements.get(step, [])
+
+    def carried_into(self, loop: Loop) -> list[Element]:
+        """Return the elements that are known when a pass of a loop begins, and change in it."""
+        return self._carried.get(loop, [])
 
     def _sizes(self) -> list[Atom]:
         """Return the sizes that the main function computes."""
@@ -246,7 +320,15 @@ class MainFunction:
             factors = [options[name] for name in "mnk" if name in options]
             factors += [entry[0] for entry in options.get("batch", ())]
             return ring.scale(ring.product(factors), max(1, int(WORK_UNIT / FLOPS)))
+        if isinstance(step, Loop):
+            inside = [self._work_of(inner) for inner in step.body]
+            same = [work for work in inside if work is not None and not self._varies(work, step)]
+            return ring.mul(ring.of(step.count), reduce(ring.add, same, ring.zero))
         return None
+
+    def _varies(self, work: Polynomial, loop: Loop) -> bool:
+        written = set(arrays_written(loop))
+        return any(varies(self.ring.atoms[at], written) for atoms, _ in work.terms for at in atoms)
 
     def work_after(self, step: int) -> Polynomial | None:
         """Return how much work is known after a step, if it may be worth noting."""
@@ -256,6 +338,13 @@ class MainFunction:
         return work
 
     # ---- what is numbered --------------------------------------------------------------------
+
+    def copier(self) -> str:
+        """Return the function ``(target, frame, numbers, count)`` that copies frame slots."""
+        if not self._has_copier:
+            self._has_copier = True
+            write_copier(self.module, _COPIER)
+        return _COPIER
 
     def failure(self, failure: Failure) -> int:
         """Return the number of a failure."""

@@ -65,12 +65,14 @@ class Function:
         parameters: Sequence[tuple[Type, str]],
         linkage: str,
         attributes: str,
+        convention: str = "",
     ) -> None:
         self.module = module
         self.name = name
         self.returns = returns
         self.parameters = parameters
         self.linkage = linkage
+        self.convention = convention
         self.attributes = attributes
         # Stack slots stand at the top of the entry block, so that a loop does not grow the stack.
         self.slots: list[str] = []
@@ -93,10 +95,10 @@ class Function:
             f"{type.text} {attributes} %a{i}".replace("  ", " ")
             for i, (type, attributes) in enumerate(self.parameters)
         )
-        head = f"define {self.linkage} {self.returns.text} @{self.name}({parameters})"
+        words = filter(None, [self.linkage, self.convention, self.returns.text])
+        head = f"define {' '.join(words)} @{self.name}({parameters}) {self.attributes}".rstrip()
         entry, *others = self.blocks
         body = [f"{entry.label}:", *self.slots, *map(str, entry.lines), *map(str, others)]
-        head = f"{head.replace('  ', ' ')} {self.attributes}".rstrip()
         return f"{head} #0 {{\n" + "\n".join(body) + "\n}"
 
 
@@ -148,6 +150,7 @@ class Module:
         *,
         linkage: str = "",
         attributes: str = "",
+        convention: str = "",
     ) -> Function:
         """Begin a function.
 
@@ -163,15 +166,22 @@ class Module:
             ``""`` makes it visible, ``"internal"`` keeps it in the module.
         attributes
             More attributes, such as ``"noinline"``.
+        convention
+            How it is called; C's convention if not given.
         """
         given = [(p, "") if isinstance(p, Type) else p for p in parameters]
-        function = Function(self, name, returns, given, linkage, attributes)
+        function = Function(self, name, returns, given, linkage, attributes, convention)
         self.functions.append(function)
         return function
 
     def declare(self, name: str, head: str) -> None:
         """Declare a function that is defined elsewhere, once."""
         self._declarations[name] = f"declare {head}"
+
+    @property
+    def declared(self) -> set[str]:
+        """Symbols of the functions that are declared, and may be defined elsewhere."""
+        return set(self._declarations)
 
     def table(self, numbers: str, length: int, element: str) -> str:
         """Return the symbol of a constant array, one for equal arrays.

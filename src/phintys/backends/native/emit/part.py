@@ -3,31 +3,37 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from phintys._base.errors import IntegrityError
+from phintys.backends.native.dependence import arrays_in_size
 from phintys.backends.native.emit.builder import Builder
+from phintys.backends.native.emit.control import loop
 from phintys.backends.native.emit.layout import (
     CONSTANTS,
-    EXCEPTION,
+    NO_RESULT,
     OUT_OF_MEMORY,
     STATE,
     STATUS,
 )
-from phintys.backends.native.emit.types import BOOL, INT32, INT64, PTR
+from phintys.backends.native.emit.types import BOOL, INT8, INT32, INT64, PTR, VOID
 from phintys.backends.native.emit.values import Value
 from phintys.backends.native.memory import ALIGNMENT
 from phintys.backends.native.program import Array, Place
-from phintys.backends.native.sizes import Arithmetic, Element, Extent, Size, Sizes
+from phintys.backends.native.sizes import Arithmetic, Counter, Element, Extent, Size, Sizes
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Collection, Generator, Iterator
 
     from phintys.backends.native.emit.main import MainFunction
-    from phintys.backends.native.emit.module import Function
+    from phintys.backends.native.emit.module import Function, Module
     from phintys.backends.native.polynomials import Atom, Polynomial, Polynomials
 
-__all__ = ["Part"]
+__all__ = ["LONG_RUN", "Part", "write_copier"]
+
+LONG_RUN = 8
+"""So many addresses are not written one by one, but by a loop."""
 
 
 class Part:
@@ -84,10 +90,10 @@ class Part:
         for at, number in enumerate(numbers):
             self.b.store(self.b.value(INT64, number), self.slot(STATUS + at))
 
-    def fail_if_null(self, pointer: Value, status: int) -> None:
+    def fail_if_null(self, pointer: Value, *status: int) -> None:
         """Let the call fail where there is no address."""
         with self.failing(self.b.write(BOOL, f"icmp eq ptr {pointer.text}, null")):
-            self.set_status(status)
+            self.set_status(*status)
 
     @contextmanager
     def aside(self) -> Generator[None]:
@@ -97,6 +103,25 @@ class Part:
         yield
         self._known, self._polynomials, self._pointers = before
         self.main.kept_atoms, self._constants = kept, constants
+
+    def forget_sizes(self, changed: Collection[Array]) -> None:
+        """Forget sizes that depend on arrays which are written anew."""
+        if not changed:
+            return
+
+        def stays(atom: Atom) -> bool:
+            if not isinstance(atom, Size):
+                return True
+            return not any(array in changed for array in arrays_in_size(atom))
+
+        atoms = self.main.ring.atoms
+        self._known = {atom: value for atom, value in self._known.items() if stays(atom)}
+        self.main.kept_atoms = {atom for atom in self.main.kept_atoms if stays(atom)}
+        self._polynomials = {
+            polynomial: value
+            for polynomial, value in self._polynomials.items()
+            if all(stays(atoms[at]) for term, _ in polynomial.terms for at in term)
+        }
 
     # ---- sizes -------------------------------------------------------------------------------
 
@@ -130,7 +155,8 @@ class Part:
                 term = term * factor
             total = term if total is None else total + term
         assert total is not None
-        self._polynomials[polynomial] = total
+        if ring is self.main.ring:  # others have atoms of their own
+            self._polynomials[polynomial] = total
         return total
 
     def _atom(self, atom: Atom, sizes: Sizes) -> Value:
@@ -158,6 +184,8 @@ class Part:
     def _from_frame(self, atom: Atom) -> Value:
         if isinstance(atom, Extent):
             slot = self.main.record(atom.array) + 1 + atom.axis
+        elif isinstance(atom, Counter):
+            slot = self.main.atom_slot(atom.loop)
         else:
             slot = self.main.atom_slot(atom)
         return self.b.load(INT64, self.slot(slot))
@@ -235,19 +263,43 @@ class Part:
 
     def take_group(self, group: int) -> None:
         """Ask for a block of the arena, and note where its slots are."""
-        b, main = self.b, self.main
+        b = self.b
         end = b.constant(INT64, 0)
-        offsets: list[tuple[int, Value]] = []
-        for slot, bytes_ in main.slots_of_group(group):
-            offsets.append((slot, end))
-            end = self.sum(end, self.aligned(self.polynomial(bytes_)))
+        runs: list[tuple[list[int], Value, Value]] = []
+        for slots, bytes_ in self._runs(group):
+            step = self.aligned(self.polynomial(bytes_))
+            for some in [slots] if len(slots) >= LONG_RUN else [[slot] for slot in slots]:
+                runs.append((some, end, step))
+                end = self.sum(end, self._times(step, len(some)))
         base = b.call("phintys_arena", PTR, [self.state(), b.constant(INT64, group), end])
         self.fail_if_null(base, OUT_OF_MEMORY)
-        for slot, offset in offsets:
-            if offset.text == "0":
-                self.set_pointer(slot, base)
+        for slots, offset, step in runs:
+            start = base if offset.text == "0" else b.offset(base, offset, INT8)
+            if len(slots) == 1:
+                self.set_pointer(slots[0], start)
                 continue
-            self.set_pointer(slot, b.write(PTR, f"getelementptr i8, {base.typed}, {offset.typed}"))
+            # So many that they are read from the frame where they are needed.
+            first = self.slot(slots[0])
+            with loop(b, 0, len(slots), runs=True) as each:
+                address = b.offset(start, each.index * step, INT8)
+                b.store(address, b.offset(first, each.index, INT64), align=8)
+
+    def _runs(self, group: int) -> Iterator[tuple[list[int], Polynomial]]:
+        """Yield neighbouring slots of a block that have the same size."""
+        pairs = self.main.slots_of_group(group)
+        for _, run in groupby(
+            enumerate(pairs), key=lambda item: (item[1][0] - item[0], id(item[1][1]))
+        ):
+            found = [pair for _, pair in run]
+            yield [slot for slot, _ in found], found[0][1]
+
+    def _times(self, value: Value, count: int) -> Value:
+        """Return a multiple of a number of bytes."""
+        if count == 1:
+            return value
+        if value.text.isdigit():
+            return self.b.constant(INT64, int(value.text) * count)
+        return value * count
 
     def take_results(self, step: int) -> None:
         """Ask for the results that a step writes first."""
@@ -257,7 +309,7 @@ class Part:
             record = self.main.record(array)
             arguments = [self.state(), b.constant(INT64, number), self.slot(record + 1)]
             data = b.call("phintys_new_array", PTR, arguments)
-            self.fail_if_null(data, EXCEPTION)
+            self.fail_if_null(data, NO_RESULT, number)
             self.set_pointer(record, data)
 
     def record_sizes(self, array: Array) -> None:
@@ -270,3 +322,14 @@ class Part:
         """Store the address and the lengths of an array in its record."""
         self.record_sizes(array)
         self.b.store(self.pointer(array), self.slot(self.main.record(array)), align=8)
+
+
+def write_copier(module: Module, name: str) -> None:
+    """Write ``void name(target, frame, numbers, count)``: copy slots with these 32-bit numbers."""
+    b = Builder(module.function(name, VOID, [PTR, PTR, PTR, INT64], linkage="internal"))
+    target, frame, numbers, count = b.arguments
+    with loop(b, 0, count, runs=True) as each:
+        number = b.load(INT32, b.offset(numbers, each.index, INT32))
+        value = b.load(INT64, b.offset(frame, b.convert(number, INT64), INT64))
+        b.store(value, b.offset(target, each.index, INT64))
+    b.ret()

@@ -9,10 +9,11 @@ the innermost of the kept loops (each lane reduces a column of its own).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from phintys._base.errors import IntegrityError
+from phintys._base.records import record
+from phintys.backends.native.dependence import has_order
 from phintys.backends.native.emit.access import Access, Affine, Layout, parts_of
 from phintys.backends.native.emit.plans import (
     SMALLEST_CHUNK,
@@ -37,7 +38,7 @@ from phintys.backends.native.program import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from phintys.backends.native.emit.target import Target
     from phintys.backends.native.polynomials import Polynomial, Polynomials
@@ -58,7 +59,7 @@ _MEDIUM = 16.0
 # ---- arrays ------------------------------------------------------------------------------------
 
 
-@dataclass(slots=True)
+@record()
 class _Uses:
     """Who writes and reads the arrays that a kernel writes.
 
@@ -236,12 +237,13 @@ class _NestPlanner:
             vector = across.loops[-1] if across.loops else kept[-1]
         else:
             vector = self._vector_loop([*kept, *inside], in_order=in_order)
+        apart = {loop for statement in self.nest.statements for loop in statement.sequential}
         for group in (kept, inside):
             if vector in group and not in_order:
                 group.remove(vector)
                 group.append(vector)
-        self.plan.kept = collapsed(kept, self.affines, self.ring)
-        self.plan.reduced = collapsed(inside, self.affines, self.ring)
+        self.plan.kept = collapsed(kept, self.affines, self.ring, apart)
+        self.plan.reduced = collapsed(inside, self.affines, self.ring, apart)
         for level in (*self.plan.kept, *self.plan.reduced):
             level.is_vector = vector in level.loops
         self.plan.vector = vector
@@ -275,7 +277,8 @@ class _NestPlanner:
         if not ordered:
             return None
         if in_order:
-            return ordered[-1]
+            last = ordered[-1]
+            return None if any(last in s.sequential for s in self.nest.statements) else last
         stores = set(map(id, self.plan.stores.values()))
 
         def badness(loop: LoopVariable) -> float:
@@ -333,23 +336,34 @@ class _NestPlanner:
                 found = max([found, *(depth_of[loop] for loop in steps)])
             elif isinstance(part, Load) and not is_number(part.array):
                 access = self.plan.loads.get(id(part))
-                if access is None:
-                    return innermost
+                if access is None:  # a register, which the nest itself may fill
+                    return innermost + 1
                 found = max([found, *(depth_of[loop] for loop in access.steps)])
         return found
 
 
 def collapsed(
-    loops: Sequence[LoopVariable], affines: Sequence[Affine], ring: Polynomials
+    loops: Sequence[LoopVariable],
+    affines: Sequence[Affine],
+    ring: Polynomials,
+    apart: Collection[LoopVariable] = (),
 ) -> list[Level]:
-    """Return loops as levels; those along which all addresses go on evenly become one."""
+    """Return loops as levels; those along which all addresses go on evenly become one.
+
+    Loops in ``apart`` stay on their own.
+    """
     levels: list[Level] = []
     for loop in loops:
         extent = ring.of(loop.extent)
-        if levels and all(
-            affine.step(levels[-1].loops[-1], ring.zero)
-            is ring.mul(affine.step(loop, ring.zero), extent)
-            for affine in affines
+        is_apart = loop in apart or (levels and levels[-1].loops[-1] in apart)
+        if (
+            levels
+            and not is_apart
+            and all(
+                affine.step(levels[-1].loops[-1], ring.zero)
+                is ring.mul(affine.step(loop, ring.zero), extent)
+                for affine in affines
+            )
         ):
             last = levels[-1]
             levels[-1] = Level((*last.loops, loop), ring.mul(last.extent, extent))
@@ -397,7 +411,8 @@ def plan_across(
     tuple or None
         The plan, and the length of a row. ``None`` if there are no rows to speak of.
     """
-    if plan.is_serial or plan.parallel is None:
+    nests = kernel.nests
+    if plan.parallel is None or any(has_order(s) for nest in nests for s in nest.statements):
         return None
     vectors = [
         level
@@ -409,6 +424,8 @@ def plan_across(
         return None
     other = _plan(kernel, polynomials, target, across=True)
     if other.parallel is None or other.parallel.extent is not plan.parallel.extent:
+        return None
+    if not other.is_across:
         return None
     return other, vectors[0].extent
 
@@ -434,28 +451,28 @@ def _plan(kernel: Kernel, polynomials: Polynomials, target: Target, *, across: b
         planner.collect()
     affines = [affine for planner in planners for affine in planner.affines]
     running = [loop for loop in kernel.outer if loop not in fixed]
-    outer = collapsed(running, affines, polynomials)
-    is_serial = any(
-        statement.accumulate or any(index.dynamic for index in statement.indices)
-        for nest in kernel.nests
-        for statement in nest.statements
-    )
+    statements = [statement for nest in kernel.nests for statement in nest.statements]
+    apart = {loop for statement in statements for loop in statement.sequential}
+    outer = collapsed(running, affines, polynomials, apart)
+    in_order = any(map(has_order, statements))
     lanes_along: Level | None = None
     if across:
         lanes_along = outer[-1] if outer else Level((), polynomials.one)
         lanes_along.is_vector = bool(outer)
     for planner in planners:
-        planner.arrange(target, in_order=is_serial, across=lanes_along)
+        planner.arrange(target, in_order=in_order, across=lanes_along)
     nests = [planner.plan for planner in planners]
     if across and outer:
         lanes = min(nest.lanes for nest in nests)
         for nest in nests:
             nest.lanes, nest.unroll = lanes, 1
-        _spread_scratch(planners, scratch, outer[-1].loops[-1], lanes)
+        across = _spread_scratch(planners, scratch, outer[-1], lanes)
     for planner in planners:
         planner.settle(outer)
     rooms = _rooms(scratch, nests, layout, nests[0].lanes if across and outer else 1)
-    plan = KernelPlan(outer, nests, registers, scratch, rooms, layout, is_serial, across)
+    plan = KernelPlan(outer, nests, registers, scratch, rooms, layout, in_order, across)
+    if in_order and not across:
+        plan.is_serial = _is_serial(plan, statements, apart)
     plan.cost = sum(
         0.15 * sum(_cost_of(s, uses) for s in nest.statements) + 0.2 * len(nest.accesses)
         for nest in nests
@@ -465,19 +482,48 @@ def _plan(kernel: Kernel, polynomials: Polynomials, target: Target, *, across: b
 
 
 def _spread_scratch(
-    planners: Sequence[_NestPlanner], scratch: Sequence[Array], loop: LoopVariable, lanes: int
-) -> None:
-    """Let each element of scratch be a vector of lanes, which are iterations of an outer loop."""
+    planners: Sequence[_NestPlanner], scratch: Sequence[Array], level: Level, lanes: int
+) -> bool:
+    """Let each element of scratch be a vector of lanes, which are iterations of an outer level.
+
+    Returns
+    -------
+    bool
+        Whether that can be: not where lanes read different elements of their rows.
+    """
     ring = planners[0].ring
-    for planner in planners:
-        for access in planner.plan.accesses:
-            if access.array in scratch:
-                access.steps = {
-                    other: ring.scale(step, lanes) for other, step in access.steps.items()
-                }
-                access.offset = ring.scale(access.offset, lanes)
-                access.steps[loop] = ring.one
-                access.is_spread = True
+    accesses = [
+        access
+        for planner in planners
+        for access in planner.plan.accesses
+        if access.array in scratch
+    ]
+    if any(loop in access.steps for access in accesses for loop in level.loops):
+        return False
+    for access in accesses:
+        access.steps = {other: ring.scale(step, lanes) for other, step in access.steps.items()}
+        access.offset = ring.scale(access.offset, lanes)
+        access.dynamic = tuple(
+            (expression, ring.scale(step, lanes)) for expression, step in access.dynamic
+        )
+        access.steps[level.loops[-1]] = ring.one
+        access.is_spread = True
+    return True
+
+
+def _is_serial(
+    plan: KernelPlan, statements: Sequence[Statement], apart: Collection[LoopVariable]
+) -> bool:
+    """Tell whether ranges of the parallel level depend on each other.
+
+    They do not if all that has an order has it along loops inside.
+    """
+    if any(has_order(statement) and not statement.sequential for statement in statements):
+        return True
+    levels = [level for nest in plan.nests for level in nest.reduced]
+    if plan.parallel is not None:
+        levels.append(plan.parallel)
+    return any(loop in apart for level in levels for loop in level.loops)
 
 
 def _is_chunked(plan: KernelPlan) -> bool:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
+from phintys._base.records import record
 from phintys.backends.native.emit.access import Access, Affine, Layout
 from phintys.backends.native.emit.accumulators import Accumulator, accumulator
 
@@ -17,11 +18,11 @@ __all__ = ["CHUNKS", "SMALLEST_CHUNK", "KernelPlan", "Level", "NestPlan", "is_nu
 CHUNKS = 64
 """A reduction of everything is cut into at most so many parts, each for one thread at a time."""
 
-SMALLEST_CHUNK = 32_768
+SMALLEST_CHUNK = 8192
 """Elements below which it is not cut. Neither number may depend on the number of threads."""
 
 
-@dataclass(eq=False, slots=True)
+@record(eq=False)
 class Level:
     """Loops that are carried out as one.
 
@@ -40,7 +41,7 @@ class Level:
     is_vector: bool = False
 
 
-@dataclass(eq=False, slots=True)
+@record(eq=False)
 class NestPlan:
     """One nest of a kernel.
 
@@ -105,7 +106,7 @@ class NestPlan:
         return [statement for statement in self.statements if statement.reduction]
 
 
-@dataclass(eq=False, slots=True)
+@record(eq=False)
 class KernelPlan:
     """A kernel as it is carried out.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -39,11 +40,16 @@ def can_emit(op: ScalarOp, dtypes: Sequence[Any]) -> bool:
     """
     if op.nout != 1 or op.name is None or SCALAR_OPS.get(op.name) is not op:
         return False
+    return _has_code(op.name, tuple(dtypes))
+
+
+@cache
+def _has_code(name: str, dtypes: tuple[Any, ...]) -> bool:
     try:
-        (out,) = op.resolve_dtypes(dtypes)
+        (out,) = SCALAR_OPS[name].resolve_dtypes(dtypes)
     except DtypeError:
         return False
-    return supports(op.name, dtypes, out)
+    return supports(name, dtypes, out)
 
 
 def emit_scalar_op(

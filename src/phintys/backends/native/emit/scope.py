@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
+from phintys._base.records import record
 from phintys.backends.native.emit.builder import Builder
 from phintys.backends.native.emit.module import Block
 from phintys.backends.native.emit.types import INT64, PTR, Type
@@ -23,6 +24,7 @@ __all__ = [
     "Chunk",
     "FailureBase",
     "Number",
+    "Numbers",
     "Partials",
     "Pointer",
     "Prelude",
@@ -38,7 +40,7 @@ __all__ = [
 # ---- arguments of kernels ----------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Pointer:
     """The address of an array, ``offset`` elements from its start."""
 
@@ -46,31 +48,36 @@ class Pointer:
     offset: Polynomial
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Number:
     """A number that is known when the kernel is called."""
 
     value: Polynomial
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
+class Numbers:
+    """The address of the numbers in which kernels of one form differ, 8 bytes each."""
+
+
+@record(frozen=True)
 class Status:
     """The address of the status: the number of the failure (0 for none) and its two numbers."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class FailureBase:
     """What is added to a failure's number in the kernel, which counts from 1."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class ScratchBytes:
     """Bytes of memory that the kernel needs for itself, each call; other ones for short rows."""
 
     is_across: bool
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class ScratchOffset:
     """Where in that memory the room for something begins, in bytes."""
 
@@ -78,17 +85,27 @@ class ScratchOffset:
     is_across: bool
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Chunk:
     """Iterations of the outermost loop in one part of a reduction of everything."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Partials:
     """The address of room for the totals of the parts."""
 
 
-Slot = Pointer | Number | Status | FailureBase | ScratchBytes | ScratchOffset | Chunk | Partials
+Slot = (
+    Pointer
+    | Number
+    | Numbers
+    | Status
+    | FailureBase
+    | ScratchBytes
+    | ScratchOffset
+    | Chunk
+    | Partials
+)
 
 
 class Prelude:
@@ -168,7 +185,7 @@ class Prelude:
 # ---- places in loops ---------------------------------------------------------------------------
 
 
-@dataclass(eq=False, slots=True)
+@record(eq=False)
 class Scope:
     """A place inside loops; what is not found here is looked for outside.
 

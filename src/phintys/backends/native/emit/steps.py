@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from phintys.backends.native.dependence import arrays_written
 from phintys.backends.native.emit.blas import BlasCall
 from phintys.backends.native.emit.control import when
 from phintys.backends.native.emit.kernel_calls import KernelCaller
@@ -120,7 +121,10 @@ class StepWriter(KernelCaller):
         counter = b.phi(INT64)
         counter.add(b.constant(INT64, 0), before)
         with self.aside():
+            self.forget_sizes(set(arrays_written(step)))
             self.keep(step.counter, counter.value)
+            for element in self.main.carried_into(step):
+                self.keep_element(element)
             self._steps(number, step.body)
             following = counter.value + 1
             again = following < count
@@ -131,8 +135,13 @@ class StepWriter(KernelCaller):
         b.begin(after)
 
     def _steps(self, number: int, steps: Sequence[Step]) -> None:
+        """Write steps of a branch or loop; sizes that they compute are known right after each."""
         for step in steps:
             self._step(number, step)
+            elements = self.main.elements_of(step)
+            self.forget_sizes({element.array.memory for element in elements})
+            for element in elements:
+                self.keep_element(element)
 
     def _truth(self, condition: Array) -> Value:
         """Return whether a 0-d array of bools is true."""

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import platform
-from dataclasses import dataclass
 from functools import cache
-from typing import Any
 
 from phintys._base.config import config
 from phintys._base.errors import ConfigError
+from phintys._base.records import record
+from phintys.backends.native.emit.llvm_library import Machine, llvm
 from phintys.backends.native.emit.types import Type
 
-__all__ = ["Target", "llvm"]
+__all__ = ["Target"]
 
 _AVX512 = ("avx512f", "avx512dq", "avx512bw", "avx512vl")
 
@@ -22,20 +21,11 @@ _LEVELS = {
     "x86-64-v4": ("x86_64", 64, True, True, True),
     "aarch64": ("aarch64", 16, True, True, False),
 }
-_FMA_ALWAYS = {"aarch64", "arm64", "ppc64le", "s390x"}
+_ARM = ("aarch64", "arm64")
+_FMA_ALWAYS = (*_ARM, "powerpc64le", "s390x")
 
 
-@cache
-def llvm() -> Any:
-    """Return llvmlite's binding, ready to generate code for this machine."""
-    from llvmlite import binding
-
-    binding.initialize_native_target()
-    binding.initialize_native_asmprinter()
-    return binding
-
-
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Target:
     """What code generation must know about a CPU.
 
@@ -75,19 +65,18 @@ class Target:
     @cache
     def host() -> Target:
         """Return the CPU that this process runs on."""
-        binding = llvm()
-        features = binding.get_host_cpu_features()
-        machine = platform.machine().lower()
-        avx512 = all(features.get(name, False) for name in _AVX512)
-        wide = 64 if avx512 else 32 if features.get("avx2", False) else 16
+        found = llvm()
+        features = set(found.features.split(","))
+        avx512 = all(f"+{name}" in features for name in _AVX512)
+        wide = 64 if avx512 else 32 if "+avx2" in features else 16
         return Target(
             name="host",
-            triple=binding.get_process_triple(),
-            cpu=binding.get_host_cpu_name(),
-            features=features.flatten(),
+            triple=found.triple,
+            cpu=found.cpu,
+            features=found.features,
             vector_bytes=wide,
-            has_fma=machine in _FMA_ALWAYS or bool(features.get("fma", False)),
-            has_float16=machine in {"aarch64", "arm64"} or bool(features.get("f16c", False)),
+            has_fma=found.triple.startswith(_FMA_ALWAYS) or "+fma" in features,
+            has_float16=found.triple.startswith(_ARM) or "+f16c" in features,
             has_avx512=avx512,
         )
 
@@ -107,7 +96,7 @@ class Target:
             msg = f"A target is 'host' or one of {tuple(_LEVELS)}; got {name!r}."
             raise ConfigError(msg)
         architecture, wide, fma, float16, avx512 = _LEVELS[name]
-        process = llvm().get_process_triple()
+        process = llvm().triple
         here = process.startswith((architecture, "arm64" if architecture == "aarch64" else "amd64"))
         return Target(
             name=name,
@@ -131,6 +120,15 @@ class Target:
         return self.vector_bytes // type.part.itemsize
 
     @property
+    def convention(self) -> str:
+        """How outlined vector math is called.
+
+        LLVM's convention for OpenCL leaves half of the 32 vector registers alone, so that what a
+        loop holds in registers stays there; C's leaves none.
+        """
+        return "intel_ocl_bicc" if self.has_avx512 else ""
+
+    @property
     def attributes(self) -> str:
         """Attributes of every function.
 
@@ -144,18 +142,15 @@ class Target:
             else "nounwind"
         )
 
-    def machine(self, level: int = 1) -> Any:
-        """Return LLVM's code generator for this target.
+    def machine(self, level: int = 1) -> Machine:
+        """Return a code generator of LLVM for this target.
 
         Parameters
         ----------
         level
             How hard it tries, 0 to 3: 0 is three times as fast as 1 and its code 10 % slower.
         """
-        binding = llvm()
-        if not self.triple.startswith(binding.get_process_triple().partition("-")[0]):
-            binding.initialize_all_targets()
-            binding.initialize_all_asmprinters()
-        return binding.Target.from_triple(self.triple).create_target_machine(
-            cpu=self.cpu, features=self.features, opt=level, jit=True
-        )
+        found = llvm()
+        if not self.triple.startswith(found.triple.partition("-")[0]):
+            found.initialize_all_targets()
+        return found.machine(self.triple, self.cpu, self.features, level)

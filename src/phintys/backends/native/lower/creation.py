@@ -1,30 +1,17 @@
-"""Lowering of Ops that make arrays: of one value, of numbers in steps, diagonals, copies."""
+"""Lowering of Ops that make arrays: of one value, diagonals, copies."""
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from phintys import scalar as ps
 from phintys.backends.native.lower.lowering import Lowering, NotLowered, lower
 from phintys.backends.native.lower.view import View
-from phintys.backends.native.program import (
-    Cast,
-    Expression,
-    Failure,
-    Index,
-    Literal,
-    Operation,
-    Place,
-    Position,
-    SizeValue,
-)
+from phintys.backends.native.program import Failure, Literal, Place
 from phintys.graph.apply import Apply
 from phintys.tensor.creation import Alloc, AllocEmpty
 from phintys.tensor.diagonals import AllocDiag, ExtractDiag
-from phintys.tensor.ranges import ARange
 from phintys.tensor.type import TensorType
 
 if TYPE_CHECKING:
@@ -75,77 +62,6 @@ def lower_alloc_empty(op: AllocEmpty, node: Apply, lowering: Lowering) -> None:
     lengths = _checked_sizes(node, node.inputs, lowering)
     view = View(number(0, op.dtype, lowering).array, (), tuple(lengths))
     lowering.bind(node.outputs[0], view if lengths else lowering.copied(view))
-
-
-# ---- ranges ------------------------------------------------------------------------------------
-
-
-@lower.register
-def lower_arange(op: ARange, node: Apply, lowering: Lowering) -> None:
-    """``out[i] = start + i * step``."""
-    dtype = np.dtype(op.dtype)
-    if any(variable.type.numpy_dtype.kind not in "iu" for variable in node.inputs):  # pyright: ignore[reportAttributeAccessIssue]
-        msg = "a range of floats"
-        raise NotLowered(msg)
-    start, stop, step = (lowering.size_of(variable) for variable in node.inputs)
-    if not step.known:
-        msg = "a range whose step is not known"
-        raise NotLowered(msg)
-    if dtype != np.int64 and not _fits(start, step, dtype):
-        msg = f"a range of {dtype} from {start} on"
-        raise NotLowered(msg)
-    length = _length_of_range(start, stop, step.known, node, lowering)
-    target, (loop,) = lowering.compute(node.outputs[0], [length])
-    index = Index(() if loop is None else ((loop, step),), None if start.known == 0 else start)
-    if dtype.kind != "f":
-        lowering.store(target, Position(index), [loop], nodes=(node,))
-        return
-    # As NumPy fills an array of floats: from the first two numbers.
-    count = Position(Index(() if loop is None else ((loop, lowering.sizes.fixed(1)),)))
-    store = partial(_stored, lowering, [length], node)
-    wide = np.dtype("float32") if dtype == np.float16 else dtype
-    first = Cast(SizeValue(start), wide)
-    scaled = store(Operation(ps.mul, (store(Cast(count, wide)), _literal(step, wide)), wide))
-    value: Expression = Operation(ps.add, (scaled, first), wide)
-    if wide != dtype:
-        value = Cast(store(value), dtype)
-    lowering.store(target, value, [loop], nodes=(node,))
-
-
-def _stored(
-    lowering: Lowering, lengths: Sequence[Size], node: Apply, value: Expression
-) -> Expression:
-    """Store a value for each element; return how it is read there."""
-    loops = lowering.loops(lengths)
-    view = View.of(lowering.array(value.dtype, lengths), lowering.sizes)
-    lowering.store(view, value, loops, nodes=(node,))
-    return view.load(loops)
-
-
-def _literal(size: Size, dtype: np.dtype[Any]) -> Literal:
-    return Literal(dtype.type(size.known), dtype)
-
-
-def _fits(start: Size, step: Size, dtype: np.dtype[Any]) -> bool:
-    """Tell whether the first two numbers of a range are exact in a dtype."""
-    if start.known is None or step.known is None:
-        return False
-    if dtype.kind == "f":
-        most = 2 ** (np.finfo(dtype).nmant + 1)
-        return abs(start.known) <= most and abs(step.known) <= most
-    info = np.iinfo(dtype)
-    return all(info.min <= n <= info.max for n in (start.known, start.known + step.known))
-
-
-def _length_of_range(start: Size, stop: Size, step: int, node: Apply, lowering: Lowering) -> Size:
-    """Return ``max(0, ceil((stop - start) / step))``; what overflows fails."""
-    sizes = lowering.sizes
-    first, last = (start, stop) if step > 0 else (stop, start)
-    distance = sizes.sub(sizes.arithmetic("max", last, first), first)
-    rounded = sizes.add(distance, sizes.fixed(abs(step) - 1))
-    length = sizes.arithmetic("floordiv", rounded, sizes.fixed(abs(step)))
-    lowering.require_length(length, Failure(node, "negative", "a range is too long"))
-    return sizes.canonical(length)
 
 
 # ---- diagonals ---------------------------------------------------------------------------------

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from phintys import scalar as ps
+from phintys._base.records import record
 from phintys.backends.native.lower.lowering import Lowering, lower
 from phintys.backends.native.lower.view import View
 from phintys.backends.native.program import Call, Cast, Expression, Failure, Operation
@@ -28,7 +28,7 @@ BLAS_DTYPES = {"float32", "float64", "complex64", "complex128"}
 # ---- what BLAS can take ------------------------------------------------------------------------
 
 
-@dataclass
+@record()
 class _Strided:
     """A view by its strides, in elements: ``offset + sum(stride * position)``."""
 
@@ -56,7 +56,7 @@ class _Strided:
         return cls(view.array, offset, strides)
 
 
-@dataclass
+@record()
 class _Matrix:
     """A matrix that BLAS can take: along one axis its elements are neighbours."""
 

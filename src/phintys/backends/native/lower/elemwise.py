@@ -10,7 +10,7 @@ from phintys.backends.native.emit.scalar_ops import can_emit
 from phintys.backends.native.lower.integers import apply_to_sizes
 from phintys.backends.native.lower.lowering import Lowering, NotLowered, lower
 from phintys.backends.native.lower.view import View
-from phintys.backends.native.program import Expression, Failure, Literal, Load, Operation
+from phintys.backends.native.program import Cast, Expression, Failure, Literal, Load, Operation
 from phintys.graph.apply import Apply
 from phintys.scalar.composite import Composite
 from phintys.tensor.dimshuffle import DimShuffle
@@ -90,7 +90,10 @@ def composite_expressions(
     lowering: Lowering,
 ) -> list[Expression]:
     """Store each step of a Composite in memory of its own, which fusion will keep in registers."""
-    known: dict[Any, Expression] = dict(zip(op.fgraph.inputs, operands, strict=True))
+    known: dict[Any, Expression] = {
+        variable: _in_dtype(operand, cast("Any", variable.type).numpy_dtype)
+        for variable, operand in zip(op.fgraph.inputs, operands, strict=True)
+    }
     loops = lowering.loops(lengths)
 
     def expression_of(variable: Any) -> Expression:
@@ -107,6 +110,10 @@ def composite_expressions(
         lowering.store(target, value, loops, nodes=(node,))
         known[variable] = target.load(loops)
     return [expression_of(variable) for variable in op.fgraph.outputs]
+
+
+def _in_dtype(operand: Expression, dtype: np.dtype[Any]) -> Expression:
+    return operand if operand.dtype == dtype else Cast(operand, dtype)
 
 
 def broadcast_lengths(
@@ -145,7 +152,8 @@ def check_scalar_op(op: ScalarOp, dtypes: Sequence[np.dtype[Any]]) -> None:
         msg = f"the scalar op {op} has {op.nout} outputs"
         raise NotLowered(msg)
     if not can_emit(op, dtypes):
-        msg = f"the scalar op {op} has no native code"
+        names = ", ".join(np.dtype(dtype).name for dtype in dtypes)
+        msg = f"the scalar op {op} has no native code for {names}"
         raise NotLowered(msg)
 
 

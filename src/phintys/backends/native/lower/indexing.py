@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from phintys import scalar as ps
-from phintys.backends.native.lower.lowering import Loops, Lowering, NotLowered, lower
+from phintys._base.records import record
+from phintys.backends.native.lower.counting import nonzero_views
+from phintys.backends.native.lower.lowering import Loops, Lowering, lower
 from phintys.backends.native.lower.slices import (
     basic_view,
     entries_with_sizes,
@@ -24,9 +25,11 @@ from phintys.backends.native.program import (
     IndexCheck,
     Load,
     Operation,
+    Place,
 )
 from phintys.backends.native.sizes import Size
 from phintys.graph.apply import Apply
+from phintys.graph.variable import Constant
 from phintys.tensor.indexing.advanced import AdvancedSubtensor
 from phintys.tensor.indexing.basic import Subtensor
 from phintys.tensor.indexing.template import (
@@ -104,7 +107,7 @@ def _sum(
 # ---- arrays as indices ---------------------------------------------------------------------------
 
 
-@dataclass
+@record()
 class _Gather:
     """What an index with arrays names: an element of ``view`` for each element of the result.
 
@@ -131,12 +134,12 @@ class _Gather:
         return self.view.at(self.positions, lowering.sizes)
 
 
-def _cut(view: View, covering: Sequence[Any], lowering: Lowering) -> View:
+def _cut(view: View, covering: Sequence[Any], node: Apply, lowering: Lowering) -> View:
     """Return a view with its slices taken, whose other axes are axes of the memory."""
     sizes = lowering.sizes
     for axis, entry in enumerate(covering):
         if isinstance(entry, Slice):
-            start, step, length = slice_of(view.sizes[axis], entry, lowering)
+            start, step, length = slice_of(view.sizes[axis], entry, node, lowering)
             view = view.sliced(axis, start, step, length, sizes)
     axes = [axis for axis, entry in enumerate(covering) if not isinstance(entry, Slice)]
     return _indexable(view, axes, lowering)
@@ -144,21 +147,12 @@ def _cut(view: View, covering: Sequence[Any], lowering: Lowering) -> View:
 
 def _gather(view: View, template: Any, node: Apply, first: int, lowering: Lowering) -> _Gather:
     """Return what a template with arrays names in a view; its inputs come from ``first`` on."""
-    if any(isinstance(entry, Mask) for entry in template):
-        msg = "an index with an array of bools"
-        raise NotLowered(msg)
     sizes = lowering.sizes
     entries = entries_with_sizes(template, node.inputs[first:], lowering)
-    covering = [entry for entry in entries if entry is not NEWAXIS and entry is not SEPARATOR]
-    variables = [entry for entry in covering if not isinstance(entry, Slice | Size)]
-    arrays = [lowering.view(variable) for variable in variables]
-    shape = _index_shape(variables, arrays, node, lowering)
-    shown = [
-        array.rearranged([*[None] * (len(shape) - array.ndim), *range(array.ndim)], sizes)
-        .broadcast(shape, sizes)
-        for array in arrays
-    ]  # fmt: skip
-    view = _cut(view, covering, lowering)
+    covering = _covering(template, entries, view, node, lowering)
+    arrays = [entry for entry in covering if isinstance(entry, _IndexArray)]
+    shape = _index_shape(arrays, node, lowering)
+    view = _cut(view, covering, node, lowering)
     # The loops of the result, and which of them belong to which axis of the view.
     places = layout(template, view.ndim)
     lengths: list[Size] = []
@@ -175,8 +169,9 @@ def _gather(view: View, template: Any, node: Apply, first: int, lowering: Loweri
             lengths += shape
     loops = lowering.loops(lengths)
     index_loops = loops[begin : begin + len(shape)]
+    # An index is checked even where there is nothing to read, along an axis of size 0.
+    is_apart = any(not lengths[place].known for place in axes.values())
     positions: list[Index] = []
-    following = iter(shown)
     one = sizes.fixed(1)
     for axis in range(view.ndim):
         entry = covering[axis] if axis < len(covering) else None
@@ -187,12 +182,99 @@ def _gather(view: View, template: Any, node: Apply, first: int, lowering: Loweri
             position = position_in(view.sizes[axis], entry, axis, node, lowering)
             positions.append(Index((), None if position.known == 0 else position))
         else:
-            index = lowering.load(next(following), index_loops)
-            if index.dtype != _INT64:
-                index = Cast(index, _INT64)
-            failure = Failure(node, "index", f"axis {axis}")
-            positions.append(Index((), None, IndexCheck(index, view.sizes[axis], failure)))
+            assert isinstance(entry, _IndexArray)
+            size = view.sizes[axis]
+            if is_apart:
+                entry = entry.checked(shape, axis, size, lowering)
+            positions.append(Index((), None, entry.at(index_loops, shape, axis, size, lowering)))
     return _Gather(view, covering, positions, lengths, loops)
+
+
+def _covering(
+    template: Any, entries: Sequence[Any], view: View, node: Apply, lowering: Lowering
+) -> list[Any]:
+    """Return one entry for each of the first axes: a slice, a size, or an array of indices."""
+    covering: list[Any] = []
+    for kind, entry in zip(template, entries, strict=True):
+        if kind is NEWAXIS or kind is SEPARATOR:
+            continue
+        if isinstance(entry, Slice | Size):
+            covering.append(entry)
+        elif isinstance(kind, Mask):
+            covering += _indices_of_mask(entry, view, len(covering), node, lowering)
+        else:
+            array = lowering.view(entry)
+            covering.append(_IndexArray(array, entry.type.shape, node))
+    return covering
+
+
+@record()
+class _IndexArray:
+    """An array of indices.
+
+    Attributes
+    ----------
+    view, static
+        The array, and what was known of its shape when the graph was built.
+    node
+        The node of the index.
+    is_safe
+        Whether all indices are known to be there, and not negative.
+    """
+
+    view: View
+    static: Sequence[int | None]
+    node: Apply
+    is_safe: bool = False
+
+    def checked(
+        self, shape: Sequence[Size], axis: int, size: Size, lowering: Lowering
+    ) -> _IndexArray:
+        """Return the indices in memory of their own, checked whether they are used or not."""
+        if self.is_safe:
+            return self
+        loops = lowering.loops(shape)
+        view = View.of(lowering.array(_INT64, shape), lowering.sizes)
+        value = self.at(loops, shape, axis, size, lowering)
+        lowering.store(view, value, loops, nodes=(self.node,))
+        static = [length.known for length in shape]
+        return _IndexArray(view, static, self.node, is_safe=True)
+
+    def at(
+        self, loops: Loops, shape: Sequence[Size], axis: int, size: Size, lowering: Lowering
+    ) -> Expression:
+        """Return an index into an axis of some size, of arrays that broadcast to a shape."""
+        sizes = lowering.sizes
+        ndim = self.view.ndim
+        order = [*[None] * (len(shape) - ndim), *range(ndim)]
+        shown = self.view.rearranged(order, sizes).broadcast(shape, sizes)
+        index = lowering.load(shown, loops)
+        if index.dtype != _INT64:
+            index = Cast(index, _INT64)
+        if self.is_safe:
+            return index
+        return IndexCheck(index, size, Failure(self.node, "index", f"axis {axis}"))
+
+
+def _indices_of_mask(
+    mask: Any, view: View, axis: int, node: Apply, lowering: Lowering
+) -> list[_IndexArray]:
+    """Return where a mask, which covers the axes from one on, is true: an array for each axis."""
+    shown = lowering.view(mask)
+    for dim, size in enumerate(shown.sizes):
+        failure = Failure(node, "mask", f"dimension {dim}: {{0}} and {{1}}")
+        lowering.require_equal(size, view.sizes[axis + dim], failure)
+    if not isinstance(mask, Constant):
+        views = nonzero_views(shown, node, lowering)
+        return [_IndexArray(view, (None,), node, is_safe=True) for view in views]
+    made: list[_IndexArray] = []
+    for indices in np.nonzero(mask.data):
+        data = np.ascontiguousarray(indices, _INT64)
+        lengths = [lowering.sizes.fixed(data.size)]
+        array = lowering.array(_INT64, lengths, Place.CONSTANT, data=data)
+        whole = View.of(array, lowering.sizes)
+        made.append(_IndexArray(whole, data.shape, node, is_safe=True))
+    return made
 
 
 def _indexable(view: View, axes: Sequence[int], lowering: Lowering) -> View:
@@ -222,21 +304,19 @@ def _with_all_axes(view: View, lowering: Lowering) -> View:
     return View(view.array, maps, view.sizes)
 
 
-def _index_shape(
-    variables: Sequence[Any], arrays: Sequence[View], node: Apply, lowering: Lowering
-) -> list[Size]:
+def _index_shape(arrays: Sequence[_IndexArray], node: Apply, lowering: Lowering) -> list[Size]:
     """Return the sizes to which index arrays broadcast, from the front."""
     backwards: list[Size] = []
-    for back in range(1, max(array.ndim for array in arrays) + 1):
+    for back in range(1, max(array.view.ndim for array in arrays) + 1):
         chosen: Size | None = None
-        for variable, array in zip(variables, arrays, strict=True):
-            if array.ndim < back or variable.type.shape[-back] == 1:
+        for array in arrays:
+            if array.view.ndim < back or array.static[-back] == 1:
                 continue
             if chosen is None:
-                chosen = array.sizes[-back]
+                chosen = array.view.sizes[-back]
                 continue
             failure = Failure(node, "broadcast", "index arrays of sizes {0} and {1}")
-            lowering.require_equal(chosen, array.sizes[-back], failure)
+            lowering.require_equal(chosen, array.view.sizes[-back], failure)
         sizes = lowering.sizes
         backwards.append(sizes.fixed(1) if chosen is None else sizes.canonical(chosen))
     return backwards[::-1]
@@ -246,17 +326,14 @@ def _index_shape(
 def lower_advanced_subtensor(op: AdvancedSubtensor, node: Apply, lowering: Lowering) -> None:
     """``out[i, j] = x[index[i], j]``."""
     gather = _gather(lowering.view(node.inputs[0]), op.idx_list, node, 1, lowering)
-    target, loops = lowering.compute(node.outputs[0], gather.sizes)
-    lowering.store(target, gather.load(lowering), loops, nodes=(node,))
+    target, _ = lowering.compute(node.outputs[0], gather.sizes)
+    lowering.store(target, gather.load(lowering), gather.loops, nodes=(node,))
 
 
 @lower.register
 def lower_advanced_inc_subtensor(op: AdvancedIncSubtensor, node: Apply, lowering: Lowering) -> None:
     """``out = x``; then ``out[index[i], j] = y[i, j]`` or ``+= y[i, j]``, in this order."""
     x = lowering.view(node.inputs[0])
-    if any(isinstance(entry, Mask) for entry in op.idx_list):
-        msg = "an index with an array of bools"
-        raise NotLowered(msg)
     target = lowering.copied(x, node)
     gather = _gather(target, op.idx_list, node, 2, lowering)
     y = _fitted(node, gather.sizes, lowering)
@@ -266,7 +343,7 @@ def lower_advanced_inc_subtensor(op: AdvancedIncSubtensor, node: Apply, lowering
         value = Cast(value, dtype)
     accumulate = None if op.set_instead_of_inc or op.ignore_duplicates else "add"
     if op.ignore_duplicates and not op.set_instead_of_inc:
-        old = _cut(x, gather.covering, lowering).at(gather.positions, lowering.sizes)
+        old = _cut(x, gather.covering, node, lowering).at(gather.positions, lowering.sizes)
         value = Operation(ps.add, (old, value), dtype)
     lowering.store(
         target,

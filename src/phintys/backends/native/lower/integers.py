@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from phintys.backends.native.sizes import Arithmetic
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -71,6 +73,30 @@ def _eq(sizes: Sizes, x: Size, y: Size) -> Size:
     return sizes.mul(_not(sizes, _lt(sizes, x, y)), _not(sizes, _lt(sizes, y, x)))
 
 
+def _truth(sizes: Sizes, x: Size) -> Size:
+    """Return 1 for what is not 0; what is 1 or 0 as it is."""
+    return x if _is_truth(x) else _not(sizes, _eq(sizes, x, sizes.fixed(0)))
+
+
+def _is_truth(size: Size) -> bool:
+    """Tell whether a size is known to be 1 or 0."""
+    stack = [size]
+    while stack:
+        current = stack.pop()
+        if current.known in {0, 1}:
+            continue
+        if not isinstance(current, Arithmetic):
+            return False
+        left, right = current.arguments
+        if current.operation == "mul":
+            stack += [left, right]
+        elif current.operation == "sub" and left.known == 1:
+            stack.append(right)
+        elif current.operation != "lt":
+            return False
+    return True
+
+
 def _clip(sizes: Sizes, x: Size, lower: Size, upper: Size) -> Size:
     return sizes.arithmetic("min", sizes.arithmetic("max", x, lower), upper)
 
@@ -101,7 +127,7 @@ _RULES: dict[str, Callable[..., Size | None]] = {
     "ge": lambda sizes, x, y: _not(sizes, _lt(sizes, x, y)),
     "eq": _eq,
     "ne": lambda sizes, x, y: _not(sizes, _eq(sizes, x, y)),
-    "switch": when,
-    "cast_bool": lambda sizes, x: _not(sizes, _eq(sizes, x, sizes.fixed(0))),
+    "switch": lambda sizes, x, then, otherwise: when(sizes, _truth(sizes, x), then, otherwise),
+    "cast_bool": _truth,
     "logical_not": lambda sizes, x: _eq(sizes, x, sizes.fixed(0)),
 }

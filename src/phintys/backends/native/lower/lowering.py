@@ -8,11 +8,13 @@ Op without a rule or inputs that its rule does not take, a callback to the Op's 
 from __future__ import annotations
 
 import math
+from contextlib import contextmanager
 from functools import singledispatch
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from phintys import scalar as ps
 from phintys.backends.native.lower.view import View
 from phintys.backends.native.program import (
     Array,
@@ -25,6 +27,7 @@ from phintys.backends.native.program import (
     Index,
     Literal,
     LoopVariable,
+    Operation,
     Place,
     SizeValue,
     Statement,
@@ -36,7 +39,7 @@ from phintys.graph.variable import Constant
 from phintys.tensor.type import TensorType
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Generator, Sequence
 
     from phintys.backends.native.sizes import Size
     from phintys.graph.apply import Apply
@@ -80,6 +83,8 @@ class Lowering:
         self._sources: dict[tuple[Array, int | None], View] = {}
         self._terms: dict[Size, int] = {}
         self._count = 0
+        self._is_inside = False
+        self._checked: set[tuple[Size, Size]] = set()
 
     # ---- values --------------------------------------------------------------------------------
 
@@ -144,6 +149,10 @@ class Lowering:
             return self._constant(variable)
         msg = f"{variable} of type {variable.type} is no tensor"
         raise NotLowered(msg)
+
+    def shapes(self) -> dict[Variable, tuple[Size, ...]]:
+        """Return the sizes of all tensors."""
+        return {variable: tuple(view.sizes) for variable, view in self._views.items()}
 
     def value(self, variable: Variable) -> Value:
         """Return memory or an object that holds the value of a variable as it is."""
@@ -223,8 +232,12 @@ class Lowering:
                 view = view.sliced(
                     axis, self.sizes.fixed(at), self.sizes.fixed(1), self.sizes.fixed(1), self.sizes
                 )
+            value: Expression = view.load(loops)
+            if array.dtype == np.uint64:  # what int64 cannot hold is beyond all sizes
+                most = Literal(np.uint64(_MOST), array.dtype)
+                value = Operation(ps.minimum, (value, most), array.dtype)
             array = self.array(np.int64, ())
-            self.store(View.of(array, self.sizes), view.load(loops), ())
+            self.store(View.of(array, self.sizes), value, ())
             flat = 0
         return self.sizes.element(array, flat)
 
@@ -290,12 +303,18 @@ class Lowering:
         return found
 
     def require_equal(self, left: Size, right: Size, failure: Failure) -> None:
-        """Check that two sizes are equal, once; from here on they are the same."""
+        """Check that two sizes are equal, once; from here on they are the same.
+
+        Inside of a body, which may not run at all, they are not.
+        """
         left, right = self.sizes.canonical(left), self.sizes.canonical(right)
-        if left is right:
+        if left is right or (left, right) in self._checked:
             return
         self.steps.append(Check(left, right, failure))
-        self.sizes.equate(left, right)
+        if self._is_inside:
+            self._checked.add((left, right))
+        else:
+            self.sizes.equate(left, right)
 
     def require(self, condition: Size, failure: Failure) -> None:
         """Check that a condition, 1 or 0, is 1."""
@@ -305,6 +324,23 @@ class Lowering:
         """Check that a size is not negative."""
         if not is_length(size):
             self.require(self.sizes.arithmetic("lt", self.sizes.fixed(-1), size), failure)
+
+    # ---- steps inside of others ----------------------------------------------------------------
+
+    @contextmanager
+    def body(self) -> Generator[list[Step | Statement]]:
+        """Collect steps that run under a condition, or many times.
+
+        What is checked there is not known to hold outside, nor where variables are that are bound
+        there.
+        """
+        before = self.steps, dict(self._views), set(self._checked), self._is_inside
+        inside: list[Step | Statement] = []
+        self.steps, self._is_inside = inside, True
+        try:
+            yield inside
+        finally:
+            self.steps, self._views, self._checked, self._is_inside = before
 
     # ---- statements ----------------------------------------------------------------------------
 
@@ -335,6 +371,7 @@ class Lowering:
         positions: Sequence[Index] | None = None,
         accumulate: str | None = None,
         nodes: Sequence[Apply] = (),
+        sequential: Sequence[LoopVariable | None] = (),
     ) -> None:
         """Add the statement ``target[...] = value``.
 
@@ -357,6 +394,7 @@ class Lowering:
                 reducer,
                 accumulate,
                 tuple(nodes),
+                tuple([loop for loop in sequential if loop is not None]),
             )
         )
 

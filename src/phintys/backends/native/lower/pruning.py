@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from phintys.backends.native.dependence import arrays_read
+from phintys.backends.native.dependence import arrays_in_size, arrays_read, needs_of
 from phintys.backends.native.program import Place, Statement
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from phintys.backends.native.program import Array, Step
+    from phintys.backends.native.sizes import Size
 
 __all__ = ["prune"]
 
@@ -29,13 +30,21 @@ def prune(steps: Sequence[Step | Statement], kept: Iterable[Array]) -> list[Step
         The memory that is read after the program has run.
     """
     needed = set(kept)
+    seen: set[Size] = set()
     left: list[Step | Statement] = []
     for step in reversed(steps):
         if isinstance(step, Statement):
             memory = step.target.memory
             if memory.place == Place.BUFFER and memory not in needed:
                 continue
-        needed.update(array.memory for array in arrays_read(step))
+            needs = needs_of(step)
+            needed.update([load.array.memory for load in needs.loads])
+            for size in needs.sizes:
+                if size not in seen:
+                    seen.add(size)
+                    needed.update(arrays_in_size(size))
+        else:
+            needed.update(arrays_read(step))
         left.append(step)
     left.reverse()
     return left

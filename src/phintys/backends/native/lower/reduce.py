@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from phintys import scalar as ps
+from phintys.backends.native.lower.integers import when
 from phintys.backends.native.lower.lowering import Lowering, NotLowered, lower
+from phintys.backends.native.lower.shape import alias
 from phintys.backends.native.lower.view import View
 from phintys.backends.native.program import (
     Cast,
@@ -18,7 +20,7 @@ from phintys.backends.native.program import (
     Operation,
 )
 from phintys.graph.apply import Apply
-from phintys.tensor.extremes import Argmax, Argmin
+from phintys.tensor.extremes import ArgExtremeAlong, Argmax, Argmin
 from phintys.tensor.reduce import Reduce
 from phintys.tensor.softmaxes import LogSoftmax, LogSumExp, Softmax
 
@@ -92,13 +94,8 @@ def require_elements(view: View, axes: Sequence[int], node: Apply, lowering: Low
 def lower_argmax(op: Argmax | Argmin, node: Apply, lowering: Lowering) -> None:
     """``out[i] = argmax(j) x[i, j]``."""
     view = lowering.view(node.inputs[0])
-    if view.array.dtype.kind == "c":
-        msg = "no native order of complex numbers"
-        raise NotLowered(msg)
+    _expect_order(view)
     axes = op.axes(view.ndim)
-    if not axes:
-        msg = "a search along no axis"
-        raise NotLowered(msg)
     require_elements(view, axes, node, lowering)
     loops = lowering.loops(view.sizes)
     kept = [axis for axis in range(view.ndim) if axis not in axes]
@@ -108,6 +105,61 @@ def lower_argmax(op: Argmax | Argmin, node: Apply, lowering: Lowering) -> None:
     else:
         value = lowering.load(view, loops)
     reduce_into(target, value, loops, axes, f"arg{op.which}", node, lowering)
+
+
+def _expect_order(view: View) -> None:
+    if view.array.dtype.kind == "c":
+        msg = "no native order of complex numbers"
+        raise NotLowered(msg)
+
+
+@lower.register
+def lower_arg_extreme_along(op: ArgExtremeAlong, node: Apply, lowering: Lowering) -> None:
+    """``out[i, k] = argmax(j) x[i, j, k]``, of x as an array of three axes: the middle one counts.
+
+    How long these are depends on the axis; memory is the same for all of them.
+    """
+    sizes = lowering.sizes
+    x = lowering.view(node.inputs[0])
+    _expect_order(x)
+    ndim = x.ndim
+    axis = lowering.size_of(node.inputs[1])
+    if axis.known is not None and not -ndim <= axis.known < ndim:
+        msg = f"there is no axis {axis}"
+        raise NotLowered(msg)
+    zero, one = sizes.fixed(0), sizes.fixed(1)
+    is_there = sizes.mul(
+        sizes.arithmetic("lt", sizes.fixed(-ndim - 1), axis),
+        sizes.arithmetic("lt", axis, sizes.fixed(ndim)),
+    )
+    lowering.require(is_there, Failure(node, "axis", "the axis"))
+    axis = when(sizes, sizes.arithmetic("lt", axis, zero), sizes.add(axis, sizes.fixed(ndim)), axis)
+    is_after = [sizes.arithmetic("lt", axis, sizes.fixed(dim)) for dim in range(ndim)]
+    is_before = [sizes.arithmetic("lt", sizes.fixed(dim), axis) for dim in range(ndim)]
+    before, after = (
+        sizes.product(
+            [when(sizes, flag, size, one) for flag, size in zip(flags, x.sizes, strict=True)]
+        )
+        for flags in (is_before, is_after)
+    )
+    length = zero
+    for first, last, size in zip(is_before, is_after, x.sizes, strict=True):
+        is_it = sizes.sub(one, sizes.add(first, last))
+        length = sizes.add(length, sizes.mul(is_it, size))
+    there_is = sizes.arithmetic("lt", zero, length)
+    lowering.require(there_is, Failure(node, "empty", "the axis"))
+    shown = alias(lowering.contiguous(x, node).array, [before, length, after], lowering)
+    source = View.of(shown, sizes)
+    found = View.of(lowering.array("int64", [before, after]), sizes)
+    loops = lowering.loops(source.sizes)
+    value: Expression = lowering.load(source, loops)
+    if loops[1] is None:
+        value = Literal(np.int64(0), np.dtype("int64"))
+    reduce_into(found, value, loops, (1,), f"arg{op.which}", node, lowering)
+    kept = [
+        when(sizes, is_after[dim + 1], x.sizes[dim + 1], x.sizes[dim]) for dim in range(ndim - 1)
+    ]
+    lowering.bind(node.outputs[0], View.of(alias(found.array, kept, lowering), sizes))
 
 
 # ---- softmax -----------------------------------------------------------------------------------

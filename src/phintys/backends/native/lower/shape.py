@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from phintys.backends.native.lower.integers import when
 from phintys.backends.native.lower.lowering import Lowering, NotLowered, lower
 from phintys.backends.native.lower.view import View
-from phintys.backends.native.program import Array, Failure, SizeValue
+from phintys.backends.native.program import Array, Failure, Literal, SizeValue
 from phintys.backends.native.sizes import is_length
 from phintys.gradient.marks import GradientMark
 from phintys.graph.apply import Apply
@@ -19,17 +19,20 @@ from phintys.tensor.type import TensorType
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from phintys.backends.native.lower.lowering import Loops
     from phintys.backends.native.sizes import Size, Sizes
     from phintys.graph.variable import Variable
 
-__all__ = ["store_sizes"]
+__all__ = ["alias", "store_sizes"]
 
 
 def store_sizes(variable: Variable, sizes: Sequence[Size], node: Apply, lowering: Lowering) -> None:
     """Make a variable, 0-d or a vector, of sizes, and remember them."""
     ndim = variable.type.ndim  # pyright: ignore[reportAttributeAccessIssue]
     lengths = [lowering.sizes.fixed(len(sizes))] if ndim else []
-    target, _ = lowering.compute(variable, lengths)
+    target, loops = lowering.compute(variable, lengths)
+    if not sizes:
+        _store_nothing(target, loops, lowering)
     for position, size in enumerate(sizes):
         lowering.remember(target.array, position, size)
         place = (
@@ -64,12 +67,20 @@ def lower_specify_shape(op: SpecifyShape, node: Apply, lowering: Lowering) -> No
     lowering.bind(node.outputs[0], View(view.array, view.maps, lengths))
 
 
+def _store_nothing(target: View, loops: Loops, lowering: Lowering) -> None:
+    """Write to an empty vector: memory that nothing writes to is not made."""
+    dtype = target.array.dtype
+    lowering.store(target, Literal(dtype.type(0), dtype), loops)
+
+
 @lower.register
 def lower_make_vector(op: MakeVector, node: Apply, lowering: Lowering) -> None:
     """``out = (a, b, c)``: one statement for each element."""
     sizes = lowering.sizes
     views = [lowering.view(variable) for variable in node.inputs]
-    target, _ = lowering.compute(node.outputs[0], [sizes.fixed(len(views))])
+    target, loops = lowering.compute(node.outputs[0], [sizes.fixed(len(views))])
+    if not views:
+        _store_nothing(target, loops, lowering)
     for position, view in enumerate(views):
         size = lowering.known_element(view, ()) if op.dtype == "int64" else None
         if size is not None:
@@ -96,7 +107,7 @@ def lower_reshape(op: Reshape, node: Apply, lowering: Lowering) -> None:
         lowering.bind(node.outputs[0], View(view.array, view.maps, tuple(wanted)))
         return
     source = lowering.contiguous(view, node).array
-    lowering.bind(node.outputs[0], View.of(_alias(source, wanted, node, lowering), sizes))
+    lowering.bind(node.outputs[0], View.of(alias(source, wanted, lowering), sizes))
 
 
 def _wanted_sizes(op: Reshape, node: Apply, view: View, lowering: Lowering) -> list[Size]:
@@ -110,32 +121,72 @@ def _wanted_sizes(op: Reshape, node: Apply, view: View, lowering: Lowering) -> l
         lowering.element(vector, (position,)) if length is None else sizes.fixed(length)
         for position, length in enumerate(known)
     ]
-    numbers = [position for position, size in enumerate(wanted) if (size.known or 0) < 0]
+    for position, length in enumerate(known):
+        if length is not None:
+            _check_size(lowering.element(vector, (position,)), length, node, lowering)
+    missing = [position for position, size in enumerate(wanted) if (size.known or 0) < 0]
+    if len(missing) > 1:
+        msg = "a shape with several sizes of -1"
+        raise NotLowered(msg)
     unsure = [
         position
         for position, size in enumerate(wanted)
         if size.known is None and not is_length(size)
     ]
-    if len(numbers) > 1 or (not numbers and len(unsure) > 1):
-        msg = "a shape of which several sizes may be -1"
-        raise NotLowered(msg)
-    if numbers:
+    if missing:
         for position in unsure:
             lowering.require_length(wanted[position], Failure(node, "reshape", "a size below 0"))
-    for place in numbers or unsure:
-        total = sizes.product(view.sizes)
-        rest = sizes.product([size for at, size in enumerate(wanted) if at != place])
-        if rest.known == 0:
-            msg = "a size of -1 beside a size of 0"
-            raise NotLowered(msg)
-        is_open = sizes.arithmetic("lt", wanted[place], sizes.fixed(0))
-        is_wrong = sizes.mul(is_open, sizes.arithmetic("lt", rest, sizes.fixed(1)))
-        failure = Failure(node, "reshape", "a size of -1 beside one of 0")
-        lowering.require_equal(is_wrong, sizes.fixed(0), failure)
-        divisor = sizes.arithmetic("max", rest, sizes.fixed(1))
-        what_remains = sizes.arithmetic("floordiv", total, divisor)
-        wanted[place] = when(sizes, is_open, what_remains, wanted[place])
+    places = missing or unsure
+    if places:
+        _find_missing(wanted, places, node, view, lowering)
     return wanted
+
+
+def _check_size(given: Size, length: int, node: Apply, lowering: Lowering) -> None:
+    """Check that a size is the one that the type has from the other sizes, or is -1."""
+    sizes = lowering.sizes
+    if given.known == -1:
+        return
+    if not is_length(given):
+        is_open = sizes.arithmetic("lt", given, sizes.fixed(0))
+        given = when(sizes, is_open, sizes.fixed(length), given)
+    failure = Failure(node, "reshape", "a size of {0}, where {1} are left")
+    lowering.require_equal(given, sizes.fixed(length), failure)
+
+
+def _find_missing(
+    wanted: list[Size], places: Sequence[int], node: Apply, view: View, lowering: Lowering
+) -> None:
+    """Replace the size that is -1, at most one of those at some places, by what remains for it."""
+    sizes = lowering.sizes
+    zero, one = sizes.fixed(0), sizes.fixed(1)
+    is_open = {at: sizes.arithmetic("lt", wanted[at], zero) for at in places}
+    # max(size, 1 if it is -1 else 0) is the size, or 1 in place of -1.
+    rest = sizes.product(
+        [
+            sizes.arithmetic("max", size, is_open[at]) if at in is_open else size
+            for at, size in enumerate(wanted)
+        ]
+    )
+    count = zero
+    for flag in is_open.values():
+        count = sizes.add(count, flag)
+    if len(places) > 1:
+        failure = Failure(node, "reshape", "several sizes of -1")
+        lowering.require(sizes.arithmetic("lt", count, sizes.fixed(2)), failure)
+    is_wrong = sizes.mul(count, sizes.arithmetic("lt", rest, one))
+    if is_wrong.known:
+        msg = "a size of -1 beside a size of 0"
+        raise NotLowered(msg)
+    lowering.require_equal(is_wrong, zero, Failure(node, "reshape", "a size of -1 beside one of 0"))
+    divisor = sizes.arithmetic("max", rest, one)
+    remains = sizes.arithmetic("floordiv", sizes.product(view.sizes), divisor)
+    for at, flag in is_open.items():
+        wanted[at] = (
+            when(sizes, flag, remains, wanted[at])
+            if flag.known is not None
+            else sizes.arithmetic("max", wanted[at], sizes.mul(flag, remains))
+        )
 
 
 def _same_but_for_ones(
@@ -155,11 +206,12 @@ def _same_but_for_ones(
     return None if axes else order
 
 
-def _alias(source: Array, wanted: Sequence[Size], node: Apply, lowering: Lowering) -> Array:
-    alias = lowering.array(source.dtype, wanted, source.place, node.outputs[0])
-    alias.alias = source.memory
-    alias.data = source.data
-    return alias
+def alias(source: Array, wanted: Sequence[Size], lowering: Lowering) -> Array:
+    """Return the memory of an array with other sizes."""
+    shown = lowering.array(source.dtype, wanted, source.place)
+    shown.alias = source.memory
+    shown.data = source.data
+    return shown
 
 
 @lower.register

@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from phintys.backends.native.lower.integers import when
-from phintys.backends.native.lower.lowering import NotLowered
 from phintys.backends.native.program import Failure
 from phintys.backends.native.sizes import Size
 from phintys.tensor.indexing.template import ARRAY, SCALAR, Mask, Slice
@@ -21,6 +20,9 @@ if TYPE_CHECKING:
     from phintys.graph.apply import Apply
 
 __all__ = ["basic_view", "entries_with_sizes", "position_in", "slice_of"]
+
+_FAR = 2**62
+"""A step that leads out of every array, and to which a size can be added."""
 
 
 def entries_with_sizes(
@@ -71,29 +73,46 @@ def position_in(size: Size, index: Size, axis: int, node: Apply, lowering: Lower
     return position
 
 
-def slice_of(size: Size, bounds: Slice, lowering: Lowering) -> tuple[Size, Size, Size]:
-    """Return the first position, the step and the number of elements of a slice.
-
-    Raises
-    ------
-    NotLowered
-        The step is not known.
-    """
+def slice_of(size: Size, bounds: Slice, node: Apply, lowering: Lowering) -> tuple[Size, Size, Size]:
+    """Return the first position, the step and the number of elements of a slice."""
     sizes = lowering.sizes
     one: Any = sizes.fixed(1)
     start, stop, step = bounds
     step = one if step is None else step
     assert isinstance(step, Size)
     if not step.known:
-        msg = "a slice whose step is not known"
-        raise NotLowered(msg)
+        return _either_way(size, bounds, step, node, lowering)
     if step.known > 0:
         first, length = _forward(size, start, stop, lowering)
     else:
         first, length = _backward(size, start, stop, lowering)
-    width = sizes.fixed(abs(step.known))
+    width = sizes.fixed(min(abs(step.known), _FAR))
     length = sizes.arithmetic("floordiv", sizes.add(length, sizes.sub(width, one)), width)
     return first, step, length
+
+
+def _either_way(
+    size: Size, bounds: Any, step: Size, node: Apply, lowering: Lowering
+) -> tuple[Size, Size, Size]:
+    """Return the same for a step of which it is not known whether it goes back."""
+    sizes = lowering.sizes
+    zero, one = sizes.fixed(0), sizes.fixed(1)
+    is_back = sizes.arithmetic("lt", step, zero)
+    is_zero = sizes.sub(sizes.sub(one, is_back), sizes.arithmetic("lt", zero, step))
+    lowering.require_equal(is_zero, zero, Failure(node, "slice", "a step of 0"))
+    begin, end = sizes.sub(zero, is_back), sizes.sub(size, is_back)  # the least and the greatest
+
+    def place(bound: Any, otherwise: Size) -> Size:
+        return otherwise if bound is None else _place(size, bound, begin, lowering)
+
+    first = place(bounds.start, when(sizes, is_back, end, zero))
+    last = place(bounds.stop, when(sizes, is_back, begin, end))
+    distance = when(sizes, is_back, sizes.sub(first, last), sizes.sub(last, first))
+    limited = sizes.arithmetic("max", step, sizes.fixed(-_FAR))
+    limited = sizes.arithmetic("min", limited, sizes.fixed(_FAR))
+    width = sizes.arithmetic("max", when(sizes, is_back, sizes.sub(zero, limited), limited), one)
+    rounded = sizes.add(sizes.at_least_zero(distance), sizes.sub(width, one))
+    return first, step, sizes.arithmetic("floordiv", rounded, width)
 
 
 def _forward(size: Size, start: Any, stop: Any, lowering: Lowering) -> tuple[Size, Size]:
@@ -152,7 +171,7 @@ def basic_view(view: View, entries: Sequence[Any], node: Apply, lowering: Loweri
         if isinstance(entry, Slice):
             if entry == Slice():
                 continue
-            first, step, length = slice_of(size, entry, lowering)
+            first, step, length = slice_of(size, entry, node, lowering)
             view = view.sliced(axis, first, step, length, sizes)
             continue
         position = position_in(size, entry, axis, node, lowering)

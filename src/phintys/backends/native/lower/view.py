@@ -7,10 +7,10 @@ much, and from where.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from phintys._base.errors import IntegrityError
+from phintys._base.records import record
 from phintys.backends.native.program import Array, Index, Load, LoopVariable
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["AxisMap", "View"]
 
 
-@dataclass(frozen=True, slots=True)
+@record()
 class AxisMap:
     """A position along one axis of an array: ``offset + sum(step * position in a view's axis)``."""
 
@@ -29,7 +29,7 @@ class AxisMap:
     offset: Size | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record()
 class View:
     """An array with axes of its own.
 

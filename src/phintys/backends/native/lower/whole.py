@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from phintys.backends.base import is_copy
 from phintys.backends.native.fuse import fuse
-from phintys.backends.native.lower.creation import lower_copy
-from phintys.backends.native.lower.lowering import Lowering, NotLowered, lower
+from phintys.backends.native.lower.lowering import Lowering
+from phintys.backends.native.lower.nodes import lower_nodes
 from phintys.backends.native.lower.pruning import prune
 from phintys.backends.native.lower.view import View
 from phintys.backends.native.program import Array, Place, Program, Value
-from phintys.backends.reference.vm import execution_order
 from phintys.tensor.type import TensorType
 
 if TYPE_CHECKING:
@@ -21,13 +19,15 @@ if TYPE_CHECKING:
 __all__ = ["lower_program"]
 
 
-def lower_program(fgraph: FunctionGraph) -> Program:
+def lower_program(fgraph: FunctionGraph, *, keep_shapes: bool = False) -> Program:
     """Return a graph as a Program, its statements fused to kernels.
 
     Parameters
     ----------
     fgraph
         The graph. Each of its inputs is an argument of the program; its outputs are the results.
+    keep_shapes
+        Whether the program tells the sizes of all tensors of the graph.
 
     Returns
     -------
@@ -39,7 +39,8 @@ def lower_program(fgraph: FunctionGraph) -> Program:
     results = [_result(variable, lowering) for variable in fgraph.outputs]
     kept = {value.memory for value in results if isinstance(value, Array)}
     steps = fuse(prune(lowering.steps, kept), lowering.sizes, kept)
-    return Program(lowering.arguments, results, steps, lowering.sizes)
+    shapes = lowering.shapes() if keep_shapes else {}
+    return Program(lowering.arguments, results, steps, lowering.sizes, shapes)
 
 
 def _lowered(fgraph: FunctionGraph) -> Lowering:
@@ -47,14 +48,7 @@ def _lowered(fgraph: FunctionGraph) -> Lowering:
     lowering = Lowering()
     for variable in fgraph.inputs:
         lowering.arguments.append(lowering.foreign(variable, Place.ARGUMENT))
-    for node in execution_order(fgraph):
-        try:
-            if is_copy(node.op):
-                lower_copy(node, lowering)
-            else:
-                lower(node.op, node, lowering)
-        except NotLowered as reason:
-            lowering.callback(node, str(reason))
+    lower_nodes(fgraph, lowering)
     return lowering
 
 

@@ -26,7 +26,7 @@ from phintys.backends.native.runtime.protocol import (
 )
 from phintys.backends.native.runtime.record import byte_offset
 
-__all__ = ["emit_large_array", "emit_make_array", "emit_take"]
+__all__ = ["emit_large_array", "emit_make_array", "emit_take", "empty_array"]
 
 _FLAGS = ALIGNED | C_CONTIGUOUS
 
@@ -87,7 +87,7 @@ def emit_make_array(module: Module) -> None:
     """``make_array(process, object, lengths)``: a new array, its memory recycled if it is large."""
     b = Builder(module.function("phintys_make_array", PTR, [PTR] * 3, linkage="internal"))
     state, record, lengths = b.arguments
-    dtype, ndim = OBJECT.load(b, record, "dtype"), OBJECT.load(b, record, "ndim")
+    ndim = OBJECT.load(b, record, "ndim")
     large, small = b.new_block("large"), b.new_block("small")
     start = [OBJECT.load(b, record, "itemsize"), b.constant(BOOL, 0)]
     with loop(b, 0, ndim, carried=start) as axes:
@@ -101,23 +101,28 @@ def emit_make_array(module: Module) -> None:
 
     b.begin(small)
     # NumPy raises where lengths are negative, or the array would be too large.
-    b.call("Py_IncRef", VOID, [dtype])
-    rank = b.convert(ndim, INT32)
-    b.ret(b.call("PyArray_Empty", PTR, [rank, lengths, dtype, b.constant(INT32, 0)]))
+    b.ret(empty_array(b, record, lengths))
     b.begin(large)
-    b.ret(b.call("phintys_large_array", PTR, [record, lengths, size]))
+    b.ret(b.call("phintys_large_array", PTR, [state, record, lengths, size]))
 
 
-def emit_large_array(module: Module, api: CApi, state: str) -> None:
-    """``large_array(object, lengths, bytes)``: an array in recycled memory.
+def empty_array(b: Builder, record: Value, lengths: Value) -> Value:
+    """Return a new array in memory of NumPy's."""
+    dtype = OBJECT.load(b, record, "dtype")
+    b.call("Py_IncRef", VOID, [dtype])
+    rank = b.convert(OBJECT.load(b, record, "ndim"), INT32)
+    return b.call("PyArray_Empty", PTR, [rank, lengths, dtype, b.constant(INT32, 0)])
+
+
+def emit_large_array(module: Module, api: CApi) -> None:
+    """``large_array(process, object, lengths, bytes)``: an array in recycled memory.
 
     It owns that memory and gives it back through its handler, as NumPy's arrays do.
     """
-    b = Builder(module.function("phintys_large_array", PTR, [PTR, PTR, INT64]))
-    record, lengths, size = b.arguments
+    b = Builder(module.function("phintys_large_array", PTR, [PTR, PTR, PTR, INT64]))
+    process, record, lengths, size = b.arguments
     names = ("got", "none", "made", "failed")
     got, none, made, failed = (b.new_block(name) for name in names)
-    process = Value(b, PTR, f"@{state}")
     memory = b.call("phintys_acquire", PTR, [size])
     b.branch(not_null(b, memory), got, none)
     b.begin(none)

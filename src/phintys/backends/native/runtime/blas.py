@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from phintys._base.errors import MethodNotDefinedError
-from phintys.backends.native.emit.blas import BLAS_LETTERS
 from phintys.backends.native.emit.externals import read_capsule
+from phintys.backends.native.emit.routines import BLAS_LETTERS
 
 __all__ = ["blas_address", "is_blas"]
 

@@ -1,17 +1,22 @@
 """The object cache: compiled code on disk, by content, private to the user.
 
-An entry is named by a hash of everything that decides the machine code, and says its own name and
-checksum inside. It is used only if it lies in a folder that nobody else can write to, is the user's
-own regular file, and both hashes are right; anything else is a miss. Entries appear by renaming a
-finished file, so a process that is killed leaves at most a temporary file, which is swept away
-later. Any number of processes may use a cache at once.
+An entry is named by a hash of everything that decides the machine code. It bears a seal: a keyed
+hash of its name and content, made with a secret of the folder that only the user can read. It is
+used only if it lies in a folder that nobody else can write to, is the user's own regular file, and
+its seal is right; anything else is a miss. So neither damage nor code from another folder, user or
+machine is ever run, and what has left the folder (a pickled function) is known again by its seal.
+
+Entries appear by renaming a finished file, so a process that is killed leaves at most a temporary
+file, which is swept away later. Any number of processes may use a cache at once.
+
+The seal is HMAC-SHA256 (RFC 2104).
 """
 
 from __future__ import annotations
 
 import hashlib
+import hmac
 import os
-import secrets
 import stat
 import sys
 import threading
@@ -19,18 +24,23 @@ import time
 import warnings
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from functools import cache
 from pathlib import Path
 
 from phintys._base.config import config
-from phintys.backends.native.emit.target import Target, llvm
+from phintys._base.records import record
+from phintys.backends.native.emit.llvm_library import llvm
+from phintys.backends.native.emit.target import Target
 
 __all__ = ["CacheKey", "CacheStatistics", "ObjectCache", "object_cache", "object_cache_at"]
 
-_MAGIC = b"phintys object 1\n"
+_MAGIC = b"phintys object 2\n"
 _DIGEST = 32
-_HEADER = len(_MAGIC) + 2 * _DIGEST
+_HEADER = len(_MAGIC) + _DIGEST
+_SECRET = "secret"  # noqa: S105 - the name of a file
+"""Name of the file with the folder's secret, as many bytes as a digest has."""
+
 _SUFFIX = ".phc"
 _TEMPORARY = ".tmp"
 _STALE_SECONDS = 3600
@@ -40,7 +50,7 @@ _KEEP = 0.8
 """Eviction goes down to this part of the limit, so that it is not needed again at once."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class CacheKey:
     """The name of an entry: a hash of all that decides its content."""
 
@@ -84,10 +94,10 @@ class CacheKey:
 def _versions() -> tuple[str, str]:
     import llvmlite
 
-    return llvmlite.__version__, ".".join(map(str, llvm().llvm_version_info))
+    return llvmlite.__version__, llvm().version
 
 
-@dataclass(slots=True)
+@record()
 class CacheStatistics:
     """What happened in this process.
 
@@ -99,6 +109,9 @@ class CacheStatistics:
         Entries.
     damaged
         Entries that were found but not right, and not used.
+    foreign
+        Pieces of code from elsewhere (a pickled function) that were not sealed here for this CPU,
+        and not used.
     refused
         Times that a folder or a file was not used because others could have written it.
     failed
@@ -110,6 +123,7 @@ class CacheStatistics:
     written: int = 0
     evicted: int = 0
     damaged: int = 0
+    foreign: int = 0
     refused: int = 0
     failed: int = 0
 
@@ -117,7 +131,7 @@ class CacheStatistics:
         return ", ".join(f"{one.name} {getattr(self, one.name)}" for one in fields(self))
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Entry:
     """A file of the cache, as listed."""
 
@@ -143,6 +157,7 @@ class ObjectCache:
         self.statistics = CacheStatistics()
         self._lock = threading.Lock()
         self._trusted: bool | None = None
+        self._secret: bytes | None = None
         self._writable = True
         self._unswept = limit  # the first write looks at the whole folder
 
@@ -150,9 +165,9 @@ class ObjectCache:
 
     def get(self, key: CacheKey) -> bytes | None:
         """Return the content of an entry, ``None`` if there is none that can be relied on."""
-        content = None
-        if self.folder is not None and self._is_trusted(self.folder):
-            content = self._read(self.folder / key.name, key.digest)
+        content, secret = None, self._known_secret()
+        if self.folder is not None and secret is not None:
+            content = self._read(self.folder / key.name, secret, key.digest)
         if content is None:
             self.statistics.misses += 1
         else:
@@ -165,10 +180,10 @@ class ObjectCache:
         if folder is None or not self._writable or len(content) + _HEADER > self.limit:
             return
         try:
-            _make_private(folder)
-            if not self._is_trusted(folder):
+            secret = self._secret_to_write(folder)
+            if secret is None:
                 return
-            _write(folder / key.name, _packed(key.digest, content))
+            _write(folder / key.name, _sealed(secret, key.digest, content))
         except OSError as error:
             self._writable = False
             self.statistics.failed += 1
@@ -181,9 +196,9 @@ class ObjectCache:
         self.statistics.written += 1
         self._sweep_if_due(len(content))
 
-    def _read(self, path: Path, digest: bytes) -> bytes | None:
+    def _read(self, path: Path, secret: bytes, digest: bytes) -> bytes | None:
         try:
-            packed = _read_own(path)
+            sealed = _read_own(path)
         except FileNotFoundError:
             return None
         except PermissionError:
@@ -192,7 +207,7 @@ class ObjectCache:
         except OSError:
             self.statistics.damaged += 1
             return None
-        content = _unpacked(packed, digest)
+        content = _opened(secret, digest, sealed)
         if content is None:
             self.statistics.damaged += 1
             _remove(path)
@@ -219,6 +234,44 @@ class ObjectCache:
                 else:
                     return False  # it does not exist yet
         return self._trusted
+
+    # ---- seals ---------------------------------------------------------------------------------
+
+    def seal(self, key: CacheKey, content: bytes) -> bytes | None:
+        """Return content with the seal of this folder, for keeping elsewhere.
+
+        ``None`` if there is no folder to keep a secret in.
+        """
+        if self.folder is None:
+            return None
+        try:
+            secret = self._secret_to_write(self.folder)
+        except OSError:
+            return None
+        return None if secret is None else _sealed(secret, key.digest, content)
+
+    def unseal(self, key: CacheKey, sealed: bytes) -> bytes | None:
+        """Return what :meth:`seal` sealed; ``None`` if the seal is not this folder's, or broken."""
+        secret = self._known_secret()
+        content = None if secret is None else _opened(secret, key.digest, sealed)
+        if content is None:
+            self.statistics.foreign += 1
+        return content
+
+    def _known_secret(self) -> bytes | None:
+        """Return the folder's secret, if the folder is trusted and has one."""
+        if self._secret is None and self.folder is not None and self._is_trusted(self.folder):
+            self._secret = _read_secret(self.folder)
+        return self._secret
+
+    def _secret_to_write(self, folder: Path) -> bytes | None:
+        """Return the folder's secret, made if need be; ``None`` if the folder is not trusted."""
+        _make_private(folder)
+        secret = self._known_secret()
+        if secret is None and self._is_trusted(folder):
+            _make_secret(folder)
+            secret = self._known_secret()
+        return secret
 
     # ---- size ----------------------------------------------------------------------------------
 
@@ -269,10 +322,12 @@ class ObjectCache:
     def verify(self) -> list[Path]:
         """Check all entries, remove those that are damaged, and return them."""
         damaged: list[Path] = []
+        secret = self._known_secret()
         for entry in self.entries():
             try:
                 digest = bytes.fromhex(entry.path.stem)
-                sound = _unpacked(_read_own(entry.path), digest) is not None
+                sealed = _read_own(entry.path)
+                sound = secret is not None and _opened(secret, digest, sealed) is not None
             except FileNotFoundError:
                 continue
             except (OSError, ValueError):
@@ -298,15 +353,42 @@ class ObjectCache:
 # ---- files -------------------------------------------------------------------------------------
 
 
-def _packed(digest: bytes, content: bytes) -> bytes:
-    return _MAGIC + digest + hashlib.sha256(content).digest() + content
+def _sealed(secret: bytes, digest: bytes, content: bytes) -> bytes:
+    return _MAGIC + _seal(secret, digest, content) + content
 
 
-def _unpacked(packed: bytes, digest: bytes) -> bytes | None:
-    """Return the content of an entry, ``None`` if it is not what its name says."""
-    content = packed[_HEADER:]
-    expected = _MAGIC + digest + hashlib.sha256(content).digest()
-    return content if packed[:_HEADER] == expected else None
+def _opened(secret: bytes, digest: bytes, sealed: bytes) -> bytes | None:
+    """Return what is in a sealed entry, ``None`` if the seal is not right."""
+    content = sealed[_HEADER:]
+    expected = _MAGIC + _seal(secret, digest, content)
+    return content if hmac.compare_digest(sealed[:_HEADER], expected) else None
+
+
+def _seal(secret: bytes, digest: bytes, content: bytes) -> bytes:
+    return hmac.digest(secret, digest + content, "sha256")
+
+
+def _read_secret(folder: Path) -> bytes | None:
+    """Return the secret of a folder, ``None`` if it has none that can be relied on."""
+    try:
+        secret = _read_own(folder / _SECRET)
+    except OSError:
+        return None
+    return secret if len(secret) == _DIGEST else None
+
+
+def _make_secret(folder: Path) -> None:
+    """Give a folder a secret, unless another process is quicker."""
+    path = folder / _SECRET
+    temporary = _written_aside(path, os.urandom(_DIGEST))
+    try:
+        os.link(temporary, path)  # unlike a renamed file, a link never takes another's place
+    except OSError:
+        # Where there are no links, and instead of a secret that cannot be relied on.
+        if _read_secret(folder) is None:
+            temporary.replace(path)
+    finally:
+        _remove(temporary)
 
 
 def _read_own(path: Path) -> bytes:
@@ -322,15 +404,25 @@ def _read_own(path: Path) -> bytes:
 
 def _write(path: Path, data: bytes) -> None:
     """Write a file so that others see all of it or nothing."""
-    temporary = path.with_name(f"{path.stem}.{os.getpid()}.{secrets.token_hex(4)}{_TEMPORARY}")
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+    temporary = _written_aside(path, data)
     try:
-        with os.fdopen(os.open(temporary, flags, 0o600), "wb") as file:
-            file.write(data)
         temporary.replace(path)
     except BaseException:
         _remove(temporary)
         raise
+
+
+def _written_aside(path: Path, data: bytes) -> Path:
+    """Write a temporary file next to where it shall be, and return its path."""
+    temporary = path.with_name(f"{path.stem}.{os.getpid()}.{os.urandom(4).hex()}{_TEMPORARY}")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+    try:
+        with os.fdopen(os.open(temporary, flags, 0o600), "wb") as file:
+            file.write(data)
+    except BaseException:
+        _remove(temporary)
+        raise
+    return temporary
 
 
 def _remove(path: Path) -> None:

@@ -78,7 +78,8 @@ class _Step:
         for cell in self.computed:
             cell[0] = 0
         try:
-            self.thunk()
+            with np.errstate(all="ignore"):  # native code does not warn of NaN and infinities
+                self.thunk()
         except Exception as error:
             explain_failure(error, self.node, self.storage_map)
             raise

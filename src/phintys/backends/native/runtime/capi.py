@@ -10,27 +10,29 @@ from __future__ import annotations
 import ctypes
 import sys
 import sysconfig
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 import numpy as np
 from numpy._core import multiarray
 
+from phintys._base.records import record
 from phintys.backends.native.emit.types import INT32, PTR
 from phintys.backends.native.runtime.record import Record
 
-__all__ = ["CApi", "Unsupported", "c_api", "check_objects", "new_builtin"]
+__all__ = ["CApi", "Unsupported", "c_api", "check_objects", "new_builtin", "redirect_builtins"]
 
 # Positions in NumPy's table, fixed for good (numpy/_core/code_generators/numpy_api.py).
 _NUMPY_FUNCTIONS = {"PyArray_NewFromDescr": 94, "PyArray_Empty": 184}
 _NUMPY_ARRAY_TYPE = 2
 
 _PYTHON_FUNCTIONS = (
+    "PyErr_Clear",
     "PyErr_Fetch",
     "PyErr_NoMemory",
     "PyErr_Occurred",
     "PyErr_Restore",
+    "PyErr_SetInterrupt",
     "PyEval_RestoreThread",
     "PyEval_SaveThread",
     "PyList_New",
@@ -60,7 +62,7 @@ class Unsupported(Exception):  # noqa: N818 - says why the fast path is not used
     """The interpreter or NumPy is not one that the fast path knows."""
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class CApi:
     """What native code must know of the interpreter.
 
@@ -236,3 +238,14 @@ def new_builtin(address: int, self: Any) -> Any:
         ("PyCFunction_NewEx", ctypes.pythonapi)
     )
     return make(ctypes.addressof(definition), self, None)
+
+
+def redirect_builtins(address: int, better: int) -> None:
+    """Let all builtins that were made with some code use other code that does the same.
+
+    Python reads the address in the definition at every call.
+    """
+    definition = _DEFINITIONS.pop(address, None)
+    if definition is not None:
+        definition.function = better
+        _DEFINITIONS[better] = definition

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from phintys._base.errors import IntegrityError
+from phintys._base.records import record
 from phintys.backends.native.program import Array, Handle, Place
-from phintys.backends.native.runtime.capi import new_builtin
+from phintys.backends.native.runtime.entry import FRAME_ON_STACK
 from phintys.backends.native.runtime.protocol import (
     AXIS,
     CALLBACK,
@@ -27,14 +28,14 @@ from phintys.backends.native.runtime.support import thread_limit
 if TYPE_CHECKING:
     from phintys.backends.base import CallShape
     from phintys.backends.native.emit.frame import Layout
-    from phintys.backends.native.program import Callback, Program, Value
+    from phintys.backends.native.program import Callback, Value
     from phintys.backends.native.runtime.callbacks import Callbacks
     from phintys.backends.native.runtime.engine import Code
     from phintys.backends.native.runtime.failures import Failures
     from phintys.backends.native.runtime.record import Record
     from phintys.backends.native.runtime.support import Support
 
-__all__ = ["ProgramCode"]
+__all__ = ["Interface", "ProgramCode"]
 
 _Words = np.ndarray[Any, np.dtype[np.int64]]
 
@@ -68,13 +69,30 @@ class _Tables:
         return self.words([row[name] for row in rows for name in names])
 
 
+@record(eq=False)
+class Interface:
+    """What the runtime must know of a program: all but what it does.
+
+    Attributes
+    ----------
+    arguments, results
+        As in the program.
+    layout
+        Its frame.
+    """
+
+    arguments: list[Value]
+    results: list[Value]
+    layout: Layout
+
+
 class ProgramCode:
     """A program in memory, from which builtins are made.
 
     Parameters
     ----------
-    program, layout
-        The program, and its frame.
+    interface
+        What goes in and out, and the frame.
     code
         Its machine code.
     callbacks, failures
@@ -85,20 +103,19 @@ class ProgramCode:
 
     def __init__(
         self,
-        program: Program,
-        layout: Layout,
+        interface: Interface,
         code: Code,
         callbacks: Callbacks,
         failures: Failures,
         support: Support,
     ) -> None:
-        self.program = program
-        self.layout = layout
+        self.interface = interface
+        self.layout = layout = interface.layout
         self.code = code
         self.callbacks = callbacks
         self.failures = failures
         self.support = support
-        self._inputs = {value: number for number, value in enumerate(program.arguments)}
+        self._inputs = {value: number for number, value in enumerate(interface.arguments)}
         self._objects: dict[Value, int] = {}
         for array in layout.new_arrays:
             self._objects[array] = len(self._objects)
@@ -112,16 +129,18 @@ class ProgramCode:
         """Return a builtin that runs the program."""
         tables = _Tables()
         fields = self._fields(tables, shape)
+        if fields["only_object"] < 0 or fields["lock"] or fields["frame_bytes"] > FRAME_ON_STACK:
+            self.support.services()  # the entry calls them without looking whether they are there
         context = np.zeros(CONTEXT.size // 8, np.int64).view(_Context)
         for name, value in fields.items():
             CONTEXT.write(context.ctypes.data, name, value)
         context.kept = [tables.kept, self.code]
-        return new_builtin(self.support.entry, context)
+        return self.support.builtin(context)
 
     def _fields(self, tables: _Tables, shape: CallShape) -> dict[str, int]:
         callbacks, failures = self.callbacks, self.failures
         new_arrays = [self._object(tables, array) for array in self.layout.new_arrays]
-        places = [self._place(tables, value) for value in self.program.results]
+        places = [self._place(tables, value) for value in self.interface.results]
         returned = len(places) - len(shape.updated_cells)
         if not returned and not shape.as_list:
             places.insert(0, _place(PLACE_ITSELF, tables.object(None)))
@@ -134,7 +153,7 @@ class ProgramCode:
             "constants": self._constants(tables),
             "explicit": shape.explicit,
             "hidden": len(shape.cells),
-            "inputs": self._input_records(tables, self.program.arguments),
+            "inputs": self._input_records(tables, self.interface.arguments),
             "cells": tables.words([tables.object(cell) for cell in shape.cells]),
             "objects": self._count,
             "object_records": tables.records(OBJECT, new_arrays),
@@ -153,7 +172,6 @@ class ProgramCode:
             "callback": tables.object(callbacks.run),
             "finish": tables.object(callbacks.finish),
             "threads": tables.object(thread_limit),
-            "keeps_gil": int(bool(self.layout.callbacks)),
         }
 
     def _only_object(self, shape: CallShape, places: Sequence[dict[str, int]]) -> int:

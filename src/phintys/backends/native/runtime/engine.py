@@ -8,35 +8,36 @@ itself, so code for several CPUs can live side by side in one process.
 from __future__ import annotations
 
 import ctypes
+import re
 import struct
 import sys
-import threading
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
 from phintys._base.errors import ConfigError, IntegrityError, MethodNotDefinedError
+from phintys._base.locks import ProcessLock
+from phintys._base.records import record
 from phintys.backends.native.emit.externals import EXTERNALS, address_of
-from phintys.backends.native.emit.library import library
-from phintys.backends.native.emit.math import FLOAT_FUNCTIONS, MathSymbol
+from phintys.backends.native.emit.library import is_outlined, library
+from phintys.backends.native.emit.llvm_library import Engine, Machine, llvm
 from phintys.backends.native.emit.module import Module
-from phintys.backends.native.emit.target import Target, llvm
+from phintys.backends.native.emit.target import Target
+from phintys.backends.native.runtime.background import Background
 from phintys.backends.native.runtime.blas import blas_address, is_blas
 from phintys.backends.native.runtime.cache import CacheKey, object_cache
 
 __all__ = [
     "Code",
     "CompiledObject",
+    "cached_object",
     "check_runs_here",
+    "compile_module",
     "compile_object",
     "immortal",
     "load",
     "load_object",
 ]
-
-_LOCK = threading.RLock()
-"""Held while LLVM compiles or links: it would not do both at once anyway."""
 
 _LARGE = 60_000
 """Lines of text above which LLVM tries less hard: twice as fast to compile, a tenth slower."""
@@ -45,7 +46,7 @@ _MATH_LEVEL = 1
 """For vector math more effort changes nothing; less makes it a quarter slower."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class CompiledObject:
     """Machine code as it lies on disk.
 
@@ -84,7 +85,7 @@ class Code:
 
     __slots__ = ("__weakref__", "_engine")
 
-    def __init__(self, engine: Any) -> None:
+    def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
     def address(self, symbol: str) -> int:
@@ -95,25 +96,21 @@ class Code:
         IntegrityError
             The code does not define it.
         """
-        with _LOCK:
-            found = self._engine.get_function_address(symbol)
+        found = self._engine.address(symbol)
         if not found:
             msg = f"Compiled code has no function {symbol!r}."
             raise IntegrityError(msg)
-        return int(found)
+        return found
 
     def data_address(self, symbol: str) -> int:
         """Return the address of memory that the code names."""
-        with _LOCK:
-            return int(self._engine.get_global_value_address(symbol))
+        return self._engine.data_address(symbol)
 
 
 # ---- compiling ---------------------------------------------------------------------------------
 
 
-def compile_object(
-    text: str, target: Target, level: int | None = None, *, optimise: bool = False
-) -> CompiledObject:
+def compile_object(text: str, target: Target, level: int | None = None) -> CompiledObject:
     """Return the machine code of a module, from the object cache if it is there.
 
     Parameters
@@ -124,9 +121,6 @@ def compile_object(
         The CPU.
     level
         LLVM's effort, 0 to 3; by the length of the text if not given.
-    optimise
-        Let LLVM's optimiser work on the text first, which takes many times as long. Kernels do not
-        need it; the runtime's own code, compiled once, gains by it.
 
     Raises
     ------
@@ -135,43 +129,50 @@ def compile_object(
     """
     if level is None:
         level = 0 if text.count("\n") > _LARGE else 1
-    key = CacheKey.of(text, target, f"{level}{'+' if optimise else ''}")
-    cache = object_cache()
-    packed = cache.get(key)
-    if packed is not None:
-        return CompiledObject.unpack(packed)
-    compiled = _compile(text, target, level, optimise=optimise)
-    cache.put(key, compiled.pack())
+    found = cached_object(text, target, level)
+    if found is not None:
+        return found
+    compiled = _compile(text, target, level)
+    object_cache().put(CacheKey.of(text, target, str(level)), compiled.pack())
     return compiled
 
 
-def _compile(text: str, target: Target, level: int, *, optimise: bool) -> CompiledObject:
-    with _LOCK:
-        try:
-            module = llvm().parse_assembly(text)
-            module.verify()
-        except RuntimeError as error:
-            msg = f"LLVM refuses code that Phintys has written, a bug in Phintys: {error}"
-            raise IntegrityError(msg) from error
-        declared = {
-            function.name
-            for function in module.functions
-            if function.is_declaration and not function.name.startswith("llvm.")
-        }
-        machine = _machine(target, level)
-        if optimise:
-            options = llvm().create_pipeline_tuning_options(speed_level=2)
-            passes = llvm().create_pass_builder(machine, options)
-            passes.getModulePassManager().run(module, passes)
-        data = bytes(machine.emit_object(module))
-        module.close()
-    return CompiledObject(tuple(sorted(declared | undefined_symbols(data))), data)
+def cached_object(text: str, target: Target, level: int) -> CompiledObject | None:
+    """Return the machine code of a module if the object cache has it."""
+    packed = object_cache().get(CacheKey.of(text, target, str(level)))
+    return None if packed is None else CompiledObject.unpack(packed)
+
+
+def compile_module(module: Module, level: int | None = None) -> CompiledObject:
+    """Return the machine code of a module; another thread sees to the vector math that it needs."""
+    functions = _math_library(module.target)
+    if not functions.lacks(module.math_functions):
+        return compile_object(str(module), module.target, level)
+    provided = Background(functions.provide, module.math_functions)
+    try:
+        return compile_object(str(module), module.target, level)
+    finally:
+        provided.result()
+
+
+def _compile(text: str, target: Target, level: int) -> CompiledObject:
+    idle = _idle_machines(target, level)
+    machine = idle.pop() if idle else target.machine(level)
+    data = llvm().compile(text, machine)
+    idle.append(machine)
+    return CompiledObject(tuple(sorted(_declared(text) | undefined_symbols(data))), data)
 
 
 @cache
-def _machine(target: Target, level: int) -> Any:
-    """Return a code generator, used again: most of what it does first is to learn the CPU."""
-    return target.machine(level)
+def _idle_machines(target: Target, level: int) -> list[Machine]:
+    """Return code generators to be used again: what they do first is to learn the CPU."""
+    return []
+
+
+def _declared(text: str) -> set[str]:
+    """Return the functions that a module declares, but for LLVM's own."""
+    names = re.findall(r'^declare [^@\n]*@"?([\w.$]+)"?\(', text, re.MULTILINE)
+    return {name for name in names if not name.startswith("llvm.")}
 
 
 def undefined_symbols(data: bytes) -> set[str]:
@@ -205,11 +206,7 @@ def undefined_symbols(data: bytes) -> set[str]:
 
 
 def load(
-    module: Module,
-    symbols: Mapping[str, int] | None = None,
-    level: int | None = None,
-    *,
-    optimise: bool = False,
+    module: Module, symbols: Mapping[str, int] | None = None, level: int | None = None
 ) -> Code:
     """Compile a module, or take it from the cache, and bring it into memory.
 
@@ -220,11 +217,10 @@ def load(
     symbols
         Addresses of functions that it calls, where they are not vector math, listed in
         :data:`~phintys.backends.native.emit.externals.EXTERNALS`, or exported by the process.
-    level, optimise
+    level
         As for :func:`compile_object`.
     """
-    compiled = compile_object(str(module), module.target, level, optimise=optimise)
-    return load_object(compiled, module.target, symbols)
+    return load_object(compile_module(module, level), module.target, symbols)
 
 
 def load_object(
@@ -239,21 +235,14 @@ def load_object(
     """
     known = {} if symbols is None else symbols
     missing = [name for name in compiled.needs if name not in known]
-    return _link([compiled], {**known, **_resolve_all(missing, target)}, target)
+    given = {name: known[name] for name in compiled.needs if name in known}
+    return _link([compiled], given | _resolve_all(missing, target), target)
 
 
 def _link(objects: Sequence[CompiledObject], symbols: Mapping[str, int], target: Target) -> Code:
     """Return objects in memory, with their symbols bound to addresses."""
-    needs = {name for one in objects for name in one.needs}
-    with _LOCK:
-        stub = llvm().parse_assembly("".join(f'declare void @"{name}"()\n' for name in needs))
-        engine = llvm().create_mcjit_compiler(stub, target.machine())
-        for name in needs:
-            engine.add_global_mapping(stub.get_function(name), symbols[name])
-        for one in objects:
-            engine.add_object_file(llvm().ObjectFileRef.from_data(one.data))
-        engine.finalize_object()
-    return Code(engine)
+    bound = {name: symbols[name] for one in objects for name in one.needs}
+    return Code(llvm().link([one.data for one in objects], bound, target.machine()))
 
 
 def check_runs_here(target: Target) -> None:
@@ -284,25 +273,31 @@ def check_runs_here(target: Target) -> None:
         raise ConfigError(msg)
 
 
-@dataclass
 class _MathLibrary:
     """Outlined vector math for one CPU: compiled when first used, kept for the whole process."""
 
-    target: Target
-    addresses: dict[str, int] = field(default_factory=dict)
+    def __init__(self, target: Target) -> None:
+        self.target = target
+        self.addresses: dict[str, int] = {}
+        self._lock = ProcessLock()
 
-    def provide(self, symbols: Sequence[str]) -> None:
+    def lacks(self, symbols: Iterable[str]) -> bool:
+        """Tell whether some functions are not in memory yet."""
+        return not all(symbol in self.addresses for symbol in symbols)
+
+    def provide(self, symbols: Iterable[str]) -> None:
         """Bring outlined functions into memory, those that are not there yet."""
-        missing = [symbol for symbol in symbols if symbol not in self.addresses]
-        if not missing:
+        if not self.lacks(symbols):
             return
-        objects = [
-            compile_object(str(library(self.target, [symbol])), self.target, _MATH_LEVEL)
-            for symbol in missing
-        ]
-        needs = {name for one in objects for name in one.needs}
-        code = immortal(_link(objects, _resolve_all(needs, self.target), self.target))
-        self.addresses.update({symbol: code.address(symbol) for symbol in missing})
+        with self._lock:
+            missing = sorted(symbol for symbol in symbols if symbol not in self.addresses)
+            objects = [
+                compile_object(str(library(self.target, [symbol])), self.target, _MATH_LEVEL)
+                for symbol in missing
+            ]
+            needs = {name for one in objects for name in one.needs}
+            code = immortal(_link(objects, _resolve_all(needs, self.target), self.target))
+            self.addresses.update({symbol: code.address(symbol) for symbol in missing})
 
 
 @cache
@@ -318,9 +313,9 @@ def _resolve_all(names: Iterable[str], target: Target) -> dict[str, int]:
     MethodNotDefinedError
         One of them is nowhere to be found.
     """
-    math = {name for name in names if name not in EXTERNALS and _is_math(name)}
+    math = {name for name in names if name not in EXTERNALS and is_outlined(name)}
     functions = _math_library(target)
-    functions.provide(sorted(math))
+    functions.provide(math)
     return {name: functions.addresses[name] if name in math else _resolve(name) for name in names}
 
 
@@ -350,15 +345,6 @@ def _address_in_process(name: str) -> int:
         return int(ctypes.cast(getattr(_process(), name), ctypes.c_void_p).value or 0)
     except AttributeError:
         return 0
-
-
-def _is_math(name: str) -> bool:
-    if not name.startswith("phintys_"):
-        return False
-    try:
-        return MathSymbol.parse(name).name in FLOAT_FUNCTIONS
-    except ValueError:
-        return False
 
 
 # ---- lifetime ----------------------------------------------------------------------------------

@@ -7,8 +7,9 @@ each argument must be, where the main function wants its address and lengths, an
 An array of exactly the right type, aligned and contiguous, is taken as it is. Anything else sends
 the whole call to a Python function, the slow path, before any work is done.
 
-What is there on every call stands here; the rest is in :mod:`.services`. All that belongs to one
-call is on its stack, so any number of calls may run at once, and inside one another.
+What is there on every call stands here; the rest is in :mod:`.services`, compiled when needed. All
+that belongs to one call is on its stack, so any number of calls may run at once, and inside one
+another.
 """
 
 from __future__ import annotations
@@ -34,15 +35,17 @@ from phintys.backends.native.runtime.protocol import (
 )
 from phintys.backends.native.runtime.record import byte_offset
 from phintys.backends.native.runtime.services import hold, with_gil
+from phintys.backends.native.runtime.stubs import call_service, emit_stubs
 
-__all__ = ["emit_entry"]
+__all__ = ["FRAME_ON_STACK", "emit_entry"]
 
-_FRAME_ON_STACK = 4096
+FRAME_ON_STACK = 4096
 """Bytes of a frame that lies on the stack."""
 
 
 def emit_entry(module: Module, api: CApi) -> None:
     """Write the entry, and how programs get new arrays."""
+    emit_stubs(module)
     emit_take(module, api)
     emit_make_array(module)
     _emit_new_array(module, api)
@@ -60,6 +63,8 @@ def _emit_new_array(module: Module, api: CApi) -> None:
     with with_gil(b, call):
         made = b.call("phintys_make_array", PTR, [process, record, lengths])
         hold(b, made, place)
+        with when(b, is_null(b, made)):
+            b.call("PyErr_Clear", VOID, [])  # the status says it, and Python finds the words
     got, failed = b.new_block("got"), b.new_block("failed")
     b.branch(not_null(b, made), got, failed)
     b.begin(got)
@@ -85,6 +90,10 @@ class _Entry:
 
     def _field(self, name: str) -> Value:
         return CONTEXT.load(self.b, self.context, name)
+
+    def _service(self, name: str, *values: Value) -> Value:
+        """Call a service; programs that can come here have had the services compiled."""
+        return call_service(self.b, self._field("process"), name, *values)
 
     def write(self) -> None:
         """Write it."""
@@ -136,7 +145,7 @@ class _Entry:
         before = b.block
         b.branch(is_null(b, self.lock), after, attempt)
         b.begin(attempt)
-        got = b.call("phintys_lock", BOOL, [self.context])
+        got = self._service("lock", self.context)
         b.jump(after)
         b.begin(after)
         phi = b.phi(BOOL)
@@ -146,7 +155,7 @@ class _Entry:
 
     def _unlock(self) -> None:
         with when(self.b, not_null(self.b, self.lock)):
-            self.b.call("phintys_unlock", VOID, [self.context])
+            self._service("unlock", self.context)
 
     # ---- inputs
 
@@ -154,12 +163,12 @@ class _Entry:
         """Return memory for the frame: on the stack if it is small."""
         b = self.b
         small, large, after = b.new_block("small"), b.new_block("large"), b.new_block("after")
-        b.branch(b.le(self.frame_bytes, _FRAME_ON_STACK), small, large)
+        b.branch(b.le(self.frame_bytes, FRAME_ON_STACK), small, large)
         b.begin(small)
         on_stack = self._room(self.frame_bytes >> 3)
         b.jump(after)
         b.begin(large)
-        allocated = b.call("phintys_acquire", PTR, [self.frame_bytes])
+        allocated = self._service("acquire", self.frame_bytes)
         b.jump(after)
         b.begin(after)
         phi = b.phi(PTR)
@@ -203,8 +212,8 @@ class _Entry:
         with loop(b, 0, self.hidden) as each:
             place = b.offset(self.inputs, self.explicit + each.index, PTR)
             b.call("Py_DecRef", VOID, [b.load(PTR, place)])
-        with when(b, (self.frame_bytes > _FRAME_ON_STACK) & not_null(b, self.frame)):
-            b.call("phintys_release", VOID, [self.frame])
+        with when(b, (self.frame_bytes > FRAME_ON_STACK) & not_null(b, self.frame)):
+            self._service("release", self.frame)
 
     # ---- the call
 
@@ -237,7 +246,7 @@ class _Entry:
         is_out = not_null(b, CALL.load(b, call, "thread_state"))
         has_memory = not_null(b, CALL.load(b, call, "arena"))
         with when(b, is_out | has_memory):
-            b.call("phintys_leave", VOID, [call])
+            self._service("leave", call)
 
     def _result(self, is_good: Value) -> Value:
         """Return the value of the call, or null with an error."""
@@ -256,7 +265,7 @@ class _Entry:
         b.store(null(b), place)
         b.jump(after)
         b.begin(other)
-        outcome = b.call("phintys_outcome", PTR, [self.call])
+        outcome = self._service("outcome", self.call)
         b.jump(after)
         b.begin(failed)
         b.call("phintys_failure", VOID, [self.call, self.vector, self.everything])

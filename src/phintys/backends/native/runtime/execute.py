@@ -13,7 +13,6 @@ from typing import Any, cast
 
 import numpy as np
 
-from phintys._base.errors import IndexingError, IntegrityError, OpContractError, ShapeError
 from phintys.backends.native.emit.frame import (
     CONSTANTS,
     EXCEPTION,
@@ -23,8 +22,9 @@ from phintys.backends.native.emit.frame import (
     emit_program,
 )
 from phintys.backends.native.emit.target import Target
-from phintys.backends.native.program import Array, Callback, Failure, Place, Program
+from phintys.backends.native.program import Array, Callback, Place, Program
 from phintys.backends.native.runtime.engine import load
+from phintys.backends.native.runtime.failures import error_of
 
 __all__ = ["Executable", "compile_program"]
 
@@ -125,7 +125,7 @@ class Executable:
     def _value(self, value: Any) -> Any:
         if not isinstance(value, Array):
             return value.data if value.place == Place.CONSTANT else self.objects[value]
-        if value.place == Place.CONSTANT:
+        if value.place == Place.CONSTANT and value.alias is None:
             return value.data
         record = self.emitted.layout.records[value]
         shape = tuple(self.frame[record + 1 : record + 1 + value.ndim])
@@ -172,7 +172,7 @@ class Executable:
 
         Raises
         ------
-        ShapeError, IndexingError, OpContractError
+        ShapeError, IndexingError
             As the program's checks and Ops find.
         """
         if self.prepare(values)():
@@ -195,19 +195,7 @@ class Executable:
         if status == OUT_OF_MEMORY:
             raise MemoryError
         failure = self.emitted.layout.failures[status - 1]
-        raise _error_of(failure, first, second)
-
-
-def _error_of(failure: Failure, first: int, second: int) -> Exception:
-    detail = failure.detail.format(first, second)
-    msg = f"{failure.node.op}: {failure.kind}: {detail} ({first}, {second})."
-    if failure.kind == "index":
-        return IndexingError(msg)
-    if failure.kind == "value":
-        return OpContractError(msg)
-    if failure.kind:
-        return ShapeError(msg)
-    return IntegrityError(msg)
+        raise error_of(failure, first, second)
 
 
 def compile_program(

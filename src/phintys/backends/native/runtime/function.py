@@ -3,27 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from phintys._base.errors import IntegrityError
+from phintys._base.records import record
 from phintys.backends.base import CallShape
+from phintys.backends.native.emit.frame import emit_program
+from phintys.backends.native.emit.target import Target
 from phintys.backends.native.explain import explain_program
+from phintys.backends.native.lower import lower_program
 from phintys.backends.native.program import Array
 from phintys.backends.native.runtime.callbacks import Callbacks, plain_array
-from phintys.backends.native.runtime.context import ProgramCode
-from phintys.backends.native.runtime.engine import load
+from phintys.backends.native.runtime.capi import Unsupported
+from phintys.backends.native.runtime.context import Interface, ProgramCode
+from phintys.backends.native.runtime.engine import (
+    check_runs_here,
+    compile_object,
+    load,
+    load_object,
+)
 from phintys.backends.native.runtime.failures import Failures
-from phintys.backends.native.runtime.support import trim
+from phintys.backends.native.runtime.saving import open_program, seal_program
+from phintys.backends.native.runtime.support import support, trim
 
 if TYPE_CHECKING:
     from phintys.backends.native.emit.frame import EmittedProgram
     from phintys.backends.native.program import Program
+    from phintys.backends.native.runtime.engine import Code
     from phintys.backends.native.runtime.support import Support
+    from phintys.graph.apply import Apply
     from phintys.graph.fgraph import FunctionGraph
 
-__all__ = ["NativeProgram"]
+__all__ = ["NativeProgram", "SavedProgram"]
 
 
 class NativeProgram:
@@ -33,38 +47,49 @@ class NativeProgram:
     ----------
     fgraph
         The graph, for error messages.
-    program, emitted
-        What it was lowered to, and the code.
+    interface
+        What the runtime must know of the program.
+    code
+        Its code, in memory.
     support
         The native code that serves all programs.
+    made
+        The program and its text, where they are at hand.
     """
 
     def __init__(
-        self, fgraph: FunctionGraph, program: Program, emitted: EmittedProgram, support: Support
+        self,
+        fgraph: FunctionGraph,
+        interface: Interface,
+        code: Code,
+        support: Support,
+        made: tuple[Program, EmittedProgram] | None = None,
     ) -> None:
         self.fgraph = fgraph
-        self.program = program
-        self.emitted = emitted
-        self._callbacks = Callbacks([one.node for one in emitted.layout.callbacks])
-        self._code = ProgramCode(
-            program,
-            emitted.layout,
-            load(emitted.module, support.symbols),
-            self._callbacks,
-            Failures(fgraph, emitted.layout.failures),
-            support,
-        )
+        self._made = made
+        layout = interface.layout
+        self._callbacks = Callbacks([one.node for one in layout.callbacks])
+        failures = Failures(fgraph, layout)
+        self._code = ProgramCode(interface, code, self._callbacks, failures, support)
         self._dtypes = [
-            value.dtype if isinstance(value, Array) else None for value in program.arguments
+            value.dtype if isinstance(value, Array) else None for value in interface.arguments
         ]
         # What is handed on is the caller's own object, even where native code took a copy.
-        arguments = {value: number for number, value in enumerate(program.arguments)}
+        arguments = {value: number for number, value in enumerate(interface.arguments)}
         self._handed_on = [
             (number, arguments[value])
-            for number, value in enumerate(program.results)
+            for number, value in enumerate(interface.results)
             if value in arguments
         ]
-        self._run = self._code.builtin(CallShape(len(program.arguments), _refuse))
+
+    @classmethod
+    def compiled(
+        cls, fgraph: FunctionGraph, program: Program, emitted: EmittedProgram, support: Support
+    ) -> NativeProgram:
+        """Return the program of a graph that has been lowered and written as text."""
+        support.foresee(emitted.module.declared, len(program.results))
+        code = load(emitted.module, support.symbols)
+        return cls(fgraph, _interface(program, emitted), code, support, (program, emitted))
 
     def __call__(self, inputs: Sequence[Any]) -> list[Any]:
         """Return the values of the outputs."""
@@ -72,23 +97,88 @@ class NativeProgram:
             value if dtype is None else plain_array(value, dtype)
             for value, dtype in zip(inputs, self._dtypes, strict=True)
         ]
-        results: list[Any] = self._run(*values)
+        results: list[Any] = self._run_native(*values)
         for number, index in self._handed_on:
             results[number] = inputs[index]
         return results
+
+    @cached_property
+    def _run_native(self) -> Callable[..., list[Any]]:
+        return self._code.builtin(CallShape(len(self._dtypes), _refuse))
 
     def fast_call(self, shape: CallShape) -> Callable[..., Any]:
         """Return a builtin that checks its arguments itself."""
         return self._code.builtin(shape)
 
+    @property
+    def callback_nodes(self) -> list[Apply]:
+        """The nodes that are carried out by their own Python code."""
+        return self._callbacks.nodes
+
     def explain(self) -> str:
         """Return the program as text."""
-        return explain_program(self.program, self.emitted)
+        return explain_program(*self._program_and_text())
+
+    def _program_and_text(self) -> tuple[Program, EmittedProgram]:
+        if self._made is None:  # the program was loaded, code and all
+            program = lower_program(self.fgraph)
+            self._made = program, emit_program(program, Target.configured())
+        return self._made
+
+    def saved(self) -> SavedProgram | None:
+        """Return the program in a form that can be pickled along with its graph."""
+        program, emitted = self._program_and_text()
+        target = emitted.module.target
+        compiled = compile_object(str(emitted.module), target)
+        sealed = seal_program(_interface(program, emitted), compiled, target)
+        return None if sealed is None else SavedProgram(*sealed)
 
     def free(self) -> None:
         """Let go of memory kept for the next call."""
         self._callbacks.free()
         trim()
+
+
+def _interface(program: Program, emitted: EmittedProgram) -> Interface:
+    return Interface(program.arguments, program.results, emitted.layout)
+
+
+@record(frozen=True, eq=False)
+class SavedProgram:
+    """A program as it is pickled, next to its graph.
+
+    Attributes
+    ----------
+    parts
+        Nodes and variables of the graph that it refers to.
+    sealed
+        All else; see :mod:`~phintys.backends.native.runtime.saving`.
+    """
+
+    parts: list[Any]
+    sealed: bytes
+
+    def link(self, fgraph: FunctionGraph) -> NativeProgram | None:
+        """Return the program, if the code was made here, for the CPU that is asked for.
+
+        Parameters
+        ----------
+        fgraph
+            The graph.
+        """
+        try:
+            found = support()
+        except ImportError:
+            return None
+        if isinstance(found, Unsupported):
+            return None
+        target = Target.configured()
+        check_runs_here(target)
+        opened = open_program(self.parts, self.sealed, target)
+        if opened is None:
+            return None
+        interface, compiled = opened
+        return NativeProgram(fgraph, interface, load_object(compiled, target, found.symbols), found)
 
 
 def _refuse(*values: Any) -> Any:

@@ -7,7 +7,7 @@ belongs to one call and is native code's own.
 from __future__ import annotations
 
 from phintys.backends.native.emit.builder import Builder
-from phintys.backends.native.emit.types import INT64, PTR
+from phintys.backends.native.emit.types import BOOL, INT64, PTR, VOID, Type
 from phintys.backends.native.emit.values import Value
 from phintys.backends.native.runtime.atomics import null
 from phintys.backends.native.runtime.record import Record, byte_offset
@@ -25,6 +25,7 @@ __all__ = [
     "PLACE_ITSELF",
     "PLACE_OBJECT",
     "PROCESS",
+    "SERVICES",
     "element",
     "is_null",
     "not_null",
@@ -52,12 +53,11 @@ CONTEXT = Record.packed(
     unlock=PTR,
     callbacks=PTR,  # CALLBACK for each
     slow=PTR,  # slow(*args, **kwargs) takes calls that are unusual
-    failed=PTR,  # failed(status, *inputs) raises the error
+    failed=PTR,  # failed(address of the frame, *inputs) raises the error
     start=PTR,  # start() returns what callbacks of one call share
     callback=PTR,  # callback(shared, number, *inputs) returns a tuple, see CALLBACK
     finish=PTR,  # finish(shared) takes it back
     threads=PTR,  # threads() returns how many there may be; null if nothing runs in parallel
-    keeps_gil=INT64,
 )
 """All that is known of a program."""
 
@@ -91,12 +91,30 @@ CALLBACK = Record.packed(
 them, all of them in such a form. The latter are objects of the call too, each next to the output.
 """
 
+SERVICES: dict[str, tuple[Type, tuple[Type, ...]]] = {
+    "acquire": (PTR, (INT64,)),
+    "failure": (VOID, (PTR, PTR, INT64)),
+    "large_array": (PTR, (PTR, PTR, PTR, INT64)),
+    "leave": (VOID, (PTR,)),
+    "lock": (BOOL, (PTR,)),
+    "outcome": (PTR, (PTR,)),
+    "parallel_for": (VOID, (PTR, PTR, PTR, INT64, INT64)),
+    "release": (VOID, (PTR,)),
+    "unlock": (VOID, (PTR,)),
+    "work": (VOID, (PTR, INT64)),
+}
+"""Functions that few calls need, with what they return and take. They are compiled when a program
+first needs one of them."""
+
 PROCESS = Record.packed(
     array_type=PTR,  # numpy.ndarray
     handler=PTR,  # NumPy's handler of memory for large arrays; null if there is none
     large=INT64,  # bytes from which an array is large
     release_gil=INT64,  # nanoseconds of work from which the GIL is released
     use_threads=INT64,  # nanoseconds of work from which threads are used
+    prepare=PTR,  # prepare() compiles the services
+    interrupted=INT64,  # 1: an interrupt came meanwhile
+    **dict.fromkeys(SERVICES, PTR),  # their addresses; null before they are compiled
 )
 """What holds for the whole process."""
 

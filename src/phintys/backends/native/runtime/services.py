@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 from phintys.backends.native.emit.builder import Builder
 from phintys.backends.native.emit.control import loop, when
-from phintys.backends.native.emit.frame import GRAIN_NANOSECONDS, STATUS
+from phintys.backends.native.emit.frame import GRAIN_NANOSECONDS
 from phintys.backends.native.emit.module import Module
 from phintys.backends.native.emit.types import BOOL, INT32, INT64, PTR, VOID
 from phintys.backends.native.emit.values import Value
@@ -35,17 +35,14 @@ from phintys.backends.native.runtime.protocol import (
 )
 from phintys.backends.native.runtime.record import byte_offset
 
-__all__ = ["PROCESS_SYMBOL", "emit_services", "hold", "with_gil"]
-
-PROCESS_SYMBOL = "phintys_process"
+__all__ = ["emit_services", "hold", "with_gil"]
 
 
 def emit_services(module: Module, api: CApi) -> None:
     """Write the services; the functions of ``blocks`` and ``threads`` are in the same module."""
-    module.memory(PROCESS_SYMBOL, PROCESS.size)
     emit_take(module, api)
     emit_make_array(module)
-    emit_large_array(module, api, PROCESS_SYMBOL)
+    emit_large_array(module, api)
     _emit_arena(module)
     _emit_work(module)
     _emit_parallel_for(module)
@@ -57,8 +54,8 @@ def emit_services(module: Module, api: CApi) -> None:
     _emit_lock(module)
 
 
-def _process(b: Builder) -> Value:
-    return Value(b, PTR, f"@{PROCESS_SYMBOL}")
+def _process(b: Builder, call: Value) -> Value:
+    return CONTEXT.load(b, CALL.load(b, call, "context"), "process")
 
 
 def _call_without_arguments(b: Builder, function: Value) -> Value:
@@ -89,6 +86,14 @@ def with_gil(b: Builder, call: Value) -> Generator[None]:
         CALL.store(b, call, "thread_state", b.call("PyEval_SaveThread", PTR, []))
 
 
+def _take_gil(b: Builder, call: Value) -> None:
+    """Write what takes the GIL, if it is released, until the next long work."""
+    state = CALL.load(b, call, "thread_state")
+    with when(b, not_null(b, state)):
+        b.call("PyEval_RestoreThread", VOID, [state])
+        CALL.store(b, call, "thread_state", null(b))
+
+
 # ---- memory and threads ------------------------------------------------------------------------
 
 
@@ -104,7 +109,7 @@ def _emit_work(module: Module) -> None:
     """``work(call, nanoseconds)``: decide on threads, and on the GIL."""
     b = Builder(module.function("phintys_work", VOID, [PTR, INT64]))
     call, amount = b.arguments
-    context, process = CALL.load(b, call, "context"), _process(b)
+    context, process = CALL.load(b, call, "context"), _process(b, call)
     ask = CONTEXT.load(b, context, "threads")
     is_held = is_null(b, CALL.load(b, call, "thread_state"))
     is_enough = b.le(PROCESS.load(b, process, "use_threads"), amount)
@@ -117,8 +122,7 @@ def _emit_work(module: Module) -> None:
             CALL.store(b, call, "threads", b.call("PyLong_AsLongLong", INT64, [answer]))
         _drop(b, answer)
     is_long = b.le(PROCESS.load(b, process, "release_gil"), amount)
-    is_allowed = b.eq(CONTEXT.load(b, context, "keeps_gil"), 0)
-    with when(b, is_long & is_held & is_allowed):
+    with when(b, is_long & is_held):
         CALL.store(b, call, "thread_state", b.call("PyEval_SaveThread", PTR, []))
     b.ret()
 
@@ -163,7 +167,7 @@ def _emit_value(module: Module, api: CApi) -> None:
     b.begin(copied)
     record = byte_offset(b, CALL.load(b, call, "frame"), PLACE.load(b, place, "record"))
     lengths = b.offset(record, 1, INT64)
-    made = b.call("phintys_make_array", PTR, [_process(b), value, lengths])
+    made = b.call("phintys_make_array", PTR, [_process(b, call), value, lengths])
     with when(b, not_null(b, made)):
         start = [OBJECT.load(b, value, "itemsize")]
         with loop(b, 0, OBJECT.load(b, value, "ndim"), carried=start) as axes:
@@ -181,6 +185,7 @@ def _emit_callback(module: Module) -> None:
     """``callback(call, number)``: let an Op's Python code compute; 0 if all went well."""
     b = Builder(module.function("phintys_callback", INT32, [PTR, INT64]))
     call, number = b.arguments
+    _take_gil(b, call)
     names = ("deeper", "started", "ready", "got", "failed", "up")
     deeper, started, ready, got, failed, up = (b.new_block(name) for name in names)
     context = CALL.load(b, call, "context")
@@ -249,7 +254,7 @@ def _keep_outputs(b: Builder, call: Value, record: Value, result: Value) -> Valu
             _hold_item(b, result, count + outputs.index, b.offset(place, 1, PTR))
         shown = b.load(PTR, b.offset(place, b.convert(has_both, INT64), PTR))
         wanted = element(b, inputs, outputs.index, INPUT)
-        taken = b.call("phintys_take", BOOL, [_process(b), wanted, shown, frame])
+        taken = b.call("phintys_take", BOOL, [_process(b, call), wanted, shown, frame])
         outputs.next(outputs.carried[0] & taken)
     return outputs.results[0]
 
@@ -342,8 +347,8 @@ def _emit_failure(module: Module) -> None:
     call, vector, count = b.arguments
     with when(b, is_null(b, b.call("PyErr_Occurred", PTR, []))):
         frame = CALL.load(b, call, "frame")
-        status = b.load(INT64, b.offset(frame, STATUS, INT64))
-        number = b.call("PyLong_FromLongLong", PTR, [status])
+        address = b.write(INT64, f"ptrtoint {frame.typed} to i64")
+        number = b.call("PyLong_FromLongLong", PTR, [address])
         b.store(number, vector)
         failed = CONTEXT.load(b, CALL.load(b, call, "context"), "failed")
         operands = [failed, vector, count + 1, null(b)]

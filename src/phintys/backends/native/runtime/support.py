@@ -1,33 +1,51 @@
-"""The native code that is there once for the whole process: threads, memory, and the entry."""
+"""The native code that is there once for the whole process: the entry, memory and threads."""
 
 from __future__ import annotations
 
 import atexit
 import ctypes
 import os
-from collections.abc import Callable
-from functools import cache
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy._core.multiarray import get_handler_name
 
 from phintys._base.config import config
+from phintys._base.locks import ProcessLock
+from phintys._base.once import Once
+from phintys.backends.native.emit.llvm_library import llvm
 from phintys.backends.native.emit.module import Module
 from phintys.backends.native.emit.target import Target
+from phintys.backends.native.runtime.background import Background
 from phintys.backends.native.runtime.blocks import BLOCKS, NumPyHandler, emit_blocks
-from phintys.backends.native.runtime.capi import CApi, Unsupported, c_api
-from phintys.backends.native.runtime.engine import Code, immortal, load
+from phintys.backends.native.runtime.capi import (
+    CApi,
+    Unsupported,
+    c_api,
+    new_builtin,
+    redirect_builtins,
+)
+from phintys.backends.native.runtime.engine import (
+    Code,
+    CompiledObject,
+    cached_object,
+    compile_object,
+    immortal,
+    load,
+    load_object,
+)
 from phintys.backends.native.runtime.entry import emit_entry
-from phintys.backends.native.runtime.protocol import PROCESS
-from phintys.backends.native.runtime.services import PROCESS_SYMBOL, emit_services
+from phintys.backends.native.runtime.protocol import PROCESS, SERVICES
+from phintys.backends.native.runtime.services import emit_services
 from phintys.backends.native.runtime.threads import MOST_WORKERS, POOL, emit_threads
 
 __all__ = ["Support", "support", "thread_limit", "trim"]
 
-_LEVELS = {"services": 0, "entry": 1}
-"""LLVM's effort. The very first function compiled on a machine waits for this code too, so only
-what runs in every call is worth more."""
+_QUICK, _BETTER = 0, 1
+"""LLVM's effort. The very first function compiled on a machine waits for this code too. Only the
+entry, which runs in every call, is worth more, a moment later and in another thread."""
 
 _FLOAT64 = np.dtype("float64")
 _PATIENCE = 2000
@@ -36,24 +54,15 @@ _LARGE_BYTES = 64 << 10
 _RELEASE_GIL = 100_000
 _USE_THREADS = 20_000
 
-_FOR_PROGRAMS = (
-    "phintys_arena",
-    "phintys_callback",
-    "phintys_parallel_for",
-    "phintys_work",
-)
-
-
-_FOR_ENTRY = (
-    "phintys_acquire",
-    "phintys_failure",
-    "phintys_large_array",
-    "phintys_leave",
-    "phintys_lock",
-    "phintys_outcome",
-    "phintys_release",
-    "phintys_unlock",
-)
+_ENTRY = "phintys_entry"
+_IN_ENTRY = ("phintys_new_array", "phintys_parallel_for", "phintys_work")
+_IN_SERVICES = {
+    "phintys_arena": "phintys_arena",
+    "phintys_callback": "phintys_callback",
+    "phintys_malloc": "phintys_acquire",
+    "phintys_free": "phintys_release",
+}
+"""What programs call, and what it is called there."""
 
 
 class Support:
@@ -63,31 +72,193 @@ class Support:
     ----------
     symbols
         Addresses of the functions that programs call.
-    entry
-        Address of the builtin's code.
     process
         Address of what holds for the whole process.
     """
 
     def __init__(self, api: CApi) -> None:
-        self._code = _services(api)
-        entry = _entry(api, self._code)
-        self.entry = entry.address("phintys_entry")
-        self.symbols = {name: self._code.address(name) for name in _FOR_PROGRAMS}
-        self.symbols["phintys_new_array"] = entry.address("phintys_new_array")
-        self.symbols["phintys_malloc"] = self._code.address("phintys_acquire")
-        self.symbols["phintys_free"] = self._code.address("phintys_release")
+        self._api = api
+        self._lock = ProcessLock()
+        self._services: _Services | None = None
+        memory = immortal(np.zeros(PROCESS.size // 8, np.int64))
+        self.process = int(memory.ctypes.data)
+        self._prepare_process()
+        llvm()  # without it there is no support
+        self._better: Background[None] | None = None
+        self._improved: Code | None = None
+        self._is_hasty = False
+        self._entry = Background(self._first_entry)
+        self.symbols: Mapping[str, int] = _Symbols(self)
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._after_fork)
+
+    def _prepare_process(self) -> None:
+        prepare = immortal(ctypes.CFUNCTYPE(None)(self._prepare_uninterrupted))
+        fields = {
+            "array_type": id(np.ndarray),
+            "large": _LARGE_BYTES,
+            "release_gil": _RELEASE_GIL,
+            "use_threads": _USE_THREADS,
+            "prepare": ctypes.cast(prepare, ctypes.c_void_p).value or 0,
+        }
+        for name, value in fields.items():
+            PROCESS.write(self.process, name, value)
+
+    # ---- the entry
+
+    def _first_entry(self) -> Code:
+        """Return the best code that the cache has, or what can be compiled quickly."""
+        compiled = cached_object(self._entry_text, Target.host(), _BETTER)
+        self._is_hasty = compiled is None
+        return self._compiled_entry(_QUICK) if compiled is None else self._loaded(compiled)
+
+    @cached_property
+    def _entry_text(self) -> str:
+        module = Module(Target.host())
+        emit_entry(module, self._api)
+        return str(module)
+
+    def _compiled_entry(self, level: int) -> Code:
+        return self._loaded(compile_object(self._entry_text, Target.host(), level))
+
+    def _loaded(self, compiled: CompiledObject) -> Code:
+        return immortal(load_object(compiled, Target.host(), self._api.functions))
+
+    def _improve_entry(self) -> None:
+        former, better = self.entry_code, self._compiled_entry(_BETTER)
+        self._improved = better
+        redirect_builtins(former.address(_ENTRY), better.address(_ENTRY))
+
+    @property
+    def entry_code(self) -> Code:
+        """The builtin's code, and what programs call that is compiled along with it."""
+        return self._improved or self._entry.result()
+
+    def builtin(self, context: Any) -> Callable[..., Any]:
+        """Return a builtin function that runs a program.
+
+        The first one that is made on a machine has code that was written in haste; better code
+        takes its place as soon as there is some.
+
+        Parameters
+        ----------
+        context
+            All that is known of the program.
+        """
+        made = new_builtin(self.entry_code.address(_ENTRY), context)
+        if self._is_hasty and self._better is None:
+            self._better = Background(self._improve_entry)
+        return made
+
+    # ---- services
+
+    def services(self) -> _Services:
+        """Return the services, compiled when they are first wanted."""
+        if self._services is None:
+            with self._lock:
+                if self._services is None:
+                    self._services = _Services(self._api, self.process)
+        return self._services
+
+    def foresee(self, symbols: Iterable[str], results: int) -> None:
+        """Let another thread compile the services if a program will need them.
+
+        Parameters
+        ----------
+        symbols
+            What the program calls.
+        results
+            How many it returns.
+        """
+        if self._services is None and (results != 1 or not _IN_SERVICES.keys().isdisjoint(symbols)):
+            Background(self.services)
+
+    def _prepare_uninterrupted(self) -> None:
+        """Compile the services in the middle of a call, which cannot be left by an exception."""
+        try:
+            self.services()
+        except KeyboardInterrupt:
+            PROCESS.write(self.process, "interrupted", 1)
+            self.services()
+
+    def _after_fork(self) -> None:
+        """In a new process: no worker is there, and nobody holds a lock."""
+        if self._services is not None:
+            self._services.after_fork()
+
+    @property
+    def workers(self) -> int:
+        """How many workers were started."""
+        return 0 if self._services is None else self._services.workers
+
+    @property
+    def kept_bytes(self) -> int:
+        """Bytes of memory that wait for the next call."""
+        return 0 if self._services is None else self._services.kept_bytes
+
+    def trim(self) -> None:
+        """Give the system all memory that waits for the next call."""
+        if self._services is not None:
+            self._services.trim()
+
+
+class _Symbols(Mapping[str, int]):
+    """Addresses of what programs call; the services are compiled for the first that needs one."""
+
+    def __init__(self, support: Support) -> None:
+        self._support = support
+        self._addresses: dict[str, int] = {}
+
+    def __getitem__(self, symbol: str) -> int:
+        found = self._addresses.get(symbol)
+        if found is None:
+            found = self._addresses[symbol] = self._address(symbol)
+        return found
+
+    def _address(self, symbol: str) -> int:
+        if symbol in _IN_ENTRY:
+            return self._support.entry_code.address(symbol)
+        return self._support.services().address(_IN_SERVICES[symbol])
+
+    def __contains__(self, symbol: object) -> bool:
+        return symbol in _IN_ENTRY or symbol in _IN_SERVICES
+
+    def __iter__(self) -> Iterator[str]:
+        return iter([*_IN_ENTRY, *_IN_SERVICES])
+
+    def __len__(self) -> int:
+        return len(_IN_ENTRY) + len(_IN_SERVICES)
+
+
+class _Services:
+    """Memory, threads, callbacks and all else that not every call needs."""
+
+    def __init__(self, api: CApi, process: int) -> None:
+        module = Module(Target.host())
+        emit_threads(module)
+        emit_blocks(module)
+        emit_services(module, api)
+        self._code = immortal(load(module, api.functions, _QUICK))
+        self._process = process
         self._pool = self._code.data_address("phintys_threads")
         self._blocks = self._code.data_address("phintys_blocks")
-        self.process = self._code.data_address(PROCESS_SYMBOL)
         self._prepare_threads()
-        self._prepare_memory()
-        self._check_large_arrays()
-        os.register_at_fork(after_in_child=self._after_fork)
+        BLOCKS.write(self._blocks, "limit", _KEPT_BYTES)
+        PROCESS.write(process, "handler", id(self._numpy_handler()))
+        services = set(SERVICES)
+        if not self._makes_large_arrays():
+            PROCESS.write(process, "large", np.iinfo(np.int64).max)
+            services.remove("large_array")
+        for name in services:
+            PROCESS.write(process, name, self.address(f"phintys_{name}"))
         atexit.register(self._function("phintys_pool_stop"))
 
+    def address(self, symbol: str) -> int:
+        """Return the address of a function."""
+        return self._code.address(symbol)
+
     def _function(self, symbol: str) -> Callable[[], None]:
-        return ctypes.CFUNCTYPE(None)(self._code.address(symbol))
+        return ctypes.CFUNCTYPE(None)(self.address(symbol))
 
     # ---- threads
 
@@ -96,7 +267,7 @@ class Support:
         POOL.write(self._pool, "patience", _PATIENCE)
         POOL.write(self._pool, "wanted", min(MOST_WORKERS, usable_cores() - 1))
 
-    def _after_fork(self) -> None:
+    def after_fork(self) -> None:
         """In a new process: its parent's workers are not there, and nobody holds a lock."""
         self._function("phintys_pool_reset")()
         BLOCKS.write(self._blocks, "lock", 0)
@@ -108,22 +279,10 @@ class Support:
 
     # ---- memory
 
-    def _prepare_memory(self) -> None:
-        BLOCKS.write(self._blocks, "limit", _KEPT_BYTES)
-        fields = {
-            "array_type": id(np.ndarray),
-            "large": _LARGE_BYTES,
-            "release_gil": _RELEASE_GIL,
-            "use_threads": _USE_THREADS,
-            "handler": id(self._numpy_handler()),
-        }
-        for name, value in fields.items():
-            PROCESS.write(self.process, name, value)
-
     def _numpy_handler(self) -> Any:
         """Return NumPy's handle on the memory of large arrays."""
         addresses = {
-            name: self._code.address(f"phintys_numpy_{name}")
+            name: self.address(f"phintys_numpy_{name}")
             for name in ("malloc", "calloc", "realloc", "free")
         }
         handler = immortal(NumPyHandler(name=b"phintys", version=1, **addresses))
@@ -132,15 +291,16 @@ class Support:
         )(("PyCapsule_New", ctypes.pythonapi))
         return immortal(make(ctypes.addressof(handler), b"mem_handler", None))
 
-    def _check_large_arrays(self) -> None:
+    def _makes_large_arrays(self) -> bool:
         """Make a large array and hold it against NumPy's rules; do without if it breaks one."""
         record = (ctypes.c_int64 * 3)(id(_FLOAT64), 1, 8)
         lengths = (ctypes.c_int64 * 1)(_LARGE_BYTES // 8)
         pointer = ctypes.c_void_p
-        make = ctypes.PYFUNCTYPE(ctypes.py_object, pointer, pointer, ctypes.c_int64)(
-            self._code.address("phintys_large_array")
+        make = ctypes.PYFUNCTYPE(ctypes.py_object, pointer, pointer, pointer, ctypes.c_int64)(
+            self.address("phintys_large_array")
         )
-        array = make(ctypes.addressof(record), ctypes.addressof(lengths), _LARGE_BYTES)
+        places = map(ctypes.addressof, (record, lengths))
+        array = make(self._process, *places, _LARGE_BYTES)
         array[:] = 1.0
         is_sound = (
             type(array) is np.ndarray
@@ -154,8 +314,7 @@ class Support:
         )
         kept = self.kept_bytes
         del array
-        if not is_sound or self.kept_bytes <= kept:
-            PROCESS.write(self.process, "large", np.iinfo(np.int64).max)
+        return is_sound and self.kept_bytes > kept
 
     @property
     def kept_bytes(self) -> int:
@@ -165,21 +324,6 @@ class Support:
     def trim(self) -> None:
         """Give the system all memory that waits for the next call."""
         self._function("phintys_trim")()
-
-
-def _services(api: CApi) -> Code:
-    module = Module(Target.host())
-    emit_threads(module)
-    emit_blocks(module)
-    emit_services(module, api)
-    return immortal(load(module, api.functions, _LEVELS["services"]))
-
-
-def _entry(api: CApi, services: Code) -> Code:
-    module = Module(Target.host())
-    emit_entry(module, api)
-    addresses = {name: services.address(name) for name in _FOR_ENTRY}
-    return immortal(load(module, api.functions | addresses, _LEVELS["entry"]))
 
 
 def usable_cores() -> int:
@@ -194,7 +338,7 @@ def thread_limit() -> int:
     return config.num_threads or usable_cores()
 
 
-@cache
+@Once
 def support() -> Support | Unsupported:
     """Return the support, or why there is none here."""
     try:

@@ -66,4 +66,4 @@ def float_math(b: Builder, name: str, *values: Value) -> Value:
     type = values[0].type
     symbol = MathSymbol(name, type.name, type.lanes).symbol
     b.module.math_functions.add(symbol)
-    return b.call(symbol, type, values)
+    return b.call(symbol, type, values, convention=b.target.convention)

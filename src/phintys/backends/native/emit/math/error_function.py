@@ -56,8 +56,8 @@ def _erfc_far(b: Builder, argument: Pair, square: Pair) -> tuple[Value, Value]:
     product, rest = two_prod(b, hi, factor)
     rest = b.madd(hi, more, rest)
     divisor, lost = fast_two_sum(b, a + a, b.constant(a.type, 1.0))
-    dividend = (product, b.madd(lo, factor, rest))
-    return k, quotient(b, dividend, (divisor, lost + (low + low)))
+    rest = b.madd(lo, factor, rest)
+    return k, quotient(b, product, (divisor, lost + (low + low)), rest)
 
 
 def _erfc_near(b: Builder, x: Value) -> Value:

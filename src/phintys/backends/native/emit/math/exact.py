@@ -78,24 +78,23 @@ def residual(b: Builder, x: Value, q: Value, y: Value) -> Value:
     return (x - hi) - lo
 
 
-def _division(b: Builder, x: Pair, y: Pair) -> tuple[Value, Value, Value]:
+def _division(b: Builder, x: Value, y: Pair) -> tuple[Value, Value, Value]:
     """Return an approximate quotient q, what is left of x, and 1 / y; one division."""
     inverse = b.div(1.0, y[0])
-    q = inverse * x[0]
-    rest = residual(b, x[0], q, y[0])
-    return q, b.madd(-q, y[1], rest) + x[1], inverse
+    q = inverse * x
+    return q, b.madd(-q, y[1], residual(b, x, q, y[0])), inverse
 
 
 def pair_div(b: Builder, x: Pair, y: Pair) -> Pair:
     """Return the quotient of two pairs as a pair."""
-    q, rest, inverse = _division(b, x, y)
-    return fast_two_sum(b, q, rest * inverse)
+    q, rest, inverse = _division(b, x[0], y)
+    return fast_two_sum(b, q, (rest + x[1]) * inverse)
 
 
-def quotient(b: Builder, x: Pair, y: Pair) -> Value:
-    """Return the quotient of two pairs, rounded."""
+def quotient(b: Builder, x: Value, y: Pair, error: Value | None = None) -> Value:
+    """Return the quotient of a number (and its error) and a pair, rounded."""
     q, rest, inverse = _division(b, x, y)
-    return b.madd(rest, inverse, q)
+    return b.madd(rest if error is None else rest + error, inverse, q)
 
 
 def pair_sqrt(b: Builder, x: Pair) -> Pair:

@@ -18,7 +18,6 @@ from phintys.backends.native.emit.math.exact import (
 )
 from phintys.backends.native.emit.math.floating import (
     clamp,
-    copysign,
     fabs,
     power_of_two,
     rounded,
@@ -28,7 +27,15 @@ from phintys.backends.native.emit.math.registry import float_function
 from phintys.backends.native.emit.types import Type
 from phintys.backends.native.emit.values import Value
 
-__all__ = ["exp_of_sum", "exp_pair", "expm1_pair", "limits", "one_minus_exp", "reduced"]
+__all__ = [
+    "exp_below_one",
+    "exp_of_sum",
+    "exp_pair",
+    "expm1_pair",
+    "limits",
+    "one_minus_exp",
+    "reduced",
+]
 
 # Beyond these exp is 0 or infinite, the same of exp2, and expm1 is -1.
 _UNDERFLOW = {"float64": -746.0, "float32": -104.5}
@@ -79,6 +86,18 @@ def exp_pair(b: Builder, x: Value, error: Value | None = None) -> tuple[Value, P
     return k, (hi, lo + p[1])
 
 
+def _expm1_near_zero(b: Builder, r: Pair) -> Value:
+    """exp(r) - 1 of a small pair, rounded."""
+    square = r[0] * r[0]
+    return r[0] + b.madd(square, polynomial(b, r[0], EXP[r[0].type.name], square), r[1])
+
+
+def exp_below_one(b: Builder, x: Value) -> Value:
+    """exp(x) of x <= 0, a little more accurate than exp."""
+    k, r = reduced(b, clamp(b, x, _UNDERFLOW[x.type.name], 0.0))
+    return scaled(b, _expm1_near_zero(b, r) + 1.0, k)
+
+
 def exp_of_sum(b: Builder, x: Value, error: Value | None = None) -> Value:
     """exp(x + error) of a rounded number and a small error of it."""
     k, _, r = _reduction(b, _limited(b, x))
@@ -118,30 +137,19 @@ def _minus_shifted_expm1(b: Builder, p: Pair, power: Value) -> Pair:
 def expm1(b: Builder, x: Value) -> Value:
     """e**x - 1, accurate near 0."""
     k, r = reduced(b, _limited(b, x, _MINUS_ONE))
-    p = b.add(r[0], _tail(b, r[0]) + r[1])
+    p = _expm1_near_zero(b, r)
     # Half of the result, so that 2**(k - 1) does not overflow.
     power = power_of_two(b, k - 1.0)
     result = b.madd(power, p, power - 0.5) * 2.0
     return b.select(fabs(b, x) < 2.0**-60, x, result)
 
 
-def _sigmoid_parts(b: Builder, x: Value) -> tuple[Value, Pair, Pair]:
-    """Return k, p and 1 + 2**k p with exp(-|x|) = 2**k p."""
-    k, p = exp_pair(b, clamp(b, -fabs(b, x), _UNDERFLOW[x.type.name], 0.0))
-    small = (scaled(b, p[0], k), scaled(b, p[1], k))
-    hi, lo = fast_two_sum(b, b.constant(x.type, 1.0), small[0])
-    return k, p, (hi, lo + small[1])
-
-
 @float_function("sigmoid")
 def sigmoid(b: Builder, x: Value) -> Value:
     """1 / (1 + exp(-x)) = exp(x) / (1 + exp(x)): of the two the one that cannot overflow."""
-    k, p, denominator = _sigmoid_parts(b, x)
-    negative = x < 0.0
-    numerator = (b.select(negative, p[0], 1.0), b.select(negative, p[1], 0.0))
-    result = quotient(b, numerator, denominator)
-    result = scaled(b, result, b.select(negative, k, 0.0))
-    return b.select(b.isnan(x), x, result)
+    small = exp_below_one(b, -fabs(b, x))
+    one = b.constant(x.type, 1.0)
+    return quotient(b, b.select(x < 0.0, small, one), fast_two_sum(b, one, small))
 
 
 def one_minus_exp(b: Builder, x: Value) -> Pair:
@@ -152,17 +160,6 @@ def one_minus_exp(b: Builder, x: Value) -> Pair:
     # What 1 - power lost, where power is tiny.
     lost = b.sub(1.0, b.sub(1.0, power)) - power
     return fast_two_sum(b, hi, lo + lost)
-
-
-@float_function("tanh")
-def tanh(b: Builder, x: Value) -> Value:
-    """u / (2 - u) with u = 1 - exp(-2 |x|)."""
-    large = {"float64": 22.0, "float32": 10.0}[x.type.name]
-    a = b.minimum_number(large, fabs(b, x))
-    k, r = reduced(b, a * -2.0)
-    u = _minus_shifted_expm1(b, expm1_pair(b, r), power_of_two(b, k))
-    hi, lo = fast_two_sum(b, b.constant(x.type, 2.0), -u[0])
-    return copysign(b, quotient(b, u, (hi, lo - u[1])), x)
 
 
 def limits(type: Type) -> tuple[float, float]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
+from phintys._base.records import record
 from phintys.backends.native.emit.builder import Builder
 from phintys.backends.native.emit.math import avx512
 from phintys.backends.native.emit.types import Type
@@ -26,7 +26,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Format:
     """Facts about a float type.
 

@@ -1,7 +1,8 @@
 """Hyperbolic functions and their inverses.
 
 exp(x) = 2**k (C + S) and exp(-x) = 2**-k (C - S) with C = cosh(r) and S = sinh(r), so that sums and
-differences of both need no division. The inverses are logarithms of pairs.
+differences of both need no division. tanh is made of tanh(s) of a small s by the addition theorem.
+The inverses are logarithms of pairs.
 """
 
 from __future__ import annotations
@@ -9,18 +10,20 @@ from __future__ import annotations
 import math
 
 from phintys.backends.native.emit.builder import Builder
-from phintys.backends.native.emit.math.coefficients import COSH, SINH
+from phintys.backends.native.emit.math.coefficients import COSH, SINH, TANH
+from phintys.backends.native.emit.math.constants import LN2, number, words
 from phintys.backends.native.emit.math.exact import (
     Pair,
     fast_two_sum,
     pair_div,
     pair_sqrt,
     polynomial,
+    quotient,
     two_prod,
     two_sum,
 )
 from phintys.backends.native.emit.math.exponential import limits, reduced
-from phintys.backends.native.emit.math.floating import copysign, fabs, power_of_two
+from phintys.backends.native.emit.math.floating import copysign, fabs, power_of_two, rounded
 from phintys.backends.native.emit.math.logarithm import log_of_pair
 from phintys.backends.native.emit.math.registry import float_function
 from phintys.backends.native.emit.values import Value
@@ -68,6 +71,33 @@ def cosh(b: Builder, x: Value) -> Value:
     total, lost = fast_two_sum(b, large, small)
     rest = b.madd(large - small, r + tail, b.madd(total, even, lost))
     return (total + rest) * 2.0
+
+
+_HALF_LN2 = {"float64": words(LN2 / 2, "float64", 44), "float32": words(LN2 / 2, "float32", 17)}
+# Where tanh is 1, and so is what is computed; and the largest n for which 2**n - 1 and 2**n + 1 are
+# exact. Beyond it s is large and t has few good bits, but then few are needed.
+_TANH_LIMITS = {"float64": (19.25, 52.0), "float32": (9.11, 23.0)}
+
+
+@float_function("tanh")
+def tanh(b: Builder, x: Value) -> Value:
+    """((2**n + 1) t + 2**n - 1) / ((2**n - 1) t + 2**n + 1), t = tanh(s), s = |x| - n ln(2) / 2."""
+    name = x.type.name
+    one_from, most = _TANH_LIMITS[name]
+    a = b.minimum_number(one_from, fabs(b, x))
+    n, _ = rounded(b, a, number(2 / LN2, "float64"))
+    n = b.minimum_number(most, n)
+    hi, lo = _HALF_LN2[name]
+    first = b.madd(n, -hi, a)
+    s = b.madd(n, -lo, first)
+    error = b.madd(n, -lo, first - s)
+    square = s * s
+    t = s + b.madd(s * square, polynomial(b, square, TANH[name]), error)
+    power = power_of_two(b, n)
+    below, above = power - 1.0, power + 1.0
+    divisor = b.madd(below, t, above)
+    lost = b.madd(below, t, above - divisor)
+    return copysign(b, quotient(b, b.madd(above, t, below), (divisor, lost)), x)
 
 
 def _nearly_linear(x: Value) -> float:

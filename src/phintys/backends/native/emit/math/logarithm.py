@@ -19,7 +19,12 @@ from phintys.backends.native.emit.math.exact import (
     two_prod,
     two_sum,
 )
-from phintys.backends.native.emit.math.exponential import exp_pair, limits, one_minus_exp
+from phintys.backends.native.emit.math.exponential import (
+    exp_below_one,
+    exp_pair,
+    limits,
+    one_minus_exp,
+)
 from phintys.backends.native.emit.math.floating import (
     clamp,
     fabs,
@@ -138,8 +143,22 @@ def log1mexp(b: Builder, x: Value) -> Value:
     return b.select(b.compare("uno", x, x), x, b.select(x < 0.0, result, limit))
 
 
-def _log1p_of_exp(b: Builder, x: Value, error: Value | None = None) -> Value:
-    """log(1 + exp(x + error)) of x <= 0."""
+def _quick_log1p_of_exp(b: Builder, x: Value) -> Value:
+    """log(1 + exp(x)) of x <= 0; off by less than 2 ulp."""
+    small = exp_below_one(b, x)
+    # 1 + f is the sum, or half of it, which is not exact.
+    above = small > math.sqrt(2.0) - 1.0
+    difference = small - 1.0
+    lost = small - (difference + 1.0)
+    f = b.select(above, difference * 0.5, small)
+    zero = b.constant(x.type, 0.0)
+    hi, lo = _LN2[x.type.name]
+    half, series = _log_near_one(b, f, b.select(above, b.madd(lost, 0.5, lo), zero))
+    return b.select(above, b.constant(x.type, hi), zero) + (f - (half - series))
+
+
+def _log1p_of_exp(b: Builder, x: Value, error: Value) -> Value:
+    """log(1 + exp(x + error)) of x <= 0; off by less than 1 ulp, for sums that may cancel."""
     k, p = exp_pair(b, clamp(b, x, limits(x.type)[0], 0.0), error)
     small = (scaled(b, p[0], k), scaled(b, p[1], k))
     hi, lo = fast_two_sum(b, b.constant(x.type, 1.0), small[0])
@@ -149,7 +168,7 @@ def _log1p_of_exp(b: Builder, x: Value, error: Value | None = None) -> Value:
 @float_function("softplus")
 def softplus(b: Builder, x: Value) -> Value:
     """log(1 + exp(x)) = max(x, 0) + log(1 + exp(-|x|))."""
-    result = _log1p_of_exp(b, -fabs(b, x)) + b.maximum_number(x, 0.0)
+    result = _quick_log1p_of_exp(b, -fabs(b, x)) + b.maximum_number(x, 0.0)
     return b.select(b.isnan(x), x, result)
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from phintys._base.errors import OpContractError
+from phintys._base.records import record
 
 __all__ = [
     "COMPLEX_FUNCTIONS",
@@ -24,7 +24,7 @@ _T = TypeVar("_T")
 Emitter = Callable[..., Any]
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class FloatFunction:
     """A function of float32 or float64 values of one type, with a result of that type.
 

@@ -1,0 +1,415 @@
+"""LLVM: the functions of llvmlite's shared library that Phintys uses, and no more.
+
+Importing ``llvmlite.binding`` takes three times as long as loading its library, because an IR
+builder comes with it. So the dozen functions that turn text into machine code are called directly.
+Each piece of code has an LLVM context of its own: threads compile side by side, and nothing stays
+behind.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+from collections.abc import Iterable, Mapping
+from contextlib import contextmanager
+from ctypes import POINTER, c_bool, c_char_p, c_int, c_size_t, c_uint, c_uint64, c_void_p
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from phintys._base.errors import IntegrityError
+from phintys._base.locks import ProcessLock
+from phintys._base.once import Once
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+__all__ = ["Engine", "Llvm", "Machine", "llvm"]
+
+_OUT = POINTER(c_char_p)
+
+# name: (result, parameters); all handles are pointers.
+_SHORT: dict[str, tuple[Any, tuple[Any, ...]]] = {
+    "GetVersionInfo": (c_uint, ()),
+    "InitializeNativeTarget": (None, ()),
+    "InitializeNativeAsmPrinter": (None, ()),
+    "InitializeAllTargetInfos": (None, ()),
+    "InitializeAllTargets": (None, ()),
+    "InitializeAllTargetMCs": (None, ()),
+    "InitializeAllAsmPrinters": (None, ()),
+    "DisposeString": (None, (c_void_p,)),
+    "GetProcessTriple": (None, (_OUT,)),
+    "GetHostCPUName": (None, (_OUT,)),
+    "GetHostCPUFeatures": (c_int, (_OUT,)),
+    "GetTargetFromTriple": (c_void_p, (c_char_p, _OUT)),
+    "CreateTargetMachine": (
+        c_void_p,
+        (c_void_p, *[c_char_p] * 3, c_int, c_char_p, c_char_p, c_int, c_int, c_char_p),
+    ),
+    "DisposeTargetMachine": (None, (c_void_p,)),
+    "ContextCreate": (c_void_p, ()),
+    "ContextDispose": (None, (c_void_p,)),
+    "DisposeModule": (None, (c_void_p,)),
+    "GetNamedFunction": (c_void_p, (c_void_p, c_char_p)),
+    "GetBufferStart": (c_void_p, (c_void_p,)),
+    "GetBufferSize": (c_size_t, (c_void_p,)),
+    "DisposeMemoryBuffer": (None, (c_void_p,)),
+    "CreateMCJITCompiler": (c_void_p, (c_void_p, c_void_p, c_bool, _OUT)),
+    "DisposeExecutionEngine": (None, (c_void_p,)),
+    "AddGlobalMapping": (None, (c_void_p, c_void_p, c_void_p)),
+    "CreateObjectFile": (c_void_p, (c_char_p, c_size_t)),
+    "DisposeObjectFile": (None, (c_void_p,)),
+    "MCJITAddObjectFile": (None, (c_void_p, c_void_p)),
+    "GetFunctionAddress": (c_uint64, (c_void_p, c_char_p)),
+    "GetGlobalValueAddress": (c_uint64, (c_void_p, c_char_p)),
+    "SearchAddressOfSymbol": (c_void_p, (c_char_p,)),
+}
+_LONG: dict[str, tuple[Any, tuple[Any, ...]]] = {
+    "ParseAssembly": (c_void_p, (c_void_p, c_char_p, _OUT)),
+    "VerifyModule": (c_bool, (c_void_p, _OUT)),
+    "TargetMachineEmitToMemory": (c_void_p, (c_void_p, c_void_p, c_int, _OUT)),
+    "FinalizeObject": (None, (c_void_p,)),
+}
+"""During these other threads may run Python."""
+
+_FIRST_KNOWN, _LAST_KNOWN = (0, 45), (0, 50)
+"""Versions of llvmlite whose library is known to have exactly these functions."""
+
+
+class Llvm:
+    """LLVM's library in this process.
+
+    Parameters
+    ----------
+    path
+        Where it is.
+
+    Attributes
+    ----------
+    triple, cpu, features
+        What LLVM calls this machine.
+    version
+        LLVM's version.
+    """
+
+    def __init__(self, path: str) -> None:
+        library = _opened(path)
+        self._functions = _bound(ctypes.PyDLL(path, handle=library._handle), _SHORT)
+        self._functions |= _bound(library, _LONG)
+        self._has_all_targets = False
+        # Engines share tables of the process, such as those for unwinding.
+        self._linking = ProcessLock()
+        self._call("InitializeNativeTarget")
+        self._call("InitializeNativeAsmPrinter")
+        number = self._call("GetVersionInfo")
+        self.version = ".".join(str(number >> shift & 0xFF) for shift in (16, 8, 0))
+        self.triple = self._told("GetProcessTriple")
+        self.cpu = self._told("GetHostCPUName")
+        self.features = ",".join(
+            sorted(filter(None, self._told("GetHostCPUFeatures").split(",")), key=_feature_name)
+        )
+
+    def _call(self, name: str, *arguments: Any) -> Any:
+        return self._functions[name](*arguments)
+
+    @contextmanager
+    def _message(self) -> Generator[c_char_p]:
+        """Give room for a string that LLVM makes."""
+        text = c_char_p()
+        try:
+            yield text
+        finally:
+            if text:
+                self._call("DisposeString", text)
+
+    def _told(self, name: str) -> str:
+        with self._message() as text:
+            self._call(name, ctypes.byref(text))
+            return (text.value or b"").decode()
+
+    # ---- targets
+
+    def initialize_all_targets(self) -> None:
+        """Make code generators for all CPUs known that LLVM was built with."""
+        if not self._has_all_targets:
+            for part in ("TargetInfos", "Targets", "TargetMCs", "AsmPrinters"):
+                self._call(f"InitializeAll{part}")
+            self._has_all_targets = True
+
+    def knows(self, triple: str) -> bool:
+        """Tell whether there is a code generator for a kind of machine."""
+        with self._message() as error:
+            return bool(self._call("GetTargetFromTriple", triple.encode(), ctypes.byref(error)))
+
+    def machine(self, triple: str, cpu: str, features: str, level: int) -> Machine:
+        """Return a code generator.
+
+        Raises
+        ------
+        IntegrityError
+            This LLVM has none for such machines.
+        """
+        with self._message() as error:
+            target = self._call("GetTargetFromTriple", triple.encode(), ctypes.byref(error))
+            if not target:
+                msg = f"LLVM has no code generator for {triple!r}: {_text(error)}"
+                raise IntegrityError(msg)
+        # On Windows, too, LLVM links ELF objects in memory.
+        full = f"{triple}-elf" if sys.platform == "win32" else triple
+        words = [word.encode() for word in (full, cpu, features)]
+        handle = self._call(
+            "CreateTargetMachine", target, *words, level, b"default", b"jitdefault", 0, 1, b""
+        )
+        if not handle:
+            msg = f"LLVM has no code generator for {triple}, CPU {cpu!r} with {features!r}."
+            raise IntegrityError(msg)
+        return Machine(self, handle)
+
+    # ---- from text to machine code
+
+    @contextmanager
+    def _module(self, text: str) -> Generator[int]:
+        """Parse and verify text.
+
+        Raises
+        ------
+        IntegrityError
+            It is wrong.
+        """
+        context = self._call("ContextCreate")
+        module = None
+        try:
+            with self._message() as error:
+                where = ctypes.byref(error)
+                module = self._call("ParseAssembly", context, text.encode(), where)
+                if not module or error or self._call("VerifyModule", module, where):
+                    msg = (
+                        "LLVM refuses code that Phintys has written, a bug in Phintys: "
+                        f"{_text(error)}"
+                    )
+                    raise IntegrityError(msg)
+            yield module
+        finally:
+            if module:
+                self._call("DisposeModule", module)
+            self._call("ContextDispose", context)
+
+    def verify(self, text: str) -> None:
+        """Raise :class:`~phintys._base.errors.IntegrityError` unless a module is sound."""
+        with self._module(text):
+            pass
+
+    def compile(self, text: str, machine: Machine) -> bytes:
+        """Return a module as an object file.
+
+        Raises
+        ------
+        IntegrityError
+            LLVM's verifier refuses it: a bug in Phintys.
+        """
+        with self._module(text) as module, self._message() as error:
+            buffer = self._call(
+                "TargetMachineEmitToMemory", machine.handle, module, 1, ctypes.byref(error)
+            )
+            if not buffer:
+                msg = f"LLVM cannot write an object file: {_text(error)}"
+                raise IntegrityError(msg)
+            data = ctypes.string_at(
+                self._call("GetBufferStart", buffer), self._call("GetBufferSize", buffer)
+            )
+            self._call("DisposeMemoryBuffer", buffer)
+            return data
+
+    # ---- from objects to memory
+
+    def link(
+        self, objects: Iterable[bytes], symbols: Mapping[str, int], machine: Machine
+    ) -> Engine:
+        """Bring object files into memory, ready to be called.
+
+        Parameters
+        ----------
+        objects
+            The files.
+        symbols
+            Addresses of what they need. What is missing is sought among the symbols of the process,
+            and LLVM ends the process if it is not there.
+        machine
+            A code generator, which is used up.
+        """
+        stub = "".join(f'declare void @"{name}"()\n' for name in symbols).encode()
+        with self._linking, self._message() as error:
+            context = self._call("ContextCreate")
+            where = ctypes.byref(error)
+            module = self._call("ParseAssembly", context, stub, where)
+            handle = module and self._call(
+                "CreateMCJITCompiler", module, machine.release(), _is_arm(self.triple), where
+            )
+            if not handle:
+                msg = f"LLVM cannot bring code into memory: {_text(error)}"
+                raise IntegrityError(msg)
+            engine = Engine(self, handle, context)
+            for name, address in symbols.items():
+                function = self._call("GetNamedFunction", module, name.encode())
+                self._call("AddGlobalMapping", handle, function, address)
+            for data in objects:
+                file = self._call("CreateObjectFile", data, len(data))
+                if not file:
+                    msg = "LLVM cannot read an object file."
+                    raise IntegrityError(msg)
+                self._call("MCJITAddObjectFile", handle, file)
+                self._call("DisposeObjectFile", file)
+            self._call("FinalizeObject", handle)
+        return engine
+
+    def unlink(self, handle: int, context: int) -> None:
+        """Free code in memory."""
+        with self._linking:
+            self._call("DisposeExecutionEngine", handle)
+            self._call("ContextDispose", context)
+
+    def address_in(self, engine: int, symbol: str, *, is_data: bool) -> int:
+        """Return the address of a function, or of data, in an engine; 0 if there is none."""
+        name = "GetGlobalValueAddress" if is_data else "GetFunctionAddress"
+        with self._linking:
+            return int(self._call(name, engine, symbol.encode()))
+
+    def address_of_symbol(self, name: str) -> int:
+        """Return the address of a function of the process, 0 if there is none."""
+        return int(self._call("SearchAddressOfSymbol", name.encode()) or 0)
+
+    def dispose_machine(self, handle: int) -> None:
+        """Free a code generator."""
+        self._call("DisposeTargetMachine", handle)
+
+
+class Machine:
+    """A code generator, for one thread at a time.
+
+    Attributes
+    ----------
+    handle
+        LLVM's.
+    """
+
+    __slots__ = ("_llvm", "handle")
+
+    def __init__(self, llvm: Llvm, handle: int) -> None:
+        self._llvm = llvm
+        self.handle = handle
+
+    def release(self) -> int:
+        """Return the handle, and leave it to the caller."""
+        handle, self.handle = self.handle, 0
+        return handle
+
+    def __del__(self) -> None:
+        # At the very end even the module sys is gone.
+        if self.handle and sys is not None and not sys.is_finalizing():
+            self._llvm.dispose_machine(self.release())
+
+
+class Engine:
+    """Machine code in memory; it is freed with this object."""
+
+    __slots__ = ("_context", "_handle", "_llvm")
+
+    def __init__(self, llvm: Llvm, handle: int, context: int) -> None:
+        self._llvm = llvm
+        self._handle = handle
+        self._context = context
+
+    def address(self, symbol: str) -> int:
+        """Return the address of a function; 0 if there is none."""
+        return self._llvm.address_in(self._handle, symbol, is_data=False)
+
+    def data_address(self, symbol: str) -> int:
+        """Return the address of data; 0 if there is none."""
+        return self._llvm.address_in(self._handle, symbol, is_data=True)
+
+    def __del__(self) -> None:
+        # At the very end even the module sys is gone.
+        if sys is not None and not sys.is_finalizing():
+            self._llvm.unlink(self._handle, self._context)
+
+
+def _opened(path: str) -> Any:
+    """Return a shared library; other threads may run Python while it is being loaded."""
+    if os.name != "posix":
+        return ctypes.CDLL(path)
+    dlopen = ctypes.CDLL(None).dlopen
+    dlopen.restype, dlopen.argtypes = c_void_p, (c_char_p, c_int)
+    handle = dlopen(os.fsencode(path), os.RTLD_NOW)
+    # Without a handle, ctypes tries once more, and raises with the system's words.
+    return ctypes.CDLL(path, handle=handle)
+
+
+def _bound(library: Any, signatures: Mapping[str, tuple[Any, tuple[Any, ...]]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, (returns, parameters) in signatures.items():
+        function = getattr(library, f"LLVMPY_{name}")
+        function.restype, function.argtypes = returns, parameters
+        found[name] = function
+    return found
+
+
+def _text(message: c_char_p) -> str:
+    return (message.value or b"").decode(errors="replace")
+
+
+def _feature_name(feature: str) -> str:
+    return feature[1:]
+
+
+def _is_arm(triple: str) -> bool:
+    """Whether code must lie close together, which llvmlite's own memory manager sees to."""
+    return triple.startswith(("aarch64", "arm64"))
+
+
+@Once
+def llvm() -> Llvm:
+    """Return LLVM, ready to generate code for this machine.
+
+    Raises
+    ------
+    ImportError
+        There is no llvmlite, or none that Phintys can use.
+    """
+    llvmlite = import_module("llvmlite")
+    version = tuple(int(part) for part in llvmlite.__version__.split(".")[:2] if part.isdecimal())
+    if not _FIRST_KNOWN <= version <= _LAST_KNOWN:
+        _check_signatures(llvmlite.__version__)
+    name = import_module("llvmlite.utils").get_library_name()
+    path = Path(llvmlite.__path__[0]) / "binding" / name
+    try:
+        return Llvm(str(path))
+    except (OSError, AttributeError) as error:
+        raise ImportError(str(error)) from error
+
+
+def _check_signatures(version: str) -> None:
+    """Hold our signatures against those of ``llvmlite.binding``, which loads slowly.
+
+    Raises
+    ------
+    ImportError
+        A function takes or returns something else.
+    """
+    import_module("llvmlite.binding")
+    library = import_module("llvmlite.binding.ffi").lib
+    for name, (returns, parameters) in (_SHORT | _LONG).items():
+        function = getattr(library, f"LLVMPY_{name}")
+        theirs = function.argtypes
+        if theirs is not None and list(map(_kind, theirs)) != list(map(_kind, parameters)):
+            msg = f"llvmlite {version} has another LLVMPY_{name} than Phintys knows"
+            raise ImportError(msg)
+        if returns is not None and _kind(function.restype) != _kind(returns):
+            msg = f"llvmlite {version} returns something else from LLVMPY_{name}"
+            raise ImportError(msg)
+
+
+def _kind(type_: Any) -> Any:
+    """Return what is equal for types that are passed alike."""
+    is_pointer = type_ in {c_char_p, c_void_p} or hasattr(type_, "contents")
+    return "pointer" if is_pointer else type_

@@ -1,0 +1,191 @@
+"""Products of matrices, outlined: small ones in place, vectors and others by BLAS.
+
+A call of BLAS costs more than the product of matrices of a few rows and columns. Those are computed
+here, a tile of some rows and one vector of columns at a time, which stays in registers while all of
+the inner axis goes by. The function is compiled once for all programs, as vector math is.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from phintys.backends.native.emit.builder import Builder
+from phintys.backends.native.emit.control import lane_mask, loop, when
+from phintys.backends.native.emit.math import MathSymbol
+from phintys.backends.native.emit.memory import load, store
+from phintys.backends.native.emit.routines import Matrix, Routines
+from phintys.backends.native.emit.types import INT64, PTR, VOID, Type, type_of
+from phintys.backends.native.emit.values import Value
+
+if TYPE_CHECKING:
+    from phintys.backends.native.emit.module import Module
+    from phintys.backends.native.emit.target import Target
+
+__all__ = ["PRODUCT", "has_product", "most_work", "product_symbol", "write_product"]
+
+PRODUCT = "product"
+"""Name of the function, where names of vector math stand."""
+
+ROWS = 4
+"""Rows of a tile: so many sums fill the pipeline of a multiplier of full width."""
+
+_MOST_WORK = {64: 16**3, 32: 8**3}
+"""By the bytes of a vector: multiplications, those of lanes that are not there included, up to
+which BLAS is slower; see benchmarks/products.py."""
+
+_LONGEST = 4096
+"""No axis of a small product is longer, so that its work is a small number."""
+
+_PACKED = 2048
+"""Elements of a second matrix that is small; it is copied if its rows are not contiguous."""
+
+
+def has_product(type: Type) -> bool:
+    """Tell whether there is an outlined product of matrices of a type."""
+    return type.name in {"float32", "float64"}
+
+
+def most_work(target: Target) -> int:
+    """Return the multiplications of the largest product that is not left to BLAS."""
+    # Masks are slow without instructions for them.
+    return _MOST_WORK.get(target.vector_bytes, 0) if target.has_fma else 0
+
+
+def product_symbol(target: Target, type: Type) -> str:
+    """Return the symbol of the function.
+
+    It is ``void (m, n, k, a, a_down, a_along, b, b_down, b_along, c, c_down, alpha, beta)``, for
+    ``c = alpha a b + beta c`` with a of m by k and b of k by n; ``down`` is how far apart rows are,
+    ``along`` how far apart columns, and the smaller of the two is 1.
+    """
+    return MathSymbol(PRODUCT, type.name, target.lanes(type)).symbol
+
+
+def write_product(module: Module, key: MathSymbol) -> None:
+    """Write the function into a module."""
+    type = type_of(key.dtype)
+    numbers, matrix = [INT64, INT64], [PTR, INT64, INT64]
+    parameters = [INT64, *numbers, *matrix, *matrix, PTR, INT64, type, type]
+    _Product(Builder(module.function(key.symbol, VOID, parameters)), type, key.lanes).write()
+
+
+class _Product:
+    """Writes the function."""
+
+    def __init__(self, b: Builder, type: Type, lanes: int) -> None:
+        self.b = b
+        self.type = type
+        self.lanes = lanes
+        self.m, self.n, self.k = b.arguments[:3]
+        self.first, self.second = Matrix(*b.arguments[3:6]), Matrix(*b.arguments[6:9])
+        self.c, self.c_down, self.alpha, self.beta = b.arguments[9:]
+
+    def write(self) -> None:
+        """Write everything."""
+        b = self.b
+        most = most_work(b.target)
+        if most:
+            small, large = b.new_block("small"), b.new_block("large")
+            b.branch(self._is_small(most), small, large)
+            b.begin(small)
+            self._tiles(self._packed())
+            b.ret()
+            b.begin(large)
+        self._large()
+        b.ret()
+
+    def _is_small(self, most: int) -> Value:
+        short = (self.m | self.n | self.k) < _LONGEST
+        padded = (self.n + (self.lanes - 1)) & -self.lanes
+        little_work = self.m * padded * self.k <= most
+        return short & little_work & (self.n * self.k <= _PACKED)
+
+    # ---- small products ----------------------------------------------------------------------
+
+    def _packed(self) -> Matrix:
+        """Return the second matrix with contiguous rows."""
+        b, second = self.b, self.second
+        room = b.slot(self.type, _PACKED)
+        is_apart = b.ne(second.along, 1)
+        with when(b, is_apart), loop(b, 0, self.n) as column, loop(b, 0, self.k) as row:
+            place = second.at(b, row.index, column.index, self.type)
+            target = b.offset(room, row.index * self.n + column.index, self.type)
+            b.store(b.load(self.type, place), target)
+        return Matrix(
+            b.select(is_apart, room, second.pointer),
+            b.select(is_apart, self.n, second.down),
+            b.constant(INT64, 1),
+        )
+
+    def _tiles(self, second: Matrix) -> None:
+        """Compute tile by tile; where rows are missing the last one is computed again."""
+        b, type = self.b, self.type
+        wide = type.of(self.lanes)
+        last = self.m - 1
+        alpha, beta = b.splat(self.alpha, self.lanes), b.splat(self.beta, self.lanes)
+        adds = b.ne(self.beta, 0.0)
+        with loop(b, 0, self.n, self.lanes) as column:
+            mask = lane_mask(b, self.n - column.index, self.lanes)
+            read = mask & b.splat(adds, self.lanes)
+            with loop(b, 0, self.m, ROWS) as block:
+                rows = [b.minimum_number(block.index + at, last) for at in range(ROWS)]
+                starts = [b.offset(self.first.pointer, row * self.first.down, type) for row in rows]
+                carried = [b.constant(INT64, 0), column.index, *[b.constant(wide, 0.0)] * ROWS]
+                with loop(b, 0, self.k, carried=carried) as inner:
+                    along, at, *totals = inner.carried
+                    right = load(b, wide, b.offset(second.pointer, at, type), mask)
+                    assert isinstance(right, Value)
+                    lefts = [b.load(type, b.offset(start, along, type)) for start in starts]
+                    totals = [
+                        b.madd(b.splat(left, self.lanes), right, total)
+                        for left, total in zip(lefts, totals, strict=True)
+                    ]
+                    inner.next(along + self.first.along, at + second.down, *totals)
+                results: list[tuple[Value, Value]] = []
+                for row, total in zip(rows, inner.results[2:], strict=True):
+                    place = b.offset(self.c, row * self.c_down + column.index, type)
+                    before = load(b, wide, place, read)
+                    assert isinstance(before, Value)
+                    results.append((b.madd(before, beta, total * alpha), place))
+                for result, place in results:
+                    store(b, result, place, mask)
+
+    # ---- others ------------------------------------------------------------------------------
+
+    def _large(self) -> None:
+        """Call BLAS: for a product with a vector, if one of the matrices is one."""
+        b, one = self.b, self.b.constant(INT64, 1)
+        blas = Routines(b, self.type)
+        is_column = b.eq(self.n, 1)
+        is_vector = (is_column | b.eq(self.m, 1)) & b.ne(self.k, 0)
+        vector, matrix = b.new_block("vector"), b.new_block("matrix")
+        b.branch(is_vector, vector, matrix)
+        b.begin(vector)
+        # A row times a matrix is the matrix, transposed, times a column.
+        transposed = self.second.transposed()
+
+        def choose(x: Value, y: Value) -> Value:
+            return b.select(is_column, x, y)
+
+        chosen = Matrix(
+            choose(self.first.pointer, transposed.pointer),
+            choose(self.first.down, transposed.down),
+            choose(self.first.along, transposed.along),
+        )
+        x = choose(self.second.pointer, self.first.pointer)
+        x_step = choose(self.second.down, self.first.along)
+        rows = choose(self.m, self.n)
+        y_step = choose(self.c_down, one)
+        blas.matrix_vector(
+            (chosen, rows, self.k), (x, x_step), (self.c, y_step), self.alpha, self.beta
+        )
+        b.ret()
+        b.begin(matrix)
+        blas.matrix_matrix(
+            (self.m, self.n, self.k),
+            self.first,
+            self.second,
+            (self.c, self.c_down),
+            self.alpha,
+            self.beta,
+        )

@@ -1,0 +1,197 @@
+"""Routines of BLAS, called on matrices as they lie in memory.
+
+BLAS counts along columns and arrays along rows, so each matrix is handed over as its transpose:
+``C = A B`` becomes ``C' = B' A'``. The functions are external symbols ``phintys_dgemm`` and so on,
+with SciPy's signatures: all arguments are pointers, integers are 32-bit.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from phintys._base.records import record
+from phintys.backends.native.emit.builder import Builder, constant_text
+from phintys.backends.native.emit.control import loop, when
+from phintys.backends.native.emit.memory import load, store
+from phintys.backends.native.emit.operations import emit
+from phintys.backends.native.emit.scalar_ops import emit_literal
+from phintys.backends.native.emit.types import INT8, INT32, PTR, VOID, Type
+from phintys.backends.native.emit.values import Value
+
+__all__ = ["BLAS_LETTERS", "Matrix", "Routines"]
+
+BLAS_LETTERS = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}
+"""How BLAS names dtypes."""
+
+
+@record(frozen=True, eq=False)
+class Matrix:
+    """A matrix in memory, of which the rows are contiguous, or else the columns.
+
+    Attributes
+    ----------
+    pointer
+        Where it begins.
+    down, along
+        How many elements lie between neighbours in a column, and in a row. Rows are contiguous if
+        ``along`` is 1.
+    """
+
+    pointer: Value
+    down: Value
+    along: Value
+
+    def transposed(self) -> Matrix:
+        """Return the matrix with rows and columns exchanged."""
+        return Matrix(self.pointer, self.along, self.down)
+
+    @property
+    def parts(self) -> tuple[Value, Value, Value]:
+        """How it is handed to a function."""
+        return self.pointer, self.down, self.along
+
+    def at(self, b: Builder, row: Value, column: Value, type: Type) -> Value:
+        """Return the address of an element."""
+        return b.offset(self.pointer, row * self.down + column * self.along, type)
+
+
+class Routines:
+    """Writes calls of BLAS for one dtype.
+
+    Parameters
+    ----------
+    b
+        The builder.
+    type
+        The type of all elements.
+    """
+
+    def __init__(self, b: Builder, type: Type) -> None:
+        self.b = b
+        self.type = type
+
+    # ---- arguments ---------------------------------------------------------------------------
+
+    def integer(self, value: Value) -> Value:
+        """Return the address of an integer."""
+        if value.text.isdigit():
+            return self._constant(INT32, int(value.text))
+        slot = self.b.slot(INT32)
+        self.b.store(self.b.convert(value, INT32), slot)
+        return slot
+
+    def number(self, value: Any) -> Value:
+        """Return the address of a number of the dtype: a constant, or a value in a register."""
+        if isinstance(value, Value):
+            slot = self.b.slot(self.type)
+            self.b.store(value, slot)
+            return slot
+        parts = [value.real, value.imag] if self.type.kind == "c" else [value]
+        return self._constant(self.type.part, *parts)
+
+    def _constant(self, type: Type, *numbers: float) -> Value:
+        text = ", ".join(f"{type.text} {constant_text(type, number)}" for number in numbers)
+        return Value(self.b, PTR, self.b.module.table(text, len(numbers), type.text))
+
+    def _layout(
+        self, matrix: Matrix, rows: Value, columns: Value, letters: str
+    ) -> tuple[Value, Value, Value, Value]:
+        """Return what BLAS is told: a letter, and what it takes for rows, columns and the stride.
+
+        The first of the letters is for contiguous rows. A matrix of one row may have any stride,
+        BLAS insists on its length, and on 1.
+        """
+        b = self.b
+        usual, other = (self._constant(INT8, ord(letter)) for letter in letters)
+        if matrix.along.text == "1":
+            letter, first, second, stride = usual, columns, rows, matrix.down
+        elif matrix.down.text == "1":
+            letter, first, second, stride = other, rows, columns, matrix.along
+        else:
+            is_apart = b.ne(matrix.along, 1)
+            letter = b.select(is_apart, other, usual)
+            first = b.select(is_apart, rows, columns)
+            second = b.select(is_apart, columns, rows)
+            stride = b.select(is_apart, matrix.along, matrix.down)
+        return letter, first, second, b.maximum_number(b.maximum_number(stride, first), 1)
+
+    def call(self, name: str, *arguments: Value) -> None:
+        """Write a call."""
+        self.b.call(f"phintys_{BLAS_LETTERS[self.type.name]}{name}", VOID, arguments)
+
+    # ---- routines ----------------------------------------------------------------------------
+
+    def matrix_matrix(
+        self,
+        lengths: tuple[Value, Value, Value],
+        first: Matrix,
+        second: Matrix,
+        c: tuple[Value, Value],
+        alpha: Any,
+        beta: Any,
+    ) -> None:
+        """Write ``c = alpha first second + beta c``; lengths m, n, k, and c with its stride."""
+        b = self.b
+        m, n, k = lengths
+        pointer, stride = c
+        letters = [self._layout(second, k, n, "NT"), self._layout(first, m, k, "NT")]
+        (letter_b, _, _, stride_b), (letter_a, _, _, stride_a) = letters
+        self.call(
+            "gemm",
+            letter_b,
+            letter_a,
+            *map(self.integer, (n, m, k)),
+            self.number(alpha),
+            second.pointer,
+            self.integer(stride_b),
+            first.pointer,
+            self.integer(stride_a),
+            self.number(beta),
+            pointer,
+            self.integer(b.maximum_number(b.maximum_number(stride, n), 1)),
+        )
+
+    def matrix_vector(
+        self,
+        matrix: tuple[Matrix, Value, Value],
+        x: tuple[Value, Value],
+        y: tuple[Value, Value],
+        alpha: Any,
+        beta: Any,
+    ) -> None:
+        """Write ``y = alpha matrix x + beta y``: a matrix with its lengths, vectors with steps."""
+        b = self.b
+        a, rows, columns = matrix
+        if isinstance(beta, Value) or beta != 1:
+            self._scale(*y, rows, beta)
+        letter, first, second, stride = self._layout(a, rows, columns, "TN")
+        # Where there is nothing to add, BLAS leaves y alone or not, by its version.
+        with when(b, b.ne(columns, 0)):
+            self.call(
+                "gemv",
+                letter,
+                self.integer(first),
+                self.integer(second),
+                self.number(alpha),
+                a.pointer,
+                self.integer(stride),
+                x[0],
+                self.integer(x[1]),
+                self.number(1),
+                y[0],
+                self.integer(y[1]),
+            )
+
+    def _scale(self, pointer: Value, step: Value, count: Value, factor: Any) -> None:
+        """Multiply elements by a number; by 0 whatever they are."""
+        b = self.b
+        with loop(b, 0, count) as single:
+            place = b.offset(pointer, single.index * step, self.type)
+            if isinstance(factor, Value):
+                product = b.load(self.type, place) * factor
+                store(b, b.select(b.eq(factor, 0.0), factor, product), place)
+                return
+            scale = emit_literal(b, factor, self.type)
+            if factor != 0:
+                scale = emit(b, "mul", [scale, load(b, self.type, place)], self.type.name)
+            store(b, scale, place)

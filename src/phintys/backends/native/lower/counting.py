@@ -1,0 +1,156 @@
+"""Lowering of Ops whose results are as long as the values of their inputs say.
+
+Where the elements of an array are that are not zero is found in two passes: the first counts them,
+and notes for each element how many come before it; the second writes the index of each element to
+that place. An element that is zero writes there too, before the next one that is not writes over
+it; the last ones write behind the end, where there is room for one more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from phintys import scalar as ps
+from phintys.backends.native.lower.lowering import Loops, Lowering, lower
+from phintys.backends.native.lower.running import run_along
+from phintys.backends.native.lower.view import View
+from phintys.backends.native.program import (
+    Array,
+    Cast,
+    Expression,
+    Failure,
+    Index,
+    Literal,
+    Load,
+    Operation,
+    Position,
+)
+from phintys.graph.apply import Apply
+from phintys.tensor.nonzero import Nonzero
+from phintys.tensor.tiling import RepeatIndex
+
+if TYPE_CHECKING:
+    from phintys.backends.native.sizes import Size
+
+__all__ = ["nonzero_views"]
+
+_INT64 = np.dtype("int64")
+
+
+class _Starts:
+    """For each element of an array, in order, the sum of the numbers that belong to those before.
+
+    Attributes
+    ----------
+    total
+        The sum of all numbers.
+    place
+        Where an element's sum is: an index of the vector of sums.
+    """
+
+    def __init__(
+        self, lengths: Sequence[Size], number: Expression, loops: Loops, node: Apply, low: Lowering
+    ) -> None:
+        sizes = low.sizes
+        one, count = sizes.fixed(1), sizes.product(list(lengths))
+        self.sums = low.array(_INT64, [sizes.add(count, one)])
+        whole = View.of(self.sums, sizes)
+        first = whole.picked(0, sizes.fixed(0), sizes)
+        low.store(first, Literal(np.int64(0), _INT64), (), nodes=(node,))
+        terms: list[tuple[Loops, Size]] = []
+        step = one
+        for loop, length in zip(reversed(loops), reversed(lengths), strict=True):
+            terms.append(((loop,), step))
+            step = sizes.mul(step, length)
+        flat = tuple((loop, step) for (loop,), step in reversed(terms) if loop is not None)
+        self.place = Load(self.sums, (Index(flat),))
+        value = Operation(ps.add, (self.place, number), _INT64)
+        following = [Index(flat, one)]
+        low.store(whole, value, loops, positions=following, nodes=(node,), sequential=list(loops))
+        last = View.of(low.array(_INT64, ()), sizes)
+        end = Load(self.sums, (Index((), None if count.known == 0 else count),))
+        low.store(last, end, (), nodes=(node,))
+        self.total = sizes.element(last.array)
+
+    def write(
+        self, target: Array, value: Expression, loops: Loops, node: Apply, low: Lowering
+    ) -> None:
+        """Write a value for each element to its place; of several there the last one stays."""
+        where = [Index((), None, self.place)]
+        low.store(View.of(target, low.sizes), value, loops, positions=where, nodes=(node,))
+
+
+def nonzero_views(view: View, node: Apply, lowering: Lowering) -> list[View]:
+    """Return, for each axis, the indices of the elements that are not zero: vectors of int64."""
+    sizes = lowering.sizes
+    loops = lowering.loops(view.sizes)
+    flag = lowering.load(view, loops)
+    dtype = flag.dtype
+    if dtype != np.bool_:
+        flag = Operation(ps.ne, (flag, Literal(dtype.type(0), dtype)), np.dtype("bool"))
+    starts = _Starts(view.sizes, Cast(flag, _INT64), loops, node, lowering)
+    zero, one = sizes.fixed(0), sizes.fixed(1)
+    found: list[View] = []
+    for loop in loops:
+        array = lowering.array(_INT64, [sizes.add(starts.total, one)])
+        position = Position(Index(() if loop is None else ((loop, one),)))
+        starts.write(array, position, loops, node, lowering)
+        found.append(View.of(array, sizes).sliced(0, zero, one, starts.total, sizes))
+    return found
+
+
+@lower.register
+def lower_nonzero(op: Nonzero, node: Apply, lowering: Lowering) -> None:
+    """Find where ``x`` is not zero."""
+    views = nonzero_views(lowering.view(node.inputs[0]), node, lowering)
+    for variable, view in zip(node.outputs, views, strict=True):
+        lowering.bind(variable, view)
+
+
+@lower.register
+def lower_repeat_index(op: RepeatIndex, node: Apply, lowering: Lowering) -> None:
+    """Write each index where its repetitions begin; each element is the largest up to there."""
+    sizes = lowering.sizes
+    counts = lowering.view(node.inputs[0])
+    loops = lowering.loops(counts.sizes)
+    number = lowering.load(counts, loops)
+    if number.dtype != _INT64:
+        number = Cast(number, _INT64)
+    _require_no_negative(number, loops, node, lowering)
+    starts = _Starts(counts.sizes, number, loops, node, lowering)
+    one = sizes.fixed(1)
+    marks = lowering.array(_INT64, [sizes.add(starts.total, one)])
+    everywhere = lowering.loops(marks.sizes)
+    shown = View.of(marks, sizes)
+    lowering.store(shown, Literal(np.int64(0), _INT64), everywhere, nodes=(node,))
+    (loop,) = loops
+    position = Position(Index(() if loop is None else ((loop, one),)))
+    starts.write(marks, position, loops, node, lowering)
+    target, _ = lowering.compute(node.outputs[0], [starts.total])
+    left = sizes.at_least_zero(sizes.sub(starts.total, one))
+    rest = shown.sliced(0, one, one, left, sizes)
+
+    def following(before: Expression, loops: Loops) -> Expression:
+        return Operation(ps.maximum, (before, rest.load(loops)), _INT64)
+
+    run_along(target, 0, shown.load, following, node, lowering)
+
+
+def _require_no_negative(number: Expression, loops: Loops, node: Apply, low: Lowering) -> None:
+    """Check that no count is negative."""
+    flag = Operation(ps.lt, (number, Literal(np.int64(0), _INT64)), np.dtype("bool"))
+    found = View.of(low.array(_INT64, ()), low.sizes)
+    low.store(
+        found,
+        Cast(flag, _INT64),
+        loops,
+        reduction=loops,
+        reducer="add",
+        positions=(),
+        nodes=(node,),
+    )
+    negative = low.sizes.element(found.array)
+    low.require_equal(negative, low.sizes.fixed(0), Failure(node, "negative", "{0} of the counts"))

@@ -1,0 +1,30 @@
+"""Lowering of the nodes of a graph, one after the other."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from phintys.backends.base import is_copy
+from phintys.backends.native.lower.creation import lower_copy
+from phintys.backends.native.lower.lowering import Lowering, NotLowered, lower
+from phintys.backends.reference.vm import execution_order
+
+if TYPE_CHECKING:
+    from phintys.graph.fgraph import FunctionGraph
+
+__all__ = ["lower_nodes"]
+
+
+def lower_nodes(fgraph: FunctionGraph, lowering: Lowering) -> None:
+    """Lower all nodes, in an order in which every value is read before it is overwritten.
+
+    What has no lowering becomes a callback.
+    """
+    for node in execution_order(fgraph):
+        try:
+            if is_copy(node.op):
+                lower_copy(node, lowering)
+            else:
+                lower(node.op, node, lowering)
+        except NotLowered as reason:
+            lowering.callback(node, str(reason))

@@ -1,0 +1,34 @@
+"""Lowering of checks that users write; what prints or stops is left to Python."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from phintys import scalar as ps
+from phintys.backends.native.lower.lowering import Lowering, lower
+from phintys.backends.native.lower.reduce import reduce_into
+from phintys.backends.native.lower.view import View
+from phintys.backends.native.program import Expression, Failure, Literal, Operation
+from phintys.graph.apply import Apply
+from phintys.tensor.observing import CheckAndRaise
+
+__all__: list[str] = []
+
+_BOOL = np.dtype("bool")
+
+
+@lower.register
+def lower_check_and_raise(op: CheckAndRaise, node: Apply, lowering: Lowering) -> None:
+    """The same memory, after a check that all elements of the conditions are true."""
+    value, *conditions = (lowering.view(variable) for variable in node.inputs)
+    for condition in conditions:
+        loops = lowering.loops(condition.sizes)
+        truth: Expression = lowering.load(condition, loops)
+        dtype = truth.dtype
+        if dtype != _BOOL:
+            truth = Operation(ps.ne, (truth, Literal(dtype.type(0), dtype)), _BOOL)
+        found = View.of(lowering.array(_BOOL, ()), lowering.sizes)
+        reduce_into(found, truth, loops, range(condition.ndim), "and_", node, lowering)
+        is_true = lowering.element(found, ())
+        lowering.require(is_true, Failure(node, "condition"))
+    lowering.bind(node.outputs[0], value)

@@ -1,0 +1,148 @@
+"""Compiled programs as bytes, for pickles of functions.
+
+What is kept is what the runtime must know of a program, and its machine code. Both bear the seal of
+the user's object cache: only what was sealed there, for this very CPU and this very version of the
+code around it, is ever loaded. The graph is pickled by whoever pickles the function, so what points
+into it stands here as a number.
+"""
+
+from __future__ import annotations
+
+import io
+import pickle
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from phintys.backends.native.runtime.cache import CacheKey, object_cache
+from phintys.backends.native.runtime.context import Interface
+from phintys.backends.native.runtime.engine import CompiledObject
+from phintys.backends.native.sizes import Fixed, Size
+from phintys.graph.apply import Apply
+from phintys.graph.variable import Constant, Variable
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from phintys.backends.native.emit.target import Target
+
+__all__ = ["open_program", "seal_program"]
+
+
+def seal_program(
+    interface: Interface, compiled: CompiledObject, target: Target
+) -> tuple[list[Any], bytes] | None:
+    """Return a program as parts of its graph and bytes; ``None`` where there is no secret.
+
+    Parameters
+    ----------
+    interface
+        What the runtime must know of the program.
+    compiled
+        Its machine code.
+    target
+        The CPU that the code is for.
+    """
+    file = io.BytesIO()
+    pickler = _Pickler(file, interface)
+    pickler.dump((interface, compiled.pack()))
+    sealed = object_cache().seal(_key(target), file.getvalue())
+    return None if sealed is None else (list(pickler.parts), sealed)
+
+
+def open_program(
+    parts: Sequence[Any], sealed: bytes, target: Target
+) -> tuple[Interface, CompiledObject] | None:
+    """Return what :func:`seal_program` sealed; ``None`` if it was not sealed here, for this CPU."""
+    content = object_cache().unseal(_key(target), sealed)
+    if content is None:
+        return None
+    interface, packed = _Unpickler(io.BytesIO(content), parts).load()
+    return interface, CompiledObject.unpack(packed)
+
+
+def _key(target: Target) -> CacheKey:
+    return CacheKey.of(_source_of_the_backend(), target, "a saved program")
+
+
+@cache
+def _source_of_the_backend() -> str:
+    """Return a hash of the backend's own source: code fits the version that wrote it, no other."""
+    hashed = sha256()
+    for path in sorted(Path(__file__).parents[1].rglob("*.py")):
+        hashed.update(path.read_bytes())
+    return hashed.hexdigest()
+
+
+class _Pickler(pickle.Pickler):
+    """Writes parts of the graph as numbers, and of sizes only whether they are known."""
+
+    def __init__(self, file: io.BytesIO, interface: Interface) -> None:
+        super().__init__(file, pickle.HIGHEST_PROTOCOL)
+        self.parts: dict[Any, int] = {}
+        self._constants = _constants_by_data(interface)
+
+    def persistent_id(self, obj: Any) -> tuple[str, Any] | None:
+        """Return how to find an object again that is not written."""
+        if isinstance(obj, Apply | Variable):
+            return "part", self.parts.setdefault(obj, len(self.parts))
+        if isinstance(obj, np.dtype):
+            return "dtype", obj.str
+        if isinstance(obj, Size):
+            return "size", obj.known
+        if id(obj) in self._constants:
+            constant = self._constants[id(obj)]
+            return "data", self.parts.setdefault(constant, len(self.parts))
+        return None
+
+
+class _Unpickler(pickle.Unpickler):
+    """Reads what :class:`_Pickler` wrote."""
+
+    def __init__(self, file: io.BytesIO, parts: Sequence[Any]) -> None:
+        super().__init__(file)
+        self._parts = parts
+
+    def persistent_load(self, pid: tuple[str, Any]) -> Any:
+        """Return the object that was not written."""
+        kind, value = pid
+        if kind == "dtype":
+            return np.dtype(value)  # NumPy's own object, which the entry compares by identity
+        if kind == "size":
+            return Size() if value is None else Fixed(value)
+        part = self._parts[value]
+        return part.data if kind == "data" else part
+
+
+def _constants_by_data(interface: Interface) -> dict[int, Constant]:
+    """Return the constants of the graph, by the identity of what the program knows as their data.
+
+    Native code has views of arrays; where they show what the constant's own array shows, that one
+    will do.
+    """
+    layout = interface.layout
+    values = [*interface.results, *layout.constants]
+    for callback in layout.callbacks:
+        values.extend(callback.inputs)
+    found: dict[int, Constant] = {}
+    for value in values:
+        constant = value.variable
+        if isinstance(constant, Constant):
+            found[id(constant.data)] = constant
+            if value.data is not None and _shows(value.data, constant.data):
+                found[id(value.data)] = constant
+    return found
+
+
+def _shows(view: Any, data: Any) -> bool:
+    return (
+        isinstance(view, np.ndarray)
+        and isinstance(data, np.ndarray)
+        and (
+            (view.ctypes.data, view.dtype, view.shape, view.strides)
+            == (data.ctypes.data, data.dtype, data.shape, data.strides)
+        )
+    )

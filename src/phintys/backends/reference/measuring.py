@@ -1,0 +1,126 @@
+"""Measurements of the virtual machine: times and sizes, node by node."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any
+
+from phintys._base.errors import MethodNotDefinedError
+from phintys.backends.measurements import MOST_EVENTS, Event, MemoryUse, StepTime
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from phintys.graph.apply import Apply
+    from phintys.graph.variable import Variable
+
+__all__ = ["CallMemory", "NodeMeasurements"]
+
+
+class NodeMeasurements:
+    """What was measured of a program; implements
+    :class:`~phintys.backends.measurements.Measurements`.
+
+    Threads that call the program at the same time may lose a count.
+    """
+
+    def __init__(self, nodes: Sequence[Apply]) -> None:
+        self.nodes = list(nodes)
+        self.steps = [StepTime("node", str(node.op), {node: 1.0}) for node in nodes]
+        self.calls = StepTime("program", "", {})
+        self.events: list[Event] = []
+        self.shapes: dict[Variable, Any] = {}
+        self.memory = MemoryUse()
+
+    def node_done(self, number: int, begin: float, end: float) -> None:
+        """Note one execution of a node."""
+        self._note(self.steps[number], number, begin, end)
+
+    def call_done(self, call: CallMemory, begin: float, end: float) -> None:
+        """Note a whole call."""
+        call.finish()
+        if call.use.peak >= self.memory.peak:
+            self.memory = call.use
+        self._note(self.calls, -1, begin, end)
+
+    def _note(self, step: StepTime, number: int, begin: float, end: float) -> None:
+        step.calls += 1
+        step.seconds += end - begin
+        if len(self.events) < MOST_EVENTS:
+            self.events.append(Event(number, begin, end, threading.get_ident()))
+
+
+class CallMemory:
+    """Follows the memory of one call.
+
+    Parameters
+    ----------
+    shapes
+        Where the shapes of values are noted.
+    """
+
+    def __init__(self, shapes: dict[Variable, Any]) -> None:
+        self.use = MemoryUse()
+        self._shapes = shapes
+        self._live = 0
+        # Memory belongs to the variable it was made for, and is there while any of its views is.
+        self._owners: dict[Variable, set[Variable]] = {}
+        self._bytes: dict[Variable, int] = {}
+        self._held: dict[Variable, int] = {}
+
+    def start(self, inputs: Sequence[Variable], values: Sequence[Any]) -> None:
+        """Note the inputs of the graph, whose memory is the caller's."""
+        for variable, value in zip(inputs, values, strict=True):
+            self._size(variable, value)
+
+    def node_done(self, node: Apply, values: Sequence[Any]) -> None:
+        """Note the outputs of a node."""
+        use = self.use
+        for index, (variable, value) in enumerate(zip(node.outputs, values, strict=True)):
+            size = self._size(variable, value)
+            seen = _inputs_of(node.op.view_map, node, index)
+            overwritten = _inputs_of(node.op.destroy_map, node, index)
+            if overwritten:
+                use.saved["in place"] = use.saved.get("in place", 0) + size
+                use.all_values += size
+            owners = self._owners_of([*seen, *overwritten])
+            if not seen and not overwritten:
+                owners = {variable}
+                self._bytes[variable] = size
+                self._live += size
+                use.all_values += size
+            self._owners[variable] = owners
+            for owner in owners:
+                self._held[owner] = self._held.get(owner, 0) + 1
+        use.peak = max(use.peak, self._live)
+
+    def freed(self, variables: Sequence[Variable]) -> None:
+        """Note that values are not needed any more."""
+        for variable in variables:
+            for owner in self._owners.pop(variable, ()):
+                self._held[owner] -= 1
+                if not self._held[owner]:
+                    self._live -= self._bytes[owner]
+
+    def finish(self) -> None:
+        """Work out what freeing has saved."""
+        use = self.use
+        use.saved["reuse"] = use.all_values - use.saved.get("in place", 0) - use.peak
+
+    def _owners_of(self, inputs: Sequence[Variable]) -> set[Variable]:
+        return {owner for variable in inputs for owner in self._owners.get(variable, ())}
+
+    def _size(self, variable: Variable, value: Any) -> int:
+        try:
+            shape = self._shapes[variable] = variable.type.get_shape_info(value)
+            return int(variable.type.get_size(shape))
+        except MethodNotDefinedError:
+            self.use.unknown.add(str(variable.type))
+            return 0
+
+
+def _inputs_of(
+    aliases: Mapping[Any, Sequence[int]] | None, node: Apply, output: int
+) -> list[Variable]:
+    """Return the inputs that an output shares memory with."""
+    return [node.inputs[position] for position in (aliases or {}).get(output, ())]

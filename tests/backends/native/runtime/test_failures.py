@@ -1,0 +1,161 @@
+"""Errors that native code finds: their words, the user's line, and what they leave behind."""
+
+import gc
+import sys
+
+import numpy as np
+import pytest
+
+import phintys
+import phintys.tensor as pt
+from phintys import In, Out
+from phintys._base.errors import IndexingError, ShapeError
+
+MODE = "native"
+pytestmark = pytest.mark.usefixtures("native")
+
+
+def notes_of(error):
+    return "\n".join([str(error.value), *getattr(error.value, "__notes__", [])])
+
+
+@pytest.fixture
+def x():
+    return pt.dvector("x")
+
+
+def test_the_users_line_is_named(x):
+    y, i = pt.dvector("y"), pt.lvector("i")
+    f = phintys.function(
+        [x, y, i],
+        [
+            x * y,  # the first line
+            pt.exp(x)[i],  # the second line
+        ],
+        mode=MODE,
+    )
+    index = np.array([0, 1])
+    with pytest.raises(ShapeError, match="3") as error:
+        f(np.ones(3), np.ones(4), index)
+    assert "x * y,  # the first line" in notes_of(error)
+    with pytest.raises(IndexingError, match=r"index 7 .* axis 0") as error:
+        f(np.ones(3), np.ones(3), np.array([0, 7]))
+    assert "pt.exp(x)[i],  # the second line" in notes_of(error)
+    np.testing.assert_array_equal(f(np.ones(3), np.ones(3), index)[0], np.ones(3))
+
+
+# ---- memory -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("length", [2**45, 2**59, 2**62, 2**63 - 1])
+def test_a_result_of_absurd_size(length):
+    n, s = pt.lscalar("n"), phintys.shared(0.0, name="s")
+    kept = pt.alloc(1.5, n, 2)  # the line
+    f = phintys.function([n], kept, updates=[(s, s + 1.0)], mode=MODE)
+    reference = phintys.function([n], kept, updates=[(s, s + 1.0)], mode="reference")
+    with pytest.raises((MemoryError, ValueError)) as expected:
+        reference(length)
+    with pytest.raises((MemoryError, ValueError)) as error:
+        f(length)
+    assert type(error.value) is type(expected.value)
+    assert f"shape ({length}, 2)" in notes_of(error)
+    assert "kept = pt.alloc(1.5, n, 2)  # the line" in notes_of(error)
+    assert s.get_value() == 0.0
+    np.testing.assert_array_equal(f(1), [[1.5, 1.5]])
+    assert s.get_value() == 1.0
+
+
+def test_intermediate_results_of_absurd_size(x, native):
+    n = pt.lscalar("n")
+    f = phintys.function([x, n], pt.sort(pt.alloc(x, n, 3)).sum(), mode=MODE)
+    with pytest.raises(MemoryError):
+        f(np.ones(3), 2**45)
+    assert f(np.ones(3), 2) == 6.0
+
+
+# ---- arguments that may be overwritten -----------------------------------------------------------
+
+
+def overwriting(x, python_op):
+    """A function that overwrites its argument before it finds that an index is out of range."""
+
+    def fill(values):
+        values[:] = 9.0
+        return values
+
+    i = pt.lvector("i")
+    filled = python_op(fill, destroy_map={0: [0]})(x)
+    # The indices are read from memory that the Op has written.
+    chosen = (filled * 2.0)[pt.cast(filled[:1], "int64") + i]  # the line
+    return i, [Out(filled, borrow=True), chosen]
+
+
+def test_an_argument_that_was_overwritten_before_an_error(x, python_op):
+    i, outputs = overwriting(x, python_op)
+    f = phintys.function([In(x, mutable=True), i], outputs, mode=MODE, accept_inplace=True)
+    value = np.arange(3.0)
+    with pytest.raises(
+        IndexingError, match="index 10 is out of range for axis 0 of size 3"
+    ) as error:
+        f(value, [1])
+    assert "# the line" in notes_of(error)
+    assert "may overwrite some of its arguments" in notes_of(error)
+    # With indices that fit, it goes on working.
+    np.testing.assert_array_equal(f(np.arange(3.0), [-8])[1], [18.0])
+
+
+def test_an_index_of_an_argument_that_was_overwritten(x, python_op):
+    filled = overwriting(x, python_op)[1][0]
+    n = pt.lscalar("n")
+    f = phintys.function(
+        [In(x, mutable=True), n],
+        [filled, (filled.variable * 2.0)[pt.cast(filled.variable[0], "int64") + n]],
+        mode=MODE,
+        accept_inplace=True,
+    )
+    with pytest.raises(IndexingError, match="index of axis 0 is out of range"):
+        f(np.arange(3.0), 1)
+    np.testing.assert_array_equal(f(np.arange(3.0), -8)[1], 18.0)
+
+
+def test_an_argument_that_may_be_overwritten_by_native_code(x):
+    i = pt.lscalar("i")
+    changed = pt.inc_subtensor(x[1:], 1.0)
+    f = phintys.function([In(x, mutable=True), i], [changed, (x * 2.0)[i]], mode=MODE)
+    value = np.arange(3.0)
+    with pytest.raises(IndexingError, match="index 7"):
+        f(value, 7)
+    np.testing.assert_array_equal(f(np.arange(3.0), 1)[0], [0.0, 2.0, 3.0])
+
+
+def test_a_failing_call_loses_no_references(x, python_op):
+    error = ZeroDivisionError("mine")
+
+    def refuse(values):
+        if values[0] > 0:
+            raise error
+        return values + 1.0
+
+    s = phintys.shared(np.ones(3))
+    f = phintys.function(
+        [x], pt.exp(python_op(refuse)(x * 2.0)) + s, updates=[(s, s + x)], mode=MODE
+    )
+    good, bad = np.zeros(3), np.ones(3)
+    held = s.get_value(borrow=True)
+
+    def work():
+        for _ in range(200):
+            with pytest.raises(ZeroDivisionError):
+                f(bad)
+            error.__traceback__ = None
+            error.__notes__ = []
+
+    work()
+    f(good)
+    gc.collect()  # what others have left
+    counted = (bad, held, good.dtype, f, None, error)
+    before = [sys.getrefcount(one) for one in counted]
+    work()
+    after = [sys.getrefcount(one) for one in counted]
+    assert all(abs(one - other) < 20 for one, other in zip(before, after, strict=True))
+    np.testing.assert_array_equal(s.get_value(), np.ones(3))
