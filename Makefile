@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 PEERS := $(VENV)/.peers
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint types bench peers clean
+.PHONY: help setup demo test fuzz debug lint types bench peers clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-6s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -38,6 +38,13 @@ demo: $(READY) ## learn to read handwritten digits
 test: $(READY) ## run every test
 	$(BIN)/python -m pytest -n auto
 
+fuzz: $(READY) ## hold native code against the reference on random graphs
+	$(BIN)/python -m phintys.testing.fuzz --count 10000
+
+debug: $(READY) ## hold the library's own Ops and rules against DebugMode (half an hour)
+	PHINTYS_FLAGS=mode=debug $(BIN)/python -m pytest -n auto tests/tensor tests/gradient tests/passes
+	PHINTYS_HYPOTHESIS=thorough $(BIN)/python -m pytest -n auto tests/records -k debug_mode
+
 lint: $(READY) ## ruff: rules and format
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
@@ -47,6 +54,7 @@ types: $(READY) ## check the types
 
 bench: $(READY) ## measure, and write benchmarks/RESULTS.md
 	$(BIN)/python benchmarks/run.py
+	$(BIN)/python -m benchmarks.suite.run
 
 peers: $(PEERS) ## compare with peers (installs them first)
 	$(BIN)/python -m benchmarks.suite.run

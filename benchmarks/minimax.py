@@ -67,7 +67,8 @@ FITS = [
     ),
     Fit(
         "LOG",
-        "2 (atanh(s) / s - 1) / s**2 of s**2, for s = f / (2 + f), 1 + f in [sqrt(.5), sqrt(2)]",
+        "2 (atanh(s) / s - 1) / s**2 of s**2, "
+        "where s = f / (2 + f) and 1 + f in [sqrt(.5), sqrt(2)]",
         even(lambda s: 2 * (mp.atanh(s) / s - 1) / s**2, mp.mpf(2) / 3),
         (0, "0.02945"),
         {"float64": 7, "float32": 3},
@@ -128,6 +129,14 @@ FITS = [
         (0, LN2_2**2),
         {"float64": 5, "float32": 2},
         lambda u: u**2,
+    ),
+    Fit(
+        "TANH",
+        "(tanh(s) / s - 1) / s**2 of s**2, for |s| <= ln(2) / 4",
+        even(lambda s: (mp.tanh(s) / s - 1) / s**2, mp.mpf(-1) / 3),
+        (0, (LN2_2 / 2) ** 2),
+        {"float64": 7, "float32": 3},
+        lambda u: u,
     ),
     Fit(
         "ERF",

@@ -10,9 +10,10 @@ import pytest
 HOMES = {
     "phintys": """
         function shared grad Lop Rop jacobian hessian subgraph_grad In Out Mode get_mode config
-        dprint debugprint pprint Function SharedVariable DebugMode NanGuardMode clone_replace
+        dprint debugprint pprint Function SharedVariable DebugMode NanGuardMode MonitorMode
+        clone_replace
         graph_replace rewrite_graph Type Variable Constant Apply Op FunctionGraph PhintysError
-        tensor scalar gradient graph rewriting compile testing passes
+        tensor scalar gradient graph rewriting compile testing passes Profile print_profiles
         """,
     "phintys.graph": """
         Type Variable Constant Apply Op FunctionGraph Feature SharedVariable NullType

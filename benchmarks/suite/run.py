@@ -1,6 +1,8 @@
 """Run the suite and write the table.
 
-python -m benchmarks.suite.run [--only TEXT] [--quick] [--write FILE]
+python -m benchmarks.suite.run [--only TEXT] [--variants A;B] [--timeout SECONDS] [--write FILE]
+
+Without ``--only`` and ``--write`` the table becomes the chapter "Peers" of benchmarks/RESULTS.md.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ from typing import Any
 from benchmarks.suite.workloads import WORKLOADS
 
 ROOT = Path(__file__).resolve().parents[2]
+RESULTS = ROOT / "benchmarks" / "RESULTS.md"
 TIMEOUT = 300
 
 # column: (framework, environment, arguments, run twice to warm the cache)
@@ -36,10 +39,12 @@ VARIANTS: dict[str, tuple[str, dict[str, str], list[str], bool]] = {
 }
 PEERS = ("PyTensor", "PyTensor C", "JAX", "JAX, device arrays")
 
+CHAPTER = "## Peers"
+
 Figures = dict[str, Any]
 
 
-def measure(variant: str, workload: str) -> Figures | None:
+def measure(variant: str, workload: str, timeout: float = TIMEOUT) -> Figures | None:
     """Return the figures of one program in one variant, ``None`` if it failed or took too long."""
     framework, extra, arguments, warm = VARIANTS[variant]
     with tempfile.TemporaryDirectory() as folder:
@@ -59,7 +64,7 @@ def measure(variant: str, workload: str) -> Figures | None:
                     [*command, *arguments],
                     capture_output=True,
                     text=True,
-                    timeout=TIMEOUT,
+                    timeout=timeout,
                     env=environment,
                     cwd=ROOT,
                     check=True,
@@ -68,9 +73,10 @@ def measure(variant: str, workload: str) -> Figures | None:
                 sys.stderr.write(f"{variant}, {workload}: {error.stderr[-300:]}\n")
                 return None
             except subprocess.TimeoutExpired:
-                sys.stderr.write(f"{variant}, {workload}: more than {TIMEOUT} s\n")
+                sys.stderr.write(f"{variant}, {workload}: more than {timeout} s\n")
                 return None
             figures = json.loads(done.stdout.splitlines()[-1])
+            figures["start"] = figures["import"] + figures["first"]
     return figures
 
 
@@ -138,11 +144,19 @@ def versions() -> str:
     return ", ".join(parts) + f"; {os.cpu_count()} cores, {platform.machine()}"
 
 
+def write_chapter(text: str) -> None:
+    """Put the tables in the place of those that are in the file with all results."""
+    before, _, rest = RESULTS.read_text("utf-8").partition(f"{CHAPTER}\n")
+    _, mark, after = rest.partition("\n## ")
+    RESULTS.write_text(f"{before.rstrip()}\n\n{text.rstrip()}\n{mark}{after}", "utf-8")
+
+
 def main() -> None:
     """Run all variants that are installed on all programs."""
     parser = argparse.ArgumentParser(description="Compare Phintys with its peers.")
     parser.add_argument("--only", default="", help="only programs whose name contains this")
     parser.add_argument("--variants", default="", help="only these columns, separated by ';'")
+    parser.add_argument("--timeout", type=float, default=TIMEOUT, help="seconds for a program")
     parser.add_argument("--write", type=Path, help="a Markdown file for the tables")
     options = parser.parse_args()
 
@@ -158,16 +172,17 @@ def main() -> None:
             continue
         results[workload] = {}
         for variant in variants:
-            figures = results[workload][variant] = measure(variant, workload)
+            figures = results[workload][variant] = measure(variant, workload, options.timeout)
             call = seconds_text(figures["call"]) if figures else "failed"
             first = seconds_text(figures["first"]) if figures else ""
             sys.stdout.write(f"{workload:<42} {variant:<22} {call:>10} {first:>10}\n")
             sys.stdout.flush()
 
-    lines = ["## Peers", "", versions(), ""]
+    lines = [CHAPTER, "", versions(), ""]
     lines += table("Time of a call", "call", results)
     lines += table("Time to the first result", "first", results)
     lines += table("Import", "import", results)
+    lines += table("Import and first result", "start", results)
     lines += table("Peak memory", "peak_mib", results)
     wrong = disagreements(results)
     lines += ["Results agree." if not wrong else "Results that differ:", *wrong, ""]
@@ -175,6 +190,8 @@ def main() -> None:
     sys.stdout.write(text)
     if options.write:
         options.write.write_text(text, encoding="utf-8")
+    elif not options.only:
+        write_chapter(text)
 
 
 if __name__ == "__main__":

@@ -186,7 +186,8 @@ def _set(x, y, *inputs, index):
 
 def _inc(x, y, *inputs, index):
     result = x.copy()
-    np.add.at(result, _filled(index, inputs), y)
+    place = _filled(index, inputs)
+    np.add.at(result, place, np.broadcast_to(y, x[place].shape))
     return result
 
 

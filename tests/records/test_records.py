@@ -3,13 +3,16 @@
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from phintys.testing import check_op
+from phintys.compile import Mode
+from phintys.passes import PIPELINES
+from phintys.testing import CHECKS, check_op
 from phintys.testing.strategies import examples
 
-MODES = ("reference", "debug")
+MODES = ("reference", Mode("reference", PIPELINES["full"], name="rewritten"))
 
-# There are many records, and each example of one goes through all checks.
-FRACTION = {"values": 2, "derivatives": 5}
+# There are many records, and each example of one goes through all checks. DebugMode alone computes
+# each dozens of times; the profile "thorough" has it look at more than one.
+FRACTION = {"values": 2, "derivatives": 5, "debug": 50}
 
 
 def _budget(what):
@@ -31,3 +34,10 @@ def test_values(record, data):
 def test_derivatives(record, data):
     example = data.draw(examples(record, smooth=True), "example")
     check_op(record, [example], modes=MODES[:1])
+
+
+@_budget("debug")
+@given(data=st.data())
+def test_debug_mode_finds_nothing(record, data):
+    example = data.draw(examples(record), "example")
+    check_op(record, [example], modes=["debug"], skip=set(CHECKS) - {"modes"})

@@ -37,6 +37,16 @@ _ERRORS: dict[str, str] = {
     "UnusedInputError": "phintys._base.errors:UnusedInputError",
 }
 
+_FAULTS: dict[str, str] = {
+    **_here(
+        "phintys._base.errors",
+        "BadDestroyMap BadThunkOutput BadViewMap DebugModeError InvalidValueError StochasticOrder",
+    ),
+    "BadOptimization": "phintys._base.errors:BadRewrite",
+}
+
+_OBSERVING: dict[str, str] = _here("phintys.tensor.observing", "Assert CheckAndRaise assert_op")
+
 _GRADIENT: list[Source] = [
     _ERRORS,
     _here("phintys.gradient", "grad Lop Rop jacobian hessian verify_grad"),
@@ -65,6 +75,7 @@ _REWRITING: list[Source] = [
 
 _PRINTING: list[Source] = [
     {
+        "Print": "phintys.tensor.observing:Print",
         "debugprint": "phintys.graph.printing:debugprint",
         "pp": "phintys.graph.pretty:pprint",
         "pprint": "phintys.graph.pretty:pprint",
@@ -136,14 +147,17 @@ _NNET: list[Source] = [
 
 _SHARED_BY_BOTH: dict[str, list[Source]] = {
     "compile": _COMPILE,
-    "compile.debugmode": [{"DebugMode": "phintys.compile:DebugMode"}],
+    "breakpoint": [{"PdbBreakpoint": "phintys.tensor.observing:Breakpoint"}],
+    "compile.debugmode": [{"DebugMode": "phintys.compile:DebugMode", **_FAULTS}],
     "compile.function": _COMPILE,
     "compile.io": _COMPILE,
     "compile.mode": _COMPILE,
+    "compile.monitormode": [{"MonitorMode": "phintys.compile:MonitorMode"}],
     "compile.nanguardmode": [{"NanGuardMode": "phintys.compile:NanGuardMode"}],
     "compile.sharedvalue": _COMPILE,
     "gradient": _GRADIENT,
     "printing": _PRINTING,
+    "raise_op": [_OBSERVING],
     "scalar": _SCALAR,
     "scalar.basic": _SCALAR,
     "tensor": _TENSOR,

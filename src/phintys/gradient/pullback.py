@@ -18,6 +18,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from phintys._base.collecting import collector_paused
 from phintys._base.errors import OpContractError
 from phintys._base.origin import inherit_origin
 from phintys.gradient.arithmetic import (
@@ -153,10 +154,11 @@ def pull_back(
     for variable, gradient in seeds:
         if not isinstance(gradient.type, DisconnectedType):
             gradients.add(variable, gradient)
-    order = toposort([*(variable for variable, _ in seeds), *fixed], blocked)
-    steps, _ = influence(order, targets, blocked)
-    for step in reversed(steps):
-        _pull_back_through(step, gradients, blocked)
+    with collector_paused():
+        order = toposort([*(variable for variable, _ in seeds), *fixed], blocked)
+        steps, _ = influence(order, targets, blocked)
+        for step in reversed(steps):
+            _pull_back_through(step, gradients, blocked)
     return gradients
 
 

@@ -300,7 +300,7 @@ def real_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
     >>> real_dtype(np.dtype("complex64"))
     dtype('float32')
     """
-    return _REAL_DTYPES.get(dtype.name, dtype)
+    return _REAL_DTYPES.get(dtype.name, dtype) if dtype.kind == "c" else dtype
 
 
 def upcast(*dtypes: Any) -> str:

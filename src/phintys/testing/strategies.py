@@ -22,6 +22,7 @@ from phintys.graph.type import Type, generic
 from phintys.scalar.type import all_types
 from phintys.tensor.type import DTYPES, TensorType
 from phintys.testing.graphs import DrawnGraph, graphs
+from phintys.testing.layouts import LAYOUTS, lay_out
 from phintys.testing.records import Argument, Draw, Example, OpRecord, Shape
 
 __all__ = [
@@ -45,18 +46,6 @@ __all__ = [
 
 Array = np.ndarray[Any, Any]
 ShapeRule = Callable[[Draw], Sequence[Shape]]
-
-LAYOUTS = (
-    "C",
-    "F",
-    "stepped",
-    "reversed",
-    "swapped",
-    "broadcast",
-    "read-only",
-    "unaligned",
-)
-"""The ways in which :func:`lay_out` places an array in memory."""
 
 _DISCRETE = frozenset(name for name in DTYPES if np.dtype(name).kind in "biu")
 _LARGEST = 48  # elements of one array
@@ -137,44 +126,6 @@ def axes(ndim: int, several: bool = True, none: bool = True) -> st.SearchStrateg
 
 
 # ---- arrays --------------------------------------------------------------------------------------
-
-
-def lay_out(array: Array, layout: str) -> Array:
-    """Return an array of the same shape and dtype, placed in memory in some way.
-
-    Parameters
-    ----------
-    array
-        The elements. They stay the same, except that those of ``"broadcast"`` are repeated along
-        a dimension, with a stride of 0.
-    layout
-        One of :data:`LAYOUTS`.
-
-    Examples
-    --------
-    >>> lay_out(np.arange(3), "reversed").strides
-    (-8,)
-    """
-    if layout == "F":
-        return array.copy("F")
-    if layout == "stepped" and array.ndim:
-        wide = np.zeros((*array.shape[:-1], 2 * array.shape[-1]), array.dtype)
-        wide[..., ::2] = array
-        return wide[..., ::2]
-    if layout == "reversed" and array.ndim:
-        return np.flip(np.flip(array).copy())
-    if layout == "swapped" and array.ndim > 1:
-        return np.swapaxes(np.swapaxes(array, 0, -1).copy(), 0, -1)
-    if layout == "broadcast" and array.size:
-        return np.broadcast_to(array[:1] if array.ndim else array, array.shape)
-    if layout == "unaligned" and array.size:
-        buffer = np.empty(array.nbytes + 1, np.uint8)
-        moved = buffer[1:].view(array.dtype).reshape(array.shape)
-        moved[...] = array
-        return moved
-    copy = array.copy("C")
-    copy.flags.writeable = layout != "read-only"
-    return copy
 
 
 @cache

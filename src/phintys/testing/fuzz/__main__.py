@@ -1,0 +1,16 @@
+"""``python -m phintys.testing.fuzz``: random graphs, in the native and the reference backend.
+
+    python -m phintys.testing.fuzz --count 20000 --seed 0
+
+carries out the graphs of the seeds 0 ... 19999. Each disagreement is made smaller and printed with
+its seed and a program that shows it. The exit status is 1 if there was any.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from phintys.testing.fuzz.command import main
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,134 @@
+"""The ways of carrying out a graph that are held against each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Any
+from unittest import mock
+
+import numpy as np
+
+from phintys._base.config import config
+from phintys._base.errors import PhintysError
+from phintys.backends.base import Backend
+from phintys.backends.native import fuse
+from phintys.backends.native.emit.target import Target
+from phintys.backends.native.lower.whole import lower_program
+from phintys.backends.native.runtime.execute import compile_program
+from phintys.backends.native.verify import verify_program
+from phintys.backends.reference.vm import VM
+from phintys.compile.mode import Mode
+from phintys.graph.fgraph import FunctionGraph
+from phintys.passes import PIPELINES
+
+__all__ = ["BASE", "NATIVE", "REWRITTEN", "STRICT", "VARIANTS", "InRanges", "Variant"]
+
+
+class InRanges:
+    """A backend for tests: native code whose work is cut into ranges, as threads would share it.
+
+    Its memory is filled with rubbish first, and the program is verified.
+    """
+
+    @property
+    def name(self) -> str:
+        """Return its name."""
+        return "native code in ranges"
+
+    def link(self, fgraph: FunctionGraph, *, profiler: Any = None) -> Any:
+        """Return the code of a graph."""
+        program = lower_program(fgraph)
+        verify_program(program)
+        executable = compile_program(program, Target.configured(), ranges=3)
+        return _Linked(fgraph, executable)
+
+
+class _Linked:
+    """What :class:`InRanges` makes of a graph."""
+
+    def __init__(self, fgraph: FunctionGraph, executable: Any) -> None:
+        self.fgraph = fgraph
+        self.executable = executable
+
+    def __call__(self, inputs: Sequence[Any]) -> list[Any]:
+        try:
+            with np.errstate(all="ignore"):
+                return self.executable(*inputs)
+        except PhintysError:
+            VM(self.fgraph)(inputs)  # which says what is wrong, as for compiled functions
+            raise
+
+    def free(self) -> None:
+        """Nothing is kept."""
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A way of carrying out a graph.
+
+    Attributes
+    ----------
+    name
+        For people.
+    backend
+        A backend, or its name.
+    pipeline
+        The name of one of :data:`~phintys.passes.PIPELINES`.
+    target
+        The CPU that code is written for.
+    most_statements
+        How large kernels may become; ``None`` for the usual limit.
+    """
+
+    name: str
+    backend: str | Backend = "native"
+    pipeline: str = "full"
+    target: str = "host"
+    most_statements: int | None = None
+
+    @property
+    def mode(self) -> Mode:
+        """The mode."""
+        return Mode(self.backend, PIPELINES[self.pipeline])
+
+    @property
+    def text(self) -> str:
+        """An expression for a mode close to it."""
+        backend = self.backend if isinstance(self.backend, str) else "native"
+        pipeline = f"phintys.passes.PIPELINES[{self.pipeline!r}]"
+        return f"phintys.Mode({backend!r}, {pipeline})"
+
+    @property
+    def is_rewritten(self) -> bool:
+        """Whether the graph that it carries out may have been rewritten."""
+        return self.pipeline != "none"
+
+    @contextmanager
+    def active(self) -> Iterator[None]:
+        """Compile this way."""
+        with ExitStack() as stack:
+            stack.enter_context(config.change_flags(native_target=self.target, object_cache=False))
+            if self.most_statements is not None:
+                changed = mock.patch.object(fuse, "MOST_STATEMENTS", self.most_statements)
+                stack.enter_context(changed)
+            yield
+
+
+BASE = Variant("reference without rewrites", "reference", "none")
+REWRITTEN = Variant("reference, rewritten", "reference", "full")
+NATIVE = Variant("native")
+STRICT = Variant("native without rewrites", pipeline="none")
+
+VARIANTS: tuple[Variant, ...] = (
+    Variant("native in ranges", InRanges(), "none"),
+    Variant("native in ranges, rewritten", InRanges(), "full"),
+    Variant("kernels of 1 statement", pipeline="none", most_statements=1),
+    Variant("kernels of 2 statements", pipeline="none", most_statements=2),
+    Variant("kernels of 5 statements", pipeline="full", most_statements=5),
+    Variant("x86-64-v2", pipeline="none", target="x86-64-v2"),
+    Variant("x86-64-v3", pipeline="none", target="x86-64-v3"),
+    Variant("x86-64-v4", pipeline="none", target="x86-64-v4"),
+)
+"""Of these, each case is carried out in one."""

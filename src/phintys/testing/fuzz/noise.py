@@ -1,0 +1,235 @@
+"""How far correct results may lie apart: a graph computed again with its rounding errors varied.
+
+Two correct computations round differently, and what follows may enlarge the difference: a small
+number that is left of two large ones, or a comparison that goes the other way. So the graph is
+computed a few times, node by node, with the result of each node moved by as much as it may be off.
+How far the outputs move says how far another backend's may lie from the reference's, without any
+rule for what the graph computes. (This is Vignes' CESTAC method, used as a yardstick.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from phintys.gradient.marks import GradientMark
+from phintys.graph.apply import Apply
+from phintys.graph.traversal import toposort
+from phintys.graph.variable import Variable
+from phintys.tensor.creation import Alloc, AllocEmpty
+from phintys.tensor.diagonals import AllocDiag, ExtractDiag
+from phintys.tensor.dimshuffle import DimShuffle
+from phintys.tensor.dot import BatchedDot, Dot
+from phintys.tensor.elemwise import Elemwise
+from phintys.tensor.indexing import AdvancedSubtensor, Subtensor
+from phintys.tensor.join import Join, Split
+from phintys.tensor.make_vector import MakeVector
+from phintys.tensor.reshape import Reshape
+from phintys.tensor.scalar_bridge import ScalarFromTensor, TensorFromScalar
+from phintys.tensor.shape import SpecifyShape
+from phintys.tensor.sorting import SortOp
+from phintys.testing._trial import protected, run_node, value_of
+
+__all__ = ["Noise", "difference"]
+
+Array = np.ndarray[Any, Any]
+
+_MOVES = (
+    Alloc,
+    AllocDiag,
+    AllocEmpty,
+    AdvancedSubtensor,
+    DimShuffle,
+    ExtractDiag,
+    GradientMark,
+    Join,
+    MakeVector,
+    Reshape,
+    ScalarFromTensor,
+    SortOp,
+    SpecifyShape,
+    Split,
+    Subtensor,
+    TensorFromScalar,
+)
+"""Ops that move numbers and leave them as they are."""
+
+_EXACT = frozenset(
+    {
+        *("abs", "ceil", "clip", "complex", "conj", "copysign", "eq", "floor", "fmax", "fmin"),
+        *("fmod", "ge", "gt", "heaviside", "identity", "imag", "ldexp", "maximum", "minimum"),
+        *("neg", "nextafter", "pos", "real", "rint", "second", "sign", "switch", "trunc"),
+    }
+)
+"""Scalar ops without a rounding error."""
+
+_ROUNDED = frozenset({"add", "mul", "reciprocal", "sqr", "sqrt", "sub", "true_div"})
+"""Scalar ops of real numbers whose result is the number next to the exact one, everywhere."""
+
+_PRODUCTS = (BatchedDot, Dot)
+"""BLAS leaves open whether a product of 0 and NaN or infinity counts."""
+
+_ULPS = 4.0
+_DIRECTIONS = (1.0, -1.0, 0.0, 0.0)
+"""All results up, all down, and twice at random."""
+
+
+@dataclass(frozen=True)
+class Noise:
+    """What rounding errors may do to the outputs of a graph.
+
+    Attributes
+    ----------
+    base
+        The outputs.
+    moved
+        The outputs again, once for each way in which the errors were varied; ``None`` where the
+        graph then raised an error.
+    """
+
+    base: Sequence[Any]
+    moved: Sequence[Sequence[Any] | None]
+
+    @classmethod
+    def of(
+        cls, outputs: Sequence[Variable], known: dict[Variable, Any], *, strict: bool, seed: int
+    ) -> Noise:
+        """Measure a graph.
+
+        Parameters
+        ----------
+        outputs
+            Variables.
+        known
+            The values of the graph's inputs.
+        strict
+            Whether correctly rounded operations have no error: so it is for the same graph in
+            another backend, but not for a graph that was rewritten.
+        seed
+            Of the random directions.
+        """
+        runs: list[list[Any] | None] = []
+        for number, direction in enumerate((None, *_DIRECTIONS)):
+            rng = np.random.default_rng([seed, number])
+            mover = _Mover(direction, rng, strict=strict)
+            try:
+                with np.errstate(all="ignore"):
+                    runs.append(mover.run(outputs, dict(known)))
+            except Exception:  # noqa: BLE001 - an Op may raise anything, and that it does is noted
+                runs.append(None)
+        return cls(runs[0] or [], runs[1:])
+
+    def allows(self, position: int, found: Array, base: Array) -> bool:
+        """Tell whether an output may be what another computation found."""
+        moved = [None if run is None else np.asarray(run[position]) for run in self.moved]
+        if any(one is None or one.shape != base.shape for one in moved):
+            return True  # whether there is a result, or of which shape, hangs on the last digit
+        spreads = [_distance(one, base) for one in moved if one is not None]
+        spread = np.max(spreads, axis=0)
+        if base.dtype.kind not in "fc":
+            return bool(np.all((found == base) | (spread != 0)))
+        info = np.finfo(base.dtype)
+        with np.errstate(all="ignore"):
+            allowed = 4 * spread + _ULPS * (
+                float(info.eps) * np.abs(base).astype("float64") + float(info.smallest_subnormal)
+            )
+        apart = _distance(found, base)
+        return bool(np.all((apart == 0) | (apart <= allowed) | ~np.isfinite(spread)))
+
+
+def _distance(x: Array, y: Array) -> Array:
+    """Return how far numbers are apart: 0 where both are NaN, infinite where only one is."""
+    if x.dtype.kind not in "fc":
+        return (x != y).astype("float64")
+    wide = "complex128" if x.dtype.kind == "c" else "float64"
+    x, y = np.asarray(x, wide), np.asarray(y, wide)
+    with np.errstate(all="ignore"):
+        apart = np.abs(x - y)
+        same = (x == y) | (np.isnan(x) & np.isnan(y))
+    return np.where(same, 0.0, np.where(np.isnan(apart), np.inf, apart))
+
+
+def difference(found: Any, base: Any) -> str:
+    """Return how a value differs from what it should be: empty if it does not at all."""
+    if type(found) is not type(base) and not isinstance(found, np.ndarray):
+        return f"it is {found!r}, expected {base!r}"
+    found, base = np.asarray(found), np.asarray(base)
+    if found.dtype != base.dtype:
+        return f"its dtype is {found.dtype}, expected {base.dtype}"
+    if found.shape != base.shape:
+        return f"its shape is {found.shape}, expected {base.shape}"
+    apart = _distance(found, base)
+    if not np.any(apart):
+        return ""
+    index = tuple(int(i) for i in np.argwhere(apart)[0])
+    return f"element {list(index)} is {found[index]!r}, expected {base[index]!r}"
+
+
+class _Mover:
+    """Computes a graph with the results of nodes moved."""
+
+    def __init__(self, direction: float | None, rng: Any, *, strict: bool) -> None:
+        self.direction = direction
+        self.rng = rng
+        self.strict = strict
+
+    def run(self, outputs: Sequence[Variable], known: dict[Variable, Any]) -> list[Any]:
+        for node in toposort(outputs, blockers=list(known)):
+            inputs = [value_of(variable, known) for variable in node.inputs]
+            inner, outer = (0.0, 0.0) if self.direction is None else _errors(node, self.strict)
+            if inner:
+                terms = max([np.size(value) for value in inputs], default=1)
+                inner += float(np.sqrt(terms))
+                inputs = [self.moved(value, inner) for value in inputs]
+            results = run_node(node, protected(node.op, inputs))
+            if outer:
+                results = [self.moved(value, outer) for value in results]
+            if self.direction and isinstance(node.op, _PRODUCTS) and not _all_finite(inputs):
+                results = [np.full_like(value, np.nan) for value in results]
+            known.update(zip(node.outputs, results, strict=True))
+        return [value_of(variable, known) for variable in outputs]
+
+    def moved(self, value: Any, ulps: float) -> Any:
+        """Return floats with each one moved by so many units in the last place."""
+        if not isinstance(value, np.ndarray | np.generic) or value.dtype.kind not in "fc":
+            return value
+        value = np.asarray(value)
+        info = np.finfo(value.dtype)
+        step = ulps * float(info.eps) * np.abs(value) + ulps * float(info.smallest_subnormal)
+        if value.dtype.kind == "c":
+            step = step * (self._signs(value.shape) + 1j * self._signs(value.shape))
+        else:
+            step = step * self._signs(value.shape)
+        is_plain = np.isfinite(value) & (value != 0)
+        return np.where(is_plain, value + step, value).astype(value.dtype)
+
+    def _signs(self, shape: tuple[int, ...]) -> Any:
+        return self.direction or self.rng.choice([-1.0, 1.0], size=shape)
+
+
+def _all_finite(values: Sequence[Any]) -> bool:
+    return all(bool(np.all(np.isfinite(value))) for value in values)
+
+
+def _errors(node: Apply, strict: bool) -> tuple[float, float]:
+    """Return by how many units the inputs and the outputs of a node may be off."""
+    op = node.op
+    if isinstance(op, _MOVES) or not any(
+        np.dtype(getattr(variable.type, "dtype", "bool")).kind in "fc" for variable in node.outputs
+    ):
+        return 0.0, 0.0
+    if not isinstance(op, Elemwise):
+        return _ULPS, _ULPS
+    name = op.scalar_op.name or ""
+    is_complex = any(
+        np.dtype(variable.type.dtype).kind == "c"  # pyright: ignore[reportAttributeAccessIssue]
+        for variable in (*node.inputs, *node.outputs)
+    )
+    if name in _EXACT or name.startswith("cast_"):
+        return 0.0, 0.0
+    if strict and name in _ROUNDED and not is_complex:
+        return 0.0, 0.0
+    return 0.0, _ULPS

@@ -1,0 +1,143 @@
+"""Random whole graphs: native code against the reference backend; and the fuzzer itself."""
+
+import contextlib
+import io
+
+import numpy as np
+import pytest
+
+import phintys.tensor as pt
+from phintys.backends.reference import ReferenceBackend
+from phintys.testing.fuzz import Case, check, check_seed, draw, shrunk
+from phintys.testing.fuzz.case import Given, Step
+from phintys.testing.fuzz.command import main
+from phintys.testing.fuzz.modes import STRICT, Variant
+from phintys.testing.fuzz.noise import Noise, difference
+
+
+@pytest.mark.parametrize("start", range(0, 200, 20))
+def test_native_code_agrees_with_the_reference(start):
+    for seed in range(start, start + 20):
+        found = check_seed(seed)
+        assert found is None, str(found)
+
+
+def test_a_seed_names_one_case():
+    for seed in range(5):
+        assert draw(seed).program("None") == draw(seed).program("None")
+    assert draw(1).program("None") != draw(2).program("None")
+
+
+def test_all_families_are_drawn():
+    lines = "\n".join(step.text for seed in range(300) for step in draw(seed).steps)
+    for name in (
+        *("pt.sum(", "pt.argmax(", "pt.softmax(", "pt.cumsum(", "pt.sort(", "pt.concatenate("),
+        *("pt.split(", "pt.set_subtensor(", "pt.inc_subtensor(", "np.array([True", ".reshape("),
+        *("pt.dot(", "pt.cast(", "pt.eye(", "pt.arange(", "pt.alloc(", "pt.switch(", ".shape"),
+        *("gradient.grad(", "gradient.Rop(", "user_ops.zeroed(", "user_ops.composite("),
+        *("dimshuffle(", "pt.specify_shape(", "pt.broadcast_to(", "pt.repeat(", "pt.gammaln("),
+    ):
+        assert name in lines, name
+    givens = [given for seed in range(300) for given in draw(seed).givens]
+    assert {given.dtype for given in givens} == set(pt.type.DTYPES)
+    assert {True, False} == {given.update is None for given in givens}
+    assert {0, 1, 2, 3} <= {given.values[0].ndim for given in givens}
+    assert any(0 in given.values[0].shape for given in givens)
+
+
+def case_of(value, *lines, outputs=("b",), calls=1):
+    """A case of one input, ``a``, and lines of which each uses the one before."""
+    names = ("a", "b", "c", "d")
+    steps = [
+        Step((name,), line.format(before), (before,))
+        for before, name, line in zip(names, names[1:], lines, strict=False)
+    ]
+    given = Given("a", (None,) * value.ndim, (value,) * calls)
+    return Case(0, (given,), tuple(steps), outputs, calls)
+
+
+class Wrong:
+    """A backend that adds 1 to the sine of everything."""
+
+    name = "wrong"
+
+    def link(self, fgraph, *, profiler=None):
+        program = ReferenceBackend().link(fgraph)
+        has_sine = any("Sin" in str(node.op) for node in fgraph.apply_nodes)
+
+        class Program:
+            def __call__(self, inputs):
+                return [value + has_sine for value in program(inputs)]
+
+            def free(self):
+                pass
+
+        return Program()
+
+
+WRONG = Variant("wrong", Wrong(), "none")
+
+
+def test_disagreements_are_found_and_made_smaller():
+    value = np.linspace(0, 1, 6).reshape(2, 3)
+    case = case_of(value, "pt.exp({})", "pt.sin({})", "pt.sqrt({})", outputs=("d", "b"), calls=2)
+    found = check(case, [WRONG])
+    assert (found.blame, found.kind) == ("backend", "values")
+    assert "seed 0: wrong (backend): call 0: d: element [0, 0] is" in str(found)
+    small = shrunk(found)
+    assert [step.text for step in small.case.steps] == ["pt.sin(b)"]
+    assert (small.case.calls, small.case.outputs) == (1, ("c",))
+
+
+def test_programs_of_cases_run():
+    for seed in range(10):
+        case = draw(seed)
+        with contextlib.redirect_stdout(io.StringIO()) as said, contextlib.suppress(ValueError):
+            exec(case.program(STRICT.text), {})
+            assert said.getvalue().count("\n") >= case.calls
+
+
+def noise_of(case, **options):
+    built = case.build()
+    return Noise.of(built.results, built.known(0), seed=0, **options)
+
+
+def test_rounding_is_allowed_for_where_it_matters():
+    value = np.array([1.0, 1e8, -2.5])
+    case = case_of(value, "pt.exp(1e-9 * {}) - 1.0")
+    noise = noise_of(case, strict=True)
+    base = np.asarray(noise.base[0])
+    assert noise.allows(0, base, base)
+    # A small difference of large numbers.
+    assert noise.allows(0, base + np.array([1e-16, 0, 0]), base)
+    assert not noise.allows(0, base + np.array([1e-12, 0, 0]), base)
+    case = case_of(value, "{} * 0.1")
+    noise = noise_of(case, strict=True)
+    base = np.asarray(noise.base[0])
+    assert not noise.allows(0, base + np.array([0, 1.0, 0]), base)
+    assert not noise.allows(0, np.array([np.nan, *base[1:]]), base)
+
+
+def test_what_jumps_is_not_compared_at_the_jump():
+    value = np.array([0.0, 0.5, np.log(2.0)])
+    noise = noise_of(case_of(value, "pt.floor(pt.exp({}) * 0.5)"), strict=True)
+    base = np.asarray(noise.base[0])
+    assert noise.allows(0, base - np.array([0, 0, 1]), base)
+    assert not noise.allows(0, base - np.array([0, 1, 0]), base)
+    noise = noise_of(case_of(np.arange(3), "{} // 2"), strict=True)
+    base = np.asarray(noise.base[0])
+    assert not noise.allows(0, base + 1, base)
+
+
+def test_differences():
+    x = np.array([1.0, np.nan])
+    assert difference(x, x.copy()) == ""
+    assert difference(x.astype("float32"), x) == "its dtype is float32, expected float64"
+    assert difference(x[:1], x) == "its shape is (1,), expected (2,)"
+    text = difference(np.array([1.0, 2.0]), x)
+    assert text == "element [1] is np.float64(2.0), expected np.float64(nan)"
+
+
+def test_the_command(capfd):
+    assert main(["--count", "3", "--seed", "5"]) == 0
+    assert "3 graphs, 0 disagreements" in capfd.readouterr().out
