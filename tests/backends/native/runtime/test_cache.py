@@ -142,7 +142,7 @@ def test_without_links_there_is_a_secret_too(cache, monkeypatch):
     monkeypatch.setattr(os, "link", no_links)
     cache.put(key("a"), b"content")
     assert ObjectCache(cache.folder, LIMIT).get(key("a")) == b"content"
-    assert sorted(path.suffix for path in cache.folder.iterdir()) == ["", ".phc"]
+    assert {path.suffix for path in cache.folder.iterdir()} == {"", ".phc"}
 
 
 @given(data=st.data())
@@ -268,6 +268,18 @@ def test_what_is_used_stays(tmp_path):
         assert cache.get(key("used")) is not None
 
 
+def test_a_folder_is_not_looked_at_by_every_process(cache, monkeypatch):
+    cache.put(key("a"), b"content")
+    looked = []
+    monkeypatch.setattr(ObjectCache, "entries", lambda self: looked.append(self) or iter(()))
+    second, later = ObjectCache(cache.folder, cache.limit), ObjectCache(cache.folder, cache.limit)
+    second.put(key("b"), b"content")
+    assert not looked
+    os.utime(cache.folder / "swept", (1, 1))
+    later.put(key("c"), b"content")
+    assert looked == [later]
+
+
 def test_an_entry_larger_than_the_limit_is_not_written(tmp_path):
     cache = ObjectCache(tmp_path / "objects", 100)
     cache.put(key("a"), bytes(200))
@@ -329,7 +341,7 @@ def test_clear(configured, capsys):
     (configured.folder / "left.tmp").touch()
     assert main(["cache", "clear"]) == 0
     assert "1 entries removed" in capsys.readouterr().out
-    assert [path.name for path in configured.folder.iterdir()] == ["secret"]
+    assert {path.name for path in configured.folder.iterdir()} == {"secret", "swept"}
 
 
 @posix

@@ -46,6 +46,10 @@ _TEMPORARY = ".tmp"
 _STALE_SECONDS = 3600
 """A temporary file older than this belongs to a process that died."""
 
+_SWEPT = "swept"
+_SWEEP_SECONDS = 3600
+"""How often a process that writes little looks at the whole folder: it may hold many files."""
+
 _KEEP = 0.8
 """Eviction goes down to this part of the limit, so that it is not needed again at once."""
 
@@ -159,7 +163,7 @@ class ObjectCache:
         self._trusted: bool | None = None
         self._secret: bytes | None = None
         self._writable = True
-        self._unswept = limit  # the first write looks at the whole folder
+        self._unswept: int | None = None  # bytes written since the folder was looked at
 
     # ---- reading and writing -------------------------------------------------------------------
 
@@ -276,6 +280,8 @@ class ObjectCache:
     # ---- size ----------------------------------------------------------------------------------
 
     def _sweep_if_due(self, size: int) -> None:
+        if self._unswept is None:
+            self._unswept = 0 if self._was_swept_lately() else self.limit
         self._unswept += size
         if self._unswept * 16 >= self.limit and self._lock.acquire(blocking=False):
             try:
@@ -284,10 +290,17 @@ class ObjectCache:
             finally:
                 self._lock.release()
 
+    def _was_swept_lately(self) -> bool:
+        """Tell whether some process has looked at the whole folder not long ago."""
+        swept = None if self.folder is None else _entry(self.folder / _SWEPT)
+        return swept is not None and abs(time.time() - swept.used) < _SWEEP_SECONDS
+
     def evict(self) -> None:
         """Remove what died processes left, and the entries used longest ago beyond the limit."""
         if self.folder is None:
             return
+        with suppress(OSError):
+            (self.folder / _SWEPT).touch(0o600)
         now = time.time()
         for path in self.folder.glob(f"*{_TEMPORARY}"):
             entry = _entry(path)
