@@ -7,10 +7,10 @@ READY := $(VENV)/.ready
 PEERS := $(VENV)/.peers
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test fuzz debug lint types bench peers clean
+.PHONY: help setup demo test reference fuzz debug lint types bench peers clean
 
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-6s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 # Made once, and again whenever the dependencies may have changed.
 $(READY): pyproject.toml
@@ -37,6 +37,9 @@ demo: $(READY) ## learn to read handwritten digits
 
 test: $(READY) ## run every test
 	$(BIN)/python -m pytest -n auto
+
+reference: $(READY) ## run the tests in the reference backend
+	PHINTYS_FLAGS=mode=reference $(BIN)/python -m pytest -n auto --ignore tests/backends/native
 
 fuzz: $(READY) ## hold native code against the reference on random graphs
 	$(BIN)/python -m phintys.testing.fuzz --count 10000

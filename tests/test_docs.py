@@ -28,6 +28,13 @@ def _registered_for_one_test_only(monkeypatch):
     phintys.compat.uninstall("theano")
 
 
+@pytest.fixture(autouse=True)
+def _default_mode():
+    """Pages describe the default mode, whichever one the other tests run in."""
+    with phintys.config.change_flags(mode="native"):
+        yield
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_programs_run(page):
     text = page.read_text(encoding="utf-8")

@@ -47,6 +47,13 @@ def _registered_for_one_test_only(monkeypatch):
 
 
 @pytest.fixture(autouse=True)
+def _default_mode():
+    """Examples describe the default mode, whichever one the other tests run in."""
+    with phintys.config.change_flags(mode="native"):
+        yield
+
+
+@pytest.fixture(autouse=True)
 def _forget_transfers():
     """Examples may teach Variable.transfer a target; other tests must not meet it."""
     known = sys.modules["phintys.graph.transfer"]._TRANSFERS

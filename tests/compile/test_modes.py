@@ -43,7 +43,7 @@ def test_names_and_aliases(name, same):
 
 
 def test_config_mode_is_the_default(ops):
-    assert get_mode() is get_mode("native")
+    assert get_mode() is get_mode(config.mode)
     with config.change_flags(mode="FAST_COMPILE"):
         assert get_mode(None) is get_mode("reference")
         x = ops.double("x")

@@ -120,7 +120,7 @@ def test_trace_file(profiled, tmp_path):
 
 def test_a_kernel_is_shared_by_its_nodes():
     x = pt.dvector("x")
-    f = function([x], pt.exp(x) * 2.0 + pt.sin(x), profile=True)
+    f = function([x], pt.exp(x) * 2.0 + pt.sin(x), profile=True, mode="native")
     f(np.ones(1000))
     (step,) = f.profile.steps
     assert step.kind == "kernel"
@@ -135,7 +135,7 @@ def test_a_kernel_is_shared_by_its_nodes():
 
 def test_callbacks_are_counted():
     x = pt.dvector("x")
-    f = function([x], Slow()(pt.exp(x)) + 1.0, profile=True)
+    f = function([x], Slow()(pt.exp(x)) + 1.0, profile=True, mode="native")
     for _ in range(4):
         f(np.ones(3))
     assert f.profile.callbacks == 4
@@ -155,7 +155,7 @@ def test_overwritten_values_take_no_memory():
 
 def test_rules_are_counted():
     x = pt.dvector("x")
-    f = function([x], pt.log(1.0 + x), profile=True)
+    f = function([x], pt.log(1.0 + x), profile=True, mode="native")
     f(np.ones(3))
     assert f.profile.rules
     assert all(count > 0 for count, _ in f.profile.rules.values())
