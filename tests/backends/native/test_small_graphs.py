@@ -144,3 +144,10 @@ def test_warnings_of_ops_pass(mode):
     f = phintys.function([x], Warner()(pt.exp(x)), mode=mode)
     with pytest.warns(UserWarning, match="beware"):
         f([0.0])
+
+
+def test_a_number_that_is_repeated_no_times_is_no_index(compare):
+    x, number = pt.dvector("x"), pt.lscalar("number")
+    index = pt.broadcast_to(number, (x.shape[0],))
+    for count in (0, 3):
+        compare([x, number], [x[index]], [numbers(count), np.array(2 if count else 7)])

@@ -204,8 +204,23 @@ def _covering(
             covering += _indices_of_mask(entry, view, len(covering), node, lowering)
         else:
             array = lowering.view(entry)
+            if _may_repeat_nothing(array, lowering):
+                array = lowering.copied(array, node)
             covering.append(_IndexArray(array, entry.type.shape, node))
     return covering
+
+
+def _may_repeat_nothing(view: View, lowering: Lowering) -> bool:
+    """Tell whether a view may repeat an element no times.
+
+    Such an element is no index: it must be checked inside of the loop that repeats it, which only
+    what is in memory of its own is sure to be.
+    """
+    shown = {axis for map_ in view.maps for axis, _ in map_.terms}
+    return any(
+        axis not in shown and not lowering.sizes.canonical(size).known
+        for axis, size in enumerate(view.sizes)
+    )
 
 
 @record()
