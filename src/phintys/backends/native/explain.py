@@ -35,7 +35,7 @@ from phintys.backends.native.sizes import Arithmetic, Counter, Element, Extent
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from phintys.backends.native.emit.frame import EmittedProgram
+    from phintys.backends.native.emit.layout import EmittedProgram
     from phintys.backends.native.emit.plans import KernelPlan, Level, NestPlan
     from phintys.backends.native.program import Program, Value
     from phintys.backends.native.sizes import Size

@@ -11,20 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from phintys.backends.native.emit.kernels import KernelWriter
-from phintys.backends.native.emit.layout import (
-    CONSTANTS,
-    EXCEPTION,
-    FIRST_RECORD,
-    GRAIN_NANOSECONDS,
-    NO_RESULT,
-    NOTED_NANOSECONDS,
-    OUT_OF_MEMORY,
-    PARALLEL_NANOSECONDS,
-    STATE,
-    STATUS,
-    EmittedProgram,
-    Layout,
-)
+from phintys.backends.native.emit.layout import EmittedProgram
 from phintys.backends.native.emit.main import MainFunction
 from phintys.backends.native.emit.module import Module
 from phintys.backends.native.memory import plan_memory
@@ -35,21 +22,7 @@ if TYPE_CHECKING:
     from phintys.backends.native.emit.target import Target
     from phintys.backends.native.program import Program
 
-__all__ = [
-    "CONSTANTS",
-    "EXCEPTION",
-    "FIRST_RECORD",
-    "GRAIN_NANOSECONDS",
-    "NOTED_NANOSECONDS",
-    "NO_RESULT",
-    "OUT_OF_MEMORY",
-    "PARALLEL_NANOSECONDS",
-    "STATE",
-    "STATUS",
-    "EmittedProgram",
-    "Layout",
-    "emit_program",
-]
+__all__ = ["emit_program"]
 
 
 def emit_program(program: Program, target: Target, *, timed: bool = False) -> EmittedProgram:

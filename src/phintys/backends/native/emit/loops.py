@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
@@ -31,7 +32,7 @@ Places = Sequence[tuple[Value, Value | None]]
 """Counters of a loop, of the first lane each, and masks of the lanes that are there."""
 
 
-class LoopWriter:
+class LoopWriter(ABC):
     """Writes the loops of one function of a kernel.
 
     What is reduced is written by subclasses.
@@ -123,17 +124,18 @@ class LoopWriter:
             unroll = nest.unroll if nest.reductions else 1
             self.vectors(nest, self.bounds(level), unroll, inside)
 
+    @abstractmethod
     def reduction(self, nest: NestPlan, scopes: list[Scope]) -> None:
         """Write the reduced levels of a nest at each place."""
-        raise NotImplementedError
 
+    @abstractmethod
     def columns(self, nest: NestPlan, number: int, scope: Scope) -> None:
         """Write the last kept level of a nest and the reduced one, in blocks of rows."""
-        raise NotImplementedError
 
+    @abstractmethod
     def body(self, nest: NestPlan, scope: Scope, states: list[State] | None) -> list[State]:
         """Write the statements of a nest; return the states of its reductions."""
-        raise NotImplementedError
+        ...
 
     # ---- levels ------------------------------------------------------------------------------
 

@@ -13,13 +13,13 @@ from typing import Any, cast
 
 import numpy as np
 
-from phintys.backends.native.emit.frame import (
+from phintys.backends.native.emit.frame import emit_program
+from phintys.backends.native.emit.layout import (
     CONSTANTS,
     EXCEPTION,
     OUT_OF_MEMORY,
     STATUS,
     EmittedProgram,
-    emit_program,
 )
 from phintys.backends.native.emit.target import Target
 from phintys.backends.native.program import Array, Callback, Place, Program

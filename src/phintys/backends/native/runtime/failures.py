@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from phintys._base.errors import IndexingError, IntegrityError, ShapeError
-from phintys.backends.native.emit.frame import NO_RESULT, OUT_OF_MEMORY, STATUS
+from phintys.backends.native.emit.layout import NO_RESULT, OUT_OF_MEMORY, STATUS
 from phintys.backends.reference.vm import VM
 from phintys.graph.aliasing import destroyers, view_roots
 from phintys.tensor.observing import CheckAndRaise
 
 if TYPE_CHECKING:
-    from phintys.backends.native.emit.frame import Layout
+    from phintys.backends.native.emit.layout import Layout
     from phintys.backends.native.program import Failure
     from phintys.graph.fgraph import FunctionGraph
 

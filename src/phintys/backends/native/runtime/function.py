@@ -30,7 +30,7 @@ from phintys.backends.native.runtime.saving import open_program, seal_program
 from phintys.backends.native.runtime.support import support, trim
 
 if TYPE_CHECKING:
-    from phintys.backends.native.emit.frame import EmittedProgram
+    from phintys.backends.native.emit.layout import EmittedProgram
     from phintys.backends.native.program import Program
     from phintys.backends.native.runtime.engine import Code
     from phintys.backends.native.runtime.support import Support

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 from phintys.backends.native.emit.builder import Builder
 from phintys.backends.native.emit.control import loop, when
-from phintys.backends.native.emit.frame import GRAIN_NANOSECONDS
+from phintys.backends.native.emit.layout import GRAIN_NANOSECONDS
 from phintys.backends.native.emit.module import Module
 from phintys.backends.native.emit.types import BOOL, INT32, INT64, PTR, VOID
 from phintys.backends.native.emit.values import Value
