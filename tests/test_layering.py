@@ -1,8 +1,8 @@
 """The architecture, as rules that a program can check.
 
 A module imports only from its own room or from rooms before it in ``ROOMS``; there are no import
-cycles; imports stand at the top of a module; what is private to a room stays there; files stay
-small; and no file mentions a path of somebody's machine.
+cycles; imports stand at the top of a module, late ones too; what is private to a room stays there;
+files stay small; and no file mentions a path of somebody's machine.
 """
 
 import ast
@@ -40,6 +40,8 @@ ROOMS = (
     "compat",
     "",  # the façade: phintys/__init__.py, phintys/__main__.py
 )
+
+LATE = f"{PACKAGE}._base.late"
 
 # What may be imported inside a function: optional packages, and those that are slow to import.
 MAY_BE_LATE = {
@@ -82,6 +84,7 @@ class Import:
     line: int
     in_function: bool = False
     for_types: bool = False
+    is_late: bool = False
 
 
 @dataclass(frozen=True)
@@ -113,6 +116,10 @@ class Module:
                         base = f"{start}.{base}".rstrip(".")
                     inside = [f"{base}.{alias.name}" for alias in node.names]
                     targets = [name if name in known else base for name in inside]
+                case ast.Call(func=ast.Name(id="LateModule" | "late_names")):
+                    for target in late_targets(node):
+                        yield Import(target, node.lineno, in_function, for_types, is_late=True)
+                    continue
                 case _:
                     continue
             for target in dict.fromkeys(targets):
@@ -129,6 +136,17 @@ def statements(node, in_function=False, for_types=False) -> Iterator[tuple[ast.A
         else:
             is_function = isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
             yield from statements(child, in_function or is_function, for_types)
+
+
+def late_targets(call: ast.Call) -> list[str]:
+    """Return the modules that a call of ``LateModule`` or ``late_names`` names."""
+    match call.args:
+        case [ast.Constant(value=str(name))]:
+            return [name]
+        case [ast.Name(id="__name__"), ast.Dict(keys=keys)]:
+            return [ast.literal_eval(key) for key in keys]
+    msg = f"line {call.lineno}: {ast.unparse(call)}: name the modules, each as a str"
+    raise AssertionError(msg)
 
 
 def is_ours(name):
@@ -185,7 +203,7 @@ class Project:
         lines = {
             (module.name, imported.target): imported.line
             for module, imported in self.imports()
-            if not imported.in_function and not imported.for_types
+            if not (imported.in_function or imported.for_types or imported.is_late)
         }
         graph = {name: set() for name in self.modules}
         for source, target in lines:
@@ -206,7 +224,7 @@ class Project:
                 yield Violation(module.path, imported.line, "late-imports", message)
 
     def hidden_imports(self):
-        """``import_module`` serves the façade, ``compat``, late packages, and late backends."""
+        """``import_module`` serves the façade, ``compat``, ``_base.late``, and late packages."""
         for module in self.modules.values():
             lazy = [
                 node
@@ -221,12 +239,26 @@ class Project:
                 if called not in {"import_module", "__import__"} or module.room == "":
                     continue
                 if id(node) in in_lazy:
-                    message = "only phintys/__init__.py loads its names lazily"
-                elif module.room == "compat" or may_hide(node):
+                    message = "late_names() is what makes names load lazily"
+                elif module.room == "compat" or module.name == LATE or may_hide(node):
                     continue
                 else:
                     message = f"{ast.unparse(node)} hides an import; write an import statement"
                 yield Violation(module.path, node.lineno, "hidden-imports", message)
+
+    def late_names(self):
+        """What ``late_names`` promises is what type checkers are told, from the same modules."""
+        for module in self.modules.values():
+            for call in (node for node in ast.walk(module.tree) if is_late_names(node)):
+                promised = ast.literal_eval(call.args[1])
+                told = {home: set() for home in promised}
+                for node, _, for_types in statements(module.tree):
+                    if for_types and isinstance(node, ast.ImportFrom) and node.module in told:
+                        told[node.module].update(alias.name for alias in node.names)
+                for home, names in promised.items():
+                    if wrong := told[home] ^ set(names):
+                        message = f"{sorted(wrong)} of {home}: for types only, or at run time only"
+                        yield Violation(module.path, call.lineno, "late-names", message)
 
     def private(self):
         """What a room calls ``_private`` is imported only inside that room."""
@@ -259,14 +291,16 @@ class Project:
                     message = f"mentions {line[found.start() :].split()[0]}, a path of one machine"
                     yield Violation(path, number, "paths", message)
 
-    RULES = (rooms, cycles, late_imports, hidden_imports, private, size, paths)
+    RULES = (rooms, cycles, late_imports, hidden_imports, late_names, private, size, paths)
+
+
+def is_late_names(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and ast.unparse(node.func) == "late_names"
 
 
 def may_hide(call: ast.Call) -> bool:
-    """Return whether ``import_module`` is called on a package that may be late, or a backend."""
+    """Return whether ``import_module`` is called on a package that may be late."""
     match call.args:
-        case [ast.Subscript(value=ast.Name(id="_LATE_BACKENDS")), *_]:
-            return True
         case [ast.Constant(value=str(name)), *_]:
             return name.partition(".")[0] in MAY_BE_LATE
         case [ast.JoinedStr(values=[ast.Constant(value=str(start)), *_]), *_]:  # f"scipy.{name}"
@@ -358,6 +392,17 @@ GOOD = {
             "    return import_module(f'scipy.{g}')\n"
         ),
     },
+    "late modules": {
+        "graph/a.py": "from . import b\nc = LateModule('phintys.graph.b')\n",
+        "graph/b.py": "a = LateModule('phintys.graph.a')\njson = LateModule('json')\n",
+    },
+    "late names": {
+        "graph/__init__.py": (
+            "if TYPE_CHECKING:\n    from phintys.graph.a import x\n"
+            "else:\n    f, g = late_names(__name__, {'phintys.graph.a': ('x',)})\n"
+        ),
+        "graph/a.py": "x = 1\n",
+    },
     "private at home": {
         "backends/native/emit/_text.py": "",
         "backends/native/emit/all.py": "from . import _text\n",
@@ -412,6 +457,27 @@ BAD = {
         "late_imports",
         3,
         {"graph/a.py": "class A:\n    async def f():\n        import os\n"},
+    ),
+    "late module, up": ("rooms", 1, {"graph/a.py": "b = LateModule('phintys.tensor.b')\n"}),
+    "late module, in a function": (
+        "late_imports",
+        2,
+        {"graph/a.py": "def f():\n    return LateModule('phintys.graph.b').x\n"},
+    ),
+    "late names, up": (
+        "rooms late_names",
+        2,
+        {"graph/__init__.py": "\nf, g = late_names(__name__, {'phintys.tensor.b': ('x',)})\n"},
+    ),
+    "late names, another list": (
+        "late_names",
+        4,
+        {
+            "graph/__init__.py": (
+                "if TYPE_CHECKING:\n    from phintys.graph.a import x, y\n"
+                "else:\n    f, g = late_names(__name__, {'phintys.graph.a': ('x',)})\n"
+            )
+        },
     ),
     "lazy": (
         "hidden_imports",

@@ -15,31 +15,21 @@ Examples
 (5.0, [2.0, 4.0])
 """
 
-from phintys import compile, gradient, graph, passes, rewriting, scalar, tensor, testing
+from typing import TYPE_CHECKING
+
+from phintys import compile, graph, passes, rewriting, scalar, tensor
 from phintys._base.config import config
 from phintys._base.errors import PhintysError
+from phintys._base.late import late_names
 from phintys.compile import (
-    DebugMode,
     Function,
     In,
     Mode,
-    MonitorMode,
-    NanGuardMode,
     Out,
-    Profile,
     SharedVariable,
     function,
     get_mode,
-    print_profiles,
     shared,
-)
-from phintys.gradient import (
-    Lop,
-    Rop,
-    grad,
-    hessian,
-    jacobian,
-    subgraph_grad,
 )
 from phintys.graph import (
     Apply,
@@ -52,12 +42,38 @@ from phintys.graph import (
     graph_replace,
 )
 from phintys.graph.pretty import pprint
-from phintys.graph.printing import debugprint
 from phintys.passes import rewrite_graph
 
-__version__ = "0.1.0"
+if TYPE_CHECKING:
+    from phintys import gradient, testing
+    from phintys.compile.debug_mode import DebugMode
+    from phintys.compile.monitor import MonitorMode
+    from phintys.compile.nan_guard import NanGuardMode
+    from phintys.compile.profile import Profile, print_profiles
+    from phintys.gradient import (
+        Lop,
+        Rop,
+        grad,
+        hessian,
+        jacobian,
+        subgraph_grad,
+    )
+    from phintys.graph.printing import debugprint, dprint
+else:
+    __getattr__, __dir__ = late_names(
+        __name__,
+        {
+            "phintys.compile.debug_mode": ("DebugMode",),
+            "phintys.compile.monitor": ("MonitorMode",),
+            "phintys.compile.nan_guard": ("NanGuardMode",),
+            "phintys.compile.profile": ("Profile", "print_profiles"),
+            "phintys.gradient": ("Lop", "Rop", "grad", "hessian", "jacobian", "subgraph_grad"),
+            "phintys.graph.printing": ("debugprint", "dprint"),
+            "phintys.testing": (),
+        },
+    )
 
-dprint = debugprint
+__version__ = "0.1.0"
 
 __all__ = [
     "Apply",

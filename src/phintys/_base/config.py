@@ -13,10 +13,10 @@ import os
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Generic, TextIO, TypeVar, overload
 
 from phintys._base.errors import ConfigError
+from phintys._base.naming import near_misses
 
 __all__ = ["Config", "Option", "config"]
 
@@ -89,7 +89,7 @@ class Option(Generic[T]):
         if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
             raise self._refusal(value, f" of type {type(value).__name__}")
         if not self._accepts(value):
-            close = get_close_matches(str(value), map(str, self.choices))
+            close = near_misses(str(value), map(str, self.choices), 3)
             raise self._refusal(value, f" (did you mean {close[0]!r}?)" if close else "")
         return value
 
@@ -220,6 +220,15 @@ class Config:
         "aarch64",
         doc="The CPU that native code is written for: this machine's, or a level of x86-64.",
     )
+    product_crossover = Option(
+        -1,
+        "an int, -1 or larger",
+        lambda n: n >= -1,
+        doc=(
+            "Multiplications up to which a product of matrices is computed without BLAS; -1 means "
+            "that it is measured, once for each CPU and BLAS library."
+        ),
+    )
     profile = _switch(default=False, doc="Measure every function compiled from now on.")
     compute_test_value = _choice(
         "off",
@@ -317,7 +326,7 @@ OPTIONS: dict[str, Option[Any]] = {
 
 
 def _unknown(name: str) -> AttributeError:
-    close = get_close_matches(name, OPTIONS, n=1)
+    close = near_misses(name, OPTIONS)
     remedy = (
         f"Did you mean {close[0]!r}?" if close else "config.describe() prints all that there are."
     )

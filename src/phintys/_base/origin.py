@@ -15,7 +15,6 @@ import os
 import sys
 from bisect import bisect_right
 from contextvars import ContextVar
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -128,7 +127,9 @@ def _line(code: CodeType, lasti: int) -> int:
     return (_Places(code) if places is None else places).line(lasti)
 
 
-_PACKAGE = str(Path(_line.__code__.co_filename).parent.parent) + os.sep
+# pathlib is slow to import.
+_FOLDER = os.path.dirname(_line.__code__.co_filename)  # noqa: PTH120
+_PACKAGE = os.path.dirname(_FOLDER) + os.sep  # noqa: PTH120
 # `singledispatch` and decorators made by `contextmanager` stand between user code and ours.
 _BETWEEN = frozenset(
     function.__code__.co_filename

@@ -1,13 +1,15 @@
-"""Records: dataclasses with slots whose methods are compiled all at once.
+"""Records: dataclasses with slots that are made quickly.
 
 ``dataclasses.dataclass`` compiles each method of each class by itself, half a millisecond for a
-frozen class; a backend of sixty small classes would spend a third of its import on that.
+frozen class; a backend of sixty small classes would spend a third of its import on that. Here only
+``__init__`` is compiled.
 """
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
+from operator import attrgetter
 from reprlib import recursive_repr
 from typing import Any, NoReturn, TypeVar, dataclass_transform
 
@@ -55,25 +57,12 @@ def record(*, frozen: bool = False, eq: bool = True) -> Callable[[type[_Class]],
 def _methods(cls: Any, *, frozen: bool, eq: bool) -> dict[str, Any]:
     fields = dataclasses.fields(cls)
     names: dict[str, Any] = {"_set": object.__setattr__, "_missing": dataclasses.MISSING}
-    lines = [_init_source(fields, names, frozen=frozen)]
+    exec(_init_source(fields, names, frozen=frozen), names)  # noqa: S102 - made of the fields' names
+    found = {"__init__": names["__init__"], "__repr__": _repr}
     if eq:
-        mine, theirs = (
-            "".join(f"{who}.{field.name}, " for field in fields if field.compare)
-            for who in ("self", "other")
-        )
-        lines.append(
-            "def __eq__(self, other):\n"
-            " if other.__class__ is self.__class__:\n"
-            f"  return ({mine}) == ({theirs})\n"
-            " return NotImplemented"
-        )
-        if frozen:
-            lines.append(f"def __hash__(self):\n return hash(({mine}))")
-    exec("\n".join(lines), names)  # noqa: S102 - the text is made of the names of fields alone
-    found = {name: names[name] for name in ("__init__", "__eq__", "__hash__") if name in names}
-    if eq and not frozen:
-        found["__hash__"] = None
-    found["__repr__"] = _repr
+        key = _key([field.name for field in fields if field.compare])
+        found["__eq__"] = _equality(key)
+        found["__hash__"] = _hash(key) if frozen else None
     if frozen:
         found |= {
             "__setattr__": _refuse_to_set,
@@ -110,6 +99,29 @@ def _init_source(
         body.append(f" _set(self, {name!r}, {value})" if frozen else f" self.{name} = {value}")
     parameters = positional + (by_name if len(by_name) > 1 else [])
     return "\n".join([f"def __init__({', '.join(parameters)}):", *(body or [" pass"])])
+
+
+def _key(names: list[str]) -> Callable[[Any], tuple[Any, ...]]:
+    """Return what reads the fields of these names."""
+    if not names:
+        return lambda record: ()
+    return attrgetter(*names) if len(names) > 1 else attrgetter(names[0], names[0])
+
+
+def _equality(key: Callable[[Any], tuple[Any, ...]]) -> Callable[[Any, Any], bool]:
+    def equal(self: Any, other: Any) -> bool:
+        if other.__class__ is self.__class__:
+            return key(self) == key(other)
+        return NotImplemented
+
+    return equal
+
+
+def _hash(key: Callable[[Any], tuple[Any, ...]]) -> Callable[[Any], int]:
+    def hashed(self: Any) -> int:
+        return hash(key(self))
+
+    return hashed
 
 
 @recursive_repr()

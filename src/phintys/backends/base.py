@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
-from difflib import get_close_matches
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from phintys._base.errors import ConfigError
+from phintys._base.naming import near_misses
+from phintys._base.records import record
 
 if TYPE_CHECKING:
     from phintys.backends.measurements import Profiler
@@ -32,8 +31,8 @@ __all__ = [
     "get_backend",
     "is_copy",
     "register_backend",
-    "register_backend_module",
     "register_copy",
+    "register_late_backend",
 ]
 
 
@@ -60,7 +59,7 @@ class Program(Protocol):
         ...
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class CallShape:
     """How a function takes its inputs and returns its results.
 
@@ -142,8 +141,7 @@ class Backend(Protocol):
 
 
 _BACKENDS: dict[str, Backend] = {}
-_LATE_BACKENDS: dict[str, str] = {}
-"""Modules that register a backend, to be imported when it is first used."""
+_LATE_BACKENDS: dict[str, Callable[[], Backend]] = {}
 
 
 def register_backend(name: str, backend: Backend) -> None:
@@ -154,9 +152,9 @@ def register_backend(name: str, backend: Backend) -> None:
     _BACKENDS[name] = backend
 
 
-def register_backend_module(name: str, module: str) -> None:
-    """Name the module that registers a backend, to be imported when the backend is first used."""
-    _LATE_BACKENDS[name] = module
+def register_late_backend(name: str, make: Callable[[], Backend]) -> None:
+    """Make a backend known by name that is made, and imported, when it is first used."""
+    _LATE_BACKENDS[name] = make
 
 
 def check_backend(backend: str | Backend) -> str | Backend:
@@ -171,7 +169,7 @@ def check_backend(backend: str | Backend) -> str | Backend:
         names = sorted({*_BACKENDS, *_LATE_BACKENDS})
         if backend in names:
             return backend
-        close = get_close_matches(backend, names, n=1)
+        close = near_misses(backend, names)
         hint = f" Did you mean {close[0]!r}?" if close else ""
         msg = f"There is no backend {backend!r}; there are {names}.{hint}"
         raise ConfigError(msg)
@@ -191,7 +189,7 @@ def get_backend(backend: str | Backend) -> Backend:
 
     Examples
     --------
-    >>> import phintys.backends.reference
+    >>> import phintys
     >>> get_backend("reference").name
     'reference'
     """
@@ -200,7 +198,7 @@ def get_backend(backend: str | Backend) -> Backend:
         return backend
     if backend not in _BACKENDS:
         check_backend(backend)
-        import_module(_LATE_BACKENDS[backend])
+        register_backend(backend, _LATE_BACKENDS[backend]())
     return _BACKENDS[backend]
 
 

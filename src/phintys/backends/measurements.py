@@ -7,8 +7,10 @@ kernel that computes many nodes, a call of a library or a callback in the native
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Protocol
+
+from phintys._base.records import record
 
 if TYPE_CHECKING:
     from phintys.graph.apply import Apply
@@ -20,7 +22,7 @@ MOST_EVENTS = 10_000
 """Events that are kept for each program; later ones count in the sums only."""
 
 
-@dataclass
+@record()
 class StepTime:
     """How often a step was carried out, and how long that took.
 
@@ -46,7 +48,7 @@ class StepTime:
     seconds: float = 0.0
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Event:
     """One run of a step.
 
@@ -66,7 +68,7 @@ class Event:
     thread: int
 
 
-@dataclass
+@record()
 class MemoryUse:
     """Memory of intermediate values and results in one call, in bytes.
 

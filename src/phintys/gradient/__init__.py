@@ -1,8 +1,9 @@
 """Differentiation of graphs: in reverse, forward, and checked against finite differences."""
 
+from typing import TYPE_CHECKING
+
 from phintys._base.errors import DisconnectedInputError, GradientError, NullGradientError
-from phintys.gradient.forward import Rop, pushforward_through_pullback
-from phintys.gradient.jacobians import hessian, hessian_vector_product, jacobian
+from phintys._base.late import late_names
 from phintys.gradient.marks import (
     ConsiderConstant,
     DisconnectedGrad,
@@ -18,11 +19,6 @@ from phintys.gradient.marks import (
     undefined_grad,
     zero_grad,
 )
-from phintys.gradient.numeric import numeric_grad
-from phintys.gradient.reverse import Lop, grad
-from phintys.gradient.row_loop import RowLoop
-from phintys.gradient.subgraph import subgraph_grad
-from phintys.gradient.verify import verify_grad, verify_rop
 from phintys.graph.null_type import (
     DisconnectedType,
     NullType,
@@ -31,6 +27,28 @@ from phintys.graph.null_type import (
     grad_undefined,
     null_type,
 )
+
+if TYPE_CHECKING:
+    from phintys.gradient.forward import Rop, pushforward_through_pullback
+    from phintys.gradient.jacobians import hessian, hessian_vector_product, jacobian
+    from phintys.gradient.numeric import numeric_grad
+    from phintys.gradient.reverse import Lop, grad
+    from phintys.gradient.row_loop import RowLoop
+    from phintys.gradient.subgraph import subgraph_grad
+    from phintys.gradient.verify import verify_grad, verify_rop
+else:
+    __getattr__, __dir__ = late_names(
+        __name__,
+        {
+            "phintys.gradient.forward": ("Rop", "pushforward_through_pullback"),
+            "phintys.gradient.jacobians": ("hessian", "hessian_vector_product", "jacobian"),
+            "phintys.gradient.numeric": ("numeric_grad",),
+            "phintys.gradient.reverse": ("Lop", "grad"),
+            "phintys.gradient.row_loop": ("RowLoop",),
+            "phintys.gradient.subgraph": ("subgraph_grad",),
+            "phintys.gradient.verify": ("verify_grad", "verify_rop"),
+        },
+    )
 
 __all__ = [
     "ConsiderConstant",

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from phintys._base.records import record
 from phintys.graph import contract
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["Step", "influence"]
 
 
-@dataclass(slots=True)
+@record()
 class Step:
     """A node through which an influence passes."""
 

@@ -1,7 +1,17 @@
 """The reference backend: a virtual machine in Python that runs every Op by its own methods."""
 
-from phintys.backends.base import register_backend
-from phintys.backends.reference.backend import ReferenceBackend as ReferenceBackend
-from phintys.backends.reference.vm import VM as VM
+from typing import TYPE_CHECKING
 
-register_backend("reference", ReferenceBackend())
+from phintys._base.late import late_names
+
+if TYPE_CHECKING:
+    from phintys.backends.reference.backend import ReferenceBackend as ReferenceBackend
+    from phintys.backends.reference.vm import VM as VM
+else:
+    __getattr__, __dir__ = late_names(
+        __name__,
+        {
+            "phintys.backends.reference.backend": ("ReferenceBackend",),
+            "phintys.backends.reference.vm": ("VM",),
+        },
+    )

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from phintys._base.config import config
+from phintys._base.records import record
 from phintys.backends.reference.vm import VM
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["ReferenceBackend"]
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class ReferenceBackend:
     """Run graphs node by node in Python, with each Op's ``make_thunk`` or ``perform``.
 

@@ -15,8 +15,7 @@ import numpy as np
 from phintys.backends.reference.diagnosis import explain_failure
 from phintys.backends.reference.measuring import CallMemory, NodeMeasurements
 from phintys.backends.reference.thunks import make_thunk
-from phintys.graph.aliasing import destroy_orderings
-from phintys.graph.traversal import io_toposort
+from phintys.graph.aliasing import execution_order
 from phintys.graph.variable import Constant
 
 if TYPE_CHECKING:
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     BeforeNode = Callable[[Apply, Sequence[Any]], None]
     AfterNode = Callable[[Apply, Sequence[Any], Sequence[Any]], None]
 
-__all__ = ["VM", "Machine", "execution_order"]
+__all__ = ["VM", "Machine"]
 
 _MOST_IDLE = 16
 
@@ -56,16 +55,6 @@ class Plan:
         self.nodes = execution_order(fgraph)
         self.fresh = _fresh_results(self.nodes, fgraph.outputs)
         self.last_uses = _last_uses(self.nodes, fgraph)
-
-
-def execution_order(fgraph: FunctionGraph) -> list[Apply]:
-    """Return the nodes in an order in which every value is read before it is overwritten."""
-    if not any(node.op.destroy_map for node in fgraph.apply_nodes):
-        return fgraph.toposort()
-    orderings = destroy_orderings(fgraph)
-    for node, earlier in fgraph.orderings().items():
-        orderings.setdefault(node, []).extend(earlier)
-    return io_toposort(fgraph.inputs, fgraph.outputs, orderings)
 
 
 def _aliases(node: Apply) -> dict[int, set[int]]:

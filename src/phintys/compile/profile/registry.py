@@ -8,10 +8,15 @@ from typing import TYPE_CHECKING
 
 from phintys._base.config import config
 from phintys._base.errors import ArgumentError
-from phintys.compile.profile.profile import Profile
+from phintys._base.late import LateModule
 
 if TYPE_CHECKING:
     from typing import TextIO
+
+    from phintys.compile.profile import profile as _profile
+    from phintys.compile.profile.profile import Profile
+else:
+    _profile = LateModule("phintys.compile.profile.profile")
 
 __all__ = ["as_profile", "print_profiles", "profiles"]
 
@@ -51,15 +56,15 @@ def as_profile(profile: bool | str | Profile | None, name: str | None) -> Profil
     Where ``config.profile`` asks for it the profile is kept, and printed when Python ends.
     """
     if profile is None:
-        return _kept(Profile(name)) if config.profile else None
+        return _kept(_profile.Profile(name)) if config.profile else None
     if profile is False:
         return None
-    if isinstance(profile, Profile):
+    if isinstance(profile, _profile.Profile):
         return profile
     if isinstance(profile, str):
-        return Profile(profile)
+        return _profile.Profile(profile)
     if profile is True:
-        return Profile(name)
+        return _profile.Profile(name)
     msg = f"profile is True, False, a name or a Profile; got {profile!r}."
     raise ArgumentError(msg)
 

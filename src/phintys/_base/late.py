@@ -1,0 +1,92 @@
+"""Modules that are imported when they are first used, so that importing Phintys stays cheap.
+
+A module that few programs need is named at the top of its users, for type checkers as an import
+and at run time as a :class:`LateModule`::
+
+    if TYPE_CHECKING:
+        from phintys.backends.native import explain
+    else:
+        explain = LateModule("phintys.backends.native.explain")
+
+A package whose names come from such modules has them looked up with :func:`late_names`. Both obey
+the rules of the architecture as if they were imports.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Any
+
+__all__ = ["LateModule", "late_names"]
+
+
+class LateModule:
+    """A module that is imported when something in it is first asked for.
+
+    Parameters
+    ----------
+    name
+        Its full name.
+
+    Examples
+    --------
+    >>> from phintys._base.late import LateModule
+    >>> calendar = LateModule("calendar")
+    >>> calendar.isleap(2000)
+    True
+    """
+
+    __slots__ = ("__name__",)
+
+    def __init__(self, name: str) -> None:
+        self.__name__ = name
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(import_module(self.__name__), name)
+
+    def __repr__(self) -> str:
+        return f"LateModule({self.__name__!r})"
+
+
+def late_names(
+    package: str, homes: Mapping[str, tuple[str, ...]]
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """Return ``__getattr__`` and ``__dir__`` of a package whose names come from late modules.
+
+    Parameters
+    ----------
+    package
+        The package's ``__name__``.
+    homes
+        Late modules, and the names in each of them that the package offers. Modules in the package
+        itself are offered too.
+
+    Examples
+    --------
+    >>> import phintys
+    >>> "grad" in dir(phintys), phintys.grad.__module__
+    (True, 'phintys.gradient.reverse')
+    >>> phintys.gard
+    Traceback (most recent call last):
+    AttributeError: module 'phintys' has no attribute 'gard'
+    """
+    home_of = {name: home for home, names in homes.items() for name in names}
+    inside = {home.rpartition(".")[2]: home for home in homes if home.startswith(f"{package}.")}
+
+    def look_up(name: str) -> Any:
+        if name in home_of:
+            found = getattr(import_module(home_of[name]), name)
+        elif name in inside:
+            found = import_module(inside[name])
+        else:
+            msg = f"module {package!r} has no attribute {name!r}"
+            raise AttributeError(msg, name=name, obj=sys.modules.get(package))
+        setattr(sys.modules[package], name, found)
+        return found
+
+    def all_names() -> list[str]:
+        return sorted({*vars(sys.modules[package]), *home_of, *inside})
+
+    return look_up, all_names

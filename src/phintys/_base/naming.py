@@ -1,0 +1,36 @@
+"""What somebody may have meant who wrote a name that there is not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from phintys._base.late import LateModule
+
+if TYPE_CHECKING:
+    import difflib
+else:
+    difflib = LateModule("difflib")
+
+__all__ = ["near_misses"]
+
+
+def near_misses(name: str, known: Iterable[str], most: int = 1) -> list[str]:
+    """Return the known names that look most like a wrong one, the best first.
+
+    Parameters
+    ----------
+    name
+        What was written.
+    known
+        The names that there are.
+    most
+        How many names are wanted.
+
+    Examples
+    --------
+    >>> from phintys._base.naming import near_misses
+    >>> near_misses("refrence", ["native", "reference"])
+    ['reference']
+    """
+    return difflib.get_close_matches(name, list(known), n=most)
