@@ -9,6 +9,7 @@ from __future__ import annotations
 import gc
 import time
 
+import phintys
 import phintys.tensor as pt
 from phintys.graph import FunctionGraph
 from phintys.passes import PIPELINES
@@ -69,7 +70,40 @@ def shapes(number):
     return outputs[-100:]
 
 
-CASES = (nothing_to_do, useless, shared_parts, twins, unstable, shapes)
+def gradient(number):
+    """A chain of sines and factors, summed, with its gradient."""
+    x = pt.dvector("x")
+    z = x
+    for position in range(number // 5):
+        z = pt.sin(z) * (1.0 + 0.5 / (position + 1))
+    cost = z.sum()
+    return [cost, phintys.grad(cost, x)]
+
+
+def network(number):
+    """A chain of layers in which all share one input, with its gradient."""
+    x = pt.dvector("x")
+    z = x
+    for _ in range(number // 7):
+        z = pt.tanh(z) * 0.5 + x
+    cost = z.sum()
+    return [cost, phintys.grad(cost, x)]
+
+
+def tree(number):
+    """A balanced sum of sines of products."""
+    x = pt.dvector("x")
+    terms = [pt.sin(x * float(position)) for position in range(number // 4)]
+    while len(terms) > 1:
+        pairs = zip(terms[::2], terms[1::2], strict=False)
+        terms = [a + b for a, b in pairs] + terms[len(terms) // 2 * 2 :]
+    return terms
+
+
+CASES = (
+    *(nothing_to_do, useless, shared_parts, twins, unstable, shapes),
+    *(gradient, network, tree),
+)
 
 
 def measure(build, number):

@@ -1,4 +1,4 @@
-"""What rewriting makes of some 70 expressions, side by side with PyTensor.
+"""What rewriting makes of some 80 expressions, side by side with PyTensor.
 
 For each expression: the number of nodes that are left, and the largest relative error of the result
 near values that are dangerous to the expression as it is written, against mpmath. Fused nodes are
@@ -101,7 +101,57 @@ ALGEBRA = [
     ("(x + y).shape[0] * 2", PLAIN),
     ("pt.exp(pt.log(x))", POSITIVE),
 ]
-CASES = STABLE + ALGEBRA
+# (gradient, the values of x, the same written out)
+SIGMOID = "1 / (1 + pt.exp(-x))"
+GRADIENTS = [
+    (
+        "grad(pt.log(pt.special.softmax(x, axis=0))[0], x)",
+        [0.0, 1000.0, -1000.0],
+        "np.eye(3)[0] - pt.special.softmax(x, axis=0)",
+    ),
+    (
+        "grad(pt.log(pt.special.softmax(x, axis=0)[0]), x)",
+        [0.0, 1000.0, -1000.0],
+        "np.eye(3)[0] - pt.special.softmax(x, axis=0)",
+    ),
+    (
+        "grad(pt.sum(pt.log(pt.special.softmax(1000 * A, axis=1))[np.arange(3), [1, 0, 2]]), A)",
+        PLAIN,
+        "1000 * (np.eye(3)[[1, 0, 2]] - pt.special.softmax(1000 * A, axis=1))",
+    ),
+    (
+        "grad(pt.mean(pt.log(pt.special.softmax(1000 * A, axis=1)[np.arange(3), [1, 0, 2]])), A)",
+        PLAIN,
+        "1000 * (np.eye(3)[[1, 0, 2]] - pt.special.softmax(1000 * A, axis=1)) / 3",
+    ),
+    (
+        "grad(pt.sum(B * pt.log(pt.special.softmax(1000 * A, axis=1))), A)",
+        PLAIN,
+        "1000 * (B - pt.special.softmax(1000 * A, axis=1) * B.sum(axis=1, keepdims=True))",
+    ),
+    ("grad(pt.log(pt.sum(pt.exp(x))), x)", [1000.0, 1001.0], "pt.special.softmax(x, axis=0)"),
+    ("grad(pt.sum(pt.log(pt.exp(x) + pt.exp(y))), x)", LARGE, "1 / (1 + pt.exp(y - x))"),
+    ("grad(pt.sum(pt.log(1 + pt.exp(x))), x)", LARGE, SIGMOID),
+    (f"grad(pt.sum({SIGMOID}), x)", LARGE, "pt.exp(-x) / (1 + pt.exp(-x)) ** 2"),
+    (f"grad(pt.sum(pt.log({SIGMOID})), x)", LARGE, "1 / (1 + pt.exp(x))"),
+    (f"grad(pt.sum(pt.log(1 - {SIGMOID})), x)", LARGE, f"-{SIGMOID}"),
+    (
+        "grad(pt.sum(y * pt.log(pt.sigmoid(x)) + (1 - y) * pt.log1p(-pt.sigmoid(x))), x)",
+        LARGE,
+        f"y - {SIGMOID}",
+    ),
+    (
+        f"grad(pt.sum(y * pt.log({SIGMOID}) + (1 - y) * pt.log(1 - {SIGMOID})), x)",
+        LARGE,
+        f"y - {SIGMOID}",
+    ),
+    (
+        "grad(pt.sum(pt.log(pt.erfc(x))), x)",
+        [-3.0, 3.0, 20.0, 100.0],
+        "-2 / pt.sqrt(pt.pi) * pt.exp(-(x**2)) / pt.erfc(x)",
+    ),
+]
+CASES = [(text, x, text) for text, x in STABLE + ALGEBRA] + GRADIENTS
 A = [[0.5, -1.0, 2.0], [1.5, 0.25, -0.75], [3.0, -2.0, 1.0]]
 B = [[1.0, 0.5, -0.5], [2.0, -1.5, 0.75], [-1.0, 2.5, 4.0]]
 
@@ -125,6 +175,9 @@ REASONS = {
     "x ** 3": "two products are cheaper than a power",
     "pt.switch(pt.eq(0, 1), x, y)": "x and y that do not fit together still raise",
     "x[1:][::-1][0]": "an x of one element still raises",
+    "grad(pt.sum(y * pt.log(pt.sigmoid(x)) + (1 - y) * pt.log1p(-pt.sigmoid(x))), x)": (
+        "sigmoid(-x) keeps the digits that 1 - sigmoid(x) loses"
+    ),
     "pt.dot(A, B).sum()": "two sums and a product of vectors instead of a product of matrices",
 }
 
@@ -139,7 +192,7 @@ def measure_phintys():
 
     def compiled(text, named):
         inputs = list(named.values())
-        expression = eval(text, {"pt": pt, **named})
+        expression = eval(text, {"pt": pt, "np": np, "grad": phintys.grad, **named})
         return phintys.function(inputs, expression, mode=mode, on_unused_input="ignore")
 
     return measure(pt, compiled)
@@ -156,7 +209,7 @@ def measure_pytensor():
 
     def compiled(text, named):
         inputs = list(named.values())
-        expression = eval(text, {"pt": pt, **named})
+        expression = eval(text, {"pt": pt, "np": np, "grad": pytensor.grad, **named})
         return pytensor.function(inputs, expression, mode=mode, on_unused_input="ignore")
 
     return measure(pt, compiled)
@@ -164,7 +217,7 @@ def measure_pytensor():
 
 def measure(pt, compiled):
     results = []
-    for text, x in CASES:
+    for text, x, _ in CASES:
         named = variables(pt)
         function = compiled(text, named)
         nodes = [str(node.op) for node in function.maker.fgraph.apply_nodes]
@@ -210,7 +263,7 @@ def exact_values():
         sigmoid = on_arrays(lambda x: 1 / (1 + mpmath.exp(-x)))
         sum, prod, dot = np.sum, np.prod, np.dot
         concatenate, maximum = np.concatenate, np.maximum
-        eq, switch = np.equal, np.where
+        eq, switch, pi = np.equal, np.where, mpmath.pi
 
         @staticmethod
         def mean(x):
@@ -223,12 +276,12 @@ def exact_values():
                 return powers / powers.sum(axis=axis, keepdims=True)
 
     results = []
-    for text, x in CASES:
+    for _, x, text in CASES:
         named = {
             name: np.vectorize(mpmath.mpf, otypes=[object])(value)
             for name, value in values_of(x).items()
         }
-        result = np.atleast_1d(np.asarray(eval(text, {"pt": Exact, **named}), object))
+        result = np.atleast_1d(np.asarray(eval(text, {"pt": Exact, "np": np, **named}), object))
         results.append(result.ravel().tolist())
     return results
 
@@ -259,12 +312,12 @@ def main():
     exact = exact_values()
     ours = measure_phintys()
     theirs, version = pytensor_results()
-    width = max(len(text) for text, _ in CASES)
+    width = max(len(text) for text, *_ in CASES)
     peer = "  PyTensor" if theirs else ""
     print(f"{'expression':{width}}   Phintys     {peer}")
     print(f"{'':{width}}   nodes error {'  nodes error' if theirs else ''}")
     misses = []
-    for row, ((text, _), right) in enumerate(zip(CASES, exact, strict=True)):
+    for row, ((text, *_), right) in enumerate(zip(CASES, exact, strict=True)):
         nodes, values = ours[row]
         error = error_of(values, right)
         line = f"{text:{width}}   {nodes:5} {shown(error):6}"

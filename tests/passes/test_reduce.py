@@ -35,6 +35,13 @@ APPLIES = [
     (rules.drop_axes_of_size_one, "int8 to int64", lambda: reduce(ps.add, (1,))(i8)),
     (rules.drop_axes_of_size_one, "float16", lambda: reduce(ps.add, (1,))(f16)),
     (rules.drop_axes_of_size_one, "bools", lambda: reduce(ps.or_, (0,))(b)),
+    # Of one number, hypot is not the number but its size.
+    (rules.drop_axes_of_size_one, "hypot", lambda: reduce(ps.hypot, (1,))(x3)),
+    (
+        rules.reduce_before_dimshuffle,
+        "hypot of a new dimension",
+        lambda: reduce(ps.hypot, (0,))(x.dimshuffle("x", 0, 1)),
+    ),
     (rules.reduce_before_dimshuffle, "sum of all", lambda: reduce(ps.add, None)(x.T)),
     (rules.reduce_before_dimshuffle, "one axis", lambda: reduce(ps.maximum, (0,))(x.T)),
     (rules.reduce_before_dimshuffle, "int8", lambda: reduce(ps.add, (0,))(i8.T)),

@@ -5,7 +5,7 @@ import phintys
 import phintys.scalar as ps
 import phintys.tensor as pt
 from phintys.graph import FunctionGraph
-from phintys.passes import special
+from phintys.passes import sigmoids, softmaxes, special
 from phintys.passes import stabilize as rules
 from phintys.passes.pipelines import PIPELINES
 from phintys.passes.stabilize import STABILIZE
@@ -28,6 +28,11 @@ def log_sum_exp(x, axis=None, keepdims=False):
     return log(pt.sum(exp(x), axis=axis, keepdims=keepdims))
 
 
+def centred(s, u, axis=None):
+    """The gradient of a softmax."""
+    return s * (u - (u * s).sum(axis=axis, keepdims=True))
+
+
 # (rule, the expression as text, the expression, the Op that comes out)
 APPLIES = [
     (rules.log_of_one_plus, "log(1 + v)", lambda: log(1 + v), "Log1p"),
@@ -40,10 +45,10 @@ APPLIES = [
     (rules.log_of_one_minus, "log(1 + -v)", lambda: log(1 + neg(v)), "Log1p"),
     (rules.log1p_of_exp, "log1p(exp(v))", lambda: log1p(exp(v)), "Softplus"),
     (rules.log1p_of_minus_exp, "log1p(-exp(-v))", lambda: log1p(-exp(-v)), "Log1mexp"),
-    (rules.quotient_to_sigmoid, "1 / (1 + exp(-v))", lambda: 1 / (1 + exp(-v)), "Sigmoid"),
-    (rules.quotient_to_sigmoid, "reciprocal", lambda: reciprocal(exp(-v) + 1), "Sigmoid"),
+    (sigmoids.quotient_to_sigmoid, "1 / (1 + exp(-v))", lambda: 1 / (1 + exp(-v)), "Sigmoid"),
+    (sigmoids.quotient_to_sigmoid, "reciprocal", lambda: reciprocal(exp(-v) + 1), "Sigmoid"),
     (rules.log_of_positive, "log(sigmoid(v))", lambda: log(sigmoid(v)), "Log_sigmoid"),
-    (rules.log1p_of_minus_sigmoid, "log1p(-sigmoid(v))", lambda: log1p(-sigmoid(v)), "Neg"),
+    (sigmoids.log1p_of_minus_sigmoid, "log1p(-sigmoid(v))", lambda: log1p(-sigmoid(v)), "Neg"),
     (rules.log_of_positive, "axis 1", lambda: log(softmax(x, axis=1)), "LogSoftmax{axis=1}"),
     (rules.log_of_positive, "all axes", lambda: log(softmax(x)), "LogSoftmax"),
     (rules.log_of_positive, "all axes", lambda: log_sum_exp(x), "LogSumExp"),
@@ -64,8 +69,8 @@ DOES_NOT = [
     (rules.log1p_of_exp, "log1p(v)", lambda: log1p(v)),
     (rules.log1p_of_exp, "integers", lambda: log1p(exp(i64))),
     (rules.log1p_of_minus_exp, "log1p(-v)", lambda: log1p(-v)),
-    (rules.quotient_to_sigmoid, "integers above", lambda: i64 / (1 + exp(-v))),
-    (rules.quotient_to_sigmoid, "1 + ...", lambda: 1 / (2 + exp(-v))),
+    (sigmoids.quotient_to_sigmoid, "integers above", lambda: i64 / (1 + exp(-v))),
+    (sigmoids.quotient_to_sigmoid, "1 + ...", lambda: 1 / (2 + exp(-v))),
     (rules.log_of_positive, "log(tanh)", lambda: log(pt.tanh(v))),
     (rules.log_of_minus_expm1, "no minus", lambda: log(pt.expm1(v))),
     (rules.log_of_expm1, "log1p", lambda: log1p(pt.expm1(v))),
@@ -80,13 +85,34 @@ DOES_NOT = [
     (rules.log_of_exp, "complex", lambda: log(exp(c128))),
     (rules.exp_of_log, "exp(log2(v))", lambda: exp(pt.log2(v))),
     (rules.exp_of_log, "complex", lambda: exp(log(c128))),
-    (rules.quotient_to_softmax, "no keepdims", lambda: exp(v) / exp(x).sum(axis=0)),
-    (rules.quotient_to_softmax, "the other axis", lambda: exp(x) / exp(x).sum(axis=1)),
-    (rules.quotient_to_softmax, "of something else", lambda: exp(v) / exp(w).sum()),
-    (rules.product_to_softmax, "the other axis", lambda: exp(x) * (1 / exp(x).sum(axis=1))),
-    (rules.product_to_softmax, "of something else", lambda: exp(v) * (1 / exp(w).sum())),
-    (rules.minus_logsumexp, "the other axis", lambda: x - pt.logsumexp(x, axis=1)),
-    (rules.minus_logsumexp, "of something else", lambda: v - pt.logsumexp(w)),
+    (softmaxes.quotient_to_softmax, "no keepdims", lambda: exp(v) / exp(x).sum(axis=0)),
+    (softmaxes.quotient_to_softmax, "the other axis", lambda: exp(x) / exp(x).sum(axis=1)),
+    (softmaxes.quotient_to_softmax, "of something else", lambda: exp(v) / exp(w).sum()),
+    (softmaxes.product_to_softmax, "the other axis", lambda: exp(x) * (1 / exp(x).sum(axis=1))),
+    (softmaxes.product_to_softmax, "of something else", lambda: exp(v) * (1 / exp(w).sum())),
+    (softmaxes.minus_logsumexp, "the other axis", lambda: x - pt.logsumexp(x, axis=1)),
+    (softmaxes.minus_logsumexp, "of something else", lambda: v - pt.logsumexp(w)),
+    (softmaxes.gradient_of_log_softmax, "no quotient", lambda: centred(softmax(v), v)),
+    (
+        softmaxes.gradient_of_log_softmax,
+        "another divisor",
+        lambda: centred(softmax(v), v / softmax(w)),
+    ),
+    (
+        softmaxes.gradient_of_log_softmax,
+        "the other axis",
+        lambda: centred(softmax(x, axis=1), x / softmax(x, axis=1), axis=0),
+    ),
+    (
+        softmaxes.gradient_of_log_softmax,
+        "other elements",
+        lambda: centred(softmax(v), pt.inc_subtensor(pt.zeros_like(v)[0], 1 / softmax(v)[1])),
+    ),
+    (sigmoids.share_of_exponentials, "three terms", lambda: exp(v) / pt.add(exp(v), exp(w), v)),
+    (sigmoids.share_of_exponentials, "of something else", lambda: exp(v) / (exp(w) + exp(f32))),
+    (sigmoids.exponential_times_sigmoid, "the same sign", lambda: exp(v) * sigmoid(v)),
+    (sigmoids.exponential_times_sigmoid, "another argument", lambda: exp(-v) * sigmoid(w)),
+    (sigmoids.exponential_times_sigmoid, "2 + exp", lambda: (2 + exp(-v)) * sigmoid(v)),
     (rules.log_of_indexed_softmax, "no softmax", lambda: log(pt.tanh(x)[0])),
     (rules.log_of_scaled_positive, "two unknown signs", lambda: log(v * w)),
     (rules.log_of_scaled_positive, "integers", lambda: log(exp(f32) * (i64 + 9))),
@@ -99,8 +125,11 @@ DOES_NOT = [
     (special.density_times_reciprocal, "another argument", lambda: exp(-(v**2)) * (1 / pt.erfc(w))),
     (special.cancel_positive, "may be 0", lambda: v * (w / v)),
     (special.cancel_positive, "another argument", lambda: exp(v) * (v / exp(w))),
+    (special.distribute_over_quotients, "no quotient", lambda: exp(v) * (w - v)),
+    (special.distribute_over_quotients, "may be 0", lambda: v * (w / v - w)),
+    (special.distribute_over_quotients, "another divisor", lambda: exp(v) * (w / exp(w) - v)),
     (special.density_by_erfc, "no minus", lambda: exp(pt.sqr(v)) / pt.erfc(v)),
-    (rules.log1p_of_minus_sigmoid, "no minus", lambda: log1p(sigmoid(v))),
+    (sigmoids.log1p_of_minus_sigmoid, "no minus", lambda: log1p(sigmoid(v))),
     (rules.log_of_positive, "log2", lambda: elemwise(ps.log2)(softmax(x, axis=1))),
     (rules.log_of_positive, "complex", lambda: log(softmax(c128))),
     (rules.log_of_positive, "no exp", lambda: log(pt.sum(v * v))),
@@ -196,7 +225,21 @@ GRADIENTS = [
     ("log(1 + exp(v))", lambda v: log(1 + exp(v)), 1000.0, 1.0),
     ("log(sum(exp(v)))", lambda v: log(pt.sum(exp(v))), 1000.0, 1.0),
     ("log(erfc(v))", lambda v: log(pt.erfc(v)), 100.0, -200.00999900024991),
+    ("log1p(-sigmoid(v))", lambda v: log1p(-sigmoid(v)), 1000.0, -1.0),
+    ("1 / (1 + exp(-v))", lambda v: 1 / (1 + exp(-v)), -1000.0, 0.0),
+    ("1 / (1 + exp(-2 * v))", lambda v: 1 / (1 + exp(-2 * v)), -1000.0, 0.0),
+    ("log(1 / (1 + exp(-v)))", lambda v: log(1 / (1 + exp(-v))), -1000.0, 1.0),
+    ("log(1 - 1 / (1 + exp(-v)))", lambda v: log(1 - 1 / (1 + exp(-v))), 1000.0, -1.0),
+    ("log(exp(v) + exp(3))", lambda v: log(exp(v) + exp(pt.fill(v, 3.0))), 1000.0, 1.0),
+    ("entropy, large", lambda v: cross_entropy(sigmoid(v)), 1000.0, 0.75),
+    ("entropy, negative", lambda v: cross_entropy(sigmoid(v)), -1000.0, -0.25),
+    ("entropy by hand, large", lambda v: cross_entropy(1 / (1 + exp(-v))), 1000.0, 0.75),
+    ("entropy by hand, negative", lambda v: cross_entropy(1 / (1 + exp(-v))), -1000.0, -0.25),
 ]
+
+
+def cross_entropy(p, target=0.25):
+    return -(target * log(p) + (1 - target) * log1p(-p))
 
 
 @pytest.mark.parametrize(
@@ -209,3 +252,60 @@ def test_gradients_near_dangerous_values(evaluate, build, value, right):
     with np.errstate(all="ignore"):
         (after,) = evaluate(fgraph.outputs, {v: np.array([value])})
     np.testing.assert_allclose(after, right, rtol=3e-15)
+
+
+# The ways in which the likelihood of classes is written: of logits x and the classes i64, or t.
+t = pt.dmatrix("t")
+rows = pt.arange(i64.shape[0])
+CLASSES = {
+    "index of the log": lambda x: pt.mean(log(softmax(x, axis=1))[rows, i64]),
+    "log of the index": lambda x: pt.mean(log(softmax(x, axis=1)[rows, i64])),
+    "one row after another": lambda x: (
+        (log(softmax(x, axis=1)[0, i64[0]]) + log(softmax(x, axis=1)[1, i64[1]])) / 2
+    ),
+    "one by one of the log": lambda x: (
+        (log(softmax(x, axis=1))[0, i64[0]] + log(softmax(x, axis=1))[1, i64[1]]) / 2
+    ),
+    "one-hot": lambda x: pt.mean(pt.sum(t * log(softmax(x, axis=1)), axis=1)),
+    "log_softmax": lambda x: pt.mean(pt.special.log_softmax(x, axis=1)[rows, i64]),
+    "transposed": lambda x: pt.mean(log(softmax(x.T, axis=0)).T[rows, i64]),
+}
+LOGITS = np.array([[1000.0, 0.0, -1000.0], [0.3, -0.2, 0.7]])
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("build", CLASSES.values(), ids=CLASSES.keys())
+def test_gradient_of_a_likelihood_of_classes(evaluate, build, dtype):
+    logits = pt.tensor("logits", dtype=dtype, shape=(None, None))
+    cost = build(logits)
+    fgraph = FunctionGraph(None, [cost, phintys.grad(cost, logits)])
+    PIPELINES["full"].apply(fgraph)
+    hot = np.array([[0.0, 0.0, 1.0], [0.0, 1.0, 0.0]])
+    values = {"logits": LOGITS.astype(dtype), "i64": np.array([2, 1]), "t": hot}
+    given = {one: values[one.name] for one in fgraph.inputs}
+    found, gradient = evaluate(fgraph.outputs, given)
+    powers = np.exp(LOGITS - LOGITS.max(axis=1, keepdims=True))
+    right = powers / powers.sum(axis=1, keepdims=True)
+    tolerance = 1e-6 if dtype == "float32" else 1e-15
+    np.testing.assert_allclose(gradient, (hot - right) / 2, rtol=tolerance, atol=tolerance)
+    np.testing.assert_allclose(found, (-2000 + np.log(right[1, 1])) / 2, rtol=tolerance)
+    made_by = {node.outputs[0]: str(node.op) for node in fgraph.apply_nodes}
+    assert "Exp" not in made_by.values()
+    for node in fgraph.apply_nodes:
+        if str(node.op) == "True_div":
+            assert not made_by.get(node.inputs[1], "").startswith("Softmax")
+
+
+def test_what_one_class_a_row_adds_is_not_summed_up():
+    cost = pt.mean(log(softmax(x, axis=1))[rows, i64])
+    fgraph = FunctionGraph(None, [phintys.grad(cost, x)])
+    PIPELINES["full"].apply(fgraph)
+    assert not any(str(node.op).startswith("Sum") for node in fgraph.apply_nodes)
+
+
+def test_a_gradient_of_log_softmax_that_is_used_further(evaluate):
+    cost = pt.sum(v * log(softmax(3 * v)))
+    fgraph = FunctionGraph([v], [phintys.grad(cost, v)], copy_inputs=False)
+    PIPELINES["full"].apply(fgraph)
+    (after,) = evaluate(fgraph.outputs, {v: np.array([0.0, 1000.0])})
+    np.testing.assert_allclose(after, [-3000.0, 0.0])

@@ -20,7 +20,7 @@ from phintys.compile.io import In, shared_input
 from phintys.compile.maker import FunctionMaker
 from phintys.compile.mode import Mode, get_mode
 from phintys.compile.ownership import guard_memory, separate_outputs
-from phintys.compile.profile import Profile, as_profile
+from phintys.compile.profile import as_profile
 from phintys.compile.rebuild import check_givens, check_updates, rebuild_collect_shared
 from phintys.graph.fgraph import FunctionGraph
 from phintys.graph.shared import Container, SharedVariable
@@ -29,6 +29,7 @@ from phintys.rewriting import RewriteTrace
 
 if TYPE_CHECKING:
     from phintys.compile.io import Out
+    from phintys.compile.profile import Profile
     from phintys.compile.rebuild import Rebuilt
 
 __all__ = ["function"]

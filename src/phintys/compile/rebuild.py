@@ -7,10 +7,11 @@ computed variables in the user's graph: it is cut there) and for the shared vari
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from phintys._base.errors import ArgumentError
+from phintys._base.records import record
 from phintys.graph.shared import SharedVariable
 from phintys.graph.traversal import toposort
 from phintys.graph.variable import Constant, Variable
@@ -23,7 +24,7 @@ _WANTED_PAIRS = "expected a dict or a list of pairs (variable, expression)"
 __all__ = ["Rebuilt", "check_givens", "check_updates", "rebuild_collect_shared"]
 
 
-@dataclass
+@record()
 class Rebuilt:
     """A copy of a graph.
 

@@ -9,7 +9,7 @@ import numpy as np
 import phintys.scalar as ps
 from phintys.graph.variable import Constant
 from phintys.passes._aliasing import is_overwritten
-from phintys.rewriting import NOT_CONSTANT, set_constant_reader
+from phintys.rewriting import NOT_CONSTANT, Operand, set_constant_reader
 from phintys.tensor.convert import constant
 from phintys.tensor.creation import Alloc
 from phintys.tensor.dimshuffle import DimShuffle
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from phintys.scalar.op import ScalarOp
 
 __all__ = [
+    "REPEATING",
+    "UNIFORM",
     "as_one",
     "as_result",
     "as_value",
@@ -35,6 +37,7 @@ __all__ = [
     "fits",
     "has_one_client",
     "holds_exactly",
+    "is_moderate",
     "is_pure",
     "is_size_of",
     "is_uniformly",
@@ -48,6 +51,12 @@ __all__ = [
     "sizes_covered",
     "uniform_value",
 ]
+
+UNIFORM = (Operand.CONSTANT, DimShuffle, Alloc, elemwise(ps.second))
+"""What :func:`uniform_value` may find to be of one value, for the ``operands`` of a rule."""
+
+REPEATING = (elemwise(ps.second), Alloc)
+"""What :func:`broadcast_source` may find to repeat something, for the ``operands`` of a rule."""
 
 # How far definitions are followed. A longer way only means that a rule does not apply.
 _MOST_STEPS = 32
@@ -123,6 +132,15 @@ def keeps_digits(result: Any, given: Iterable[Any]) -> bool:
     finite = bool(np.isfinite(result).all() and all(np.isfinite(value).all() for value in given))
     size = np.abs(result)
     return finite and not bool(((size > 0) & (size < np.finfo(result.dtype).tiny)).any())
+
+
+def is_moderate(value: Any) -> bool:
+    """Tell whether a factor changes numbers by at most 1000, so that it may change places.
+
+    What was far from overflow then stays far from it.
+    """
+    size = np.abs(value)
+    return bool(((size >= 1e-3) & (size <= 1e3)).all())
 
 
 def uniform_value(variable: Variable) -> Any:

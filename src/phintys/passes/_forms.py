@@ -15,12 +15,13 @@ from phintys.passes._facts import (
     sizes_covered,
 )
 from phintys.tensor import math
+from phintys.tensor.variable import TensorConstant
 
 if TYPE_CHECKING:
     from phintys.graph.apply import Apply
     from phintys.graph.variable import Variable
 
-__all__ = ["argument", "minus_one", "sum_without", "taken_from_one"]
+__all__ = ["argument", "factors", "is_same", "minus_one", "sum_without", "taken_from_one"]
 
 
 def argument(variable: Variable, *ops: ps.ScalarOp) -> Any:
@@ -30,6 +31,38 @@ def argument(variable: Variable, *ops: ps.ScalarOp) -> Any:
         return None
     (x,) = operands(node)
     return x if kind(x) == "f" and x.dtype == output_type(node).dtype else None
+
+
+def is_same(x: Any, y: Any, levels: int = 2) -> bool:
+    """Tell whether two variables are one, or computed alike by nodes not merged yet."""
+    if x is y:
+        return True
+    one, other = x.owner, y.owner
+    if one is None or other is None:
+        return isinstance(x, TensorConstant) and isinstance(y, TensorConstant) and x.equals(y)
+    return (
+        levels > 0
+        and one.op == other.op
+        and len(one.inputs) == len(other.inputs)
+        and all(is_same(a, b, levels - 1) for a, b in zip(one.inputs, other.inputs, strict=True))
+    )
+
+
+def factors(node: Apply) -> list[Any]:
+    """Return the factors of a product, and of products among them where all is of one dtype.
+
+    What several products share stands on its own in the graph, so that what belongs together may
+    be one level apart.
+    """
+    dtype = output_type(node).dtype
+    found: list[Any] = []
+    for x in operands(node):
+        inner = scalar_node(x, ps.mul) if x.dtype == dtype else None
+        if inner is not None and all(y.dtype == dtype for y in operands(inner)):
+            found.extend(inner.inputs)
+        else:
+            found.append(x)
+    return found
 
 
 def sum_without(node: Apply, number: float) -> Any:

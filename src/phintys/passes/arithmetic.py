@@ -8,16 +8,19 @@ integers only, since ``x - x`` is not 0 where x is infinite.
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import phintys.scalar as ps
 from phintys.passes._facts import (
+    UNIFORM,
     as_one,
     as_result,
     as_value,
     has_one_client,
+    is_moderate,
     is_uniformly,
     keeps_digits,
     kind,
@@ -29,7 +32,7 @@ from phintys.passes._facts import (
     uniform_value,
 )
 from phintys.passes.constant_folding import compute_constants
-from phintys.rewriting import NOT_CONSTANT, node_rewriter, pattern
+from phintys.rewriting import NOT_CONSTANT, Operand, node_rewriter, pattern
 from phintys.tensor import math
 from phintys.tensor.elemwise import elemwise
 from phintys.tensor.variable import TensorConstant
@@ -79,6 +82,7 @@ def negated(x: Any) -> Any:
 
 @node_rewriter(
     [math.add, math.mul],
+    operands=[Operand.CONSTANT],
     examples=["pt.add(x, 2, y, 3)", "pt.mul(2, x, 3)", "pt.add(1, x, 2)", "pt.mul(3, x, y, 5)"],
 )
 def merge_constants(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
@@ -90,17 +94,22 @@ def merge_constants(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None
     if not others:
         return None  # constant folding does it
     op = scalar_op(node)
+    moved = constants
     if len(constants) > 1:
-        if not _of_one_dtype(node):
-            return None
-        constant = _combined(op, *constants)
+        constant = _combined(op, *constants) if _of_one_dtype(node) else None
         if constant is None:
             return None
-        constants = [constant]
-    return as_result(fgraph, node, elemwise(op)(*constants, *others))
+        moved = [constant]
+    # What makes up for an extreme factor must go on meeting it first.
+    rounds = op is ps.mul and len(others) > 1 and output_type(node).numpy_dtype.kind in "fc"
+    if rounds and not all(is_moderate(constant.data) for constant in (*constants, *moved)):
+        return None
+    return as_result(fgraph, node, elemwise(op)(*moved, *others))
 
 
-@node_rewriter([math.sub], examples=["x - 2", "x - np.array([1.0, 2.0, 3.0])"])
+@node_rewriter(
+    [math.sub], operands=[Operand.CONSTANT], examples=["x - 2", "x - np.array([1.0, 2.0, 3.0])"]
+)
 def subtract_constant(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     """x - 2 -> -2 + x"""
     x, y = node.inputs
@@ -114,7 +123,11 @@ def subtract_constant(fgraph: FunctionGraph, node: Apply) -> list[Variable] | No
     return None if minus is None else as_result(fgraph, node, math.add(minus, x))
 
 
-@node_rewriter([math.sub], examples=["1 - pt.add(2, x)", "1 - (2 - x)", "2 - pt.add(2, x)"])
+@node_rewriter(
+    [math.sub],
+    operands=[math.add, math.sub],
+    examples=["1 - pt.add(2, x)", "1 - (2 - x)", "2 - pt.add(2, x)"],
+)
 def constant_out_of_difference(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     """1 - (2 + x) -> -1 - x, 1 - (2 - x) -> -1 + x"""
     first, y = node.inputs
@@ -168,6 +181,7 @@ _NESTED = {
 
 @node_rewriter(
     [math.mul, math.true_div],
+    operands=[math.mul, math.true_div],
     examples=[
         "2 * (x / 3)",
         "2 * (3 / x)",
@@ -201,7 +215,11 @@ def merge_scales(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     return as_result(fgraph, node, (math.mul if result == "times" else math.true_div)(constant, x))
 
 
-@node_rewriter([math.true_div], examples=["x / 4", "x / -0.5", "X / np.array([[2.0, 4.0, 8.0]])"])
+@node_rewriter(
+    [math.true_div],
+    operands=[Operand.CONSTANT],
+    examples=["x / 4", "x / -0.5", "X / np.array([[2.0, 4.0, 8.0]])"],
+)
 def divide_by_power_of_two(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     """x / 4 -> 0.25 * x, where the reciprocal is exact"""
     x, y = node.inputs
@@ -217,26 +235,24 @@ def divide_by_power_of_two(fgraph: FunctionGraph, node: Apply) -> list[Variable]
 
 
 @node_rewriter(
-    [math.mul], examples=["(-x) * (-y)", "(-x) * y", "(-x) * 2", "-1 * x", "pt.mul(-x, y, -s)"]
+    [math.mul],
+    operands=[math.neg, Operand.CONSTANT],
+    examples=["(-x) * (-y)", "(-x) * y", "(-x) * 2", "-1 * x", "pt.mul(-x, y, -s)"],
 )
 def sign_out_of_product(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     """-x * -y -> x * y, -x * y -> -(x * y), -x * 2 -> -2 * x, -1 * x -> -x"""
-    minus = False
     dtype = output_type(node).dtype
-    rest: list[Any] = []
-    for x in operands(node):
+    minus = False
+    rest: list[Any] = list(node.inputs)
+    for position, x in enumerate(rest):
         inner = scalar_node(x, ps.neg)
         if inner is not None and x.dtype == dtype:
             minus = not minus
-            rest.append(inner.inputs[0])
-        else:
-            rest.append(x)
+            rest[position] = inner.inputs[0]
     first = rest[0]
-    if not minus and not isinstance(first, TensorConstant) and rest == node.inputs:
-        return None
     if isinstance(first, TensorConstant) and len(rest) > 1 and dtype == first.dtype:
-        signed = kind(first) in "ifc" and _of_one_dtype(node)
-        if signed and is_uniformly(first, -1) and sizes_covered(first, rest[1:]):
+        signed = is_uniformly(first, -1) and kind(first) in "ifc" and _of_one_dtype(node)
+        if signed and sizes_covered(first, rest[1:]):
             product = rest[1] if len(rest) == 2 else math.mul(*rest[1:])
             return as_result(fgraph, node, product if minus else math.neg(product))
         constant = _combined(ps.neg, first) if minus else None
@@ -254,7 +270,9 @@ def sign_out_of_product(fgraph: FunctionGraph, node: Apply) -> list[Variable] | 
 
 
 @node_rewriter(
-    [math.true_div], examples=["(-x) / (-y)", "(-x) / y", "x / (-y)", "2 / (-y)", "(-x) / 3"]
+    [math.true_div],
+    operands=[math.neg],
+    examples=["(-x) / (-y)", "(-x) / y", "x / (-y)", "2 / (-y)", "(-x) / 3"],
 )
 def sign_out_of_quotient(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     """-x / -y -> x / y, -x / y -> -(x / y), x / -y -> -(x / y), 2 / -x -> -2 / x"""
@@ -282,7 +300,11 @@ def sign_out_of_quotient(fgraph: FunctionGraph, node: Apply) -> list[Variable] |
     return as_result(fgraph, node, math.neg(math.true_div(x, y)))
 
 
-@node_rewriter([math.neg], examples=["-(2 * x)", "-(x / 3)", "-(3 / x)", "-pt.mul(2, x, y)"])
+@node_rewriter(
+    [math.neg],
+    operands=[math.mul, math.true_div],
+    examples=["-(2 * x)", "-(x / 3)", "-(3 / x)", "-pt.mul(2, x, y)"],
+)
 def sign_into_constant(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     """-(2 * x) -> -2 * x, -(x / 3) -> x / -3, -(3 / x) -> -3 / x"""
     inner = scalar_node(node.inputs[0], ps.mul, ps.true_div)
@@ -298,7 +320,7 @@ def sign_into_constant(fgraph: FunctionGraph, node: Apply) -> list[Variable] | N
     return None
 
 
-@node_rewriter([math.add], examples=["x + -y", "(-x) + y", "(-x) + (-y)"])
+@node_rewriter([math.add], operands=[math.neg], examples=["x + -y", "(-x) + y", "(-x) + (-y)"])
 def add_negative(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     """x + -y -> x - y, -x + -y -> -(x + y)"""
     if len(node.inputs) != 2:
@@ -316,7 +338,11 @@ def add_negative(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     return None if first is None else as_result(fgraph, node, math.sub(y, first.inputs[0]))
 
 
-@node_rewriter([math.sub], examples=["x - -y", "(-x) - y", "0 - x", "(-x) - (-y)"])
+@node_rewriter(
+    [math.sub],
+    operands=[math.neg, Operand.CONSTANT],
+    examples=["x - -y", "(-x) - y", "0 - x", "(-x) - (-y)"],
+)
 def subtract_negative(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     """x - -y -> x + y, -x - y -> -(x + y), 0 - x -> -x"""
     x, y = node.inputs
@@ -360,7 +386,11 @@ def _term(variable: Any, dtype: str) -> tuple[Any, Any]:
     return (1, variable) if value is NOT_CONSTANT or not sizes_covered(first, [x]) else (value, x)
 
 
-@node_rewriter([math.add], examples=["x + x", "x + 2 * x", "pt.add(x, y, x)", "2 * x + 3 * x"])
+@node_rewriter(
+    [math.add],
+    operands=[Operand.REPEATED, math.mul, math.neg],
+    examples=["x + x", "x + 2 * x", "pt.add(x, y, x)", "2 * x + 3 * x"],
+)
 def collect_terms(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     """x + x -> 2 * x, 2 * x + 3 * x -> 5 * x, where the signs of real numbers are the same"""
     dtype = output_type(node)
@@ -401,9 +431,13 @@ def _factor(variable: Any, dtype: str) -> tuple[int, Any]:
     return (int(value), x) if 0 < value < 64 and value == int(value) else (1, variable)
 
 
-@node_rewriter([math.mul], examples=["x * x", "pt.mul(x, y, x)", "x * x**2", "pt.sqr(x) * x**3"])
+@node_rewriter(
+    [math.mul],
+    operands=[Operand.REPEATED, math.sqr, math.pow],
+    examples=["x * x", "pt.mul(x, x, y)", "x * x**2", "pt.sqr(x) * x**3"],
+)
 def collect_factors(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
-    """x * x -> sqr(x), x * x ** 2 -> x ** 3"""
+    """x * x -> sqr(x), x * x ** 2 -> x ** 3, where they are the first of the factors"""
     dtype = output_type(node)
     if dtype.numpy_dtype.kind == "b":
         return None
@@ -413,10 +447,21 @@ def collect_factors(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None
     groups: dict[Any, int] = {}
     for n, x in factors:
         groups[x] = groups.get(x, 0) + n
-    if not _of_one_dtype(node):
+    if not _of_one_dtype(node) or (dtype.numpy_dtype.kind in "fc" and not _starts_with_all(node)):
         return None
     result = [_power(x, n, dtype) for x, n in groups.items()]
     return as_result(fgraph, node, result[0] if len(result) == 1 else math.mul(*result))
+
+
+def _starts_with_all(node: Apply) -> bool:
+    """Tell whether all powers of one number come first, so that they are multiplied anyway.
+
+    ``y * x * x`` may be finite where sqr(x) is not.
+    """
+    dtype = output_type(node).dtype
+    bases = [_factor(x, dtype)[1] for x in node.inputs]
+    rest = list(itertools.dropwhile(lambda x: x is bases[0], bases))
+    return len(set(rest)) == len(rest) and bases[0] not in rest
 
 
 def _power(x: Any, n: int, dtype: Any) -> Any:
@@ -427,6 +472,7 @@ def _power(x: Any, n: int, dtype: Any) -> Any:
 
 @node_rewriter(
     [math.pow, math.sqr],
+    operands=[math.sqr, math.pow],
     examples=["(x**2)**3", "pt.sqr(x**3)", "pt.sqr(x)**2", "pt.sqr(pt.sqr(x))"],
 )
 def merge_powers(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
@@ -441,7 +487,9 @@ def merge_powers(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     return as_result(fgraph, node, _power(x, outer * within, dtype))
 
 
-@node_rewriter([math.pow], examples=["x**0", "x**1", "x**2", "X**np.zeros((1, 1))"])
+@node_rewriter(
+    [math.pow], operands=UNIFORM, examples=["x**0", "x**1", "x**2", "X**np.zeros((1, 1))"]
+)
 def simple_power(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     """x ** 0 -> 1, x ** 1 -> x, x ** 2 -> sqr(x)"""
     x, exponent = operands(node)
@@ -471,7 +519,11 @@ def _denominator(variable: Any) -> Any:
     return y if is_uniformly(one, 1) and sizes_covered(one, [y]) else None
 
 
-@node_rewriter([math.true_div, math.reciprocal], examples=["1 / (1 / x)", "1 / (x / y)"])
+@node_rewriter(
+    [math.true_div, math.reciprocal],
+    operands=[math.true_div, math.reciprocal],
+    examples=["1 / (1 / x)", "1 / (x / y)"],
+)
 def flip_quotient(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     """1 / (x / y) -> y / x, 1 / (1 / x) -> x"""
     inner = _denominator(node.outputs[0])
@@ -486,7 +538,9 @@ def flip_quotient(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     return as_result(fgraph, node, math.true_div(quotient.inputs[1], quotient.inputs[0]))
 
 
-@node_rewriter([math.mul], examples=["x * (1 / y)", "(1 / x) * y"])
+@node_rewriter(
+    [math.mul], operands=[math.true_div, math.reciprocal], examples=["x * (1 / y)", "(1 / x) * y"]
+)
 def multiply_by_reciprocal(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     """x * (1 / y) -> x / y"""
     if len(node.inputs) != 2:
@@ -516,6 +570,7 @@ _ALREADY: dict[Any, tuple[Any, ...]] = {
 
 @node_rewriter(
     [elemwise(op) for op in _EVEN],
+    operands=[math.neg, math.abs],
     examples=[
         "abs(-x)",
         "pt.sqr(-x)",
@@ -553,7 +608,11 @@ def drop_needless_function(fgraph: FunctionGraph, node: Apply) -> list[Variable]
 _ABSORBING = (math.mul, math.and_, math.or_, math.maximum, math.minimum)
 
 
-@node_rewriter(_ABSORBING, examples=["x * 0", "b & False", "b | True", "i & 0", "pt.mul(x, 0, x)"])
+@node_rewriter(
+    _ABSORBING,
+    operands=UNIFORM,
+    examples=["x * 0", "b & False", "b | True", "i & 0", "pt.mul(x, 0, x)"],
+)
 def absorb(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     """x * 0 -> 0, x & 0 -> 0, b | True -> True, for integers and bools"""
     dtype = output_type(node)
@@ -578,14 +637,20 @@ def absorb(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
 _IDEMPOTENT = (math.and_, math.or_, math.maximum, math.minimum, math.fmax, math.fmin)
 
 
-@node_rewriter(_IDEMPOTENT, examples=["b & b", "i | i", "pt.maximum(x, x)", "pt.fmin(x, x)"])
+@node_rewriter(
+    _IDEMPOTENT,
+    operands=[Operand.REPEATED],
+    examples=["b & b", "i | i", "pt.maximum(x, x)", "pt.fmin(x, x)"],
+)
 def drop_repeated_operand(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     """x & x -> x, x | x -> x, maximum(x, x) -> x, minimum(x, x) -> x"""
     x, y = node.inputs
     return as_result(fgraph, node, x) if x is y else None
 
 
-@node_rewriter([math.sub, math.xor], examples=["x - x", "b ^ b", "X - X"])
+@node_rewriter(
+    [math.sub, math.xor], operands=[Operand.REPEATED], examples=["x - x", "b ^ b", "X - X"]
+)
 def cancel_integers(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     """x - x -> 0, x ^ x -> 0, for integers and bools"""
     x, y = node.inputs

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import phintys.scalar as ps
 from phintys.graph.variable import Constant
 from phintys.passes._facts import (
+    UNIFORM,
     as_one,
     as_result,
     as_value,
@@ -23,7 +24,7 @@ from phintys.passes._facts import (
     sizes_covered,
     uniform_value,
 )
-from phintys.rewriting import NOT_CONSTANT, node_rewriter, pattern
+from phintys.rewriting import NOT_CONSTANT, Operand, node_rewriter, pattern
 from phintys.tensor import math
 from phintys.tensor.elemwise import elemwise
 from phintys.tensor.shape import ShapeI
@@ -166,6 +167,7 @@ _COMPARISONS = (math.lt, math.le, math.gt, math.ge, math.eq, math.neq)
 
 @node_rewriter(
     _COMPARISONS,
+    operands=[Operand.CONSTANT],
     depth=3,
     examples=["pt.ShapeI(0)(x) < 0", "0 <= pt.ShapeI(0)(x)", "pt.eq(pt.ShapeI(0)(x), -1)"],
 )
@@ -183,6 +185,7 @@ def compare_size_with_negative(fgraph: FunctionGraph, node: Apply) -> list[Varia
 
 @node_rewriter(
     [math.maximum, math.minimum],
+    operands=[Operand.CONSTANT],
     depth=3,
     examples=["pt.maximum(pt.ShapeI(0)(x), 0)", "pt.minimum(pt.ShapeI(0)(x) * 2, 0)"],
 )
@@ -198,7 +201,11 @@ def bound_of_size(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     return None
 
 
-@node_rewriter([math.maximum, math.minimum], examples=["pt.minimum(pt.maximum(i, j), i)"])
+@node_rewriter(
+    [math.maximum, math.minimum],
+    operands=[math.maximum, math.minimum],
+    examples=["pt.minimum(pt.maximum(i, j), i)"],
+)
 def absorbed_extreme(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     """minimum(x, maximum(x, y)) -> x, maximum(x, minimum(x, y)) -> x, for integers"""
     other = ps.minimum if scalar_op(node) is ps.maximum else ps.maximum
@@ -214,6 +221,7 @@ def absorbed_extreme(fgraph: FunctionGraph, node: Apply) -> list[Variable] | Non
 
 @node_rewriter(
     [math.maximum, math.minimum],
+    operands=[Operand.ALIKE],
     examples=["pt.maximum(pt.maximum(x, 1), 2)", "pt.minimum(3, pt.minimum(2, x))"],
 )
 def merge_bounds(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
@@ -247,6 +255,7 @@ _OPPOSITE: dict[Any, Any] = {
 
 @node_rewriter(
     [math.invert, math.logical_not],
+    operands=_COMPARISONS,
     examples=[
         "~pt.eq(x, y)",
         "~pt.neq(x, y)",
@@ -287,7 +296,11 @@ _OF_ITSELF: dict[Any, bool] = {
 }
 
 
-@node_rewriter(_COMPARISONS, examples=["x < x", "x > x", "pt.eq(i, i)", "pt.neq(b, b)", "i <= i"])
+@node_rewriter(
+    _COMPARISONS,
+    operands=[Operand.REPEATED],
+    examples=["x < x", "x > x", "pt.eq(i, i)", "pt.neq(b, b)", "i <= i"],
+)
 def compare_with_itself(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     """x < x -> False, x > x -> False; x == x -> True and the like for integers and bools"""
     x, y = node.inputs
@@ -298,7 +311,9 @@ def compare_with_itself(fgraph: FunctionGraph, node: Apply) -> list[Variable] | 
 
 
 @node_rewriter(
-    [math.eq, math.neq], examples=["pt.eq(b, True)", "pt.eq(False, b)", "pt.neq(b, False)"]
+    [math.eq, math.neq],
+    operands=UNIFORM,
+    examples=["pt.eq(b, True)", "pt.eq(False, b)", "pt.neq(b, False)"],
 )
 def compare_with_truth(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     """b == True -> b, b == False -> ~b, b != False -> b, b != True -> ~b"""
@@ -328,7 +343,9 @@ def integers_are_finite(fgraph: FunctionGraph, node: Apply) -> list[Variable] | 
 
 
 @node_rewriter(
-    [math.switch], examples=["pt.switch(~b, x, y)", "pt.switch(pt.logical_not(x), y, z)"]
+    [math.switch],
+    operands=[math.invert, math.logical_not],
+    examples=["pt.switch(~b, x, y)", "pt.switch(pt.logical_not(x), y, z)"],
 )
 def switch_on_negation(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     """switch(~c, x, y) -> switch(c, y, x)"""
@@ -341,6 +358,7 @@ def switch_on_negation(fgraph: FunctionGraph, node: Apply) -> list[Variable] | N
 
 @node_rewriter(
     [math.switch],
+    operands=[Operand.ALIKE],
     examples=[
         "pt.switch(x3 > 0, pt.switch(x3 > 0, y3, x3), s)",
         "pt.switch(x3 > 0, s, pt.switch(x3 > 0, x3, y3))",
@@ -361,7 +379,11 @@ def switch_twice(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     return as_result(fgraph, node, math.switch(condition, *branches)) if changed else None
 
 
-@node_rewriter([math.switch], examples=["pt.switch(b, True, False)", "pt.switch(b, False, True)"])
+@node_rewriter(
+    [math.switch],
+    operands=UNIFORM,
+    examples=["pt.switch(b, True, False)", "pt.switch(b, False, True)"],
+)
 def switch_of_truths(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     """switch(c, True, False) -> c, switch(c, False, True) -> ~c, for bools"""
     condition, x, y = operands(node)

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from phintys.graph.variable import Constant
 from phintys.passes._facts import as_result, has_one_client, is_pure, operands
-from phintys.rewriting import node_rewriter
+from phintys.rewriting import Operand, node_rewriter
 from phintys.tensor.creation import Alloc, alloc
 from phintys.tensor.dimshuffle import DimShuffle
+from phintys.tensor.elemwise import Elemwise
 
 if TYPE_CHECKING:
     from phintys.graph.apply import Apply
@@ -33,7 +34,11 @@ def _order_after(first: DimShuffle, second: DimShuffle) -> tuple[int | str, ...]
     return tuple(order[entry] if isinstance(entry, int) else entry for entry in second.new_order)
 
 
-@node_rewriter([DimShuffle], examples=["X.T.T", "X.T.dimshuffle(0, 'x', 1)", "x[:, None].T"])
+@node_rewriter(
+    [DimShuffle],
+    operands=[Operand.ALIKE],
+    examples=["X.T.T", "X.T.dimshuffle(0, 'x', 1)", "x[:, None].T"],
+)
 def merge_dimshuffles(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     """dimshuffle(dimshuffle(x, first), second) -> dimshuffle(x, first[second])"""
     inner = node.inputs[0].owner
@@ -44,7 +49,12 @@ def merge_dimshuffles(fgraph: FunctionGraph, node: Apply) -> list[Variable] | No
     return as_result(fgraph, node, DimShuffle(inner.op.input_ndim, order)(inner.inputs[0]))
 
 
-@node_rewriter([DimShuffle], depth=3, examples=["pt.exp(X.T).T", "(X.T * 2).T", "(X.T + Y.T).T"])
+@node_rewriter(
+    [DimShuffle],
+    operands=[Elemwise],
+    depth=3,
+    examples=["pt.exp(X.T).T", "(X.T * 2).T", "(X.T + Y.T).T"],
+)
 def dimshuffle_before_elemwise(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     """exp(x.T).T -> exp(x), where each operand is a dimshuffle that is undone, or a constant"""
     whole = node.inputs[0]
@@ -71,7 +81,11 @@ def dimshuffle_before_elemwise(fgraph: FunctionGraph, node: Apply) -> list[Varia
     return as_result(fgraph, node, inner.op(*operands_after))
 
 
-@node_rewriter([DimShuffle], examples=["pt.alloc(s, 2, n).T", "pt.alloc(s, n).dimshuffle(0, 'x')"])
+@node_rewriter(
+    [DimShuffle],
+    operands=[Alloc],
+    examples=["pt.alloc(s, 2, n).T", "pt.alloc(s, n).dimshuffle(0, 'x')"],
+)
 def dimshuffle_of_alloc(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     """dimshuffle(alloc(x, *sizes), order) -> alloc(x, *sizes[order]), for x without dimensions"""
     inner = node.inputs[0].owner

@@ -16,6 +16,7 @@ from phintys.passes._facts import (
     as_result,
     as_value,
     has_one_client,
+    is_moderate,
     kind,
     operands,
     output_type,
@@ -56,7 +57,9 @@ def _as_vector(x: Any, dim: int) -> Any:
     return node.inputs[0] if node.op.new_order == order else None
 
 
-@node_rewriter([Dot], examples=["pt.dot(x[None, :], Y)", "pt.dot(X, y[:, None])"])
+@node_rewriter(
+    [Dot], operands=[DimShuffle], examples=["pt.dot(x[None, :], Y)", "pt.dot(X, y[:, None])"]
+)
 def row_to_vector(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     """dot(row(x), y) -> row(dot(x, y)), dot(x, column(y)) -> column(dot(x, y))"""
     x, y = operands(node)
@@ -79,13 +82,17 @@ def _without_factor(fgraph: FunctionGraph, x: Any) -> tuple[Any, Any]:
     if scalar_op(node) is ps.neg:
         return -1, node.inputs[0]
     value = uniform_value(node.inputs[0])
-    if len(node.inputs) != 2 or value is NOT_CONSTANT or not np.isfinite(value) or not value:
+    if len(node.inputs) != 2 or value is NOT_CONSTANT or not is_moderate(value):
         return None, x
     y = operands(node)[1]
     return (value, y) if y.type == x.type else (None, x)
 
 
-@node_rewriter([Dot], examples=["pt.dot(-X, y)", "pt.dot(2 * x, Y)", "pt.dot(-x, 3 * y)"])
+@node_rewriter(
+    [Dot],
+    operands=[math.neg, math.mul],
+    examples=["pt.dot(-X, y)", "pt.dot(2 * x, Y)", "pt.dot(-x, 3 * y)"],
+)
 def factor_out_of_dot(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     """dot(2 * x, y) -> 2 * dot(x, y), dot(-x, y) -> -dot(x, y), for floating numbers"""
     if all(x.owner is None for x in node.inputs) or kind(node.outputs[0]) not in "fc":
@@ -109,6 +116,7 @@ def factor_out_of_dot(fgraph: FunctionGraph, node: Apply) -> list[Variable] | No
 
 @node_rewriter(
     [Reduce],
+    operands=[Dot],
     tags=["extremes"],
     examples=["pt.dot(X, Y).sum()", "pt.dot(X, Y).sum(axis=0)", "pt.dot(X, y).sum()"],
 )
@@ -142,7 +150,7 @@ def _transposed(x: Any) -> Any:
     return node.inputs[0]
 
 
-@node_rewriter([DimShuffle], depth=3, examples=["pt.dot(X.T, Y.T).T"])
+@node_rewriter([DimShuffle], operands=[Dot], depth=3, examples=["pt.dot(X.T, Y.T).T"])
 def transpose_of_dot(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     """dot(x.T, y.T).T -> dot(y, x), where nobody else needs the product"""
     product = node.inputs[0]

@@ -13,6 +13,8 @@ import numpy as np
 
 import phintys.scalar as ps
 from phintys.passes._facts import (
+    REPEATING,
+    UNIFORM,
     as_result,
     broadcast_source,
     holds_exactly,
@@ -26,7 +28,7 @@ from phintys.passes._facts import (
     sizes_covered,
     uniform_value,
 )
-from phintys.rewriting import NOT_CONSTANT, node_rewriter
+from phintys.rewriting import NOT_CONSTANT, Operand, node_rewriter
 from phintys.tensor.creation import alloc
 from phintys.tensor.elemwise import Elemwise, elemwise
 from phintys.tensor.shape import shape_i
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
     from phintys.graph.fgraph import FunctionGraph
     from phintys.graph.variable import Variable
     from phintys.rewriting import NodeRewriter
+    from phintys.tensor.type import TensorType
 
 __all__ = ["CANONICAL_ELEMWISE"]
 
@@ -54,22 +57,23 @@ def _lifted(*ops: Any) -> list[Elemwise]:
 
 @node_rewriter(
     _lifted(*_WITH_IDENTITY),
+    operands=UNIFORM,
     examples=["x + 0", "x * 1", "b & True", "b | False", "b ^ False", "pt.add(x, 0, y)"],
 )
 def drop_identity(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     """x + 0 -> x, x * 1 -> x, x & ~0 -> x, x | 0 -> x, x ^ 0 -> x"""
     op = scalar_op(node)
-    dtype = output_type(node).numpy_dtype
     inputs = operands(node)
     for position, operand in enumerate(inputs):
         value = uniform_value(operand)
-        if value is NOT_CONSTANT or np.asarray(value).astype(dtype) != op.identity_element(dtype):
+        if value is NOT_CONSTANT or not _is_identity(op, value, output_type(node)):
             continue
         rest = [*inputs[:position], *inputs[position + 1 :]]
         if not rest or not sizes_covered(operand, rest):
             continue
         if len(rest) == 1:
             return as_result(fgraph, node, rest[0])
+        dtype = output_type(node).numpy_dtype
         if np.result_type(*(x.dtype for x in rest)) != dtype:
             # What is computed in a larger dtype must stay so: all operands are cast to it first.
             rest[0] = elemwise(ps.CASTS[dtype.name])(rest[0])
@@ -77,13 +81,23 @@ def drop_identity(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     return None
 
 
-@node_rewriter(_lifted(ps.sub), examples=["x - 0"])
+def _is_identity(op: Any, value: Any, result: TensorType) -> bool:
+    """Tell whether an operand of this value leaves the others as they are."""
+    if op is ps.add:
+        return bool(value == 0)
+    if op is ps.mul:
+        return bool(value == 1)
+    dtype = result.numpy_dtype
+    return bool(np.asarray(value).astype(dtype) == op.identity_element(dtype))
+
+
+@node_rewriter(_lifted(ps.sub), operands=UNIFORM, examples=["x - 0"])
 def subtract_zero(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     """x - 0 -> x"""
     return _keep_first(fgraph, node, 0)
 
 
-@node_rewriter(_lifted(ps.true_div), examples=["x / 1"])
+@node_rewriter(_lifted(ps.true_div), operands=UNIFORM, examples=["x / 1"])
 def divide_by_one(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     """x / 1 -> x"""
     return _keep_first(fgraph, node, 1)
@@ -96,7 +110,9 @@ def _keep_first(fgraph: FunctionGraph, node: Apply, number: float) -> list[Varia
     return as_result(fgraph, node, x)
 
 
-@node_rewriter(_lifted(*_SUMS_AND_PRODUCTS), examples=["(x + y) + z", "x * (y * z)"])
+@node_rewriter(
+    _lifted(*_SUMS_AND_PRODUCTS), operands=[Operand.ALIKE], examples=["(x + y) + z", "x * (y * z)"]
+)
 def flatten_nested(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     """(x + y) + z -> x + y + z, x + (y + z) -> y + z + x; also of products
 
@@ -106,15 +122,17 @@ def flatten_nested(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     op = scalar_op(node)
     if _is_absorbed(fgraph, node):
         return None
+    position = _nested_operand(fgraph, node)
+    if position is None:
+        return None
     later: list[Variable] = []  # from last to first
     current = node
-    while (position := _nested_operand(fgraph, current)) is not None:
+    while position is not None:
         inner = current.inputs[position].owner
         assert inner is not None
         later.extend(reversed([x for i, x in enumerate(current.inputs) if i != position]))
         current = inner
-    if current is node:
-        return None
+        position = _nested_operand(fgraph, current)
     terms = [*current.inputs, *reversed(later)]
     result = elemwise(op)(*terms[:_MOST_OPERANDS])
     step = _MOST_OPERANDS - 1
@@ -130,10 +148,10 @@ def _nested_operand(fgraph: FunctionGraph, node: Apply) -> int | None:
         inner = scalar_node(operand, scalar_op(node))
         if (
             inner is not None
-            and operand.type == node.outputs[0].type
-            and all(x.dtype == operand.dtype for x in (*inputs, *operands(inner)))
-            and len(node.inputs) + len(inner.inputs) - 1 <= _MOST_OPERANDS
             and len(fgraph.clients[operand]) == 1
+            and operand.type == node.outputs[0].type
+            and len(node.inputs) + len(inner.inputs) - 1 <= _MOST_OPERANDS
+            and all(x.dtype == operand.dtype for x in (*inputs, *operands(inner)))
         ):
             return position
     return None
@@ -156,7 +174,11 @@ def _is_absorbed(fgraph: FunctionGraph, node: Apply) -> bool:
 # ---- one operand ---------------------------------------------------------------------------------
 
 
-@node_rewriter(_lifted(*_INVOLUTIONS), examples=["-(-x)", "~~b", "pt.conj(pt.conj(x))"])
+@node_rewriter(
+    _lifted(*_INVOLUTIONS),
+    operands=[Operand.ALIKE],
+    examples=["-(-x)", "~~b", "pt.conj(pt.conj(x))"],
+)
 def undo_involution(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     """-(-x) -> x, ~(~x) -> x, conj(conj(x)) -> x"""
     inner = scalar_node(node.inputs[0], scalar_op(node))
@@ -185,6 +207,7 @@ def drop_useless_cast(fgraph: FunctionGraph, node: Apply) -> list[Variable] | No
 
 @node_rewriter(
     _lifted(*ps.CASTS.values()),
+    operands=_lifted(*ps.CASTS.values()),
     examples=[
         "b.astype('int8').astype('int64')",
         "x.astype('float64').astype('complex128')",
@@ -208,6 +231,7 @@ def merge_casts(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
 
 @node_rewriter(
     _lifted(ps.switch),
+    operands=[Operand.REPEATED, *UNIFORM],
     examples=["pt.switch(True, x, s)", "pt.switch(False, s, x)", "pt.switch(b[0], x, x)"],
 )
 def decide_switch(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
@@ -252,7 +276,9 @@ def fill_to_alloc(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     return as_result(fgraph, node, alloc(y, *sizes))
 
 
-@node_rewriter([Elemwise], examples=["x * pt.fill(x, s)", "x + pt.alloc(s, x.shape[0])"])
+@node_rewriter(
+    [Elemwise], operands=REPEATING, examples=["x * pt.fill(x, s)", "x + pt.alloc(s, x.shape[0])"]
+)
 def drop_fill_of_operand(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     """f(x, fill(x, y)) -> f(x, y), f(x, alloc(y, *shape(x))) -> f(x, y)"""
     if len(node.inputs) < 2 or len(node.outputs) > 1 or not is_pure(node):
@@ -270,6 +296,7 @@ def drop_fill_of_operand(fgraph: FunctionGraph, node: Apply) -> list[Variable] |
 
 @node_rewriter(
     [Elemwise],
+    operands=REPEATING,
     examples=["pt.exp(pt.alloc(s, n))", "2 * pt.alloc(s, n, 2) + 1", "pt.sin(pt.fill(x, s))"],
 )
 def elemwise_before_fill(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from phintys.passes._facts import as_result, has_one_client, operands, output_type
-from phintys.rewriting import node_rewriter
+from phintys.rewriting import Operand, node_rewriter
 from phintys.tensor.join import Join
 
 if TYPE_CHECKING:
@@ -25,7 +25,9 @@ def join_of_one(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     return as_result(fgraph, node, node.inputs[0]) if len(node.inputs) == 1 else None
 
 
-@node_rewriter([Join], examples=["pt.concatenate([pt.concatenate([x, y]), z])"])
+@node_rewriter(
+    [Join], operands=[Operand.ALIKE], examples=["pt.concatenate([pt.concatenate([x, y]), z])"]
+)
 def merge_joins(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     """concatenate([concatenate([x, y]), z]) -> concatenate([x, y, z])"""
     dtype = output_type(node).dtype

@@ -15,12 +15,14 @@ from phintys.graph.fgraph import FunctionGraph
 from phintys.graph.shared import SharedVariable
 from phintys.graph.traversal import graph_inputs
 from phintys.graph.variable import Constant, Variable
+from phintys.passes._aliasing import overwritten_variables
 from phintys.passes.arithmetic import (
     CANONICAL_ARITHMETIC,
     merge_constants,
     merge_scales,
     sign_out_of_product,
 )
+from phintys.passes.blas import BLAS
 from phintys.passes.comparison import CANONICAL_COMPARISON, SIZES
 from phintys.passes.constant_folding import constant_folding
 from phintys.passes.dimshuffle import CANONICAL_DIMSHUFFLE
@@ -36,7 +38,7 @@ from phintys.passes.indexing import CANONICAL_INDEXING
 from phintys.passes.inplace import inplace, inplace_everywhere
 from phintys.passes.join import CANONICAL_JOIN
 from phintys.passes.merge import merge
-from phintys.passes.reduce import CANONICAL_REDUCE, STABILIZE_REDUCE
+from phintys.passes.reduce import CANONICAL_REDUCE, STABILIZE_REDUCE, sum_of_scattered
 from phintys.passes.shape import CANONICAL_SHAPE
 from phintys.passes.shape_inference import shape_inference
 from phintys.passes.specialize import SPECIALIZE
@@ -78,13 +80,18 @@ _FOLD = Pass("constant_folding", constant_folding)
 _CANONICALIZE = Pass("canonicalize", Worklist(CANONICAL, name="canonicalize"))
 _SHAPES = Pass("shape_inference", shape_inference)
 _STABILIZE = Pass("stabilize", Worklist((*_STABLE, *_TIDY), name="stabilize"))
-_SPECIALIZE = Pass("specialize", Worklist((*SIZES, *SPECIALIZE), name="specialize"))
+# sum_of_scattered: what is scattered by the gradient of a softmax, as the stable form has it.
+_SPECIALIZE = Pass(
+    "specialize", Worklist((*SIZES, *SPECIALIZE, sum_of_scattered), name="specialize")
+)
+_BLAS = Pass("blas", Worklist(BLAS, name="blas"))
 
 # What the other passes have left: constants made of sizes, expressions that became equal.
 _FOLD_REST = Pass("constant_folding_again", constant_folding, frozenset({"constant_folding"}))
 _MERGE_REST = Pass("merge_again", merge, frozenset({"merge"}))
 
-# Native code plans the memory of what it computes, so only Ops with Python code gain by twins.
+# Native code plans the memory of what it computes, so only Ops with Python code gain by twins. In
+# the reference backend all Ops do: the mode "reference" has the second of these passes on.
 _INPLACE = Pass("inplace", inplace)
 _INPLACE_EVERYWHERE = Pass("inplace_everywhere", inplace_everywhere, on=False)
 
@@ -95,12 +102,13 @@ _FULL = (
     _SHAPES,
     _STABILIZE,
     _SPECIALIZE,
+    _BLAS,
     _FOLD_REST,
     _MERGE_REST,
     _INPLACE,
     _INPLACE_EVERYWHERE,
 )
-_LIGHT = (_MERGE, _FOLD, _CANONICALIZE, _SHAPES, _FOLD_REST)
+_LIGHT = (_MERGE, _FOLD, _CANONICALIZE, _SHAPES, _FOLD_REST, _INPLACE_EVERYWHERE)
 _NAMES = frozenset().union(*(one.names() for one in _FULL))
 
 PIPELINES: dict[str, Pipeline] = {
@@ -190,6 +198,9 @@ def rewrite_graph(
         leaf for leaf in graph_inputs(wanted) if not isinstance(leaf, Constant | SharedVariable)
     ]
     options: dict[str, Any] = {"copy_inputs": False} if clone else {}
-    fgraph = FunctionGraph(leaves, wanted, [DestroyHandler(leaves)], clone=clone, **options)
+    fgraph = FunctionGraph(leaves, wanted, clone=clone, **options)
+    # Leaves that are overwritten may be; that is no leave for rules to overwrite others.
+    overwritten = overwritten_variables(fgraph)
+    fgraph.attach_feature(DestroyHandler(leaf for leaf in leaves if leaf in overwritten))
     pipeline.apply(fgraph, trace)
     return fgraph.outputs[0] if isinstance(outputs, Variable) else list(fgraph.outputs)

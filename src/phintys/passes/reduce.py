@@ -12,6 +12,8 @@ from phintys.passes._facts import (
     as_value,
     broadcast_source,
     has_one_client,
+    is_moderate,
+    is_uniformly,
     kind,
     operands,
     output_type,
@@ -19,12 +21,14 @@ from phintys.passes._facts import (
     scalar_op,
     uniform_value,
 )
-from phintys.rewriting import NOT_CONSTANT, node_rewriter
+from phintys.rewriting import NOT_CONSTANT, Operand, node_rewriter
 from phintys.tensor import math
 from phintys.tensor.creation import Alloc, alloc
 from phintys.tensor.dimshuffle import DimShuffle
 from phintys.tensor.elemwise import elemwise
+from phintys.tensor.indexing import ARRAY, SCALAR, AdvancedIncSubtensor, IncSubtensor
 from phintys.tensor.math import cast
+from phintys.tensor.ranges import ARange
 from phintys.tensor.reduce import Reduce
 from phintys.tensor.sizes import as_size, multiply_sizes
 
@@ -36,7 +40,7 @@ if TYPE_CHECKING:
     from phintys.graph.variable import Variable
     from phintys.rewriting import NodeRewriter
 
-__all__ = ["CANONICAL_REDUCE", "STABILIZE_REDUCE"]
+__all__ = ["CANONICAL_REDUCE", "STABILIZE_REDUCE", "sum_of_scattered"]
 
 
 def _with_axes(op: Reduce, axes: Sequence[int], x: Any) -> Any:
@@ -44,16 +48,23 @@ def _with_axes(op: Reduce, axes: Sequence[int], x: Any) -> Any:
     if axes:
         return Reduce(op.scalar_op, axes, op.dtype, op.acc_dtype)(x)
     dtype, computed_in = op.resolve_dtypes(x.dtype)
-    return cast(cast(x, computed_in), dtype)
+    result = cast(cast(x, computed_in), dtype)
+    return math.abs(result) if op.scalar_op is ps.hypot else result
 
 
 @node_rewriter(
-    [Reduce], examples=["r.sum(axis=0)", "r.max()", "c.prod(axis=1)", "b[None].all(axis=0)"]
+    [Reduce],
+    examples=[
+        "r.sum(axis=0)",
+        "r.max()",
+        "c.prod(axis=1)",
+        "b[None].all(axis=0)",
+    ],
 )
 def drop_axes_of_size_one(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     """sum(x, axes) -> x, where all axes are of size 1 or there are none; also prod, max, all ...
 
-    Where only some are of size 1, these are dropped first.
+    Where only some are of size 1, these are dropped first. Of hypot, abs(x) is left.
     """
     (x,) = operands(node)
     op = node.op
@@ -67,7 +78,9 @@ def drop_axes_of_size_one(fgraph: FunctionGraph, node: Apply) -> list[Variable] 
     return as_result(fgraph, node, _with_axes(op, rest, x.dimshuffle(kept) if ones else x))
 
 
-@node_rewriter([Reduce], examples=["X.T.sum()", "x[None].sum()", "X.T.max(axis=0)"])
+@node_rewriter(
+    [Reduce], operands=[DimShuffle], examples=["X.T.sum()", "x[None].sum()", "X.T.max(axis=0)"]
+)
 def reduce_before_dimshuffle(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     """sum(dimshuffle(x)) -> sum(x), where the dimensions that remain keep their order"""
     shuffled = node.inputs[0].owner
@@ -94,7 +107,9 @@ def _plain_dtype(node: Apply) -> bool:
 
 
 @node_rewriter(
-    [Reduce], examples=["X.sum(axis=0).sum()", "T.max(axis=2).max(axis=0)", "X.prod(axis=1).prod()"]
+    [Reduce],
+    operands=[Operand.ALIKE],
+    examples=["X.sum(axis=0).sum()", "T.max(axis=2).max(axis=0)", "X.prod(axis=1).prod()"],
 )
 def merge_reductions(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     """sum(sum(x, axis=0)) -> sum(x), also max, min, prod, all, any"""
@@ -118,6 +133,7 @@ def merge_reductions(fgraph: FunctionGraph, node: Apply) -> list[Variable] | Non
 
 @node_rewriter(
     [Reduce],
+    operands=[math.mul, math.neg, math.true_div],
     examples=["(2 * x).sum()", "(-X).sum(axis=0)", "(X / 3).sum(axis=1)"],
 )
 def factor_out_of_sum(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
@@ -139,8 +155,7 @@ def factor_out_of_sum(fgraph: FunctionGraph, node: Apply) -> list[Variable] | No
     value = uniform_value(c)
     if len(inner.inputs) != 2 or x.type != scaled.type or value is NOT_CONSTANT:
         return None
-    # In between, numbers grow by as much: what was far from overflow must stay so.
-    if kind(scaled) in "fc" and not 1e-3 <= abs(value) <= 1e3:
+    if kind(scaled) in "fc" and not is_moderate(value):
         return None
     factor = as_value(value, scaled.type)
     total = op(x)
@@ -157,6 +172,7 @@ _INCREASING = (
 
 @node_rewriter(
     [Reduce],
+    operands=[math.neg, *map(elemwise, _INCREASING)],
     examples=["pt.exp(x).max()", "(-X).min(axis=0)", "pt.tanh(X).min(axis=1)", "pt.max(-x)"],
 )
 def extreme_before_increasing(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
@@ -180,6 +196,7 @@ def extreme_before_increasing(fgraph: FunctionGraph, node: Apply) -> list[Variab
 
 @node_rewriter(
     [Reduce],
+    operands=[Alloc],
     examples=[
         "pt.alloc(2, n).sum()",
         "pt.alloc(3, 2, n).prod(axis=1)",
@@ -221,7 +238,69 @@ def reduce_alloc(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     return as_result(fgraph, node, alloc(value, *(sizes[dim] for dim in kept)))
 
 
-@node_rewriter([math.log], depth=3, examples=["pt.log(pt.exp(x).prod())"])
+_SCATTERS = (IncSubtensor, AdvancedIncSubtensor)
+
+
+@node_rewriter(
+    [Reduce],
+    operands=_SCATTERS,
+    depth=3,
+    examples=[
+        "pt.inc_subtensor(pt.zeros((n, n), s.dtype)[i, j], s).sum(axis=0)",
+        "pt.inc_subtensor(pt.zeros((n, 3), x.dtype)[pt.arange(n), k], x).sum(axis=1)",
+        "pt.inc_subtensor(pt.zeros((3, n), x.dtype)[k, pt.arange(n)], x).sum(axis=1)",
+        "pt.inc_subtensor(pt.zeros((n, n), s.dtype)[1, j], s).sum(axis=0)",
+    ],
+)
+def sum_of_scattered(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
+    """sum(inc_subtensor(zeros(m, n)[i, j], x), axis=1) -> inc_subtensor(zeros(m)[i], x)"""
+    op, inner = node.op, node.inputs[0].owner
+    assert isinstance(op, Reduce)
+    if inner is None or not isinstance(inner.op, _SCATTERS) or op.scalar_op is not ps.add:
+        return None
+    zeros, x, *indices = operands(inner)
+    if inner.op.inplace or inner.op.set_instead_of_inc or not _plain_dtype(node):
+        return None
+    if zeros.owner is None or not isinstance(zeros.owner.op, Alloc) or not is_uniformly(zeros, 0):
+        return None
+    if len(inner.op.idx_list) != zeros.ndim:
+        return None
+    axes = op.axes(zeros.ndim)
+    kept = [dim for dim in range(zeros.ndim) if dim not in axes]
+    update = _update_along(inner.op, kept, indices)
+    if update is None:
+        return None
+    sizes = operands(zeros.owner)[1:]
+    target = alloc(as_value(0, output_type(node)), *(sizes[dim] for dim in kept))
+    symbolic = [dim for dim, entry in enumerate(inner.op.idx_list) if not isinstance(entry, int)]
+    places = [index for dim, index in zip(symbolic, indices, strict=True) if dim in kept]
+    return as_result(fgraph, node, update(target, x, *places))
+
+
+def _update_along(op: Any, kept: Sequence[int], indices: Sequence[Any]) -> Any:
+    """Return the update of some of the dimensions of what another one updates single elements of.
+
+    ``None`` if that does not name single elements, by a number or by a vector for each dimension.
+    """
+    if not kept:
+        return None
+    entries = [op.idx_list[dim] for dim in kept]
+    if isinstance(op, IncSubtensor):
+        single = all(isinstance(entry, int) or entry is SCALAR for entry in op.idx_list)
+        return IncSubtensor(entries) if single else None
+    if any(entry is not ARRAY for entry in op.idx_list):
+        return None
+    if any(index.ndim != 1 or index.type.shape == (1,) for index in indices):
+        return None
+    # What differs in another dimension may fall together now, unless a range keeps it apart.
+    makers = [indices[dim].owner for dim in kept]
+    apart = any(maker is not None and isinstance(maker.op, ARange) for maker in makers)
+    if op.ignore_duplicates and not apart:
+        return None
+    return AdvancedIncSubtensor(entries, ignore_duplicates=op.ignore_duplicates)
+
+
+@node_rewriter([math.log], operands=[Reduce], depth=3, examples=["pt.log(pt.exp(x).prod())"])
 def log_of_product_of_exp(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     """log(prod(exp(x))) -> sum(x)"""
     inner = node.inputs[0].owner
@@ -244,6 +323,7 @@ CANONICAL_REDUCE: tuple[NodeRewriter, ...] = (
     factor_out_of_sum,
     extreme_before_increasing,
     reduce_alloc,
+    sum_of_scattered,
 )
 """In the order in which they are tried."""
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from phintys.graph.variable import Constant
 from phintys.passes._facts import as_result, is_size_of, operands, sizes_covered
-from phintys.rewriting import node_rewriter
+from phintys.rewriting import Operand, node_rewriter
 from phintys.tensor.creation import Alloc, alloc
 from phintys.tensor.dimshuffle import DimShuffle
 from phintys.tensor.known import known_sizes
@@ -65,7 +65,9 @@ def drop_useless_reshape(fgraph: FunctionGraph, node: Apply) -> list[Variable] |
 
 
 @node_rewriter(
-    [Reshape], examples=["X.reshape((-1,)).reshape((n, -1))", "X3.reshape((9,)).reshape((1, 9))"]
+    [Reshape],
+    operands=[Operand.ALIKE],
+    examples=["X.reshape((-1,)).reshape((n, -1))", "X3.reshape((9,)).reshape((1, 9))"],
 )
 def merge_reshapes(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     """reshape(reshape(x, first), second) -> reshape(x, second), where the first cannot fail"""
@@ -81,7 +83,11 @@ def merge_reshapes(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     return as_result(fgraph, node, node.op(x, node.inputs[1]))
 
 
-@node_rewriter([Reshape], examples=["x[:, None].reshape((-1,))", "X[None].reshape((n, -1))"])
+@node_rewriter(
+    [Reshape],
+    operands=[DimShuffle],
+    examples=["x[:, None].reshape((-1,))", "X[None].reshape((n, -1))"],
+)
 def reshape_of_dimshuffle(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     """reshape(dimshuffle(x), sizes) -> reshape(x, sizes), where dimensions only come or go"""
     inner = node.inputs[0].owner
@@ -130,7 +136,9 @@ def reshape_to_dimshuffle(fgraph: FunctionGraph, node: Apply) -> list[Variable] 
 
 
 @node_rewriter(
-    [Alloc], examples=["pt.alloc(pt.alloc(s, n), 2, n)", "pt.alloc(pt.alloc(s, 3), 2, 3)"]
+    [Alloc],
+    operands=[Operand.ALIKE],
+    examples=["pt.alloc(pt.alloc(s, n), 2, n)", "pt.alloc(pt.alloc(s, 3), 2, 3)"],
 )
 def merge_allocs(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     """alloc(alloc(x, n), m, n) -> alloc(x, m, n)"""

@@ -22,6 +22,7 @@ from phintys.graph.features import Feature
 from phintys.graph.traversal import toposort
 from phintys.rewriting import GraphRewriter
 from phintys.tensor.convert import constant
+from phintys.tensor.elemwise import Elemwise
 from phintys.tensor.make_vector import MakeVector
 from phintys.tensor.shape import Shape, ShapeI
 from phintys.tensor.sizes import as_size, fold
@@ -119,6 +120,8 @@ class ShapeInference:
         return found[variable]
 
     def _infer(self, node: Apply) -> None:
+        if isinstance(node.op, Elemwise) and self._hand_on(node):
+            return
         with inherit_origin(node.origin):
             answers = infer_shape(self.fgraph, node, [self._found[x] for x in node.inputs])
             for output, answer in zip(node.outputs, answers, strict=True):
@@ -131,6 +134,19 @@ class ShapeInference:
                         zip(_static_shape(output) or (), answer, strict=True)
                     )
                 )
+
+    def _hand_on(self, node: Apply) -> bool:
+        """Give the results of an elementwise node the sizes of an operand that has them all.
+
+        That is what ``Elemwise.infer_shape`` answers for most nodes; the short way is for long
+        chains.
+        """
+        if _is_unknown(node.outputs[0]):
+            for x in node.inputs:
+                if _is_unknown(x):
+                    self._found.update(dict.fromkeys(node.outputs, self._found[x]))
+                    return True
+        return False
 
     def _size(self, output: Variable, dim: int, static: int | None, given: Any) -> Any:
         """Return what an Op answers for one size, checked, or what the type says."""
@@ -173,6 +189,11 @@ def _static_shape(variable: Variable) -> tuple[int | None, ...] | None:
     """Return what the type says of the shape; ``None`` where there is no shape."""
     ndim: int | None = getattr(variable.type, "ndim", None)
     return None if ndim is None else getattr(variable.type, "shape", (None,) * ndim)
+
+
+def _is_unknown(x: Any) -> bool:
+    """Tell whether nothing is known statically of a tensor's sizes."""
+    return all(size is None for size in x.type.shape)
 
 
 def _own_sizes(variable: Variable) -> Sizes | None:

@@ -14,9 +14,11 @@ from phintys.passes._facts import (
     scalar_node,
     sizes_covered,
 )
-from phintys.passes._forms import argument
+from phintys.passes._forms import argument, factors, is_same
+from phintys.passes._quotients import times
 from phintys.rewriting import node_rewriter
 from phintys.tensor import math
+from phintys.tensor.elemwise import elemwise
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -31,7 +33,11 @@ __all__ = ["STABILIZE_SPECIAL"]
 _LOG_2, _ROOT_2 = log(2), sqrt(2)
 
 
-@node_rewriter([math.log], examples=["pt.log(pt.erfc(x))", "pt.log(pt.ndtr(x))"])
+@node_rewriter(
+    [math.log],
+    operands=[math.ndtr, math.erfc],
+    examples=["pt.log(pt.erfc(x))", "pt.log(pt.ndtr(x))"],
+)
 def log_of_erfc(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     """log(ndtr(x)) -> log_ndtr(x), log(erfc(x)) -> log(2) + log_ndtr(-sqrt(2) * x)"""
     x = argument(node.inputs[0], ps.ndtr)
@@ -53,7 +59,9 @@ def _squared_in_exp(variable: Variable, negative: bool) -> Any:
     return None if power is None else argument(power, ps.sqr)
 
 
-@node_rewriter([math.mul], depth=4, examples=["pt.exp(pt.sqr(x)) * pt.erfc(x)"])
+@node_rewriter(
+    [math.mul], operands=[math.erfc], depth=4, examples=["pt.exp(pt.sqr(x)) * pt.erfc(x)"]
+)
 def scaled_erfc(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     """exp(sqr(x)) * erfc(x) -> erfcx(x)"""
     if len(node.inputs) != 2:
@@ -67,6 +75,7 @@ def scaled_erfc(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
 
 @node_rewriter(
     [math.true_div],
+    operands=[math.erfc],
     depth=5,
     examples=["pt.exp(-pt.sqr(x)) / pt.erfc(x)", "(2 * pt.exp(-pt.sqr(x))) / pt.erfc(x)"],
 )
@@ -91,7 +100,12 @@ def _position(factors: Sequence[Variable], wanted: Callable[[Variable], bool]) -
     return next((place for place, factor in enumerate(factors) if wanted(factor)), None)
 
 
-@node_rewriter([math.mul], depth=5, examples=["pt.mul(y, pt.exp(-pt.sqr(x)), 2 / pt.erfc(x))"])
+@node_rewriter(
+    [math.mul],
+    operands=[math.true_div],
+    depth=5,
+    examples=["pt.mul(y, pt.exp(-pt.sqr(x)), 2 / pt.erfc(x))"],
+)
 def density_times_reciprocal(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     """exp(-sqr(x)) * (y / erfc(x)) -> y / erfcx(x), also with factors"""
     for place, quotient in enumerate(node.inputs):
@@ -113,25 +127,75 @@ _POSITIVE = (ps.exp, ps.exp2, ps.sigmoid, ps.softplus, ps.cosh, ps.erfc, ps.ndtr
 
 @node_rewriter(
     [math.mul],
+    operands=[math.true_div, math.mul],
+    within=[elemwise(op) for op in _POSITIVE],
     depth=3,
-    examples=["pt.mul(pt.sigmoid(x), y, 1 / pt.sigmoid(x))", "pt.exp(x) * (y / pt.exp(x))"],
+    examples=[
+        "pt.mul(pt.sigmoid(x), y, 1 / pt.sigmoid(x))",
+        "pt.exp(x) * (y / pt.exp(x))",
+        "(pt.sigmoid(x) * y) * (1 / pt.sigmoid(x))",
+    ],
 )
 def cancel_positive(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     """sigmoid(x) * (y / sigmoid(x)) -> y, also of exp, softplus, ..., which are never 0"""
-    for place, quotient in enumerate(node.inputs):
+    parts = factors(node)
+    for place, quotient in enumerate(parts):
         inner = scalar_node(quotient, ps.true_div)
         if inner is None or argument(inner.inputs[1], *_POSITIVE) is None:
             continue
-        same = _position(node.inputs, lambda y, below=inner.inputs[1]: y is below)
+        same = _position(parts, lambda y, below=inner.inputs[1]: is_same(y, below))
         if same is None or any(x.dtype != output_type(node).dtype for x in operands(inner)):
             continue
         # The shape is that of the function, unless what is left has it.
-        rest = [y for i, y in enumerate(node.inputs) if i not in (place, same)]
+        rest = [y for i, y in enumerate(parts) if i not in (place, same)]
         left = [*rest, inner.inputs[0]]
         whole = math.mul(*left) if rest else left[0]
-        if not sizes_covered(node.inputs[same], left):
-            whole = math.second(node.inputs[same], whole)
+        if not sizes_covered(parts[same], left):
+            whole = math.second(parts[same], whole)
         return as_result(fgraph, node, whole)
+    return None
+
+
+@node_rewriter(
+    [math.mul],
+    operands=[math.add, math.sub],
+    within=[elemwise(op) for op in _POSITIVE],
+    depth=5,
+    examples=[
+        "pt.sigmoid(x) * (y / pt.sigmoid(x) - z)",
+        "pt.mul(pt.sigmoid(x), pt.sigmoid(-x), y / pt.sigmoid(x) - z * (1 / pt.sigmoid(-x)))",
+    ],
+)
+def distribute_over_quotients(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
+    """sigmoid(x) * (y / sigmoid(x) + z) -> y + sigmoid(x) * z, also of exp, softplus, ..."""
+    parts = factors(node)
+    positive = [part for part in parts if argument(part, *_POSITIVE) is not None]
+    for place, part in enumerate(parts) if positive else ():
+        inner = scalar_node(part, ps.add, ps.sub)
+        if inner is None or part.dtype != output_type(node).dtype:
+            continue
+        terms = [_times_all(term, positive) for term in inner.inputs]
+        if all(term is None for term in terms):
+            continue
+        products = (
+            math.mul(old, *positive) if new is None else new
+            for old, new in zip(inner.inputs, terms, strict=True)
+        )
+        rest = [x for i, x in enumerate(parts) if i != place and x not in positive]
+        whole = math.mul(inner.op(*products), *rest) if rest else inner.op(*products)
+        for x in positive:
+            whole = whole if sizes_covered(x, [whole]) else math.second(x, whole)
+        return as_result(fgraph, node, whole)
+    return None
+
+
+def _times_all(term: Any, positive: Sequence[Any]) -> Any:
+    """Return the product of a quotient by one of some values, and these; else ``None``."""
+    for place, x in enumerate(positive):
+        product = times(term, x)
+        if product is not None:
+            others = [y for i, y in enumerate(positive) if i != place]
+            return math.mul(product, *others) if others else product
     return None
 
 
@@ -141,5 +205,6 @@ STABILIZE_SPECIAL: tuple[NodeRewriter, ...] = (
     density_by_erfc,
     density_times_reciprocal,
     cancel_positive,
+    distribute_over_quotients,
 )
 """In the order in which they are tried."""

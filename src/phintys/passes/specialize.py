@@ -8,6 +8,7 @@ import numpy as np
 
 import phintys.scalar as ps
 from phintys.passes._facts import (
+    UNIFORM,
     as_one,
     as_result,
     has_one_client,
@@ -52,6 +53,7 @@ _ROOTS: dict[float, Callable[[Any], Any]] = {
 
 @node_rewriter(
     [math.pow],
+    operands=UNIFORM,
     tags=["extremes"],
     examples=["x**3", "x**5.0", "x**12", "u**0.5", "u**-1.0", "u**-2.0", "u**-0.5", "u**-3.0"],
 )
@@ -77,7 +79,7 @@ def expand_power(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     return as_result(fgraph, node, math.true_div(1, _multiplied_out(base, -int(value))))
 
 
-@node_rewriter([math.pow], examples=["2.0**x"])
+@node_rewriter([math.pow], operands=UNIFORM, examples=["2.0**x"])
 def power_of_two(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     """2 ** x -> exp2(x)"""
     two, x = operands(node)
@@ -87,14 +89,16 @@ def power_of_two(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     return as_result(fgraph, node, math.exp2(math.cast(x, dtype.dtype)))
 
 
-@node_rewriter([math.sqrt], tags=["extremes"], examples=["pt.sqrt(pt.sqr(x))"])
+@node_rewriter([math.sqrt], operands=[math.sqr], tags=["extremes"], examples=["pt.sqrt(pt.sqr(x))"])
 def root_of_square(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     """sqrt(sqr(x)) -> abs(x)"""
     x = argument(node.inputs[0], ps.sqr)
     return None if x is None else as_result(fgraph, node, math.abs(x))
 
 
-@node_rewriter([math.mul], tags=["extremes"], examples=["pt.exp(x) * pt.exp(y)"])
+@node_rewriter(
+    [math.mul], operands=[math.exp], tags=["extremes"], examples=["pt.exp(x) * pt.exp(y)"]
+)
 def merge_exponentials(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     """exp(x) * exp(y) -> exp(x + y), where nobody else needs them"""
     powers: list[Any] = []
@@ -116,6 +120,7 @@ _RATIOS = {(ps.sin, ps.cos): math.tan, (ps.sinh, ps.cosh): math.tanh}
 
 @node_rewriter(
     [math.true_div],
+    operands=[math.cos, math.cosh],
     tags=["extremes"],
     examples=["pt.sin(x) / pt.cos(x)", "pt.sinh(x) / pt.cosh(x)"],
 )

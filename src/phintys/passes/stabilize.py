@@ -14,7 +14,6 @@ import phintys.scalar as ps
 from phintys.passes._facts import (
     as_result,
     as_value,
-    is_uniformly,
     kind,
     operands,
     output_type,
@@ -25,6 +24,8 @@ from phintys.passes._facts import (
 )
 from phintys.passes._forms import argument, minus_one, sum_without, taken_from_one
 from phintys.passes.arithmetic import negated
+from phintys.passes.sigmoids import STABILIZE_SIGMOID
+from phintys.passes.softmaxes import STABILIZE_SOFTMAX, summed_powers
 from phintys.passes.special import STABILIZE_SPECIAL
 from phintys.rewriting import NOT_CONSTANT, node_rewriter
 from phintys.tensor import math
@@ -46,7 +47,11 @@ __all__ = ["STABILIZE"]
 # ---- logarithms of sums --------------------------------------------------------------------------
 
 
-@node_rewriter([math.log], examples=["pt.log(1 + x)", "pt.log(x + 1)", "pt.log(pt.add(x, 1, y))"])
+@node_rewriter(
+    [math.log],
+    operands=[math.add],
+    examples=["pt.log(1 + x)", "pt.log(x + 1)", "pt.log(pt.add(x, 1, y))"],
+)
 def log_of_one_plus(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     """log(1 + x) -> log1p(x)"""
     inner = scalar_node(node.inputs[0], ps.add)
@@ -54,7 +59,7 @@ def log_of_one_plus(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None
     return None if x is None else as_result(fgraph, node, math.log1p(x))
 
 
-@node_rewriter([math.log], examples=["pt.log(1 - u)"])
+@node_rewriter([math.log], operands=[math.sub, math.add], examples=["pt.log(1 - u)"])
 def log_of_one_minus(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     """log(1 - x) -> log1p(-x)"""
     inner = scalar_node(node.inputs[0], ps.sub, ps.add)
@@ -62,14 +67,14 @@ def log_of_one_minus(fgraph: FunctionGraph, node: Apply) -> list[Variable] | Non
     return None if x is None else as_result(fgraph, node, math.log1p(negated(x)))
 
 
-@node_rewriter([math.log1p], examples=["pt.log1p(pt.exp(x))"])
+@node_rewriter([math.log1p], operands=[math.exp], examples=["pt.log1p(pt.exp(x))"])
 def log1p_of_exp(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     """log1p(exp(x)) -> softplus(x)"""
     x = argument(node.inputs[0], ps.exp)
     return None if x is None else as_result(fgraph, node, math.softplus(x))
 
 
-@node_rewriter([math.log1p], depth=3, examples=["pt.log1p(-pt.exp(-u))"])
+@node_rewriter([math.log1p], operands=[math.neg], depth=3, examples=["pt.log1p(-pt.exp(-u))"])
 def log1p_of_minus_exp(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     """log1p(-exp(x)) -> log1mexp(x)"""
     minus = argument(node.inputs[0], ps.neg)
@@ -77,7 +82,7 @@ def log1p_of_minus_exp(fgraph: FunctionGraph, node: Apply) -> list[Variable] | N
     return None if x is None else as_result(fgraph, node, math.log1mexp(x))
 
 
-@node_rewriter([math.log], depth=3, examples=["pt.log(-pt.expm1(-u))"])
+@node_rewriter([math.log], operands=[math.neg], depth=3, examples=["pt.log(-pt.expm1(-u))"])
 def log_of_minus_expm1(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     """log(-expm1(x)) -> log1mexp(x)"""
     minus = argument(node.inputs[0], ps.neg)
@@ -85,7 +90,7 @@ def log_of_minus_expm1(fgraph: FunctionGraph, node: Apply) -> list[Variable] | N
     return None if x is None else as_result(fgraph, node, math.log1mexp(x))
 
 
-@node_rewriter([math.log], examples=["pt.log(pt.expm1(u))"])
+@node_rewriter([math.log], operands=[math.expm1], examples=["pt.log(pt.expm1(u))"])
 def log_of_expm1(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     """log(expm1(x)) -> x + log1mexp(-x), the inverse of softplus"""
     x = argument(node.inputs[0], ps.expm1)
@@ -96,6 +101,7 @@ def log_of_expm1(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
 
 @node_rewriter(
     [math.log],
+    operands=[math.add],
     depth=3,
     examples=["pt.log(pt.exp(x) + pt.exp(y))", "pt.log(pt.add(pt.exp(x), pt.exp(y), pt.exp(z)))"],
 )
@@ -111,48 +117,6 @@ def log_of_exp_plus_exp(fgraph: FunctionGraph, node: Apply) -> list[Variable] | 
     for x in terms[1:]:
         result = math.logaddexp(result, x)
     return as_result(fgraph, node, result)
-
-
-# ---- sigmoids ------------------------------------------------------------------------------------
-
-
-@node_rewriter(
-    [math.true_div, math.reciprocal],
-    depth=4,
-    examples=[
-        "1 / (1 + pt.exp(-x))",
-        "1 / (1 + pt.exp(x))",
-        "y / (1 + pt.exp(-x))",
-        "pt.exp(x) / (1 + pt.exp(x))",
-        "pt.exp(-x) / (1 + pt.exp(-x))",
-    ],
-)
-def quotient_to_sigmoid(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
-    """y / (1 + exp(-x)) -> y * sigmoid(x), exp(x) / (1 + exp(x)) -> sigmoid(x)"""
-    denominator = node.inputs[-1]
-    inner = None if denominator.owner is None else scalar_node(denominator, ps.add)
-    power = None if inner is None else sum_without(inner, 1)
-    x = None if power is None else argument(power, ps.exp)
-    if x is None:
-        return None
-    if len(node.inputs) == 1:
-        return as_result(fgraph, node, math.sigmoid(negated(x)))
-    numerator: Any = node.inputs[0]
-    if numerator is power:
-        return as_result(fgraph, node, math.sigmoid(x))
-    if is_uniformly(numerator, 1) and sizes_covered(numerator, [denominator]):
-        return as_result(fgraph, node, math.sigmoid(negated(x)))
-    if kind(numerator) != "f" or numerator.dtype != x.dtype:
-        return None
-    return as_result(fgraph, node, math.mul(numerator, math.sigmoid(negated(x))))
-
-
-@node_rewriter([math.log1p], depth=3, examples=["pt.log1p(-pt.sigmoid(x))"])
-def log1p_of_minus_sigmoid(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
-    """log1p(-sigmoid(x)) -> -softplus(x), which is log(1 - sigmoid(x))"""
-    minus = argument(node.inputs[0], ps.neg)
-    x = None if minus is None else argument(minus, ps.sigmoid)
-    return None if x is None else as_result(fgraph, node, math.neg(math.softplus(x)))
 
 
 # ---- exponentials --------------------------------------------------------------------------------
@@ -191,6 +155,7 @@ def _has_function(node: Apply, depth: int = 1) -> bool:
 
 @node_rewriter(
     [math.sub, math.add],
+    operands=[math.neg, *_ONE_MINUS],
     depth=3,
     examples=[
         "1 - pt.exp(x)",
@@ -209,6 +174,7 @@ def one_minus_function(fgraph: FunctionGraph, node: Apply) -> list[Variable] | N
 
 @node_rewriter(
     [math.sub, math.add],
+    operands=_ONE_MINUS,
     examples=["pt.exp(x) - 1", "pt.exp(x) + -1", "pt.sigmoid(x) - 1", "pt.erf(x) - 1"],
 )
 def function_minus_one(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
@@ -217,7 +183,7 @@ def function_minus_one(fgraph: FunctionGraph, node: Apply) -> list[Variable] | N
     return None if result is None else as_result(fgraph, node, negated(result))
 
 
-@node_rewriter([math.add], examples=["1 + pt.erf(x)", "pt.erf(x) + 1"])
+@node_rewriter([math.add], operands=[math.erf], examples=["1 + pt.erf(x)", "pt.erf(x) + 1"])
 def one_plus_erf(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     """1 + erf(x) -> erfc(-x)"""
     if len(node.inputs) != 2 or not _has_function(node, 0):
@@ -232,6 +198,7 @@ _INVERSE: dict[Any, Any] = {ps.log: ps.exp, ps.log2: ps.exp2, ps.log1p: ps.expm1
 
 @node_rewriter(
     [elemwise(op) for op in _INVERSE],
+    operands=[elemwise(op) for op in _INVERSE.values()],
     examples=["pt.log(pt.exp(x))", "pt.log2(pt.exp2(x))", "pt.log1p(pt.expm1(x))"],
 )
 def log_of_exp(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
@@ -249,6 +216,7 @@ _EXP_OF: dict[Any, Any] = {
 
 @node_rewriter(
     [math.exp],
+    operands=[LogSoftmax, *map(elemwise, _EXP_OF)],
     examples=[
         "pt.exp(pt.log_sigmoid(x))",
         "pt.exp(pt.log(u))",
@@ -267,70 +235,12 @@ def exp_of_log(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     return None if x is None else as_result(fgraph, node, _EXP_OF[scalar_op(inner)](x))
 
 
-# ---- softmax -------------------------------------------------------------------------------------
-
-
-def _summed_powers(variable: Variable) -> tuple[Any, Reduce, DimShuffle | None] | None:
-    """Return (exp(x), the sum, the dimshuffle after it) where ``variable`` is sum(exp(x))."""
-    inner = variable.owner
-    shuffle = None if inner is None or not isinstance(inner.op, DimShuffle) else inner.op
-    if inner is not None and shuffle is not None:
-        inner = inner.inputs[0].owner
-    if inner is None or not isinstance(inner.op, Reduce) or inner.op.scalar_op is not ps.add:
-        return None
-    power = inner.inputs[0]
-    x = argument(power, ps.exp)
-    if x is None or x.dtype != output_type(inner).dtype:
-        return None
-    return power, inner.op, shuffle
-
-
-def _keeps_axes(shuffle: DimShuffle | None, axes: tuple[int, ...], ndim: int) -> bool:
-    """Tell whether a reduction with a dimshuffle is one with ``keepdims=True``."""
-    kept = iter(range(ndim))
-    wanted = tuple("x" if dim in axes else next(kept) for dim in range(ndim))
-    return (() if shuffle is None else shuffle.new_order) == wanted
-
-
-@node_rewriter(
-    [math.true_div],
-    depth=4,
-    examples=["pt.exp(X) / pt.exp(X).sum(axis=1, keepdims=True)", "pt.exp(x) / pt.exp(x).sum()"],
-)
-def quotient_to_softmax(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
-    """exp(x) / sum(exp(x), axis, keepdims=True) -> softmax(x, axis)"""
-    numerator, denominator = node.inputs
-    found = None if denominator.owner is None else _summed_powers(denominator)
-    if found is None or found[0] is not numerator:
-        return None
-    _, total, shuffle = found
-    ndim = output_type(node).ndim
-    if not _keeps_axes(shuffle, total.axes(ndim), ndim):
-        return None
-    return as_result(fgraph, node, Softmax(total.axis)(argument(numerator, ps.exp)))
-
-
-@node_rewriter(
-    [math.sub],
-    depth=3,
-    examples=["X - pt.logsumexp(X, axis=1, keepdims=True)", "x - pt.logsumexp(x)"],
-)
-def minus_logsumexp(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
-    """x - logsumexp(x, axis, keepdims=True) -> log_softmax(x, axis)"""
-    x, y = operands(node)
-    inner = y.owner
-    shuffle = None if inner is None or not isinstance(inner.op, DimShuffle) else inner.op
-    if inner is not None and shuffle is not None:
-        inner = inner.inputs[0].owner
-    if inner is None or not isinstance(inner.op, LogSumExp) or inner.inputs[0] is not x:
-        return None
-    if kind(x) != "f" or not _keeps_axes(shuffle, inner.op.axes(x.ndim), x.ndim):
-        return None
-    return as_result(fgraph, node, LogSoftmax(inner.op.axis)(x))
+# ---- logarithms of positive numbers --------------------------------------------------------------
 
 
 @node_rewriter(
     [math.log],
+    operands=[Subtensor, AdvancedSubtensor],
     depth=3,
     examples=["pt.log(pt.special.softmax(X, axis=1)[:, 0])", "pt.log(pt.special.softmax(x)[k])"],
 )
@@ -341,9 +251,6 @@ def log_of_indexed_softmax(fgraph: FunctionGraph, node: Apply) -> list[Variable]
         return None
     x = _log_of(index.inputs[0])
     return None if x is None else as_result(fgraph, node, index.op(x, *index.inputs[1:]))
-
-
-# ---- logarithms of positive numbers --------------------------------------------------------------
 
 
 def _log_of(variable: Variable) -> Any:
@@ -362,7 +269,7 @@ def _log_of(variable: Variable) -> Any:
     x = argument(variable, ps.sigmoid)
     if x is not None:
         return math.log_sigmoid(x)
-    found = _summed_powers(variable)
+    found = summed_powers(variable)
     if found is None:
         return None
     power, total, shuffle = found
@@ -372,6 +279,7 @@ def _log_of(variable: Variable) -> Any:
 
 @node_rewriter(
     [math.log],
+    operands=[Softmax, math.exp, math.sigmoid, Reduce, DimShuffle],
     depth=4,
     examples=[
         "pt.log(pt.sigmoid(x))",
@@ -388,6 +296,7 @@ def log_of_positive(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None
 
 @node_rewriter(
     [math.log],
+    operands=[math.mul, math.true_div],
     depth=5,
     examples=[
         "pt.log(pt.exp(x) * u)",
@@ -416,7 +325,9 @@ def log_of_scaled_positive(fgraph: FunctionGraph, node: Apply) -> list[Variable]
 
 
 @node_rewriter(
-    [math.log], examples=["pt.log(pt.sqr(x))", "pt.log(pt.sqrt(u))", "pt.log(u**3)", "pt.log(x**4)"]
+    [math.log],
+    operands=[math.sqr, math.sqrt, math.pow],
+    examples=["pt.log(pt.sqr(x))", "pt.log(pt.sqrt(u))", "pt.log(u**3)", "pt.log(x**4)"],
 )
 def log_of_power(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     """log(x ** c) -> c * log(x), log(sqr(x)) -> 2 * log(abs(x)), log(sqrt(x)) -> 0.5 * log(x)"""
@@ -440,7 +351,9 @@ def log_of_power(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     return as_result(fgraph, node, math.mul(as_value(c, dtype), math.log(base)))
 
 
-@node_rewriter([math.mul], examples=["u * pt.log(u)", "pt.mul(2, u, pt.log(u))"])
+@node_rewriter(
+    [math.mul], operands=[math.log], examples=["u * pt.log(u)", "pt.mul(2, u, pt.log(u))"]
+)
 def number_times_its_log(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     """x * log(x) -> xlogy(x, x), which is 0 for x = 0"""
     for position, log in enumerate(node.inputs):
@@ -451,39 +364,6 @@ def number_times_its_log(fgraph: FunctionGraph, node: Apply) -> list[Variable] |
         rest = [y for i, y in enumerate(node.inputs) if i not in (position, place)]
         entropy = math.xlogy(x, x)
         return as_result(fgraph, node, math.mul(entropy, *rest) if rest else entropy)
-    return None
-
-
-@node_rewriter(
-    [math.mul],
-    depth=5,
-    examples=[
-        "pt.exp(x) * (1 / pt.exp(x).sum())[None]",
-        "pt.mul(Y, pt.exp(X), (2 / pt.exp(X).sum(axis=1))[:, None])",
-    ],
-)
-def product_to_softmax(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
-    """exp(x) * (y / sum(exp(x))) -> y * softmax(x), the gradient of logsumexp"""
-    for place, factor in enumerate(operands(node)):
-        outer = factor.owner
-        shuffle = None if outer is None or not isinstance(outer.op, DimShuffle) else outer.op
-        quotient = factor if outer is None or shuffle is None else outer.inputs[0]
-        inner = scalar_node(quotient, ps.true_div)
-        found = None if inner is None else _summed_powers(inner.inputs[1])
-        if found is None or inner is None or found[0] not in node.inputs:
-            continue
-        power, total, inner_shuffle = found
-        ndim = output_type(node).ndim
-        if shuffle is not None and inner_shuffle is not None:
-            continue
-        if not _keeps_axes(shuffle or inner_shuffle, total.axes(ndim), ndim):
-            continue
-        same = node.inputs.index(power)
-        rest: list[Any] = [y for i, y in enumerate(node.inputs) if i not in (place, same)]
-        above: Any = inner.inputs[0]
-        rest.append(above if shuffle is None else shuffle(above))
-        softmax: Any = Softmax(total.axis)(argument(power, ps.exp))
-        return as_result(fgraph, node, math.mul(*rest, softmax))
     return None
 
 
@@ -500,11 +380,8 @@ STABILIZE: tuple[NodeRewriter, ...] = (
     log_of_indexed_softmax,
     log_of_scaled_positive,
     log_of_power,
-    log1p_of_minus_sigmoid,
-    quotient_to_sigmoid,
-    quotient_to_softmax,
-    product_to_softmax,
-    minus_logsumexp,
+    *STABILIZE_SIGMOID,
+    *STABILIZE_SOFTMAX,
     one_minus_function,
     function_minus_one,
     one_plus_erf,

@@ -16,6 +16,7 @@ from phintys.rewriting.pipeline import Pass as Pass
 from phintys.rewriting.pipeline import Pipeline as Pipeline
 from phintys.rewriting.rewriter import GraphRewriter as GraphRewriter
 from phintys.rewriting.rewriter import NodeRewriter as NodeRewriter
+from phintys.rewriting.rewriter import Operand as Operand
 from phintys.rewriting.rewriter import graph_rewriter as graph_rewriter
 from phintys.rewriting.rewriter import node_rewriter as node_rewriter
 from phintys.rewriting.trace import RewriteEvent as RewriteEvent

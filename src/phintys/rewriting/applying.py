@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, cast
 
 from phintys._base.errors import InconsistencyError, RewriteError
 from phintys._base.origin import inherit_origin
+from phintys._base.records import record
 from phintys.graph.variable import Variable
 from phintys.rewriting.trace import shown
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["Proposal", "apply_rule", "propose"]
 
 
-@dataclass(slots=True)
+@record()
 class Proposal:
     """What a rule wants to replace in a graph.
 

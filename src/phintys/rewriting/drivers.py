@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
 from phintys._base.errors import RewriteError
+from phintys._base.records import record
 from phintys.graph.features import Feature
-from phintys.graph.op import Op
 from phintys.rewriting.applying import propose
+from phintys.rewriting.index import Lookup, RuleIndex
 from phintys.rewriting.rewriter import GraphRewriter, NodeRewriter
 
 if TYPE_CHECKING:
@@ -28,16 +28,8 @@ __all__ = ["RuleDriver", "WalkInOrder", "WalkOutOrder", "Worklist"]
 _LATEST = 24  # changes that are remembered, to show a circle of up to half as many
 
 
-@dataclass(frozen=True)
-class _Numbered:
-    """Rules with their positions in a driver's list."""
-
-    numbers: tuple[int, ...]
-    rules: tuple[NodeRewriter, ...]
-
-
 class RuleDriver(GraphRewriter):
-    """What the drivers share: an ordered list of rules, indexed by what they track.
+    """What the drivers share: an ordered list of rules, indexed by what they look at.
 
     Parameters
     ----------
@@ -64,46 +56,15 @@ class RuleDriver(GraphRewriter):
                 raise RewriteError(msg)
         requires = dict.fromkeys(chain.from_iterable(rule.requires for rule in self.rules))
         super().__init__(name=name, tags=tags, requires=requires)
-        self._instances = self._index_instances()
-        self._classes: dict[type[Op], _Numbered] = {}
-        self._merged: dict[tuple[type[Op], Op], tuple[NodeRewriter, ...]] = {}
-
-    def candidates(self, op: Op) -> Sequence[NodeRewriter]:
-        """Return the rules that look at nodes of ``op``, in their order."""
-        cls = type(op)
-        general = self._classes.get(cls)
-        if general is None:
-            general = self._classes[cls] = self._rules_for_class(cls)
-        special = self._instances.get(op) if self._instances else None
-        if special is None:
-            return general.rules
-        # As many entries as the rules name Ops: other Ops are not kept alive here.
-        merged = self._merged.get((cls, op))
-        if merged is None:
-            numbers = sorted({*general.numbers, *special})
-            merged = self._merged[cls, op] = tuple(self.rules[number] for number in numbers)
-        return merged
-
-    def _index_instances(self) -> dict[Op, list[int]]:
-        index: dict[Op, list[int]] = {}
-        for number, rule in enumerate(self.rules):
-            for tracked in rule.tracks or ():
-                if isinstance(tracked, Op):
-                    index.setdefault(tracked, []).append(number)
-        return index
-
-    def _rules_for_class(self, cls: type[Op]) -> _Numbered:
-        numbers = [
-            number
-            for number, rule in enumerate(self.rules)
-            if rule.tracks is None
-            or any(isinstance(one, type) and issubclass(cls, one) for one in rule.tracks)
-        ]
-        return _Numbered(tuple(numbers), tuple(self.rules[number] for number in numbers))
+        self.index = RuleIndex(self.rules)
 
     def __getstate__(self) -> dict[str, Any]:
         # What was looked up is looked up again.
-        return {**self.__dict__, "_classes": {}, "_merged": {}}
+        return {name: value for name, value in self.__dict__.items() if name != "index"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.index = RuleIndex(self.rules)
 
     def names(self) -> frozenset[str]:
         """Return all names that ``excluding`` understands here."""
@@ -133,8 +94,9 @@ class _Walk(RuleDriver):
 
     def apply(self, fgraph: FunctionGraph, trace: RewriteTrace | None = None) -> None:
         nodes = fgraph.toposort()
+        lookup = Lookup(self.index, nodes)
         for node in reversed(nodes) if self.backwards else nodes:
-            rules = iter(self.candidates(node.op))
+            rules = iter(lookup.rules_for(node))
             while node in fgraph.apply_nodes:
                 proposal = propose(fgraph, node, rules, trace)
                 if proposal is None:
@@ -195,7 +157,7 @@ class _Changes(Feature):
         self.pruned.clear()
 
 
-@dataclass
+@record()
 class _Budget:
     """Stops rules that undo or feed each other: the guard against rewriting for ever."""
 
@@ -239,7 +201,8 @@ class Worklist(RuleDriver):
 
     Nodes wait in a queue, at first in topological order. When a rule has changed the graph, the
     nodes that it made, those whose inputs changed, those that look that deep (``rule.depth``) and
-    those that lost a client are queued again; the graph is never walked again.
+    those that lost a client are queued again; the graph is never walked again. Of the rules for a
+    node those are tried that may find what they need among its operands (``rule.cases``).
 
     Parameters
     ----------
@@ -271,7 +234,6 @@ class Worklist(RuleDriver):
         super().__init__(rules, name=name, tags=tags)
         self.order: Literal["in", "out"] = order
         self.max_uses = max_uses
-        self.depth = max((rule.depth for rule in self.rules), default=1)
 
     def with_rules(self, rules: Sequence[NodeRewriter]) -> Self:
         return type(self)(
@@ -295,17 +257,16 @@ class Worklist(RuleDriver):
         generations: dict[Apply, int] = {}
         budget = _Budget(self.name, self.max_uses, 100 * (len(nodes) + 100), deque(maxlen=_LATEST))
         changes.clear()  # attaching tells of every node
-        known: dict[int, tuple[Op, Sequence[NodeRewriter]]] = {}
+        lookup = Lookup(self.index, nodes)
+        alive = fgraph.apply_nodes
         while queue:
             node = queue.popleft()
             waiting.discard(node)
-            found = known.get(id(node.op))
-            if found is None:
-                found = known[id(node.op)] = (node.op, self.candidates(node.op))
-            if not found[1]:
+            found = lookup.rules_for(node)
+            if not found:
                 continue
-            rules = iter(found[1])
-            while node in fgraph.apply_nodes:
+            rules = iter(found)
+            while node in alive:
                 proposal = propose(fgraph, node, rules, trace)
                 if proposal is None:
                     break
@@ -317,7 +278,7 @@ class Worklist(RuleDriver):
                 generations.update(dict.fromkeys((node, *changes.imported), generation))
                 for gone in changes.pruned:
                     generations.pop(gone, None)
-                first, later = self._to_look_at(fgraph, changes, node)
+                first, later = self._to_look_at(fgraph, changes, node, lookup)
                 changes.clear()
                 first = [one for one in first if one not in waiting]
                 queue.extendleft(reversed(first))
@@ -327,17 +288,20 @@ class Worklist(RuleDriver):
                 waiting.update(later)
 
     def _to_look_at(
-        self, fgraph: FunctionGraph, changes: _Changes, node: Apply
+        self, fgraph: FunctionGraph, changes: _Changes, node: Apply, lookup: Lookup
     ) -> tuple[list[Apply], list[Apply]]:
         """Return the nodes to look at next, and those to look at later."""
         alive = fgraph.apply_nodes
         first = dict.fromkeys(one for one in changes.imported if one in alive)
         later = dict.fromkeys(one for one in changes.changed if one in alive and one not in first)
+        met = {*first, *later}
         level = list(later)
-        for _ in range(self.depth - 1):
-            above = (client for one in level for client in _clients(fgraph, one))
-            level = [one for one in dict.fromkeys(above) if one not in later and one not in first]
-            later.update(dict.fromkeys(level))
+        # A node of an Op that has not been met yet is still to be looked at anyway.
+        for depth in range(2, lookup.deepest + 1):
+            above = dict.fromkeys(client for one in level for client in _clients(fgraph, one))
+            level = [one for one in above if one not in met]
+            met.update(level)
+            later.update((one, None) for one in level if lookup.depth_of(one.op) >= depth)
         for gone in changes.pruned:
             owners = (variable.owner for variable in gone.inputs)
             found = (one for one in owners if one is not None and one in alive)

@@ -23,6 +23,7 @@ from phintys.rewriting.rewriter import NodeRewriter, Result, equation_of
 if TYPE_CHECKING:
     from phintys.graph.apply import Apply
     from phintys.graph.fgraph import FunctionGraph
+    from phintys.rewriting.rewriter import Case
 
 __all__ = [
     "NOT_CONSTANT",
@@ -293,6 +294,13 @@ class PatternRewriter(NodeRewriter):
             depth=max(map(_levels, self.left)),
             tags=tags,
         )
+
+    def cases(self) -> Iterable[Case]:
+        """Return for each alternative its Op and that of the first operand that is not a leaf."""
+        for alternative in self.left:
+            parts = cast("tuple[Any, ...]", alternative)
+            nested = [cast("tuple[Any, ...]", part) for part in parts if isinstance(part, tuple)]
+            yield parts[0], (nested[0][0],) if nested else None
 
     def transform(self, fgraph: FunctionGraph, node: Apply) -> Result:
         main = _main_output(node)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
-from difflib import get_close_matches
+from dataclasses import replace
 from time import perf_counter
 from typing import TYPE_CHECKING
 
+from phintys._base.collecting import collector_paused
 from phintys._base.config import config
 from phintys._base.errors import ConfigError
+from phintys._base.naming import near_misses
+from phintys._base.records import record
 from phintys.graph.verify import verify_graph
 from phintys.rewriting.drivers import RuleDriver
 from phintys.rewriting.rewriter import GraphRewriter
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["Pass", "Pipeline"]
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Pass:
     """A named step of a pipeline.
 
@@ -155,7 +157,8 @@ class Pipeline:
             if not one.on:
                 continue
             before = 0 if trace is None else len(trace)
-            one.apply(fgraph, trace)
+            with collector_paused():
+                one.apply(fgraph, trace)
             if trace is not None and config.optimizer_verbose:
                 print(*trace.events[before:], sep="\n")  # noqa: T201 - what the option asks for
             if verify:
@@ -267,7 +270,7 @@ class Pipeline:
 
     def _hint(self, name: str) -> str:
         known = sorted(self.also_known.union(*(one.names() for one in self.passes)))
-        close = get_close_matches(str(name), known, n=3)
+        close = near_misses(str(name), known, 3)
         if close:
             return f"Did you mean {' or '.join(map(repr, close))}?"
         return f"The passes are {', '.join(self.names) or '(none)'}."

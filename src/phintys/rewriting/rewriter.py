@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from enum import Enum
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 from phintys._base.errors import RewriteError
@@ -17,7 +18,15 @@ if TYPE_CHECKING:
     from phintys.graph.variable import Variable
     from phintys.rewriting.trace import RewriteTrace
 
-__all__ = ["GraphRewriter", "NodeRewriter", "Result", "graph_rewriter", "node_rewriter"]
+__all__ = [
+    "GraphRewriter",
+    "NodeRewriter",
+    "Operand",
+    "Result",
+    "Tracked",
+    "graph_rewriter",
+    "node_rewriter",
+]
 
 Result: TypeAlias = (
     "Literal[False] | Sequence[Variable | None] | Mapping[Variable, Variable] | None"
@@ -25,6 +34,18 @@ Result: TypeAlias = (
 """What a rule returns: nothing to do, or the replacements of the node's outputs."""
 
 Tracked: TypeAlias = "Op | type[Op]"
+
+
+class Operand(Enum):
+    """What a rule may need among the operands of a node, other than what an Op has computed."""
+
+    CONSTANT = "a constant"
+    REPEATED = "one variable twice"
+    ALIKE = "the result of the Op, or of the class of Ops, that the node is tracked for"
+
+
+Case: TypeAlias = "tuple[Tracked | None, tuple[Tracked | Operand, ...] | None]"
+"""What a node must be computed by, and one of its operands; ``None`` for anything."""
 
 
 class NodeRewriter:
@@ -37,6 +58,14 @@ class NodeRewriter:
     ----------
     tracks
         Ops and classes of Ops whose nodes the rule looks at; ``None`` for all nodes.
+    operands
+        What the rule needs to find anything to do: Ops and classes of Ops, one of which computes
+        an operand of the node, or an :class:`Operand`. Where no operand is of the kind, a driver
+        does not try the rule, which saves most of the time that rewriting takes. ``None`` if the
+        operands may be anything.
+    within
+        Ops and classes of Ops one of which the rule must find within its depth below the node.
+        While a graph has none of them, a driver does not try the rule. ``None`` for no condition.
     name
         Name in traces and errors, and for ``excluding``.
     equation
@@ -57,6 +86,8 @@ class NodeRewriter:
         self,
         *,
         tracks: Iterable[Tracked] | None = None,
+        operands: Iterable[Tracked | Operand] | None = None,
+        within: Iterable[Tracked] | None = None,
         name: str | None = None,
         equation: str = "",
         depth: int = 2,
@@ -71,15 +102,32 @@ class NodeRewriter:
         self.requires = tuple(requires)
         self.examples = tuple(examples)
         self.tracks = None if tracks is None else tuple(tracks)
-        for tracked in cast("tuple[object, ...]", self.tracks or ()):
-            if not isinstance(tracked, Op) and not (
-                isinstance(tracked, type) and issubclass(tracked, Op)
-            ):
-                msg = (
-                    f"The rule {self.name} tracks {tracked!r}: expected Ops and classes of Ops, "
-                    "as in @node_rewriter([add, Elemwise])."
-                )
-                raise RewriteError(msg)
+        self.operands = None if operands is None else tuple(operands)
+        self.within = None if within is None else tuple(within)
+        for tracked in self.tracks or ():
+            self._check(tracked, "tracks")
+        for operand in self.operands or ():
+            if not isinstance(operand, Operand):
+                self._check(operand, "needs operands by")
+        for awaited in self.within or ():
+            self._check(awaited, "waits for")
+        if self.tracks is None and Operand.ALIKE in (self.operands or ()):
+            msg = f"The rule {self.name} tracks all nodes, so that no operand is alike: name Ops."
+            raise RewriteError(msg)
+
+    def _check(self, thing: object, does: str) -> None:
+        if isinstance(thing, Op) or (isinstance(thing, type) and issubclass(thing, Op)):
+            return
+        msg = (
+            f"The rule {self.name} {does} {thing!r}: expected Ops and classes of Ops, as in "
+            "@node_rewriter([add, Elemwise])."
+        )
+        raise RewriteError(msg)
+
+    def cases(self) -> Iterable[Case]:
+        """Return what the rule looks at, and what it needs there."""
+        tracks = (None,) if self.tracks is None else self.tracks
+        return [(tracked, self.operands) for tracked in tracks]
 
     def transform(self, fgraph: FunctionGraph, node: Apply) -> Result:
         """Return what replaces the outputs of ``node``.
@@ -141,6 +189,8 @@ def equation_of(function: Callable[..., Any]) -> str:
 def node_rewriter(
     tracks: Iterable[Tracked] | None,
     *,
+    operands: Iterable[Tracked | Operand] | None = None,
+    within: Iterable[Tracked] | None = None,
     name: str | None = None,
     depth: int = 2,
     tags: Iterable[str] = (),
@@ -153,7 +203,7 @@ def node_rewriter(
 
     Parameters
     ----------
-    tracks, name, depth, tags, requires, examples
+    tracks, operands, within, name, depth, tags, requires, examples
         As for :class:`NodeRewriter`; the name is the function's by default.
 
     Examples
@@ -187,6 +237,8 @@ def node_rewriter(
         return _FunctionRule(
             function,
             tracks=tracks,
+            operands=operands,
+            within=within,
             name=name or function.__name__,
             equation=equation_of(function),
             depth=depth,

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
+
+from phintys._base.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["RewriteEvent", "RewriteTrace", "shown"]
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class RewriteEvent:
     """One rule, applied once.
 
@@ -56,7 +58,7 @@ def shown(variable: Variable) -> str:
     return str(variable) if variable.owner is None else str(variable.owner)
 
 
-@dataclass
+@record()
 class RewriteTrace:
     """A record of the passes that ran over a graph and of every rule that they applied.
 
