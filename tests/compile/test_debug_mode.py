@@ -52,6 +52,27 @@ def test_a_refused_substitution_is_no_fault():
     np.testing.assert_array_equal(values, [[1.0, 2.0], [10.0, 20.0]])
 
 
+class Exchanged(Op):
+    """Returns its inputs in the other order, as they are."""
+
+    __props__ = ()
+
+    view_map = {0: [1], 1: [0]}
+
+    def make_node(self, x, y):
+        return Apply(self, [x, y], [y.type(), x.type()])
+
+    def perform(self, node, inputs, output_storage):
+        (output_storage[0][0], output_storage[1][0]) = reversed(inputs)
+
+
+def test_a_view_of_one_input_may_share_the_memory_of_another():
+    x = pt.dvector("x")
+    y = x + 1.0
+    f = function([x], Exchanged()(y, y[::-1]), mode="debug")
+    np.testing.assert_array_equal(f([0.0, 1.0]), [[2.0, 1.0], [1.0, 2.0]])
+
+
 def test_changes_that_were_refused_are_forgotten():
     x, y = pt.dvectors("x", "y")
     z = x + y

@@ -107,8 +107,9 @@ def test_wrong_calls(ops):
         ops.add(x, ops.double("x")).eval({"x": 1.0})
     with pytest.raises(ArgumentError, match="x is given twice"):
         z.eval({"x": 1.0, x: 1.0, y: 1.0})
-    with pytest.raises(UnusedInputError):
+    with pytest.raises(UnusedInputError, match="input y") as caught:
         ops.neg(x).eval({x: 1.0, y: 1.0})
+    assert "on_unused_input='ignore'" in caught.value.__notes__[0]
     assert ops.neg(x).eval({x: 1.0, y: 1.0}, on_unused_input="ignore") == -1.0
     with pytest.raises(ArgumentError, match="eval takes a dict"):
         z.eval([1.0, 2.0])

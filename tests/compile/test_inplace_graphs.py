@@ -7,6 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import phintys
 import phintys.tensor as pt
 from phintys._base.errors import CycleError, InconsistencyError
 from phintys.compile import In, Mode, function, get_mode
@@ -122,6 +123,113 @@ def test_a_view_of_either_input(mode):
     np.testing.assert_allclose(total, (1.5 * a).sum() + (2 * b).sum())
     with pytest.raises(InconsistencyError, match="overwritten twice"):
         function([x, y], [neg_inplace(Pick()(u, v)), exp_inplace(v)], mode, accept_inplace=True)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_result_that_views_two_values_one_of_which_is_overwritten(mode):
+    """It is copied, though what it views beside was overwritten on the way to it."""
+    x, y, z = pt.dvectors("x", "y", "z")
+    seen = Pick()(neg_inplace(z), y)
+    f = function([x, y, z], [Spoil()(x, y), seen], mode, accept_inplace=True)
+    a, b = values()
+    total, found = f(a, b, np.array([0.0, 1.0, 2.0]))
+    np.testing.assert_array_equal(total, a + b)
+    np.testing.assert_array_equal(found, b)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("through", ["itself", "a view", "either"])
+@pytest.mark.parametrize("how", ["computed", "set", "copied"])
+def test_a_shared_value_that_is_handed_on_is_not_overwritten(mode, through, how):
+    """v gets the memory of w, so the next w needs its own, however it is made."""
+    v, w = phintys.shared(np.zeros(40)), phintys.shared(np.arange(40.0))
+    x = pt.dvector("x")
+    given = {"itself": w, "a view": w[::-1], "either": Pick()(w, w)}[through]
+    new = {"computed": w * 2.0, "set": pt.set_subtensor(w[1:3], -1.0), "copied": x}[how]
+    f = function([x], [], mode, updates=[(v, given), (w, new)], on_unused_input="ignore")
+    for _ in range(2):
+        old = w.get_value()
+        f(-old)
+        np.testing.assert_array_equal(v.get_value(), old[::-1] if through == "a view" else old)
+        expected = old.copy()
+        expected[1:3] = -1.0
+        wanted = {"computed": old * 2.0, "set": expected, "copied": -old}[how]
+        np.testing.assert_array_equal(w.get_value(), wanted)
+
+
+class Row(Op):
+    """Returns the first row of a matrix: a view of it."""
+
+    __props__ = ()
+
+    view_map = {0: [0]}
+
+    def make_node(self, x):
+        return Apply(self, [x], [pt.dvector()])
+
+    def perform(self, node, inputs, output_storage):
+        output_storage[0][0] = inputs[0][0]
+
+
+class Cleared(Op):
+    """Sets all to 0, in place."""
+
+    __props__ = ()
+
+    destroy_map = {0: [0]}
+
+    def make_node(self, x):
+        return Apply(self, [x], [x.type()])
+
+    def perform(self, node, inputs, output_storage):
+        inputs[0][...] = 0.0
+        output_storage[0][0] = inputs[0]
+
+
+class Doubled(Op):
+    """Twice the input, by Python."""
+
+    __props__ = ()
+
+    def make_node(self, x):
+        return Apply(self, [x], [x.type()])
+
+    def perform(self, node, inputs, output_storage):
+        output_storage[0][0] = inputs[0] * 2.0
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_an_update_is_computed_before_its_source_is_overwritten_through_a_view(mode):
+    w = phintys.shared(np.ones((2, 2)), shape=(2, 2))
+    doubled = Doubled()(w)
+    f = function([], Cleared()(Row()(doubled)), mode, updates=[(w, doubled)], accept_inplace=True)
+    np.testing.assert_array_equal(f(), [0.0, 0.0])
+    np.testing.assert_array_equal(w.get_value(), np.full((2, 2), 2.0))
+
+
+class Exchanged(Op):
+    """Returns its inputs in the other order, as they are."""
+
+    __props__ = ()
+
+    view_map = {0: [1], 1: [0]}
+
+    def make_node(self, x, y):
+        return Apply(self, [x, y], [y.type(), x.type()])
+
+    def perform(self, node, inputs, output_storage):
+        (output_storage[0][0], output_storage[1][0]) = reversed(inputs)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_view_is_read_before_its_source_is_overwritten(mode):
+    """Though what is computed from it is needed only later, beside the new value."""
+    x, y = (pt.vector(name, shape=(3,)) for name in "xy")
+    doubled = Doubled()(x)
+    cleared = Cleared()(doubled)
+    seen, _ = Exchanged()(y, doubled)
+    f = function([x, y], cleared - seen * 3.0, mode, accept_inplace=True)
+    np.testing.assert_array_equal(f([1.0, 2.0, 3.0], [0.0] * 3), [-6.0, -12.0, -18.0])
 
 
 # ---- refusals ------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ import pytest
 
 import phintys.tensor as pt
 from phintys._base import errors
+from phintys.backends.native.lower.families import lower_node
 from phintys.backends.native.lower.lowering import lower
 from phintys.compile import DebugMode, function
 from phintys.graph import Apply, Op, Type, generic
@@ -390,7 +391,7 @@ class WrongNative(Broken):
 @lower.register
 def _lower_wrongly(op: WrongNative, node, lowering):
     sine = pt.sin(node.inputs[0]).owner.op
-    lower(sine, SimpleNamespace(op=sine, inputs=node.inputs, outputs=node.outputs), lowering)
+    lower_node(sine, SimpleNamespace(op=sine, inputs=node.inputs, outputs=node.outputs), lowering)
 
 
 @specimen(errors.BadThunkOutput, r"Python:(.|\n)*native:")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from phintys._base.config import config
-from phintys._base.errors import ArgumentError, MissingInputError
+from phintys._base.errors import ArgumentError, MissingInputError, UnusedInputError
 from phintys.compile.build import function
 from phintys.graph.compiler import set_compiler
 from phintys.graph.shared import SharedVariable
@@ -75,6 +75,12 @@ def _compile(variable: Variable, inputs: Sequence[Variable], options: dict[str, 
     except MissingInputError as error:
         error.add_note(
             f"eval needs a value for each input of the graph: {variable}.eval({{input: value}})."
+        )
+        raise
+    except UnusedInputError as error:
+        error.add_note(
+            "eval takes values of inputs of the graph, and no others. To allow them, write "
+            f"{variable}.eval({{...}}, on_unused_input='ignore')."
         )
         raise
 

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from types import MethodType
 from typing import TYPE_CHECKING, Any
 
 from phintys._base.errors import ArgumentError, ConfigError
+from phintys._base.late import LateModule
+from phintys._base.records import record
 from phintys.backends.base import CallShape, FastProgram, SavableProgram
 from phintys.compile.io import shared_input
 from phintys.compile.linking import link_outputs
 from phintys.compile.locks import lock_of
 from phintys.compile.maker import FunctionMaker
-from phintys.compile.profile import Profile, as_profile
+from phintys.compile.profile import as_profile
 from phintys.compile.signature import Parameter, Signature
 from phintys.graph.fgraph import FunctionGraph
-from phintys.graph.printing import debugprint
 from phintys.graph.shared import Container, SharedVariable
 from phintys.graph.variable import Variable
 from phintys.tensor.type import TensorType
@@ -24,13 +25,17 @@ from phintys.tensor.type import TensorType
 if TYPE_CHECKING:
     from phintys.backends.base import Program, SavedProgram
     from phintys.compile.io import In
+    from phintys.compile.profile import Profile
+    from phintys.graph import printing
     from phintys.graph.type import Type
     from phintys.rewriting import RewriteTrace
+else:
+    printing = LateModule("phintys.graph.printing")
 
 __all__ = ["Function"]
 
 
-@dataclass
+@record()
 class _Values:
     """Access to the values that a function keeps: ``f.value["x"]``."""
 
@@ -115,6 +120,7 @@ class Function:
         if program is None:
             program = maker.mode.backend.link(maker.fgraph, profiler=maker.profile)
         self.vm = program
+        self._update: Callable[..., list[Any]] | None = None
         self._take_fast_call()
 
     def _take_fast_call(self) -> None:
@@ -142,6 +148,26 @@ class Function:
         own: Any = type(cls.__name__, (cls,), {"__slots__": (), "__call__": call})
         self.__class__ = own
 
+    def _updating_call(self) -> Callable[..., list[Any]]:
+        """Return what takes checked arguments, stores the updates and returns the outputs.
+
+        A program that reads and writes the cells itself may overwrite values that nobody else has.
+        """
+        program = self.vm
+        if not self._updated_cells or not isinstance(program, FastProgram):
+            return self._update_cells
+        return program.fast_call(
+            CallShape(
+                self._arity,
+                slow=self._update_cells,
+                cells=self._cells,
+                updated_cells=self._updated_cells,
+            )
+        )
+
+    def _update_cells(self, *arguments: Any) -> list[Any]:
+        return self._run(self.vm, arguments)
+
     # ---- calls -------------------------------------------------------------------------------
 
     def __call__(
@@ -166,15 +192,18 @@ class Function:
         """
         if self._is_plain and output_subset is None:
             # What most calls need, and nothing else.
-            results = self.vm(self._values(args, kwargs))
+            values = self._arguments(args, kwargs)
+            for cell in self._cells:
+                values.append(cell[0])
+            results = self.vm(values)
             return results[0] if self._returns_one else results
         if self._lock is None:
             return self._call(args, kwargs, output_subset)
         with self._lock:
             return self._call(args, kwargs, output_subset)
 
-    def _values(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
-        """Return the values of all inputs of the graph."""
+    def _arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+        """Return the values of the inputs that are arguments, checked."""
         if kwargs or len(args) != self._arity:
             values = self.signature.bind(args, kwargs, trust=self.trust_input)
         elif self.trust_input:
@@ -189,28 +218,33 @@ class Function:
                 index = len(values)
                 self.signature.explain(error, index, args[index])
                 raise
-        for cell in self._cells:
-            values.append(cell[0])
         return values
 
     def _call(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], subset: Sequence[int | str] | None
     ) -> Any:
-        program = self.vm if subset is None else self._subset_program(subset)
-        results = program(self._values(args, kwargs))
+        if subset is not None:
+            program = self._subset_program(subset)
+            return self._pack_subset(subset, self._run(program, self._arguments(args, kwargs)))
+        if self._update is None:
+            self._update = self._updating_call()
+        results = self._update(*self._arguments(args, kwargs))
+        if self.maker.unpack == "none":
+            return None
+        if self.maker.keys is not None:
+            return dict(zip(self.maker.keys, results, strict=True))
+        return results[0] if self._returns_one else results
+
+    def _run(self, program: Program, arguments: Sequence[Any]) -> list[Any]:
+        """Return the outputs of a program, and store the updates."""
+        results = program([*arguments, *(cell[0] for cell in self._cells)])
         if self._updated_cells:
             # Every output is there by now, so a call that fails changes nothing.
             first = len(results) - len(self._updated_cells)
             for cell, value in zip(self._updated_cells, results[first:], strict=True):
                 cell[0] = value
             del results[first:]
-        if subset is not None:
-            return self._pack_subset(subset, results)
-        if self.maker.unpack == "none":
-            return None
-        if self.maker.keys is not None:
-            return dict(zip(self.maker.keys, results, strict=True))
-        return results[0] if self._returns_one else results
+        return results
 
     def _subset(self, output_subset: Sequence[int | str]) -> tuple[int, ...]:
         if isinstance(output_subset, str) or not isinstance(output_subset, Sequence):
@@ -318,7 +352,7 @@ class Function:
         if explain is not None:
             return str(explain())
         backend = self.maker.mode.backend.name
-        graph = debugprint(self.maker.fgraph, file="str")
+        graph = printing.debugprint(self.maker.fgraph, file="str")
         return f"The {backend} backend computes node by node:\n{graph}"
 
     def trace(self) -> RewriteTrace:
@@ -439,7 +473,7 @@ class Function:
         state["trace"] = None  # it has the nodes of many graphs
         saved = None
         if maker.profile is not None:
-            state["profile"] = Profile(maker.profile.name)
+            state["profile"] = as_profile(True, maker.profile.name)
         elif isinstance(self.vm, SavableProgram):
             saved = self.vm.saved()
         return (
@@ -511,7 +545,9 @@ def _restore(
     trust_input: bool,
     saved: SavedProgram | None = None,
 ) -> Function:
-    fgraph = FunctionGraph(inputs, outputs, clone=False)
+    returned = len(state["outputs"])
+    updated = {returned + number: position for number, position in enumerate(state["updated"])}
+    fgraph = FunctionGraph(inputs, outputs, clone=False, update_mapping=updated)
     program = None if saved is None else saved.link(fgraph)
     function = Function(FunctionMaker(fgraph=fgraph, **state), containers, program)
     function.trust_input = trust_input

@@ -1,8 +1,8 @@
 """One lock for each place that holds a value, for functions that update it.
 
 Two threads that call functions with ``updates`` of the same shared variable take turns, so that no
-update is lost. Functions that only read take no lock: an update replaces a value, it never writes
-into it.
+update is lost. Functions that only read take no lock: an update replaces a value, or it writes into
+one that nobody else holds, at a moment when no other thread runs.
 """
 
 from __future__ import annotations

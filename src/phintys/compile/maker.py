@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from phintys._base.records import record
 
 if TYPE_CHECKING:
     from phintys.compile.io import In, Out
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["FunctionMaker"]
 
 
-@dataclass(frozen=True, eq=False)
+@record(frozen=True, eq=False)
 class FunctionMaker:
     """What a function was made of.
 

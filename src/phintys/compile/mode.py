@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from phintys._base.config import config
 from phintys._base.errors import ConfigError
+from phintys._base.naming import near_misses
 from phintys.backends.base import check_backend, get_backend
 from phintys.rewriting import Pipeline
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Self
 
     from phintys.backends.base import Backend
     from phintys.graph.fgraph import FunctionGraph
     from phintys.rewriting import NodeRewriter, Pass, RewriteTrace
 
-__all__ = ["Mode", "get_mode", "mode_names", "register_mode"]
+__all__ = ["Mode", "get_mode", "mode_names", "register_late_mode", "register_mode"]
 
 
 class Mode:
@@ -171,6 +172,7 @@ def _remake(cls: type[Mode], state: dict[str, Any]) -> Mode:
 
 
 _MODES: dict[str, Mode] = {}
+_LATE_MODES: dict[str, Callable[[], Mode]] = {}
 _ALIASES: dict[str, str] = {}
 
 
@@ -182,20 +184,37 @@ def register_mode(name: str, mode: Mode, *aliases: str) -> None:
     ConfigError
         A mode has one of the names already.
     """
-    for one in (name, *aliases):
-        if one in _MODES or one in _ALIASES:
-            msg = f"There is a mode {one!r} already; choose another name."
-            raise ConfigError(msg)
     if not isinstance(mode, Mode):
         msg = f"register_mode({name!r}, ...): expected a Mode, got {mode!r}."
         raise ConfigError(msg)
+    _check_unused(name, *aliases)
     _MODES[name] = mode if mode.name == name else mode.clone(name=name)
     _ALIASES.update(dict.fromkeys(aliases, name))
 
 
+def register_late_mode(name: str, make: Callable[[], Mode], *aliases: str) -> None:
+    """Make a mode known by name that is made when it is first asked for.
+
+    Raises
+    ------
+    ConfigError
+        A mode has one of the names already.
+    """
+    _check_unused(name, *aliases)
+    _LATE_MODES[name] = make
+    _ALIASES.update(dict.fromkeys(aliases, name))
+
+
+def _check_unused(*names: str) -> None:
+    for name in names:
+        if name in mode_names():
+            msg = f"There is a mode {name!r} already; choose another name."
+            raise ConfigError(msg)
+
+
 def mode_names() -> tuple[str, ...]:
     """Return the names that :func:`get_mode` knows."""
-    return (*_MODES, *_ALIASES)
+    return (*dict.fromkeys([*_MODES, *_LATE_MODES]), *_ALIASES)
 
 
 def get_mode(mode: str | Mode | None = None) -> Mode:
@@ -226,10 +245,13 @@ def get_mode(mode: str | Mode | None = None) -> Mode:
     if not isinstance(mode, str):
         msg = f"A mode is a Mode, the name of one, or None for config.mode; got {mode!r}."
         raise ConfigError(msg)
-    found = _MODES.get(_ALIASES.get(mode, mode))
+    name = _ALIASES.get(mode, mode)
+    if name not in _MODES and name in _LATE_MODES:
+        _MODES.setdefault(name, _LATE_MODES[name]().clone(name=name))
+    found = _MODES.get(name)
     if found is None:
         by_lower = {name.lower(): name for name in mode_names()}
-        close = get_close_matches(mode.lower(), by_lower, n=1)
+        close = near_misses(mode.lower(), by_lower)
         hint = f" Did you mean {by_lower[close[0]]!r}?" if close else ""
         msg = f"There is no mode {mode!r}; there are {', '.join(mode_names())}.{hint}"
         raise ConfigError(msg)

@@ -2,9 +2,10 @@
 
 A result belongs to the caller. It must not share memory with an argument, with a shared value, with
 a constant, or with another result, unless both sides were marked ``borrow``. New values of shared
-variables never share memory with anything outside. Arguments, shared values and constants are not
-written to, except for arguments marked ``mutable``. Where the graph would break one of these rules
-a :class:`~phintys.compile.ops.DeepCopy` is put in, so that backends need not know them.
+variables share memory with nothing outside but arguments that were marked so. Arguments, shared
+values and constants are not written to, except for arguments marked ``mutable``. Where the graph
+would break one of these rules a :class:`~phintys.compile.ops.DeepCopy` is put in, so that backends
+need not know them.
 """
 
 from __future__ import annotations
@@ -127,8 +128,8 @@ class _Memory:
         self.roots: dict[Variable, Roots] = {}
         # The number of the last node that overwrites a root's memory.
         self.last_write: dict[Variable, int] = {}
-        # The number of the last overwriting node that a value has gone through.
-        self.written: dict[Variable, int] = {}
+        # For each root, the number of the last overwriting node that a value has gone through.
+        self.written: dict[Variable, dict[Variable, int]] = {}
         for number, node in enumerate(nodes):
             self._add(node, number)
 
@@ -138,24 +139,27 @@ class _Memory:
 
     def is_overwritten(self, variable: Variable) -> bool:
         """Tell whether the memory of a variable is written to after it was computed."""
-        seen = self.written.get(variable, -1)
-        return any(self.last_write.get(root, -1) > seen for root in self.roots_of(variable))
+        seen = self.written.get(variable, {})
+        return any(
+            self.last_write.get(root, -1) > seen.get(root, -1) for root in self.roots_of(variable)
+        )
 
     def _add(self, node: Apply, number: int) -> None:
         found: dict[Variable, set[Variable]] = {}
         for output, source in _pairs(node):
             if output is not None:
                 found.setdefault(output, set()).update(self.roots_of(source))
-                seen = max(self.written.get(output, -1), self.written.get(source, -1))
-                self.written[output] = seen
+                seen = self.written.setdefault(output, {})
+                for root, at in self.written.get(source, {}).items():
+                    seen[root] = max(at, seen.get(root, -1))
         for output, roots in found.items():
             self.roots[output] = frozenset(roots)
         for victim in _destroyed(node):
             for root in self.roots_of(victim):
                 self.last_write[root] = number
             for output in node.outputs:
-                if not self.roots_of(output).isdisjoint(self.roots_of(victim)):
-                    self.written[output] = number
+                for root in self.roots_of(output).intersection(self.roots_of(victim)):
+                    self.written.setdefault(output, {})[root] = number
 
 
 def _protect_inputs(fgraph: FunctionGraph, mutable: set[Variable]) -> None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
 from phintys._base.errors import ArgumentError
+from phintys._base.naming import near_misses
 from phintys.backends.reference.values import value_test
 from phintys.graph.variable import Variable
 from phintys.tensor.type import TensorType
@@ -141,7 +141,7 @@ class Signature:
             raise ArgumentError(msg)
         index = self.by_name.get(name)
         if index is None:
-            close = get_close_matches(name, self.by_name, n=1)
+            close = near_misses(name, self.by_name)
             hint = f" Did you mean {close[0]!r}?" if close else ""
             msg = f"{self.called}() has no input named {name!r}: {self}.{hint}"
             raise ArgumentError(msg)

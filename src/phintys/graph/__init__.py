@@ -1,5 +1,8 @@
 """The intermediate representation: types, variables, operations and the graphs they form."""
 
+from typing import TYPE_CHECKING
+
+from phintys._base.late import late_names
 from phintys.graph import features
 from phintys.graph.apply import Apply
 from phintys.graph.clone import clone, clone_get_equiv, clone_replace, graph_replace
@@ -8,7 +11,7 @@ from phintys.graph.features import Feature
 from phintys.graph.fgraph import FunctionGraph
 from phintys.graph.null_type import DisconnectedType, NullType
 from phintys.graph.op import Op
-from phintys.graph.printing import debugprint, pprint
+from phintys.graph.pretty import pprint
 from phintys.graph.shared import SharedVariable, shared
 from phintys.graph.transfer import register_transfer
 from phintys.graph.traversal import (
@@ -29,6 +32,11 @@ from phintys.graph.traversal import (
 from phintys.graph.type import Type, generic
 from phintys.graph.variable import Constant, Variable
 from phintys.graph.verify import verify_graph
+
+if TYPE_CHECKING:
+    from phintys.graph.printing import debugprint
+else:
+    __getattr__, __dir__ = late_names(__name__, {"phintys.graph.printing": ("debugprint",)})
 
 __all__ = [
     "Apply",

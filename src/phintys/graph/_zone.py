@@ -13,12 +13,16 @@ from typing import TYPE_CHECKING, Literal
 from phintys.graph.apply import Apply
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
     from phintys.graph.fgraph import FunctionGraph
     from phintys.graph.variable import Variable
 
 __all__ = ["Zone"]
+
+
+_MOST_LOOKED_AT = 300
+"""Nodes between a new overwriting node and a reader beyond which the whole graph is looked at."""
 
 
 class Zone:
@@ -37,6 +41,8 @@ class Zone:
     ----------
     in_doubt : bool
         Whether the graph must be checked again.
+    arrived : dict
+        Overwriting nodes that are new or have other inputs, and have not been taken up.
     """
 
     def __init__(
@@ -46,13 +52,17 @@ class Zone:
         roots: Mapping[Variable, tuple[Variable, ...]],
     ) -> None:
         self.in_doubt = False
-        gone = {
-            root
-            for node, positions in victims.items()
-            for position in positions
-            for root in roots[node.inputs[position]]
-        }
-        self._memory = {v for v, found in roots.items() if not gone.isdisjoint(found)}
+        self.arrived: dict[Apply, None] = {}
+        by_root: dict[Variable, Apply] = {}
+        for node, positions in victims.items():
+            for position in positions:
+                by_root.update(dict.fromkeys(roots[node.inputs[position]], node))
+        self._memory: dict[Variable, set[Apply]] = {}  # each with the nodes that overwrite it
+        self._overwrites: dict[Apply, set[Variable]] = {}  # the other way round
+        for variable, found in roots.items():
+            for root in found:
+                if root in by_root:
+                    self._note(variable, by_root[root])
         readers = [
             node
             for node in fgraph.apply_nodes
@@ -66,18 +76,39 @@ class Zone:
         _spread(readers, self._above, _needed)
         _spread(victims, self._below, lambda node: _users(fgraph, node))
 
+    def _note(self, variable: Variable, node: Apply) -> None:
+        self._memory.setdefault(variable, set()).add(node)
+        self._overwrites.setdefault(node, set()).add(variable)
+
+    def _forget(self, node: Apply) -> None:
+        """Forget what a node overwrites."""
+        for variable in self._overwrites.pop(node, ()):
+            left = self._memory.get(variable, set())
+            left.discard(node)
+            if not left:
+                self._memory.pop(variable, None)
+
+    # ---- changes -------------------------------------------------------------------------------
+
     def on_import(self, node: Apply) -> None:
         """Take note of a new node."""
-        if node.op.destroy_map or any(variable in self._memory for variable in node.inputs):
+        if any(variable in self._memory for variable in node.inputs):
             self.in_doubt = True
-        elif any(one in self._below for one in _needed(node)):
+            return
+        if node.op.destroy_map:
+            self.arrived[node] = None
+        if any(one in self._below for one in _needed(node)):
             self._below.add(node)
 
     def on_prune(self, node: Apply) -> None:
         """Take note of a node that left."""
+        self.arrived.pop(node, None)
         self._above.discard(node)
         self._below.discard(node)
-        self._memory.difference_update(node.outputs)
+        self._forget(node)
+        for variable in node.outputs:
+            for other in self._memory.pop(variable, ()):
+                self._overwrites[other].discard(variable)
 
     def on_change_input(
         self, fgraph: FunctionGraph, node: Apply | Literal["output"], new: Variable
@@ -91,6 +122,9 @@ class Zone:
         owner = new.owner
         if isinstance(node, str) or owner is None:
             return
+        if node.op.destroy_map:
+            self._forget(node)
+            self.arrived[node] = None
         joined: list[Apply] = []
         if owner in self._below:
             joined += _spread([node], self._below, lambda one: _users(fgraph, one))
@@ -103,10 +137,94 @@ class Zone:
 
     def _hands_on(self, node: Apply) -> bool:
         """Tell whether other values are overwritten when a node gets another input."""
-        op = node.op
-        if op.destroy_map:
+        return bool(node.op.view_map) and any(variable in self._memory for variable in node.outputs)
+
+    # ---- new overwriting nodes -----------------------------------------------------------------
+
+    def take_up(self, fgraph: FunctionGraph, node: Apply, gone: Collection[Variable]) -> bool:
+        """Let a node overwrite memory of its own inputs, if that is clearly sound; tell whether.
+
+        Parameters
+        ----------
+        fgraph
+            The graph.
+        node
+            The node.
+        gone
+            The roots of what it overwrites, which may be overwritten if nobody else does so.
+        """
+        shown = _views_of(fgraph, gone)
+        if any(variable in self._memory for variable in shown):
+            return False  # somebody else overwrites it
+        clients = [client for variable in shown for client, _ in fgraph.clients.get(variable, ())]
+        readers = {client for client in clients if isinstance(client, Apply)}
+        if len(readers) < len({*clients}):
+            return False  # an output of the graph
+        readers.discard(node)
+        if readers and not self._can_precede(fgraph, readers, node):
+            return False
+        for variable in shown:
+            self._note(variable, node)
+        _spread(readers, self._above, _needed)
+        _spread([node], self._below, lambda one: _users(fgraph, one))
+        return True
+
+    def _can_precede(self, fgraph: FunctionGraph, readers: Collection[Apply], node: Apply) -> bool:
+        """Tell whether no reader depends on a node; not if that takes long to find out.
+
+        What depends on the node and what the readers depend on are followed by turns: one of them
+        may end soon.
+        """
+        later, sooner = [node], list(readers)
+        below, above = {node}, set(readers)
+        for _ in range(_MOST_LOOKED_AT):
+            if not later or not sooner:
+                return True
+            if _meets(self._later(fgraph, later.pop()), later, below, above):
+                return False
+            if _meets(self._sooner(fgraph, sooner.pop()), sooner, above, below):
+                return False
+        return False
+
+    def _later(self, fgraph: FunctionGraph, node: Apply) -> Iterator[Apply]:
+        """Yield nodes that must run after one."""
+        yield from _users(fgraph, node)
+        for variable in node.inputs:
+            yield from (one for one in self._memory.get(variable, ()) if one is not node)
+
+    def _sooner(self, fgraph: FunctionGraph, node: Apply) -> Iterator[Apply]:
+        """Yield nodes that must run before one."""
+        yield from _needed(node)
+        for variable in self._overwrites.get(node, ()):
+            for client, _ in fgraph.clients.get(variable, ()):
+                if isinstance(client, Apply) and client is not node:
+                    yield client
+
+
+def _meets(found: Iterable[Apply], queue: list[Apply], seen: set[Apply], other: set[Apply]) -> bool:
+    """Add nodes to those that were seen; tell whether one was seen from the other side."""
+    for node in found:
+        if node in other:
             return True
-        return bool(op.view_map) and any(variable in self._memory for variable in node.outputs)
+        if node not in seen:
+            seen.add(node)
+            queue.append(node)
+    return False
+
+
+def _views_of(fgraph: FunctionGraph, roots: Iterable[Variable]) -> set[Variable]:
+    """Return the variables in the memory of some roots."""
+    found = set(roots)
+    stack = list(found)
+    while stack:
+        for client, position in fgraph.clients.get(stack.pop(), ()):
+            if not isinstance(client, Apply):
+                continue
+            for index, viewed in client.op.view_map.items():
+                if position in viewed and client.outputs[index] not in found:
+                    found.add(client.outputs[index])
+                    stack.append(client.outputs[index])
+    return found
 
 
 def _needed(node: Apply) -> list[Apply]:

@@ -18,6 +18,7 @@ from phintys.graph._order import nodes_below
 from phintys.graph._zone import Zone
 from phintys.graph.features import Feature
 from phintys.graph.shared import SharedVariable
+from phintys.graph.traversal import io_toposort
 from phintys.graph.variable import Constant
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ __all__ = [
     "destroy_orderings",
     "destroyed_inputs",
     "destroyers",
+    "execution_order",
     "fast_inplace_check",
     "root_of",
     "view_roots",
@@ -161,24 +163,29 @@ def root_of(variable: Variable) -> Roots:
         Any variable, in a FunctionGraph or not.
     """
     # Only nodes that may give their inputs' memory on are followed.
-    needed: list[Apply] = []
-    seen: set[Apply] = set()
+    roots: dict[Variable, Roots] = {}
+    opened: set[Variable] = set()
     stack = [variable]
     while stack:
-        node = stack.pop().owner
-        if node is not None and node not in seen and _aliases(node):
-            seen.add(node)
-            needed.append(node)
-            positions = {i for viewed in node.op.view_map.values() for i in viewed}
+        current = stack[-1]
+        node = current.owner
+        if current in roots or node is None or not _aliases(node):
+            roots.setdefault(current, (current,))
+            stack.pop()
+            continue
+        positions = {i for viewed in node.op.view_map.values() for i in viewed}
+        if positions:  # what views show may have been overwritten
             positions.update(destroyed_inputs(node))
-            stack.extend(node.inputs[position] for position in sorted(positions))
-    roots: dict[Variable, Roots] = {}
-    for node in nodes_below(needed):
-        if node in seen:
-            for given in node.inputs:
-                roots.setdefault(given, (given,))
-            _enter_roots(node, roots)
-    return roots.get(variable, (variable,))
+        given = [node.inputs[position] for position in sorted(positions)]
+        missing = [one for one in given if one not in roots and one not in opened]
+        opened.update(missing)
+        if missing:
+            stack.extend(missing)
+            continue
+        found = {one: roots.get(one, (one,)) for one in node.inputs}
+        _enter_roots(node, found)
+        roots.update((output, found[output]) for output in node.outputs)
+    return roots[variable]
 
 
 def _aliases(node: Apply) -> bool:
@@ -225,6 +232,16 @@ def destroy_orderings(fgraph: FunctionGraph) -> dict[Apply, list[Apply]]:
     """
     destroying = _destroying(fgraph)
     return _orderings(fgraph, destroying, view_roots(fgraph)) if destroying else {}
+
+
+def execution_order(fgraph: FunctionGraph) -> list[Apply]:
+    """Return the nodes in an order in which every value is read before it is overwritten."""
+    if not any(node.op.destroy_map for node in fgraph.apply_nodes):
+        return fgraph.toposort()
+    orderings = destroy_orderings(fgraph)
+    for node, earlier in fgraph.orderings().items():
+        orderings.setdefault(node, []).extend(earlier)
+    return io_toposort(fgraph.inputs, fgraph.outputs, orderings)
 
 
 def _orderings(
@@ -495,13 +512,30 @@ class DestroyHandler(Feature):
         if not self._destroying:
             self._zone = None
             return
-        if self._zone is not None and not self._zone.in_doubt:
+        zone = self._zone
+        if zone is not None and not zone.in_doubt and self._takes_up(fgraph, zone):
             return
         self._zone = None
         destroying, roots = list(self._destroying), view_roots(fgraph)
         _check(fgraph, destroying, roots, frozenset(self.mutable_inputs))
         victims = {node: destroyed_inputs(node).keys() for node in destroying}
         self._zone = Zone(fgraph, victims, roots)
+
+    def _takes_up(self, fgraph: FunctionGraph, zone: Zone) -> bool:
+        """Tell whether all overwriting nodes that are new may be where they are."""
+        for node in list(zone.arrived):
+            roots = {variable: root_of(variable) for variable in node.inputs}
+            gone = _destroyed_roots(node, roots)
+            try:
+                check_own_inputs(node, roots)
+                for root, position in gone.items():
+                    _check_root(node, position, root, self.mutable_inputs)
+            except InconsistencyError:
+                return False
+            if not zone.take_up(fgraph, node, gone):
+                return False
+            del zone.arrived[node]
+        return True
 
     def orderings(self, fgraph: FunctionGraph) -> dict[Apply, list[Apply]]:
         return destroy_orderings(fgraph) if self._destroying else {}

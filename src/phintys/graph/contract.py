@@ -217,8 +217,9 @@ def input_gradients(node: Apply, output_grads: Sequence[Variable]) -> list[Varia
 def push_forward(node: Apply, eval_points: Sequence[Variable | None]) -> list[Variable | None]:
     """Return the Jacobian-vector product for each output of a node.
 
-    ``None`` stands for a zero or missing direction. Null and disconnected results become ``None``
-    only where the Op says so with ``DisconnectedType``.
+    ``None`` stands for a missing direction: the Op has no answer (it may also return ``None`` for
+    all outputs at once), or says with ``DisconnectedType`` that there is none. Callers find out
+    from the reverse rule which of the two it is; it does not mean zero.
 
     Raises
     ------

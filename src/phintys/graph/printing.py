@@ -43,6 +43,7 @@ __all__ = [
     "Printer",
     "Template",
     "debugprint",
+    "dprint",
     "pprint",
 ]
 
@@ -163,6 +164,9 @@ def debugprint(
         return text
     (sys.stdout if file is None else file).write(text)
     return None
+
+
+dprint = debugprint
 
 
 def _as_list(graph_like: Any) -> list[Any]:

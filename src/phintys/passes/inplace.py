@@ -14,6 +14,7 @@ topological sort algorithm for directed acyclic graphs*, Journal of Experimental
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +29,7 @@ from phintys.graph.aliasing import (
 from phintys.graph.op import Op
 from phintys.graph.variable import Constant
 from phintys.rewriting import GraphRewriter
+from phintys.tensor.blas import Gemm
 from phintys.tensor.elemwise import Elemwise
 from phintys.tensor.indexing.update import AdvancedIncSubtensor, IncSubtensor
 
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
     from phintys.graph.fgraph import FunctionGraph
     from phintys.graph.variable import Variable
     from phintys.rewriting import RewriteTrace
+    from phintys.scalar.op import ScalarOp
 
     Twins = Callable[[Any, Apply], Iterable[Op]]
 
@@ -116,7 +119,13 @@ def _elemwise_twins(op: Elemwise, node: Apply) -> Iterator[Op]:
     for position, variable in enumerate(node.inputs):
         given: Any = variable.type
         if given.dtype == wanted.dtype and given.shape == wanted.shape and wanted.ndim:
-            yield Elemwise(op.scalar_op, {0: position})
+            yield _elemwise_twin(op.scalar_op, position)
+
+
+@lru_cache(maxsize=1024)
+def _elemwise_twin(scalar_op: ScalarOp, position: int) -> Elemwise:
+    """Return an Op that remembers the types of its results, as the same one is used again."""
+    return Elemwise(scalar_op, {0: position})
 
 
 def _update_twins(op: IncSubtensor, node: Apply) -> Iterator[Op]:
@@ -134,7 +143,13 @@ def _advanced_update_twins(op: AdvancedIncSubtensor, node: Apply) -> Iterator[Op
         )
 
 
+def _gemm_twins(op: Gemm, node: Apply) -> Iterator[Op]:
+    if not op.inplace and len(node.inputs) > 3:
+        yield Gemm(inplace=True)
+
+
 _BUILT_IN[Elemwise] = _elemwise_twins
+_BUILT_IN[Gemm] = _gemm_twins
 _BUILT_IN[IncSubtensor] = _update_twins
 _BUILT_IN[AdvancedIncSubtensor] = _advanced_update_twins
 
@@ -147,8 +162,9 @@ class InPlace(GraphRewriter):
     name
         The name of the step.
     built_in
-        Use the twins of elementwise Ops and of ``set_subtensor`` and ``inc_subtensor`` as well.
-        The native backend plans its memory by itself and has no use for them.
+        Use the twins of elementwise Ops, ``Gemm``, ``set_subtensor`` and ``inc_subtensor`` as well.
+        The native backend plans its memory by itself and has no use for them, but for those that
+        change inputs which were declared mutable.
 
     Examples
     --------
@@ -168,14 +184,15 @@ class InPlace(GraphRewriter):
 
     def apply(self, fgraph: FunctionGraph, trace: RewriteTrace | None = None) -> None:
         """Put twins into ``fgraph`` where that is possible."""
-        if not _TWINS and not self.built_in:
-            return
-        if not any(self._twins_of(node) for node in fgraph.apply_nodes):
+        found = {} if self.built_in else _changes_of_mutable(fgraph)
+        if _TWINS or self.built_in:
+            found |= {n: twins for n in fgraph.apply_nodes if (twins := self._twins_of(n))}
+        if not found:
             return
         books = _Books(fgraph)
-        found = [(node, twins) for node in books.nodes if (twins := self._twins_of(node))]
-        for node, twins in found:
-            _substitute(fgraph, books, node, twins, trace)
+        for node in list(books.nodes):
+            if node in found:
+                _substitute(fgraph, books, node, found[node], trace)
         fgraph.validate()
 
     def _twins_of(self, node: Apply) -> Twins | None:
@@ -196,6 +213,24 @@ class InPlace(GraphRewriter):
 
     def __reduce__(self) -> Any:
         return (_remade, (self.name, self.built_in))
+
+
+def _mutable_inputs(fgraph: FunctionGraph) -> set[Variable]:
+    handlers = [feature for feature in fgraph.features if isinstance(feature, DestroyHandler)]
+    return {variable for handler in handlers for variable in handler.mutable_inputs}
+
+
+def _changes_of_mutable(fgraph: FunctionGraph) -> dict[Apply, Twins]:
+    """Return the nodes that change some elements of mutable inputs, with their twins."""
+    found: dict[Apply, Twins] = {}
+    lent = _mutable_inputs(fgraph)
+    for node in fgraph.toposort() if lent else ():
+        op = node.op
+        if isinstance(op, IncSubtensor | AdvancedIncSubtensor) and node.inputs[0] in lent:
+            lent.update(node.outputs)
+            if not op.destroy_map:
+                found[node] = _BUILT_IN[type(op)]
+    return found
 
 
 def _remade(name: str, built_in: bool) -> InPlace:
@@ -261,8 +296,7 @@ class _Books:
         self.readers: dict[Variable, dict[int, None]] = {}
         self.after: list[dict[int, None]] = [{} for _ in self.nodes]
         self.before: list[dict[int, None]] = [{} for _ in self.nodes]
-        handler = next((f for f in fgraph.features if isinstance(f, DestroyHandler)), None)
-        mutable = set(handler.mutable_inputs) if handler is not None else set()
+        mutable = _mutable_inputs(fgraph)
         self.fixed = {root for output in fgraph.outputs for root in self.roots[output]}
         for number, node in enumerate(self.nodes):
             destroyed = destroyed_inputs(node) if node.op.destroy_map else ()
@@ -298,9 +332,7 @@ class _Books:
         # Its outputs begin new roots, for which those of the node are to stand.
         if any(self.roots[output] != (output,) for output in node.outputs):
             return False
-        try:
-            check_own_inputs(new, self.roots)
-        except InconsistencyError:
+        if not self._reads_others(new):
             return False
         readers = {one for victim in victims for one in self.readers[victim] if one != number}
         if not self._all_before(readers, number):
@@ -320,6 +352,17 @@ class _Books:
             if old in self.fixed:
                 self.fixed.add(output)
         self.nodes[number] = new
+        return True
+
+    def _reads_others(self, new: Apply) -> bool:
+        """Tell whether a twin reads what it overwrites by no other way, or can stand it."""
+        found = [root for variable in new.inputs for root in self.roots[variable]]
+        if len(found) == len(new.inputs) == len(set(found)):
+            return True
+        try:
+            check_own_inputs(new, self.roots)
+        except InconsistencyError:
+            return False
         return True
 
     # ---- the order ---------------------------------------------------------------------------

@@ -70,7 +70,8 @@ def test_operations_and_bytes(profiled):
     costs = {str(cost.node.op): cost for cost in profiled.by_node()}
     assert costs["Dot"].flops == 2 * 4 * 3 * 5
     assert costs["Dot"].size == 4 * 5 * 8
-    assert costs["Exp"].size == 4 * 5 * 8
+    exp = [cost for name, cost in costs.items() if name.startswith("Exp")]  # perhaps in place
+    assert [cost.size for cost in exp] == [4 * 5 * 8]
     assert costs["Sum"].size == 8
     assert profiled.by_op()["Dot"].flops == 3 * costs["Dot"].flops
 

@@ -40,7 +40,7 @@ from phintys.compile.debugging.values import (
 from phintys.graph.aliasing import destroyed_inputs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping
 
     from phintys.compile.debugging.options import DebugOptions
     from phintys.graph.apply import Apply
@@ -140,9 +140,8 @@ def _check_memory(run: NodeRun, values: Sequence[Any]) -> None:
         if position not in declared[index] and share_memory(
             result, value, node.outputs[index].type
         ):
-            others = [p for p in declared[index] if values[p] is value]
-            if others:
-                continue
+            if _shares_any(node, values, {position}, declared[index]):
+                continue  # it is a view of one input, which shares the memory of another
             raise fault(
                 BadViewMap,
                 node,
@@ -152,7 +151,9 @@ def _check_memory(run: NodeRun, values: Sequence[Any]) -> None:
                 f"Return a copy, or declare view_map = {{{index}: [{position}]}}.",
             )
     for (one, first), (other, second) in combinations(enumerate(results), 2):
-        if declared[one] & declared[other]:
+        if declared[one] & declared[other] or _shares_any(
+            node, values, declared[one], declared[other]
+        ):
             continue
         if not (run.is_used(one) and run.is_used(other)):
             continue
@@ -164,6 +165,16 @@ def _check_memory(run: NodeRun, values: Sequence[Any]) -> None:
                 "same input.",
                 "Return a copy for one of them.",
             )
+
+
+def _shares_any(
+    node: Apply, values: Sequence[Any], some: Iterable[int], others: Iterable[int]
+) -> bool:
+    """Tell whether one of some inputs shares memory with one of others."""
+    return any(
+        share_memory(values[one], values[other], node.inputs[one].type)
+        for one, other in product(some, others)
+    )
 
 
 def check_node(run: NodeRun, options: DebugOptions, computed: Mapping[Variable, Any]) -> None:

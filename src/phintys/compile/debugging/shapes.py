@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from phintys.graph.apply import Apply
     from phintys.graph.variable import Variable
 
-__all__ = ["check_shapes"]
+__all__ = ["check_shapes", "symbolic_shape"]
 
 _SIZE = TensorType("int64", ())
 
@@ -48,7 +48,7 @@ def check_shapes(
         return
     known = ChainMap(dict(zip(node.inputs, values, strict=True)), cast("Any", computed))
     shapes = [
-        _symbolic_shape(variable, value, known)
+        symbolic_shape(variable, value, known)
         for variable, value in zip(node.inputs, values, strict=True)
     ]
     try:
@@ -74,8 +74,11 @@ def check_shapes(
             raise BadInferShape(msg)
 
 
-def _symbolic_shape(variable: Variable, value: Any, known: MutableMapping[Variable, Any]) -> Any:
-    """Return the sizes of an input: constants where its type tells them, as in a real graph."""
+def symbolic_shape(variable: Variable, value: Any, known: MutableMapping[Variable, Any]) -> Any:
+    """Return the sizes of an input: constants where its type tells them, as in a real graph.
+
+    The others are new variables, whose values are put into ``known``.
+    """
     if not isinstance(variable.type, TensorType):
         return None
     sizes: list[Variable] = []
