@@ -11,7 +11,7 @@ import pytest
 import phintys
 import phintys.tensor as pt
 from phintys.compat import PACKAGES, install, uninstall
-from phintys.compat.names import MISSING
+from phintys.compat.names import MISSING, MISSING_NAMES
 
 
 @pytest.fixture(params=list(PACKAGES))
@@ -19,15 +19,6 @@ def package(request):
     install(request.param)
     yield request.param
     uninstall(request.param)
-
-
-@pytest.fixture
-def theano():
-    install("theano")
-    import theano
-
-    yield theano
-    uninstall("theano")
 
 
 def test_every_name_of_every_module_is_there(package):
@@ -72,10 +63,30 @@ def test_a_name_that_is_not_there(theano):
         _ = theano.tensor.dscalr
 
 
-@pytest.mark.parametrize("module", list(MISSING))
-def test_what_is_not_offered_says_so(theano, module):
-    with pytest.raises(ModuleNotFoundError, match="does not offer"):
-        __import__(f"theano.{module}")
+def test_what_is_not_offered_says_so(package):
+    for module in MISSING:
+        parent = module.rpartition(".")[0]
+        if parent in PACKAGES[package]:  # the others were in another package
+            with pytest.raises(ModuleNotFoundError, match="does not offer"):
+                __import__(f"{package}.{module}")
+
+
+@pytest.mark.parametrize("name", list(MISSING_NAMES))
+def test_names_that_are_not_offered_say_so(theano, name):
+    home = theano.tensor.opt
+    with pytest.raises(AttributeError, match="does not offer"):
+        getattr(home, name)
+    with pytest.raises(ImportError, match="does not offer"):
+        exec(f"from theano.tensor.opt import {name}")
+
+
+def test_importing_a_module_does_not_hide_a_function_of_its_name(theano):
+    import theano.compile.function
+    import theano.tensor.sort
+
+    assert theano.tensor.sort is pt.sort
+    assert theano.compile.function is phintys.function
+    assert theano.compile.mode is sys.modules["theano.compile.mode"]
 
 
 def test_star_import(theano):
@@ -104,16 +115,47 @@ def test_old_calls(theano):
     np.testing.assert_array_equal(sign, [[-1, 1]])
 
 
-def test_an_old_rewrite(theano):
+def test_constructors_take_the_dtype_second(theano):
     T = theano.tensor
+    assert T.scalar("x", "float32").type == pt.fscalar
+    assert T.matrix("x", dtype="int8").type == pt.bmatrix
+    assert T.row().type == pt.row().type
+    assert T.tensor3("x", "int32").name == "x"
 
-    @theano.gof.local_optimizer([T.exp])
-    def forget_exp(node):
-        """exp(x) -> x"""
-        return [node.inputs[0]] if node.op == T.exp else False
 
-    node = T.exp(T.dvector("x")).owner
-    assert forget_exp.transform(None, node) == [node.inputs[0]]
+def test_functions_that_only_the_old_packages_had(theano):
+    T = theano.tensor
+    rng = np.random.default_rng(7)
+    x, y = T.dmatrix("x"), T.lvector("y")
+    p = T.nnet.sigmoid(x)
+    outputs = [
+        T.extra_ops.to_one_hot(y, 4, dtype="int8"),
+        T.elemwise.Sum(axis=0)(x),
+        T.nlinalg.matrix_dot(x, x.T, x),
+        T.nnet.binary_crossentropy(p, 0.25),
+        T.nnet.sigmoid_binary_crossentropy(x, 0.25),
+        T.nnet.batch_normalization(x, 2.0, 1.0, x.mean(0), x.std(0)),
+        T.permute_row_elements(x, y),
+        T.permute_row_elements(x, y, 1),
+    ]
+    a, order = rng.normal(size=(2, 3)), np.array([2, 0, 1])
+    f = theano.function([x, y], outputs)
+    one_hot, total, product, entropy, stable, normal, permuted, back = f(a, order)
+    np.testing.assert_array_equal(one_hot, np.eye(4, dtype="int8")[order])
+    np.testing.assert_allclose(total, a.sum(0))
+    np.testing.assert_allclose(product, a @ a.T @ a)
+    np.testing.assert_allclose(stable, entropy)
+    np.testing.assert_allclose(normal, (a - a.mean(0)) * 2 / a.std(0) + 1)
+    np.testing.assert_array_equal(permuted, a[:, order])
+    np.testing.assert_array_equal(back, a[:, np.argsort(order)])
+    assert theano.misc.safe_asarray._asarray(3, "floatX").dtype == "float64"
+
+
+def test_gradients_as_marks(theano):
+    T = theano.tensor
+    x = T.dscalar("x")
+    held = theano.gradient.consider_constant_(x)
+    assert theano.function([x], T.grad(held * x, x))(3.0) == 3.0
 
 
 def test_a_script_of_its_time(tmp_path):

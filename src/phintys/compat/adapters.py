@@ -2,47 +2,90 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+import phintys.scalar as ps
 import phintys.tensor as pt
+from phintys._base.config import config
 from phintys._base.errors import OpContractError
+from phintys.gradient import ConsiderConstant, DisconnectedGrad, ZeroGrad
 from phintys.graph import Variable, graph_inputs
-from phintys.rewriting import node_rewriter
 from phintys.tensor.known import known_int, known_sizes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-FAST_COMPILE = "FAST_COMPILE"
-FAST_RUN = "FAST_RUN"
-
 __all__ = [
-    "FAST_COMPILE",
-    "FAST_RUN",
+    "All",
+    "Any_",
     "DimShuffle",
+    "Max",
+    "Min",
     "OrderedUpdates",
+    "Prod",
     "Rebroadcast",
+    "Sum",
     "TensorType",
     "addbroadcast",
+    "all_dtypes",
+    "asarray",
+    "batch_normalization",
     "binary_crossentropy",
     "categorical_crossentropy",
+    "col",
+    "complex_dtypes",
+    "consider_constant_",
+    "continuous_dtypes",
+    "disconnected_grad_",
+    "discrete_dtypes",
     "elu",
+    "float_dtypes",
     "get_scalar_constant_value",
     "get_vector_length",
     "graph_inputs",
     "hard_sigmoid",
+    "int_dtypes",
+    "inverse_permutation",
     "iround",
-    "local_optimizer",
+    "matrix",
+    "matrix_dot",
     "nonzero_values",
     "patternbroadcast",
+    "permute_row_elements",
     "relu",
+    "row",
+    "scalar",
     "selu",
+    "sigmoid_binary_crossentropy",
     "softsign",
     "tensor",
+    "tensor3",
+    "tensor4",
+    "tensor5",
+    "tensor6",
+    "tensor7",
+    "to_one_hot",
+    "uint_dtypes",
     "unbroadcast",
+    "vector",
+    "zero_grad_",
 ]
+
+
+consider_constant_ = ConsiderConstant()
+disconnected_grad_ = DisconnectedGrad()
+zero_grad_ = ZeroGrad()
+
+int_dtypes = [type_.dtype for type_ in ps.int_types]
+uint_dtypes = [type_.dtype for type_ in ps.uint_types]
+float_dtypes = [type_.dtype for type_ in ps.float_types]
+complex_dtypes = [type_.dtype for type_ in ps.complex_types]
+discrete_dtypes = [type_.dtype for type_ in ps.discrete_types]
+continuous_dtypes = [type_.dtype for type_ in ps.continuous_types]
+all_dtypes = [type_.dtype for type_ in ps.all_types]
 
 
 class _TensorTypeMeta(type):
@@ -88,22 +131,6 @@ def DimShuffle(
     """``DimShuffle(input_broadcastable, new_order)``."""
     ndim = input_broadcastable if isinstance(input_broadcastable, int) else len(input_broadcastable)
     return pt.DimShuffle(ndim, new_order)
-
-
-def local_optimizer(
-    tracks: Iterable[Any] | None, inplace: bool = False, requirements: Iterable[Any] = ()
-) -> Callable[[Callable[[Any], Any]], Any]:
-    """Decorate ``rule(node)``, which had no graph as its first argument."""
-
-    def decorate(rule: Callable[[Any], Any]) -> Any:
-        def with_graph(fgraph: Any, node: Any) -> Any:
-            return rule(node)
-
-        with_graph.__doc__ = rule.__doc__
-        with_graph.__name__ = rule.__name__
-        return node_rewriter(tracks)(with_graph)
-
-    return decorate
 
 
 class OrderedUpdates(dict[Any, Any]):
@@ -171,6 +198,46 @@ def get_vector_length(x: Any) -> int:
     return length
 
 
+def _free_dtype(make: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a constructor whose second argument may be the dtype: ``matrix("x", "int8")``."""
+
+    def constructor(name: str | None = None, dtype: Any = None, **options: Any) -> Any:
+        return make(name, dtype=dtype, **options)
+
+    constructor.__name__ = make.__name__
+    constructor.__doc__ = make.__doc__
+    return constructor
+
+
+scalar = _free_dtype(pt.scalar)
+vector = _free_dtype(pt.vector)
+matrix = _free_dtype(pt.matrix)
+row = _free_dtype(pt.row)
+col = _free_dtype(pt.col)
+tensor3 = _free_dtype(pt.tensor3)
+tensor4 = _free_dtype(pt.tensor4)
+tensor5 = _free_dtype(pt.tensor5)
+tensor6 = _free_dtype(pt.tensor6)
+tensor7 = _free_dtype(pt.tensor7)
+
+
+def _reduction(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a maker of Ops, called as the class was: ``Sum(axis=0)(x)``."""
+
+    def make(axis: Any = None, **options: Any) -> Callable[[Any], Any]:
+        return lambda x: function(x, axis=axis, **options)
+
+    return make
+
+
+Sum = _reduction(pt.sum)
+Prod = _reduction(pt.prod)
+Max = _reduction(pt.max)
+Min = _reduction(pt.min)
+All = _reduction(pt.all)
+Any_ = _reduction(pt.any)
+
+
 def iround(x: Any, mode: str = "half_to_even") -> Any:
     """Return ``x`` rounded, as int64."""
     return pt.cast(pt.round(x, mode=mode), "int64")
@@ -180,6 +247,33 @@ def nonzero_values(x: Any) -> Any:
     """Return the elements that are not zero, as a vector."""
     x = pt.as_tensor_variable(x)
     return x.flatten()[pt.flatnonzero(x)]
+
+
+def matrix_dot(*factors: Any) -> Any:
+    """Return the product of several matrices, from the left."""
+    return reduce(pt.dot, factors)
+
+
+def to_one_hot(y: Any, nb_class: Any, dtype: Any = None) -> Any:
+    """Return a row for each class number, 1 at its place and 0 elsewhere."""
+    y = pt.as_tensor_variable(y)
+    return pt.cast(pt.eq(y[:, None], pt.arange(nb_class)[None, :]), dtype or config.floatX)
+
+
+def inverse_permutation(perm: Any) -> Any:
+    """Return the permutation that undoes ``perm``."""
+    return pt.argsort(perm)
+
+
+def permute_row_elements(x: Any, y: Any, inverse: int = 0) -> Any:
+    """Return the elements of the last axis of ``x`` in the order ``y``."""
+    order = pt.argsort(y) if inverse else y
+    return pt.as_tensor_variable(x)[..., order]
+
+
+def asarray(a: Any, dtype: Any, order: Any = None) -> Any:
+    """Return ``numpy.asarray(a, dtype, order)``; ``"floatX"`` is a dtype too."""
+    return np.asarray(a, config.floatX if dtype == "floatX" else dtype, order)
 
 
 # ---- neural networks ---------------------------------------------------------------------------
@@ -221,6 +315,19 @@ def binary_crossentropy(output: Any, target: Any) -> Any:
     """Return the negative log-likelihood of ``target`` (0 to 1) under probabilities ``output``."""
     output, target = pt.as_tensor_variable(output), pt.as_tensor_variable(target)
     return -(target * pt.log(output) + (1 - target) * pt.log1p(-output))
+
+
+def sigmoid_binary_crossentropy(output: Any, target: Any) -> Any:
+    """Return :func:`binary_crossentropy` of ``sigmoid(output)``, which does not overflow."""
+    output, target = pt.as_tensor_variable(output), pt.as_tensor_variable(target)
+    return pt.softplus(-abs(output)) + pt.maximum(output, 0) - output * target
+
+
+def batch_normalization(
+    inputs: Any, gamma: Any, beta: Any, mean: Any, std: Any, mode: str = "low_mem"
+) -> Any:
+    """Return ``(inputs - mean) * gamma / std + beta``."""
+    return (inputs - mean) * (gamma / std) + beta
 
 
 def categorical_crossentropy(coding_dist: Any, true_dist: Any) -> Any:

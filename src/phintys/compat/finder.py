@@ -11,12 +11,19 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from phintys._base.errors import ConfigError
-from phintys.compat.names import MISSING, PACKAGES, Source
+from phintys.compat.names import MISSING, MISSING_NAMES, PACKAGES, Source
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 __all__ = ["install", "uninstall"]
+
+
+class NotOfferedError(ModuleNotFoundError):
+    """A module or name that the old package had, and that Phintys does not have.
+
+    It carries no ``name``: with one, ``from package import name`` would put a message of its own.
+    """
 
 
 class OldModule(ModuleType):
@@ -25,6 +32,13 @@ class OldModule(ModuleType):
     def __init__(self, name: str, sources: Sequence[Source]) -> None:
         super().__init__(name, f"Phintys under the name of {name}.")
         self.__dict__["_sources"] = sources
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Set a name; an import of ``tensor.sort`` does not hide the function ``tensor.sort``."""
+        sources = self.__dict__.get("_sources", ())
+        if isinstance(value, OldModule) and any(_look_up(source, name)[0] for source in sources):
+            return
+        super().__setattr__(name, value)
 
     def __getattr__(self, name: str) -> Any:
         if name == "__all__":
@@ -38,8 +52,9 @@ class OldModule(ModuleType):
                 return value
         try:
             return import_module(f"{self.__name__}.{name}")
-        except ModuleNotFoundError:
-            pass
+        except ModuleNotFoundError as error:
+            if isinstance(error, NotOfferedError):
+                raise AttributeError(str(error)) from None
         near = get_close_matches(name, self.__dir__(), n=1)
         hint = f" Did you mean {near[0]}?" if near else ""
         msg = f"{self.__name__} has no {name!r} in Phintys.{hint}"
@@ -54,7 +69,15 @@ class OldModule(ModuleType):
 
 def _public_names(module: str) -> list[str]:
     home = import_module(module)
-    return list(getattr(home, "__all__", [name for name in dir(home) if name[0] != "_"]))
+    listed: list[str] | None = getattr(home, "__all__", None)
+    if listed is not None:
+        return listed
+    # Not the modules in it: they have their places among the old modules.
+    return [
+        name
+        for name, value in vars(home).items()
+        if name[0] != "_" and not isinstance(value, ModuleType)
+    ]
 
 
 def _look_up(source: Source, name: str) -> tuple[bool, Any]:
@@ -68,6 +91,14 @@ def _look_up(source: Source, name: str) -> tuple[bool, Any]:
     if name in _public_names(source):
         return True, getattr(import_module(source), name)
     return False, None
+
+
+def _reason_missing(path: str) -> str | None:
+    """Return what a module or name was for that Phintys does not offer."""
+    for old, reason in MISSING.items():
+        if path == old or path.startswith(f"{old}."):
+            return reason
+    return MISSING_NAMES.get(path.rpartition(".")[2])
 
 
 class _Finder(MetaPathFinder, Loader):
@@ -84,12 +115,12 @@ class _Finder(MetaPathFinder, Loader):
         if head != self.package:
             return None
         if rest in self.modules:
-            is_package = any(other.startswith(f"{rest}.") for other in self.modules) or not rest
-            return ModuleSpec(fullname, self, is_package=is_package)
-        first = next((old for old in MISSING if rest == old or rest.startswith(f"{old}.")), None)
-        if first is not None:
-            msg = f"{fullname}: Phintys does not offer {MISSING[first]}."
-            raise ModuleNotFoundError(msg, name=fullname)
+            # Names imported from a package are looked for as modules too, so here they come by.
+            return ModuleSpec(fullname, self, is_package=True)
+        reason = _reason_missing(rest)
+        if reason is not None:
+            msg = f"{fullname}: Phintys does not offer {reason}."
+            raise NotOfferedError(msg)
         return None
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:

@@ -7,11 +7,15 @@ the old module has too, or a dict from an old name to where it is now: ``"module
 
 from __future__ import annotations
 
-__all__ = ["MISSING", "PACKAGES", "Source"]
+__all__ = ["MISSING", "MISSING_NAMES", "PACKAGES", "Source"]
 
 Source = str | dict[str, str]
 
 _OLD = "phintys.compat.adapters"
+_OLD_BLAS = "phintys.compat.blas"
+_MODES = "phintys.compat.modes"
+_REWRITERS = "phintys.compat.rewriters"
+_AS_OP = "phintys.compat.from_function"
 
 
 def _here(module: str, names: str) -> dict[str, str]:
@@ -40,15 +44,19 @@ _ERRORS: dict[str, str] = {
 _FAULTS: dict[str, str] = {
     **_here(
         "phintys._base.errors",
-        "BadDestroyMap BadThunkOutput BadViewMap DebugModeError InvalidValueError StochasticOrder",
+        "BadDestroyMap BadPreallocatedOutput BadThunkOutput BadViewMap DebugModeError "
+        "InvalidValueError StochasticOrder",
     ),
     "BadOptimization": "phintys._base.errors:BadRewrite",
 }
 
 _OBSERVING: dict[str, str] = _here("phintys.tensor.observing", "Assert CheckAndRaise assert_op")
 
+_BREAKPOINT: dict[str, str] = {"PdbBreakpoint": "phintys.tensor.observing:Breakpoint"}
+
 _GRADIENT: list[Source] = [
     _ERRORS,
+    _here(_OLD, "consider_constant_ disconnected_grad_ zero_grad_"),
     _here("phintys.gradient", "grad Lop Rop jacobian hessian verify_grad"),
     "phintys.gradient",
 ]
@@ -56,8 +64,17 @@ _GRADIENT: list[Source] = [
 _COMPILE: list[Source] = [
     {
         "Param": "phintys.compile:In",
-        "FAST_COMPILE": f"{_OLD}:FAST_COMPILE",
-        "FAST_RUN": f"{_OLD}:FAST_RUN",
+        **_here(_MODES, "DebugMode MonitorMode NanGuardMode"),
+        **_here(_MODES, "FAST_COMPILE FAST_RUN Mode get_default_mode get_mode"),
+        **_here(_AS_OP, "FromFunctionOp as_op"),
+        **_here("phintys.tensor", "Shape SpecifyShape shape shape_i specify_shape"),
+        "DeepCopyOp": "phintys.compile.ops:DeepCopy",
+        "ProfileStats": "phintys.compile:Profile",
+        "Rebroadcast": f"{_OLD}:Rebroadcast",
+        "Shape_i": "phintys.tensor:ShapeI",
+        "deep_copy_op": "phintys.compile.ops:deep_copy",
+        "generic": "phintys.graph:generic",
+        "pfunc": "phintys.compile:function",
         "shared_constructor": "phintys.graph.shared:shared_constructor",
         "UnusedInputError": "phintys._base.errors:UnusedInputError",
     },
@@ -65,8 +82,8 @@ _COMPILE: list[Source] = [
 ]
 
 _REWRITING: list[Source] = [
+    _REWRITERS,
     {
-        "local_optimizer": f"{_OLD}:local_optimizer",
         "node_rewriter": "phintys.rewriting:node_rewriter",
         "graph_rewriter": "phintys.rewriting:graph_rewriter",
     },
@@ -105,6 +122,13 @@ _TENSOR: list[Source] = [
         "Rebroadcast": f"{_OLD}:Rebroadcast",
         "abs_": "phintys.tensor:abs",
         "addbroadcast": f"{_OLD}:addbroadcast",
+        "NotScalarConstantError": "phintys._base.errors:OpContractError",
+        **_here(_OLD, "All Max Min Prod Sum"),
+        "Any": f"{_OLD}:Any_",
+        **_here(_OLD, "col matrix row scalar vector tensor3 tensor4 tensor5 tensor6 tensor7"),
+        **_here(_OLD, "all_dtypes complex_dtypes continuous_dtypes discrete_dtypes"),
+        **_here(_OLD, "float_dtypes int_dtypes uint_dtypes"),
+        **_here(_OLD, "inverse_permutation matrix_dot permute_row_elements to_one_hot"),
         "as_tensor": "phintys.tensor:as_tensor_variable",
         "bool_": "phintys.scalar:bool_",
         "copy": "phintys.tensor:tensor_copy",
@@ -134,7 +158,8 @@ _TENSOR: list[Source] = [
 _NNET: list[Source] = [
     _here(
         _OLD,
-        "binary_crossentropy categorical_crossentropy elu hard_sigmoid relu selu softsign",
+        "batch_normalization binary_crossentropy categorical_crossentropy elu hard_sigmoid relu "
+        "selu sigmoid_binary_crossentropy softsign",
     ),
     {
         "logsoftmax": "phintys.tensor:log_softmax",
@@ -145,40 +170,81 @@ _NNET: list[Source] = [
     },
 ]
 
+_BLAS: list[Source] = [
+    {
+        **_here("phintys.tensor", "BatchedDot batched_dot"),
+        **dict.fromkeys(("Gemm", "Gemv", "Dot22Scalar"), "phintys.tensor.blas:Gemm"),
+        **dict.fromkeys(("gemm_inplace", "gemm_no_inplace"), f"{_OLD_BLAS}:gemm"),
+        **dict.fromkeys(("gemv", "gemv_inplace", "gemv_no_inplace"), f"{_OLD_BLAS}:gemv"),
+        **dict.fromkeys(("ger", "ger_destructive"), f"{_OLD_BLAS}:ger"),
+        "Dot22": "phintys.tensor:Dot",
+        "_dot22": "phintys.tensor:dot",
+        "_dot22scalar": f"{_OLD_BLAS}:dot22scalar",
+    }
+]
+
 _SHARED_BY_BOTH: dict[str, list[Source]] = {
     "compile": _COMPILE,
-    "breakpoint": [{"PdbBreakpoint": "phintys.tensor.observing:Breakpoint"}],
-    "compile.debugmode": [{"DebugMode": "phintys.compile:DebugMode", **_FAULTS}],
+    "breakpoint": [_BREAKPOINT],
+    "compile.debugmode": [{"DebugMode": f"{_MODES}:DebugMode", **_FAULTS}],
     "compile.function": _COMPILE,
+    "compile.function_module": _COMPILE,
     "compile.io": _COMPILE,
     "compile.mode": _COMPILE,
-    "compile.monitormode": [{"MonitorMode": "phintys.compile:MonitorMode"}],
-    "compile.nanguardmode": [{"NanGuardMode": "phintys.compile:NanGuardMode"}],
+    "compile.monitormode": [_here(_MODES, "MonitorMode detect_nan")],
+    "compile.nanguardmode": [{"NanGuardMode": f"{_MODES}:NanGuardMode"}],
+    "compile.ops": _COMPILE,
+    "compile.pfunc": _COMPILE,
+    "compile.profiling": [
+        {
+            "ProfileStats": "phintys.compile:Profile",
+            "print_global_stats": "phintys.compile:print_profiles",
+        }
+    ],
     "compile.sharedvalue": _COMPILE,
+    "configparser": [{"config": "phintys._base.config:config"}],
     "gradient": _GRADIENT,
     "printing": _PRINTING,
     "raise_op": [_OBSERVING],
     "scalar": _SCALAR,
     "scalar.basic": _SCALAR,
+    "scalar.basic_scipy": _SCALAR,
     "tensor": _TENSOR,
     "tensor.basic": _TENSOR,
+    "tensor.blas": _BLAS,
     "tensor.elemwise": _TENSOR,
     "tensor.extra_ops": _TENSOR,
     "tensor.inplace": ["phintys.tensor.inplace"],
     "tensor.nnet": _NNET,
+    "tensor.nlinalg": [
+        {
+            **_here("phintys.tensor.linalg", "norm trace"),
+            "alloc_diag": "phintys.tensor:diag",
+            "diag": "phintys.tensor:diag",
+            "extract_diag": "phintys.tensor:diagonal",
+            "matrix_dot": f"{_OLD}:matrix_dot",
+        }
+    ],
     "tensor.nnet.nnet": _NNET,
+    "tensor.nnet.sigm": _NNET,
     "tensor.sharedvar": _TENSOR,
+    "tensor.sort": [_here("phintys.tensor", "ArgSortOp SortOp argsort sort")],
     "tensor.subtensor": [{"Subtensor": "phintys.tensor:Subtensor"}, "phintys.tensor"],
     "tensor.type": _TENSOR,
+    "tensor.var": _TENSOR,
     "tests": [],
-    "tests.unittest_tools": ["phintys.testing"],
+    "tests.breakpoint": [_BREAKPOINT],
+    "tests.unittest_tools": [_here("phintys.gradient", "verify_grad"), "phintys.testing"],
+    "updates": [{"OrderedUpdates": f"{_OLD}:OrderedUpdates"}],
 }
 
 _TOP: list[Source] = [
     {
         **_GRAPH,
         **_here("phintys.gradient", "grad Lop Rop subgraph_grad"),
-        **_here("phintys.compile", "function In Out Mode Function NanGuardMode get_mode shared"),
+        **_here("phintys.compile", "Function In Out function shared"),
+        **_here(_MODES, "Mode NanGuardMode get_mode"),
+        "as_op": f"{_AS_OP}:as_op",
         "OrderedUpdates": f"{_OLD}:OrderedUpdates",
         "Param": "phintys.compile:In",
         "clone": "phintys.graph:clone_replace",
@@ -196,7 +262,16 @@ _TOP: list[Source] = [
 ]
 
 _GOF_GRAPH: list[Source] = [
-    {**_GRAPH, **_ERRORS, "inputs": f"{_OLD}:graph_inputs"},
+    {
+        **_GRAPH,
+        **_ERRORS,
+        "Env": "phintys.graph:FunctionGraph",
+        "inputs": f"{_OLD}:graph_inputs",
+        "io_connection_pattern": "phintys.graph.contract:connection_pattern",
+        "orphans": "phintys.graph:orphans_between",
+        "variables": "phintys.graph:vars_between",
+        "view_roots": "phintys.graph.aliasing:view_roots",
+    },
     "phintys.graph",
 ]
 
@@ -204,7 +279,9 @@ _THEANO: dict[str, list[Source]] = {
     "": _TOP,
     **_SHARED_BY_BOTH,
     "configdefaults": [{"config": "phintys._base.config:config"}],
-    "gof": [*_GOF_GRAPH, *_REWRITING],
+    "compat": [{"OrderedDict": "collections:OrderedDict"}],
+    "compat.python2x": [{"OrderedDict": "collections:OrderedDict"}],
+    "gof": [*_GOF_GRAPH, *_REWRITING, "phintys.graph.features", "phintys.graph.aliasing"],
     "gof.destroyhandler": ["phintys.graph.aliasing"],
     "gof.fg": _GOF_GRAPH,
     "gof.graph": _GOF_GRAPH,
@@ -214,6 +291,10 @@ _THEANO: dict[str, list[Source]] = {
     "gof.toolbox": ["phintys.graph.features"],
     "gof.type": _GOF_GRAPH,
     "gof.utils": [_ERRORS],
+    "misc": [],
+    "misc.pkl_utils": [_here("pickle", "dump load")],
+    "misc.safe_asarray": [{"_asarray": f"{_OLD}:asarray"}],
+    "tensor.opt": [_OBSERVING, {"MakeVector": "phintys.tensor:MakeVector"}, *_REWRITING],
 }
 
 _AESARA: dict[str, list[Source]] = {
@@ -235,7 +316,6 @@ _AESARA: dict[str, list[Source]] = {
     "tensor.random": [],
     "tensor.shape": _TENSOR,
     "tensor.special": ["phintys.tensor.special"],
-    "tensor.var": _TENSOR,
 }
 
 PACKAGES: dict[str, dict[str, list[Source]]] = {
@@ -245,12 +325,57 @@ PACKAGES: dict[str, dict[str, list[Source]]] = {
 }
 """For each package, its modules (``""`` is the package itself) and their sources."""
 
+_C_CODE = "C code of Ops: write perform, or make the Op of those that there are"
+_LINKERS = "linkers: a Mode has a backend"
+_DATABASES = "databases of rewrites: add a rule to a mode, as in get_mode().adding(rule)"
+_LINALG = "decompositions and solvers"
+
 MISSING: dict[str, str] = {
-    "scan": "loops",
-    "ifelse": "lazy conditionals",
-    "sparse": "sparse matrices",
-    "tensor.shared_randomstreams": "random streams",
-    "sandbox": "the sandbox modules",
+    "compile.builders": "Ops made from graphs",
+    "d3viz": "pictures of graphs",
+    "gof.cc": _C_CODE,
+    "gof.cutils": _C_CODE,
+    "gof.link": _LINKERS,
+    "gof.optdb": _DATABASES,
+    "gof.params_type": _C_CODE,
+    "gof.vm": _LINKERS,
     "gpuarray": "code for GPUs",
+    "graph.rewriting.db": _DATABASES,
+    "ifelse": "lazy conditionals",
+    "link": _LINKERS,
+    "sandbox": "the sandbox modules",
+    "scan": "loops",
+    "sparse": "sparse matrices",
+    "tensor.nnet.conv": "convolutions",
+    "tensor.raw_random": "random streams",
+    "tensor.shared_randomstreams": "random streams",
+    "tensor.signal": "convolutions and pooling",
+    "tensor.slinalg": _LINALG,
+    "typed_list": "lists of variables as values",
 }
 """Modules that the old packages had and that Phintys does not offer, with what they were for."""
+
+MISSING_NAMES: dict[str, str] = {
+    **dict.fromkeys(("foldl", "foldr", "map", "reduce"), "loops"),
+    **dict.fromkeys(("CLinkerOp", "CLinkerType", "COp", "OpenMPOp", "ParamsType"), _C_CODE),
+    **dict.fromkeys(("CLinker", "LocalLinker", "PerformLinker", "VM_Linker"), _LINKERS),
+    **dict.fromkeys(
+        (
+            "EquilibriumDB",
+            "SequenceDB",
+            "optdb",
+            "register_canonicalize",
+            "register_specialize",
+            "register_stabilize",
+            "register_uncanonicalize",
+        ),
+        _DATABASES,
+    ),
+    **dict.fromkeys(("cholesky", "det", "eig", "eigh", "matrix_inverse", "pinv", "svd"), _LINALG),
+    **dict.fromkeys(("get_debug_values", "get_test_value"), "test values"),
+    "OpFromGraph": "Ops made from graphs",
+    "RandomStreams": "random streams",
+    "conv2d": "convolutions",
+    "pydotprint": "pictures of graphs",
+}
+"""Names in other modules that Phintys does not offer, with what they were for."""

@@ -1,0 +1,77 @@
+"""``as_op``: an Op made from a function of arrays."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from phintys._base.errors import OpContractError
+from phintys.graph import Op, Type
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from phintys.graph import Apply
+
+__all__ = ["FromFunctionOp", "as_op"]
+
+
+class FromFunctionOp(Op):
+    """An Op that calls a function; see :func:`as_op`."""
+
+    __props__ = ("function", "itypes", "otypes")
+
+    def __init__(
+        self,
+        fn: Callable[..., Any],
+        itypes: Any,
+        otypes: Any,
+        infer_shape: Callable[..., Any] | None = None,
+    ) -> None:
+        self.function = fn
+        self.itypes = _types(itypes, "itypes")
+        self.otypes = _types(otypes, "otypes")
+        if infer_shape is not None:
+            self.infer_shape = infer_shape
+
+    def perform(
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
+    ) -> None:
+        """Call the function: it returns one result, or a tuple or list of them."""
+        results = self.function(*inputs)
+        if not isinstance(results, tuple | list):
+            results = (results,)
+        if len(results) != len(output_storage):
+            msg = f"{self} returned {len(results)} results for {len(output_storage)} outputs."
+            raise OpContractError(msg)
+        for cell, result in zip(output_storage, results, strict=True):
+            cell[0] = result
+
+    def __str__(self) -> str:
+        return f"FromFunctionOp{{{self.function.__name__}}}"
+
+
+def _types(given: Any, name: str) -> tuple[Type, ...]:
+    types = tuple(given) if isinstance(given, list | tuple) else (given,)
+    if not all(isinstance(type_, Type) for type_ in types):
+        msg = f"as_op: {name} is a list of Types, as in [T.dmatrix]; got {given!r}."
+        raise OpContractError(msg)
+    return types
+
+
+def as_op(
+    itypes: Any, otypes: Any, infer_shape: Callable[..., Any] | None = None
+) -> Callable[[Callable[..., Any]], FromFunctionOp]:
+    """Decorate a function of arrays, which becomes an Op without a gradient.
+
+    Parameters
+    ----------
+    itypes, otypes
+        The Types of its inputs and outputs.
+    infer_shape
+        ``infer_shape(fgraph, node, input_shapes)`` or ``infer_shape(node, input_shapes)``.
+    """
+
+    def decorate(function: Callable[..., Any]) -> FromFunctionOp:
+        return FromFunctionOp(function, itypes, otypes, infer_shape)
+
+    return decorate

@@ -1,0 +1,256 @@
+"""Rules and steps of rewriting as they were written: ``transform(node)``, ``PatternSub``."""
+
+from __future__ import annotations
+
+import inspect
+from typing import TYPE_CHECKING, Any
+
+from phintys.passes import merge
+from phintys.rewriting import (
+    GraphRewriter,
+    NodeRewriter,
+    PatternRewriter,
+    WalkInOrder,
+    WalkOutOrder,
+    Wild,
+    Worklist,
+    node_rewriter,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from phintys.graph import Apply, FunctionGraph
+    from phintys.rewriting import RewriteTrace
+
+__all__ = [
+    "EquilibriumOptimizer",
+    "LocalOptGroup",
+    "LocalOptimizer",
+    "MergeOptimizer",
+    "OpRemove",
+    "OpSub",
+    "Optimizer",
+    "PatternSub",
+    "SeqOptimizer",
+    "TopoOptimizer",
+    "in2out",
+    "local_optimizer",
+    "optimizer",
+    "out2in",
+]
+
+
+def _parameters(method: Callable[..., Any]) -> int:
+    return len(inspect.signature(method).parameters)
+
+
+# ---- rules of one node ---------------------------------------------------------------------------
+
+
+class LocalOptimizer(NodeRewriter):
+    """A rule with ``transform(self, node)`` or ``(self, fgraph, node)``, and ``tracks(self)``."""
+
+    def __new__(cls, *arguments: Any, **options: Any) -> Any:
+        """Make the rule ready: old subclasses did not call ``__init__`` of their base."""
+        rule = super().__new__(cls)
+        tracks: Any = cls.tracks
+        tracked: Any = tracks(rule) if callable(tracks) else None
+        # A list without Ops was what a rule returned that looked at all nodes.
+        NodeRewriter.__init__(rule, tracks=tracked or None)
+        return rule
+
+    def __init__(self) -> None:
+        """Do nothing: :meth:`__new__` has done it."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        own = vars(cls).get("transform")
+        if own is not None and _parameters(own) == 2:
+            cls.transform = lambda self, fgraph, node: own(self, node)
+
+    tracks: Any = None
+
+    def optimize(self, fgraph: FunctionGraph) -> None:
+        """Apply the rule to each node of a graph."""
+        TopoOptimizer(self).rewrite(fgraph)
+
+
+def local_optimizer(
+    tracks: Iterable[Any] | None, inplace: bool = False, requirements: Iterable[Any] = ()
+) -> Callable[[Callable[..., Any]], Any]:
+    """Decorate ``rule(node)``, which had no graph as its first argument; or ``(fgraph, node)``."""
+
+    def decorate(rule: Callable[..., Any]) -> Any:
+        def with_graph(fgraph: Any, node: Any) -> Any:
+            return rule(node) if older else rule(fgraph, node)
+
+        older = _parameters(rule) == 1
+        with_graph.__doc__ = rule.__doc__
+        with_graph.__name__ = rule.__name__
+        return node_rewriter(tracks or None)(with_graph)
+
+    return decorate
+
+
+def _as_pattern(old: Any) -> Any:
+    """Return a pattern whose dicts with a constraint are placeholders with a guard."""
+    if isinstance(old, dict):
+        inner, constraint = old["pattern"], old.get("constraint")
+        return Wild(inner, constraint) if isinstance(inner, str) else _as_pattern(inner)
+    if isinstance(old, tuple | list):
+        return tuple(_as_pattern(part) for part in old)
+    return old
+
+
+def PatternSub(
+    in_pattern: Any,
+    out_pattern: Any,
+    allow_multiple_clients: bool = False,
+    skip_identities_fn: Any = None,
+    name: str | None = None,
+    **options: Any,
+) -> PatternRewriter:
+    """``PatternSub((op, "x", {"pattern": "y", "constraint": guard}), "x")``."""
+    return PatternRewriter(
+        _as_pattern(in_pattern),
+        _as_pattern(out_pattern),
+        allow_shared=allow_multiple_clients,
+        name=name,
+    )
+
+
+def OpSub(op1: Any, op2: Any, transfer_tags: bool = True) -> Any:
+    """Return a rule that replaces one Op by another."""
+
+    def op_sub(fgraph: FunctionGraph, node: Apply) -> Any:
+        """op1(...) -> op2(...)"""
+        return op2.make_node(*node.inputs).outputs if node.op == op1 else None
+
+    return node_rewriter([op1], name=f"{op1} -> {op2}")(op_sub)
+
+
+def OpRemove(op: Any) -> Any:
+    """Return a rule that replaces the outputs of an Op by its inputs."""
+
+    def op_remove(fgraph: FunctionGraph, node: Apply) -> Any:
+        """op(x) -> x"""
+        return list(node.inputs) if node.op == op else None
+
+    return node_rewriter([op], name=f"{op}(x) -> x")(op_remove)
+
+
+# ---- steps over a whole graph --------------------------------------------------------------------
+
+
+class Optimizer(GraphRewriter):
+    """A step with ``apply(self, fgraph)`` and perhaps ``add_requirements(self, fgraph)``."""
+
+    def __new__(cls, *arguments: Any, **options: Any) -> Any:
+        """Make the step ready: old subclasses did not call ``__init__`` of their base."""
+        step = super().__new__(cls)
+        GraphRewriter.__init__(step)
+        return step
+
+    def __init__(self) -> None:
+        """Do nothing: :meth:`__new__` has done it."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        own = vars(cls).get("apply")
+        if own is not None and _parameters(own) == 2:
+            cls.apply = lambda self, fgraph, trace=None: own(self, fgraph)
+
+    def add_requirements(self, fgraph: FunctionGraph) -> None:
+        """Attach what the step needs; nothing by default."""
+
+    def rewrite(self, fgraph: FunctionGraph, trace: RewriteTrace | None = None) -> None:
+        """Attach what is needed, and apply."""
+        self.add_requirements(fgraph)
+        super().rewrite(fgraph, trace)
+
+    def optimize(self, fgraph: FunctionGraph) -> None:
+        """Rewrite a graph."""
+        self.rewrite(fgraph)
+
+    __call__ = optimize
+
+
+def optimizer(function: Callable[[FunctionGraph], None]) -> Optimizer:
+    """Decorate ``step(fgraph)``."""
+
+    class FunctionStep(Optimizer):
+        def apply(self, fgraph: FunctionGraph, trace: RewriteTrace | None = None) -> None:
+            function(fgraph)
+
+    step = FunctionStep()
+    step.name = function.__name__
+    return step
+
+
+class SeqOptimizer(Optimizer):
+    """``SeqOptimizer(step, step, ...)``: one after the other."""
+
+    def __init__(self, *steps: Any, name: str | None = None) -> None:
+        flat = steps[0] if len(steps) == 1 and isinstance(steps[0], list | tuple) else steps
+        self.steps: tuple[GraphRewriter, ...] = tuple(flat)
+        self.name = name or self.name
+
+    def apply(self, fgraph: FunctionGraph, trace: RewriteTrace | None = None) -> None:
+        for step in self.steps:
+            step.rewrite(fgraph, trace)
+
+
+class _Driven(Optimizer):
+    """A step that tries rules on nodes."""
+
+    driver: GraphRewriter
+
+    def apply(self, fgraph: FunctionGraph, trace: RewriteTrace | None = None) -> None:
+        self.driver.rewrite(fgraph, trace)
+
+
+class TopoOptimizer(_Driven):
+    """``TopoOptimizer(rule, order)``: one walk, from the outputs to the inputs unless told."""
+
+    def __init__(self, local_opt: Any, order: str = "out_to_in", **options: Any) -> None:
+        walk = WalkInOrder if order == "in_to_out" else WalkOutOrder
+        self.driver = walk(_rules(local_opt))
+
+
+class EquilibriumOptimizer(_Driven):
+    """``EquilibriumOptimizer(rules)``: rules of nodes until nothing changes."""
+
+    def __init__(
+        self, optimizers: Iterable[Any], max_use_ratio: Any = None, **options: Any
+    ) -> None:
+        self.driver = Worklist(_rules(list(optimizers)))
+
+
+def LocalOptGroup(*rules: Any, **options: Any) -> tuple[Any, ...]:
+    """Return rules to be tried one after the other; give it to a driver."""
+    return rules
+
+
+def _rules(given: Any) -> tuple[Any, ...]:
+    """Return the rules in what may be one, or several that are nested."""
+    if isinstance(given, tuple | list):
+        return tuple(rule for part in given for rule in _rules(part))
+    return (given,)
+
+
+def in2out(*local_opts: Any, **options: Any) -> TopoOptimizer:
+    """Return one walk from the inputs to the outputs."""
+    return TopoOptimizer(local_opts, "in_to_out")
+
+
+def out2in(*local_opts: Any, **options: Any) -> TopoOptimizer:
+    """Return one walk from the outputs to the inputs."""
+    return TopoOptimizer(local_opts)
+
+
+class MergeOptimizer(_Driven):
+    """``MergeOptimizer()``: equal computations become one."""
+
+    def __init__(self) -> None:
+        self.driver = merge

@@ -1,0 +1,25 @@
+"""The old packages, installed for one test."""
+
+from __future__ import annotations
+
+import pytest
+
+from phintys.compat import install, uninstall
+
+
+@pytest.fixture
+def theano():
+    install("theano")
+    import theano
+
+    yield theano
+    uninstall("theano")
+
+
+@pytest.fixture
+def aesara():
+    install("aesara")
+    import aesara
+
+    yield aesara
+    uninstall("aesara")

@@ -1,0 +1,54 @@
+"""Ops made from functions."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import phintys
+
+
+def test_as_op(theano):
+    T = theano.tensor
+
+    @theano.compile.ops.as_op(
+        itypes=[T.dmatrix, T.dmatrix],
+        otypes=[T.dmatrix],
+        infer_shape=lambda node, shapes: [(shapes[0][0], shapes[1][1])],
+    )
+    def numpy_dot(a, b):
+        return np.dot(a, b)
+
+    a, b = T.dmatrices("a", "b")
+    f = theano.function([a, b], [numpy_dot(a, b), numpy_dot(a, b).shape], mode="debug")
+    product, shape = f(np.eye(2), np.ones((2, 3)))
+    assert (product.tolist(), shape.tolist()) == (np.ones((2, 3)).tolist(), [2, 3])
+    assert str(numpy_dot) == "FromFunctionOp{numpy_dot}"
+    with pytest.raises(phintys.PhintysError, match="takes 2 inputs, got 1"):
+        numpy_dot(a)
+
+
+def test_several_results(theano):
+    T = theano.tensor
+
+    @theano.as_op([T.dvector], [T.dscalar, T.dscalar])
+    def extent(x):
+        return np.array(x.min()), np.array(x.max())
+
+    x = T.dvector("x")
+    low, high = theano.function([x], extent(x))([3.0, 1.0, 2.0])
+    assert (low, high) == (1, 3)
+
+
+def test_mistakes(theano):
+    T = theano.tensor
+    with pytest.raises(phintys.PhintysError, match="otypes is a list of Types"):
+        theano.as_op([T.dvector], ["float64"])(np.sin)
+
+    @theano.as_op([T.dvector], [T.dscalar, T.dscalar])
+    def one(x):
+        return x.min()
+
+    x = T.dvector("x")
+    with pytest.raises(phintys.PhintysError, match="1 results for 2 outputs"):
+        theano.function([x], one(x))([1.0])

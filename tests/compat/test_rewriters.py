@@ -1,0 +1,145 @@
+"""Rules and steps of rewriting as they were written."""
+
+from __future__ import annotations
+
+import pytest
+
+import phintys
+from phintys.graph import FunctionGraph
+from phintys.graph.features import ReplaceValidate
+
+
+@pytest.fixture
+def T(theano):
+    return theano.tensor
+
+
+@pytest.fixture
+def product_over_factor(T):
+    """A graph of ``x * y / y`` or ``y * x / y``."""
+
+    def make(swapped=False):
+        x, y = T.dscalar("x"), T.dscalar("y")
+        product = y * x if swapped else x * y
+        return FunctionGraph([x, y], [T.true_div(product, y)], clone=False)
+
+    return make
+
+
+def quotient(node, mul, true_div):
+    """Return the other factor where a node divides a product by one of its factors."""
+    if node.op != true_div:
+        return None
+    x, y = node.inputs
+    if x.owner is None or x.owner.op != mul:
+        return None
+    a, b = x.owner.inputs
+    return b if y is a else a if y is b else None
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+def test_optimizer(theano, T, product_over_factor, swapped):
+    class Simplify(theano.gof.Optimizer):
+        def add_requirements(self, fgraph):
+            fgraph.attach_feature(ReplaceValidate())
+
+        def apply(self, fgraph):
+            for node in fgraph.toposort():
+                other = quotient(node, T.mul, T.true_div)
+                if other is not None:
+                    fgraph.replace_validate(node.outputs[0], other)
+
+    fgraph = product_over_factor(swapped)
+    Simplify().optimize(fgraph)
+    assert fgraph.outputs == [fgraph.inputs[0]]
+    assert Simplify().name == "Simplify"
+
+
+@pytest.mark.parametrize("with_graph", [False, True])
+@pytest.mark.parametrize("order", ["in_to_out", "out_to_in"])
+def test_local_optimizer_classes(theano, T, product_over_factor, with_graph, order):
+    class Older(theano.gof.LocalOptimizer):
+        def __init__(self, wanted):
+            self.wanted = wanted
+
+        def tracks(self):
+            return []
+
+        def transform(self, node):
+            other = quotient(node, T.mul, self.wanted)
+            return [other] if other is not None else False
+
+    class Newer(theano.gof.LocalOptimizer):
+        def tracks(self):
+            return [T.true_div]
+
+        def transform(self, fgraph, node):
+            other = quotient(node, T.mul, T.true_div)
+            return [other] if other is not None else None
+
+    rule = Newer() if with_graph else Older(T.true_div)
+    assert rule.tracks == ((T.true_div,) if with_graph else None)
+    fgraph = product_over_factor()
+    theano.gof.TopoOptimizer(rule, order=order).optimize(fgraph)
+    assert fgraph.outputs == [fgraph.inputs[0]]
+    fgraph = product_over_factor()
+    rule.optimize(fgraph)
+    assert fgraph.outputs == [fgraph.inputs[0]]
+
+
+def test_decorated_rules(theano, T):
+    @theano.gof.local_optimizer([T.exp])
+    def forget_exp(node):
+        """exp(x) -> x"""
+        return [node.inputs[0]] if node.op == T.exp else False
+
+    @theano.gof.local_optimizer([T.exp])
+    def forget_exp_too(fgraph, node):
+        """exp(x) -> x"""
+        return [node.inputs[0]]
+
+    node = T.exp(T.dvector("x")).owner
+    for rule in (forget_exp, forget_exp_too):
+        assert rule.transform(None, node) == [node.inputs[0]]
+        assert rule.equation == "exp(x) -> x"
+        mode = theano.compile.get_default_mode().adding(rule)
+        assert phintys.function([node.inputs[0]], node.outputs[0], mode=mode)([2.0]) == [2.0]
+
+
+def test_patterns_and_substitutions(theano, T, product_over_factor):
+    gof = theano.gof
+    rules = [
+        gof.PatternSub((T.true_div, (T.mul, "x", "y"), "y"), "x"),
+        gof.OpSub(T.sin, T.cos),
+        gof.OpRemove(T.exp),
+    ]
+    fgraph = product_over_factor()
+    gof.EquilibriumOptimizer(rules, max_use_ratio=10).optimize(fgraph)
+    assert fgraph.outputs == [fgraph.inputs[0]]
+    x = T.dscalar("x")
+    fgraph = FunctionGraph([x], [T.sin(T.exp(x))], clone=False)
+    gof.SeqOptimizer(gof.in2out(gof.LocalOptGroup(*rules)), gof.MergeOptimizer()).optimize(fgraph)
+    assert fgraph.outputs[0].owner.op == T.cos
+    assert fgraph.outputs[0].owner.inputs == [x]
+
+
+def test_constraints_of_patterns(theano, T):
+    positive = {"pattern": "x", "constraint": lambda v: v.name == "p"}
+    rule = theano.gof.PatternSub((T.sqrt, (T.sqr, positive)), "x")
+    for name, simplified in (("p", True), ("q", False)):
+        v = T.dscalar(name)
+        fgraph = FunctionGraph([v], [T.sqrt(T.sqr(v))], clone=False)
+        theano.gof.out2in(rule).optimize(fgraph)
+        assert (fgraph.outputs == [v]) is simplified
+
+
+def test_a_function_as_step(theano, T):
+    seen = []
+
+    @theano.gof.optimizer
+    def look(fgraph):
+        seen.append(len(fgraph.apply_nodes))
+
+    x = T.dscalar("x")
+    look(FunctionGraph([x], [x + 1]))
+    assert (seen, look.name) == ([1], "look")

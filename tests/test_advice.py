@@ -1,0 +1,56 @@
+"""What messages, docstrings and pages name is there: ``pt.stack``, ``phintys.gradient.grad``."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import re
+from pathlib import Path
+
+import phintys
+import phintys.tensor as pt
+
+PROJECT = Path(__file__).resolve().parent.parent
+ROOTS = {"phintys": phintys, "pt": pt}
+NAME = re.compile(r"(?<![\w./-])(phintys|pt)((?:\.[A-Za-z_]\w*)+)")
+FILES = [
+    *sorted((PROJECT / "src").rglob("*.py")),
+    *sorted((PROJECT / "docs").glob("*.md")),
+    PROJECT / "README.md",
+]
+# The key of metadata in native code, and a mistake that a docstring shows.
+OTHERS = {"phintys.origin", "phintys.gard"}
+
+
+def texts(path):
+    """Return the strings in a module, or the whole text of a page."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix != ".py":
+        return [text]
+    strings = (node.value for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Constant))
+    return [string for string in strings if isinstance(string, str)]
+
+
+def is_there(root, path):
+    thing, name = ROOTS[root], ROOTS[root].__name__
+    for part in path[1:].split("."):
+        name = f"{name}.{part}"
+        if not hasattr(thing, part):
+            try:
+                thing = importlib.import_module(name)
+            except ImportError:
+                return False
+        else:
+            thing = getattr(thing, part)
+    return True
+
+
+def test_names_in_texts():
+    found = {
+        match.group(): (path.relative_to(PROJECT).as_posix(), *match.groups())
+        for path in FILES
+        for text in texts(path)
+        for match in NAME.finditer(text)
+    }
+    missing = {name: path for name, (path, *parts) in found.items() if not is_there(*parts)}
+    assert missing.keys() == OTHERS, missing
