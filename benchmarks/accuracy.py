@@ -17,9 +17,9 @@ from typing import Any
 import mpmath as mp
 import numpy as np
 
-from phintys.backends.native.emit import Target
 from phintys.backends.native.emit._harness import elementwise
 from phintys.backends.native.emit.math import float_math
+from phintys.backends.native.emit.target import Target
 
 PRECISION = 140
 DOCUMENT = Path(__file__).resolve().parent.parent / "docs" / "accuracy.md"
@@ -64,6 +64,15 @@ def magnitudes(low, high, signed=False):
     return draw
 
 
+def negatives(low, high):
+    """Negative numbers of all exponents between two magnitudes."""
+
+    def draw(rng, n, dtype):
+        return -magnitudes(low, high)(rng, n, dtype)
+
+    return draw
+
+
 def near(center, spread):
     """Numbers next to one number, at all distances."""
 
@@ -101,6 +110,13 @@ def exact_pow(x, y):
     if x < 0:
         return abs(x) ** y * (-1 if int(y) % 2 else 1)
     return x**y
+
+
+def exact_trigamma(x):
+    if x > 0:
+        return mp.psi(1, x)
+    # By reflection; mpmath would shift x, one by one, to where it is positive.
+    return mp.inf if x == mp.floor(x) else (mp.pi / mp.sinpi(x)) ** 2 - mp.psi(1, 1 - x)
 
 
 def larger(x, y):
@@ -258,11 +274,14 @@ RECORDS = [
     ),
     Record(
         "trigamma",
-        lambda x: mp.psi(1, x),
+        exact_trigamma,
         {
             "[0, 2]": lambda t: uniform(1e-6, 2),
             "[0, 20]": lambda t: uniform(0.1, 20),
             "positive": lambda t: magnitudes(t.least, t.max),
+            "[-20, 0]": lambda t: uniform(-20, 0),
+            "near -3": lambda t: near(-3, 0.5),
+            "negative": lambda t: negatives(t.least, 2.0**20),
         },
     ),
     Record(
@@ -352,9 +371,8 @@ fused multiply-add (x86-64-v3 and later, aarch64), the others for x86-64-v2.
 All of these functions are at most 2 ulp off. The errors of `logaddexp` and `logaddexp2` are counted
 in ulp of the larger of their inputs and result, because the sum may cancel. Zeros keep their signs;
 infinities, NaN and subnormal numbers give what C gives. Beyond 2**39 (2**20 without FMA; float32:
-2**28) sines, cosines and tangents are computed by libm. `trigamma` of negative numbers is up to 5
-ulp off. Other special functions of the table of scalar ops (gamma, Bessel ...) call SciPy for each
-element and are as accurate as SciPy.
+2**28) sines, cosines and tangents are computed by libm. Other special functions of the
+table of scalar ops (gamma, Bessel ...) call SciPy for each element and are as accurate as SciPy.
 
 This file is written by `benchmarks/accuracy.py`.
 

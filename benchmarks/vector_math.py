@@ -11,9 +11,9 @@ import time
 import numpy as np
 import scipy.special
 
-from phintys.backends.native.emit import Target
 from phintys.backends.native.emit._harness import elementwise, elementwise_module, verified
 from phintys.backends.native.emit.math import FLOAT_FUNCTIONS, float_math
+from phintys.backends.native.emit.target import Target
 
 ELEMENTS = 16384
 # fmt: off

@@ -408,3 +408,15 @@ def test_users_ops_within(evaluate):
     expected = np.exp(0.125) * 0.75 * 2
     np.testing.assert_allclose([a, b], [expected, expected], rtol=1e-14)
     assert pickle.loads(pickle.dumps(op)) == op
+
+
+@pytest.mark.parametrize("answer", [None, [None]])
+def test_an_r_op_without_an_answer_is_no_derivative_of_zero(evaluate, answer):
+    class Undecided(Cube):
+        def R_op(self, inputs, eval_points):
+            return answer
+
+    x, v = ps.float64("x"), ps.float64("v")
+    op = Composite([x], [ps.exp(Undecided(ps.same_out)(x))])
+    (tangent,) = op.R_op([x], [v])
+    np.testing.assert_allclose(evaluate([tangent], {x: 0.5, v: 2}), [np.exp(0.125) * 1.5])

@@ -9,6 +9,7 @@ which is the convention dC/da + i dC/db for a complex z = a + ib.
 import itertools
 import math
 
+import mpmath as mp
 import numpy as np
 import pytest
 
@@ -482,3 +483,18 @@ def test_modulus_and_angle_of_complex_numbers(evaluate):
     assert evaluate([gradient], {z: 0}) == [1 - 2j]
     (gradient,) = ps.sqr.L_op([z], [ps.sqr(z)], [ps.complex128.make_constant(1)])
     assert evaluate([gradient], {z: 1 + 2j}) == [2 - 4j]
+
+
+@pytest.mark.parametrize(("dtype", "tolerance"), [("float64", 2e-13), ("float32", 1e-4)])
+def test_the_derivative_of_erfcx_keeps_its_digits(evaluate, dtype, tolerance):
+    x = ScalarType(dtype)("x")
+    out = ps.erfcx(x)
+    (first,) = ps.erfcx.L_op([x], [out], [out.type.make_constant(1)])
+    assert first.type == x.type
+    for at in [-2.0, 0.0, 3.0, 15.9, 16.0, 16.1, 40.0, 1e6]:
+        number = np.dtype(dtype).type(at)
+        with mp.workprec(200):
+            t = mp.mpf(float(number))
+            exact = float(2 * t * mp.exp(t**2) * mp.erfc(t) - 2 / mp.sqrt(mp.pi))
+        np.testing.assert_allclose(evaluate([first], {x: number}), [exact], rtol=tolerance)
+    assert evaluate([first], {x: np.dtype(dtype).type(np.inf)}) == [0]

@@ -4,22 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from phintys._base.config import config
 from phintys._base.errors import OpContractError, TypeContractError
+from phintys._base.late import LateModule
 from phintys.graph.apply import Apply
 from phintys.graph.fgraph import FunctionGraph
 from phintys.graph.null_type import DisconnectedType
 from phintys.graph.variable import Variable
 from phintys.scalar.formula import Formula
-from phintys.scalar.formula_derivatives import Derivative, connections, pull, push
 from phintys.scalar.op import Dtypes, ScalarOp, unsupported_dtypes
 from phintys.scalar.operators import OPERATORS
 from phintys.scalar.row import dtype_of
 from phintys.scalar.type import ScalarType
+
+if TYPE_CHECKING:
+    from phintys.scalar import formula_derivatives as derivatives
+    from phintys.scalar.formula_derivatives import Derivative
+else:
+    derivatives = LateModule("phintys.scalar.formula_derivatives")
 
 __all__ = ["Composite"]
 
@@ -191,7 +197,7 @@ class Composite(ScalarOp):
 
     @cached_property
     def _pattern(self) -> list[list[bool]]:
-        return connections(self.formula)
+        return derivatives.connections(self.formula)
 
     def L_op(
         self,
@@ -203,7 +209,7 @@ class Composite(ScalarOp):
         connected = tuple(not isinstance(g.type, DisconnectedType) for g in output_grads)
         key = (config.floatX, *connected)
         if key not in self._pulls:
-            self._pulls[key] = pull(self.formula, connected)
+            self._pulls[key] = derivatives.pull(self.formula, connected)
         gradients = self._pulls[key].apply([*self._cast(inputs), *outputs, *output_grads])
         # The gradient 0 is a number, whatever the input.
         return [
@@ -230,7 +236,7 @@ class Composite(ScalarOp):
             return [None] * self.nout
         key = (config.floatX, *given)
         if key not in self._pushes:
-            self._pushes[key] = push(self.formula, given)
+            self._pushes[key] = derivatives.push(self.formula, given)
         outputs = self(*inputs, return_list=True)
         tangents = self._pushes[key].apply([*self._cast(inputs), *outputs, *directions])
         return [

@@ -175,9 +175,16 @@ def _push_step(node: Apply, tangents: Sequence[Any]) -> Sequence[Any]:
     null = next((t for t in tangents if t is not None and isinstance(t.type, NullType)), None)
     if null is not None:
         return [null] * len(node.outputs)
-    if contract.defines(node.op, "R_op"):
-        return contract.push_forward(node, tangents)
-    return _push_by_pulling_twice(node, tangents)
+    if not contract.defines(node.op, "R_op"):
+        return _push_by_pulling_twice(node, tangents)
+    found = contract.push_forward(node, tangents)
+    if all(tangent is not None for tangent in found):
+        return found
+    # Where R_op has no answer, the reverse rule tells whether there is one.
+    pulled = _push_by_pulling_twice(node, tangents)
+    return [
+        other if tangent is None else tangent for tangent, other in zip(found, pulled, strict=True)
+    ]
 
 
 def _push_by_pulling_twice(node: Apply, tangents: Sequence[Any]) -> list[Any]:

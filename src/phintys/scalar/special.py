@@ -12,9 +12,11 @@ from typing import Any
 import numpy as np
 
 from phintys.scalar.arithmetic import sign, sqr, xlog1py, xlogy
+from phintys.scalar.comparison import gt
 from phintys.scalar.exponential import exp
 from phintys.scalar.row import dtype_of
 from phintys.scalar.row_kinds import FloatRow
+from phintys.scalar.selection import maximum, minimum, switch
 
 __all__ = [
     "beta",
@@ -76,12 +78,32 @@ erfc = FloatRow(
 )
 """1 - erf(x), accurate for large x."""
 
+_FAR = 16.0
+_ERFCX_TERMS = 10
+
+
+def _erfcx_derivative(x: Any, out: Any) -> Any:
+    """Return ``2 x erfcx(x) - 2 / sqrt(pi)``.
+
+    The terms of the difference cancel as x grows. So far out it is its asymptotic series, the sum
+    of ``(2 n - 1)!! / (-2 x**2)**n`` over n >= 1, times ``2 / sqrt(pi)`` (DLMF 7.12.1).
+    """
+    if dtype_of(x).kind == "c":
+        return 2 * x * out - _TWO_BY_ROOT_PI
+    # Each branch stays where it is finite, so that its own derivatives are too.
+    step = -0.5 / sqr(maximum(x, _FAR))
+    series: Any = 1.0
+    for n in range(_ERFCX_TERMS, 0, -1):
+        series = 1.0 + (2 * n + 1) * step * series
+    near = 2 * minimum(x, _FAR) * out - _TWO_BY_ROOT_PI
+    return switch(gt(x, _FAR), _TWO_BY_ROOT_PI * step * series, near)
+
+
 erfcx = FloatRow(
     "erfcx",
     "scipy.special:erfcx",
     complex=True,
-    # The difference loses digits as x**2 grows; its absolute error stays at rounding.
-    derivative=lambda x, out: (2 * x * out - _TWO_BY_ROOT_PI,),
+    derivative=lambda x, out: (_erfcx_derivative(x, out),),
 )
 """exp(x**2) * erfc(x), which does not underflow."""
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 
 from phintys.backends.native.emit.builder import Builder
-from phintys.backends.native.emit.math.constants import PI, number
-from phintys.backends.native.emit.math.exact import two_sum
+from phintys.backends.native.emit.math.constants import PI, words
+from phintys.backends.native.emit.math.exact import pair_div, two_sum
+from phintys.backends.native.emit.math.floating import fabs
 from phintys.backends.native.emit.math.registry import float_function
-from phintys.backends.native.emit.math.trigonometric import sin
+from phintys.backends.native.emit.math.trigonometric import sine_of_half_turns
 from phintys.backends.native.emit.values import Value
 
 __all__: list[str] = []
@@ -22,18 +23,29 @@ _STEPS = 9
 def trigamma(b: Builder, x: Value) -> Value:
     """Sum of 1 / (x + k)**2 over k >= 0: the first terms, then the asymptotic series.
 
-    DLMF 5.15.5 and 5.15.8; by reflection (5.15.6) for negative x, where the error is up to 5 ulp.
+    DLMF 5.15.5 and 5.15.8; by reflection (5.15.6) for negative x.
     """
     if x.type.name == "float32":
         return b.convert(trigamma(b, b.convert(x, x.type.like("float64"))), x.type)
     negative = x <= 0.0
     positive = b.select(negative, b.sub(1.0, x), x)
     total = _trigamma_of_positive(b, positive)
-    pi = number(PI, x.type.name)
-    ratio = b.div(pi, sin(b, (x - b.intrinsic("rint", x)) * pi))
-    result = b.select(negative, b.madd(ratio, ratio, -total), total)
+    reflected = _squared_quotient(b, fabs(b, x - b.intrinsic("rint", x)), total)
+    result = b.select(negative, reflected, total)
     pole = negative & b.eq(b.intrinsic("floor", x), x)
     return b.select(pole, b.constant(x.type, math.inf), result)
+
+
+def _squared_quotient(b: Builder, f: Value, total: Value) -> Value:
+    """Return (pi / sin(pi f))**2 - total for 0 <= f <= 1/2."""
+    tiny = f < 2.0**-500
+    safe = b.select(tiny, b.constant(f.type, 0.5), f)
+    hi, lo = words(PI, f.type.name, 53)
+    pi = b.constant(f.type, hi), b.constant(f.type, lo)
+    ratio, error = pair_div(b, pi, sine_of_half_turns(b, safe))
+    # The sine of so small a number is the number.
+    ratio = b.select(tiny, b.div(1.0, f), ratio)
+    return b.madd(ratio, ratio, b.madd(ratio + ratio, error, -total))
 
 
 def _trigamma_of_positive(b: Builder, x: Value) -> Value:

@@ -197,6 +197,19 @@ def logaddexp(b: Builder, x: Value, y: Value) -> Value:
     return b.select(b.compare("uno", x, y), x + y, result)
 
 
+def _plus_in_base_2(b: Builder, x: Value, log: Value) -> Value:
+    """x + log / log(2), rounded once: the terms may cancel."""
+    name = x.type.name
+    if b.target.has_fma:
+        return b.madd(log, number(1 / LN2, name), x)
+    factor, rest = words(1 / LN2, name, 53 if name == "float64" else 24)
+    product, error = two_prod(b, log, factor)
+    total, lost = two_sum(b, x, product)
+    lost = lost + b.madd(log, rest, error)
+    # The error of an infinite total is NaN.
+    return total + b.select(fabs(b, total) < math.inf, lost, 0.0)
+
+
 @float_function("logaddexp2", 2)
 def logaddexp2(b: Builder, x: Value, y: Value) -> Value:
     """max(x, y) + log2(1 + 2**-|x - y|)."""
@@ -207,6 +220,6 @@ def logaddexp2(b: Builder, x: Value, y: Value) -> Value:
     hi = b.maximum_number(-1100.0 if double else -160.0, hi)
     product, error = two_prod(b, hi, ln2[0])
     error = error + b.madd(hi, ln2[1], lo * ln2[0])
-    result = b.madd(_log1p_of_exp(b, product, error), number(1 / LN2, type.name), larger)
+    result = _plus_in_base_2(b, larger, _log1p_of_exp(b, product, error))
     result = b.select(b.eq(x, y), x + 1.0, result)
     return b.select(b.compare("uno", x, y), x + y, result)

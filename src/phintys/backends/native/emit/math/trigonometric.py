@@ -17,6 +17,7 @@ from phintys.backends.native.emit.math.exact import (
     pair_div,
     polynomial,
     residual,
+    two_prod,
     two_sum,
 )
 from phintys.backends.native.emit.math.floating import (
@@ -30,7 +31,7 @@ from phintys.backends.native.emit.math.lanewise import redo_lanes
 from phintys.backends.native.emit.math.registry import float_function
 from phintys.backends.native.emit.values import Value
 
-__all__ = ["angle_of_point"]
+__all__ = ["angle_of_point", "sine_of_half_turns"]
 
 _HALF_PI = PI / 2
 _FUSED = words(_HALF_PI, "float64", 53, 53)
@@ -83,16 +84,40 @@ def _or_libm(b: Builder, result: Value, name: str, x: Value) -> Value:
     return redo_lanes(b, result, huge, f"phintys_libm_{name}_{x.type.name}", [x])
 
 
-def _sine_or_cosine(b: Builder, r: Pair, odd: Value) -> Value:
-    """sin(r), or cos(r) where odd."""
+def _sine_parts(b: Builder, r: Pair, square: Value) -> Pair:
+    """Return two terms of sin(r), the second one smaller; square is r[0]**2."""
     hi, lo = r
-    square = hi * hi
-    sine = hi + b.madd(hi * square, polynomial(b, square, SIN[hi.type.name]), lo)
+    return hi, b.madd(hi * square, polynomial(b, square, SIN[hi.type.name]), lo)
+
+
+def _cosine_parts(b: Builder, r: Pair, square: Value) -> Pair:
+    """Return two terms of cos(r), the second one smaller; square is r[0]**2."""
+    hi, lo = r
     half = square * 0.5
     one = b.sub(1.0, half)
     rest = b.madd(square * square, polynomial(b, square, COS[hi.type.name]), -(hi * lo))
-    cosine = one + ((b.sub(1.0, one) - half) + rest)
-    return b.select(odd, cosine, sine)
+    return one, (b.sub(1.0, one) - half) + rest
+
+
+def _sine_or_cosine(b: Builder, r: Pair, odd: Value) -> Value:
+    """sin(r), or cos(r) where odd."""
+    square = r[0] * r[0]
+    sine = _sine_parts(b, r, square)
+    cosine = _cosine_parts(b, r, square)
+    return b.select(odd, cosine[0] + cosine[1], sine[0] + sine[1])
+
+
+def sine_of_half_turns(b: Builder, f: Value) -> Pair:
+    """Return sin(pi f) of 0 <= f <= 1/2 as a pair."""
+    hi, lo = words(PI, f.type.name, 53 if f.type.name == "float64" else 24)
+    odd = f > 0.25
+    f = b.select(odd, b.sub(0.5, f), f)
+    product, error = two_prod(b, f, hi)
+    r = product, b.madd(f, lo, error)
+    square = product * product
+    sine, cosine = _sine_parts(b, r, square), _cosine_parts(b, r, square)
+    first, second = (b.select(odd, c, s) for c, s in zip(cosine, sine, strict=True))
+    return fast_two_sum(b, first, second)
 
 
 def _with_quadrant(b: Builder, value: Value, bits: Value) -> Value:
