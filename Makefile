@@ -41,8 +41,9 @@ test: $(READY) ## run every test
 reference: $(READY) ## run the tests in the reference backend
 	PHINTYS_FLAGS=mode=reference $(BIN)/python -m pytest -n auto --ignore tests/backends/native
 
-fuzz: $(READY) ## hold native code against the reference on random graphs
-	$(BIN)/python -m phintys.testing.fuzz --count 10000
+fuzz: $(READY) ## hold all modes against each other on random graphs (half an hour)
+	$(BIN)/python -m phintys.testing.fuzz --jobs 2 --count 10000
+	$(BIN)/python -m phintys.testing.fuzz --jobs 2 --kind aliasing --count 20000
 
 debug: $(READY) ## hold the library's own Ops and rules against DebugMode (half an hour)
 	PHINTYS_FLAGS=mode=debug $(BIN)/python -m pytest -n auto tests/tensor tests/gradient tests/passes

@@ -8,7 +8,7 @@ import pytest
 
 import phintys.tensor as pt
 from phintys.backends.reference import ReferenceBackend
-from phintys.testing.fuzz import Case, check, check_seed, draw, shrunk
+from phintys.testing.fuzz import WHOLE, Case, check, check_seed, draw, shrunk
 from phintys.testing.fuzz.case import Given, Step
 from phintys.testing.fuzz.command import main
 from phintys.testing.fuzz.modes import STRICT, Variant
@@ -36,6 +36,7 @@ def test_all_families_are_drawn():
         *("pt.dot(", "pt.cast(", "pt.eye(", "pt.arange(", "pt.alloc(", "pt.switch(", ".shape"),
         *("gradient.grad(", "gradient.Rop(", "user_ops.zeroed(", "user_ops.composite("),
         *("dimshuffle(", "pt.specify_shape(", "pt.broadcast_to(", "pt.repeat(", "pt.gammaln("),
+        "blas.Gemm(",
     ):
         assert name in lines, name
     givens = [given for seed in range(300) for given in draw(seed).givens]
@@ -84,7 +85,7 @@ def test_disagreements_are_found_and_made_smaller():
     found = check(case, [WRONG])
     assert (found.blame, found.kind) == ("backend", "values")
     assert "seed 0: wrong (backend): call 0: d: element [0, 0] is" in str(found)
-    small = shrunk(found)
+    small = shrunk(found, WHOLE)
     assert [step.text for step in small.case.steps] == ["pt.sin(b)"]
     assert (small.case.calls, small.case.outputs) == (1, ("c",))
 
@@ -116,6 +117,36 @@ def test_rounding_is_allowed_for_where_it_matters():
     base = np.asarray(noise.base[0])
     assert not noise.allows(0, base + np.array([0, 1.0, 0]), base)
     assert not noise.allows(0, np.array([np.nan, *base[1:]]), base)
+
+
+def test_errors_that_may_cancel_are_allowed_for():
+    """Two nodes are off by the same: whether that cancels is not for the yardstick to say."""
+    value = np.linspace(0.01, 0.1, 50).astype("float32")
+    case = case_of(value, "pt.tanh({0})", "{0} - a", outputs=("c",))
+    noise = noise_of(case, strict=True)
+    base = np.asarray(noise.base[0])
+    step = np.spacing(np.tanh(value))
+    assert noise.allows(0, base + step, base)
+    assert noise.allows(0, base - 2 * step, base)
+    assert not noise.allows(0, base + 100 * step, base)
+
+
+def test_the_size_of_a_complex_number_is_rounded():
+    value = np.array([3.0 + 0.1j, -0.7 + 2.2j], "complex64")
+    noise = noise_of(case_of(value, "pt.abs({}) - 2.3"), strict=True)
+    base = np.asarray(noise.base[0])
+    assert noise.allows(0, base + np.spacing(np.abs(value)), base)
+
+
+def test_integers_are_rounded_where_they_are_added_as_floats():
+    value = np.array([[-(2**63), -5, 2, 2**63 - 1], [1, 2, 3, 4]])
+    noise = noise_of(case_of(value, "pt.mean({}, axis=1)"), strict=True)
+    base = np.asarray(noise.base[0])
+    assert noise.allows(0, base + np.array([0.5, 0.0]), base)
+    assert not noise.allows(0, base + np.array([0.0, 0.5]), base)
+    noise = noise_of(case_of(value, "{}.sum(axis=1)"), strict=True)
+    base = np.asarray(noise.base[0])
+    assert not noise.allows(0, base + 1, base)
 
 
 def test_what_jumps_is_not_compared_at_the_jump():

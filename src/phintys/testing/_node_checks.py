@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from phintys.compile.debugging.shapes import symbolic_shape
 from phintys.graph import contract
 from phintys.graph.apply import Apply
 from phintys.graph.equality import equal_computations
@@ -214,7 +215,8 @@ def check_shapes(trial: Trial, run: NodeRun) -> None:
     if not contract.defines(run.node.op, "infer_shape"):
         return
     known = dict(trial.known)
-    shapes = [_sizes(v, value, known) for v, value in zip(run.node.inputs, run.inputs, strict=True)]
+    pairs = zip(run.node.inputs, run.inputs, strict=True)
+    shapes = [symbolic_shape(variable, value, known) for variable, value in pairs]
     inferred = contract.infer_shape(None, run.node, shapes)
     for position, (value, shape) in enumerate(zip(run.outputs, inferred, strict=True)):
         if shape is None:
@@ -233,23 +235,6 @@ def check_shapes(trial: Trial, run: NodeRun) -> None:
                 "infer_shape",
                 f"infer_shape says {found} for output {position}, whose shape is {np.shape(value)}",
             )
-
-
-_SIZE = TensorType("int64", ())
-
-
-def _sizes(variable: Variable, value: Any, known: dict[Variable, Any]) -> Any:
-    """Return symbolic sizes: constants where the type tells them, as in a real graph."""
-    if not isinstance(variable.type, TensorType):
-        return None
-    sizes: list[Any] = []
-    for static, size in zip(variable.type.shape, value.shape, strict=True):
-        if static is None:
-            sizes.append(_SIZE.make_variable("size"))
-            known[sizes[-1]] = np.array(size)
-        else:
-            sizes.append(_SIZE.make_constant(np.array(static)))
-    return tuple(sizes)
 
 
 def check_connection_pattern(trial: Trial, run: NodeRun) -> None:

@@ -1,4 +1,4 @@
-"""Random whole graphs, carried out by the native backend and by the reference backend.
+"""Random whole graphs, carried out in every mode and held against each other.
 
 ``python -m phintys.testing.fuzz --count 20000 --seed 0`` draws graphs from all families of ops, all
 dtypes and many shapes, and holds native code (with all rewrites and with none, with small kernels,
@@ -6,35 +6,59 @@ for other CPUs, with the work cut into ranges) against the reference backend wit
 dtypes, shapes and values must be the same, but for what rounding explains; errors must be of the
 same class; arguments must not change, and results of an earlier call neither.
 
+``--kind aliasing`` draws scenarios (:mod:`.scenario`): functions that share variables, over graphs
+of pure Ops, views and Ops that overwrite inputs. The reference backend (as the graph was drawn, and
+with Ops put in place), native code and DebugMode must give the very numbers of a computation in
+which nothing is overwritten; they must refuse a graph if and only if no order of its nodes is right
+(:mod:`.oracle` tries all); arguments, shared values and results must be touched only as declared.
+
 A graph is a list of lines of Python (:mod:`.case`), so that what is printed about a disagreement is
 a program that shows it. How far rounding may move a result is measured, not guessed
 (:mod:`.noise`).
 
 Examples
 --------
->>> from phintys.testing.fuzz import check_seed
->>> print(check_seed(1))
-None
+>>> from phintys.testing.fuzz import ALIASING, check_seed
+>>> print(check_seed(1), check_seed(1, ALIASING))
+None None
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 from phintys.testing.fuzz.case import Case
 from phintys.testing.fuzz.checking import Disagreement, check
-from phintys.testing.fuzz.drawing import draw_case
+from phintys.testing.fuzz.kinds import ALIASING, KINDS, WHOLE, Kind
+from phintys.testing.fuzz.playing import play
+from phintys.testing.fuzz.scenario import Scenario
 from phintys.testing.fuzz.shrinking import shrunk
-from phintys.testing.fuzz.whole import RULES
 
-__all__ = ["Case", "Disagreement", "check", "check_seed", "draw", "shrunk"]
+__all__ = [
+    "ALIASING",
+    "KINDS",
+    "WHOLE",
+    "Case",
+    "Disagreement",
+    "Kind",
+    "Scenario",
+    "check",
+    "check_seed",
+    "draw",
+    "play",
+    "shrunk",
+]
 
 
-def draw(seed: int, most_steps: int = 16) -> Case:
+def draw(seed: int, kind: Kind = WHOLE, most_steps: int | None = None) -> Any:
     """Return the case of a seed.
 
     Parameters
     ----------
     seed
         The same seed gives the same case.
+    kind
+        Of which kind.
     most_steps
         The number of lines that are tried at most.
 
@@ -43,9 +67,9 @@ def draw(seed: int, most_steps: int = 16) -> Case:
     >>> draw(3).program("None") == draw(3).program("None")
     True
     """
-    return draw_case(seed, RULES, most_steps)
+    return kind.draw(seed, kind.most_steps if most_steps is None else most_steps)
 
 
-def check_seed(seed: int, most_steps: int = 16) -> Disagreement | None:
+def check_seed(seed: int, kind: Kind = WHOLE, most_steps: int | None = None) -> Disagreement | None:
     """Draw the case of a seed and carry it out; return what disagrees, if anything does."""
-    return check(draw(seed, most_steps))
+    return kind.check(draw(seed, kind, most_steps), None)

@@ -1,8 +1,9 @@
-"""``python -m phintys.testing.fuzz``: random graphs, in the native and the reference backend.
+"""``python -m phintys.testing.fuzz``: random graphs, in all modes.
 
     python -m phintys.testing.fuzz --count 20000 --seed 0
+    python -m phintys.testing.fuzz --kind aliasing --count 20000 --jobs 2
 
-carries out the graphs of the seeds 0 ... 19999. Each disagreement is made smaller and printed with
+carry out the graphs of the seeds 0 ... 19999. Each disagreement is made smaller and printed with
 its seed and a program that shows it. The exit status is 1 if there was any.
 """
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from phintys.tensor.blas import BLAS_LETTERS
 from phintys.tensor.type import DTYPES
 from phintys.testing.fuzz.case import as_literal
 from phintys.testing.fuzz.drawing import Drawing, Entry, Text
@@ -21,6 +22,7 @@ __all__ = [
     "rearrange",
     "reduce",
     "reshape",
+    "scaled_product",
     "shapes",
     "sliced",
     "split",
@@ -469,3 +471,43 @@ def product(drawing: Drawing) -> Text | None:
         "inner": "pt.inner({0}, {1})",
     }
     return Text(calls[kind], (first, second))
+
+
+def scaled_product(drawing: Drawing) -> Text | None:
+    """A product that is scaled and added to: what BLAS does in one go, written in several ways."""
+    first = drawing.pick(lambda one: one.ndim in {1, 2} and one.value.dtype.name in BLAS_LETTERS)
+    if first is None:
+        return None
+    dtype = first.value.dtype
+
+    def fits(one: Entry) -> bool:
+        return (
+            one.value.dtype == dtype
+            and one.ndim in {1, 2}
+            and one.shape[0] == first.shape[-1]
+            and one.value.size * first.value.size <= 20_000
+        )
+
+    second = drawing.pick(fits)
+    if second is None:
+        return None
+    shape = first.shape[:-1] + second.shape[1:]
+    added = drawing.pick(lambda one: one.value.dtype == dtype and one.shape == shape)
+    if added is None or drawing.chance(0.3):
+        added = first
+        addend = f"pt.zeros({shape}, {dtype.name!r})"
+    else:
+        addend = "{2}"
+    alpha = drawing.choose(("2.0", "-1.0", "0.5", "0.0", "{1}.sum()"))
+    pattern = drawing.choose(
+        (
+            f"{alpha} * pt.dot({{0}}, {{1}}) + {addend}",
+            f"{addend} - {alpha} * pt.dot({{0}}, {{1}})",
+            f"({alpha} * pt.dot({{1}}.T, {{0}}.T)).T + {addend}",
+            f"{addend} * 0.5 + pt.dot({{0}}, {alpha} * {{1}})",
+            f"blas.Gemm()({{0}}, {{1}}, {alpha}, {addend})",
+            f"blas.Gemm()({{0}}, {{1}}, {alpha})",
+            f"blas.Gemm(inplace=True)({{0}}, {{1}}, {alpha}, pt.tensor_copy({addend}))",
+        )
+    )
+    return Text(pattern, (first, second, added))

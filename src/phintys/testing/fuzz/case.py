@@ -16,14 +16,23 @@ import phintys.tensor as pt
 from phintys import gradient
 from phintys.compile import In, function
 from phintys.graph.variable import Variable
-from phintys.testing.fuzz import user_ops
+from phintys.tensor import blas, inplace
+from phintys.testing.fuzz import memory_ops, user_ops
 from phintys.testing.layouts import lay_out
 
 __all__ = ["Built", "Case", "Given", "Step", "Subject", "as_literal"]
 
 Array = np.ndarray[Any, Any]
 
-NAMESPACE: dict[str, Any] = {"np": np, "pt": pt, "gradient": gradient, "user_ops": user_ops}
+NAMESPACE: dict[str, Any] = {
+    "blas": blas,
+    "gradient": gradient,
+    "inplace": inplace,
+    "memory_ops": memory_ops,
+    "np": np,
+    "pt": pt,
+    "user_ops": user_ops,
+}
 """What the lines of a case may name."""
 
 
@@ -195,6 +204,7 @@ class Case:
         lines = [
             "import numpy as np, phintys, phintys.tensor as pt",
             "from phintys import gradient",
+            "from phintys.tensor import blas",
             "from phintys.testing.fuzz import user_ops",
             "from phintys.testing.layouts import lay_out",
             "",

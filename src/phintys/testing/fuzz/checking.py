@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -12,7 +12,20 @@ from phintys.testing.fuzz.case import Case, Subject
 from phintys.testing.fuzz.modes import BASE, NATIVE, REWRITTEN, STRICT, VARIANTS, Variant
 from phintys.testing.fuzz.noise import Noise, difference
 
-__all__ = ["Disagreement", "check"]
+__all__ = ["Disagreement", "Shown", "check"]
+
+
+class Shown(Protocol):
+    """What was carried out."""
+
+    @property
+    def seed(self) -> int:
+        """Return what it was drawn from."""
+        ...
+
+    def program(self, mode: str) -> str:
+        """Return a program that shows it, for the text of an expression for the mode."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,14 +40,14 @@ class Disagreement:
         What disagrees with the reference.
     blame
         ``"backend"``, or ``"rewriting"`` if the reference backend gives the same for the rewritten
-        graph.
+        graph, or ``"scenario"`` where it is held against what must come out.
     kind
         In what: ``"values"``, ``"type"``, ``"arguments"``, or the class of an error.
     text
         How they differ.
     """
 
-    case: Case
+    case: Shown
     variant: Variant
     blame: str
     kind: str

@@ -19,11 +19,22 @@ from phintys.backends.native.lower.whole import lower_program
 from phintys.backends.native.runtime.execute import compile_program
 from phintys.backends.native.verify import verify_program
 from phintys.backends.reference.vm import VM
+from phintys.compile.debug_mode import DebugMode
 from phintys.compile.mode import Mode
 from phintys.graph.fgraph import FunctionGraph
 from phintys.passes import PIPELINES
 
-__all__ = ["BASE", "NATIVE", "REWRITTEN", "STRICT", "VARIANTS", "InRanges", "Variant"]
+__all__ = [
+    "BASE",
+    "DEBUG",
+    "IN_PLACE",
+    "NATIVE",
+    "REWRITTEN",
+    "STRICT",
+    "VARIANTS",
+    "InRanges",
+    "Variant",
+]
 
 
 class InRanges:
@@ -80,6 +91,10 @@ class Variant:
         The CPU that code is written for.
     most_statements
         How large kernels may become; ``None`` for the usual limit.
+    including
+        Passes that are turned on.
+    debugging
+        Options of :class:`~phintys.compile.DebugMode`, which then carries the graph out.
     """
 
     name: str
@@ -87,17 +102,27 @@ class Variant:
     pipeline: str = "full"
     target: str = "host"
     most_statements: int | None = None
+    including: tuple[str, ...] = ()
+    debugging: tuple[tuple[str, Any], ...] | None = None
 
     @property
     def mode(self) -> Mode:
         """The mode."""
-        return Mode(self.backend, PIPELINES[self.pipeline])
+        pipeline = PIPELINES[self.pipeline].including(*self.including)
+        if self.debugging is not None:
+            return DebugMode(pipeline, **dict(self.debugging))
+        return Mode(self.backend, pipeline)
 
     @property
     def text(self) -> str:
         """An expression for a mode close to it."""
         backend = self.backend if isinstance(self.backend, str) else "native"
         pipeline = f"phintys.passes.PIPELINES[{self.pipeline!r}]"
+        if self.including:
+            pipeline += f".including({', '.join(map(repr, self.including))})"
+        if self.debugging is not None:
+            options = [f"{name}={value!r}" for name, value in self.debugging]
+            return f"phintys.DebugMode({', '.join([pipeline, *options])})"
         return f"phintys.Mode({backend!r}, {pipeline})"
 
     @property
@@ -132,3 +157,13 @@ VARIANTS: tuple[Variant, ...] = (
     Variant("x86-64-v4", pipeline="none", target="x86-64-v4"),
 )
 """Of these, each case is carried out in one."""
+
+IN_PLACE = Variant("reference, in place", "reference", "full", including=("inplace_everywhere",))
+_BRIEFLY = (("check_native", False), ("check_strides", False), ("stability_patience", 0))
+DEBUG: tuple[Variant, ...] = (
+    Variant("DebugMode", pipeline="none", debugging=_BRIEFLY),
+    Variant("DebugMode, rewritten", debugging=_BRIEFLY),
+    Variant("DebugMode, in place", including=("inplace_everywhere",), debugging=_BRIEFLY),
+    Variant("DebugMode with native code", pipeline="light", debugging=()),
+)
+"""Of these, each scenario is carried out in one."""

@@ -4,31 +4,42 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from phintys.testing._trial import evaluate, value_of
 from phintys.testing.fuzz.case import Case, Given
-from phintys.testing.fuzz.checking import Disagreement, check
+from phintys.testing.fuzz.checking import Disagreement
 
-__all__ = ["shrunk"]
+if TYPE_CHECKING:
+    from phintys.testing.fuzz.kinds import Kind
+
+__all__ = ["shrunk", "smaller"]
 
 _MOST_TRIES = 150
 
 
-def shrunk(found: Disagreement) -> Disagreement:
-    """Return a disagreement of the same kind on a smaller case.
+def shrunk(found: Disagreement, kind: Kind) -> Disagreement:
+    """Return a disagreement of the same sort on a smaller case.
 
     Outputs, calls and lines are left out, and lines replaced by inputs with the values that they
     computed, for as long as two ways of carrying out the case disagree.
+
+    Parameters
+    ----------
+    found
+        The disagreement.
+    kind
+        What its case is one of.
     """
     tries = 0
     progress = True
     while progress and tries < _MOST_TRIES:
         progress = False
-        for candidate in _smaller(found.case):
+        for candidate in kind.smaller(found.case):
             tries += 1
-            again = _still(candidate, found)
+            again = _still(candidate, found, kind)
             if again is not None:
                 found, progress = again, True
                 break
@@ -37,9 +48,9 @@ def shrunk(found: Disagreement) -> Disagreement:
     return found
 
 
-def _still(candidate: Case, found: Disagreement) -> Disagreement | None:
+def _still(candidate: Any, found: Disagreement, kind: Kind) -> Disagreement | None:
     try:
-        again = check(candidate, (found.variant,))
+        again = kind.check(candidate, (found.variant,))
     except Exception:  # noqa: BLE001 - a candidate that cannot be carried out is none
         return None
     if again is None or again.variant != found.variant:
@@ -47,7 +58,7 @@ def _still(candidate: Case, found: Disagreement) -> Disagreement | None:
     return again if (again.blame, again.kind) == (found.blame, found.kind) else None
 
 
-def _smaller(case: Case) -> Iterator[Case]:
+def smaller(case: Case) -> Iterator[Case]:
     """Yield smaller cases, those that are much smaller first."""
     if len(case.results) > 1:
         for name in case.results:

@@ -104,6 +104,7 @@ RULES: tuple[tuple[float, Rule], ...] = (
     (1.0, arrays.tiled),
     (2.0, arrays.create),
     (3.0, arrays.product),
+    (3.0, arrays.scaled_product),
     (1.5, reverse),
     (0.7, forward),
     (1.5, user_op),

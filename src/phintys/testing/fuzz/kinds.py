@@ -1,0 +1,51 @@
+"""The kinds of random graphs: how they are drawn, checked and made smaller."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from phintys.testing.fuzz.aliasing import draw_scenario
+from phintys.testing.fuzz.checking import Disagreement, check
+from phintys.testing.fuzz.drawing import draw_case
+from phintys.testing.fuzz.modes import Variant
+from phintys.testing.fuzz.playing import play
+from phintys.testing.fuzz.scenario import Scenario
+from phintys.testing.fuzz.shrinking import smaller
+from phintys.testing.fuzz.whole import RULES
+
+__all__ = ["ALIASING", "KINDS", "WHOLE", "Kind"]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of random graphs.
+
+    Attributes
+    ----------
+    draw
+        Takes a seed and the number of lines that are tried at most; returns a case.
+    check
+        Takes a case and the ways of carrying it out, ``None`` for the usual ones; returns what
+        disagrees, if anything does.
+    smaller
+        Yields smaller cases.
+    most_steps
+        The usual number of lines.
+    """
+
+    draw: Callable[[int, int], Any]
+    check: Callable[[Any, Sequence[Variant] | None], Disagreement | None]
+    smaller: Callable[[Any], Iterator[Any]]
+    most_steps: int
+
+
+WHOLE = Kind(lambda seed, steps: draw_case(seed, RULES, steps), check, smaller, 16)
+"""All families of ops, dtypes and shapes."""
+
+ALIASING = Kind(draw_scenario, play, Scenario.smaller, 14)
+"""Pure, view and overwriting Ops, and functions that share variables."""
+
+KINDS = {"whole": WHOLE, "aliasing": ALIASING}
+"""By name."""
