@@ -2,16 +2,16 @@
 
     python -m benchmarks.products [target]
 
-The first tables are nanoseconds a product, without what a call of a function costs; they say up to
-which size tiles are better (``_MOST_WORK`` in ``emit/products.py``). The last one is microseconds a
-call of a compiled function.
+The first tables are nanoseconds a product, without what a call of a function costs; above each
+stands the crossover, as this machine measures it when it is first needed. The last ones are
+microseconds a call of compiled functions: products against NumPy, and forms that BLAS computes in
+one go against the same without the pass ``blas``.
 """
 
 from __future__ import annotations
 
-import ctypes
 import sys
-import time
+from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,14 +19,10 @@ import numpy as np
 import phintys
 import phintys.tensor as pt
 from benchmarks.suite.worker import best_time
-from phintys.backends.native.emit import products
-from phintys.backends.native.emit.builder import Builder
-from phintys.backends.native.emit.control import loop
-from phintys.backends.native.emit.math import MathSymbol
-from phintys.backends.native.emit.module import Module
+from phintys.backends.native.emit.products import work_of
 from phintys.backends.native.emit.target import Target
-from phintys.backends.native.emit.types import INT64, PTR, VOID, type_of
-from phintys.backends.native.runtime.engine import load
+from phintys.backends.native.emit.types import type_of
+from phintys.backends.native.runtime.crossover import TimedProduct, measure
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,61 +32,23 @@ UNEVEN = ((1, 8, 8), (4, 4, 64), (64, 4, 4), (4, 64, 4), (3, 100, 3), (100, 3, 5
 ROUNDS, PASSES = 50, 500
 
 
-def repeated(target: Target, dtype: str, most: int) -> Any:
-    """Return native code ``repeat(passes, m, n, k, a, b, b_down, b_along, c)``.
-
-    Products of ``most`` multiplications and less are computed in tiles.
-    """
-    type = type_of(dtype)
-    key = MathSymbol(products.PRODUCT, dtype, target.lanes(type))
-    module = Module(target)
-    limits, products._MOST_WORK = products._MOST_WORK, {target.vector_bytes: most}
-    products.write_product(module, key)
-    products._MOST_WORK = limits
-    sizes, matrix = [INT64] * 4, [PTR, INT64, INT64]
-    b = Builder(module.function("repeat", VOID, [*sizes, PTR, *matrix, PTR]))
-    passes, m, n, k, first, second, down, along, c = b.arguments
-    one, factors = b.constant(INT64, 1), (b.constant(type, 1.0), b.constant(type, 0.0))
-    with loop(b, 0, passes):
-        b.call(key.symbol, VOID, (m, n, k, first, k, one, second, down, along, c, n, *factors))
-    b.ret()
-    code = load(module)
-    words = [ctypes.c_int64] * 4
-    pointer, word = ctypes.c_void_p, ctypes.c_int64
-    function = ctypes.CFUNCTYPE(None, *words, pointer, pointer, word, word, pointer)(
-        code.address("repeat")
-    )
-    function.code = code  # pyright: ignore[reportAttributeAccessIssue] - keeps it alive
-    return function
-
-
-def nanoseconds(functions: list[Callable[..., None]], arguments: tuple[Any, ...]) -> list[float]:
-    """Return how long a product takes in each, taken in turns: the best of many rounds."""
-    best = [float("inf")] * len(functions)
-    for _ in range(ROUNDS):
-        for at, function in enumerate(functions):
-            start = time.perf_counter()
-            function(PASSES, *arguments)
-            best[at] = min(best[at], (time.perf_counter() - start) / PASSES * 1e9)
-    return best
-
-
 def crossover(target: Target, dtype: str) -> None:
-    """Print the times of products in tiles and by BLAS."""
-    tiles, blas = repeated(target, dtype, 1 << 40), repeated(target, dtype, 0)
-    sys.stdout.write(f"\n{dtype}, {target.name}\n{'m n k':<12}{'tiles':>9}{'BLAS':>9}")
+    """Print the times of products in tiles and by BLAS, and up to where tiles are used."""
+    type = type_of(dtype)
+    timed = TimedProduct(target, type)
+    start = perf_counter()
+    most = measure(target, type)
+    took = (perf_counter() - start) * 1e3
+    sys.stdout.write(f"\n{dtype}, {target.name}: tiles up to {most} multiplications, ")
+    sys.stdout.write(f"measured in {took:.1f} ms\n{'m n k':<12}{'work':>8}{'tiles':>9}{'BLAS':>9}")
     sys.stdout.write(f"{'b.T tiles':>12}{'b.T BLAS':>10}\n")
-    rng = np.random.default_rng(0)
-    for m, n, k in (*((size,) * 3 for size in SIZES), *UNEVEN):
-        a, b, c = (np.asarray(rng.normal(size=s), dtype) for s in ((m, k), (k, n), (m, n)))
-        pointers = [array.ctypes.data for array in (a, b, c)]
+    for lengths in (*((size, size, size) for size in SIZES), *UNEVEN):
         times: list[float] = []
-        for strides in ((n, 1), (1, k)):
-            arguments = (m, n, k, *pointers[:2], *strides, pointers[2])
-            times += nanoseconds([tiles, blas], arguments)
-        sizes = f"{m} {n} {k}"
-        sys.stdout.write(f"{sizes:<12}{times[0]:>9.0f}{times[1]:>9.0f}")
-        sys.stdout.write(f"{times[2]:>12.0f}{times[3]:>10.0f}\n")
+        for transposed in (False, True):
+            times += timed.nanoseconds(lengths, transposed=transposed, rounds=ROUNDS, passes=PASSES)
+        work = work_of(lengths, target.lanes(type))
+        sys.stdout.write(f"{' '.join(map(str, lengths)):<12}{work:>8}")
+        sys.stdout.write(f"{times[0]:>9.0f}{times[1]:>9.0f}{times[2]:>12.0f}{times[3]:>10.0f}\n")
         sys.stdout.flush()
 
 
@@ -110,12 +68,59 @@ def against_numpy() -> None:
         sys.stdout.flush()
 
 
+def in_one_go() -> None:
+    """Print the times of BLAS forms, and of the same in several steps."""
+    rng = np.random.default_rng(0)
+    sys.stdout.write(f"\n{'':<32}{'one go':>10}{'steps':>12}\n")
+    for name, make, arguments in _forms(rng):
+        modes = phintys.get_mode("native"), phintys.get_mode("native").excluding("blas")
+        functions = [make(mode) for mode in modes]
+        best = [float("inf")] * 2
+        for _ in range(ROUNDS):
+            for at, function in enumerate(functions):
+                start = perf_counter()
+                function(*arguments)
+                best[at] = min(best[at], (perf_counter() - start) * 1e6)
+        sys.stdout.write(f"{name:<32}{best[0]:>8.2f}us{best[1]:>10.2f}us\n")
+        sys.stdout.flush()
+
+
+def _forms(rng: np.random.Generator) -> list[tuple[str, Callable[[Any], Any], list[Any]]]:
+    """Return names, functions of a mode that compile, and what is called with."""
+    x, y, z = pt.dmatrices("x", "y", "z")
+    v, w = pt.dvectors("v", "w")
+
+    def step(mode: Any) -> Any:
+        weights = phintys.shared(rng.normal(size=(1000, 1000)))
+        cost = pt.sqr(x @ weights - y).sum()
+        updates = [(weights, weights - 1e-3 * phintys.grad(cost, weights))]
+        return phintys.function([x, y], [], updates=updates, mode=mode)
+
+    def compiled(inputs: list[Any], output: Any) -> Callable[[Any], Any]:
+        return lambda mode: phintys.function(inputs, output, mode=mode)
+
+    found: list[tuple[str, Callable[[Any], Any], list[Any]]] = []
+    for rows in (1, 10, 100):
+        batch = [rng.normal(size=(rows, 1000)) for _ in range(2)]
+        found.append((f"1000 x 1000 SGD step, {rows} rows", step, batch))
+    for size in (4, 30, 1000):
+        square, line = rng.normal(size=(size, size)), rng.normal(size=size)
+        forms = (
+            ("w + 0.5 * (x @ v)", compiled([x, v, w], w + 0.5 * (x @ v)), [square, line, line]),
+            ("z + 0.5 * (x @ y)", compiled([x, y, z], z + 0.5 * (x @ y)), [square] * 3),
+            ("x @ y + v", compiled([x, y, v], x @ y + v), [square, square, line]),
+        )
+        found += [(f"{name}, {size}", make, given) for name, make, given in forms]
+    return found
+
+
 def main(target: str = "host") -> None:
     """Print all tables."""
     for dtype in ("float64", "float32"):
         crossover(Target.named(target), dtype)
     if target == "host":
         against_numpy()
+        in_one_go()
 
 
 if __name__ == "__main__":

@@ -37,6 +37,8 @@ BENCHMARKS = {
     "at least as good as PyTensor on every line, or with a reason.",
     "products": "Tiles should be faster than BLAS up to the size from which on it is called: 4,096 "
     "multiplications with AVX-512, 512 with AVX2.",
+    "updates": "Updates of a few elements should cost what is written, whatever the size; those of "
+    "whole values no more than NumPy takes in place.",
     "bandwidth": "Programs that take longer than `computing` are bound by memory: their share of "
     "the triad's bandwidth should be 80 % or more.",
 }

@@ -4,6 +4,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 import phintys.tensor as pt
+from phintys.tensor.blas import BLAS_LETTERS, Gemm
 from phintys.testing import Argument, Example, OpRecord, Tolerance
 from phintys.testing.strategies import arrays_for, broadcastable, matmul
 
@@ -11,6 +12,8 @@ from phintys.testing.strategies import arrays_for, broadcastable, matmul
 FINITE = (Argument(special=False),) * 2
 MULTIPLIED = Tolerance("sums of products may be taken in another order", ulps=64, normwise=True)
 SIZES = st.integers(0, 3)
+# Where a factor is 0 or huge it matters what it is multiplied by first.
+SCALED = (Argument(dtypes=tuple(BLAS_LETTERS), special=False, extremes=False),) * 4
 
 
 def _record(name, build, reference, draw=None, **facts):
@@ -58,6 +61,15 @@ def _two_by_two(draw):
     second = draw(st.lists(SIZES, min_size=1, max_size=2))
     second[0] = first[-1]
     return first, tuple(second), {}
+
+
+def _gemm_shapes(draw):
+    """Matrices, or a matrix and a vector; a factor; and what broadcasts to the product."""
+    first, second, _ = _two_by_two(draw)
+    if len(first) == len(second) == 1:
+        second = (*second, draw(SIZES))
+    added = tuple(draw(st.sampled_from([size, 1])) for size in (*first[:-1], *second[1:]))
+    return first, second, (), added
 
 
 def _matmul_shapes(draw):
@@ -140,6 +152,20 @@ def _batched(draw):
 RECORDS = [
     _record("Dot", pt.Dot(), np.dot, _pair(_two_by_two), ops=(pt.Dot,)),
     _record("dot", pt.dot, np.dot, _pair(_dot_shapes)),
+    *(
+        OpRecord(
+            name=f"Gemm{nin}",
+            build=Gemm(),
+            reference=lambda x, y, alpha, c=0: np.asarray(alpha * np.dot(x, y) + c, x.dtype),
+            arguments=SCALED[:nin],
+            shapes=lambda draw, nin=nin: _gemm_shapes(draw)[:nin],
+            ops=(Gemm,),
+            mixed=False,
+            broadcasts=True,
+            tolerance=MULTIPLIED,
+        )
+        for nin in (3, 4)
+    ),
     _record("BatchedDot", pt.BatchedDot(), np.matmul, _pair(_batched), ops=(pt.BatchedDot,)),
     _record("matmul", pt.matmul, np.matmul, _pair(_matmul_shapes)),
     _record("batched_dot", pt.batched_dot, _batched_dot, _pair(_batched_shapes)),

@@ -15,6 +15,7 @@ from phintys._base.errors import DtypeError, OpContractError, OutOfBoundsError, 
 from phintys.gradient import Rop, grad
 from phintys.graph import contract
 from phintys.tensor.elemwise import Elemwise, elemwise, pad_rank
+from phintys.tensor.inplace import neg_inplace
 from phintys.tensor.type import DTYPES
 from phintys.testing.strategies import arrays, broadcastable
 
@@ -282,6 +283,21 @@ def test_work_in_place():
     np.testing.assert_array_equal(y, 2 * X)
     np.testing.assert_array_equal(x, X)
     assert "inplace 0->1" in str(op)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int64"])
+@pytest.mark.parametrize("step", [2, 4, 8, -4, -8])
+def test_work_in_place_on_what_is_not_contiguous(dtype, step):
+    """NumPy's own np.negative(x, out=x) leaves elements out here, in some of its versions."""
+    buffer = np.arange(5 * abs(step), dtype=dtype)
+    value = buffer[::step]
+    expected = value.copy() * -1
+    x = pt.vector(dtype=dtype)
+    node = neg_inplace(x).owner
+    storage = [[None]]
+    node.op.perform(node, [value], storage)
+    assert storage[0][0] is value
+    np.testing.assert_array_equal(value, expected)
 
 
 def test_in_place_on_more_terms_than_two():

@@ -9,7 +9,10 @@ Examples
 array([-0.693, -0.693])
 """
 
-from phintys.tensor import bindings, constructors, inplace, linalg, printing, special  # noqa: F401 - bindings makes `x + y` work, printing pprint
+from typing import TYPE_CHECKING
+
+from phintys._base.late import late_names
+from phintys.tensor import bindings, constructors, linalg, printing, special  # noqa: F401 - bindings makes `x + y` work, printing pprint
 from phintys.tensor.activations import (
     log_softmax,
     softmax,
@@ -354,6 +357,11 @@ from phintys.tensor.variable import (
     TensorConstant,
     TensorVariable,
 )
+
+if TYPE_CHECKING:
+    from phintys.tensor import inplace
+else:
+    __getattr__, __dir__ = late_names(__name__, {"phintys.tensor.inplace": ()})
 
 __all__ = [
     "ARange",

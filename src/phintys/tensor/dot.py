@@ -129,15 +129,16 @@ class _Product(Op):
         return 2 * int(np.prod(output_shapes[0], dtype=int)) * input_shapes[0][-1]
 
 
-def _fits(former: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> bool:
-    """Tell whether a former result can take a new one, in the form that NumPy wants it."""
-    return (
+def fitting(former: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+    """Return a former result if it can take a new one, in the form that NumPy wants it."""
+    is_fit = (
         former is not None
         and former.shape == shape
         and former.dtype == dtype
         and former.flags.c_contiguous
         and former.flags.writeable
     )
+    return former if is_fit else None
 
 
 class Dot(_Product):
@@ -175,10 +176,8 @@ class Dot(_Product):
             raise _misfit(self, node.inputs, (x.shape, y.shape))
         cell = output_storage[0]
         output_type: Any = node.outputs[0].type
-        if _fits(cell[0], x.shape[:-1] + y.shape[1:], output_type.numpy_dtype):
-            np.dot(x, y, out=cell[0])
-        else:
-            cell[0] = np.asarray(np.dot(x, y))
+        out = fitting(cell[0], x.shape[:-1] + y.shape[1:], output_type.numpy_dtype)
+        cell[0] = np.asarray(np.dot(x, y, out=out))
 
     def infer_shape(
         self, fgraph: FunctionGraph | None, node: Apply, input_shapes: Sequence[Any]
@@ -257,10 +256,7 @@ class BatchedDot(_Product):
         shape = (*batch, x.shape[-2], y.shape[-1])
         cell = output_storage[0]
         output_type: Any = node.outputs[0].type
-        if _fits(cell[0], shape, output_type.numpy_dtype):
-            np.matmul(x, y, out=cell[0])
-        else:
-            cell[0] = np.matmul(x, y)
+        cell[0] = np.matmul(x, y, out=fitting(cell[0], shape, output_type.numpy_dtype))
 
     def infer_shape(
         self, fgraph: FunctionGraph | None, node: Apply, input_shapes: Sequence[Any]

@@ -254,7 +254,7 @@ class Elemwise(Op):
         cell = output_storage[0]
         former = cell[0]
         if former is not None and self._can_reuse(former, node.outputs[0].type, shape):
-            kernel(*inputs, out=former)
+            _compute_into(kernel, inputs, [former])
             return
         result = kernel(*inputs)
         if not shape:
@@ -288,7 +288,7 @@ class Elemwise(Op):
                 targets.append(cell[0])
             else:
                 targets.append(np.empty(shape, variable.type.numpy_dtype))
-        kernel(*inputs, out=targets[0] if self.nout == 1 else tuple(targets))
+        _compute_into(kernel, inputs, targets)
         for cell, target in zip(output_storage, targets, strict=True):
             cell[0] = target
 
@@ -378,6 +378,20 @@ class Elemwise(Op):
             into = ", ".join(f"{out}->{arg}" for out, arg in self.inplace_pattern.items())
             return f"{str(self.scalar_op).capitalize()}{{inplace {into}}}"
         return str(self.scalar_op).capitalize()
+
+
+def _compute_into(
+    kernel: Callable[..., Any], inputs: Sequence[Any], targets: Sequence[Any]
+) -> None:
+    """Compute into arrays; into those that are not contiguous by way of new ones.
+
+    NumPy 2.4's ``negative`` leaves out elements of such an array, for some strides of the operand.
+    """
+    into = [one if one.flags.forc else np.empty(one.shape, one.dtype) for one in targets]
+    kernel(*inputs, out=into[0] if len(into) == 1 else tuple(into))
+    for target, computed in zip(targets, into, strict=True):
+        if computed is not target:
+            target[...] = computed
 
 
 def _own(result: Any, inputs: Sequence[Any]) -> Any:

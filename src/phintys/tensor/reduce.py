@@ -215,7 +215,10 @@ class Reduce(Op):
         """Return the derivative of the result with respect to each element of ``x``."""
         rule = _PARTIALS.get(self.scalar_op)
         if rule is None:
-            msg = f"No derivative is known for {self}. Write the reduction with phintys.scan."
+            msg = (
+                f"No derivative is known for {self}. Combine the elements with operations that "
+                "have one, or mark the place with phintys.gradient.disconnected_grad."
+            )
             raise MethodNotDefinedError(msg)
         if x.dtype != out.dtype:
             x = math.cast(x, out.dtype)

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-import hashlib
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 import numpy as np
 
 from phintys._base.errors import ShapeError
+from phintys._base.late import LateModule
 from phintys.graph.variable import Constant, Variable
 from phintys.tensor._operators import operators
 from phintys.tensor.type import TensorType, normalize_dtype
 
 if TYPE_CHECKING:
+    import hashlib
     from collections.abc import Hashable, Iterator, Sequence
 
     from phintys.graph.apply import Apply
 
     Axis = int | Sequence[int] | None
+else:
+    hashlib = LateModule("hashlib")
 
 __all__ = ["TensorConstant", "TensorMethods", "TensorVariable"]
 
@@ -517,13 +520,11 @@ class TensorConstant(TensorMethods, Constant):
     @property
     def unique_value(self) -> np.generic | None:
         """The value of all elements when they are the same, else ``None``."""
-        data = self.data
-        if data.size == 0:
-            return None
-        first = data.flat[0]
-        if data.size == 1:
-            return first
-        return first if bool((data == first).all()) else None
+        try:
+            return self._unique_value
+        except AttributeError:
+            self._unique_value: np.generic | None = _common_value(self.data)
+            return self._unique_value
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Constant:
         copy = self.clone()  # shares the data, which are read-only
@@ -533,6 +534,14 @@ class TensorConstant(TensorMethods, Constant):
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self.data.flags.writeable = False  # pickle makes arrays writable
+
+
+def _common_value(data: np.ndarray[Any, Any]) -> np.generic | None:
+    """Return the value of all elements when they are the same, else ``None``."""
+    if data.size == 0:
+        return None
+    first = data.flat[0]
+    return first if data.size == 1 or bool((data == first).all()) else None
 
 
 TensorType.variable_type = TensorVariable

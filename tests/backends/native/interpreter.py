@@ -17,6 +17,7 @@ from phintys.backends.native.program import (
     Callback,
     Cast,
     Check,
+    Claim,
     IndexCheck,
     Kernel,
     Literal,
@@ -218,6 +219,8 @@ class Interpreter:
                 self.inner(inner)
         elif isinstance(step, Loop):
             self.loop(step)
+        elif isinstance(step, Claim):
+            self.give(step.target, self.value(step.source))
         else:
             assert isinstance(step, Callback)
             cells = [[None] for _ in step.outputs]
@@ -319,7 +322,7 @@ class Interpreter:
 
     def gemm(self, call):
         m, n, k = (self.option(call, name) for name in "mnk")
-        a, b = call.inputs
+        a, b = call.inputs[:2]
         for moves in self.batch(call):
             parts = []
             for letter, array, shape, move in zip(
@@ -333,7 +336,7 @@ class Interpreter:
             strides = (self.option(call, "c_stride"), 1)
             out = self.operand(call, call.output, "c", (m, n), strides, moves[2])
             with np.errstate(all="ignore"):
-                self.write(out, parts[0] @ parts[1])
+                self.add(call, out, parts[0] @ parts[1])
 
     def gemv(self, call):
         m, n = self.option(call, "m"), self.option(call, "n")
@@ -346,7 +349,13 @@ class Interpreter:
             step = self.option(call, "y_step", 1)
             out = self.operand(call, call.output, "y", (m,), (step,), moves[2])
             with np.errstate(all="ignore"):
-                self.write(out, a @ x)
+                self.add(call, out, a @ x)
+
+    def add(self, call, out, product):
+        alpha = call.options.get("alpha", 1)
+        total = (self.value(alpha) if isinstance(alpha, Array) else alpha) * product
+        beta = call.options.get("beta")
+        self.write(out, total + beta * self.read(out) if beta else total)
 
     def batch(self, call):
         loops = [[self.size(size) for size in entry] for entry in call.options.get("batch", ())]

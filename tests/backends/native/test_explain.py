@@ -223,3 +223,22 @@ def test_code_is_the_same_each_time(case):
         texts.add(str(emit_program(program, Target.named("x86-64-v3")).module))
         ballast += [object() for _ in range(777)]
     assert len(texts) == 1
+
+
+def test_what_is_overwritten_is_told():
+    x, index = vector("x"), pt.lvector("index")
+    weights, table = (phintys.shared(np.zeros(3), name=name) for name in ("weights", "table"))
+    updates = {weights: weights - x, table: pt.inc_subtensor(table[index], x)}
+    fgraph = phintys.function([x, index], mode="native", updates=updates).maker.fgraph
+    texts = set()
+    for _ in range(3):
+        program = lower_program(fgraph)
+        emitted = emit_program(program, Target.named("x86-64-v3"))
+        texts.add(explain_program(program, emitted))
+    (text,) = texts
+    assert [line.split(". ", 1)[1] for line in text.splitlines() if ". claim" in line] == [
+        "claim table -> t5, a copy if others hold it",
+        "claim weights -> t4, other memory if others hold it",
+    ]
+    assert "t4[i] = weights[i] - x[i]    [result, over weights]" in text
+    assert "t5[t6[i]] += x[i]    [result, over table]" in text

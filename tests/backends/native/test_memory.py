@@ -110,6 +110,53 @@ def test_views_that_ops_make_keep_their_memory():
     np.testing.assert_allclose(got, view * wanted, rtol=1e-12)
 
 
+class FirstRow(Op):
+    """Shows the first row of a matrix, and says so."""
+
+    view_map = {0: [0]}
+    __props__ = ()
+
+    def make_node(self, x):
+        return Apply(self, [x], [pt.vector(dtype=x.dtype)])
+
+    def perform(self, node, inputs, output_storage):
+        output_storage[0][0] = inputs[0][0]
+
+
+class Whole(Op):
+    """Shows all of a vector, and says so."""
+
+    view_map = {0: [0]}
+    __props__ = ()
+
+    def make_node(self, x):
+        return Apply(self, [x], [x.type()])
+
+    def perform(self, node, inputs, output_storage):
+        output_storage[0][0] = inputs[0][:]
+
+
+def test_what_is_seen_through_a_view_is_not_written_in_place():
+    x = pt.dmatrix("x")
+    y = pt.exp(x)
+    program, memory = planned([x], [pt.sin(y + FirstRow()(y))])
+    assert not memory.taken_over
+    values = np.random.default_rng(0).normal(size=(5, 3))
+    (got,) = compile_program(program)(values)
+    wanted = np.sin(np.exp(values) + np.exp(values)[0])
+    np.testing.assert_allclose(got, wanted, rtol=1e-12)
+
+
+def test_what_is_seen_through_a_view_may_end_in_a_kernel_with_the_code_of_another():
+    x = pt.vector(shape=(4,))
+    z = pt.sin(Whole()(pt.sin(x)))
+    program, memory = planned([x], [pt.cos(z)])
+    assert not memory.taken_over
+    values = np.random.default_rng(0).normal(size=4)
+    (got,) = compile_program(program)(values)
+    np.testing.assert_allclose(got, np.cos(np.sin(np.sin(values))), rtol=1e-12)
+
+
 def test_sizes_from_callbacks_have_a_block_of_their_own():
     x = pt.dvector("x")
     z = View()(x)

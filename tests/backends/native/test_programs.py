@@ -555,7 +555,7 @@ def test_long_programs_are_several_functions():
     program = Program(maker.arguments, maker.results, steps[:-1] + program.steps[-1:], maker.sizes)
     verify_program(program)
     executable = compile_program(program)
-    assert "part3" in {function.name for function in executable.emitted.module.functions}
+    assert "run.part3" in {function.name for function in executable.emitted.module.functions}
     got = executable(np.ones(4))
     assert [float(total) for total in got[:-1]] == [4.0 + 4 * k for k in range(100)]
     assert got[-1] == 4

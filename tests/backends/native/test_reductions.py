@@ -12,7 +12,8 @@ from phintys.backends.native.runtime.execute import compile_program
 from phintys.graph.fgraph import FunctionGraph
 
 TARGETS = ["host", "x86-64-v3", "x86-64-v2"]
-# Short rows are computed several at a time, long ones in blocks; columns in blocks of rows.
+# Short rows are computed several at a time, long ones in blocks; columns in blocks of rows, and in
+# parts if they are long or many.
 SHAPES = [
     (3, 5),
     (100, 10),
@@ -23,6 +24,9 @@ SHAPES = [
     (2500, 1),
     (300, 33),
     (17, 700),
+    (1000, 33),
+    (70, 4100),
+    (3, 2500),
     (0, 4),
     (4, 0),
 ]
@@ -80,11 +84,13 @@ def test_several_axes(shape, axis, compare):
 
 
 @pytest.mark.parametrize("n", [10, 1000, 100_000])
-def test_sums_do_not_depend_on_how_work_is_shared(n):
+@pytest.mark.parametrize("rows", [1, 2, 5, "a tenth", "all"])
+def test_sums_do_not_depend_on_how_work_is_shared(n, rows):
     x, m = pt.dvector("x"), pt.dmatrix("m")
     values = np.random.default_rng(0).normal(size=n) * 10.0 ** (np.arange(n) % 7)
-    matrix = values.reshape(-1, 10)
+    matrix = values.reshape({"a tenth": n // 10, "all": n}.get(rows, rows), -1)
     outputs = [x.sum(), (x * x).sum(), x.max(), m.sum(0), m.sum(1), m.T.sum(0), m.sum()]
+    outputs += [m.max(0), pt.argmin(m, axis=0), (m + 1j).sum(0)]
     first, *others = [
         run([x, m], outputs, [values, matrix], ranges=ranges) for ranges in (1, 2, 5, 64)
     ]
@@ -152,3 +158,10 @@ def test_equal_extremes_give_the_first_position():
     wanted = [77, 1000, matrix.argmax(0), matrix.argmin(1)]
     for one, other in zip(got, wanted, strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+def test_many_sums_of_one_array(compare):
+    """Their partial results do not fit on the stack."""
+    x = pt.dmatrix("x")
+    values = np.random.default_rng(8).normal(size=(37, 41))
+    compare([x], [pt.sin(x * (factor + 1.0)).sum() for factor in range(16)], [values])

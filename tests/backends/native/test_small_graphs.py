@@ -30,6 +30,19 @@ def test_rows_of_scratch_are_read_at_other_elements_in_each_row(compare):
     compare([x], [pt.diag(pt.tan(x), -1).sum()], [numbers(3, 9, dtype="float32")])
 
 
+@pytest.mark.parametrize("write", [pt.set_subtensor, pt.inc_subtensor])
+def test_an_index_is_not_looked_at_where_another_names_nothing(compare, write):
+    # NumPy checks it for x[[], [[5]]] no more than for x[[]].
+    x, none = pt.dmatrix("x"), np.array([], "int64")
+    beyond, within = np.array([[15], [1]]), np.array([[0], [0]])
+    value = numbers(4, 1)
+    compare([x], [write(x[none, beyond], 2.0), x[none, beyond]], [value])
+    compare([x], [write(x[none, within], 2.0), x[none, within]], [value])
+    f = phintys.function([x], write(x[np.array([1]), beyond], 2.0), mode="native")
+    with pytest.raises(IndexingError, match="15"):
+        f(value)
+
+
 def test_an_index_that_the_nest_itself_computes_is_not_read_before(compare):
     x, i = pt.dmatrix("x"), pt.lvector("i")
     at = i[0] % x.shape[0]

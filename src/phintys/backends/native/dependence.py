@@ -13,6 +13,7 @@ from phintys.backends.native.program import (
     Callback,
     Cast,
     Check,
+    Claim,
     Expression,
     Index,
     IndexCheck,
@@ -191,10 +192,14 @@ def arrays_read(step: Step | Statement) -> Iterator[Array]:
         yield from arrays_in_size(step.right)
     elif isinstance(step, Call):
         yield from (array.memory for array in step.inputs)
+        if step.options.get("beta"):
+            yield step.output.memory
         for size in sizes_of_call(step):
             yield from arrays_in_size(size)
     elif isinstance(step, Callback):
         yield from (value.memory for value in step.inputs if isinstance(value, Array))
+    elif isinstance(step, Claim):
+        yield step.source
     else:
         yield from _inner_reads(step)
 
@@ -219,6 +224,8 @@ def arrays_written(step: Step | Statement) -> Iterator[Array]:
     elif isinstance(step, Callback):
         values = (*step.outputs, *step.destroyed)
         yield from (value.memory for value in values if isinstance(value, Array))
+    elif isinstance(step, Claim):
+        yield from (step.target, step.source)
     elif not isinstance(step, Check):
         for one in _inside(step):
             yield from arrays_written(one)

@@ -8,6 +8,8 @@ import numpy as np
 
 from phintys.backends.native.dependence import reads_of
 from phintys.backends.native.emit.kernels import plans_of
+from phintys.backends.native.emit.products import most_in_tiles
+from phintys.backends.native.emit.types import type_of
 from phintys.backends.native.program import (
     Array,
     Branch,
@@ -15,6 +17,7 @@ from phintys.backends.native.program import (
     Callback,
     Cast,
     Check,
+    Claim,
     Expression,
     Index,
     IndexCheck,
@@ -56,6 +59,7 @@ _NOUNS: dict[type[Step], tuple[str, str]] = {
     Call: ("call", "calls"),
     Callback: ("callback", "callbacks"),
     Check: ("check", "checks"),
+    Claim: ("claim", "claims"),
     Branch: ("branch", "branches"),
     Loop: ("loop", "loops"),
 }
@@ -81,6 +85,8 @@ class _Explainer:
         self.program = program
         self.emitted = emitted
         self.sizes = program.sizes
+        claims = [step for step in walk_steps(program.steps) if isinstance(step, Claim)]
+        self.claimed = {claim.target: claim.source for claim in claims}
 
     def lines(self) -> list[str]:
         """Return all lines."""
@@ -225,6 +231,8 @@ class _Explainer:
             given = ", ".join(map(self.name, step.inputs))
             made = ", ".join(map(self.declared, step.outputs))
             return [f"callback {step.node.op}({given}) -> {made}", f"because {step.why}"]
+        if isinstance(step, Claim):
+            return [self.claim(step)]
         if isinstance(step, Branch):
             lines = [f"if {self.name(step.condition)}{_op_of(step)}"]
             lines += self.steps(step.then, "  ")
@@ -235,18 +243,43 @@ class _Explainer:
             head += f", until {self.name(step.until)}"
         return [head + _op_of(step), *self.steps(step.body, "  ")]
 
+    def claim(self, step: Claim) -> str:
+        """Return the line of a claim."""
+        instead = "a copy" if step.is_kept else "other memory"
+        unless = "if others hold it" if step.is_shared else "if it is read-only"
+        unless += " or wait" * step.is_long
+        return f"claim {self.name(step.source)} -> {self.name(step.target)}, {instead} {unless}"
+
     def call(self, step: Call) -> str:
         """Return the line of a call: operands as it takes them, and how long its loops are."""
         options = step.options
         operands = [
             self.name(array) + ".T" * bool(options.get(f"{letter}_transposed"))
-            for array, letter in zip(step.inputs, "ab", strict=False)
+            for array, letter in zip(step.inputs[:2], "ab", strict=True)
         ]
-        text = f"call {step.routine}({', '.join(operands)}) -> {self.name(step.output)}"
+        alpha = options.get("alpha", 1)
+        factor = self.name(alpha) if isinstance(alpha, Array) else str(alpha)
+        text = f"call {step.routine}({', '.join(operands)})" + f" * {factor}" * (alpha != 1)
+        text += f" {'added to' if options.get('beta') else '->'} {self.name(step.output)}"
         sizes = [f"{name} = {self.size(options[name])}" for name in "mnk" if name in options]
         text += f"    [{', '.join(sizes)}]" if sizes else ""
         batch = [self.size(entry[0]) for entry in options.get("batch", ())]
-        return text + (f" {' * '.join(batch)} times" if batch else "")
+        text += f" {' * '.join(batch)} times" if batch else ""
+        return text + self.tiles(step)
+
+    def tiles(self, step: Call) -> str:
+        """Return whether a product is computed without BLAS, or up to which size."""
+        if step.routine != "gemm":
+            return ""
+        texts = [self.size(step.options[name]) for name in "mnk"]
+        lengths = [int(text) if text.isdigit() else None for text in texts]
+        if 1 in lengths[:2]:  # a product with a vector
+            return ""
+        target, type_ = self.emitted.module.target, type_of(step.output.dtype)
+        most = most_in_tiles(target, type_, lengths, is_repeated="batch" in step.options)
+        if not most:
+            return ""
+        return ", in tiles" + f" up to {most} multiplications" * (None in lengths)
 
     def check(self, step: Check) -> str:
         """Return the line of a check; its sizes are equal only afterwards."""
@@ -328,7 +361,8 @@ class _Explainer:
             return "    [scratch]"
         memory = array.memory
         if memory.place == Place.RESULT:
-            return "    [result]"
+            source = self.claimed.get(memory)
+            return "    [result]" if source is None else f"    [result, over {self.name(source)}]"
         over = self.emitted.memory.taken_over.get(memory)
         slot = self.emitted.memory.places.get(memory)
         return (

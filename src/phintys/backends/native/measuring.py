@@ -15,6 +15,7 @@ from phintys.backends.native.program import (
     Call,
     Callback,
     Check,
+    Claim,
     Kernel,
     Loop,
     Operation,
@@ -62,6 +63,7 @@ class NativeMeasurements:
         assert numbers is not None
         self._numbers = numbers
         self._stored = _stored_arrays(program)
+        self._claimed = {step.target for step in program.steps if isinstance(step, Claim)}
 
     # ---- times -------------------------------------------------------------------------------
 
@@ -73,12 +75,12 @@ class NativeMeasurements:
 
     @property
     def steps(self) -> Sequence[StepTime]:
-        """The steps; checks are left out."""
+        """The steps; checks and claims are left out."""
         return [self._step(number) for number in self._shown()]
 
     def _shown(self) -> list[int]:
         steps = self.program.steps
-        return [number for number, step in enumerate(steps) if not isinstance(step, Check)]
+        return [number for number, step in enumerate(steps) if not isinstance(step, Check | Claim)]
 
     def _step(self, number: int) -> StepTime:
         step = self.program.steps[number]
@@ -159,7 +161,10 @@ class NativeMeasurements:
 
     @property
     def memory(self) -> MemoryUse:
-        """The memory of the last call; what Ops in Python use is not known."""
+        """The memory of the last call; what Ops in Python use is not known.
+
+        What may be overwritten is counted as if it were: nobody else held it.
+        """
         if not self._numbers[0]:
             return MemoryUse()
         computed = {
@@ -168,11 +173,17 @@ class NativeMeasurements:
             if variable.owner is not None and not variable.owner.op.view_map
         }
         stored = sum(self._value(self._ring.bytes(array)) for array in self._stored)
-        results = [array for array in self._stored if array not in self._memory.places]
+        elsewhere = self._claimed.union(self._memory.places)
+        results = [array for array in self._stored if array not in elsewhere]
         peak = sum(self._value(self._ring.bytes(array)) for array in results)
+        in_place = sum(self._value(self._ring.bytes(array)) for array in self._claimed)
         peak += sum(self._value(slot.bytes) for slot in self._memory.slots)
         everything = max(sum(computed.values()), stored)
-        saved = {"fusion": everything - stored, "reuse": max(0, stored - peak)}
+        saved = {
+            "fusion": everything - stored,
+            "reuse": max(0, stored - peak - in_place),
+            "in place": in_place,
+        }
         return MemoryUse(everything, peak, saved)
 
 

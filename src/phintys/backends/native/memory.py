@@ -24,6 +24,7 @@ from phintys.backends.native.program import (
     Branch,
     Call,
     Callback,
+    Claim,
     Kernel,
     Loop,
     Place,
@@ -124,6 +125,9 @@ def reads_and_writes(step: Step) -> tuple[dict[Array, None], dict[Array, None]]:
     elif isinstance(step, Callback):
         _add(reads, [value for value in step.inputs if isinstance(value, Array)])
         _add(writes, [value for value in step.outputs if isinstance(value, Array)])
+    elif isinstance(step, Claim):
+        _add(reads, [step.source])
+        _add(writes, [step.target])
     elif isinstance(step, Branch | Loop):
         inner = [*step.then, *step.otherwise] if isinstance(step, Branch) else step.body
         first = step.condition if isinstance(step, Branch) else step.until
@@ -160,6 +164,7 @@ class _Planner:
         self.plan = MemoryPlan(known_after=self.known_after)
         self.touched = [reads_and_writes(step) for step in program.steps]
         self.last_use: dict[Array, int] = {}
+        self._viewed: set[Array] = set()  # by what Ops return, which kernels know by other names
         self._taking_over: dict[tuple[KernelPlan, Array, Array], bool] = {}
         self._free: dict[Polynomial, list[int]] = defaultdict(list)
 
@@ -194,6 +199,7 @@ class _Planner:
                 if isinstance(value, Array):
                     known = self.last_use.get(value.memory, -1)
                     self.last_use[value.memory] = max(known, until)
+                    self._viewed.add(value.memory)
 
     def _atom_known_after(self, atom: Atom) -> int:
         """Return the step after which an atom is known; -1 at the beginning."""
@@ -249,6 +255,8 @@ class _Planner:
         plan = self.plan
         size = self.ring.bytes(array)
         for operand in dying:
+            if operand in self._viewed:
+                continue
             slot = plan.slots[plan.places[operand]]
             if slot.arrays[-1] is not operand or slot.bytes is not size:
                 continue

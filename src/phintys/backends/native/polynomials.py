@@ -14,7 +14,7 @@ from phintys.backends.native.program import LoopVariable
 from phintys.backends.native.sizes import Arithmetic, Counter, Size
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from phintys.backends.native.program import Array
     from phintys.backends.native.sizes import Sizes
@@ -150,6 +150,10 @@ class Polynomials:
             return left
         return self._collected([*left.terms, *right.terms])
 
+    def total(self, polynomials: Iterable[Polynomial]) -> Polynomial:
+        """Return the sum of several, in a time linear in all of their terms."""
+        return self._collected(term for polynomial in polynomials for term in polynomial.terms)
+
     def mul(self, left: Polynomial, right: Polynomial) -> Polynomial:
         """Return the product."""
         if left is self.one:
@@ -185,6 +189,25 @@ class Polynomials:
         for atoms, factor in terms:
             factors[atoms] = factors.get(atoms, 0) + factor
         return self._intern(tuple(sorted((a, f) for a, f in factors.items() if f)))
+
+    def renamed(self, polynomial: Polynomial, atoms: Mapping[int, int]) -> Polynomial:
+        """Return a polynomial with other atoms in the place of its own.
+
+        Parameters
+        ----------
+        polynomial
+            The polynomial.
+        atoms
+            For the number of each atom that of another one.
+
+        Raises
+        ------
+        KeyError
+            It has an atom that is not among them.
+        """
+        return self._collected(
+            (tuple(sorted(atoms[atom] for atom in one)), factor) for one, factor in polynomial.terms
+        )
 
     # ---- arrays ------------------------------------------------------------------------------
 

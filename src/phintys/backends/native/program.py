@@ -7,6 +7,7 @@ A Program is a list of steps over values. A value is an :class:`Array` (numbers,
 - :class:`Kernel`: loops that compute arrays element by element;
 - :class:`Call`: a routine of a library (BLAS, LAPACK);
 - :class:`Callback`: an Op carried out by its own Python code;
+- :class:`Claim`: the memory of an argument becomes that of a result, which kernels then change;
 - :class:`Branch` and :class:`Loop`: steps that run on a condition, or many times.
 
 What a kernel computes is said as in mathematics: ``out[i, j] = exp(a[i] + b[j])`` is a
@@ -39,6 +40,7 @@ __all__ = [
     "Callback",
     "Cast",
     "Check",
+    "Claim",
     "Expression",
     "Failure",
     "Handle",
@@ -385,7 +387,7 @@ class Callback:
     why
         What stood against native code.
     destroyed
-        Those of the inputs that the Op may overwrite.
+        Those of the inputs that the Op may overwrite, and what else may lie in their memory.
     """
 
     node: Apply
@@ -393,6 +395,36 @@ class Callback:
     outputs: tuple[Value, ...]
     why: str
     destroyed: tuple[Value, ...] = ()
+
+
+@record(eq=False)
+class Claim:
+    """An argument's value in memory that may be overwritten: its own, or that of a copy.
+
+    The first claim of a shared value begins the end of a program, in which nothing can fail: other
+    claims, and kernels and calls that write results.
+
+    Attributes
+    ----------
+    source
+        The argument.
+    target
+        A result.
+    is_shared
+        Whether the argument is a shared value: it is not overwritten if anybody else holds it.
+        Another argument may be overwritten because the caller said so.
+    is_kept
+        Whether the result begins as the argument, copied if need be; otherwise a kernel that reads
+        each element of the argument writes that of the result.
+    is_long
+        Whether what overwrites it may take long: then it is not overwritten while others wait.
+    """
+
+    source: Array
+    target: Array
+    is_shared: bool
+    is_kept: bool = True
+    is_long: bool = False
 
 
 @record(eq=False)
@@ -440,7 +472,7 @@ class Loop:
     node: Apply | None = None
 
 
-Step = Check | Kernel | Call | Callback | Branch | Loop
+Step = Check | Kernel | Call | Callback | Claim | Branch | Loop
 
 
 @record(eq=False)
@@ -467,6 +499,14 @@ class Program:
     steps: list[Step]
     sizes: Sizes
     shapes: dict[Variable, tuple[Size, ...]] = field(default_factory=dict)
+
+    @property
+    def end(self) -> int:
+        """The number of the step from which on shared values are overwritten, and nothing fails."""
+        for number, step in enumerate(self.steps):
+            if isinstance(step, Claim) and step.is_shared:
+                return number
+        return len(self.steps)
 
 
 def walk_steps(steps: Sequence[Step]) -> Iterator[Step]:

@@ -28,6 +28,7 @@ from phintys.backends.native.program import (
     Callback,
     Cast,
     Check,
+    Claim,
     Expression,
     Handle,
     Index,
@@ -74,6 +75,7 @@ def verify_program(program: Program) -> None:
     """
     verifier = _Verifier(program)
     verifier.steps(program.steps)
+    verifier.end(program.steps[program.end :])
     for value in program.results:
         verifier.expect_written(value, "is returned")
         if isinstance(value, Array) and value.memory.place == Place.BUFFER:
@@ -147,11 +149,15 @@ class _Verifier:
         elif isinstance(step, Call):
             for array in step.inputs:
                 self.expect_written(array, "is read")
+            if step.options.get("beta"):
+                self.expect_written(step.output, "is added to")
             self.written.add(step.output.memory)
         elif isinstance(step, Callback):
             for value in step.inputs:
                 self.expect_written(value, "is read")
             self.written.update(step.outputs)
+        elif isinstance(step, Claim):
+            self.claim(step)
         elif isinstance(step, Branch):
             self.truth(step.condition)
             before = set(self.written)
@@ -168,6 +174,54 @@ class _Verifier:
             if step.until is not None:
                 self.truth(step.until)
             self.room_inside(step)
+
+    def claim(self, step: Claim) -> None:
+        """Check what takes over the memory of an argument."""
+        is_argument = step.source in self.program.arguments
+        self.expect(is_argument, f"{step.source!r} is claimed, and is no argument")
+        self.expect(step.target.place == Place.RESULT, f"{step.target!r} is no result")
+        there, here = (
+            [self.program.sizes.canonical(size) for size in array.sizes]
+            for array in (step.source, step.target)
+        )
+        is_same = step.target.dtype == step.source.dtype and here == there
+        self.expect(is_same, f"{step.target!r} is unlike {step.source!r}")
+        is_new = step.target not in self.written
+        self.expect(is_new, f"{step.target!r} is claimed after it was written")
+        if step.is_kept:
+            self.written.add(step.target)
+
+    def end(self, steps: Sequence[Step]) -> None:
+        """Check the end, in which shared values are overwritten: nothing in it may fail."""
+        claims = [step for step in steps if isinstance(step, Claim)]
+        sources = {claim.source: claim.target for claim in claims}
+        for number, step in enumerate(steps):
+            self.where = f"the end, {_named(step)}"
+            if number < len(claims):
+                self.expect(isinstance(step, Claim), "something is written before all is claimed")
+                continue
+            if isinstance(step, Call):
+                is_result = step.output.memory in sources.values()
+                self.expect(is_result, f"{step.output!r} is written")
+                read = [array.memory for array in step.inputs]
+                self.expect(sources.keys().isdisjoint(read), "what was overwritten is read")
+                continue
+            self.expect(isinstance(step, Kernel), "there is a step that is no kernel or call")
+            assert isinstance(step, Kernel)
+            statements = [one for nest in step.nests for one in nest.statements]
+            written = {one.target: one for one in statements}
+            for target in written.keys() - step.local:
+                self.expect(target.place == Place.RESULT, f"{target!r} is written")
+            for statement in statements:
+                self.expect(not _may_fail(statement), "an index is checked")
+                for load in reads_of(statement):
+                    if load.array.memory not in sources:
+                        continue
+                    writer = written.get(sources[load.array.memory])
+                    is_there = writer is not None and same_indices(
+                        load.indices, writer.indices, self.program.sizes
+                    )
+                    self.expect(is_there, f"{load.array!r} is read after it was overwritten")
 
     def truth(self, condition: Array) -> None:
         """Check what decides how it goes on."""
@@ -330,6 +384,12 @@ class _Verifier:
         self.expect(
             _same(load.indices, writer.indices), f"{array.label} is read where it is not written"
         )
+
+
+def _may_fail(statement: Statement) -> bool:
+    expressions = [statement.value]
+    expressions += [index.dynamic for index in statement.indices if index.dynamic is not None]
+    return any(isinstance(part, IndexCheck) for one in expressions for part in parts_of(one))
 
 
 def _is_elsewhere(read: Index, written: Index, loops: Collection[LoopVariable]) -> bool:

@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 
 from phintys._base.errors import DtypeError, MethodNotDefinedError
-from phintys.backends.native.emit import (
+from phintys.backends.native.emit._harness import elementwise
+from phintys.backends.native.emit.builder import Builder, constant_text
+from phintys.backends.native.emit.llvm_library import llvm
+from phintys.backends.native.emit.module import Module
+from phintys.backends.native.emit.operations import emit
+from phintys.backends.native.emit.target import Target
+from phintys.backends.native.emit.types import (
     BOOL,
     FLOAT32,
     FLOAT64,
@@ -16,15 +22,8 @@ from phintys.backends.native.emit import (
     PTR,
     UINT64,
     VOID,
-    Builder,
-    Module,
-    Target,
-    emit,
     type_of,
 )
-from phintys.backends.native.emit._harness import elementwise
-from phintys.backends.native.emit.builder import constant_text
-from phintys.backends.native.emit.llvm_library import llvm
 
 V3 = Target.named("x86-64-v3")
 FOUR = FLOAT64.of(4)

@@ -8,28 +8,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from phintys._base.errors import DtypeError
-from phintys.backends.native.emit import (
-    FLOAT64,
-    INT64,
-    PTR,
-    VOID,
-    Builder,
-    Module,
-    Target,
+from phintys.backends.native.emit._harness import compile_module, elementwise
+from phintys.backends.native.emit.builder import Builder
+from phintys.backends.native.emit.control import (
     each_lane,
-    gather,
     lane_mask,
-    load,
     loop,
     reduce_lanes,
-    scatter,
-    store,
-    type_of,
     vector_loop,
     when,
 )
-from phintys.backends.native.emit._harness import compile_module, elementwise
 from phintys.backends.native.emit.llvm_library import llvm
+from phintys.backends.native.emit.memory import gather, load, scatter, store
+from phintys.backends.native.emit.module import Module
+from phintys.backends.native.emit.target import Target
+from phintys.backends.native.emit.types import FLOAT64, INT64, PTR, VOID, type_of
 
 # fmt: off
 DTYPES = (

@@ -168,3 +168,51 @@ def test_forms_know_the_program():
     }
     assert {field.name for field in fields(Index)} == {"terms", "offset", "dynamic"}
     assert {field.name for field in fields(Kernel)} == {"outer", "nests", "local"}
+
+
+OF_ANY_SIZE = {
+    "numbers": lambda m, number: pt.sin(m) * number,
+    "totals": lambda m, number: pt.exp(m * number).sum(),
+    "rows": lambda m, number: pt.softmax(m * number, axis=1),
+    "columns": lambda m, number: (m * number).sum(axis=0) + m[0],
+    "outer": lambda m, number: m[0][:, None] * m.sum(axis=0)[None, :] * number,
+    "gathered": lambda m, number: m[index % m.shape[0]] * number,
+    "sizes": lambda m, number: m * m.shape[1] + number,
+}
+
+
+@settings(max_examples=20)
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(sorted(OF_ANY_SIZE)),
+            st.floats(0.25, 2.0, width=32),
+            st.integers(1, 20),
+            st.integers(1, 20),
+        ),
+        min_size=2,
+        max_size=6,
+    )
+)
+def test_forms_are_about_any_sizes(chosen):
+    matrices = [pt.dmatrix(f"m{number}") for number in range(len(chosen))]
+    outputs = [
+        OF_ANY_SIZE[name](matrix, number)
+        for matrix, (name, number, _, _) in zip(matrices, chosen, strict=True)
+    ]
+    graph = FunctionGraph([*matrices, index], outputs, clone=True)
+    program = lower_program(graph)
+    check_shared(program)
+    rng = np.random.default_rng(0)
+    values = [rng.normal(size=(rows, columns)) for _, _, rows, columns in chosen]
+    arguments = [*values, VALUES[index]]
+    wanted = ReferenceBackend().link(graph)(arguments)
+    for one, other in zip(compile_program(program, Target.host())(*arguments), wanted, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-14)
+
+
+def test_kernels_about_other_sizes_share_a_function():
+    vectors = [pt.dvector(f"v{number}") for number in range(5)]
+    outputs = [pt.tanh(x * x).sum() for x in vectors]
+    shared = check_shared(lower_program(FunctionGraph(vectors, outputs, clone=True)))
+    assert len(shared) > len({code.symbol for code in shared}) == 1

@@ -8,10 +8,14 @@ import numpy as np
 import pytest
 
 from phintys._base.errors import MethodNotDefinedError, OpContractError
-from phintys.backends.native.emit import Target, address_of, externals, library, llvm
+from phintys.backends.native.emit import externals
 from phintys.backends.native.emit._harness import elementwise, elementwise_module
+from phintys.backends.native.emit.externals import address_of
+from phintys.backends.native.emit.library import library
+from phintys.backends.native.emit.llvm_library import llvm
 from phintys.backends.native.emit.math import FLOAT_FUNCTIONS, MathSymbol, float_math
 from phintys.backends.native.emit.math.registry import float_function
+from phintys.backends.native.emit.target import Target
 
 
 def test_symbols_name_all_functions():
@@ -86,7 +90,9 @@ def test_the_library_is_sound_for_each_target(name):
 
 
 MACHINE_CODE = """
-from phintys.backends.native.emit import Target, library, llvm
+from phintys.backends.native.emit.library import library
+from phintys.backends.native.emit.llvm_library import llvm
+from phintys.backends.native.emit.target import Target
 from phintys.backends.native.emit.math import FLOAT_FUNCTIONS, MathSymbol
 target = Target.named({name!r})
 variants = ("float64", {lanes}), ("float32", {lanes} * 2), ("float64", 1)

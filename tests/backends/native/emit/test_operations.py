@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from phintys._base.errors import DtypeError, MethodNotDefinedError
-from phintys.backends.native.emit import Target, emit, supports
 from phintys.backends.native.emit._harness import elementwise
+from phintys.backends.native.emit.operations import emit, supports
+from phintys.backends.native.emit.target import Target
 from phintys.scalar.row_kinds import FloatRow
 from phintys.scalar.table import SCALAR_OPS
 

@@ -8,10 +8,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from phintys.backends.native.emit import Target
+from phintys import config
 from phintys.backends.native.emit.library import library
-from phintys.backends.native.emit.products import most_work, product_symbol
-from phintys.backends.native.emit.types import type_of
+from phintys.backends.native.emit.products import (
+    ALL,
+    FEW,
+    MANY,
+    has_tiles,
+    most_in_tiles,
+    product_symbol,
+    register_crossover,
+    work_of,
+)
+from phintys.backends.native.emit.target import Target
+from phintys.backends.native.emit.types import FLOAT64, type_of
 from phintys.backends.native.runtime.engine import load
 
 TOLERANCE = {"float32": 1e-3, "float64": 1e-11}
@@ -31,7 +41,7 @@ def product(target_name, dtype):
     code = load(library(target, [symbol]))
     word, pointer, number = ctypes.c_int64, ctypes.c_void_p, C_NUMBER[dtype]
     matrix = [pointer, word, word]
-    types = [word, word, word, *matrix, *matrix, pointer, word, number, number]
+    types = [*[word] * 4, *matrix, *matrix, pointer, word, number, number]
     function = ctypes.CFUNCTYPE(None, *types)(code.address(symbol))
     function.code = code
     return function
@@ -63,11 +73,12 @@ def test_product(target, dtype, data):
     beta = data.draw(st.sampled_from([0.0, 1.0, 2.0]))
     before = np.asarray(rng.normal(size=(m, n)), dtype)
     gap = data.draw(st.integers(0, 3))
+    most = data.draw(st.sampled_from([0, FEW, ALL]))
     c = np.full((m, n + gap), np.nan, dtype)
     if beta:
         c[:, :n] = before
     first, second = (a_room.ctypes.data, *a_strides), (b_room.ctypes.data, *b_strides)
-    product(target, dtype)(m, n, k, *first, *second, c.ctypes.data, n + gap, alpha, beta)
+    product(target, dtype)(most, m, n, k, *first, *second, c.ctypes.data, n + gap, alpha, beta)
     tolerance = TOLERANCE[dtype]
     np.testing.assert_allclose(
         c[:, :n], alpha * (a @ b) + beta * before, rtol=tolerance, atol=tolerance
@@ -75,13 +86,61 @@ def test_product(target, dtype, data):
     assert np.isnan(c[:, n:]).all()
 
 
+@pytest.fixture
+def asked():
+    """The crossovers that are asked for; they are all 2000."""
+    found = []
+
+    def crossover(target, type_):
+        found.append((target.name, type_.name))
+        return 2000
+
+    before = register_crossover(crossover)
+    yield found
+    register_crossover(before)
+
+
+V3 = Target.named("x86-64-v3")
+
+
 @pytest.mark.parametrize("target", ["x86-64-v4", "x86-64-v3"])
-def test_small_products_are_not_left_to_blas(target):
-    assert most_work(Target.named(target)) >= 8**3
+@pytest.mark.parametrize("repeated", [False, True])
+def test_few_multiplications_are_done_in_tiles_and_many_are_not(asked, target, repeated):
+    target = Target.named(target)
+    assert most_in_tiles(target, FLOAT64, (8, 8, 8), is_repeated=repeated) == ALL
+    assert most_in_tiles(target, FLOAT64, (33, 40, 33), is_repeated=repeated) == 0
+    assert most_in_tiles(target, FLOAT64, (1, 1, 5000), is_repeated=repeated) == 0
+    assert most_in_tiles(target, FLOAT64, (2, 64, 64), is_repeated=repeated) == 0
+    assert not asked
 
 
-def test_targets_without_masks_leave_all_to_blas():
-    assert most_work(Target.named("x86-64-v2")) == most_work(Target.named("aarch64")) == 0
+def test_in_between_the_crossover_decides(asked):
+    for lengths, most in (((12, 12, 12), ALL), ((13, 13, 13), 0)):
+        assert most_in_tiles(V3, FLOAT64, lengths, is_repeated=False) == most
+    assert asked == [("x86-64-v3", "float64")] * 2
+
+
+def test_sizes_that_are_not_known_are_looked_at_only_in_stacks(asked):
+    assert most_in_tiles(V3, FLOAT64, (None, 3, 3), is_repeated=False) == 0
+    assert not asked
+    assert most_in_tiles(V3, FLOAT64, (None, 3, 3), is_repeated=True) == 2000
+
+
+def test_the_crossover_can_be_set(asked):
+    with config.change_flags(product_crossover=MANY):
+        assert most_in_tiles(V3, FLOAT64, (13, 13, 13), is_repeated=False) == ALL
+        assert most_in_tiles(V3, FLOAT64, (None, 3, 3), is_repeated=True) == MANY
+    assert not asked
+
+
+def test_work_includes_lanes_that_are_not_there():
+    assert work_of((3, 5, 7), 4) == 3 * 8 * 7
+
+
+@pytest.mark.parametrize("target", ["x86-64-v2", "aarch64"])
+def test_targets_without_masks_leave_all_to_blas(target):
+    assert not has_tiles(Target.named(target), FLOAT64)
+    assert most_in_tiles(Target.named(target), FLOAT64, (2, 2, 2), is_repeated=True) == 0
 
 
 def test_aarch64_is_written():

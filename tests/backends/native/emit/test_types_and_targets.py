@@ -8,20 +8,10 @@ import pytest
 
 from phintys._base.config import Config, config
 from phintys._base.errors import ConfigError, DtypeError
-from phintys.backends.native.emit import (
-    FLOAT32,
-    FLOAT64,
-    INT64,
-    PTR,
-    Target,
-    builder,
-    module,
-    operations,
-    target,
-    type_of,
-    types,
-)
+from phintys.backends.native.emit import builder, module, operations, target, types
 from phintys.backends.native.emit.math import calls, constants
+from phintys.backends.native.emit.target import Target
+from phintys.backends.native.emit.types import FLOAT32, FLOAT64, INT64, PTR, type_of
 
 
 @pytest.mark.parametrize(

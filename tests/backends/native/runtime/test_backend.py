@@ -6,7 +6,7 @@ import pytest
 import phintys
 import phintys.tensor as pt
 from phintys._base.errors import ConfigError
-from phintys.backends.native import backend
+from phintys.backends.native import linking
 from phintys.backends.native.emit.types import PTR
 from phintys.backends.native.runtime import capi, support
 from phintys.backends.native.runtime.capi import CApi, Unsupported, c_api, check_objects
@@ -37,7 +37,7 @@ def test_without_llvmlite_the_reference_backend_answers(run_python):
 @pytest.fixture
 def forget():
     """Let what was found out once be found out again."""
-    caches = (c_api, support.support, backend._problem)
+    caches = (c_api, support.support, linking._problem)
     for one in caches:
         one.cache_clear()
     yield
@@ -56,7 +56,7 @@ def test_an_unknown_interpreter_is_noticed(forget, monkeypatch):
 
 
 def test_a_python_without_gil_is_noticed(forget, monkeypatch):
-    monkeypatch.setattr(capi.sysconfig, "get_config_var", lambda name: 1)
+    monkeypatch.setattr(capi.sys, "version", "3.14.0 free-threading build (main)")
     with pytest.raises(Unsupported, match="free-threaded"):
         c_api()
 
@@ -100,7 +100,7 @@ def test_code_for_another_cpu_is_refused(native):
 
 
 def native_is_arm():
-    return backend.Target.host().triple.startswith(("aarch64", "arm64"))
+    return linking.Target.host().triple.startswith(("aarch64", "arm64"))
 
 
 @pytest.mark.parametrize("target", ["x86-64-v2", "x86-64-v3", "x86-64-v4"])

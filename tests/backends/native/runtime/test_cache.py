@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from platformdirs import user_cache_dir
 
 from phintys import config
 from phintys.__main__ import main
@@ -418,3 +419,14 @@ def test_a_killed_process_leaves_nothing_broken(tmp_path):
         os.utime(path, (1, 1))
     cache.evict()
     assert list(Path(folder).glob("*.tmp")) == []
+
+
+@pytest.mark.parametrize("home", ["/somewhere", "relative", ""])
+@pytest.mark.parametrize("caches", ["/elsewhere/caches", "relative", "", None])
+def test_the_folder_is_where_platformdirs_says(monkeypatch, home, caches):
+    monkeypatch.setenv("HOME", home)
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    if caches is not None:
+        monkeypatch.setenv("XDG_CACHE_HOME", caches)
+    wanted = Path(user_cache_dir("phintys", appauthor=False)) / "objects"
+    assert Path(module._default_folder.__wrapped__()) == wanted

@@ -122,9 +122,9 @@ def test_an_argument_that_may_be_overwritten_by_native_code(x):
     i = pt.lscalar("i")
     changed = pt.inc_subtensor(x[1:], 1.0)
     f = phintys.function([In(x, mutable=True), i], [changed, (x * 2.0)[i]], mode=MODE)
-    value = np.arange(3.0)
-    with pytest.raises(IndexingError, match="index 7"):
-        f(value, 7)
+    with pytest.raises(IndexingError, match="index of axis 0 is out of range") as error:
+        f(np.arange(3.0), 7)
+    assert "may overwrite some of its arguments" in notes_of(error)
     np.testing.assert_array_equal(f(np.arange(3.0), 1)[0], [0.0, 2.0, 3.0])
 
 

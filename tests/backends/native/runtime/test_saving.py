@@ -12,7 +12,7 @@ import phintys
 import phintys.tensor as pt
 from phintys import In, config
 from phintys._base.errors import IndexingError
-from phintys.backends.native import backend
+from phintys.backends.native import linking
 from phintys.backends.native.runtime import function as module
 from phintys.backends.native.runtime.cache import object_cache
 from phintys.backends.native.runtime.function import SavedProgram
@@ -51,7 +51,7 @@ def not_compiled(monkeypatch):
 
     def begin():
         monkeypatch.setattr(module, "lower_program", refuse)
-        monkeypatch.setattr(backend, "lower_program", refuse)
+        monkeypatch.setattr(linking, "lower_program", refuse)
 
     return begin
 
@@ -174,13 +174,13 @@ def test_without_a_cache_the_graph_is_pickled_alone(linked):
 PROCESS = """
     import pickle, sys
     import numpy as np
-    from phintys.backends.native import backend
+    from phintys.backends.native import linking
     from phintys.backends.native.runtime.cache import object_cache
 
     def refuse(*_):
         raise AssertionError("the graph is lowered")
 
-    backend.lower_program = refuse
+    linking.lower_program = refuse
     with open(sys.argv[1], "rb") as file:
         f, args = pickle.load(file)
     print(repr([one.tolist() for one in f(*args)]))

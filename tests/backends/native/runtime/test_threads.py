@@ -6,7 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from phintys.backends.native.emit import INT64, PTR, VOID, Builder, Module, Target, loop
+from phintys.backends.native.emit.builder import Builder
+from phintys.backends.native.emit.control import loop
+from phintys.backends.native.emit.module import Module
+from phintys.backends.native.emit.target import Target
+from phintys.backends.native.emit.types import INT64, PTR, VOID
 from phintys.backends.native.runtime import engine
 from phintys.backends.native.runtime.threads import POOL, emit_threads
 

@@ -14,28 +14,30 @@ Options of a :class:`~phintys.backends.native.program.Call`; each is a
     ``n``; ``x_offset x_step``, ``y_offset y_step``, ``c_offset``.
 
 All take ``alpha`` (1) and ``beta`` (0), Python numbers, and ``batch``: a sequence of tuples, for
-each loop around the routine its length and by how much each operand and the output move. Steps and
-strides are positive. Inputs are ``(a, b)``, ``(a, x)`` or ``(x, y)``.
+each loop around the routine its length and by how much each operand and the output move. ``alpha``
+may also be an array without dimensions, which is then the last of the inputs. Steps and strides are
+positive. Inputs are ``(a, b)``, ``(a, x)`` or ``(x, y)``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import prod
 from typing import TYPE_CHECKING, Any
 
 from phintys._base.errors import IntegrityError
 from phintys.backends.native.emit.builder import Builder
 from phintys.backends.native.emit.control import loop
-from phintys.backends.native.emit.products import has_product, most_work, product_symbol
-from phintys.backends.native.emit.routines import BLAS_LETTERS, Matrix, Routines
+from phintys.backends.native.emit.products import most_in_tiles, product_symbol
+from phintys.backends.native.emit.routines import Matrix, Routines
 from phintys.backends.native.emit.types import INT64, VOID, type_of
 from phintys.backends.native.emit.values import Value
+from phintys.backends.native.program import Array
+from phintys.tensor.blas import BLAS_LETTERS
 
 if TYPE_CHECKING:
-    from phintys.backends.native.program import Array, Call
+    from phintys.backends.native.program import Call
 
-__all__ = ["BLAS_LETTERS", "FLOPS", "LONGEST", "BlasCall", "sizes_of_call"]
+__all__ = ["FLOPS", "LONGEST", "BlasCall", "sizes_of_call"]
 
 FLOPS = 16
 """Roughly, multiplications and additions of a matrix product in a nanosecond."""
@@ -81,7 +83,7 @@ class BlasCall:
         if call.routine not in _OPERANDS or self.type.name not in BLAS_LETTERS:
             msg = f"There is no routine {call.routine!r} of {self.type.name} in BLAS."
             raise IntegrityError(msg)
-        arrays = (*call.inputs, call.output)
+        arrays = (*call.inputs[:2], call.output)
         letters = _OPERANDS[call.routine]
         for option in sizes_of_call(call):  # what is first computed in a loop is not known after it
             size(option)
@@ -90,6 +92,8 @@ class BlasCall:
             for letter, array in zip(letters, arrays, strict=True)
         }
         self._letters = letters
+        alpha = self.options.get("alpha", 1)
+        self._alpha = pointer(alpha) if isinstance(alpha, Array) else alpha
 
     def write(self) -> None:
         """Write the call, and the loops around it."""
@@ -134,7 +138,15 @@ class BlasCall:
         return Matrix(self.at[letter], down, along)
 
     def _factors(self) -> tuple[Any, Any]:
-        return self.options.get("alpha", 1), self.options.get("beta", 0)
+        """Return alpha, a number or the address of one, and beta."""
+        return self._alpha, self.options.get("beta", 0)
+
+    def _in_registers(self) -> list[Value]:
+        """Return both factors as values."""
+        alpha, beta = self._factors()
+        if isinstance(alpha, Value):
+            alpha = self.b.load(self.type, alpha)
+        return [self.b.value(self.type, factor) for factor in (alpha, beta)]
 
     def _gemm(self) -> None:
         b = self.b
@@ -148,26 +160,18 @@ class BlasCall:
         elif m.text == "1":
             row, one = (first.pointer, first.along), b.constant(INT64, 1)
             self.blas.matrix_vector((second.transposed(), n, k), row, (c, one), *factors)
-        elif self._is_outlined(lengths):
+        elif most := self._most_in_tiles(lengths):
             symbol = product_symbol(b.target, self.type)
             b.module.math_functions.add(symbol)
             matrices = (*lengths, *first.parts, *second.parts, c, c_down)
-            b.call(symbol, VOID, (*matrices, *(b.constant(self.type, x) for x in factors)))
+            b.call(symbol, VOID, (b.constant(INT64, most), *matrices, *self._in_registers()))
         else:
             self.blas.matrix_matrix(lengths, first, second, (c, c_down), *factors)
 
-    def _is_outlined(self, lengths: Sequence[Value]) -> bool:
-        """Tell whether the product may be better without BLAS.
-
-        To find out at run time is worth its while where there are many products in a row: the code
-        that does it takes longer to compile, once, than thousands of calls take.
-        """
-        if not has_product(self.type):
-            return False
-        known = [int(value.text) for value in lengths if value.text.isdigit()]
-        if len(known) == len(lengths):
-            return prod(known) <= most_work(self.b.target)
-        return "batch" in self.options
+    def _most_in_tiles(self, lengths: Sequence[Value]) -> int:
+        known = [int(value.text) if value.text.isdigit() else None for value in lengths]
+        is_repeated = "batch" in self.options
+        return most_in_tiles(self.b.target, self.type, known, is_repeated=is_repeated)
 
     def _gemv(self) -> None:
         m, n = self.size("m"), self.size("n")

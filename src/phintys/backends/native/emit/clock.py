@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from phintys.backends.native.emit.values import Value
     from phintys.backends.native.polynomials import Polynomials
 
-__all__ = ["EVENT_WORDS", "FIRST_STEP", "StepClock", "has_clock"]
+__all__ = ["EVENT_WORDS", "FIRST_STEP", "StepClock", "has_clock", "write_clock"]
 
 FIRST_STEP, EVENT_WORDS = 1, 4
 
@@ -75,7 +75,7 @@ class StepClock:
         self.first_event = self.first_size + len(self.sizes)
         numbers = np.zeros(self.first_event + EVENT_WORDS * MOST_EVENTS, np.int64)
         self.table = Array(Place.CONSTANT, numbers.dtype, (), "times", data=numbers)
-        _write_clock(module)
+        write_clock(module)
         self._write_lap(module)
 
     def start(self, part: Part, slot: int, *, is_first: bool) -> Value:
@@ -115,8 +115,8 @@ class StepClock:
         b.ret(now)
 
 
-def _write_clock(module: Module) -> None:
-    """``i64 clock()``: nanoseconds."""
+def write_clock(module: Module) -> None:
+    """``i64 clock()``: nanoseconds. Needs :func:`has_clock`."""
     b = Builder(module.function("clock", INT64, [], linkage="internal"))
     time = b.slot(INT64, 2)
     b.call("clock_gettime", INT32, [b.constant(INT32, _CLOCK), time])

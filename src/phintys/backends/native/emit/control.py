@@ -16,7 +16,16 @@ from phintys.backends.native.emit.builder import Builder
 from phintys.backends.native.emit.types import INT8, INT32, INT64, Type
 from phintys.backends.native.emit.values import Operand, Value
 
-__all__ = ["Loop", "each_lane", "lane_mask", "loop", "reduce_lanes", "vector_loop", "when"]
+__all__ = [
+    "Loop",
+    "divide_up",
+    "each_lane",
+    "lane_mask",
+    "loop",
+    "reduce_lanes",
+    "vector_loop",
+    "when",
+]
 
 Body = Callable[..., Sequence[Value] | None]
 
@@ -109,6 +118,11 @@ def when(b: Builder, condition: Value) -> Generator[None]:
     yield
     b.jump(after)
     b.begin(after)
+
+
+def divide_up(b: Builder, x: Value, divisor: Value | int) -> Value:
+    """Return a quotient of positive numbers, rounded up."""
+    return b.binary("sdiv", x + (divisor - 1), b.value(INT64, divisor))
 
 
 def lane_mask(b: Builder, count: Value, lanes: int) -> Value:

@@ -1,9 +1,9 @@
 """The forms of kernels: what their code depends on, without names of arrays and most numbers.
 
-A long program repeats itself. Kernels of one form differ in the arrays that they touch and in some
-numbers; they share one function, which is written once and compiled once. Which arrays are meant
-is said by the arguments anyhow; numbers that are not the same in all kernels of a form are read
-from a table that is an argument too.
+A long program repeats itself. Kernels of one form differ in the arrays that they touch, in their
+sizes and in some numbers; they share one function, which is written once and compiled once. Which
+arrays and sizes are meant is said by the arguments anyhow; numbers that are not the same in all
+kernels of a form are read from a table that is an argument too.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from phintys.backends.native.program import (
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
 
-    from phintys.backends.native.polynomials import Polynomials
+    from phintys.backends.native.polynomials import Atom, Polynomial, Polynomials
 
 __all__ = ["Form", "forms_of"]
 
@@ -56,6 +56,9 @@ class Form:
     arrays, memories, failures
         What the kernel touches, what memory that is, and how the kernel can fail, in the order of
         the form.
+    atoms
+        The numbers of the atoms in its sizes, in ascending order: kernels of one form may be about
+        other sizes.
     numbers
         The numbers that may differ between kernels of one form, in order: the expression, and the
         value.
@@ -68,6 +71,7 @@ class Form:
     arrays: list[Array]
     memories: list[Array]
     failures: list[Failure]
+    atoms: list[int]
     numbers: list[tuple[Expression, float]]
     cells: dict[int, int]
 
@@ -121,10 +125,11 @@ class _Reader:
 
     def __init__(self, kernel: Kernel, polynomials: Polynomials) -> None:
         self.kernel = kernel
-        self.of = polynomials.of
+        self.polynomials = polynomials
         self.key: list[Hashable] = []
         self.arrays: dict[Array, int] = {}
         self.memories: dict[Array, int] = {}
+        self.sizes: dict[Polynomial, int] = {}
         self.loops: dict[LoopVariable, int] = {}
         self.failures: dict[Failure, int] = {}
         self.numbers: list[tuple[Expression, float]] = []
@@ -136,14 +141,30 @@ class _Reader:
         self._new_loops(kernel.outer)
         for nest in kernel.nests:
             self._nest(nest)
+        atoms = sorted({a for one in self.sizes for some, _ in one.terms for a in some})
+        names = {atom: self._name(rank, atom) for rank, atom in enumerate(atoms)}
+        self.key += [
+            tuple((tuple(names[atom] for atom in some), factor) for some, factor in one.terms)
+            for one in self.sizes
+        ]
         return Form(
             tuple(self.key),
             list(self.arrays),
             list(self.memories),
             list(self.failures),
+            atoms,
             self.numbers,
             {},
         )
+
+    def _name(self, rank: int, atom: int) -> Hashable:
+        """Return what an atom is called in the key: a loop around the kernel stays itself."""
+        behind = self.polynomials.atoms[atom]
+        return behind if isinstance(behind, LoopVariable) else rank
+
+    def of(self, size: Atom) -> int:
+        """Return the number of a size; sizes stand at the end of the key."""
+        return self.sizes.setdefault(self.polynomials.of(size), len(self.sizes))
 
     def _new_loops(self, loops: Sequence[LoopVariable]) -> None:
         self.key.append(len(loops))

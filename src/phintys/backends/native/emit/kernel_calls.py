@@ -6,13 +6,15 @@ import sys
 from itertools import groupby
 from typing import TYPE_CHECKING, TypeGuard
 
+from phintys._base.records import record
+from phintys.backends.native.emit.control import divide_up, when
 from phintys.backends.native.emit.layout import (
     GRAIN_NANOSECONDS,
     PARALLEL_NANOSECONDS,
     STATUS,
 )
 from phintys.backends.native.emit.part import LONG_RUN, Part
-from phintys.backends.native.emit.plans import CHUNKS, SMALLEST_CHUNK
+from phintys.backends.native.emit.plans import CHUNKS, SHORTEST_CHUNK, SMALLEST_CHUNK
 from phintys.backends.native.emit.scope import (
     Chunk,
     FailureBase,
@@ -24,6 +26,7 @@ from phintys.backends.native.emit.scope import (
     ScratchOffset,
     Slot,
     Status,
+    Width,
 )
 from phintys.backends.native.emit.types import INT64, PTR, VOID, type_of
 from phintys.backends.native.emit.values import Value
@@ -33,11 +36,14 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from phintys.backends.native.emit.kernels import KernelCode
-    from phintys.backends.native.emit.plans import KernelPlan
+    from phintys.backends.native.emit.plans import KernelPlan, NestPlan
 
 __all__ = ["KernelCaller"]
 
 _LEAST_COST = 0.05
+
+WIDTH = 2048
+"""Columns of a part, if there are so many: narrower ones do not go well with memory's pages."""
 
 Scratch = dict[bool, dict[object, Value]]
 
@@ -51,17 +57,48 @@ def _is_held(slot: Slot) -> TypeGuard[Pointer]:
     )
 
 
+@record(eq=False)
+class _Cut:
+    """How a reduction is cut into parts.
+
+    Attributes
+    ----------
+    chunk, width
+        Rows and columns of a part; without columns, iterations of the outermost loop.
+    parts
+        How many there are.
+    down
+        How many there are of each column.
+    totals
+        How many times there are totals, at most.
+    partials
+        Where they are.
+    """
+
+    chunk: Value
+    width: Value | None
+    parts: Value
+    down: Value
+    totals: Value | int
+    partials: Value | None = None
+
+    def argument(self, slot: Slot) -> Value:
+        """Return what the kernel is told."""
+        value = {Chunk: self.chunk, Width: self.width, Partials: self.partials}[type(slot)]
+        assert value is not None
+        return value
+
+
 class KernelCaller(Part):
     """Writes calls of kernels."""
 
     def kernel(self, code: KernelCode) -> None:
         """Write the call of a kernel."""
         b, plan = self.b, code.plan
-        block = b.slot(INT64, max(1, len(code.slots)))
-        self._fill(block, code)
         if plan.is_chunked:
-            self._chunked(code, block)
+            self._chunked(code)
         else:
+            block = self._block(code)
             level = plan.parallel
             n = b.constant(INT64, 1) if level is None else self.polynomial(level.extent)
             self._dispatch(self._function(code, n), plan, block, n)
@@ -72,9 +109,10 @@ class KernelCaller(Part):
 
     # ---- arguments ---------------------------------------------------------------------------
 
-    def _fill(self, block: Value, code: KernelCode) -> None:
+    def _block(self, code: KernelCode, cut: _Cut | None = None) -> Value:
         """Store the arguments of a kernel: what the frame holds by copying, if it is much."""
         b = self.b
+        block = b.slot(INT64, max(1, len(code.slots)))
         plans = [code.plan]
         if code.for_short_rows is not None:
             plans.append(code.for_short_rows.plan)
@@ -85,8 +123,9 @@ class KernelCaller(Part):
                 self._copy(b.offset(block, places[0][0], INT64), [slot for _, slot in places])
                 continue
             for at, slot in places:
-                value = self._argument(code, slot, scratch)
+                value = self._argument(code, slot, scratch, cut)
                 b.store(value, b.offset(block, at, INT64), align=8)
+        return block
 
     def _copy(self, target: Value, slots: Sequence[Slot]) -> None:
         """Copy addresses from the frame."""
@@ -96,7 +135,7 @@ class KernelCaller(Part):
         count = self.b.constant(INT64, len(numbers))
         self.b.call(self.main.copier(), VOID, [target, self.frame, table, count])
 
-    def _argument(self, code: KernelCode, slot: Slot, scratch: Scratch) -> Value:
+    def _argument(self, code: KernelCode, slot: Slot, scratch: Scratch, cut: _Cut | None) -> Value:
         b = self.b
         if isinstance(slot, Pointer):
             base = self.pointer(slot.array)
@@ -115,10 +154,8 @@ class KernelCaller(Part):
             return scratch[slot.is_across][None]
         if isinstance(slot, ScratchOffset):
             return scratch[slot.is_across][slot.room]
-        if isinstance(slot, Chunk):
-            return self._chunk(code.plan)
-        assert isinstance(slot, Partials)
-        return b.slot(INT64, code.partials * CHUNKS)
+        assert cut is not None
+        return cut.argument(slot)
 
     def _numbers(self, numbers: Sequence[bytes]) -> Value:
         """Return the address of a table of numbers, each in the first bytes of 8."""
@@ -184,42 +221,67 @@ class KernelCaller(Part):
         """Call a kernel for all of its range."""
         self.b.write_void(f"call void {function.text}({block.typed}, i64 0, {n.typed})")
 
-    # ---- reductions of everything --------------------------------------------------------------
+    # ---- reductions in parts -----------------------------------------------------------------
 
-    def _chunked(self, code: KernelCode, block: Value) -> None:
+    def _chunked(self, code: KernelCode) -> None:
         """Reduce parts, one after the other or at the same time, and merge them in order."""
-        b = self.b
-        extent = self.polynomial(code.plan.nests[0].reduced[0].extent)
-        chunk = self._chunk(code.plan)
-        parts = b.binary("sdiv", extent + (chunk - 1), chunk)
+        b, plan = self.b, code.plan
+        cut = self._cut(plan.nests[0])
         function = Value(b, PTR, f"@{code.symbol}")
-        direct, parallel, after = b.new_block("direct"), b.new_block("parallel"), b.new_block()
-        least = int(PARALLEL_NANOSECONDS / max(code.plan.cost, _LEAST_COST))
-        b.branch(self.polynomial(code.plan.work_inside()) < least, direct, parallel)
-        b.begin(direct)
-        self._call(function, block, parts)
-        b.jump(after)
-        b.begin(parallel)
-        arguments = [self.state(), function, block, parts, b.constant(INT64, 1)]
-        b.call("phintys_parallel_for", VOID, arguments)
-        b.jump(after)
-        b.begin(after)
-        self._call(Value(b, PTR, f"@{code.combiner}"), block, parts)
+        least = int(PARALLEL_NANOSECONDS / max(plan.cost, _LEAST_COST))
+        is_small = self.polynomial(plan.work_inside()) < least
+        with self.room(cut.totals * (8 * code.partials)) as cut.partials:
+            block = self._block(code, cut)
+            direct, parallel, after = b.new_block("direct"), b.new_block("parallel"), b.new_block()
+            b.branch(is_small, direct, parallel)
+            b.begin(direct)
+            self._call(function, block, cut.parts)
+            b.jump(after)
+            b.begin(parallel)
+            arguments = [self.state(), function, block, cut.parts, b.constant(INT64, 1)]
+            b.call("phintys_parallel_for", VOID, arguments)
+            b.jump(after)
+            b.begin(after)
+            self._combine(code, block, cut)
 
-    def _chunk(self, plan: KernelPlan) -> Value:
-        """Return the iterations of the outermost loop in one part: by the lengths alone."""
+    def _combine(self, code: KernelCode, block: Value, cut: _Cut) -> None:
+        """Merge parts: all of them, or those of each column if it has several."""
         b = self.b
-        first, *others = plan.nests[0].reduced
-        extent = self.polynomial(first.extent)
+        function = Value(b, PTR, f"@{code.combiner}")
+        if cut.width is None:
+            self._call(function, block, cut.down)
+            return
+        with when(b, b.lt(1, cut.down)):
+            self._call(function, block, cut.down)
+
+    def _cut(self, nest: NestPlan) -> _Cut:
+        """Return the parts of a reduction: by the lengths alone."""
+        b = self.b
+        extent = self.polynomial(nest.reduced[0].extent)
+        if not nest.kept:
+            chunk = self._chunk(nest, extent)
+            parts = divide_up(b, extent, chunk)
+            return _Cut(chunk, None, parts, parts, CHUNKS)
+        columns = self.polynomial(nest.kept[0].extent)
+        enough = b.binary("sdiv", b.constant(INT64, SMALLEST_CHUNK), b.maximum_number(columns, 1))
+        least = b.maximum_number(divide_up(b, extent, CHUNKS), enough)
+        chunk = b.maximum_number(divide_up(b, least, SHORTEST_CHUNK), 1) * SHORTEST_CHUNK
+        down = b.maximum_number(divide_up(b, extent, chunk), 1)
+        width = b.maximum_number(divide_up(b, columns * down, CHUNKS * WIDTH), 1) * WIDTH
+        across = divide_up(b, columns, width)
+        return _Cut(chunk, width, down * across, down, down * columns)
+
+    def _chunk(self, nest: NestPlan, extent: Value) -> Value:
+        """Return the iterations of the outermost loop in one part of a reduction of everything."""
+        b = self.b
+        others = nest.reduced[1:]
         if not others:
-            step = SMALLEST_CHUNK
-            share = b.binary("sdiv", extent + (CHUNKS * step - 1), b.constant(INT64, CHUNKS * step))
-            return b.maximum_number(share, 1) * step
+            share = divide_up(b, extent, CHUNKS * SMALLEST_CHUNK)
+            return b.maximum_number(share, 1) * SMALLEST_CHUNK
         ring = self.main.ring
         inside = ring.one
         for level in others:
             inside = ring.mul(inside, level.extent)
         inner = b.maximum_number(self.polynomial(inside), 1)
         least = b.binary("sdiv", b.constant(INT64, SMALLEST_CHUNK), inner) + 1
-        share = b.binary("sdiv", extent + (CHUNKS - 1), b.constant(INT64, CHUNKS))
-        return b.maximum_number(share, least)
+        return b.maximum_number(divide_up(b, extent, CHUNKS), least)

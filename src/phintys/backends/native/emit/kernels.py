@@ -6,8 +6,8 @@ A kernel becomes ``void kernel(ptr arguments, i64 begin, i64 end)``. The argumen
 share the work; a kernel without such a level ignores them. Failures are written to the status that
 a slot points to.
 
-A reduction of everything has two functions. The first takes ranges of parts, and leaves their
-totals in memory; the second merges them, in order: ``end`` is the number of parts.
+A reduction of everything, or of columns, has two functions. The first takes ranges of parts, and
+leaves their totals in memory; the second merges them, in order: ``end`` is the number of parts.
 
 Kernels that need the same code share one function (:mod:`~phintys.backends.native.emit.forms`).
 """
@@ -28,6 +28,7 @@ from phintys.backends.native.emit.planning import SHORT_ROW, plan_across, plan_k
 from phintys.backends.native.emit.plans import KernelPlan
 from phintys.backends.native.emit.reductions import ReductionWriter
 from phintys.backends.native.emit.scope import (
+    Number,
     Pointer,
     Scope,
     ScratchBytes,
@@ -89,7 +90,7 @@ class KernelCode:
     failures
         What can go wrong, in the order of their numbers, which begin with 1.
     partials
-        8-byte cells that each part of a reduction needs.
+        8-byte cells of the totals of a part of a reduction; of each column, where it has columns.
     for_short_rows
         The function for short rows, if it is another one, and when it is taken.
     numbers
@@ -141,13 +142,58 @@ class KernelWriter:
     def _kernel(self, kernel: Kernel, form: Form) -> KernelCode:
         """Write a kernel, or find one of its form."""
         written = self._written.get(form.key)
-        if written is not None:
+        if written is not None and written[0].atoms == form.atoms:
             return _same_code(*written, form)
         plan, rows = plans_of(kernel, self.polynomials, self.module.target)
+        if written is not None:
+            code = self._code_for_other_sizes(*written, form, plan, rows)
+            if code is not None:
+                return code
         code = self._write(plan, rows, form)
         if all(failure in form.failures for failure in code.failures):
             self._written[form.key] = (form, code)
         return code
+
+    def _code_for_other_sizes(
+        self, theirs: Form, code: KernelCode, form: Form, plan: KernelPlan, rows: ShortRows | None
+    ) -> KernelCode | None:
+        """Return the code of a kernel by that of one of its form that has other sizes.
+
+        ``None`` if the two are not carried out alike.
+        """
+        if not _are_alike(plan, code.plan) or (rows is None) != (code.for_short_rows is None):
+            return None
+        atoms = dict(zip(theirs.atoms, form.atoms, strict=True))
+        if not _atoms_of(code.slots) <= atoms.keys():
+            return None
+        arrays = dict(zip(theirs.arrays, form.arrays, strict=True))
+        rooms: dict[object, object] = dict(zip(code.plan.rooms, plan.rooms, strict=True))
+        if rows is not None and code.for_short_rows is not None:
+            their_rows = code.for_short_rows
+            if rows.most != their_rows.most or not _are_alike(rows.plan, their_rows.plan):
+                return None
+            rooms |= zip(their_rows.plan.rooms, rows.plan.rooms, strict=True)
+            rows = replace(rows, symbol=their_rows.symbol)
+        renamed = self.polynomials.renamed
+        slots: list[Slot] = []
+        for slot in code.slots:
+            if isinstance(slot, Pointer):
+                slots.append(Pointer(arrays[slot.array], renamed(slot.offset, atoms)))
+            elif isinstance(slot, Number):
+                slots.append(Number(renamed(slot.value, atoms)))
+            elif isinstance(slot, ScratchOffset):
+                slots.append(ScratchOffset(rooms[slot.room], slot.is_across))
+            else:
+                slots.append(slot)
+        failures = dict(zip(theirs.failures, form.failures, strict=True))
+        return replace(
+            code,
+            plan=plan,
+            slots=slots,
+            failures=[failures[failure] for failure in code.failures],
+            for_short_rows=rows,
+            numbers=form.table(),
+        )
 
     def _write(self, plan: KernelPlan, across: ShortRows | None, form: Form) -> KernelCode:
         slots: dict[Slot, int] = {}
@@ -215,6 +261,26 @@ def plans_of(
     if length.known is not None:
         return (across if length.known <= most else plan), None
     return plan, ShortRows(across, "", length, most)
+
+
+def _are_alike(plan: KernelPlan, other: KernelPlan) -> bool:
+    """Tell whether two plans of one form lead to the same code."""
+    return _outline(plan) == _outline(other)
+
+
+def _outline(plan: KernelPlan) -> list[object]:
+    found: list[object] = [len(plan.outer), plan.is_serial, plan.is_across, plan.is_chunked]
+    found += [len(plan.registers), len(plan.scratch), len(plan.rooms), plan.cost]
+    for nest in plan.nests:
+        found += [len(nest.kept), len(nest.reduced), nest.lanes, nest.unroll]
+        found += [nest.vector is None, nest.has_columns, nest.is_tiled]
+    return found
+
+
+def _atoms_of(slots: Sequence[Slot]) -> set[int]:
+    polynomials = [slot.offset for slot in slots if isinstance(slot, Pointer)]
+    polynomials += [slot.value for slot in slots if isinstance(slot, Number)]
+    return {atom for one in polynomials for atoms, _ in one.terms for atom in atoms}
 
 
 def _same_code(theirs: Form, code: KernelCode, form: Form) -> KernelCode:

@@ -27,6 +27,9 @@ must be C-contiguous and aligned to their size), and sets ``STATUS`` to 0. Funct
 ``ptr phintys_new_array(ptr state, i64 number, ptr sizes)``
     A new NumPy array for ``layout.new_arrays[number]``; returns where its data is. Null sets the
     status to ``NO_RESULT``, with the number; the sizes are the lengths in the array's record.
+``ptr phintys_claim(ptr state, i64 number, ptr sizes)``
+    The same for ``layout.claims[number]``, whose target begins as its source: in the memory of
+    the source if nobody else holds that.
 ``i32 phintys_callback(ptr state, i64 number)``
     Carry out ``layout.callbacks[number]``: its inputs' records are filled, it fills its outputs'.
     Not 0 means ``EXCEPTION``. Inputs may be reused as soon as it returns, unless the Op's view map
@@ -58,7 +61,14 @@ if TYPE_CHECKING:
     from phintys.backends.native.emit.kernels import KernelCode
     from phintys.backends.native.emit.module import Module
     from phintys.backends.native.memory import MemoryPlan
-    from phintys.backends.native.program import Array, Callback, Failure, Kernel, Value
+    from phintys.backends.native.program import (
+        Array,
+        Callback,
+        Claim,
+        Failure,
+        Kernel,
+        Value,
+    )
 
 __all__ = [
     "CONSTANTS",
@@ -107,6 +117,11 @@ class Layout:
         Results that the runtime allocates.
     callbacks
         Ops carried out by their Python code.
+    claims
+        Results that begin as arguments.
+    has_end
+        Whether the program has an end (:attr:`~phintys.backends.native.program.Program.end`). It
+        is a function of its own, ``finish``, called when all else has gone well.
     failures
         What can go wrong.
     groups
@@ -118,6 +133,8 @@ class Layout:
     constants: list[Array] = field(default_factory=list)
     new_arrays: list[Array] = field(default_factory=list)
     callbacks: list[Callback] = field(default_factory=list)
+    claims: list[Claim] = field(default_factory=list)
+    has_end: bool = False
     failures: list[Failure] = field(default_factory=list)
     groups: int = 0
 

@@ -64,14 +64,20 @@ _SHORT: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "GetFunctionAddress": (c_uint64, (c_void_p, c_char_p)),
     "GetGlobalValueAddress": (c_uint64, (c_void_p, c_char_p)),
     "SearchAddressOfSymbol": (c_void_p, (c_char_p,)),
+    "FinalizeObject": (None, (c_void_p,)),
 }
 _LONG: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ParseAssembly": (c_void_p, (c_void_p, c_char_p, _OUT)),
     "VerifyModule": (c_bool, (c_void_p, _OUT)),
     "TargetMachineEmitToMemory": (c_void_p, (c_void_p, c_void_p, c_int, _OUT)),
-    "FinalizeObject": (None, (c_void_p,)),
 }
-"""During these other threads may run Python."""
+"""During these other threads may run Python. A thread that lets others run may have to wait for
+milliseconds before it can go on, so whatever is quicker than that goes without."""
+
+_LONG_TEXT = 40_000
+"""Characters that take longer to read than it may take until Python can go on."""
+
+_READING = {name: _LONG[name] for name in ("ParseAssembly", "VerifyModule")}
 
 _FIRST_KNOWN, _LAST_KNOWN = (0, 45), (0, 50)
 """Versions of llvmlite whose library is known to have exactly these functions."""
@@ -95,8 +101,9 @@ class Llvm:
 
     def __init__(self, path: str) -> None:
         library = _opened(path)
-        self._functions = _bound(ctypes.PyDLL(path, handle=library._handle), _SHORT)
-        self._functions |= _bound(library, _LONG)
+        holding = ctypes.PyDLL(path, handle=library._handle)
+        self._functions = _bound(holding, _SHORT) | _bound(library, _LONG)
+        self._reading_short = _bound(holding, _READING)
         self._has_all_targets = False
         # Engines share tables of the process, such as those for unwinding.
         self._linking = ProcessLock()
@@ -179,11 +186,12 @@ class Llvm:
         """
         context = self._call("ContextCreate")
         module = None
+        functions = self._functions if len(text) > _LONG_TEXT else self._reading_short
         try:
             with self._message() as error:
                 where = ctypes.byref(error)
-                module = self._call("ParseAssembly", context, text.encode(), where)
-                if not module or error or self._call("VerifyModule", module, where):
+                module = functions["ParseAssembly"](context, text.encode(), where)
+                if not module or error or functions["VerifyModule"](module, where):
                     msg = (
                         "LLVM refuses code that Phintys has written, a bug in Phintys: "
                         f"{_text(error)}"
@@ -242,7 +250,7 @@ class Llvm:
         with self._linking, self._message() as error:
             context = self._call("ContextCreate")
             where = ctypes.byref(error)
-            module = self._call("ParseAssembly", context, stub, where)
+            module = self._reading_short["ParseAssembly"](context, stub, where)
             handle = module and self._call(
                 "CreateMCJITCompiler", module, machine.release(), _is_arm(self.triple), where
             )

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from functools import reduce
 from typing import TYPE_CHECKING
 
 from phintys._base.errors import IntegrityError
+from phintys._base.late import LateModule
 from phintys.backends.native.dependence import arrays_written, varies
 from phintys.backends.native.emit.blas import FLOPS, sizes_of_call
 from phintys.backends.native.emit.builder import Builder
-from phintys.backends.native.emit.clock import StepClock
 from phintys.backends.native.emit.layout import NOTED_NANOSECONDS, Layout
 from phintys.backends.native.emit.part import write_copier
 from phintys.backends.native.emit.steps import StepWriter
@@ -22,6 +21,7 @@ from phintys.backends.native.program import (
     Call,
     Callback,
     Check,
+    Claim,
     Failure,
     Kernel,
     Loop,
@@ -35,12 +35,14 @@ from phintys.backends.native.sizes import Arithmetic, Element, Size, Sizes
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from phintys.backends.native.emit import values
+    from phintys.backends.native.emit import clock, values
     from phintys.backends.native.emit.kernels import KernelCode
     from phintys.backends.native.emit.module import Module
     from phintys.backends.native.memory import MemoryPlan
     from phintys.backends.native.polynomials import Atom
     from phintys.backends.native.program import Value
+else:
+    clock = LateModule("phintys.backends.native.emit.clock")
 
 __all__ = ["WORK_UNIT", "MainFunction"]
 
@@ -48,6 +50,9 @@ WORK_UNIT = 64
 """Work is counted in parts of a nanosecond."""
 
 _COPIER = "copy_slots"
+
+_BEFORE_END = -2
+"""Where the memory of what the end writes is taken, since the end must not fail."""
 
 _STEPS_IN_A_PART = 32
 """Steps in one function: LLVM takes more than twice as long for one of twice the length."""
@@ -111,6 +116,7 @@ class MainFunction:
         self.layout = Layout(groups=len(memory.groups))
         self.kept_atoms: set[Atom] = set()
         self._arguments = set(program.arguments)
+        self._end = program.end
         self._begun = self.layout.room(int(timed))
         self._make_records()
         self._first_slot = self.layout.room(len(memory.slots))
@@ -120,20 +126,24 @@ class MainFunction:
         self._failures: dict[Failure, int] = {}
         self._callbacks = {step: at for at, step in enumerate(self.layout.callbacks)}
         self._new_arrays = {array: at for at, array in enumerate(self.layout.new_arrays)}
+        self._claims = {step: at for at, step in enumerate(self.layout.claims)}
         self._elements = self._elements_by_step()
         self._inner_elements: dict[Step, list[Element]] = defaultdict(list)
         self._carried: dict[Loop, list[Element]] = {}
         self._find_inner_elements()
         self._work = self._work_by_step()
         self._results: dict[int, list[Array]] = defaultdict(list)
+        claimed = {claim.target for claim in self.layout.claims}
         for array in self.layout.new_arrays:
-            self._results[memory.first_writes.get(array, -1)].append(array)
+            if array not in claimed:
+                first = memory.first_writes.get(array, -1)
+                self._results[first if first < self._end else _BEFORE_END].append(array)
 
-    def _make_clock(self) -> StepClock:
+    def _make_clock(self) -> clock.StepClock:
         for sizes in self.program.shapes.values():
             for size in sizes:
                 self.ring.of(size)
-        return StepClock(self.module, len(self.program.steps), self.ring)
+        return clock.StepClock(self.module, len(self.program.steps), self.ring)
 
     def _make_records(self) -> None:
         layout = self.layout
@@ -142,6 +152,8 @@ class MainFunction:
             if isinstance(step, Callback):
                 layout.callbacks.append(step)
                 values += [*step.inputs, *step.outputs]
+            elif isinstance(step, Claim):
+                layout.claims.append(step)
         values += [array for array in self.memory.first_writes if array.place == Place.RESULT]
         for value in values:
             if value in layout.records:
@@ -154,19 +166,44 @@ class MainFunction:
     # ---- functions ---------------------------------------------------------------------------
 
     def write(self) -> None:
-        """Write the main function, in parts if it is long."""
+        """Write the main function, in parts if it is long, and what comes at the end of a call."""
         steps = list(enumerate(self.program.steps))
+        end = self._end
+        self.layout.has_end = has_end = end < len(steps)
+        self._function("run", steps[:end], is_first=True, is_last=not has_end)
+        if has_end:
+            self._check_end(steps[end:])
+            self._function("finish", steps[end:], is_first=False, is_last=True)
+
+    def _check_end(self, steps: Sequence[tuple[int, Step]]) -> None:
+        """Check that nothing can fail once a shared value has been overwritten."""
+        for _, step in steps:
+            code = self.kernels.get(step) if isinstance(step, Kernel) else None
+            if code is not None and (code.failures or code.plan.rooms):
+                msg = f"The kernel of {[str(failure.node) for failure in code.failures]} may fail."
+                raise IntegrityError(msg)
+
+    def _function(
+        self, whole: str, steps: Sequence[tuple[int, Step]], *, is_first: bool, is_last: bool
+    ) -> None:
+        """Write a function, in parts if it is long."""
         parts = [
             steps[at : at + _STEPS_IN_A_PART]
             for at in range(0, max(1, len(steps)), _STEPS_IN_A_PART)
         ]
         if len(parts) == 1:
-            self._part("run", "", parts[0], is_first=True, is_last=True)
+            self._part(whole, "", parts[0], is_first=is_first, is_last=is_last)
             return
-        names = [f"part{number}" for number in range(len(parts))]
+        names = [f"{whole}.part{number}" for number in range(len(parts))]
         for name, part in zip(names, parts, strict=True):
-            self._part(name, "internal", part, is_first=part is parts[0], is_last=part is parts[-1])
-        b = Builder(self.module.function("run", INT32, [PTR]))
+            self._part(
+                name,
+                "internal",
+                part,
+                is_first=is_first and part is parts[0],
+                is_last=is_last and part is parts[-1],
+            )
+        b = Builder(self.module.function(whole, INT32, [PTR]))
         for name in names:
             failed, after = b.new_block("failed"), b.new_block("fine")
             status = b.call(name, INT32, [b.arguments[0]])
@@ -199,10 +236,11 @@ class MainFunction:
             writer.after(number)
             if self.clock is not None and time is not None:
                 time = self.clock.lap(writer, number, time)
-        if is_last:
+        if not steps or steps[-1][0] == self._end - 1:
+            writer.take_results(_BEFORE_END)
             writer.finish()
-            if self.clock is not None:
-                self.clock.finish(writer, self._begun)
+        if is_last and self.clock is not None:
+            self.clock.finish(writer, self._begun)
         writer.end()
 
     # ---- sizes -------------------------------------------------------------------------------
@@ -298,14 +336,12 @@ class MainFunction:
 
     def _work_by_step(self) -> dict[int, Polynomial]:
         """Return, by the step after which it is known, how much work there is."""
-        ring = self.ring
-        found: dict[int, Polynomial] = {}
+        found: dict[int, list[Polynomial]] = defaultdict(list)
         for step in self.program.steps:
             work = self._work_of(step)
             if work is not None:
-                ready = self.memory.known_after(work)
-                found[ready] = ring.add(found.get(ready, ring.zero), work)
-        return found
+                found[self.memory.known_after(work)].append(work)
+        return {ready: self.ring.total(work) for ready, work in found.items()}
 
     def _work_of(self, step: Step) -> Polynomial | None:
         ring = self.ring
@@ -323,7 +359,7 @@ class MainFunction:
         if isinstance(step, Loop):
             inside = [self._work_of(inner) for inner in step.body]
             same = [work for work in inside if work is not None and not self._varies(work, step)]
-            return ring.mul(ring.of(step.count), reduce(ring.add, same, ring.zero))
+            return ring.mul(ring.of(step.count), ring.total(same))
         return None
 
     def _varies(self, work: Polynomial, loop: Loop) -> bool:
@@ -363,6 +399,14 @@ class MainFunction:
     def callback(self, step: Callback) -> int:
         """Return the number of a callback."""
         return self._callbacks[step]
+
+    def new_array(self, array: Array) -> int:
+        """Return the number of a result."""
+        return self._new_arrays[array]
+
+    def claim(self, step: Claim) -> int:
+        """Return the number of a claim."""
+        return self._claims[step]
 
     def constant(self, array: Array) -> int:
         """Return the position of a constant in the table."""

@@ -121,7 +121,10 @@ class Module:
 
     Examples
     --------
-    >>> from phintys.backends.native.emit import FLOAT64, Builder, Module, Target
+    >>> from phintys.backends.native.emit.builder import Builder
+    >>> from phintys.backends.native.emit.module import Module
+    >>> from phintys.backends.native.emit.target import Target
+    >>> from phintys.backends.native.emit.types import FLOAT64
     >>> module = Module(Target.named("x86-64-v3"))
     >>> b = Builder(module.function("half", FLOAT64, [FLOAT64]))
     >>> (x,) = b.arguments

@@ -80,7 +80,9 @@ def emit(b: Builder, name: str, values: Sequence[Any_], out: Any) -> Any_:
 
     Examples
     --------
-    >>> from phintys.backends.native.emit import FLOAT32, INT8, Module, Target
+    >>> from phintys.backends.native.emit.module import Module
+    >>> from phintys.backends.native.emit.target import Target
+    >>> from phintys.backends.native.emit.types import FLOAT32, INT8
     >>> b = Builder(Module(Target.named("x86-64-v3")).function("f", FLOAT32, [FLOAT32, INT8]))
     >>> b.ret(emit(b, "add", b.arguments, "float32"))
     >>> print(b.block)

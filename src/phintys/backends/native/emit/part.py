@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from phintys._base.errors import IntegrityError
 from phintys.backends.native.dependence import arrays_in_size
 from phintys.backends.native.emit.builder import Builder
-from phintys.backends.native.emit.control import loop
+from phintys.backends.native.emit.control import loop, when
 from phintys.backends.native.emit.layout import (
     CONSTANTS,
     NO_RESULT,
@@ -31,6 +31,9 @@ if TYPE_CHECKING:
     from phintys.backends.native.polynomials import Atom, Polynomial, Polynomials
 
 __all__ = ["LONG_RUN", "Part", "write_copier"]
+
+STACK_ROOM = 8192
+"""Bytes that are taken from the stack."""
 
 LONG_RUN = 8
 """So many addresses are not written one by one, but by a loop."""
@@ -56,6 +59,7 @@ class Part:
         self._polynomials: dict[Polynomial, Value] = {}
         self._pointers: dict[int, Value] = {}
         self._constants: Value | None = None
+        self._stack: Value | None = None
 
     def end(self) -> None:
         """End the function."""
@@ -94,6 +98,32 @@ class Part:
         """Let the call fail where there is no address."""
         with self.failing(self.b.write(BOOL, f"icmp eq ptr {pointer.text}, null")):
             self.set_status(*status)
+
+    @contextmanager
+    def room(self, bytes_: Value | int) -> Generator[Value]:
+        """Have memory for a while: on the stack, if it is little. One at a time."""
+        b = self.b
+        if self._stack is None:
+            self._stack = b.slot(INT64, STACK_ROOM // 8)
+        if isinstance(bytes_, int) and bytes_ <= STACK_ROOM:
+            yield self._stack
+            return
+        bytes_ = b.value(INT64, bytes_)
+        is_small, before = b.le(bytes_, STACK_ROOM), b.block
+        heap, ready = b.new_block("heap"), b.new_block("ready")
+        b.branch(is_small, ready, heap)
+        b.begin(heap)
+        taken = b.call("phintys_malloc", PTR, [bytes_])
+        self.fail_if_null(taken, OUT_OF_MEMORY)
+        last = b.block
+        b.jump(ready)
+        b.begin(ready)
+        memory = b.phi(PTR)
+        memory.add(self._stack, before)
+        memory.add(taken, last)
+        yield memory.value
+        with when(b, ~is_small):
+            b.call("phintys_free", VOID, [memory.value])
 
     @contextmanager
     def aside(self) -> Generator[None]:

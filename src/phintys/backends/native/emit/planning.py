@@ -9,6 +9,7 @@ the innermost of the kept loops (each lane reduces a column of its own).
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from phintys._base.errors import IntegrityError
@@ -16,6 +17,7 @@ from phintys._base.records import record
 from phintys.backends.native.dependence import has_order
 from phintys.backends.native.emit.access import Access, Affine, Layout, parts_of
 from phintys.backends.native.emit.plans import (
+    SHORTEST_CHUNK,
     SMALLEST_CHUNK,
     KernelPlan,
     Level,
@@ -28,6 +30,7 @@ from phintys.backends.native.program import (
     Array,
     Expression,
     Index,
+    IndexCheck,
     Kernel,
     Load,
     LoopVariable,
@@ -322,8 +325,14 @@ class _NestPlanner:
         for access in self.plan.accesses:
             if access.dynamic:
                 depths = [self._depth(e, depth_of, innermost) for e, _ in access.dynamic]
-                access.hoisted = tuple(depth if depth < limit else None for depth in depths)
-                access.depth = max(*depths, *(depth_of[loop] for loop in access.steps), -1)
+                last = max(depths)
+                access.hoisted = tuple(
+                    depth
+                    if depth < limit and _is_hoistable(e, levels[depth + 1 : last + 1])
+                    else None
+                    for depth, (e, _) in zip(depths, access.dynamic, strict=True)
+                )
+                access.depth = max(last, *(depth_of[loop] for loop in access.steps), -1)
 
     def _depth(
         self, expression: Expression, depth_of: dict[LoopVariable, int], innermost: int
@@ -340,6 +349,15 @@ class _NestPlanner:
                     return innermost + 1
                 found = max([found, *(depth_of[loop] for loop in access.steps)])
         return found
+
+
+def _is_hoistable(expression: Expression, passed: Sequence[Level]) -> bool:
+    """Tell whether an index may be computed before the levels on which others depend.
+
+    One that is checked must not be where those name nothing.
+    """
+    is_checked = any(isinstance(part, IndexCheck) for part in parts_of(expression))
+    return not is_checked or all(level.extent.known for level in passed)
 
 
 def collapsed(
@@ -478,6 +496,8 @@ def _plan(kernel: Kernel, polynomials: Polynomials, target: Target, *, across: b
         for nest in nests
     )
     plan.is_chunked = _is_chunked(plan)
+    if plan.is_chunked:
+        plan.rooms.clear()  # the totals are the parts'
     return plan
 
 
@@ -530,15 +550,12 @@ def _is_chunked(plan: KernelPlan) -> bool:
     if plan.outer or plan.is_serial or len(plan.nests) != 1:
         return False
     (nest,) = plan.nests
-    if nest.kept or not nest.reduced:
+    if not nest.reduced or (nest.kept and not (nest.has_columns and len(nest.kept) == 1)):
         return False
     lengths = [level.extent.known for level in nest.reduced]
-    length = 1
-    for known in lengths:
-        if known is None:
-            return True
-        length *= known
-    return length > SMALLEST_CHUNK
+    known = math.prod(length for length in lengths if length is not None)
+    is_long = None in lengths or known > (SHORTEST_CHUNK if nest.kept else SMALLEST_CHUNK)
+    return is_long and known > 0
 
 
 def _check_reductions(kernel: Kernel, nest: Nest) -> None:

@@ -13,13 +13,24 @@ if TYPE_CHECKING:
     from phintys.backends.native.polynomials import Polynomial
     from phintys.backends.native.program import Array, LoopVariable, Statement
 
-__all__ = ["CHUNKS", "SMALLEST_CHUNK", "KernelPlan", "Level", "NestPlan", "is_number"]
+__all__ = [
+    "CHUNKS",
+    "SHORTEST_CHUNK",
+    "SMALLEST_CHUNK",
+    "KernelPlan",
+    "Level",
+    "NestPlan",
+    "is_number",
+]
 
 CHUNKS = 64
-"""A reduction of everything is cut into at most so many parts, each for one thread at a time."""
+"""What is reduced is cut into at most so many parts, each for one thread at a time."""
 
 SMALLEST_CHUNK = 8192
-"""Elements below which it is not cut. Neither number may depend on the number of threads."""
+"""Elements below which it is not cut. None of these may depend on the number of threads."""
+
+SHORTEST_CHUNK = 64
+"""Columns are cut into multiples of so many rows: the totals of a part are a row or two."""
 
 
 @record(eq=False)
@@ -130,7 +141,8 @@ class KernelPlan:
     is_across
         Whether the lanes are rows, each of which is computed element by element.
     is_chunked
-        Whether it reduces everything, in parts whose results another function combines.
+        Whether it is one reduction, of everything or of columns, in parts whose results another
+        function combines.
     cost
         Rough nanoseconds for an iteration of the innermost loops of all nests.
     """
@@ -149,6 +161,8 @@ class KernelPlan:
     @property
     def parallel(self) -> Level | None:
         """The level of which threads take ranges; ``None`` if there is none."""
+        if self.is_chunked:
+            return None
         if self.outer:
             return self.outer[0]
         return next((level for nest in self.nests for level in nest.kept), None)

@@ -3,12 +3,17 @@
 A call of BLAS costs more than the product of matrices of a few rows and columns. Those are computed
 here, a tile of some rows and one vector of columns at a time, which stays in registers while all of
 the inner axis goes by. The function is compiled once for all programs, as vector math is.
+
+Up to which size tiles are better depends on the CPU and on the library. A product of few
+multiplications is always computed in tiles, one of many never; where the border in between lies is
+measured (:mod:`phintys.backends.native.runtime.crossover`), when it first matters.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from phintys._base.config import config
 from phintys.backends.native.emit.builder import Builder
 from phintys.backends.native.emit.control import lane_mask, loop, when
 from phintys.backends.native.emit.math import MathSymbol
@@ -18,10 +23,26 @@ from phintys.backends.native.emit.types import INT64, PTR, VOID, Type, type_of
 from phintys.backends.native.emit.values import Value
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from phintys.backends.native.emit.module import Module
     from phintys.backends.native.emit.target import Target
 
-__all__ = ["PRODUCT", "has_product", "most_work", "product_symbol", "write_product"]
+    Measured = Callable[[Target, Type], int]
+
+__all__ = [
+    "ALL",
+    "FEW",
+    "MANY",
+    "PRODUCT",
+    "crossover",
+    "has_tiles",
+    "most_in_tiles",
+    "product_symbol",
+    "register_crossover",
+    "work_of",
+    "write_product",
+]
 
 PRODUCT = "product"
 """Name of the function, where names of vector math stand."""
@@ -29,9 +50,12 @@ PRODUCT = "product"
 ROWS = 4
 """Rows of a tile: so many sums fill the pipeline of a multiplier of full width."""
 
-_MOST_WORK = {64: 16**3, 32: 8**3}
-"""By the bytes of a vector: multiplications, those of lanes that are not there included, up to
-which BLAS is slower; see benchmarks/products.py."""
+FEW, MANY = 8**3, 32**3
+"""Multiplications, with those of lanes that are not there, up to which tiles are better wherever
+there are any, and above which BLAS is; see benchmarks/products.py."""
+
+ALL = 1 << 40
+"""Multiplications that no product in tiles has."""
 
 _LONGEST = 4096
 """No axis of a small product is longer, so that its work is a small number."""
@@ -40,23 +64,89 @@ _PACKED = 2048
 """Elements of a second matrix that is small; it is copied if its rows are not contiguous."""
 
 
-def has_product(type: Type) -> bool:
-    """Tell whether there is an outlined product of matrices of a type."""
-    return type.name in {"float32", "float64"}
+_measured: list[Measured] = [lambda target, type: FEW]
 
 
-def most_work(target: Target) -> int:
-    """Return the multiplications of the largest product that is not left to BLAS."""
+def register_crossover(measured: Measured) -> Measured:
+    """Let a function say up to how many multiplications tiles are better than BLAS.
+
+    Parameters
+    ----------
+    measured
+        ``measured(target, type)`` returns the number.
+
+    Returns
+    -------
+    callable
+        The one that said so before.
+    """
+    before = _measured[0]
+    _measured[0] = measured
+    return before
+
+
+def has_tiles(target: Target, type: Type) -> bool:
+    """Tell whether products of matrices of a type may be computed in tiles."""
     # Masks are slow without instructions for them.
-    return _MOST_WORK.get(target.vector_bytes, 0) if target.has_fma else 0
+    is_fit = target.has_fma and target.vector_bytes >= 32
+    return is_fit and type.name in {"float32", "float64"}
+
+
+def crossover(target: Target, type: Type) -> int:
+    """Return up to how many multiplications tiles are better than BLAS."""
+    if config.product_crossover >= 0:
+        return config.product_crossover
+    return _measured[0](target, type)
+
+
+def work_of(lengths: Sequence[int], lanes: int) -> int:
+    """Return the multiplications of a product of lengths m, n, k, with lanes that are not there."""
+    m, n, k = lengths
+    return m * -(-n // lanes) * lanes * k
+
+
+def most_in_tiles(
+    target: Target, type: Type, lengths: Sequence[int | None], *, is_repeated: bool
+) -> int:
+    """Return up to how many multiplications a product is to be computed in tiles.
+
+    To find out at run time is worth its while where there are many products in a row. For a single
+    one it is not: a program would have to bring the outlined function along, which takes as long as
+    it saves in a few 100,000 calls.
+
+    Parameters
+    ----------
+    target, type
+        What it is computed on, and in.
+    lengths
+        m, n and k; ``None`` for one that is known at run time.
+    is_repeated
+        Whether it is one of many.
+
+    Returns
+    -------
+    int
+        0 if it is left to BLAS whatever its size.
+    """
+    if not has_tiles(target, type):
+        return 0
+    known = [length for length in lengths if length is not None]
+    if len(known) < len(lengths):
+        return crossover(target, type) if is_repeated else 0
+    work = work_of(known, target.lanes(type))
+    is_short = max(known) < _LONGEST and known[1] * known[2] <= _PACKED
+    if not is_short or work > MANY:
+        return 0
+    return ALL if work <= FEW or work <= crossover(target, type) else 0
 
 
 def product_symbol(target: Target, type: Type) -> str:
     """Return the symbol of the function.
 
-    It is ``void (m, n, k, a, a_down, a_along, b, b_down, b_along, c, c_down, alpha, beta)``, for
-    ``c = alpha a b + beta c`` with a of m by k and b of k by n; ``down`` is how far apart rows are,
-    ``along`` how far apart columns, and the smaller of the two is 1.
+    It is ``void (most, m, n, k, a, a_down, a_along, b, b_down, b_along, c, c_down, alpha, beta)``,
+    for ``c = alpha a b + beta c`` with a of m by k and b of k by n; ``down`` is how far apart rows
+    are, ``along`` how far apart columns, and the smaller of the two is 1. BLAS computes it if it
+    has more than ``most`` multiplications.
     """
     return MathSymbol(PRODUCT, type.name, target.lanes(type)).symbol
 
@@ -65,7 +155,7 @@ def write_product(module: Module, key: MathSymbol) -> None:
     """Write the function into a module."""
     type = type_of(key.dtype)
     numbers, matrix = [INT64, INT64], [PTR, INT64, INT64]
-    parameters = [INT64, *numbers, *matrix, *matrix, PTR, INT64, type, type]
+    parameters = [INT64, INT64, *numbers, *matrix, *matrix, PTR, INT64, type, type]
     _Product(Builder(module.function(key.symbol, VOID, parameters)), type, key.lanes).write()
 
 
@@ -76,17 +166,16 @@ class _Product:
         self.b = b
         self.type = type
         self.lanes = lanes
-        self.m, self.n, self.k = b.arguments[:3]
-        self.first, self.second = Matrix(*b.arguments[3:6]), Matrix(*b.arguments[6:9])
-        self.c, self.c_down, self.alpha, self.beta = b.arguments[9:]
+        self.most, self.m, self.n, self.k = b.arguments[:4]
+        self.first, self.second = Matrix(*b.arguments[4:7]), Matrix(*b.arguments[7:10])
+        self.c, self.c_down, self.alpha, self.beta = b.arguments[10:]
 
     def write(self) -> None:
         """Write everything."""
         b = self.b
-        most = most_work(b.target)
-        if most:
+        if has_tiles(b.target, self.type):
             small, large = b.new_block("small"), b.new_block("large")
-            b.branch(self._is_small(most), small, large)
+            b.branch(self._is_small(), small, large)
             b.begin(small)
             self._tiles(self._packed())
             b.ret()
@@ -94,10 +183,10 @@ class _Product:
         self._large()
         b.ret()
 
-    def _is_small(self, most: int) -> Value:
+    def _is_small(self) -> Value:
         short = (self.m | self.n | self.k) < _LONGEST
         padded = (self.n + (self.lanes - 1)) & -self.lanes
-        little_work = self.m * padded * self.k <= most
+        little_work = self.m * padded * self.k <= self.most
         return short & little_work & (self.n * self.k <= _PACKED)
 
     # ---- small products ----------------------------------------------------------------------

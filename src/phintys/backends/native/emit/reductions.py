@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
+from phintys._base.records import record
 from phintys.backends.native.emit.accumulators import Accumulator, State, reduce_total
-from phintys.backends.native.emit.control import loop
+from phintys.backends.native.emit.control import divide_up, loop
 from phintys.backends.native.emit.loops import LoopWriter, Places, number_of
 from phintys.backends.native.emit.memory import load, store
-from phintys.backends.native.emit.scope import Chunk, Partials, Scope
+from phintys.backends.native.emit.scope import Chunk, Partials, Scope, Width
 from phintys.backends.native.emit.types import INT64, PTR, Type
 from phintys.backends.native.emit.values import Value
 from phintys.backends.native.program import Failure, Statement
@@ -34,6 +35,26 @@ Totals = list[list[State]]
 """For each place, for each reduction: its state or total."""
 
 _Cell = tuple[Type, Value, Value | None]
+
+
+@record(eq=False)
+class _Piece:
+    """Some columns, some of their rows.
+
+    Attributes
+    ----------
+    columns, rows
+        Which ones.
+    totals
+        The address of rows of numbers, where the totals of the columns are between blocks.
+    is_whole
+        Whether the rows are all there are, if that is not sure.
+    """
+
+    columns: Bounds
+    rows: Bounds
+    totals: Value
+    is_whole: Value | None = None
 
 
 class ReductionWriter(LoopWriter):
@@ -178,38 +199,48 @@ class ReductionWriter(LoopWriter):
     # ---- columns -----------------------------------------------------------------------------
 
     def columns(self, nest: NestPlan, number: int, scope: Scope) -> None:
-        """Reduce columns, some rows of all columns at a time, so that memory is read in order.
+        """Reduce columns, some rows of all columns at a time, so that memory is read in order."""
+        rows = self.bounds(nest.reduced[0])
+        piece = _Piece(self.bounds(nest.kept[number]), rows, self.ev.rooms[nest])
+        self._columns(nest, number, scope, piece)
 
-        Between the blocks of rows the totals are in memory. How many rows are in a block depends on
-        the lengths of the loops alone.
+    def _columns(self, nest: NestPlan, number: int, scope: Scope, piece: _Piece) -> None:
+        """Reduce some rows of columns, in blocks of rows.
+
+        Between the blocks the totals are in memory, and there they stay if there are more rows. How
+        many rows are in a block depends on the lengths of the loops alone.
         """
         b = self.b
         accs = nest.accumulators()
-        level = nest.kept[number]
-        width = self.prelude.number(level.extent)
-        count = self.prelude.number(nest.reduced[0].extent)
+        start, stop = piece.rows
+        width = self.prelude.number(nest.kept[number].extent)
         is_narrow = width <= nest.unroll * nest.lanes
         size = b.select(is_narrow, b.constant(INT64, COLUMN_BLOCK), ROW_BLOCK)
-        with loop(b, 0, b.maximum_number(count, 1), size, runs=True) as block:
-            end = b.minimum_number(block.index + size, count)
-            is_first, is_last = b.eq(block.index, 0), count <= end
+        with loop(b, start, b.maximum_number(stop, start + 1), size, runs=True) as block:
+            end = b.minimum_number(block.index + size, stop)
+            is_first, is_last = b.eq(block.index, start), stop <= end
+            if piece.is_whole is not None:
+                is_last = is_last & piece.is_whole
 
             def inside(places: Places) -> None:
                 scopes = self.entered_all(nest, number, [scope], places)
-                cells = [self._cells(nest, accs, at) for at in places]
+                cells = [self._cells(nest, accs, piece.totals, at) for at in places]
                 totals = self._read_totals(accs, scopes, cells, is_first)
                 states = self._innermost(nest, scopes, accs, (block.index, end))
                 totals = self._folded(accs, totals, states)
                 self._finish_or_keep(nest, accs, scopes, cells, totals, is_last)
 
-            self.vectors(nest, self.bounds(level), nest.unroll, inside)
+            self.vectors(nest, piece.columns, nest.unroll, inside)
 
     def _cells(
-        self, nest: NestPlan, accs: list[Accumulator], place: tuple[Value, Value | None]
+        self,
+        nest: NestPlan,
+        accs: list[Accumulator],
+        memory: Value,
+        place: tuple[Value, Value | None],
     ) -> list[_Cell]:
         """Return where the totals of a vector of columns are: types, addresses and masks."""
         b = self.b
-        memory = self.ev.rooms[nest]
         width = self.prelude.number(nest.kept[-1].extent)
         found: list[_Cell] = []
         types = [value.type for acc in accs for value in acc.start_total(b, nest.lanes)]
@@ -269,14 +300,45 @@ class ReductionWriter(LoopWriter):
         b.jump(after)
         b.begin(after)
 
-    # ---- everything, in parts ------------------------------------------------------------------
+    # ---- in parts ----------------------------------------------------------------------------
 
     def parts(self, scope: Scope) -> int:
-        """Write the totals of parts of a reduction to memory; return how many values they are."""
-        b = self.b
+        """Write the totals of parts of a reduction to memory.
+
+        Returns
+        -------
+        int
+            How many values the totals of a part are, or those of each of its columns.
+        """
         (nest,) = self.plan.nests
         self.ev.nest = nest
         self.ev.hoist(nest, scope, -1, -1)
+        if nest.has_columns:
+            self._parts_of_columns(nest, scope)
+        else:
+            self._parts_of_everything(nest, scope)
+        return sum(acc.cells for acc in nest.accumulators())
+
+    def merged_parts(self) -> None:
+        """Merge the totals of parts, in order, and store what they amount to."""
+        (nest,) = self.plan.nests
+        self.ev.nest = nest
+        if nest.has_columns:
+            self._merged_columns(nest)
+            return
+        accs = nest.accumulators()
+        partials = self.prelude.slot(Partials(), PTR)
+        cells = sum(acc.cells for acc in accs)
+
+        def cells_of(part: Value) -> list[_Cell]:
+            room = self.b.offset(partials, part * cells, INT64)
+            types = [value.type for acc in accs for value in acc.start_total(self.b, 1)]
+            return [(t, self.b.offset(room, at, INT64), None) for at, t in enumerate(types)]
+
+        self._store(nest, accs, Scope(), self._merged(accs, 1, cells_of))
+
+    def _parts_of_everything(self, nest: NestPlan, scope: Scope) -> None:
+        b = self.b
         accs = nest.accumulators()
         extent = self.prelude.number(nest.reduced[0].extent)
         chunk = self.prelude.slot(Chunk())
@@ -289,30 +351,66 @@ class ReductionWriter(LoopWriter):
             room = b.offset(partials, part.index * len(merged), INT64)
             for at, value in enumerate(merged):
                 store(b, value, b.offset(room, at, INT64))
-        return len(merged)
 
-    def merged_parts(self) -> None:
-        """Merge the totals of parts, in order, and store what they amount to."""
+    def _parts_of_columns(self, nest: NestPlan, scope: Scope) -> None:
+        """Reduce ranges of rows, and if there are many columns ranges of these.
+
+        If no column is cut, this gives the results, otherwise the totals of each range of rows.
+        """
         b = self.b
-        (nest,) = self.plan.nests
-        self.ev.nest = nest
-        accs = nest.accumulators()
-        totals = [[acc.start_total(b, 1) for acc in accs]]
+        columns = self.prelude.number(nest.kept[0].extent)
+        rows = self.prelude.number(nest.reduced[0].extent)
+        chunk, width = self.prelude.slot(Chunk()), self.prelude.slot(Width())
         partials = self.prelude.slot(Partials(), PTR)
+        room = columns * sum(acc.cells for acc in nest.accumulators())
+        across = divide_up(b, columns, width)
+        with loop(b, b.arguments[1], b.arguments[2]) as part:
+            down = b.binary("sdiv", part.index, across)
+            top, left = down * chunk, (part.index - down * across) * width
+            piece = _Piece(
+                (left, b.minimum_number(left + width, columns)),
+                (top, b.minimum_number(top + chunk, rows)),
+                b.offset(partials, down * room, INT64),
+                is_whole=rows <= chunk,
+            )
+            self._columns(nest, 0, scope.inside(), piece)
+
+    def _merged_columns(self, nest: NestPlan) -> None:
+        b = self.b
+        accs = nest.accumulators()
+        columns = self.prelude.number(nest.kept[0].extent)
+        partials = self.prelude.slot(Partials(), PTR)
+        room = columns * sum(acc.cells for acc in accs)
+
+        def inside(places: Places) -> None:
+            (place,) = places
+            (scope,) = self.entered_all(nest, 0, [Scope()], places)
+
+            def cells_of(part: Value) -> list[_Cell]:
+                return self._cells(nest, accs, b.offset(partials, part * room, INT64), place)
+
+            self._store(nest, accs, scope, self._merged(accs, nest.lanes, cells_of))
+
+        self.vectors(nest, (b.constant(INT64, 0), columns), 1, inside)
+
+    def _merged(
+        self, accs: list[Accumulator], lanes: int, cells_of: Callable[[Value], list[_Cell]]
+    ) -> list[State]:
+        """Write the loop over the totals of parts; return what they amount to."""
+        b = self.b
+        totals = [[acc.start_total(b, lanes) for acc in accs]]
         with loop(b, 0, b.arguments[2], carried=_flat(totals)) as part:
-            room = b.offset(partials, part.index * len(part.carried), INT64)
             read: State = []
-            for at, value in enumerate(part.carried):
-                cell = load(b, value.type, b.offset(room, at, INT64))
-                assert isinstance(cell, Value)
-                read.append(cell)
+            for type, address, mask in cells_of(part.index):
+                value = load(b, type, address, mask)
+                assert isinstance(value, Value)
+                read.append(value)
             (before,), (more,) = _like(totals, part.carried), _like(totals, read)
             merged = [
                 acc.merge_totals(b, x, y) for acc, x, y in zip(accs, before, more, strict=True)
             ]
             part.next(*_flat([merged]))
-        (final,) = _like(totals, part.results)
-        self._store(nest, accs, Scope(), final)
+        return _like(totals, part.results)[0]
 
 
 def _flat(states: Sequence[Sequence[State]]) -> State:

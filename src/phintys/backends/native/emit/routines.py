@@ -17,11 +17,9 @@ from phintys.backends.native.emit.operations import emit
 from phintys.backends.native.emit.scalar_ops import emit_literal
 from phintys.backends.native.emit.types import INT8, INT32, PTR, VOID, Type
 from phintys.backends.native.emit.values import Value
+from phintys.tensor.blas import BLAS_LETTERS
 
-__all__ = ["BLAS_LETTERS", "Matrix", "Routines"]
-
-BLAS_LETTERS = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}
-"""How BLAS names dtypes."""
+__all__ = ["Matrix", "Routines"]
 
 
 @record(frozen=True, eq=False)
@@ -81,8 +79,10 @@ class Routines:
         return slot
 
     def number(self, value: Any) -> Value:
-        """Return the address of a number of the dtype: a constant, or a value in a register."""
+        """Return the address of a number of the dtype: a constant, a register, or an address."""
         if isinstance(value, Value):
+            if value.type is PTR:
+                return value
             slot = self.b.slot(self.type)
             self.b.store(value, slot)
             return slot

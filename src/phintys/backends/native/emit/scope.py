@@ -33,6 +33,7 @@ __all__ = [
     "ScratchOffset",
     "Slot",
     "Status",
+    "Width",
     "splat",
 ]
 
@@ -87,7 +88,12 @@ class ScratchOffset:
 
 @record(frozen=True)
 class Chunk:
-    """Iterations of the outermost loop in one part of a reduction of everything."""
+    """Iterations of the outermost loop that is reduced in one part of a reduction."""
+
+
+@record(frozen=True)
+class Width:
+    """Columns in one part of a reduction of columns."""
 
 
 @record(frozen=True)
@@ -104,6 +110,7 @@ Slot = (
     | ScratchBytes
     | ScratchOffset
     | Chunk
+    | Width
     | Partials
 )
 

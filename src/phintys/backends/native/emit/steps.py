@@ -8,9 +8,9 @@ from phintys.backends.native.dependence import arrays_written
 from phintys.backends.native.emit.blas import BlasCall
 from phintys.backends.native.emit.control import when
 from phintys.backends.native.emit.kernel_calls import KernelCaller
-from phintys.backends.native.emit.layout import EXCEPTION, NOTED_NANOSECONDS
+from phintys.backends.native.emit.layout import EXCEPTION, NO_RESULT, NOTED_NANOSECONDS
 from phintys.backends.native.emit.memory import load
-from phintys.backends.native.emit.types import BOOL, INT32, INT64, VOID
+from phintys.backends.native.emit.types import BOOL, INT32, INT64, PTR, VOID
 from phintys.backends.native.emit.values import Value
 from phintys.backends.native.program import (
     Array,
@@ -18,6 +18,7 @@ from phintys.backends.native.program import (
     Call,
     Callback,
     Check,
+    Claim,
     Kernel,
     Loop,
     Place,
@@ -51,6 +52,8 @@ class StepWriter(KernelCaller):
             BlasCall(self.b, step, self.pointer, self.size).write()
         elif isinstance(step, Callback):
             self._callback(step)
+        elif isinstance(step, Claim):
+            self._claim(step)
         elif isinstance(step, Branch):
             self._branch(number, step)
         else:
@@ -97,6 +100,16 @@ class StepWriter(KernelCaller):
             self.set_status(EXCEPTION)
         for value in step.outputs:
             self.forget_pointer(self.main.record(value))
+
+    def _claim(self, step: Claim) -> None:
+        """Write the call that makes an argument's memory, or a copy's, that of a result."""
+        b = self.b
+        self.record_sizes(step.target)
+        record = self.main.record(step.target)
+        number = b.constant(INT64, self.main.claim(step))
+        data = b.call("phintys_claim", PTR, [self.state(), number, self.slot(record + 1)])
+        self.fail_if_null(data, NO_RESULT, self.main.new_array(step.target))
+        self.set_pointer(record, data)
 
     def _branch(self, number: int, step: Branch) -> None:
         """Write both arms; what one of them computes is not known afterwards."""

@@ -8,22 +8,28 @@ import numpy as np
 
 from phintys import scalar as ps
 from phintys._base.records import record
+from phintys.backends.native.lower.bases import Base, base_of
 from phintys.backends.native.lower.lowering import Lowering, lower
 from phintys.backends.native.lower.view import View
-from phintys.backends.native.program import Call, Cast, Expression, Failure, Operation
+from phintys.backends.native.program import (
+    Array,
+    Call,
+    Cast,
+    Expression,
+    Failure,
+    Literal,
+    Operation,
+)
 from phintys.graph.apply import Apply
+from phintys.tensor.blas import BLAS_LETTERS, Gemm
 from phintys.tensor.dot import BatchedDot, Dot
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from phintys.backends.native.program import Array
     from phintys.backends.native.sizes import Size, Sizes
 
 __all__: list[str] = []
-
-BLAS_DTYPES = {"float32", "float64", "complex64", "complex128"}
-
 
 # ---- what BLAS can take ------------------------------------------------------------------------
 
@@ -114,7 +120,7 @@ def _operands(node: Apply, lowering: Lowering) -> tuple[View, View]:
     """Return the operands in the dtype of the result."""
     dtype: Any = node.outputs[0].type.numpy_dtype  # pyright: ignore[reportAttributeAccessIssue]
     x, y = (lowering.view(variable) for variable in node.inputs)
-    if dtype.name not in BLAS_DTYPES:
+    if dtype.name not in BLAS_LETTERS:
         return x, y
     return (
         x if x.array.dtype == dtype else lowering.copied(x, node, dtype),
@@ -125,39 +131,107 @@ def _operands(node: Apply, lowering: Lowering) -> tuple[View, View]:
 @lower.register
 def lower_dot(op: Dot, node: Apply, lowering: Lowering) -> None:
     """``out[i, j] = sum(k) x[i, k] y[k, j]``."""
-    x, y = (lowering.view(variable) for variable in node.inputs)
-    failure = Failure(node, "dot", "{0} columns and {1} rows")
-    lowering.require_equal(x.sizes[-1], y.sizes[0], failure)
+    x, y = _factors(node, lowering)
     dtype: Any = node.outputs[0].type.numpy_dtype  # pyright: ignore[reportAttributeAccessIssue]
-    if dtype.name not in BLAS_DTYPES or x.ndim == y.ndim == 1:
+    if dtype.name not in BLAS_LETTERS or x.ndim == y.ndim == 1:
         _sum_of_products(node, x, y, lowering)
         return
     x, y = _operands(node, lowering)
-    sizes = lowering.sizes
     target, _ = lowering.compute(node.outputs[0], [*x.sizes[:-1], *y.sizes[1:]])
+    _multiply(x, y, target, {}, node, lowering)
+
+
+@lower.register
+def lower_gemm(op: Gemm, node: Apply, lowering: Lowering) -> None:
+    """``out[i, j] = alpha sum(k) x[i, k] y[k, j] + c[i, j]``."""
+    x, y = _factors(node, lowering)
+    alpha = lowering.view(node.inputs[2])
+    lengths = [*x.sizes[:-1], *y.sizes[1:]]
+    if len(node.inputs) == 3:
+        target, _ = lowering.compute(node.outputs[0], lengths)
+        _multiply(x, y, target, {"alpha": _factor(alpha, lowering)}, node, lowering)
+        return
+    base = _added(node, lengths, lowering)
+    x, y, alpha = (base.settled(view, lowering) for view in (x, y, alpha))
+    options = {"alpha": _factor(alpha, lowering), "beta": 1}
+    _multiply(x, y, base.view, options, node, lowering)
+
+
+def _factor(alpha: View, lowering: Lowering) -> Any:
+    """Return a number, or the array that holds it."""
+    value = lowering.load(alpha, ())
+    return value.value.item() if isinstance(value, Literal) else lowering.contiguous(alpha).array
+
+
+def _factors(node: Apply, lowering: Lowering) -> tuple[View, View]:
+    """Return what is multiplied, and check that it fits."""
+    x, y = (lowering.view(variable) for variable in node.inputs[:2])
+    failure = Failure(node, "dot", "{0} columns and {1} rows")
+    lowering.require_equal(x.sizes[-1], y.sizes[0], failure)
+    return x, y
+
+
+def _added(node: Apply, lengths: Sequence[Size], lowering: Lowering) -> Base:
+    """Return memory that holds what a product is added to, and will hold the sum."""
+    sizes = lowering.sizes
+    variable: Any = node.inputs[3]
+    c = lowering.view(variable)
+    static = variable.type.shape
+    for axis, (size, length) in enumerate(zip(c.sizes, lengths, strict=True)):
+        if static[axis] != 1:
+            failure = Failure(node, "broadcast", f"dimension {axis}: {{0}} and {{1}}")
+            lowering.require_equal(length, size, failure)
+    if all(one != 1 or length.known == 1 for one, length in zip(static, lengths, strict=True)):
+        return base_of(node, variable, lowering)
+    target, loops = lowering.compute(node.outputs[0], lengths)
+    shown = c.broadcast(target.sizes, sizes)
+    lowering.store(target, lowering.load(shown, loops), loops, nodes=(node,))
+    return Base(target)
+
+
+def _multiply(
+    x: View, y: View, target: View, options: dict[str, Any], node: Apply, lowering: Lowering
+) -> None:
+    """Multiply two matrices, or a matrix and a vector, by BLAS."""
     if x.ndim == y.ndim:
-        _gemm(x, y, target, [], node, lowering)
+        _gemm(x, y, target, options, node, lowering)
         return
     if x.ndim == 1:
-        x, y = y.rearranged((1, 0), sizes), x
+        x, y = y.rearranged((1, 0), lowering.sizes), x
     matrix = _Matrix.of(x, lowering)
-    vector, options = _vector(y, "x", lowering)
-    options |= {"m": x.sizes[0], "n": x.sizes[1], **matrix.options("a")}
-    inputs = (matrix.strided.array, vector)
-    lowering.steps.append(Call("gemv", inputs, target.array, options, node))
+    vector, of_vector = _vector(y, "x", lowering)
+    options |= of_vector | {"m": x.sizes[0], "n": x.sizes[1], **matrix.options("a")}
+    _call("gemv", (matrix.strided.array, vector), target, options, node, lowering)
+
+
+def _call(
+    routine: str,
+    inputs: tuple[Array, ...],
+    target: View,
+    options: dict[str, Any],
+    node: Apply,
+    lowering: Lowering,
+) -> None:
+    """Add a call of BLAS; a factor that is computed is one more input."""
+    alpha = options.get("alpha")
+    if isinstance(alpha, Array):
+        inputs = (*inputs, alpha)
+    is_late = target.array in lowering.bases.claimed
+    steps = lowering.ending if is_late else lowering.steps
+    steps.append(Call(routine, inputs, target.array, options, node))
 
 
 def _gemm(
     x: View,
     y: View,
     target: View,
-    batch: Sequence[tuple[Size, Size, Size, Size]],
+    options: dict[str, Any],
     node: Apply,
     lowering: Lowering,
     matrices: tuple[_Matrix, _Matrix] | None = None,
 ) -> None:
     a, b = matrices or (_Matrix.of(x, lowering), _Matrix.of(y, lowering))
-    options: dict[str, Any] = {
+    options |= {
         "m": x.sizes[-2],
         "n": y.sizes[-1],
         "k": x.sizes[-1],
@@ -165,10 +239,7 @@ def _gemm(
         **b.options("b"),
         "c_stride": target.sizes[-1],
     }
-    if batch:
-        options["batch"] = tuple(batch)
-    inputs = (a.strided.array, b.strided.array)
-    lowering.steps.append(Call("gemm", inputs, target.array, options, node))
+    _call("gemm", (a.strided.array, b.strided.array), target, options, node, lowering)
 
 
 @lower.register
@@ -183,7 +254,7 @@ def lower_batched_dot(op: BatchedDot, node: Apply, lowering: Lowering) -> None:
         view.broadcast([*lengths, *view.sizes[-2:]], sizes) for view in _operands(node, lowering)
     )
     dtype: Any = node.outputs[0].type.numpy_dtype  # pyright: ignore[reportAttributeAccessIssue]
-    if dtype.name not in BLAS_DTYPES:
+    if dtype.name not in BLAS_LETTERS:
         _sum_of_products(node, x, y, lowering)
         return
     target, _ = lowering.compute(node.outputs[0], [*lengths, x.sizes[-2], y.sizes[-1]])
@@ -195,7 +266,7 @@ def lower_batched_dot(op: BatchedDot, node: Apply, lowering: Lowering) -> None:
         moves = [matrix.strided.strides[axis] or zero for matrix in (a, b)]
         batch.insert(0, (lengths[axis], moves[0], moves[1], width))
         width = sizes.mul(width, lengths[axis])
-    _gemm(x, y, target, batch, node, lowering, (a, b))
+    _gemm(x, y, target, {"batch": tuple(batch)}, node, lowering, (a, b))
 
 
 def _batch_sizes(node: Apply, x: View, y: View, lowering: Lowering) -> list[Size]:

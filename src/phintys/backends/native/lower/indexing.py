@@ -8,6 +8,7 @@ import numpy as np
 
 from phintys import scalar as ps
 from phintys._base.records import record
+from phintys.backends.native.lower.bases import Base, base_of
 from phintys.backends.native.lower.counting import nonzero_views
 from phintys.backends.native.lower.lowering import Loops, Lowering, lower
 from phintys.backends.native.lower.slices import (
@@ -66,11 +67,12 @@ def lower_inc_subtensor(op: IncSubtensor, node: Apply, lowering: Lowering) -> No
     entries = entries_with_sizes(op.idx_list, node.inputs[2:], lowering)
     read = basic_view(x, entries, node, lowering)
     y = _fitted(node, read.sizes, lowering)
-    target = lowering.copied(x, node)
-    lowering.bind(node.outputs[0], target)
-    place = basic_view(target, entries, node, lowering)
+    target = base_of(node, node.inputs[0], lowering)
+    place = basic_view(target.view, entries, node, lowering)
     loops = lowering.loops(read.sizes)
-    value = lowering.load(y, loops)
+    value = lowering.load(target.settled(y, lowering), loops)
+    if not target.is_copy:
+        read = place
     if not op.set_instead_of_inc:
         value = _sum(lowering.load(read, loops), value, place, loops, node, lowering)
     lowering.store(place, value, loops, nodes=(node,))
@@ -145,8 +147,19 @@ def _cut(view: View, covering: Sequence[Any], node: Apply, lowering: Lowering) -
     return _indexable(view, axes, lowering)
 
 
-def _gather(view: View, template: Any, node: Apply, first: int, lowering: Lowering) -> _Gather:
-    """Return what a template with arrays names in a view; its inputs come from ``first`` on."""
+def _gather(
+    view: View,
+    template: Any,
+    node: Apply,
+    first: int,
+    lowering: Lowering,
+    *,
+    is_late: bool = False,
+) -> _Gather:
+    """Return what a template with arrays names in a view; its inputs come from ``first`` on.
+
+    What is used late is checked now, and kept.
+    """
     sizes = lowering.sizes
     entries = entries_with_sizes(template, node.inputs[first:], lowering)
     covering = _covering(template, entries, view, node, lowering)
@@ -170,7 +183,7 @@ def _gather(view: View, template: Any, node: Apply, first: int, lowering: Loweri
     loops = lowering.loops(lengths)
     index_loops = loops[begin : begin + len(shape)]
     # An index is checked even where there is nothing to read, along an axis of size 0.
-    is_apart = any(not lengths[place].known for place in axes.values())
+    is_apart = is_late or any(not lengths[place].known for place in axes.values())
     positions: list[Index] = []
     one = sizes.fixed(1)
     for axis in range(view.ndim):
@@ -349,17 +362,17 @@ def lower_advanced_subtensor(op: AdvancedSubtensor, node: Apply, lowering: Lower
 def lower_advanced_inc_subtensor(op: AdvancedIncSubtensor, node: Apply, lowering: Lowering) -> None:
     """``out = x``; then ``out[index[i], j] = y[i, j]`` or ``+= y[i, j]``, in this order."""
     x = lowering.view(node.inputs[0])
-    target = lowering.copied(x, node)
-    gather = _gather(target, op.idx_list, node, 2, lowering)
+    base = base_of(node, node.inputs[0], lowering)
+    target = base.view
+    gather = _gather(target, op.idx_list, node, 2, lowering, is_late=base.is_late)
     y = _fitted(node, gather.sizes, lowering)
-    value = lowering.load(y, gather.loops)
     dtype = target.array.dtype
-    if value.dtype != dtype:
-        value = Cast(value, dtype)
     accumulate = None if op.set_instead_of_inc or op.ignore_duplicates else "add"
     if op.ignore_duplicates and not op.set_instead_of_inc:
-        old = _cut(x, gather.covering, node, lowering).at(gather.positions, lowering.sizes)
-        value = Operation(ps.add, (old, value), dtype)
+        y = _sums(base, x, y, gather, node, lowering)
+    value = lowering.load(base.settled(y, lowering), gather.loops)
+    if value.dtype != dtype:
+        value = Cast(value, dtype)
     lowering.store(
         target,
         value,
@@ -368,4 +381,14 @@ def lower_advanced_inc_subtensor(op: AdvancedIncSubtensor, node: Apply, lowering
         accumulate=accumulate,
         nodes=(node,),
     )
-    lowering.bind(node.outputs[0], target)
+
+
+def _sums(base: Base, x: View, y: View, gather: _Gather, node: Apply, lowering: Lowering) -> View:
+    """Return the sums of what was there and what is added, none of them written yet."""
+    source = x if base.is_copy or base.is_late else base.view
+    old = _cut(source, gather.covering, node, lowering).at(gather.positions, lowering.sizes)
+    made = View.of(lowering.array(base.view.array.dtype, gather.sizes), lowering.sizes)
+    new = lowering.load(y, gather.loops)
+    value = _sum(old, new, made, gather.loops, node, lowering)
+    lowering.store(made, value, gather.loops, nodes=(node,))
+    return made

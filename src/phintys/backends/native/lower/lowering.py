@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from phintys import scalar as ps
+from phintys.backends.native.lower.bases import Bases
 from phintys.backends.native.lower.view import View
 from phintys.backends.native.program import (
     Array,
@@ -70,11 +71,17 @@ class Lowering:
         The sizes of the program.
     steps
         What was lowered so far, in order. Statements still stand alone.
+    ending
+        What overwrites shared values, after all else.
+    bases
+        What may be overwritten.
     """
 
     def __init__(self) -> None:
         self.sizes = Sizes()
         self.steps: list[Step | Statement] = []
+        self.ending: list[Step | Statement] = []
+        self.bases = Bases()
         self.arguments: list[Value] = []
         self._views: dict[Variable, View] = {}
         self._handles: dict[Variable, Handle] = {}
@@ -85,6 +92,8 @@ class Lowering:
         self._count = 0
         self._is_inside = False
         self._checked: set[tuple[Size, Size]] = set()
+        self._memory_of: dict[Array, frozenset[Array]] = {}
+        self._seen_in: dict[Array, list[Array]] = {}
 
     # ---- values --------------------------------------------------------------------------------
 
@@ -133,6 +142,7 @@ class Lowering:
                     self.require_equal(size, self.sizes.fixed(known), failure)
         sizes = tuple([self.sizes.canonical(size) for size in view.sizes])
         self._views[variable] = View(view.array, view.maps, sizes)
+        self.bases.bound(variable, view.array.memory)
 
     def view(self, variable: Variable) -> View:
         """Return where the value of a tensor variable is.
@@ -337,10 +347,12 @@ class Lowering:
         before = self.steps, dict(self._views), set(self._checked), self._is_inside
         inside: list[Step | Statement] = []
         self.steps, self._is_inside = inside, True
+        self.bases.depth += 1
         try:
             yield inside
         finally:
             self.steps, self._views, self._checked, self._is_inside = before
+            self.bases.depth -= 1
 
     # ---- statements ----------------------------------------------------------------------------
 
@@ -376,7 +388,7 @@ class Lowering:
         """Add the statement ``target[...] = value``.
 
         ``positions`` says where in the target's array, if not at the loops. What has the wrong
-        dtype is cast, but for what is reduced.
+        dtype is cast, but for what is reduced. Shared values are overwritten at the end.
         """
         indices = target.indices(loops) if positions is None else tuple(positions)
         reduced = tuple([loop for loop in reduction if loop is not None])
@@ -384,7 +396,8 @@ class Lowering:
             reducer = None
             if value.dtype != target.array.dtype:
                 value = Cast(value, target.array.dtype)
-        self.steps.append(
+        steps = self.ending if target.array in self.bases.claimed else self.steps
+        steps.append(
             Statement(
                 target.array,
                 indices,
@@ -414,9 +427,34 @@ class Lowering:
             self._own_value(variable, node) if position in positions else self.value(variable)
             for position, variable in enumerate(node.inputs)
         )
-        destroyed = tuple(inputs[position] for position in sorted(positions))
+        destroyed = [inputs[position] for position in sorted(positions)]
+        overwritten = [value for value in destroyed if isinstance(value, Array)]
+        own = {memory for array in overwritten for memory in self._memory(array)}
+        sharing = [array for memory in own for array in (memory, *self._seen_in.get(memory, ()))]
+        destroyed += dict.fromkeys(array for array in sharing if array not in overwritten)
         outputs = tuple(self.foreign(variable, Place.CALLBACK) for variable in node.outputs)
-        self.steps.append(Callback(node, inputs, outputs, why, destroyed))
+        self.steps.append(Callback(node, inputs, outputs, why, tuple(destroyed)))
+        # The Op may keep what it gets, or return views of it.
+        self.bases.held.update(value.memory for value in inputs if isinstance(value, Array))
+        self._note_views(node, inputs, outputs)
+
+    def _memory(self, array: Array) -> frozenset[Array]:
+        """Return the memory in which an array may lie that an Op may have returned as a view."""
+        return self._memory_of.get(array.memory) or frozenset((array.memory,))
+
+    def _note_views(self, node: Apply, inputs: Sequence[Value], outputs: Sequence[Value]) -> None:
+        """Note whose memory the outputs of an Op may lie in."""
+        found: dict[Array, set[Array]] = {}
+        for aliases in (node.op.view_map or {}, node.op.destroy_map or {}):
+            for number, positions in aliases.items():
+                output = None if number is None else outputs[number]
+                for given in [inputs[position] for position in positions]:
+                    if isinstance(output, Array) and isinstance(given, Array):
+                        found.setdefault(output.memory, set()).update(self._memory(given))
+        for array, memories in found.items():
+            self._memory_of[array] = frozenset(memories)
+            for memory in memories:
+                self._seen_in.setdefault(memory, []).append(array)
 
     def _own_value(self, variable: Variable, node: Apply) -> Value:
         """Return what holds a value that an Op may overwrite.
@@ -457,6 +495,7 @@ def _flat(view: View, position: Sequence[int] | None) -> int | None:
 def lower(op: Op, node: Apply, lowering: Lowering) -> None:
     """Add the steps for one node; extended with ``@lower.register`` for each class of Ops.
 
+    Call :func:`~phintys.backends.native.lower.families.lower_node`, which imports the rule first.
     A rule calls :meth:`Lowering.bind` or :meth:`Lowering.compute` for each output. Before it adds
     any step it may raise :class:`NotLowered`, and the node becomes a callback.
     """

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from phintys.backends.base import is_copy
 from phintys.backends.native.lower.creation import lower_copy
-from phintys.backends.native.lower.lowering import Lowering, NotLowered, lower
-from phintys.backends.reference.vm import execution_order
+from phintys.backends.native.lower.families import lower_node
+from phintys.backends.native.lower.lowering import Lowering, NotLowered
+from phintys.graph.aliasing import execution_order
 
 if TYPE_CHECKING:
     from phintys.graph.fgraph import FunctionGraph
@@ -20,11 +21,13 @@ def lower_nodes(fgraph: FunctionGraph, lowering: Lowering) -> None:
 
     What has no lowering becomes a callback.
     """
+    lowering.bases.enter(fgraph)
     for node in execution_order(fgraph):
         try:
             if is_copy(node.op):
                 lower_copy(node, lowering)
             else:
-                lower(node.op, node, lowering)
+                lower_node(node.op, node, lowering)
         except NotLowered as reason:
             lowering.callback(node, str(reason))
+        lowering.bases.leave(node)

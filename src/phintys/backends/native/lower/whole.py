@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from phintys.backends.native.dependence import arrays_read
 from phintys.backends.native.fuse import fuse
+from phintys.backends.native.lower.bases import handed_on
+from phintys.backends.native.lower.ending import updates_last
 from phintys.backends.native.lower.lowering import Lowering
 from phintys.backends.native.lower.nodes import lower_nodes
 from phintys.backends.native.lower.pruning import prune
 from phintys.backends.native.lower.view import View
-from phintys.backends.native.program import Array, Place, Program, Value
+from phintys.backends.native.program import Array, Claim, Place, Program, Value
 from phintys.tensor.type import TensorType
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from phintys.graph.fgraph import FunctionGraph
     from phintys.graph.variable import Variable
 
@@ -38,9 +43,33 @@ def lower_program(fgraph: FunctionGraph, *, keep_shapes: bool = False) -> Progra
     lowering = _lowered(fgraph)
     results = [_result(variable, lowering) for variable in fgraph.outputs]
     kept = {value.memory for value in results if isinstance(value, Array)}
-    steps = fuse(prune(lowering.steps, kept), lowering.sizes, kept)
+    ending = sorted(lowering.ending, key=lambda step: not isinstance(step, Claim))
+    kept.update(array for step in ending for array in arrays_read(step))
+    sizes = lowering.sizes
+    steps, last = updates_last(
+        fuse(prune(lowering.steps, kept), sizes, kept),
+        fuse(ending, sizes, kept),
+        _updates(fgraph, results, lowering),
+        results,
+        sizes,
+    )
     shapes = lowering.shapes() if keep_shapes else {}
-    return Program(lowering.arguments, results, steps, lowering.sizes, shapes)
+    return Program(lowering.arguments, results, [*steps, *last], sizes, shapes)
+
+
+def _updates(
+    fgraph: FunctionGraph, results: Sequence[Value], lowering: Lowering
+) -> dict[Array, Array]:
+    """Return the new values of shared ones that have memory of their own, with the old ones."""
+    found: dict[Array, Array] = {}
+    kept = handed_on(fgraph)
+    for output, position in fgraph.update_mapping.items():
+        if fgraph.inputs[position] in kept:
+            continue
+        new, old = results[output], lowering.arguments[position]
+        if isinstance(new, Array) and isinstance(old, Array) and new not in lowering.bases.claimed:
+            found[new] = old
+    return found
 
 
 def _lowered(fgraph: FunctionGraph) -> Lowering:
@@ -48,6 +77,7 @@ def _lowered(fgraph: FunctionGraph) -> Lowering:
     lowering = Lowering()
     for variable in fgraph.inputs:
         lowering.arguments.append(lowering.foreign(variable, Place.ARGUMENT))
+    lowering.bases.look_at(fgraph)
     lower_nodes(fgraph, lowering)
     return lowering
 

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import os
 import threading
+import warnings
+from collections import deque
 from collections.abc import Callable
-from contextvars import copy_context
+from contextvars import Context, copy_context
 from typing import Any, Generic, TypeVar
 
-__all__ = ["Background"]
+from phintys._base.locks import ProcessLock
+
+__all__ = ["Background", "Chores", "chores"]
 
 _Result = TypeVar("_Result")
 
@@ -69,10 +73,68 @@ class Background(Generic[_Result]):
 _RUNNING: set[Background[Any]] = set()
 
 
+class Chores:
+    """Work that can wait, and that nobody waits for: one thread does it, piece by piece.
+
+    What has not been begun when the interpreter ends is left undone.
+    """
+
+    def __init__(self) -> None:
+        self._queue: deque[tuple[Context, Callable[[], None]]] = deque()
+        self._lock = ProcessLock()
+        self._is_worked_on = False
+        self._worker: Background[None] | None = None
+
+    def add(self, chore: Callable[[], None]) -> None:
+        """Have something done, with the configuration that holds here and now."""
+        self._queue.append((copy_context(), chore))
+        self.resume()
+
+    def resume(self) -> None:
+        """See to it that work goes on."""
+        with self._lock:
+            if self._is_worked_on or not self._queue:
+                return
+            self._is_worked_on = True
+        self._worker = Background(self._work)
+
+    def wait(self) -> None:
+        """Wait until all is done."""
+        while self._worker is not None and self._is_worked_on:
+            self._worker.wait()
+
+    def _work(self) -> None:
+        while (chore := self._next()) is not None:
+            context, function = chore
+            try:
+                context.run(function)
+            except Exception as error:  # noqa: BLE001 - it is told, and the others have their turn
+                warnings.warn(f"A program stays as it is: {error!r}", RuntimeWarning, stacklevel=1)
+
+    def _next(self) -> tuple[Context, Callable[[], None]] | None:
+        with self._lock:
+            if self._queue and not _FORKING and threading.main_thread().is_alive():
+                return self._queue.popleft()
+            self._is_worked_on = False
+            return None
+
+
+chores = Chores()
+
+_FORKING: list[bool] = []
+
+
 def _wait_for_all() -> None:
+    _FORKING.append(True)
     for one in list(_RUNNING):
         one.wait()
 
 
+def _go_on() -> None:
+    _FORKING.clear()
+    chores.resume()
+
+
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_wait_for_all)
+    # In the new process, what is left undone waits until there is more to do.
+    os.register_at_fork(before=_wait_for_all, after_in_parent=_go_on, after_in_child=_FORKING.clear)

@@ -9,15 +9,20 @@ from __future__ import annotations
 import sys
 from functools import cache
 from importlib.machinery import PathFinder
-from importlib.util import module_from_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from phintys._base.errors import MethodNotDefinedError
+from phintys._base.late import LateModule
 from phintys.backends.native.emit.externals import read_capsule
-from phintys.backends.native.emit.routines import BLAS_LETTERS
+from phintys.tensor.blas import BLAS_LETTERS
 
-__all__ = ["blas_address", "is_blas"]
+if TYPE_CHECKING:
+    from importlib import util as loading
+else:
+    loading = LateModule("importlib.util")
+
+__all__ = ["blas_address", "blas_is_loaded", "blas_version", "is_blas"]
 
 _PREFIX = "phintys_"
 _MODULE = "scipy.linalg.cython_blas"
@@ -29,6 +34,11 @@ _ROUTINES = {
 def is_blas(symbol: str) -> bool:
     """Tell whether a symbol that code needs is a function of BLAS."""
     return symbol.startswith(_PREFIX) and symbol.removeprefix(_PREFIX) in _ROUTINES
+
+
+def blas_is_loaded() -> bool:
+    """Tell whether SciPy's BLAS is in memory."""
+    return _blas_module.cache_info().currsize > 0
 
 
 @cache
@@ -57,6 +67,13 @@ def blas_address(symbol: str) -> int:
     return address
 
 
+def blas_version() -> str:
+    """Return what tells the BLAS of this process from others: SciPy's version and place."""
+    import scipy
+
+    return f"scipy {scipy.__version__} in {Path(scipy.__file__).parent}"
+
+
 @cache
 def _blas_module() -> Any:
     loaded = sys.modules.get(_MODULE)
@@ -78,6 +95,6 @@ def _load_by_file() -> Any:
     if spec is None or spec.loader is None:
         raise ImportError
     spec.name = spec.loader.name = _MODULE  # pyright: ignore[reportAttributeAccessIssue]
-    module = module_from_spec(spec)
+    module = loading.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module

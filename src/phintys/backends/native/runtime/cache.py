@@ -22,7 +22,7 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import fields
 from functools import cache
@@ -169,14 +169,20 @@ class ObjectCache:
 
     def get(self, key: CacheKey) -> bytes | None:
         """Return the content of an entry, ``None`` if there is none that can be relied on."""
-        content, secret = None, self._known_secret()
+        found = self.first_of([key])
+        return None if found is None else found[1]
+
+    def first_of(self, keys: Sequence[CacheKey]) -> tuple[int, bytes] | None:
+        """Return the first of several entries that is there: its number, and its content."""
+        secret = self._known_secret()
         if self.folder is not None and secret is not None:
-            content = self._read(self.folder / key.name, secret, key.digest)
-        if content is None:
-            self.statistics.misses += 1
-        else:
-            self.statistics.hits += 1
-        return content
+            for number, key in enumerate(keys):
+                content = self._read(self.folder / key.name, secret, key.digest)
+                if content is not None:
+                    self.statistics.hits += 1
+                    return number, content
+        self.statistics.misses += 1
+        return None
 
     def put(self, key: CacheKey, content: bytes) -> None:
         """Write an entry, or note that it could not be written: a cache is never an obstacle."""
@@ -498,6 +504,12 @@ def object_cache_at(folder: str, limit: int) -> ObjectCache:
 
 @cache
 def _default_folder() -> str:
+    if sys.platform == "linux":
+        # In the common cases without platformdirs, which loads slowly.
+        for variable, below in (("XDG_CACHE_HOME", ""), ("HOME", ".cache")):
+            folder = Path(os.environ.get(variable, ""), below)
+            if folder.is_absolute():
+                return str(folder / "phintys" / "objects")
     from platformdirs import user_cache_dir
 
     return str(Path(user_cache_dir("phintys", appauthor=False)) / "objects")

@@ -11,16 +11,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from phintys.backends.reference.diagnosis import explain_failure
-from phintys.backends.reference.thunks import make_thunk
+from phintys._base.late import LateModule
 from phintys.graph.variable import Constant
 from phintys.tensor.type import TensorType
 
 if TYPE_CHECKING:
+    from phintys.backends.reference import diagnosis, thunks
     from phintys.graph.apply import Apply
     from phintys.graph.op import ComputeMap, StorageMap
 
     Cell = list[Any]
+else:
+    diagnosis = LateModule("phintys.backends.reference.diagnosis")
+    thunks = LateModule("phintys.backends.reference.thunks")
 
 __all__ = ["Callbacks", "Machine", "plain_array"]
 
@@ -64,7 +67,7 @@ class _Step:
             for variable in node.outputs
         ]
         # Results leave the cells after each call, so every one of them is empty then.
-        self.thunk: Callable[[], None] = make_thunk(
+        self.thunk: Callable[[], None] = thunks.make_thunk(
             node, storage_map, compute_map, list(node.outputs), debug=False
         )
 
@@ -81,7 +84,7 @@ class _Step:
             with np.errstate(all="ignore"):  # native code does not warn of NaN and infinities
                 self.thunk()
         except Exception as error:
-            explain_failure(error, self.node, self.storage_map)
+            diagnosis.explain_failure(error, self.node, self.storage_map)
             raise
         results = [cell[0] for cell in self.outputs]
         for cell in self.inputs:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ctypes
 import sys
-import sysconfig
 from functools import cache
 from typing import Any
 
@@ -35,11 +34,14 @@ _PYTHON_FUNCTIONS = (
     "PyErr_SetInterrupt",
     "PyEval_RestoreThread",
     "PyEval_SaveThread",
+    "PyInterpreterState_Get",
+    "PyInterpreterState_ThreadHead",
     "PyList_New",
     "PyList_SetItem",
     "PyLong_AsLongLong",
     "PyLong_FromLongLong",
     "PyObject_Vectorcall",
+    "PyThreadState_Next",
     "PyTuple_GetItem",
     "PyTuple_Size",
     "Py_DecRef",
@@ -97,6 +99,7 @@ def _array_record(header: int) -> Record:
     """Return the fields of ``PyArrayObject_fields`` (numpy/ndarraytypes.h)."""
     return Record(
         {
+            "references": (INT32, header - 16),
             "type": (PTR, header - 8),
             "data": (PTR, header),
             "ndim": (INT32, header + 8),
@@ -124,7 +127,7 @@ def c_api() -> CApi:
     if sys.implementation.name != "cpython":
         msg = f"the interpreter is {sys.implementation.name}, not CPython"
         raise Unsupported(msg)
-    if sysconfig.get_config_var("Py_GIL_DISABLED"):
+    if "free-threading" in sys.version:  # sysconfig would say it too, but loads slowly
         msg = "this is a free-threaded Python"
         raise Unsupported(msg)
     if ctypes.sizeof(ctypes.c_void_p) != 8 or sys.byteorder != "little":
@@ -162,11 +165,25 @@ def check_objects(api: CApi) -> None:
     whole = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
     for array in (whole, whole[:, ::2, 1:], whole[0, 0, 0:0], np.array(3), np.zeros((0, 2))):
         _check_array(api, array)
+    _check_references(api)
     items = [object(), "two", whole]
     held = [id(one) for one in items]
     start = ctypes.c_uint64.from_address(id(items) + api.list_items).value
     if _words(start, len(held)) != held:
         msg = "lists keep their items elsewhere"
+        raise Unsupported(msg)
+
+
+def _check_references(api: CApi) -> None:
+    """Hold against a live array that its references are counted where they are said to be."""
+    holders = [np.zeros(3)]
+    address = id(holders[0])
+    counts: list[int] = []
+    for _ in range(3):
+        counts.append(api.array.read(address, "references"))
+        holders.append(holders[0])
+    if counts != [1, 2, 3]:
+        msg = "objects count their references elsewhere"
         raise Unsupported(msg)
 
 

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from phintys._base.errors import IntegrityError
+from phintys._base.locks import ProcessLock
 from phintys._base.records import record
 from phintys.backends.native.program import Array, Handle, Place
+from phintys.backends.native.runtime.background import chores
 from phintys.backends.native.runtime.entry import FRAME_ON_STACK
 from phintys.backends.native.runtime.protocol import (
     AXIS,
     CALLBACK,
+    CLAIM,
     CONTEXT,
     INPUT,
     OBJECT,
@@ -35,9 +39,12 @@ if TYPE_CHECKING:
     from phintys.backends.native.runtime.record import Record
     from phintys.backends.native.runtime.support import Support
 
-__all__ = ["Interface", "ProgramCode"]
+__all__ = ["Improvement", "Interface", "ProgramCode"]
 
 _Words = np.ndarray[Any, np.dtype[np.int64]]
+
+
+_CODE_CHANGES = ProcessLock()
 
 
 class _Context(np.ndarray[Any, np.dtype[np.int64]]):
@@ -86,6 +93,37 @@ class Interface:
     layout: Layout
 
 
+@record(eq=False)
+class Improvement:
+    """How code on trial gets better.
+
+    Attributes
+    ----------
+    load
+        Returns the better code.
+    patience
+        Nanoseconds of calls after which that is worth its time.
+    is_begun
+        Whether another thread has been asked to see to it.
+    """
+
+    load: Callable[[], Code]
+    patience: int
+    is_begun: bool = False
+
+
+class _Improving:
+    """The work of improving a program, unless nobody has it any more."""
+
+    def __init__(self, program: ProgramCode) -> None:
+        self._program = weakref.ref(program)
+
+    def __call__(self) -> None:
+        program = self._program()
+        if program is not None:
+            program.improve()
+
+
 class ProgramCode:
     """A program in memory, from which builtins are made.
 
@@ -95,6 +133,8 @@ class ProgramCode:
         What goes in and out, and the frame.
     code
         Its machine code.
+    improvement
+        How to get better code, and when.
     callbacks, failures
         What it calls in Python.
     support
@@ -105,6 +145,7 @@ class ProgramCode:
         self,
         interface: Interface,
         code: Code,
+        improvement: Improvement | None,
         callbacks: Callbacks,
         failures: Failures,
         support: Support,
@@ -112,6 +153,8 @@ class ProgramCode:
         self.interface = interface
         self.layout = layout = interface.layout
         self.code = code
+        self._improvement = improvement
+        self._contexts: list[weakref.ref[_Context]] = []
         self.callbacks = callbacks
         self.failures = failures
         self.support = support
@@ -134,8 +177,60 @@ class ProgramCode:
         context = np.zeros(CONTEXT.size // 8, np.int64).view(_Context)
         for name, value in fields.items():
             CONTEXT.write(context.ctypes.data, name, value)
-        context.kept = [tables.kept, self.code]
+        with _CODE_CHANGES:
+            context.kept = [tables.kept, self.code]
+            self._contexts.append(weakref.ref(context))
+            self._enter_code(context)
         return self.support.builtin(context)
+
+    # ---- better code
+
+    @property
+    def is_on_trial(self) -> bool:
+        """Whether the code was compiled quickly, and there may be better one."""
+        return self._improvement is not None
+
+    def improve(self) -> None:
+        """Have the program compiled well, now; calls that are under way go on as they are."""
+        improvement = self._improvement
+        if improvement is None:
+            return
+        better = improvement.load()
+        with _CODE_CHANGES:
+            if self._improvement is None:
+                return
+            self.code, self._improvement = better, None
+            for context in self._living_contexts():
+                context.kept.append(self.code)
+                self._enter_code(context)
+
+    def _improve_later(self) -> None:
+        """Have the program compiled well by another thread; native code calls this."""
+        with _CODE_CHANGES:
+            improvement = self._improvement
+            if improvement is None or improvement.is_begun:
+                return
+            improvement.is_begun = True
+            for context in self._living_contexts():
+                self._enter_code(context)
+        chores.add(_Improving(self))
+
+    def _living_contexts(self) -> list[_Context]:
+        found = [reference() for reference in self._contexts]
+        return [context for context in found if context is not None]
+
+    def _enter_code(self, context: _Context) -> None:
+        """Write into a context which code runs, and whether it is on trial."""
+        improvement, run = self._improvement, self.code.address("run")
+        is_on_trial = improvement is not None and not improvement.is_begun
+        fields = {
+            "on_trial": run,
+            "patience": 0 if improvement is None else improvement.patience,
+            "main": self.support.trial if is_on_trial else run,
+            "end": self.code.address("finish") if self.layout.has_end else 0,
+        }
+        for name, value in fields.items():
+            CONTEXT.write(context.ctypes.data, name, value)
 
     def _fields(self, tables: _Tables, shape: CallShape) -> dict[str, int]:
         callbacks, failures = self.callbacks, self.failures
@@ -148,7 +243,7 @@ class ProgramCode:
         lock = shape.lock
         return {
             "process": self.support.process,
-            "main": self.code.address("run"),
+            "improve": tables.object(self._improve_later),
             "frame_bytes": 8 * self.layout.slots,
             "constants": self._constants(tables),
             "explicit": shape.explicit,
@@ -166,6 +261,7 @@ class ProgramCode:
             "lock": 0 if lock is None else tables.object(lock.__enter__),
             "unlock": 0 if lock is None else tables.object(lock.__exit__),
             "callbacks": self._callback_records(tables),
+            "claims": self._claim_records(tables, shape),
             "slow": tables.object(shape.slow),
             "failed": tables.object(failures.raise_for),
             "start": tables.object(callbacks.start),
@@ -176,7 +272,9 @@ class ProgramCode:
 
     def _only_object(self, shape: CallShape, places: Sequence[dict[str, int]]) -> int:
         """Return the number of the object that is all a call returns; -1 if there is more."""
-        simple = len(places) == 1 and not shape.as_list and not self.layout.callbacks
+        layout = self.layout
+        simple = len(places) == 1 and not shape.as_list
+        simple = simple and not layout.callbacks and not layout.has_end
         is_object = simple and places[0]["kind"] == PLACE_OBJECT
         return places[0]["value"] if is_object and not shape.updated_cells else -1
 
@@ -197,7 +295,7 @@ class ProgramCode:
     def _input(self, tables: _Tables, value: Value) -> dict[str, int]:
         """Return what an array from outside must be, and where the frame wants it."""
         if isinstance(value, Handle):
-            return {"dtype": 0, "ndim": 0, "pointer": 0, "axes": 0}
+            return {"dtype": 0, "ndim": 0, "pointer": 0, "axes": 0, "itemsize": 0}
         record = self.layout.records[value]
         axes = [
             {"length": -1 if size.known is None else size.known, "target": 8 * (record + 1 + axis)}
@@ -208,6 +306,7 @@ class ProgramCode:
             "ndim": value.ndim,
             "pointer": 8 * record,
             "axes": tables.records(AXIS, axes),
+            "itemsize": value.dtype.itemsize,
         }
 
     @staticmethod
@@ -236,6 +335,24 @@ class ProgramCode:
             raise IntegrityError(msg)
         described = tables.records(OBJECT, [self._object(tables, value)])
         return _place(PLACE_COPY, described, 8 * record)
+
+    def _claim_records(self, tables: _Tables, shape: CallShape) -> int:
+        rows: list[dict[str, int]] = []
+        for claim in self.layout.claims:
+            number = self._inputs[claim.source]
+            hidden = number - shape.explicit
+            is_known = claim.is_shared and hidden >= 0
+            rows.append(
+                {
+                    "input": number,
+                    "object": self._objects[claim.target],
+                    "is_shared": int(claim.is_shared),
+                    "is_long": int(claim.is_long),
+                    "is_kept": int(claim.is_kept),
+                    "cell": tables.object(shape.cells[hidden]) if is_known else 0,
+                }
+            )
+        return tables.records(CLAIM, rows)
 
     # ---- callbacks
 

@@ -11,7 +11,8 @@ import ctypes
 import re
 import struct
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
@@ -24,7 +25,11 @@ from phintys.backends.native.emit.llvm_library import Engine, Machine, llvm
 from phintys.backends.native.emit.module import Module
 from phintys.backends.native.emit.target import Target
 from phintys.backends.native.runtime.background import Background
-from phintys.backends.native.runtime.blas import blas_address, is_blas
+from phintys.backends.native.runtime.blas import (
+    blas_address,
+    blas_is_loaded,
+    is_blas,
+)
 from phintys.backends.native.runtime.cache import CacheKey, object_cache
 
 __all__ = [
@@ -32,18 +37,22 @@ __all__ = [
     "CompiledObject",
     "cached_object",
     "check_runs_here",
-    "compile_module",
     "compile_object",
     "immortal",
     "load",
     "load_object",
+    "load_quickly",
 ]
 
-_LARGE = 60_000
-"""Lines of text above which LLVM tries less hard: twice as fast to compile, a tenth slower."""
+_QUICK, _WELL = 0, 1
+"""LLVM's effort. With less of it compiling takes a fifth of the time; the code gives the same bits,
+most of it nearly as fast, long reductions several times as slowly. More changes nothing."""
 
-_MATH_LEVEL = 1
-"""For vector math more effort changes nothing; less makes it a quarter slower."""
+_LARGE = 60_000
+"""Lines of text above which LLVM never tries hard."""
+
+_LINE_NANOSECONDS = 30_000
+"""What it costs to compile a line well."""
 
 
 @record(frozen=True)
@@ -128,10 +137,12 @@ def compile_object(text: str, target: Target, level: int | None = None) -> Compi
         LLVM's verifier refuses the text: a bug in Phintys.
     """
     if level is None:
-        level = 0 if text.count("\n") > _LARGE else 1
+        level = _best_level(text)
     found = cached_object(text, target, level)
-    if found is not None:
-        return found
+    return _compile_and_keep(text, target, level) if found is None else found
+
+
+def _compile_and_keep(text: str, target: Target, level: int) -> CompiledObject:
     compiled = _compile(text, target, level)
     object_cache().put(CacheKey.of(text, target, str(level)), compiled.pack())
     return compiled
@@ -143,16 +154,25 @@ def cached_object(text: str, target: Target, level: int) -> CompiledObject | Non
     return None if packed is None else CompiledObject.unpack(packed)
 
 
-def compile_module(module: Module, level: int | None = None) -> CompiledObject:
-    """Return the machine code of a module; another thread sees to the vector math that it needs."""
-    functions = _math_library(module.target)
-    if not functions.lacks(module.math_functions):
-        return compile_object(str(module), module.target, level)
-    provided = Background(functions.provide, module.math_functions)
+def _best_level(text: str) -> int:
+    return _QUICK if text.count("\n") > _LARGE else _WELL
+
+
+@contextmanager
+def _needs_meanwhile(module: Module, math_level: int) -> Generator[None]:
+    """Let other threads see to the BLAS and the vector math that a module needs."""
+    work: list[Background[Any]] = []
+    routines = [name for name in module.declared if is_blas(name)]
+    if routines and not blas_is_loaded():
+        work.append(Background(blas_address, routines[0]))
+    functions = _math_library(module.target, math_level)
+    if functions.lacks(module.math_functions):
+        work.append(Background(functions.provide, module.math_functions))
     try:
-        return compile_object(str(module), module.target, level)
+        yield
     finally:
-        provided.result()
+        for one in work:
+            one.result()
 
 
 def _compile(text: str, target: Target, level: int) -> CompiledObject:
@@ -220,13 +240,58 @@ def load(
     level
         As for :func:`compile_object`.
     """
-    return load_object(compile_module(module, level), module.target, symbols)
+    with _needs_meanwhile(module, _WELL):
+        compiled = compile_object(str(module), module.target, level)
+    return load_object(compiled, module.target, symbols)
+
+
+def load_quickly(module: Module, symbols: Mapping[str, int]) -> tuple[Code, int]:
+    """Bring a module into memory with the least delay.
+
+    Parameters
+    ----------
+    module, symbols
+        As for :func:`load`.
+
+    Returns
+    -------
+    tuple
+        The code, and how many nanoseconds it should have run before :func:`load` is worth its time;
+        0 if it cannot be better.
+    """
+    text, target = str(module), module.target
+    best = _best_level(text)
+    if best == _QUICK:
+        return load(module, symbols), 0
+    levels = (_WELL, _QUICK)
+    found = object_cache().first_of([CacheKey.of(text, target, str(level)) for level in levels])
+    level = _QUICK if found is None else levels[found[0]]
+    with _needs_meanwhile(module, level):
+        if found is None:
+            compiled = _compile_and_keep(text, target, level)
+        else:
+            compiled = CompiledObject.unpack(found[1])
+    code = load_object(compiled, target, symbols, math_level=level)
+    return code, 0 if level == _WELL else _LINE_NANOSECONDS * text.count("\n")
 
 
 def load_object(
-    compiled: CompiledObject, target: Target, symbols: Mapping[str, int] | None = None
+    compiled: CompiledObject,
+    target: Target,
+    symbols: Mapping[str, int] | None = None,
+    *,
+    math_level: int = _WELL,
 ) -> Code:
     """Bring machine code into memory, with the symbols that it needs bound.
+
+    Parameters
+    ----------
+    compiled, target
+        The code and its CPU.
+    symbols
+        As for :func:`load`.
+    math_level
+        LLVM's effort for vector math that has to be compiled.
 
     Raises
     ------
@@ -236,7 +301,7 @@ def load_object(
     known = {} if symbols is None else symbols
     missing = [name for name in compiled.needs if name not in known]
     given = {name: known[name] for name in compiled.needs if name in known}
-    return _link([compiled], given | _resolve_all(missing, target), target)
+    return _link([compiled], given | _resolve_all(missing, target, math_level), target)
 
 
 def _link(objects: Sequence[CompiledObject], symbols: Mapping[str, int], target: Target) -> Code:
@@ -274,10 +339,19 @@ def check_runs_here(target: Target) -> None:
 
 
 class _MathLibrary:
-    """Outlined vector math for one CPU: compiled when first used, kept for the whole process."""
+    """Outlined vector math for one CPU: compiled when first used, kept for the whole process.
 
-    def __init__(self, target: Target) -> None:
+    Parameters
+    ----------
+    target
+        The CPU.
+    level
+        LLVM's effort.
+    """
+
+    def __init__(self, target: Target, level: int) -> None:
         self.target = target
+        self.level = level
         self.addresses: dict[str, int] = {}
         self._lock = ProcessLock()
 
@@ -291,21 +365,35 @@ class _MathLibrary:
             return
         with self._lock:
             missing = sorted(symbol for symbol in symbols if symbol not in self.addresses)
-            objects = [
-                compile_object(str(library(self.target, [symbol])), self.target, _MATH_LEVEL)
-                for symbol in missing
-            ]
+            if self.level == _QUICK:
+                missing = self._without_better(missing)
+            if not missing:
+                return
+            objects = self._objects(missing)
             needs = {name for one in objects for name in one.needs}
-            code = immortal(_link(objects, _resolve_all(needs, self.target), self.target))
+            bound = _resolve_all(needs, self.target, self.level)
+            code = immortal(_link(objects, bound, self.target))
             self.addresses.update({symbol: code.address(symbol) for symbol in missing})
+
+    def _without_better(self, symbols: Sequence[str]) -> list[str]:
+        """Take functions of which there is better code in memory; return the others."""
+        better = _math_library(self.target, _WELL).addresses
+        self.addresses.update({one: better[one] for one in symbols if one in better})
+        return [one for one in symbols if one not in better]
+
+    def _objects(self, symbols: Sequence[str]) -> list[CompiledObject]:
+        if self.level == _QUICK:  # quickest in one piece
+            return [compile_object(str(library(self.target, symbols)), self.target, _QUICK)]
+        texts = [str(library(self.target, [symbol])) for symbol in symbols]
+        return [compile_object(text, self.target, self.level) for text in texts]
 
 
 @cache
-def _math_library(target: Target) -> _MathLibrary:
-    return _MathLibrary(target)
+def _math_library(target: Target, level: int) -> _MathLibrary:
+    return _MathLibrary(target, level)
 
 
-def _resolve_all(names: Iterable[str], target: Target) -> dict[str, int]:
+def _resolve_all(names: Iterable[str], target: Target, math_level: int) -> dict[str, int]:
     """Return the address of each function.
 
     Raises
@@ -314,7 +402,7 @@ def _resolve_all(names: Iterable[str], target: Target) -> dict[str, int]:
         One of them is nowhere to be found.
     """
     math = {name for name in names if name not in EXTERNALS and is_outlined(name)}
-    functions = _math_library(target)
+    functions = _math_library(target, math_level)
     functions.provide(math)
     return {name: functions.addresses[name] if name in math else _resolve(name) for name in names}
 

@@ -15,6 +15,7 @@ another.
 from __future__ import annotations
 
 from phintys.backends.native.emit.builder import Builder
+from phintys.backends.native.emit.clock import has_clock, write_clock
 from phintys.backends.native.emit.control import loop, when
 from phintys.backends.native.emit.layout import CONSTANTS, STATE, STATUS
 from phintys.backends.native.emit.module import Module
@@ -28,6 +29,7 @@ from phintys.backends.native.runtime.protocol import (
     CONTEXT,
     INPUT,
     OBJECT,
+    PHASE_RUN,
     element,
     is_null,
     not_null,
@@ -39,6 +41,9 @@ from phintys.backends.native.runtime.stubs import call_service, emit_stubs
 
 __all__ = ["FRAME_ON_STACK", "emit_entry"]
 
+_CALL_NANOSECONDS = 10_000
+"""What a call of a program on trial counts for beside its time: who calls often will go on."""
+
 FRAME_ON_STACK = 4096
 """Bytes of a frame that lies on the stack."""
 
@@ -49,6 +54,7 @@ def emit_entry(module: Module, api: CApi) -> None:
     emit_take(module, api)
     emit_make_array(module)
     _emit_new_array(module, api)
+    _emit_trial(module)
     _Entry(module, api).write()
 
 
@@ -71,6 +77,35 @@ def _emit_new_array(module: Module, api: CApi) -> None:
     b.ret(api.array.load(b, made, "data"))
     b.begin(failed)
     b.ret(null(b))
+
+
+def _emit_trial(module: Module) -> None:
+    """``trial(frame)``: run a program that was compiled quickly, as long as that is good enough."""
+    if has_clock():
+        write_clock(module)
+    b = Builder(module.function("phintys_trial", INT32, [PTR]))
+    (frame,) = b.arguments
+    call = b.load(PTR, b.offset(frame, STATE, INT64))
+    context = CALL.load(b, call, "context")
+    begin = _now(b)
+    status = call_pointer(b, CONTEXT.load(b, context, "on_trial"), INT32, [frame])
+    spent = _now(b) - begin + _CALL_NANOSECONDS
+    left = CONTEXT.load(b, context, "patience") - spent
+    CONTEXT.store(b, context, "patience", left)
+    # No Python code must run while an exception is on its way.
+    went_well = b.eq(status, 0) & b.eq(CALL.load(b, call, "interrupted"), 0)
+    with when(b, b.le(left, 0) & went_well), with_gil(b, call):
+        improve = CONTEXT.load(b, context, "improve")
+        answer = b.call("PyObject_Vectorcall", PTR, [improve, null(b), zero(b), null(b)])
+        with when(b, is_null(b, answer)):
+            CALL.store(b, call, "interrupted", 1)
+        with when(b, not_null(b, answer)):
+            b.call("Py_DecRef", VOID, [answer])
+    b.ret(status)
+
+
+def _now(b: Builder) -> Value:
+    return b.call("clock", INT64, []) if has_clock() else zero(b)
 
 
 class _Entry:
@@ -125,9 +160,10 @@ class _Entry:
         b.begin(run)
         self._begin_call()
         status = call_pointer(b, self._field("main"), INT32, [self.frame])
-        self._leave()
+        self._regain()
         went_on = b.eq(CALL.load(b, self.call, "interrupted"), 0)
         result = self._result(b.eq(status, 0) & went_on)
+        self._drop_arena()
         self._drop_objects()
         self._drop_inputs()
         self._unlock()
@@ -234,6 +270,7 @@ class _Entry:
             "arena": null(b),
             "threads": zero(b),
             "interrupted": zero(b),
+            "phase": b.constant(INT64, PHASE_RUN),
         }
         for name, value in fields.items():
             CALL.store(b, self.call, name, value)
@@ -241,12 +278,18 @@ class _Entry:
         b.store(zero(b), b.offset(self.frame, STATUS, INT64))
         b.store(self._field("constants"), b.offset(self.frame, CONSTANTS, INT64))
 
-    def _leave(self) -> None:
+    def _regain(self) -> None:
+        """Take the GIL again."""
         b, call = self.b, self.call
-        is_out = not_null(b, CALL.load(b, call, "thread_state"))
-        has_memory = not_null(b, CALL.load(b, call, "arena"))
-        with when(b, is_out | has_memory):
-            self._service("leave", call)
+        with when(b, not_null(b, CALL.load(b, call, "thread_state"))):
+            self._service("regain", call)
+
+    def _drop_arena(self) -> None:
+        """Give memory back."""
+        b = self.b
+        arena = CALL.load(b, self.call, "arena")
+        with when(b, not_null(b, arena)):
+            self._service("release_chain", arena)
 
     def _result(self, is_good: Value) -> Value:
         """Return the value of the call, or null with an error."""

@@ -54,7 +54,8 @@ class Executable:
         }
         self._code = load(emitted.module, addresses)
         run = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)
-        self._run = run(self._code.address("run"))
+        names = ["run", "finish"] if emitted.layout.has_end else ["run"]
+        self._run = [run(self._code.address(name)) for name in names]
         self._constants = [np.ascontiguousarray(array.data) for array in emitted.layout.constants]
         table = [array.ctypes.data for array in self._constants] or [0]
         self._table = (ctypes.c_int64 * len(table))(*table)
@@ -73,6 +74,7 @@ class Executable:
         return {
             "phintys_arena": ctypes.CFUNCTYPE(ptr, ptr, i64, i64)(self._arena),
             "phintys_new_array": ctypes.CFUNCTYPE(ptr, ptr, i64, ptr)(self._new_array),
+            "phintys_claim": ctypes.CFUNCTYPE(ptr, ptr, i64, ptr)(self._claim),
             "phintys_callback": ctypes.CFUNCTYPE(i32, ptr, i64)(self._callback),
             "phintys_parallel_for": ctypes.CFUNCTYPE(None, ptr, ptr, ptr, i64, i64)(
                 self._parallel_for
@@ -98,6 +100,11 @@ class Executable:
         shape = list((ctypes.c_int64 * array.ndim).from_address(sizes)) if array.ndim else []
         made = self.made[array] = np.empty(shape, array.dtype)
         made.reshape(-1).view(np.uint8)[:] = 0xA5
+        return made.ctypes.data
+
+    def _claim(self, state: int, number: int, sizes: int) -> int:
+        claim = self.emitted.layout.claims[number]
+        made = self.made[claim.target] = self.made[claim.source].copy()
         return made.ctypes.data
 
     def _callback(self, state: int, number: int) -> int:
@@ -164,8 +171,11 @@ class Executable:
             self._arguments.append(data)
             self.made[argument] = data
             self._fill(argument, data)
-        address, run = self.frame.ctypes.data, self._run
-        return lambda: run(address)
+        address = self.frame.ctypes.data
+        run, *finish = self._run
+        if not finish:
+            return lambda: run(address)
+        return lambda: run(address) or finish[0](address)
 
     def __call__(self, *values: Any) -> list[Any]:
         """Run the program.

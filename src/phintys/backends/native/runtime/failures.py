@@ -8,15 +8,18 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from phintys._base.errors import IndexingError, IntegrityError, ShapeError
+from phintys._base.late import LateModule
 from phintys.backends.native.emit.layout import NO_RESULT, OUT_OF_MEMORY, STATUS
-from phintys.backends.reference.vm import VM
 from phintys.graph.aliasing import destroyers, view_roots
 from phintys.tensor.observing import CheckAndRaise
 
 if TYPE_CHECKING:
     from phintys.backends.native.emit.layout import Layout
     from phintys.backends.native.program import Failure
+    from phintys.backends.reference import vm
     from phintys.graph.fgraph import FunctionGraph
+else:
+    vm = LateModule("phintys.backends.reference.vm")
 
 __all__ = ["Failures", "error_of"]
 
@@ -97,7 +100,7 @@ class Failures:
                 "The function may overwrite some of its arguments, and may have begun to."
             )
             raise error
-        VM(self.fgraph)(inputs)
+        vm.VM(self.fgraph)(inputs)
         msg = (
             f"Native code reports that {failure.node} failed ({error_of(failure, first, second)}), "
             "but the reference backend computes it: a bug in Phintys, unless another thread wrote "

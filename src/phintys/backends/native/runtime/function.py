@@ -3,39 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from phintys._base.errors import IntegrityError
+from phintys._base.late import LateModule
 from phintys._base.records import record
 from phintys.backends.base import CallShape
 from phintys.backends.native.emit.frame import emit_program
 from phintys.backends.native.emit.target import Target
-from phintys.backends.native.explain import explain_program
 from phintys.backends.native.lower import lower_program
 from phintys.backends.native.program import Array
 from phintys.backends.native.runtime.callbacks import Callbacks, plain_array
 from phintys.backends.native.runtime.capi import Unsupported
-from phintys.backends.native.runtime.context import Interface, ProgramCode
+from phintys.backends.native.runtime.context import Improvement, Interface, ProgramCode
 from phintys.backends.native.runtime.engine import (
     check_runs_here,
     compile_object,
     load,
     load_object,
+    load_quickly,
 )
 from phintys.backends.native.runtime.failures import Failures
-from phintys.backends.native.runtime.saving import open_program, seal_program
 from phintys.backends.native.runtime.support import support, trim
 
 if TYPE_CHECKING:
+    from phintys.backends.native import explain as explaining
     from phintys.backends.native.emit.layout import EmittedProgram
     from phintys.backends.native.program import Program
+    from phintys.backends.native.runtime import saving
     from phintys.backends.native.runtime.engine import Code
     from phintys.backends.native.runtime.support import Support
     from phintys.graph.apply import Apply
     from phintys.graph.fgraph import FunctionGraph
+else:
+    explaining = LateModule("phintys.backends.native.explain")
+    saving = LateModule("phintys.backends.native.runtime.saving")
 
 __all__ = ["NativeProgram", "SavedProgram"]
 
@@ -51,6 +56,8 @@ class NativeProgram:
         What the runtime must know of the program.
     code
         Its code, in memory.
+    improvement
+        How to get better code, if that is possible.
     support
         The native code that serves all programs.
     made
@@ -64,13 +71,14 @@ class NativeProgram:
         code: Code,
         support: Support,
         made: tuple[Program, EmittedProgram] | None = None,
+        improvement: Improvement | None = None,
     ) -> None:
         self.fgraph = fgraph
         self._made = made
         layout = interface.layout
         self._callbacks = Callbacks([one.node for one in layout.callbacks])
         failures = Failures(fgraph, layout)
-        self._code = ProgramCode(interface, code, self._callbacks, failures, support)
+        self._code = ProgramCode(interface, code, improvement, self._callbacks, failures, support)
         self._dtypes = [
             value.dtype if isinstance(value, Array) else None for value in interface.arguments
         ]
@@ -86,10 +94,20 @@ class NativeProgram:
     def compiled(
         cls, fgraph: FunctionGraph, program: Program, emitted: EmittedProgram, support: Support
     ) -> NativeProgram:
-        """Return the program of a graph that has been lowered and written as text."""
-        support.foresee(emitted.module.declared, len(program.results))
-        code = load(emitted.module, support.symbols)
-        return cls(fgraph, _interface(program, emitted), code, support, (program, emitted))
+        """Return the program of a graph that has been lowered and written as text.
+
+        It is compiled quickly, and compiled again, well, when its calls have taken so long that
+        this is worth its time. A program that is measured is compiled well at once.
+        """
+        module = emitted.module
+        support.foresee(module.declared, len(program.results))
+        made = (program, emitted)
+        interface = _interface(program, emitted)
+        if emitted.clock is not None:
+            return cls(fgraph, interface, load(module, support.symbols), support, made)
+        code, patience = load_quickly(module, support.symbols)
+        improvement = Improvement(partial(load, module, support.symbols), patience)
+        return cls(fgraph, interface, code, support, made, improvement if patience else None)
 
     def __call__(self, inputs: Sequence[Any]) -> list[Any]:
         """Return the values of the outputs."""
@@ -115,9 +133,18 @@ class NativeProgram:
         """The nodes that are carried out by their own Python code."""
         return self._callbacks.nodes
 
+    @property
+    def is_on_trial(self) -> bool:
+        """Whether the code was compiled quickly, and will be compiled well if that is worth it."""
+        return self._code.is_on_trial
+
+    def improve(self) -> None:
+        """Compile the program well, now."""
+        self._code.improve()
+
     def explain(self) -> str:
         """Return the program as text."""
-        return explain_program(*self._program_and_text())
+        return explaining.explain_program(*self._program_and_text())
 
     def _program_and_text(self) -> tuple[Program, EmittedProgram]:
         if self._made is None:  # the program was loaded, code and all
@@ -130,7 +157,7 @@ class NativeProgram:
         program, emitted = self._program_and_text()
         target = emitted.module.target
         compiled = compile_object(str(emitted.module), target)
-        sealed = seal_program(_interface(program, emitted), compiled, target)
+        sealed = saving.seal_program(_interface(program, emitted), compiled, target)
         return None if sealed is None else SavedProgram(*sealed)
 
     def free(self) -> None:
@@ -174,7 +201,7 @@ class SavedProgram:
             return None
         target = Target.configured()
         check_runs_here(target)
-        opened = open_program(self.parts, self.sealed, target)
+        opened = saving.open_program(self.parts, self.sealed, target)
         if opened is None:
             return None
         interface, compiled = opened

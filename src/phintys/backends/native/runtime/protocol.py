@@ -16,9 +16,13 @@ __all__ = [
     "AXIS",
     "CALL",
     "CALLBACK",
+    "CLAIM",
     "CONTEXT",
     "INPUT",
     "OBJECT",
+    "PHASE_ALONE",
+    "PHASE_END",
+    "PHASE_RUN",
     "PLACE",
     "PLACE_COPY",
     "PLACE_INPUT",
@@ -34,7 +38,10 @@ __all__ = [
 
 CONTEXT = Record.packed(
     process=PTR,  # PROCESS
-    main=PTR,  # i32 run(ptr frame)
+    main=PTR,  # i32 run(ptr frame), or the function that runs it on trial
+    on_trial=PTR,  # i32 run(ptr frame), compiled quickly
+    patience=INT64,  # nanoseconds of calls after which it is worth compiling well
+    improve=PTR,  # improve() sees to that
     frame_bytes=INT64,
     constants=PTR,  # the table of addresses that the program wants
     explicit=INT64,  # how many inputs are arguments
@@ -52,6 +59,8 @@ CONTEXT = Record.packed(
     lock=PTR,  # lock() and unlock() around a call with updates; null if there are none
     unlock=PTR,
     callbacks=PTR,  # CALLBACK for each
+    claims=PTR,  # CLAIM for each
+    end=PTR,  # i32 finish(ptr frame), called when all else went well; null if there is none
     slow=PTR,  # slow(*args, **kwargs) takes calls that are unusual
     failed=PTR,  # failed(address of the frame, *inputs) raises the error
     start=PTR,  # start() returns what callbacks of one call share
@@ -66,6 +75,7 @@ INPUT = Record.packed(
     ndim=INT64,
     pointer=INT64,  # where in the frame the address of the data goes
     axes=PTR,  # AXIS for each
+    itemsize=INT64,
 )
 AXIS = Record.packed(length=INT64, target=INT64)
 """The only length that is taken (-1: any), and where in the frame it goes."""
@@ -78,6 +88,16 @@ PLACE = Record.packed(kind=INT64, value=PTR, record=INT64)
 of the program, of which a copy is made, described by an OBJECT and a record in the frame."""
 
 PLACE_OBJECT, PLACE_INPUT, PLACE_ITSELF, PLACE_COPY = range(4)
+
+CLAIM = Record.packed(
+    input=INT64,  # the number of the input
+    object=INT64,  # the number of the object of the call that takes its place
+    is_shared=INT64,  # 0: the caller lets it be overwritten
+    is_long=INT64,  # 0: writing takes no longer than the bytes tell
+    is_kept=INT64,  # 0: whatever is there will do, if it is not the input itself
+    cell=PTR,  # of a shared value: the list of length 1 that keeps it; null if it is not known
+)
+"""An array of the call that begins as an input."""
 
 CALLBACK = Record.packed(
     label=PTR,  # its number, as an object
@@ -95,11 +115,12 @@ SERVICES: dict[str, tuple[Type, tuple[Type, ...]]] = {
     "acquire": (PTR, (INT64,)),
     "failure": (VOID, (PTR, PTR, INT64)),
     "large_array": (PTR, (PTR, PTR, PTR, INT64)),
-    "leave": (VOID, (PTR,)),
     "lock": (BOOL, (PTR,)),
     "outcome": (PTR, (PTR,)),
     "parallel_for": (VOID, (PTR, PTR, PTR, INT64, INT64)),
+    "regain": (VOID, (PTR,)),
     "release": (VOID, (PTR,)),
+    "release_chain": (VOID, (PTR,)),
     "unlock": (VOID, (PTR,)),
     "work": (VOID, (PTR, INT64)),
 }
@@ -112,7 +133,7 @@ PROCESS = Record.packed(
     large=INT64,  # bytes from which an array is large
     release_gil=INT64,  # nanoseconds of work from which the GIL is released
     use_threads=INT64,  # nanoseconds of work from which threads are used
-    prepare=PTR,  # prepare() compiles the services
+    prepare=PTR,  # prepare(1 for threads, too) compiles the services
     interrupted=INT64,  # 1: an interrupt came meanwhile
     **dict.fromkeys(SERVICES, PTR),  # their addresses; null before they are compiled
 )
@@ -128,8 +149,14 @@ CALL = Record.packed(
     arena=PTR,  # first of the blocks of memory that the call has taken
     threads=INT64,  # how many there may be; 0: not asked yet
     interrupted=INT64,  # 1: an exception came while the program was running
+    phase=INT64,  # PHASE_RUN ...
 )
 """One call, on the stack of the entry."""
+
+
+PHASE_RUN, PHASE_END, PHASE_ALONE = range(3)
+"""Where a call is: at its work, at its end, in which nothing may fail, or at an end that overwrites
+shared values: nobody else may run meanwhile."""
 
 
 # ---- writing code that reads them --------------------------------------------------------------

@@ -15,14 +15,18 @@ from phintys.backends.native.emit.module import Module
 from phintys.backends.native.emit.types import BOOL, INT32, INT64, PTR, VOID
 from phintys.backends.native.emit.values import Value
 from phintys.backends.native.runtime.arrays import emit_large_array, emit_make_array, emit_take
-from phintys.backends.native.runtime.atomics import null
-from phintys.backends.native.runtime.capi import CApi
+from phintys.backends.native.runtime.atomics import call_pointer, null
+from phintys.backends.native.runtime.capi import OWNDATA, WRITEABLE, CApi
 from phintys.backends.native.runtime.protocol import (
     CALL,
     CALLBACK,
+    CLAIM,
     CONTEXT,
     INPUT,
     OBJECT,
+    PHASE_ALONE,
+    PHASE_END,
+    PHASE_RUN,
     PLACE,
     PLACE_COPY,
     PLACE_ITSELF,
@@ -33,25 +37,30 @@ from phintys.backends.native.runtime.protocol import (
     not_null,
     zero,
 )
-from phintys.backends.native.runtime.record import byte_offset
+from phintys.backends.native.runtime.record import Record, byte_offset
 
-__all__ = ["emit_services", "hold", "with_gil"]
+__all__ = ["emit_parallel_for", "emit_services", "hold", "with_gil"]
 
 
 def emit_services(module: Module, api: CApi) -> None:
-    """Write the services; the functions of ``blocks`` and ``threads`` are in the same module."""
+    """Write the services but for ``parallel_for``; those of ``blocks`` are in the same module."""
     emit_take(module, api)
     emit_make_array(module)
     emit_large_array(module, api)
     _emit_arena(module)
     _emit_work(module)
-    _emit_parallel_for(module)
     _emit_value(module, api)
+    _emit_claim(module, api)
     _emit_callback(module)
-    _emit_leave(module)
+    _emit_regain(module)
     _emit_outcome(module)
+    _emit_end(module)
     _emit_failure(module)
     _emit_lock(module)
+
+
+_SHORT_BYTES = 4 << 20
+"""What is written in less time than Python lets a thread run before it turns to the next."""
 
 
 def _process(b: Builder, call: Value) -> Value:
@@ -106,14 +115,23 @@ def _emit_arena(module: Module) -> None:
 
 
 def _emit_work(module: Module) -> None:
-    """``work(call, nanoseconds)``: decide on threads, and on the GIL."""
+    """``work(call, nanoseconds)``: decide on threads, and on the GIL.
+
+    The GIL is kept while shared values are overwritten: nobody may see one that is half done.
+    """
     b = Builder(module.function("phintys_work", VOID, [PTR, INT64]))
     call, amount = b.arguments
+    alone, going = b.new_block("alone"), b.new_block("going")
+    phase = CALL.load(b, call, "phase")
+    b.branch(b.eq(phase, PHASE_ALONE), alone, going)
+    b.begin(alone)
+    b.ret()
+    b.begin(going)
     context, process = CALL.load(b, call, "context"), _process(b, call)
     ask = CONTEXT.load(b, context, "threads")
     is_held = is_null(b, CALL.load(b, call, "thread_state"))
     is_enough = b.le(PROCESS.load(b, process, "use_threads"), amount)
-    is_unknown = b.eq(CALL.load(b, call, "threads"), 0)
+    is_unknown = b.eq(CALL.load(b, call, "threads"), 0) & b.eq(phase, PHASE_RUN)
     with when(b, is_enough & is_held & is_unknown):
         answer = _call_without_arguments(b, ask)
         CALL.store(b, call, "threads", 1)
@@ -127,8 +145,8 @@ def _emit_work(module: Module) -> None:
     b.ret()
 
 
-def _emit_parallel_for(module: Module) -> None:
-    """``parallel_for(call, kernel, arguments, count, grain)``."""
+def emit_parallel_for(module: Module) -> None:
+    """``parallel_for(call, kernel, arguments, count, grain)``, in the module of the threads."""
     parameters = [PTR, PTR, PTR, INT64, INT64]
     b = Builder(module.function("phintys_parallel_for", VOID, parameters))
     call, kernel, arguments, count, grain = b.arguments
@@ -169,13 +187,121 @@ def _emit_value(module: Module, api: CApi) -> None:
     lengths = b.offset(record, 1, INT64)
     made = b.call("phintys_make_array", PTR, [_process(b, call), value, lengths])
     with when(b, not_null(b, made)):
-        start = [OBJECT.load(b, value, "itemsize")]
-        with loop(b, 0, OBJECT.load(b, value, "ndim"), carried=start) as axes:
-            length = b.load(INT64, b.offset(lengths, axes.index, INT64))
-            axes.next(axes.carried[0] * length)
         target = api.array.load(b, made, "data")
-        b.call("memcpy", PTR, [target, b.load(PTR, record), axes.results[0]])
+        size = _bytes_of(b, value, lengths)
+        b.call("memcpy", PTR, [target, b.load(PTR, record), size])
     b.ret(made)
+
+
+def _emit_claim(module: Module, api: CApi) -> None:
+    """``claim(call, number, lengths)``: let an input be an object of the call, and overwritten.
+
+    Returns where its data is, or that of a copy; null if there is no memory for one. A shared value
+    is copied unless it is known to nobody but this call and the cell that keeps it. While one is
+    being overwritten the GIL is kept, so what takes long to write is written elsewhere if there are
+    other threads.
+    """
+    b = Builder(module.function("phintys_claim", PTR, [PTR, INT64, PTR]))
+    call, number, lengths = b.arguments
+    context = CALL.load(b, call, "context")
+    claim = element(b, CONTEXT.load(b, context, "claims"), number, CLAIM)
+    at = CLAIM.load(b, claim, "object")
+    thing = b.load(PTR, b.offset(CALL.load(b, call, "inputs"), CLAIM.load(b, claim, "input"), PTR))
+    place = b.offset(CALL.load(b, call, "objects"), at, PTR)
+    record = element(b, CONTEXT.load(b, context, "object_records"), at, OBJECT)
+    with with_gil(b, call):
+        size = _bytes_of(b, record, lengths)
+        is_kept = b.ne(CLAIM.load(b, claim, "is_kept"), 0)
+        itself = _may_be_overwritten(b, api, call, claim, thing, size)
+        is_short = b.eq(CLAIM.load(b, claim, "is_long"), 0) & (is_kept | b.le(size, _SHORT_BYTES))
+        itself = itself & (is_short | _is_only_thread(b))
+        with when(b, itself):
+            with when(b, b.ne(CLAIM.load(b, claim, "is_shared"), 0)):
+                CALL.store(b, call, "phase", b.constant(INT64, PHASE_ALONE))
+            b.call("Py_IncRef", VOID, [thing])
+            hold(b, thing, place)
+        with when(b, ~itself):
+            made = b.call("phintys_make_array", PTR, [_process(b, call), record, lengths])
+            hold(b, made, place)
+            with when(b, is_null(b, made)):
+                b.call("PyErr_Clear", VOID, [])  # the status says it, and Python finds the words
+    taken = b.load(PTR, place)
+    got, failed = b.new_block("got"), b.new_block("failed")
+    b.branch(not_null(b, taken), got, failed)
+    b.begin(failed)
+    b.ret(null(b))
+    b.begin(got)
+    data = api.array.load(b, taken, "data")
+    with when(b, ~itself & is_kept):
+        b.call("memcpy", PTR, [data, api.array.load(b, thing, "data"), size])
+    b.ret(data)
+
+
+def _is_only_thread(b: Builder) -> Value:
+    """Return whether no other thread is known to Python, which the GIL would keep waiting."""
+    interpreter = b.call("PyInterpreterState_Get", PTR, [])
+    first = b.call("PyInterpreterState_ThreadHead", PTR, [interpreter])
+    return is_null(b, b.call("PyThreadState_Next", PTR, [first]))
+
+
+def _is_apart(
+    b: Builder, api: CApi, call: Value, number: Value, thing: Value, size: Value
+) -> Value:
+    """Return whether no other input lies in the memory of one."""
+    array = api.array
+    context, inputs = CALL.load(b, call, "context"), CALL.load(b, call, "inputs")
+    records = CONTEXT.load(b, context, "inputs")
+    begin = array.load(b, thing, "data")
+    end = byte_offset(b, begin, size)
+    count = CONTEXT.load(b, context, "explicit") + CONTEXT.load(b, context, "hidden")
+    with loop(b, 0, count, carried=[b.constant(BOOL, 1)]) as each:
+        record = element(b, records, each.index, INPUT)
+        is_array = not_null(b, INPUT.load(b, record, "dtype"))
+        other = b.select(is_array, b.load(PTR, b.offset(inputs, each.index, PTR)), thing)
+        start = array.load(b, other, "data")
+        lengths = array.load(b, other, "dimensions")
+        last = byte_offset(b, start, _bytes_of(b, record, lengths, INPUT))
+        meets = b.compare("ult", start, end) & b.compare("ult", begin, last)
+        each.next(each.carried[0] & ~(is_array & b.ne(each.index, number) & meets))
+    return each.results[0]
+
+
+def _may_be_overwritten(
+    b: Builder, api: CApi, call: Value, claim: Value, thing: Value, size: Value
+) -> Value:
+    """Return whether an input is an array of its own that nobody misses."""
+    array = api.array
+    flags = array.load(b, thing, "flags")
+    is_writeable = b.ne(flags & WRITEABLE, 0)
+    is_own = is_null(b, array.load(b, thing, "base")) & b.ne(flags & OWNDATA, 0)
+    cell = CLAIM.load(b, claim, "cell")
+    known, unknown, after = map(b.new_block, ("known", "unknown", "after"))
+    b.branch(not_null(b, cell), known, unknown)
+    b.begin(known)
+    kept = b.load(PTR, b.load(PTR, byte_offset(b, cell, api.list_items)))
+    # This call holds it, and the cell does if nobody has given that another value meanwhile.
+    expected = b.convert(b.compare("eq", kept, thing), INT32) + 1
+    is_ours = b.eq(array.load(b, thing, "references"), expected) & is_own
+    b.jump(after)
+    b.begin(unknown)
+    is_allowed = b.eq(CLAIM.load(b, claim, "is_shared"), 0)
+    is_allowed = is_allowed & _is_apart(b, api, call, CLAIM.load(b, claim, "input"), thing, size)
+    unknown = b.block
+    b.jump(after)
+    b.begin(after)
+    phi = b.phi(BOOL)
+    phi.add(is_ours, known)
+    phi.add(is_allowed, unknown)
+    return phi.value & is_writeable
+
+
+def _bytes_of(b: Builder, described: Value, lengths: Value, record: Record = OBJECT) -> Value:
+    """Return how many bytes the elements of an array take; the record says of what kind it is."""
+    start = [record.load(b, described, "itemsize")]
+    with loop(b, 0, record.load(b, described, "ndim"), carried=start) as axes:
+        length = b.load(INT64, b.offset(lengths, axes.index, INT64))
+        axes.next(axes.carried[0] * length)
+    return axes.results[0]
 
 
 # ---- callbacks ---------------------------------------------------------------------------------
@@ -268,26 +394,33 @@ def _hold_item(b: Builder, result: Value, number: Value, place: Value) -> None:
 # ---- the end of a call -------------------------------------------------------------------------
 
 
-def _emit_leave(module: Module) -> None:
-    """``leave(call)``: take the GIL again, and give back memory."""
-    b = Builder(module.function("phintys_leave", VOID, [PTR]))
+def _emit_regain(module: Module) -> None:
+    """``regain(call)``: take the GIL again."""
+    b = Builder(module.function("phintys_regain", VOID, [PTR]))
     (call,) = b.arguments
-    state = CALL.load(b, call, "thread_state")
-    with when(b, not_null(b, state)):
-        b.call("PyEval_RestoreThread", VOID, [state])
-    arena = CALL.load(b, call, "arena")
-    with when(b, not_null(b, arena)):
-        b.call("phintys_release_chain", VOID, [arena])
+    _take_gil(b, call)
     b.ret()
 
 
 def _emit_outcome(module: Module) -> None:
-    """``outcome(call)``: what a call returns, a new reference; updates are made by the way."""
+    """``outcome(call)``: what a call returns, a new reference; updates are made by the way.
+
+    What overwrites shared values comes last. Without cells nothing is overwritten, and what would
+    have been is among the results.
+    """
     b = Builder(module.function("phintys_outcome", PTR, [PTR]))
     (call,) = b.arguments
-    names = ("several", "single", "made", "out", "failed")
-    several, single, made, out, failed = (b.new_block(name) for name in names)
+    names = ("copied", "begin", "several", "single", "made", "out", "update", "failed", "bad")
+    copied, begin, several, single, made, out, update, failed, bad = map(b.new_block, names)
     context = CALL.load(b, call, "context")
+    has_updates = b.ne(CONTEXT.load(b, context, "updates"), 0)
+    b.branch(has_updates, begin, copied)
+    b.begin(copied)
+    b.branch(b.call("phintys_end", BOOL, [call]), begin, bad)
+    b.begin(bad)
+    b.ret(null(b))
+
+    b.begin(begin)
     places, count = CONTEXT.load(b, context, "places"), CONTEXT.load(b, context, "returned")
     b.branch(b.ne(CONTEXT.load(b, context, "returns_list"), 0), several, single)
 
@@ -314,7 +447,15 @@ def _emit_outcome(module: Module) -> None:
     _drop(b, result.value)
     b.ret(null(b))
     b.begin(out)
+    done = b.new_block("done")
+    b.branch(has_updates, update, done)
+    b.begin(update)
+    updated = b.new_block("updated")
+    b.branch(b.call("phintys_end", BOOL, [call]), updated, failed)
+    b.begin(updated)
     _update(b, context, call, b.offset(places, count * (PLACE.size // 8), INT64))
+    b.jump(done)
+    b.begin(done)
     b.ret(result.value)
 
 
@@ -325,6 +466,33 @@ def _update(b: Builder, context: Value, call: Value, places: Value) -> None:
         value = b.call("phintys_value", PTR, [element(b, places, each.index, PLACE), call])
         cell = b.load(PTR, b.offset(cells, each.index, PTR))
         b.call("PyList_SetItem", INT32, [cell, zero(b), value])
+
+
+def _emit_end(module: Module) -> None:
+    """``end(call)``: carry out the end of a program, if it has one; whether it did not fail.
+
+    No Python code runs from here on until new values are in their cells.
+    """
+    b = Builder(module.function("phintys_end", BOOL, [PTR], linkage="internal"))
+    (call,) = b.arguments
+    context = CALL.load(b, call, "context")
+    end = CONTEXT.load(b, context, "end")
+    there, missing, failed, fine = map(b.new_block, ("there", "missing", "failed", "fine"))
+    b.branch(is_null(b, end), missing, there)
+    b.begin(missing)
+    b.ret(b.constant(BOOL, 1))
+    b.begin(there)
+    CALL.store(b, call, "phase", b.constant(INT64, PHASE_END))
+    status = call_pointer(b, end, INT32, [CALL.load(b, call, "frame")])
+    _take_gil(b, call)
+    b.branch(b.eq(status, 0), fine, failed)
+    b.begin(fine)
+    b.ret(b.constant(BOOL, 1))
+    b.begin(failed)
+    inputs = CONTEXT.load(b, context, "explicit") + CONTEXT.load(b, context, "hidden")
+    vector = b.offset(CALL.load(b, call, "inputs"), -1, PTR)
+    b.call("phintys_failure", VOID, [call, vector, inputs])
+    b.ret(b.constant(BOOL, 0))
 
 
 def _finish_callbacks(b: Builder, context: Value, call: Value) -> None:

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from phintys.backends.native.emit.builder import Builder
 from phintys.backends.native.emit.control import when
 from phintys.backends.native.emit.module import Module
-from phintys.backends.native.emit.types import INT64, VOID
+from phintys.backends.native.emit.types import INT64, PTR, VOID
 from phintys.backends.native.emit.values import Value
 from phintys.backends.native.runtime.arrays import empty_array
 from phintys.backends.native.runtime.atomics import call_pointer
@@ -28,6 +28,8 @@ from phintys.backends.native.runtime.protocol import (
 
 __all__ = ["call_service", "emit_stubs"]
 
+_PREPARE = "phintys_prepare"
+
 
 def call_service(b: Builder, process: Value, name: str, *values: Value) -> Value:
     """Call a service that has been compiled."""
@@ -37,6 +39,7 @@ def call_service(b: Builder, process: Value, name: str, *values: Value) -> Value
 
 def emit_stubs(module: Module) -> None:
     """Write ``phintys_large_array``, ``phintys_work``, ``phintys_parallel_for`` and so on."""
+    _emit_prepare(module)
     _emit_stub(module, "large_array", _process_itself, _small_array)
     _emit_stub(module, "work", _process_of_call, _nothing)
     _emit_stub(module, "parallel_for", _process_of_call, _alone)
@@ -54,11 +57,12 @@ def _emit_stub(
     attributes = "noinline optnone"
     b = Builder(module.function(f"phintys_{name}", returns, parameters, attributes=attributes))
     process = process_of(b)
-    with when(b, is_null(b, PROCESS.load(b, process, name))):
-        call_pointer(b, PROCESS.load(b, process, "prepare"), VOID, [])
-        with when(b, b.ne(PROCESS.load(b, process, "interrupted"), 0)):
-            PROCESS.store(b, process, "interrupted", 0)
-            b.call("PyErr_SetInterrupt", VOID, [])
+    is_wanted = is_null(b, PROCESS.load(b, process, name))
+    wants_threads = name == "parallel_for"
+    if wants_threads:  # no Python code must run while an exception is on its way
+        is_wanted &= b.eq(CALL.load(b, b.arguments[0], "interrupted"), 0)
+    with when(b, is_wanted):
+        b.call(_PREPARE, VOID, [process, b.constant(INT64, int(wants_threads))])
     there, missing = b.new_block("there"), b.new_block("missing")
     b.branch(not_null(b, PROCESS.load(b, process, name)), there, missing)
     b.begin(there)
@@ -66,6 +70,17 @@ def _emit_stub(
     b.ret(None if returns is VOID else result)
     b.begin(missing)
     b.ret(without(b))
+
+
+def _emit_prepare(module: Module) -> None:
+    parameters = [PTR, INT64]
+    b = Builder(module.function(_PREPARE, VOID, parameters, linkage="internal"))
+    process, wants_threads = b.arguments
+    call_pointer(b, PROCESS.load(b, process, "prepare"), VOID, [wants_threads])
+    with when(b, b.ne(PROCESS.load(b, process, "interrupted"), 0)):
+        PROCESS.store(b, process, "interrupted", 0)
+        b.call("PyErr_SetInterrupt", VOID, [])
+    b.ret()
 
 
 def _process_itself(b: Builder) -> Value:

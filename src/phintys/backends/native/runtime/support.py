@@ -38,7 +38,7 @@ from phintys.backends.native.runtime.engine import (
 )
 from phintys.backends.native.runtime.entry import emit_entry
 from phintys.backends.native.runtime.protocol import PROCESS, SERVICES
-from phintys.backends.native.runtime.services import emit_services
+from phintys.backends.native.runtime.services import emit_parallel_for, emit_services
 from phintys.backends.native.runtime.threads import MOST_WORKERS, POOL, emit_threads
 
 __all__ = ["Support", "support", "thread_limit", "trim"]
@@ -54,11 +54,13 @@ _LARGE_BYTES = 64 << 10
 _RELEASE_GIL = 100_000
 _USE_THREADS = 20_000
 
-_ENTRY = "phintys_entry"
+_ENTRY, _TRIAL = "phintys_entry", "phintys_trial"
+_PARALLEL_FOR = "parallel_for"
 _IN_ENTRY = ("phintys_new_array", "phintys_parallel_for", "phintys_work")
 _IN_SERVICES = {
     "phintys_arena": "phintys_arena",
     "phintys_callback": "phintys_callback",
+    "phintys_claim": "phintys_claim",
     "phintys_malloc": "phintys_acquire",
     "phintys_free": "phintys_release",
 }
@@ -80,6 +82,7 @@ class Support:
         self._api = api
         self._lock = ProcessLock()
         self._services: _Services | None = None
+        self._threads: _Threads | None = None
         memory = immortal(np.zeros(PROCESS.size // 8, np.int64))
         self.process = int(memory.ctypes.data)
         self._prepare_process()
@@ -93,7 +96,7 @@ class Support:
             os.register_at_fork(after_in_child=self._after_fork)
 
     def _prepare_process(self) -> None:
-        prepare = immortal(ctypes.CFUNCTYPE(None)(self._prepare_uninterrupted))
+        prepare = immortal(ctypes.CFUNCTYPE(None, ctypes.c_int64)(self._prepare_uninterrupted))
         fields = {
             "array_type": id(np.ndarray),
             "large": _LARGE_BYTES,
@@ -150,6 +153,11 @@ class Support:
             self._better = Background(self._improve_entry)
         return made
 
+    @property
+    def trial(self) -> int:
+        """Address of the function that runs a program that was compiled quickly."""
+        return self.entry_code.address(_TRIAL)
+
     # ---- services
 
     def services(self) -> _Services:
@@ -159,6 +167,15 @@ class Support:
                 if self._services is None:
                     self._services = _Services(self._api, self.process)
         return self._services
+
+    def threads(self) -> _Threads:
+        """Return the pool of threads, compiled when it is first wanted."""
+        if self._threads is None:
+            services = self.services()
+            with self._lock:
+                if self._threads is None:
+                    self._threads = _Threads(services, self.process)
+        return self._threads
 
     def foresee(self, symbols: Iterable[str], results: int) -> None:
         """Let another thread compile the services if a program will need them.
@@ -170,26 +187,36 @@ class Support:
         results
             How many it returns.
         """
-        if self._services is None and (results != 1 or not _IN_SERVICES.keys().isdisjoint(symbols)):
-            Background(self.services)
+        wanted = set(symbols)
+        if self._services is None and (results != 1 or not _IN_SERVICES.keys().isdisjoint(wanted)):
+            # Threads come last: the first call need not wait for them unless it is long.
+            Background(self.threads if f"phintys_{_PARALLEL_FOR}" in wanted else self.services)
 
-    def _prepare_uninterrupted(self) -> None:
+    def _prepare_uninterrupted(self, wants_threads: int) -> None:
         """Compile the services in the middle of a call, which cannot be left by an exception."""
         try:
-            self.services()
+            self._prepare(wants_threads)
         except KeyboardInterrupt:
             PROCESS.write(self.process, "interrupted", 1)
+            self._prepare(wants_threads)
+
+    def _prepare(self, wants_threads: int) -> None:
+        if wants_threads:
+            self.threads()
+        else:
             self.services()
 
     def _after_fork(self) -> None:
         """In a new process: no worker is there, and nobody holds a lock."""
         if self._services is not None:
             self._services.after_fork()
+        if self._threads is not None:
+            self._threads.after_fork()
 
     @property
     def workers(self) -> int:
         """How many workers were started."""
-        return 0 if self._services is None else self._services.workers
+        return 0 if self._threads is None else self._threads.workers
 
     @property
     def kept_bytes(self) -> int:
@@ -231,27 +258,23 @@ class _Symbols(Mapping[str, int]):
 
 
 class _Services:
-    """Memory, threads, callbacks and all else that not every call needs."""
+    """Memory, callbacks and all else that not every call needs."""
 
     def __init__(self, api: CApi, process: int) -> None:
         module = Module(Target.host())
-        emit_threads(module)
         emit_blocks(module)
         emit_services(module, api)
         self._code = immortal(load(module, api.functions, _QUICK))
         self._process = process
-        self._pool = self._code.data_address("phintys_threads")
         self._blocks = self._code.data_address("phintys_blocks")
-        self._prepare_threads()
         BLOCKS.write(self._blocks, "limit", _KEPT_BYTES)
         PROCESS.write(process, "handler", id(self._numpy_handler()))
-        services = set(SERVICES)
+        services = set(SERVICES) - {_PARALLEL_FOR}
         if not self._makes_large_arrays():
             PROCESS.write(process, "large", np.iinfo(np.int64).max)
             services.remove("large_array")
         for name in services:
             PROCESS.write(process, name, self.address(f"phintys_{name}"))
-        atexit.register(self._function("phintys_pool_stop"))
 
     def address(self, symbol: str) -> int:
         """Return the address of a function."""
@@ -260,22 +283,9 @@ class _Services:
     def _function(self, symbol: str) -> Callable[[], None]:
         return ctypes.CFUNCTYPE(None)(self.address(symbol))
 
-    # ---- threads
-
-    def _prepare_threads(self) -> None:
-        self._function("phintys_pool_reset")()
-        POOL.write(self._pool, "patience", _PATIENCE)
-        POOL.write(self._pool, "wanted", min(MOST_WORKERS, usable_cores() - 1))
-
     def after_fork(self) -> None:
-        """In a new process: its parent's workers are not there, and nobody holds a lock."""
-        self._function("phintys_pool_reset")()
+        """In a new process: nobody holds a lock."""
         BLOCKS.write(self._blocks, "lock", 0)
-
-    @property
-    def workers(self) -> int:
-        """How many workers were started."""
-        return POOL.read(self._pool, "workers")
 
     # ---- memory
 
@@ -324,6 +334,35 @@ class _Services:
     def trim(self) -> None:
         """Give the system all memory that waits for the next call."""
         self._function("phintys_trim")()
+
+
+class _Threads:
+    """The pool of threads, which only long work needs."""
+
+    def __init__(self, services: _Services, process: int) -> None:
+        module = Module(Target.host())
+        emit_threads(module)
+        emit_parallel_for(module)
+        work = {"phintys_work": services.address("phintys_work")}
+        self._code = immortal(load(module, work, _QUICK))
+        self._pool = self._code.data_address("phintys_threads")
+        self._function("phintys_pool_reset")()
+        POOL.write(self._pool, "patience", _PATIENCE)
+        POOL.write(self._pool, "wanted", min(MOST_WORKERS, usable_cores() - 1))
+        PROCESS.write(process, _PARALLEL_FOR, self._code.address(f"phintys_{_PARALLEL_FOR}"))
+        atexit.register(self._function("phintys_pool_stop"))
+
+    def _function(self, symbol: str) -> Callable[[], None]:
+        return ctypes.CFUNCTYPE(None)(self._code.address(symbol))
+
+    def after_fork(self) -> None:
+        """In a new process: its parent's workers are not there, and nobody holds a lock."""
+        self._function("phintys_pool_reset")()
+
+    @property
+    def workers(self) -> int:
+        """How many workers were started."""
+        return POOL.read(self._pool, "workers")
 
 
 def usable_cores() -> int:

@@ -12,7 +12,7 @@ who computes it.
 from __future__ import annotations
 
 from phintys.backends.native.emit.builder import Builder
-from phintys.backends.native.emit.control import loop, when
+from phintys.backends.native.emit.control import divide_up, loop, when
 from phintys.backends.native.emit.module import Function, Module
 from phintys.backends.native.emit.types import INT32, INT64, PTR, VOID
 from phintys.backends.native.emit.values import Value
@@ -265,10 +265,6 @@ def _emit_run(module: Module) -> None:
     b.ret()
 
 
-def _divide_up(b: Builder, x: Value, y: Value) -> Value:
-    return b.binary("sdiv", x + y - 1, y)
-
-
 def _publish(
     b: Builder,
     pool: Value,
@@ -279,9 +275,9 @@ def _publish(
     helpers: Value,
 ) -> None:
     """Describe the job, then offer its chunks, and wake whom it takes."""
-    grains = _divide_up(b, count, grain)
-    chunk = grain * _divide_up(b, grains, (helpers + 1) * _CHUNKS_A_THREAD)
-    chunks = _divide_up(b, count, chunk)
+    grains = divide_up(b, count, grain)
+    chunk = grain * divide_up(b, grains, (helpers + 1) * _CHUNKS_A_THREAD)
+    chunks = divide_up(b, count, chunk)
     fields = {
         "kernel": kernel,
         "arguments": arguments,

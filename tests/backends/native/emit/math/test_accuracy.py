@@ -8,9 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from phintys.backends.native.emit import Target, externals
+from phintys.backends.native.emit import externals
 from phintys.backends.native.emit._harness import elementwise
 from phintys.backends.native.emit.math import FLOAT_FUNCTIONS, coefficients, float_math
+from phintys.backends.native.emit.target import Target
 from phintys.scalar.table import SCALAR_OPS
 
 PROJECT = Path(__file__).resolve().parents[5]

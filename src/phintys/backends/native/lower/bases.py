@@ -1,0 +1,241 @@
+"""What ``set_subtensor``, ``inc_subtensor`` and gemm write to: which memory may be overwritten.
+
+Their result begins as a copy of their base. No copy is needed where nobody reads the base
+afterwards: memory of the program itself, an argument that the caller declared mutable, or a shared
+value whose next value this is. The latter is overwritten at the very end of a call, so that a call
+that fails leaves it as it was; here is found which updates can be made so.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from phintys._base.records import record
+from phintys.backends.native.lower.view import View
+from phintys.backends.native.program import Array, Claim, Place
+from phintys.graph.aliasing import DestroyHandler, root_of
+from phintys.tensor.blas import Gemm
+from phintys.tensor.indexing.update import AdvancedIncSubtensor, IncSubtensor
+from phintys.tensor.type import TensorType
+
+if TYPE_CHECKING:
+    from phintys.backends.native.lower.lowering import Lowering
+    from phintys.graph.apply import Apply
+    from phintys.graph.fgraph import FunctionGraph
+    from phintys.graph.variable import Variable
+
+__all__ = ["Base", "Bases", "base_of", "handed_on", "update_chains"]
+
+
+_FREE_KINDS = "fc"
+"""Kinds of dtypes of which nothing else may remember the values: sizes may rest on integers."""
+
+
+@record()
+class Base:
+    """What an updating node writes to.
+
+    Attributes
+    ----------
+    view
+        The memory; it holds what the base holds.
+    is_copy
+        Whether the base is still there as well.
+    is_late
+        Whether it is written to at the end of a call.
+    """
+
+    view: View
+    is_copy: bool = False
+    is_late: bool = False
+
+    def settled(self, view: View, lowering: Lowering) -> View:
+        """Return a view of what is to be written, which shows the same when it is written."""
+        memory, bases = view.array.memory, lowering.bases
+        if not self.is_late or bases.stays(memory):
+            return view
+        if memory.place != Place.BUFFER:
+            return lowering.copied(view)
+        bases.held.add(memory)
+        return view
+
+
+def base_of(node: Apply, variable: Variable, lowering: Lowering) -> Base:
+    """Return what the result of a node begins as: one of its inputs itself, or a copy of that."""
+    bases, sizes = lowering.bases, lowering.sizes
+    x = lowering.view(variable)
+    memory = x.array
+    target: Base | None = None
+    is_chained = node in bases.chained
+    if is_chained and memory in bases.claimed:
+        target = Base(x, is_late=True)
+    elif x.is_whole(sizes) and memory.alias is None:
+        is_free = memory.dtype.kind in _FREE_KINDS and bases.is_free(variable, memory)
+        may_claim = bool(node.op.destroy_map) and variable in bases.mutable and is_free
+        if memory.place == Place.ARGUMENT and (is_chained or may_claim):
+            made = lowering.array(memory.dtype, x.sizes, Place.RESULT)
+            if is_chained:
+                bases.claimed.add(made)
+            steps = lowering.ending if is_chained else lowering.steps
+            is_long = isinstance(node.op, Gemm)
+            steps.append(Claim(memory, made, is_shared=is_chained, is_long=is_long))
+            target = Base(View.of(made, sizes), is_late=is_chained)
+        elif is_free and (
+            memory.place == Place.BUFFER
+            # An argument that was claimed before: the graph says what may share its memory.
+            or (memory.place == Place.RESULT and node.op.destroy_map)
+        ):
+            target = Base(x)
+    if target is None:
+        target = Base(lowering.copied(x, node), is_copy=True)
+    lowering.bind(node.outputs[0], target.view)
+    return target
+
+
+class Bases:
+    """Who still needs which memory, as lowering goes along.
+
+    Attributes
+    ----------
+    chained
+        Nodes whose result is, or leads to, the next value of a shared variable, each with the
+        variable.
+    mutable
+        Inputs of the graph that may be overwritten.
+    claimed
+        Results that begin as shared values.
+    sources
+        The shared values that they begin as.
+    held
+        Memory that must stay as it is: it is read at the end of a call, or Ops in Python got it.
+    depth
+        How many branches and loops there are around what is being lowered.
+    """
+
+    def __init__(self) -> None:
+        self.chained: dict[Apply, Variable] = {}
+        self.mutable: frozenset[Variable] = frozenset()
+        self.claimed: set[Array] = set()
+        self.sources: set[Array] = set()
+        self.held: set[Array] = set()
+        self.depth = 0
+        self._readers: dict[Variable, int] = {}
+        self._shown_by: dict[Array, list[Variable]] = {}
+
+    def look_at(self, fgraph: FunctionGraph) -> None:
+        """Find what of a whole graph may be overwritten; its inputs have been bound."""
+        self.chained = update_chains(fgraph)
+        handlers = [one for one in fgraph.features if isinstance(one, DestroyHandler)]
+        self.mutable = frozenset(v for handler in handlers for v in handler.mutable_inputs)
+        updated = set(self.chained.values())
+        self.sources = {
+            array
+            for array, variables in self._shown_by.items()
+            if not updated.isdisjoint(variables)
+        }
+
+    def enter(self, fgraph: FunctionGraph) -> None:
+        """Count who reads the variables of a graph that is about to be lowered."""
+        for variable in fgraph.variables:
+            self._readers[variable] = len(fgraph.clients.get(variable, ()))
+
+    def leave(self, node: Apply) -> None:
+        """Note that a node has been lowered."""
+        readers = self._readers
+        for variable in node.inputs:
+            if variable in readers:
+                readers[variable] -= 1
+
+    def bound(self, variable: Variable, memory: Array) -> None:
+        """Note where the value of a variable is."""
+        self._shown_by.setdefault(memory, []).append(variable)
+
+    def is_free(self, variable: Variable, memory: Array) -> bool:
+        """Tell whether the node that is being lowered is the last to read some memory.
+
+        Parameters
+        ----------
+        variable
+            The variable in that memory that the node reads, once.
+        memory
+            The memory.
+        """
+        if self.depth or memory in self.claimed or memory in self.held:
+            return False
+        readers = self._readers
+        return all(
+            readers.get(other, 1) == (1 if other is variable else 0)
+            for other in self._shown_by.get(memory, ())
+        )
+
+    def stays(self, memory: Array) -> bool:
+        """Tell whether memory is as it is until the end of a call, whatever is overwritten."""
+        if memory.place == Place.CONSTANT:
+            return True
+        is_argument = memory.place == Place.ARGUMENT
+        return is_argument and memory not in self.sources and not self.mutable
+
+
+def update_chains(fgraph: FunctionGraph) -> dict[Apply, Variable]:
+    """Return the nodes that lead from a shared value to its next one, each with the shared value.
+
+    They are those that write to what an index names, or add a product, one after the other, where
+    nobody else reads what is in between.
+
+    Parameters
+    ----------
+    fgraph
+        The graph; it knows which input each update belongs to.
+    """
+    found: dict[Apply, Variable] = {}
+    kept = handed_on(fgraph)
+    for output, position in fgraph.update_mapping.items():
+        source, variable = fgraph.inputs[position], fgraph.outputs[output]
+        if type(source.type) is not TensorType or source in kept:
+            continue
+        chain: list[Apply] = []
+        while (node := _updating(fgraph, variable)) is not None:
+            base = _base_input(node)
+            if _reads_all_first(node) and base is not source:
+                break
+            chain.append(node)
+            variable = base
+        if variable is source:
+            found.update(dict.fromkeys(chain, source))
+    return found
+
+
+def handed_on(fgraph: FunctionGraph) -> set[Variable]:
+    """Return the inputs in whose memory an output may lie, such as another one's next value."""
+    if not fgraph.update_mapping:
+        return set()
+    inputs = set(fgraph.inputs)
+    return {root for output in fgraph.outputs for root in root_of(output) if root in inputs}
+
+
+def _updating(fgraph: FunctionGraph, variable: Variable) -> Apply | None:
+    """Return the node that makes a variable by changing another, if one reader has it only."""
+    node = variable.owner
+    if (
+        node is None
+        or not isinstance(node.op, IncSubtensor | AdvancedIncSubtensor | Gemm)
+        or node.op.destroy_map
+        or len(fgraph.clients.get(variable, ())) != 1
+    ):
+        return None
+    if isinstance(node.op, Gemm):
+        is_whole = len(node.inputs) > 3 and node.inputs[3].type == variable.type
+        return node if is_whole else None
+    return node
+
+
+def _base_input(node: Apply) -> Variable:
+    return node.inputs[3 if isinstance(node.op, Gemm) else 0]
+
+
+def _reads_all_first(node: Apply) -> bool:
+    """Tell whether a node adds to what was there before it wrote anything."""
+    op = node.op
+    return (
+        isinstance(op, AdvancedIncSubtensor) and op.ignore_duplicates and not op.set_instead_of_inc
+    )

@@ -1,0 +1,157 @@
+"""Updates of whole shared values, moved to the end of a program so that they may be overwritten.
+
+``s - rate * g`` as the next value of s is computed by a kernel that reads each element of s where
+it writes one of the result. Where nobody else needs the result, and nothing in the kernel can fail,
+it may be the last thing that a call does, and then it may write over s.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from phintys.backends.native.dependence import (
+    arrays_read,
+    arrays_written,
+    has_order,
+    reads_of,
+    same_indices,
+)
+from phintys.backends.native.emit.access import parts_of
+from phintys.backends.native.program import Array, Claim, IndexCheck, Kernel, Place
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from phintys.backends.native.program import Statement, Step, Value
+    from phintys.backends.native.sizes import Sizes
+
+__all__ = ["updates_last"]
+
+Updates = dict[Array, Array]
+"""The result that is the next value of an argument -> the argument."""
+
+
+def updates_last(
+    steps: Sequence[Step],
+    ending: Sequence[Step],
+    updates: Updates,
+    results: Sequence[Value],
+    sizes: Sizes,
+) -> tuple[list[Step], list[Step]]:
+    """Return the steps of a program, and its end, with updates moved to the end.
+
+    Parameters
+    ----------
+    steps
+        All but the end.
+    ending
+        The end: claims, then kernels.
+    updates
+        What may be moved.
+    results
+        Those of the program.
+    sizes
+        Those of the program.
+    """
+    if not updates:
+        return list(steps), list(ending)
+    returned = [value.memory for value in results if isinstance(value, Array)]
+    writers = Counter(array for step in (*steps, *ending) for array in arrays_written(step))
+    updates = {new: old for new, old in updates.items() if writers[new] == 1}
+    # What the rest of the end reads stays as it is.
+    late = {array for step in ending for array in arrays_read(step)}
+    after = _Needs()
+    moved: list[Kernel] = []
+    claims: list[Claim] = []
+    for step in reversed(steps):
+        if isinstance(step, Kernel) and after.can_wait(step) and _is_sure(step, returned):
+            found = _claims(step, updates, sizes)
+            own = {claim.source for claim in found}
+            sources = {claim.source for claim in (*claims, *ending) if isinstance(claim, Claim)}
+            if found and own.isdisjoint(late) and sources.isdisjoint(_loaded(step)):
+                moved.append(step)
+                claims += found
+                late |= _loaded(step)
+                continue
+        after.add(step)
+    moved.reverse()
+    kept = {id(step) for step in moved}
+    before = [step for step in steps if id(step) not in kept]
+    first = sum(isinstance(step, Claim) for step in ending)
+    return before, [*ending[:first], *claims, *moved, *ending[first:]]
+
+
+class _Needs:
+    """What steps read and write."""
+
+    def __init__(self) -> None:
+        self.read: set[Array] = set()
+        self.written: set[Array] = set()
+
+    def add(self, step: Step) -> None:
+        """Note a step."""
+        self.read.update(arrays_read(step))
+        self.written.update(arrays_written(step))
+
+    def can_wait(self, kernel: Kernel) -> bool:
+        """Tell whether a kernel may run after all of them."""
+        written = set(arrays_written(kernel))
+        return self.read.isdisjoint(written) and self.written.isdisjoint(
+            [*written, *arrays_read(kernel)]
+        )
+
+
+def _statements(kernel: Kernel) -> list[Statement]:
+    return [statement for nest in kernel.nests for statement in nest.statements]
+
+
+def _loaded(kernel: Kernel) -> set[Array]:
+    return {load.array.memory for one in _statements(kernel) for load in reads_of(one)}
+
+
+def _is_sure(kernel: Kernel, returned: Sequence[Array]) -> bool:
+    """Tell whether a kernel writes nothing but results, and cannot fail."""
+    if len(kernel.nests) != 1:
+        return False
+    for statement in _statements(kernel):
+        target = statement.target
+        if has_order(statement) or statement.reduction or any(map(_checks, _parts(statement))):
+            return False
+        is_result = target.place == Place.RESULT and returned.count(target) == 1
+        if target not in kernel.local and not is_result:
+            return False
+    return True
+
+
+def _parts(statement: Statement) -> list[object]:
+    indices = [index.dynamic for load in reads_of(statement) for index in load.indices]
+    expressions = [statement.value, *(index for index in indices if index is not None)]
+    return [part for expression in expressions for part in parts_of(expression)]
+
+
+def _checks(part: object) -> bool:
+    return isinstance(part, IndexCheck)
+
+
+def _claims(kernel: Kernel, updates: Updates, sizes: Sizes) -> list[Claim]:
+    """Return which updates a kernel makes that may be written over what they are computed from."""
+    found: list[Claim] = []
+    statements = _statements(kernel)
+    for number, statement in enumerate(statements):
+        target = statement.target
+        source = updates.get(target)
+        if source is None or source.dtype != target.dtype:
+            continue
+        lengths = [sizes.canonical(size) for size in source.sizes]
+        is_alike = lengths == [sizes.canonical(size) for size in target.sizes]
+        if is_alike and all(
+            load.array is source
+            and at <= number
+            and same_indices(load.indices, statement.indices, sizes)
+            for at, one in enumerate(statements)
+            for load in reads_of(one)
+            if load.array.memory is source
+        ):
+            found.append(Claim(source, target, is_shared=True, is_kept=False))
+    return found

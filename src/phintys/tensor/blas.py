@@ -1,0 +1,217 @@
+"""Products of matrices and vectors that BLAS scales, and adds to an array, in one go.
+
+The rewrites of :mod:`phintys.passes.blas` put :class:`Gemm` where it saves time; nobody has to call
+it. BLAS itself has a factor for what is added to, too, and scales by it in a pass of its own. Here
+that is an elementwise product: backends fuse it with what comes before, and it takes the place of
+the copy without which nothing can be added to memory that somebody else needs.
+
+For gradients ``Z = a X Y + C`` is ``a P + C`` with ``P = X Y``; see :mod:`phintys.tensor.dot`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from phintys._base.errors import DtypeError, ShapeError
+from phintys.graph.apply import Apply
+from phintys.graph.op import Op
+from phintys.tensor._rules import add_all, conjugate, is_missing
+from phintys.tensor.convert import as_tensor_variable, constant
+from phintys.tensor.creation import sum_to
+from phintys.tensor.dot import Dot, fitting
+from phintys.tensor.reduce import sum
+from phintys.tensor.type import TensorType
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from phintys.graph.fgraph import FunctionGraph
+
+__all__ = ["BLAS_LETTERS", "Gemm"]
+
+BLAS_LETTERS = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}
+"""The dtypes that BLAS computes in, and how it names them."""
+
+_dot = Dot()
+
+
+class Gemm(Op):
+    """Multiply, scale and add: ``alpha * dot(x, y) + c``, or without ``c`` ``alpha * dot(x, y)``.
+
+    Applied to ``(x, y, alpha)`` or ``(x, y, alpha, c)``: two matrices, or a matrix and a vector; a
+    factor without dimensions; and an array of the rank of the product, of its shape or one that
+    broadcasts to it. All have the same dtype, one that BLAS computes in. Where ``alpha`` is 0, BLAS
+    may take the product for 0 without looking.
+
+    Parameters
+    ----------
+    inplace
+        Add to ``c`` in its own memory; then it does not broadcast.
+
+    Raises
+    ------
+    DtypeError
+        The dtypes differ, or BLAS does not compute in them.
+    ShapeError
+        The ranks or sizes do not fit.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> from phintys.tensor.blas import Gemm
+    >>> x, y = pt.constant([[1.0, 2.0], [3.0, 4.0]]), pt.constant([1.0, 1.0])
+    >>> Gemm()(x, y, 10.0, pt.constant([1.0, 2.0])).eval()
+    array([31., 72.])
+    """
+
+    __props__ = ("inplace",)
+
+    def __init__(self, inplace: bool = False) -> None:
+        self.inplace = inplace
+        if inplace:
+            self.destroy_map = {0: [3]}
+
+    def __str__(self) -> str:
+        return "Gemm{inplace}" if self.inplace else "Gemm"
+
+    def make_node(self, x: Any, y: Any, alpha: Any, c: Any = None) -> Apply:
+        """Apply to operands of one dtype that fit together."""
+        x, y = as_tensor_variable(x), as_tensor_variable(y)
+        if isinstance(alpha, int | float | complex):
+            alpha = constant(np.asarray(alpha, x.dtype))
+        inputs = [x, y, as_tensor_variable(alpha)]
+        if c is not None:
+            inputs.append(as_tensor_variable(c))
+        self._check_dtypes(inputs)
+        shape = self._output_shape(*inputs)
+        return Apply(self, inputs, [TensorType(x.dtype, shape)()])
+
+    def _check_dtypes(self, inputs: Sequence[Any]) -> None:
+        dtypes = [variable.dtype for variable in inputs]
+        if len(set(dtypes)) > 1 or dtypes[0] not in BLAS_LETTERS:
+            msg = (
+                f"{self} takes operands of one dtype of {tuple(BLAS_LETTERS)}, got "
+                f"{', '.join(dtypes)}. Write alpha * pt.dot(x, y) + c for others."
+            )
+            raise DtypeError(msg)
+
+    def _output_shape(self, x: Any, y: Any, alpha: Any, c: Any = None) -> tuple[int | None, ...]:
+        if alpha.ndim:
+            msg = f"{self}: the factor has no dimensions; got {alpha} of type {alpha.type}."
+            raise ShapeError(msg)
+        product: Any = _dot.make_node(x, y).outputs[0]
+        shape = product.type.shape
+        given = shape if c is None else c.type.shape
+        pairs = list(zip(shape, given, strict=False))
+        if self.inplace:
+            fits = c is not None and all((mine == 1) == (theirs == 1) for mine, theirs in pairs)
+        else:
+            fits = True
+        fits = fits and all(theirs in {None, 1, mine} or mine is None for mine, theirs in pairs)
+        if not fits or not shape or len(shape) != len(given):
+            operands = [x, y] if c is None else [x, y, c]
+            raise self._misfit(operands, [one.type.shape for one in operands])
+        return tuple(theirs if mine is None and theirs != 1 else mine for mine, theirs in pairs)
+
+    def _misfit(self, operands: Sequence[Any], shapes: Sequence[Any]) -> ShapeError:
+        shown = "".join(f"\n  {x}: shape {s}" for x, s in zip(operands, shapes, strict=True))
+        return ShapeError(
+            f"{self}: the operands do not fit together.{shown}\nTwo are matrices, or a matrix and "
+            "a vector; what is added has the rank of their product, and a size is that of the "
+            "product, or 1 by its type if it is not overwritten. For all else write alpha * "
+            "pt.dot(x, y) + c."
+        )
+
+    def perform(
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
+    ) -> None:
+        """Multiply with NumPy; to add as well call SciPy's BLAS."""
+        x, y, alpha, *added = inputs
+        cell = output_storage[0]
+        shape = x.shape[:-1] + y.shape[1:]
+        self._check_shapes(node, (x, y, *added), shape)
+        out = fitting(cell[0], shape, x.dtype)
+        if not added:
+            out = np.dot(x, y, out=out)
+            cell[0] = np.multiply(out, alpha, out=out)
+            return
+        if self.inplace:
+            out = added[0]
+        else:
+            out = np.empty(shape, x.dtype) if out is None else out
+            np.copyto(out, added[0])
+        _accumulate(x, y, alpha, out)
+        cell[0] = out
+
+    def _check_shapes(self, node: Apply, values: Sequence[Any], shape: tuple[int, ...]) -> None:
+        """Raise unless values fit together; a size is broadcast if it is 1 by its type."""
+        x, y, *added = values
+        fits = x.shape[-1] == y.shape[0]
+        for value, variable in zip(added, node.inputs[3:], strict=True):
+            type_: Any = variable.type
+            fits = fits and all(
+                static == 1 or size == wanted
+                for static, size, wanted in zip(type_.shape, value.shape, shape, strict=True)
+            )
+        if not fits:
+            operands = [*node.inputs[:2], *node.inputs[3:]]
+            raise self._misfit(operands, [value.shape for value in values])
+
+    def infer_shape(
+        self, fgraph: FunctionGraph | None, node: Apply, input_shapes: Sequence[Any]
+    ) -> list[Any]:
+        """Drop the axis that the factors of the product share."""
+        return _dot.infer_shape(fgraph, node, input_shapes[:2])
+
+    def L_op(
+        self, inputs: Sequence[Any], outputs: Sequence[Any], output_grads: Sequence[Any]
+    ) -> list[Any]:
+        """Hand the gradient on to ``c``; scaled, it is that of the product."""
+        x, y, alpha, *added = inputs
+        (g,) = output_grads
+        product = _dot(x, y)
+        of_factors = _dot.L_op([x, y], [product], [conjugate(alpha) * g])
+        return [*of_factors, sum(g * conjugate(product)), *(sum_to(g, c) for c in added)]
+
+    def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
+        """d(a X Y + C) = a dX Y + a X dY + da X Y + dC"""
+        terms: list[Any] = []
+        for at, direction in enumerate(eval_points):
+            if is_missing(direction):
+                continue
+            if at == 3:
+                terms.append(direction)
+            else:
+                x, y, alpha = (*inputs[:at], direction, *inputs[at + 1 : 3])
+                terms.append(alpha * _dot(x, y))
+        return [add_all(terms) if terms else None]
+
+    def flops(self, input_shapes: Sequence[Any], output_shapes: Sequence[Any]) -> int:
+        """Return those of the product: what is added costs no more than 0 would."""
+        return _dot.flops(input_shapes, output_shapes)
+
+
+def _accumulate(x: Any, y: Any, alpha: Any, out: Any) -> None:
+    """Add ``alpha * dot(x, y)`` to ``out``."""
+    if not out.flags.carray or not out.size or not x.size:  # what BLAS would not add to in place
+        out += alpha * np.dot(x, y)
+        return
+    from scipy.linalg import blas
+
+    letter = BLAS_LETTERS[out.dtype.name]
+    if out.ndim == 2:  # BLAS counts along columns, so it is told of the transposes
+        (first, first_is_apart), (second, second_is_apart) = map(_by_columns, (y.T, x.T))
+        getattr(blas, f"{letter}gemm")(
+            alpha, first, second, 1, out.T, first_is_apart, second_is_apart, overwrite_c=True
+        )
+        return
+    matrix, vector = (x, y) if y.ndim == 1 else (y.T, x)
+    columns, is_apart = _by_columns(matrix)
+    getattr(blas, f"{letter}gemv")(alpha, columns, vector, 1, out, trans=is_apart, overwrite_y=True)
+
+
+def _by_columns(matrix: Any) -> tuple[Any, bool]:
+    """Return a matrix, or its transpose, with contiguous columns; and whether it is the latter."""
+    return (matrix, False) if matrix.flags.f_contiguous else (matrix.T, True)
