@@ -35,8 +35,8 @@ BENCHMARKS = {
     "most 1 µs.",
     "rewriting": "The largest relative error near dangerous values, and the nodes that are left: "
     "at least as good as PyTensor on every line, or with a reason.",
-    "products": "Tiles should be faster than BLAS up to the size from which on it is called: 4,096 "
-    "multiplications with AVX-512, 512 with AVX2.",
+    "products": "Tiles should be faster than BLAS up to the border, which was measured on this "
+    "machine and kept.",
     "updates": "Updates of a few elements should cost what is written, whatever the size; those of "
     "whole values no more than NumPy takes in place.",
     "bandwidth": "Programs that take longer than `computing` are bound by memory: their share of "

@@ -195,6 +195,17 @@ FAILURES = {
 
 
 @pytest.mark.parametrize("mode", MODES)
+def test_powers_of_integers_that_fail_change_nothing(mode):
+    s, n = phintys.shared(np.arange(6).reshape(2, 3)), pt.lscalar("n")
+    f = phintys.function([n], [], mode, updates={s: s**n})
+    with pytest.raises(ValueError, match="negative integer powers"):
+        f(-1)
+    assert s.get_value().tolist() == [[0, 1, 2], [3, 4, 5]]
+    f(2)
+    assert s.get_value().tolist() == [[0, 1, 4], [9, 16, 25]]
+
+
+@pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("name", FAILURES)
 def test_a_call_that_fails_changes_nothing(name, mode):
     update, bad = FAILURES[name]

@@ -411,6 +411,8 @@ def collect_terms(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
             total = np.sum(np.asarray(coefficients).astype(dtype.numpy_dtype), dtype=dtype.dtype)
         if letter == "c" and any(np.imag(c) for c in coefficients):
             return None
+        if letter == "c" and len(coefficients) > 1 and all(abs(c) == 1 for c in coefficients):
+            return None  # a product with an infinite number is NaN, their sum is not
         if letter in "fc" and len({bool(np.real(c) > 0) for c in coefficients}) > 1:
             return None
         result.append(x if total == 1 else math.mul(as_value(total, dtype), x))

@@ -11,6 +11,7 @@ from phintys._base.errors import IndexingError, ShapeError
 from phintys.backends.native.lower.whole import lower_program
 from phintys.backends.native.runtime.execute import compile_program
 from phintys.graph.fgraph import FunctionGraph
+from phintys.passes.pipelines import PIPELINES
 
 
 def numbers(*shape, dtype="float64"):
@@ -125,6 +126,23 @@ def test_a_check_that_always_fails_makes_no_numbers_equal():
     outputs = [pt.max(x), x[np.array([], bool)]]
     with pytest.raises(ShapeError, match="no element along axis 0"):
         phintys.function([x], outputs, mode="native")(np.zeros((0, 4)))
+
+
+@pytest.mark.parametrize("rows", [0, 1, 2])
+def test_a_mask_tells_how_many_rows_there_are(rows):
+    # In a kernel for one row, its nests differ in which loops are left.
+    x = pt.tensor(dtype="bool", shape=(None, 33))
+    roots = pt.cbrt(x)
+    outputs = [pt.dot(roots, roots.T) - 1.5, x[np.array([False])]]
+    f = phintys.function([x], outputs, mode=phintys.Mode("native", PIPELINES["none"]))
+    value = np.ones((rows, 33), bool)
+    if rows != 1:
+        with pytest.raises(phintys.PhintysError):
+            f(value)
+        return
+    product, nothing = f(value)
+    assert product.tolist() == [[31.5]]
+    assert nothing.shape == (0, 33)
 
 
 def test_vectors_of_nothing(compare):

@@ -432,6 +432,8 @@ def plan_across(
     nests = kernel.nests
     if plan.parallel is None or any(has_order(s) for nest in nests for s in nest.statements):
         return None
+    if not plan.outer and not all(nest.kept for nest in plan.nests):
+        return None
     vectors = [
         level
         for nest in plan.nests

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+import phintys.scalar as ps
 from phintys.backends.native.dependence import (
     arrays_read,
     arrays_written,
@@ -18,7 +19,7 @@ from phintys.backends.native.dependence import (
     same_indices,
 )
 from phintys.backends.native.emit.access import parts_of
-from phintys.backends.native.program import Array, Claim, IndexCheck, Kernel, Place
+from phintys.backends.native.program import Array, Claim, IndexCheck, Kernel, Operation, Place
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -116,7 +117,7 @@ def _is_sure(kernel: Kernel, returned: Sequence[Array]) -> bool:
         return False
     for statement in _statements(kernel):
         target = statement.target
-        if has_order(statement) or statement.reduction or any(map(_checks, _parts(statement))):
+        if has_order(statement) or statement.reduction or any(map(_may_fail, _parts(statement))):
             return False
         is_result = target.place == Place.RESULT and returned.count(target) == 1
         if target not in kernel.local and not is_result:
@@ -130,7 +131,10 @@ def _parts(statement: Statement) -> list[object]:
     return [part for expression in expressions for part in parts_of(expression)]
 
 
-def _checks(part: object) -> bool:
+def _may_fail(part: object) -> bool:
+    """Tell whether an expression may have no value: an index, or a power of integers."""
+    if isinstance(part, Operation):
+        return part.op is ps.pow and part.dtype.kind == "i"
     return isinstance(part, IndexCheck)
 
 
