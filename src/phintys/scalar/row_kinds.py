@@ -179,6 +179,8 @@ class FloatRow(Row):
         Whether complex numbers are taken.
     real_inputs
         Positions of inputs that must be real even so, such as the order of a Bessel function.
+    widened
+        Whether narrower floats are computed in float64, because the function is inaccurate in them.
 
     Examples
     --------
@@ -203,6 +205,7 @@ class FloatRow(Row):
         nin: int = 1,
         complex: bool = False,
         real_inputs: tuple[int, ...] = (),
+        widened: bool = False,
         cost: float = 30.0,
         **facts: Any,
     ) -> None:
@@ -211,6 +214,7 @@ class FloatRow(Row):
         self._found: Callable[..., Any] | None = None if isinstance(function, str) else function
         self.complex = complex
         self.real_inputs = real_inputs
+        self.widened = widened
 
     @property
     def reference(self) -> str:
@@ -243,6 +247,7 @@ class FloatRow(Row):
         """Return the dtypes in which the inputs go to the function."""
         (out,) = self.resolve_dtypes(dtypes)
         dtype = np.dtype(np.float32) if out == np.float16 else out
+        dtype = np.dtype(np.float64) if self.widened and dtype == np.float32 else dtype
         real = real_dtype(dtype)
         return tuple(real if i in self.real_inputs else dtype for i in range(len(dtypes)))
 

@@ -253,6 +253,7 @@ betainc = FloatRow(
         exp(xlogy(a - 1, x) + xlog1py(b - 1, -x) - betaln(a, b)),
     ),
     undefined=_ORDER,
+    widened=True,
 )
 """Regularized incomplete beta function of a and b at x."""
 

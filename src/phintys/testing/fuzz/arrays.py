@@ -499,15 +499,17 @@ def scaled_product(drawing: Drawing) -> Text | None:
     else:
         addend = "{2}"
     alpha = drawing.choose(("2.0", "-1.0", "0.5", "0.0", "{1}.sum()"))
+    # A factor that may be 0 is none for Gemm itself: it may take NaN times 0 for 0, or not.
+    sure = drawing.choose(("2.0", "-1.0", "0.5"))
     pattern = drawing.choose(
         (
             f"{alpha} * pt.dot({{0}}, {{1}}) + {addend}",
             f"{addend} - {alpha} * pt.dot({{0}}, {{1}})",
             f"({alpha} * pt.dot({{1}}.T, {{0}}.T)).T + {addend}",
             f"{addend} * 0.5 + pt.dot({{0}}, {alpha} * {{1}})",
-            f"blas.Gemm()({{0}}, {{1}}, {alpha}, {addend})",
-            f"blas.Gemm()({{0}}, {{1}}, {alpha})",
-            f"blas.Gemm(inplace=True)({{0}}, {{1}}, {alpha}, pt.tensor_copy({addend}))",
+            f"blas.Gemm()({{0}}, {{1}}, {sure}, {addend})",
+            f"blas.Gemm()({{0}}, {{1}}, {sure})",
+            f"blas.Gemm(inplace=True)({{0}}, {{1}}, {sure}, pt.tensor_copy({addend}))",
         )
     )
     return Text(pattern, (first, second, added))
