@@ -42,6 +42,9 @@ __all__ = ["KernelCaller"]
 
 _LEAST_COST = 0.05
 
+STEP = 256
+"""What the elements of a part are a multiple of, so that vectors fit."""
+
 WIDTH = 2048
 """Columns of a part, if there are so many: narrower ones do not go well with memory's pages."""
 
@@ -276,8 +279,8 @@ class KernelCaller(Part):
         b = self.b
         others = nest.reduced[1:]
         if not others:
-            share = divide_up(b, extent, CHUNKS * SMALLEST_CHUNK)
-            return b.maximum_number(share, 1) * SMALLEST_CHUNK
+            share = divide_up(b, extent, CHUNKS * STEP) * STEP
+            return b.maximum_number(share, SMALLEST_CHUNK)
         ring = self.main.ring
         inside = ring.one
         for level in others:
