@@ -41,11 +41,11 @@ test: $(READY) ## run every test
 reference: $(READY) ## run the tests in the reference backend
 	PHINTYS_FLAGS=mode=reference $(BIN)/python -m pytest -n auto --ignore tests/backends/native
 
-fuzz: $(READY) ## hold all modes against each other on random graphs (half an hour)
+fuzz: $(READY) ## hold all modes against each other on random graphs (ten minutes)
 	$(BIN)/python -m phintys.testing.fuzz --jobs 2 --count 10000
 	$(BIN)/python -m phintys.testing.fuzz --jobs 2 --kind aliasing --count 20000
 
-debug: $(READY) ## hold the library's own Ops and rules against DebugMode (half an hour)
+debug: $(READY) ## hold the library's own Ops and rules against DebugMode (a few minutes)
 	PHINTYS_FLAGS=mode=debug $(BIN)/python -m pytest -n auto tests/tensor tests/gradient tests/passes
 	PHINTYS_HYPOTHESIS=thorough $(BIN)/python -m pytest -n auto tests/records -k debug_mode
 

@@ -259,3 +259,19 @@ def test_a_chain_of_products_in_one_memory():
     x, y = (np.random.default_rng(seed).normal(size=(3, 3)) for seed in range(2))
     f(x, y)
     np.testing.assert_allclose(weights.get_value(), start - 2 * x @ y + y @ x)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
+@pytest.mark.parametrize(
+    ("m", "k", "n"),
+    [(1, 7, 5), (5, 7, 1), (1, 7, 1), (1, 1, 4), (3, 1, 1), (1, 0, 4), (4, 0, 1), (0, 3, 1)],
+)
+def test_matrices_that_turn_out_to_be_vectors(dtype, m, k, n, compare):
+    rng = np.random.default_rng(0)
+    x, y, z = (pt.matrix(name, dtype=dtype) for name in "xyz")
+    values = [rng.normal(size=size).astype(dtype) for size in ((m, k), (k, n), (m, n))]
+    apart = [np.repeat(value, 2, axis=1)[:, ::2] for value in values]
+    turned = [np.asfortranarray(value) for value in values]
+    outputs = [x @ y, (y.T @ x.T).T, z + 2 * (x @ y), Gemm()(x, y, 0.5, z)]
+    for given in (values, apart, turned):
+        compare([x, y, z], outputs, given)

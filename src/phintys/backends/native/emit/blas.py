@@ -28,7 +28,7 @@ from phintys._base.errors import IntegrityError
 from phintys.backends.native.emit.builder import Builder
 from phintys.backends.native.emit.control import loop
 from phintys.backends.native.emit.products import most_in_tiles, product_symbol
-from phintys.backends.native.emit.routines import Matrix, Routines
+from phintys.backends.native.emit.routines import Matrix, Routines, product_routine
 from phintys.backends.native.emit.types import INT64, VOID, type_of
 from phintys.backends.native.emit.values import Value
 from phintys.backends.native.program import Array
@@ -165,8 +165,13 @@ class BlasCall:
             b.module.math_functions.add(symbol)
             matrices = (*lengths, *first.parts, *second.parts, c, c_down)
             b.call(symbol, VOID, (b.constant(INT64, most), *matrices, *self._in_registers()))
-        else:
+        elif factors[1] not in {0, 1}:
             self.blas.matrix_matrix(lengths, first, second, (c, c_down), *factors)
+        else:
+            alpha, beta = factors
+            symbol = product_routine(b.module, self.type, adds=beta == 1)
+            arguments = (*lengths, *first.parts, *second.parts, c, c_down, self.blas.number(alpha))
+            b.call(symbol, VOID, arguments)
 
     def _most_in_tiles(self, lengths: Sequence[Value]) -> int:
         known = [int(value.text) if value.text.isdigit() else None for value in lengths]

@@ -7,7 +7,7 @@ with SciPy's signatures: all arguments are pointers, integers are 32-bit.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from phintys._base.records import record
 from phintys.backends.native.emit.builder import Builder, constant_text
@@ -15,11 +15,14 @@ from phintys.backends.native.emit.control import loop, when
 from phintys.backends.native.emit.memory import load, store
 from phintys.backends.native.emit.operations import emit
 from phintys.backends.native.emit.scalar_ops import emit_literal
-from phintys.backends.native.emit.types import INT8, INT32, PTR, VOID, Type
+from phintys.backends.native.emit.types import INT8, INT32, INT64, PTR, VOID, Type
 from phintys.backends.native.emit.values import Value
 from phintys.tensor.blas import BLAS_LETTERS
 
-__all__ = ["Matrix", "Routines"]
+if TYPE_CHECKING:
+    from phintys.backends.native.emit.module import Module
+
+__all__ = ["Matrix", "Routines", "product_routine"]
 
 
 @record(frozen=True, eq=False)
@@ -195,3 +198,41 @@ class Routines:
             if factor != 0:
                 scale = emit(b, "mul", [scale, load(b, self.type, place)], self.type.name)
             store(b, scale, place)
+
+
+def product_routine(module: Module, type: Type, *, adds: bool) -> str:
+    """Return the function of a module for ``c = alpha first second``, or ``c +=`` it, by BLAS.
+
+    It takes m, n and k, both matrices as :attr:`Matrix.parts`, c with its stride, and the address
+    of alpha. A matrix of one row or one column is taken for a vector, for which BLAS takes half the
+    time.
+    """
+    name = f"product.{BLAS_LETTERS[type.name]}{'.add' * adds}"
+    if all(function.name != name for function in module.functions):
+        matrix = [PTR, INT64, INT64]
+        parameters = [INT64, INT64, INT64, *matrix, *matrix, PTR, INT64, PTR]
+        function = module.function(name, VOID, parameters, linkage="internal")
+        _write_product(Builder(function), type, int(adds))
+    return name
+
+
+def _write_product(b: Builder, type: Type, beta: int) -> None:
+    m, n, k, *parts, c, c_down, alpha = b.arguments
+    first, second = Matrix(*parts[:3]), Matrix(*parts[3:])
+    blas = Routines(b, type)
+    column, other, row, full = (b.new_block(name) for name in ("column", "other", "row", "full"))
+    b.branch(b.eq(n, 1), column, other)
+    b.begin(column)
+    blas.matrix_vector((first, m, k), (second.pointer, second.down), (c, c_down), alpha, beta)
+    b.ret()
+    b.begin(other)
+    b.branch(b.eq(m, 1), row, full)
+    b.begin(row)
+    one = b.constant(INT64, 1)
+    blas.matrix_vector(
+        (second.transposed(), n, k), (first.pointer, first.along), (c, one), alpha, beta
+    )
+    b.ret()
+    b.begin(full)
+    blas.matrix_matrix((m, n, k), first, second, (c, c_down), alpha, beta)
+    b.ret()
