@@ -273,5 +273,5 @@ def test_matrices_that_turn_out_to_be_vectors(dtype, m, k, n, compare):
     apart = [np.repeat(value, 2, axis=1)[:, ::2] for value in values]
     turned = [np.asfortranarray(value) for value in values]
     outputs = [x @ y, (y.T @ x.T).T, z + 2 * (x @ y), Gemm()(x, y, 0.5, z)]
-    for given in (values, apart, turned):
-        compare([x, y, z], outputs, given)
+    for layout in (values, apart, turned):
+        compare([x, y, z], outputs, layout)
