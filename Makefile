@@ -1,16 +1,23 @@
 # `make demo` needs only Python 3.11+ and make; everything lands in .venv.
 PYTHON ?= python3
 VENV   ?= .venv
+# What `make test-all` tries: names on the PATH, or paths.
+PYTHONS ?= python3.11 python3.12 python3.13 python3.14
+# Options of pytest for every target that runs tests, such as PYTEST='-n 2 tests/tensor'.
+PYTEST ?= -n auto
 
 BIN   := $(VENV)/bin
 READY := $(VENV)/.ready
 PEERS := $(VENV)/.peers
+# The order of sets of strings is part of the dice too: `make test-seeds` throws them.
+export PYTHONHASHSEED ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test reference fuzz debug lint types bench peers clean
+.PHONY: help setup demo test test-all test-seeds test-optimized test-lowest test-wheel stress \
+        reference fuzz debug lint types bench peers clean
 
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 # Made once, and again whenever the dependencies may have changed.
 $(READY): pyproject.toml
@@ -35,15 +42,60 @@ setup: $(READY) ## make .venv with everything the other targets need
 demo: $(READY) ## learn to read handwritten digits
 	$(BIN)/python examples/digits.py
 
-test: $(READY) ## run every test
-	$(BIN)/python -m pytest -n auto
+test: $(READY) ## run every test; the same cases on every run
+	$(BIN)/python -m pytest $(PYTEST)
+
+test-all: ## run the tests on each of $(PYTHONS), and in every other way below
+	@set -e; for python in $(PYTHONS); do \
+	  if version=$$($$python -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null); \
+	  then echo "== Python $$version"; $(MAKE) PYTHON=$$python VENV=.venv-$$version test; \
+	  else echo "== $$python is not installed"; fi; \
+	done
+	$(MAKE) test-seeds
+	$(MAKE) test-optimized
+	$(MAKE) test-lowest
+	$(MAKE) test-wheel
+
+test-seeds: $(READY) ## run them with other hash seeds, and warnings as errors from the first import
+	PYTHONHASHSEED=1 PYTHONWARNINGS=error $(BIN)/python -m pytest $(PYTEST)
+	PYTHONHASHSEED=2 PYTHONWARNINGS=error $(BIN)/python -m pytest $(PYTEST)
+
+# pytest's own asserts are kept; those of Phintys and of programs that the tests start are not.
+test-optimized: $(READY) ## run them under python -OO
+	PYTHONOPTIMIZE=2 $(BIN)/python -m pytest $(PYTEST) -W 'ignore:assertions not in test modules'
+
+.venv-lowest/.ready: pyproject.toml
+	$(PYTHON) -m venv .venv-lowest
+	.venv-lowest/bin/python -m pip install --quiet --disable-pip-version-check -e '.[examples,dev]' \
+	  $$($(PYTHON) -c 'import re, tomllib; \
+	    project = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
+	    print(*(re.sub(r">=([0-9]+[.][0-9]+).*", r"==\1.*", one) for one in project["dependencies"]))')
+	@touch $@
+
+test-lowest: .venv-lowest/.ready ## run them with the oldest allowed dependencies
+	.venv-lowest/bin/python -m pytest $(PYTEST)
+
+test-wheel: $(READY) ## run the tests of the sdist with the wheel installed
+	rm -rf build/wheel
+	$(BIN)/python -m build --outdir build/wheel .
+	tar -xzf build/wheel/phintys-*.tar.gz -C build/wheel --strip-components=1
+	$(PYTHON) -m venv build/wheel/.venv
+	build/wheel/.venv/bin/python -m pip install --quiet --disable-pip-version-check \
+	  "phintys[examples,dev] @ file://$$(ls $(CURDIR)/build/wheel/phintys-*.whl)"
+	cd build/wheel && .venv/bin/python -m pytest $(PYTEST)
+
+stress: $(READY) ## run the long forms of tests: storms of signals, forks, threads (some minutes)
+	$(BIN)/python -m pytest -m stress
 
 reference: $(READY) ## run the tests in the reference backend
 	PHINTYS_FLAGS=mode=reference $(BIN)/python -m pytest -n auto --ignore tests/backends/native
 
-fuzz: $(READY) ## hold all modes against each other on random graphs (ten minutes)
+# What is found is printed as a program, as calls, or as an @example: add it as a case.
+fuzz: $(READY) ## search for cases that fail, and print them (half an hour)
 	$(BIN)/python -m phintys.testing.fuzz --jobs 2 --count 10000
 	$(BIN)/python -m phintys.testing.fuzz --jobs 2 --kind aliasing --count 20000
+	$(BIN)/python tests/backends/native/stress/random_calls.py $$(date +%s) 50000
+	PHINTYS_HYPOTHESIS=search $(BIN)/python -m pytest $(PYTEST) -m hypothesis
 
 debug: $(READY) ## hold the library's own Ops and rules against DebugMode (a few minutes)
 	PHINTYS_FLAGS=mode=debug $(BIN)/python -m pytest -n auto tests/tensor tests/gradient tests/passes

@@ -1,15 +1,69 @@
-"""Hypothesis profiles: PHINTYS_HYPOTHESIS names one, else CI=true chooses "ci"."""
+"""Random cases: the same on every run, or searched for; and tests with a short and a long form.
+
+PHINTYS_HYPOTHESIS names the profile of Hypothesis. "default" and "thorough" derive every example
+from the test's source, so a test that passes once passes until something changes. "search" draws
+anew on each run (``make fuzz``) and prints what to add as a case.
+"""
 
 import os
+import re
 
-from hypothesis import settings
+import pytest
+from hypothesis import HealthCheck, settings
 
-settings.register_profile("default", deadline=None, max_examples=50, print_blob=True)
-# The same examples on every run: a failure there is the change's, not the dice's.
-settings.register_profile("ci", settings.get_profile("default"), derandomize=True)
-settings.register_profile("thorough", settings.get_profile("default"), max_examples=1000)
-
-settings.load_profile(
-    os.environ.get("PHINTYS_HYPOTHESIS")
-    or ("ci" if os.environ.get("CI", "").lower() == "true" else "default")
+settings.register_profile(
+    "default",
+    derandomize=True,
+    deadline=None,
+    max_examples=50,
+    # How quickly examples are drawn says how busy the machine is.
+    suppress_health_check=[HealthCheck.too_slow],
 )
+settings.register_profile("thorough", settings.get_profile("default"), max_examples=1000)
+settings.register_profile(
+    "search",
+    settings.get_profile("default"),
+    derandomize=False,
+    max_examples=200,
+    print_blob=True,
+)
+PROFILE = os.environ.get("PHINTYS_HYPOTHESIS") or "default"
+settings.load_profile(PROFILE)
+
+
+@pytest.fixture(params=["short", pytest.param("long", marks=pytest.mark.stress)])
+def repeats(request):
+    """Choose between two numbers of repetitions, ``repeats(20, 2_000)``.
+
+    The test runs twice: with the first number in ``make test``, with the second in ``make stress``.
+    """
+    if request.param == "short":
+        return lambda short, long: short
+    return lambda short, long: long
+
+
+EXAMPLE = re.compile(
+    r"(?:Falsifying example|Failing test case): \w+\(\n(.*?)^E? *\)", re.DOTALL | re.MULTILINE
+)
+BLOB = re.compile(r"@reproduce_failure\(.*\)")
+
+
+def case_of(text, fixtures=()):
+    """Return the decorator that makes a case of what Hypothesis found, or None."""
+    found = EXAMPLE.search(text)
+    if found is not None and "data=data(" not in found[1]:
+        lines = [re.sub(r"^E? *", "", line) for line in found[1].splitlines()]
+        given = [line for line in lines if line and line.partition("=")[0] not in fixtures]
+        return "\n".join(["@example(", *(f"    {line}" for line in given), ")"])
+    found = BLOB.search(text)
+    return found and found[0]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    report = yield
+    if report.failed and PROFILE == "search":
+        case = case_of(report.longreprtext, fixtures=item.fixturenames)
+        if case is not None:
+            report.sections.append((f"Add this case to {item.name}", case))
+    return report

@@ -291,7 +291,34 @@ class Project:
                     message = f"mentions {line[found.start() :].split()[0]}, a path of one machine"
                     yield Violation(path, number, "paths", message)
 
-    RULES = (rooms, cycles, late_imports, hidden_imports, late_names, private, size, paths)
+    def asserts(self):
+        """An ``assert`` tells type checkers what always holds: ``python -O`` leaves it out."""
+        for module in self.modules.values():
+            for node in ast.walk(module.tree):
+                if isinstance(node, ast.Assert) and not narrows_a_type(node.test):
+                    message = f"{ast.unparse(node)}: what may fail raises an error of its own"
+                    yield Violation(module.path, node.lineno, "asserts", message)
+
+    RULES = (
+        *(rooms, cycles, late_imports, hidden_imports, late_names, private, size, paths),
+        asserts,
+    )
+
+
+def narrows_a_type(test: ast.expr) -> bool:
+    """Return whether an asserted expression only says which type a name or attribute has."""
+    match test:
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            return narrows_a_type(operand)
+        case ast.Call(func=ast.Name(id="isinstance"), args=[ast.Name() | ast.Attribute(), _]):
+            return True
+        case ast.Compare(
+            left=ast.Name() | ast.Attribute(),
+            ops=[ast.IsNot()],
+            comparators=[ast.Constant(value=None)],
+        ):
+            return True
+    return False
 
 
 def is_late_names(node: ast.AST) -> bool:
@@ -315,13 +342,18 @@ def text_files(folder: Path) -> Iterable[Path]:
             hidden = path.name.startswith(".") and path.name not in {".ci", ".github"}
             if not hidden and path.name not in TOOL_FOLDERS:
                 yield from text_files(path)
-        elif path.is_file():
+        elif path.is_file() and path.name != ".git":  # of a worktree: says where the clone is
             yield path
 
 
+@pytest.fixture(scope="module")
+def project():
+    """Phintys, read once for all rules."""
+    return Project(PROJECT)
+
+
 @pytest.mark.parametrize("rule", Project.RULES, ids=lambda rule: rule.__name__)
-def test_phintys_obeys(rule):
-    project = Project(PROJECT)
+def test_phintys_obeys(project, rule):
     assert PACKAGE in project.modules
     violations = [str(violation) for violation in rule(project)]
     if violations:
@@ -411,6 +443,10 @@ GOOD = {
         "compile/function.py": "from phintys.backends.native import __main__\n",
     },
     "import alias": {"compat/old.py": "def f(x):\n    return import_module(x)\n"},
+    "asserts": {
+        "graph/a.py": "assert isinstance(x, A | B)\nassert not isinstance(x.y, C)\n"
+        "assert x is not None, x\n"
+    },
     "names alike": {"graph/a.py": "import phintysics\nfrom scipy import _lib\n"},
 }
 
@@ -506,6 +542,9 @@ BAD = {
     "private to _base": ("private", 1, {"graph/a.py": "import phintys._base._secret\n"}),
     "private folder": ("private", 1, {"tensor/a.py": "import phintys.graph._secret.x\n"}),
     "size": ("size", 1001, {"graph/a.py": "\n" * 1001}),
+    "assert": ("asserts", 2, {"graph/a.py": "def f(x):\n    assert x > 0\n"}),
+    "assert, a call": ("asserts", 1, {"graph/a.py": "assert isinstance(xs.pop(), int)\n"}),
+    "assert, with an effect": ("asserts", 1, {"graph/a.py": "assert seen.add(x) is None\n"}),
     "path": ("paths", 3, {"graph/a.py": f"\n\nx = '{path_in('work')}'\n"}),
 }
 

@@ -4,7 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 
 import phintys.tensor as pt
 from phintys._base.errors import BadRewrite, BadViewMap, ConfigError, DebugModeError, ShapeError
@@ -20,7 +20,7 @@ from phintys.testing.strategies import graphs
 FULL = PIPELINES["full"]
 
 
-@settings(max_examples=10, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=10)
 @given(graphs())
 def test_random_graphs_are_sound(graph):
     f = function(graph.inputs, graph.outputs, mode="debug", on_unused_input="ignore")

@@ -4,7 +4,7 @@ import inspect
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import phintys
@@ -309,7 +309,7 @@ def programs(draw):
     return inputs, outputs
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60)
 @given(programs(), st.booleans(), st.data())
 def test_what_is_accepted_is_right_in_all_modes(program, mutable, data):
     inputs, pairs = program

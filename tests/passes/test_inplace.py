@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import phintys.tensor as pt
@@ -23,7 +23,7 @@ def overwriting(f):
     return [str(node.op) for node in f.maker.fgraph.toposort() if node.op.destroy_map]
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60)
 @given(graphs(), st.booleans())
 def test_values_stay_and_arguments_too(graph, borrow):
     f = function(graph.inputs, graph.outputs, REFERENCE, on_unused_input="ignore")
@@ -38,7 +38,7 @@ def test_values_stay_and_arguments_too(graph, borrow):
 
 
 @pytest.mark.parametrize("mode", ["debug", "native"])
-@settings(max_examples=8, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=8)
 @given(graphs())
 def test_other_modes_agree(mode, graph):
     mode = get_mode(mode).including("inplace_everywhere")

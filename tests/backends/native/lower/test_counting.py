@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import phintys
@@ -10,7 +10,7 @@ import phintys.tensor as pt
 from phintys._base.errors import IndexingError, ShapeError
 from phintys.testing.strategies import arrays
 
-FEW = settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow])
+FEW = settings(max_examples=25)
 TARGETS = st.sampled_from(["host", "x86-64-v2"])
 SHAPES = st.lists(st.sampled_from([0, 1, 2, 3, 5, 19]), min_size=1, max_size=3).map(tuple)
 

@@ -4,14 +4,14 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import phintys
 import phintys.tensor as pt
 from phintys._base.errors import ShapeError
 
-FEW = settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow])
+FEW = settings(max_examples=40)
 INTEGERS = ("int8", "int64", "uint8", "uint32")
 FLOATS = ("float16", "float32", "float64")
 

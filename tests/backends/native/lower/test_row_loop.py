@@ -46,7 +46,10 @@ FUNCTIONS = {
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-@settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=8,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
 @given(n=st.integers(0, 12), seed=st.integers(0, 2**16))
 def test_jacobians(compare, name, n, seed):
     draw = np.random.default_rng(seed).normal

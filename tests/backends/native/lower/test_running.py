@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import phintys.tensor as pt
@@ -10,7 +10,7 @@ from phintys.testing.strategies import arrays
 
 DTYPES = ("bool", "int8", "uint16", "int64", "float16", "float32", "float64", "complex128")
 TARGETS = st.sampled_from(["host", "x86-64-v2"])
-FEW = settings(max_examples=30, suppress_health_check=[HealthCheck.too_slow])
+FEW = settings(max_examples=30)
 
 
 @st.composite

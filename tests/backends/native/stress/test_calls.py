@@ -1,6 +1,5 @@
 """Very many calls: of every kind of argument, and of memory that must not grow."""
 
-import random
 import sys
 
 import pytest
@@ -11,9 +10,8 @@ FOR_FUNCTIONS = (
 )
 
 
-@pytest.mark.parametrize("seed", [1, 2, None])
+@pytest.mark.parametrize("seed", [1, 2, 3])
 def test_any_argument_gives_a_result_or_an_error(run, seed):
-    seed = random.SystemRandom().randrange(10**6) if seed is None else seed
     # The program names the seed where it finds something wrong.
     results, errors = map(int, run("random_calls.py", seed, 4_000).split())
     assert results > 500
