@@ -7,25 +7,22 @@ one extension module that is needed, so this is loaded by its file.
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from functools import cache
 from importlib.machinery import PathFinder
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from phintys._base.errors import MethodNotDefinedError
-from phintys._base.late import LateModule
+from phintys._base.once import Once
 from phintys.backends.native.emit.externals import read_capsule
 from phintys.tensor.blas import BLAS_LETTERS
-
-if TYPE_CHECKING:
-    from importlib import util as loading
-else:
-    loading = LateModule("importlib.util")
 
 __all__ = ["blas_address", "blas_is_loaded", "blas_version", "is_blas"]
 
 _PREFIX = "phintys_"
-_MODULE = "scipy.linalg.cython_blas"
+_PACKAGE = "scipy.linalg"
+_MODULE = f"{_PACKAGE}.cython_blas"
 _ROUTINES = {
     f"{letter}{routine}" for letter in BLAS_LETTERS.values() for routine in ("gemm", "gemv")
 } | {"sdot", "ddot"}
@@ -38,7 +35,7 @@ def is_blas(symbol: str) -> bool:
 
 def blas_is_loaded() -> bool:
     """Tell whether SciPy's BLAS is in memory."""
-    return _blas_module.cache_info().currsize > 0
+    return _blas_module.is_known
 
 
 @cache
@@ -74,27 +71,38 @@ def blas_version() -> str:
     return f"scipy {scipy.__version__} in {Path(scipy.__file__).parent}"
 
 
-@cache
+@Once
 def _blas_module() -> Any:
-    loaded = sys.modules.get(_MODULE)
-    if loaded is not None:
-        return loaded
-    try:
-        return _load_by_file()
-    except ImportError:
-        from scipy.linalg import cython_blas
+    if _PACKAGE not in sys.modules:
+        # Another layout of SciPy, or another importlib, takes the usual way.
+        with suppress(ImportError, AttributeError):
+            return _load_by_file()
+    from scipy.linalg import cython_blas
 
-        return cython_blas
+    return cython_blas
 
 
 def _load_by_file() -> Any:
+    """Load the extension module without its package.
+
+    Its memory is there once in a process, and ``import scipy.linalg`` in another thread fills it
+    too: so this holds the lock that imports of that name hold, which no public function gives. The
+    module enters itself into ``sys.modules``. It is taken out again, so that a later import is what
+    it would have been, and finds the same module.
+    """
     import scipy
 
+    importlib = sys.modules["_frozen_importlib"]
     folder = Path(scipy.__file__).parent / "linalg"
     spec = PathFinder.find_spec("cython_blas", [str(folder)])
     if spec is None or spec.loader is None:
         raise ImportError
     spec.name = spec.loader.name = _MODULE  # pyright: ignore[reportAttributeAccessIssue]
-    module = loading.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    with importlib._ModuleLockManager(_MODULE):
+        loaded = sys.modules.get(_MODULE)
+        if loaded is not None:
+            return loaded
+        try:
+            return importlib._load_unlocked(spec)
+        finally:
+            sys.modules.pop(_MODULE, None)

@@ -1,0 +1,93 @@
+"""SciPy's BLAS is loaded once, whoever asks for it meanwhile."""
+
+import pytest
+
+COLD = """
+    import sys, threading
+    import numpy as np
+    import phintys, phintys.tensor as pt
+
+    sys.setswitchinterval(1e-6)
+
+    def product(number):
+        a = pt.dmatrix("a")
+        f = phintys.function([a], a @ a + number)
+        assert f(np.ones((40, 40)))[0, 0] == 40 + number
+
+    def load(number):
+        from phintys.backends.native.runtime.blas import blas_address
+        assert blas_address("phintys_dgemm")
+
+    def import_linalg(number):
+        import scipy.linalg
+        assert scipy.linalg.cython_blas.__pyx_capi__
+        assert scipy.linalg.det(np.eye(3)) == 1
+
+    def run(job, number):
+        gate.wait()
+        try:
+            job(number)
+        except BaseException as error:
+            print(job.__name__, repr(error))
+
+    work = [globals()[name] for name in sys.argv[1:]]
+    gate = threading.Barrier(len(work))
+    threads = [threading.Thread(target=run, args=(job, at)) for at, job in enumerate(work)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+"""
+
+
+@pytest.mark.parametrize(
+    "jobs", [["load"] * 4, ["load", "import_linalg"]], ids=["threads", "import"]
+)
+def test_threads_load_blas_together(run_python, jobs):
+    for _ in range(3):
+        assert run_python(COLD, *jobs) == ""
+
+
+def test_threads_compile_their_first_products_together(run_python):
+    assert run_python(COLD, "import_linalg", *["product"] * 4) == ""
+
+
+def test_scipy_can_be_imported_as_ever_after_blas_was_loaded(run_python):
+    run_python("""
+        import sys
+        from phintys.backends.native.runtime.blas import blas_address
+        address = blas_address("phintys_dgemm")
+        assert "scipy.linalg" not in sys.modules
+        import scipy.linalg
+        from phintys.backends.native.emit.externals import read_capsule
+        module = scipy.linalg.cython_blas
+        assert module is sys.modules["scipy.linalg.cython_blas"]
+        assert read_capsule(module.__pyx_capi__["dgemm"])[1] == address
+    """)
+
+
+def test_blas_is_found_where_scipy_was_imported_before(run_python):
+    run_python("""
+        import scipy.linalg
+        from phintys.backends.native.emit.externals import read_capsule
+        from phintys.backends.native.runtime.blas import blas_address
+        capsule = scipy.linalg.cython_blas.__pyx_capi__["dgemm"]
+        assert read_capsule(capsule)[1] == blas_address("phintys_dgemm")
+    """)
+
+
+def test_a_python_without_the_lock_of_imports_takes_the_whole_package(run_python):
+    run_python("""
+        import sys
+        from phintys.backends.native.runtime.blas import blas_address
+        import _frozen_importlib
+        kept = _frozen_importlib
+        hidden = sys.modules["_frozen_importlib"] = type(sys)("_frozen_importlib")
+        vars(hidden).update(vars(kept))
+        del hidden._ModuleLockManager
+        try:
+            assert blas_address("phintys_dgemm")
+        finally:
+            sys.modules["_frozen_importlib"] = kept
+        assert "scipy.linalg" in sys.modules
+    """)
