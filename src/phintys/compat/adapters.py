@@ -12,11 +12,11 @@ import phintys.tensor as pt
 from phintys._base.config import config
 from phintys._base.errors import OpContractError
 from phintys.gradient import ConsiderConstant, DisconnectedGrad, ZeroGrad
-from phintys.graph import Variable, graph_inputs
+from phintys.graph import Variable
 from phintys.tensor.known import known_int, known_sizes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
 
 __all__ = [
     "All",
@@ -31,6 +31,7 @@ __all__ = [
     "TensorType",
     "addbroadcast",
     "all_dtypes",
+    "ancestors",
     "asarray",
     "batch_normalization",
     "binary_crossentropy",
@@ -50,6 +51,7 @@ __all__ = [
     "int_dtypes",
     "inverse_permutation",
     "iround",
+    "log_softmax_of_rows",
     "matrix",
     "matrix_dot",
     "nonzero_values",
@@ -60,7 +62,9 @@ __all__ = [
     "scalar",
     "selu",
     "sigmoid_binary_crossentropy",
+    "softmax_of_rows",
     "softsign",
+    "std",
     "tensor",
     "tensor3",
     "tensor4",
@@ -70,6 +74,7 @@ __all__ = [
     "to_one_hot",
     "uint_dtypes",
     "unbroadcast",
+    "var",
     "vector",
     "zero_grad_",
 ]
@@ -266,9 +271,74 @@ def inverse_permutation(perm: Any) -> Any:
 
 
 def permute_row_elements(x: Any, y: Any, inverse: int = 0) -> Any:
-    """Return the elements of the last axis of ``x`` in the order ``y``."""
-    order = pt.argsort(y) if inverse else y
-    return pt.as_tensor_variable(x)[..., order]
+    """Return the elements of the last axis of ``x`` in the order ``y``: one for all rows, or each.
+
+    The leading dimensions of ``x`` and ``y`` broadcast, so several orders of one row are possible.
+    """
+    x, order = pt.as_tensor_variable(x), pt.as_tensor_variable(y)
+    if inverse:
+        order = pt.argsort(order)
+    if order.ndim <= 1:
+        return x[..., order]
+    ndim = max(x.ndim, order.ndim)
+    x, order = (pt.shape_padleft(part, ndim - part.ndim) for part in (x, order))
+    places = [
+        # What has the size 1 broadcasts.
+        0
+        if x.type.shape[axis] == 1
+        else pt.arange(x.shape[axis]).dimshuffle(*["x"] * axis, 0, *["x"] * (ndim - axis - 1))
+        for axis in range(ndim - 1)
+    ]
+    return x[(*places, order)]
+
+
+def var(
+    input: Any,
+    axis: Any = None,
+    ddof: Any = 0,
+    keepdims: bool = False,
+    corrected: bool = False,
+) -> Any:
+    """Return the variance. ``corrected`` names a way to compute it, which is always taken here."""
+    return pt.var(input, axis=axis, ddof=ddof, keepdims=keepdims)
+
+
+def std(
+    input: Any,
+    axis: Any = None,
+    ddof: Any = 0,
+    keepdims: bool = False,
+    corrected: bool = False,
+) -> Any:
+    """Return the standard deviation; the arguments are those of :func:`var`."""
+    return pt.std(input, axis=axis, ddof=ddof, keepdims=keepdims)
+
+
+def ancestors(
+    graphs: Iterable[Variable], blockers: Collection[Variable] | None = None
+) -> list[Any]:
+    """Return all variables that ``graphs`` are computed from, as the old packages ordered them.
+
+    The graphs are walked from the last one to the first, the operands of a node from the left.
+    """
+    stop = frozenset(blockers or ())
+    found: dict[Any, None] = {}
+    waiting = list(graphs)
+    while waiting:
+        variable = waiting.pop()
+        if variable in found:
+            continue
+        found[variable] = None
+        if variable.owner is not None and variable not in stop:
+            waiting.extend(reversed(variable.owner.inputs))
+    return list(found)
+
+
+def graph_inputs(
+    variable_list: Iterable[Variable], blockers: Collection[Variable] | None = None
+) -> list[Any]:
+    """Return the leaves among the :func:`ancestors`, in that order."""
+    return [leaf for leaf in ancestors(variable_list, blockers) if leaf.owner is None]
 
 
 def asarray(a: Any, dtype: Any, order: Any = None) -> Any:
@@ -277,6 +347,18 @@ def asarray(a: Any, dtype: Any, order: Any = None) -> Any:
 
 
 # ---- neural networks ---------------------------------------------------------------------------
+
+
+def softmax_of_rows(c: Any) -> Any:
+    """Return Theano's softmax: of each row of a matrix, and of a vector as a matrix of one row."""
+    c = pt.as_tensor_variable(c)
+    return pt.softmax(c[None, :] if c.ndim == 1 else c, axis=-1)
+
+
+def log_softmax_of_rows(c: Any) -> Any:
+    """Return the logarithm of :func:`softmax_of_rows`."""
+    c = pt.as_tensor_variable(c)
+    return pt.log_softmax(c[None, :] if c.ndim == 1 else c, axis=-1)
 
 
 def relu(x: Any, alpha: Any = 0) -> Any:

@@ -11,6 +11,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from phintys._base.errors import ConfigError
+from phintys.compat.methods import borrow_methods, return_methods
 from phintys.compat.names import MISSING, MISSING_NAMES, PACKAGES, Source
 
 if TYPE_CHECKING:
@@ -166,6 +167,7 @@ def install(package: str = "theano") -> None:
         )
         raise ConfigError(msg)
     sys.meta_path.insert(0, _Finder(package))
+    borrow_methods(package)
 
 
 def uninstall(package: str = "theano") -> None:
@@ -175,6 +177,7 @@ def uninstall(package: str = "theano") -> None:
         for finder in sys.meta_path
         if not (isinstance(finder, _Finder) and finder.package == package)
     ]
+    return_methods(package)
     for name, module in list(sys.modules.items()):
         if isinstance(module, OldModule) and name.partition(".")[0] == package:
             del sys.modules[name]

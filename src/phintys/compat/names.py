@@ -12,6 +12,7 @@ __all__ = ["MISSING", "MISSING_NAMES", "PACKAGES", "Source"]
 Source = str | dict[str, str]
 
 _OLD = "phintys.compat.adapters"
+_ELEMENTWISE = "phintys.compat.elementwise"
 _OLD_BLAS = "phintys.compat.blas"
 _MODES = "phintys.compat.modes"
 _REWRITERS = "phintys.compat.rewriters"
@@ -99,6 +100,22 @@ _PRINTING: list[Source] = [
     }
 ]
 
+_FLOATING: dict[str, str] = {
+    **_here(
+        _ELEMENTWISE,
+        "arccos arccosh arcsin arcsinh arctan arctan2 arctanh betainc ceil cos cosh deg2rad erf "
+        "erfc erfcinv erfcx erfinv exp exp2 expm1 floor gamma gammainc gammaincc gammaln i0 i1 iv "
+        "ive j0 j1 jv kve log log10 log1mexp log1p log2 owens_t rad2deg reciprocal sigmoid sin "
+        "sinh softplus sqrt tan tanh true_div trunc",
+    ),
+    "digamma": f"{_ELEMENTWISE}:digamma",
+    "inv": f"{_ELEMENTWISE}:reciprocal",
+    "psi": f"{_ELEMENTWISE}:digamma",
+    "tri_gamma": f"{_ELEMENTWISE}:trigamma",
+    "true_divide": f"{_ELEMENTWISE}:true_div",
+}
+"""Functions of each element whose dtype for integers is not NumPy's."""
+
 _SCALAR: list[Source] = [
     {
         "Scalar": "phintys.scalar:ScalarType",
@@ -115,6 +132,8 @@ _SCALAR: list[Source] = [
 
 _TENSOR: list[Source] = [
     {
+        **_FLOATING,
+        **_here(_OLD, "std var"),
         "TensorType": f"{_OLD}:TensorType",
         "tensor": f"{_OLD}:tensor",
         "CAReduce": "phintys.tensor:Reduce",
@@ -136,7 +155,6 @@ _TENSOR: list[Source] = [
         "get_scalar_constant_value": f"{_OLD}:get_scalar_constant_value",
         "get_vector_length": f"{_OLD}:get_vector_length",
         "horizontal_stack": "phintys.tensor:hstack",
-        "inv": "phintys.tensor:reciprocal",
         "iround": f"{_OLD}:iround",
         "join": "phintys.tensor:join",
         "nonzero_values": f"{_OLD}:nonzero_values",
@@ -150,10 +168,15 @@ _TENSOR: list[Source] = [
         "unbroadcast": f"{_OLD}:unbroadcast",
         "vertical_stack": "phintys.tensor:vstack",
         **_here("phintys.gradient", "grad Lop Rop hessian jacobian numeric_grad verify_grad"),
-        **_here("phintys.tensor.special", "erf erfc erfinv gammaln psi"),
     },
     "phintys.tensor",
 ]
+
+_ROWS = {
+    "logsoftmax": f"{_OLD}:log_softmax_of_rows",
+    "softmax": f"{_OLD}:softmax_of_rows",
+}
+"""Theano's: a vector is a row there. Aesara's take the last axis, PyTensor's all axes."""
 
 _NNET: list[Source] = [
     _here(
@@ -163,10 +186,10 @@ _NNET: list[Source] = [
     ),
     {
         "logsoftmax": "phintys.tensor:log_softmax",
-        "sigmoid": "phintys.tensor:sigmoid",
+        "sigmoid": f"{_ELEMENTWISE}:sigmoid",
         "softmax": "phintys.tensor:softmax",
-        "softplus": "phintys.tensor:softplus",
-        "ultra_fast_sigmoid": "phintys.tensor:sigmoid",
+        "softplus": f"{_ELEMENTWISE}:softplus",
+        "ultra_fast_sigmoid": f"{_ELEMENTWISE}:sigmoid",
     },
 ]
 
@@ -215,7 +238,6 @@ _SHARED_BY_BOTH: dict[str, list[Source]] = {
     "tensor.elemwise": _TENSOR,
     "tensor.extra_ops": _TENSOR,
     "tensor.inplace": ["phintys.tensor.inplace"],
-    "tensor.nnet": _NNET,
     "tensor.nlinalg": [
         {
             **_here("phintys.tensor.linalg", "norm trace"),
@@ -225,8 +247,6 @@ _SHARED_BY_BOTH: dict[str, list[Source]] = {
             "matrix_dot": f"{_OLD}:matrix_dot",
         }
     ],
-    "tensor.nnet.nnet": _NNET,
-    "tensor.nnet.sigm": _NNET,
     "tensor.sharedvar": _TENSOR,
     "tensor.sort": [_here("phintys.tensor", "ArgSortOp SortOp argsort sort")],
     "tensor.subtensor": [{"Subtensor": "phintys.tensor:Subtensor"}, "phintys.tensor"],
@@ -261,10 +281,14 @@ _TOP: list[Source] = [
     }
 ]
 
+_WALKS = _here(_OLD, "ancestors graph_inputs")
+"""Their order was another one, and programs make lists of arguments of it."""
+
 _GOF_GRAPH: list[Source] = [
     {
         **_GRAPH,
         **_ERRORS,
+        **_WALKS,
         "Env": "phintys.graph:FunctionGraph",
         "inputs": f"{_OLD}:graph_inputs",
         "io_connection_pattern": "phintys.graph.contract:connection_pattern",
@@ -294,15 +318,18 @@ _THEANO: dict[str, list[Source]] = {
     "misc": [],
     "misc.pkl_utils": [_here("pickle", "dump load")],
     "misc.safe_asarray": [{"_asarray": f"{_OLD}:asarray"}],
+    "tensor.nnet": [_ROWS, *_NNET],
+    "tensor.nnet.nnet": [_ROWS, *_NNET],
+    "tensor.nnet.sigm": _NNET,
     "tensor.opt": [_OBSERVING, {"MakeVector": "phintys.tensor:MakeVector"}, *_REWRITING],
 }
 
-_AESARA: dict[str, list[Source]] = {
+_NEWER: dict[str, list[Source]] = {
     "": _TOP,
     **_SHARED_BY_BOTH,
     "configdefaults": [{"config": "phintys._base.config:config"}],
-    "graph": [_GRAPH, _ERRORS, "phintys.graph"],
-    "graph.basic": [_GRAPH, "phintys.graph"],
+    "graph": [_GRAPH, _ERRORS, _WALKS, "phintys.graph"],
+    "graph.basic": [_GRAPH, _WALKS, "phintys.graph"],
     "graph.destroyhandler": ["phintys.graph.aliasing"],
     "graph.features": ["phintys.graph.features"],
     "graph.fg": [_GRAPH],
@@ -315,13 +342,30 @@ _AESARA: dict[str, list[Source]] = {
     "tensor.math": _TENSOR,
     "tensor.random": [],
     "tensor.shape": _TENSOR,
-    "tensor.special": ["phintys.tensor.special"],
+}
+"""What Aesara and PyTensor have in common."""
+
+_AESARA: dict[str, list[Source]] = {
+    **_NEWER,
+    "tensor.nnet": _NNET,
+    "tensor.nnet.basic": _NNET,
+    "tensor.nnet.sigm": _NNET,
+    "tensor.special": [
+        _FLOATING,
+        _here("phintys.tensor", "log_softmax softmax"),
+        "phintys.tensor.special",
+    ],
+}
+
+_PYTENSOR: dict[str, list[Source]] = {
+    **_NEWER,
+    "tensor.special": [_FLOATING, "phintys.tensor.special"],
 }
 
 PACKAGES: dict[str, dict[str, list[Source]]] = {
     "theano": _THEANO,
     "aesara": _AESARA,
-    "pytensor": _AESARA,
+    "pytensor": _PYTENSOR,
 }
 """For each package, its modules (``""`` is the package itself) and their sources."""
 

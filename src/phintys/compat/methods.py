@@ -1,0 +1,99 @@
+"""Methods of variables that the old packages called in another way, or that only they had.
+
+While one of the old names is installed, the methods of tensor variables are those of the table
+below: variables are the same objects everywhere, so their methods cannot differ from one program to
+the next. All that Phintys takes, they take too.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import phintys.tensor as pt
+from phintys.compat import adapters, elementwise
+from phintys.tensor.variable import TensorMethods
+
+__all__ = ["METHODS", "borrow_methods", "return_methods"]
+
+_core_bool = TensorMethods.__bool__
+_core_round = TensorMethods.round
+
+
+def _bool(self: Any) -> bool:
+    """Return ``True``, so that ``if x:`` asks whether there is a variable; comparisons raise."""
+    if self.type.dtype == "bool" and self.owner is not None:
+        _core_bool(self)
+    return True
+
+
+def _round(self: Any, mode: Any = None, decimals: int = 0) -> Any:
+    """Round; the first argument is a mode such as ``"half_to_even"``, or a number of decimals."""
+    if isinstance(mode, str):
+        return pt.round(self, decimals, mode=mode)
+    return _core_round(self, decimals if mode is None else mode)
+
+
+def _true_div(self: Any, other: Any) -> Any:
+    return elementwise.true_div(self, other)
+
+
+def _true_div_reversed(self: Any, other: Any) -> Any:
+    return elementwise.true_div(other, self)
+
+
+def _method(name: str) -> Any:
+    function = getattr(elementwise, name)
+
+    def method(self: Any) -> Any:
+        return function(self)
+
+    method.__name__ = name
+    method.__doc__ = f"Return ``{name}`` of each element."
+    return method
+
+
+_ELEMENTWISE = [
+    *map(_method, ("arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctanh", "ceil", "cos")),
+    *map(_method, ("cosh", "deg2rad", "exp", "exp2", "expm1", "floor", "log", "log10", "log1p")),
+    *map(_method, ("log2", "rad2deg", "sin", "sinh", "sqrt", "tan", "tanh", "trunc")),
+]
+
+METHODS: dict[str, Any] = {
+    "__bool__": _bool,
+    "__rtruediv__": _true_div_reversed,
+    "__truediv__": _true_div,
+    "round": _round,
+    "std": adapters.std,
+    "var": adapters.var,
+    **{function.__name__: function for function in _ELEMENTWISE},
+}
+"""Name of a method of tensor variables -> what it is while an old package is installed."""
+
+_users: set[str] = set()
+_before: dict[str, Any] = {}
+_ABSENT = object()
+
+
+def borrow_methods(package: str) -> None:
+    """Put :data:`METHODS` in force on behalf of an old package."""
+    if not _users:
+        own = vars(TensorMethods)
+        _before.update({name: own.get(name, _ABSENT) for name in METHODS})
+        for name, method in METHODS.items():
+            setattr(TensorMethods, name, method)
+    _users.add(package)
+
+
+def return_methods(package: str) -> None:
+    """Restore the methods, once no old package needs the others."""
+    if package not in _users:
+        return
+    _users.discard(package)
+    if _users:
+        return
+    for name, method in _before.items():
+        if method is _ABSENT:
+            delattr(TensorMethods, name)
+        else:
+            setattr(TensorMethods, name, method)
+    _before.clear()
