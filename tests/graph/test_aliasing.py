@@ -416,6 +416,34 @@ def test_changes_are_judged_as_if_all_were_checked(toys, ops, data):
         return
 
 
+def test_a_victim_that_becomes_a_constant_is_judged_again(toys, ops):
+    x = toys.number("x")
+    victim = ops["read"](x, x)
+    fgraph = graph([x], ops["inplace"](victim, x))
+    fgraph.attach_feature(DestroyHandler())
+    fgraph.validate()
+    fgraph.replace_validate(fgraph.outputs[0].owner.inputs[1], toys.number.make_constant(2))
+    with pytest.raises(InconsistencyError, match="a constant"):
+        fgraph.replace_validate(victim, toys.number.make_constant(1))
+
+
+def test_a_victim_that_becomes_an_output_is_judged_again(toys, ops):
+    x = toys.number("x")
+    victim = ops["read"](x, x)
+    fgraph = graph([x], ops["inplace"](victim, x), ops["read"](victim, x))
+    fgraph.attach_feature(DestroyHandler())
+    fgraph.validate()
+    fgraph.add_output(victim)
+    with pytest.raises(InconsistencyError, match="an output of the graph"):
+        fgraph.validate()
+    fgraph.remove_output(2)
+    fgraph.validate()
+    fgraph.remove_output(1)
+    fgraph.add_output(victim)  # as many outputs as before
+    with pytest.raises(InconsistencyError, match="an output of the graph"):
+        fgraph.validate()
+
+
 def test_changes_elsewhere_need_no_new_check(toys, ops, monkeypatch):
     from phintys.graph import aliasing
 

@@ -8,6 +8,7 @@ that was sound is sound still.
 
 from __future__ import annotations
 
+from operator import is_
 from typing import TYPE_CHECKING, Literal
 
 from phintys.graph.apply import Apply
@@ -53,6 +54,7 @@ class Zone:
     ) -> None:
         self.in_doubt = False
         self.arrived: dict[Apply, None] = {}
+        self._outputs = list(fgraph.outputs)
         by_root: dict[Variable, Apply] = {}
         for node, positions in victims.items():
             for position in positions:
@@ -111,7 +113,7 @@ class Zone:
                 self._overwrites[other].discard(variable)
 
     def on_change_input(
-        self, fgraph: FunctionGraph, node: Apply | Literal["output"], new: Variable
+        self, fgraph: FunctionGraph, node: Apply | Literal["output"], i: int, new: Variable
     ) -> None:
         """Take note that a node, or an output of the graph, uses a variable from now on."""
         if self.in_doubt:
@@ -119,12 +121,15 @@ class Zone:
         if new in self._memory or (isinstance(node, Apply) and self._hands_on(node)):
             self.in_doubt = True
             return
-        owner = new.owner
-        if isinstance(node, str) or owner is None:
+        if isinstance(node, str):
+            self._outputs[i] = new
             return
         if node.op.destroy_map:
             self._forget(node)
             self.arrived[node] = None
+        owner = new.owner
+        if owner is None:
+            return
         joined: list[Apply] = []
         if owner in self._below:
             joined += _spread([node], self._below, lambda one: _users(fgraph, one))
@@ -134,6 +139,11 @@ class Zone:
             one in self._above and one in self._below for one in joined
         ):
             self.in_doubt = True
+
+    def knows_outputs(self, fgraph: FunctionGraph) -> bool:
+        """Return whether no output was added or removed, of which features are not told."""
+        outputs = fgraph.outputs
+        return len(outputs) == len(self._outputs) and all(map(is_, outputs, self._outputs))
 
     def _hands_on(self, node: Apply) -> bool:
         """Tell whether other values are overwritten when a node gets another input."""

@@ -505,7 +505,7 @@ class DestroyHandler(Feature):
         reason: object,
     ) -> None:
         if self._zone is not None:
-            self._zone.on_change_input(fgraph, node, new)
+            self._zone.on_change_input(fgraph, node, i, new)
 
     def validate(self, fgraph: FunctionGraph) -> None:
         """Raise InconsistencyError if :func:`check_aliasing` does."""
@@ -513,7 +513,12 @@ class DestroyHandler(Feature):
             self._zone = None
             return
         zone = self._zone
-        if zone is not None and not zone.in_doubt and self._takes_up(fgraph, zone):
+        if (
+            zone is not None
+            and not zone.in_doubt
+            and zone.knows_outputs(fgraph)
+            and self._takes_up(fgraph, zone)
+        ):
             return
         self._zone = None
         destroying, roots = list(self._destroying), view_roots(fgraph)
