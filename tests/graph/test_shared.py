@@ -1,12 +1,14 @@
 """Shared variables and their containers."""
 
 import copy
+import pickle
 
 import pytest
 
 from phintys._base.errors import TypeContractError
-from phintys.graph import SharedVariable, Type, generic, shared
-from phintys.graph.shared import Container, shared_constructor
+from phintys.graph import SharedVariable, Type, Variable, generic, shared
+from phintys.graph.shared import Container
+from phintys.graph.sharing import shared_constructor
 
 
 class Thing:
@@ -73,6 +75,87 @@ def test_a_value_that_does_not_fit_changes_nothing():
     assert variable.get_value() == 2
     with pytest.raises(TypeError):
         SharedVariable(Even(), 3)
+
+
+class Length(Type):
+    """Numbers that can be added."""
+
+    __props__ = ()
+
+    def filter(self, value, strict=False, allow_downcast=None):
+        if not isinstance(value, int):
+            raise TypeError(f"expected an int, got {value!r}")
+        return value
+
+
+class LengthVariable(Variable):
+    def __add__(self, other):
+        return ("added", self, other)
+
+
+Length.variable_type = LengthVariable
+length = Length()
+
+
+def test_shared_variables_have_the_operators_of_their_type():
+    x = shared(3, name="x", type=length)
+    assert isinstance(x, SharedVariable)
+    assert isinstance(x, LengthVariable)
+    assert x.type == length
+    assert x + 1 == ("added", x, 1)
+    assert x.get_value() == 3
+    x.set_value(5)
+    assert x.clone().get_value() == 5
+    with pytest.raises(TypeError, match="expected an int"):
+        x.set_value("a")
+    assert type(length.make_shared(1)) is type(x)
+
+
+def test_they_can_be_copied_and_pickled():
+    x = shared(3, name="x", type=length)
+    for twin in (copy.deepcopy(x), pickle.loads(pickle.dumps(x))):
+        assert type(twin) is type(x)
+        assert (twin.name, twin.get_value()) == ("x", 3)
+        twin.set_value(4)
+        assert x.get_value() == 3
+
+
+def test_a_type_may_have_its_own_class_of_shared_variables():
+    class Tape(LengthVariable, SharedVariable):
+        def __init__(self, type, value, strict=False, allow_downcast=None, name=None):
+            SharedVariable.__init__(self, type, value, strict, allow_downcast, name=name)
+            self.extra = 1
+
+    class OwnLength(Length):
+        shared_type = Tape
+
+    class WrongLength(Length):
+        shared_type = LengthVariable
+
+    assert shared(3, type=OwnLength()).extra == 1
+    with pytest.raises(TypeContractError, match="subclass of SharedVariable"):
+        shared(3, type=WrongLength())
+
+
+def test_variables_with_an_init_of_their_own_need_a_class_for_shared_ones():
+    class Special(Variable):
+        def __init__(self, type, owner=None, index=None, name=None):
+            super().__init__(type, owner, index, name)
+            self.extra = 1
+
+    class SpecialLength(Length):
+        variable_type = Special
+
+    with pytest.raises(TypeContractError, match=r"class SharedSpecial\(Special, SharedVariable\)"):
+        shared(3, type=SpecialLength())
+
+
+def test_a_first_value_is_copied_unless_borrowed():
+    anything = generic
+    inside = [1]
+    assert anything.make_shared(inside).get_value(borrow=True) is not inside
+    assert anything.make_shared(inside, borrow=True).get_value(borrow=True) is inside
+    assert type(anything.make_shared(1)) is SharedVariable
 
 
 def test_strict_and_allow_downcast_are_passed_on():

@@ -1,6 +1,7 @@
 """Shared variables that hold arrays and numbers."""
 
 import pickle
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ import phintys
 import phintys.tensor as pt
 from phintys import shared
 from phintys._base.errors import TypeContractError
+from phintys.graph import generic
 from phintys.tensor.shared import TensorSharedVariable, shared_array, shared_number
 
 
@@ -80,6 +82,57 @@ def test_numbers(value, dtype):
     assert x.type == pt.TensorType(dtype, ())
     assert x.get_value() == value
     assert isinstance(x.get_value(), np.ndarray)
+
+
+@pytest.mark.parametrize(
+    ("value", "type_"),
+    [
+        ([1.0, 2.0], pt.dvector),
+        ((1, 2), pt.lvector),
+        ([[1, 2.5], (3, 4)], pt.dmatrix),
+        ([], pt.dvector),
+        ([True, False], pt.vector(dtype="bool").type),
+        ([np.float32(1), np.float32(2)], pt.fvector),
+        ([np.zeros(3), np.ones(3)], pt.dmatrix),
+    ],
+)
+def test_lists_of_numbers(value, type_):
+    x = shared(value)
+    assert isinstance(x, TensorSharedVariable)
+    assert x.type == type_
+    np.testing.assert_array_equal(x.get_value(), value)
+    assert (x + x).type == type_
+
+
+def test_options_of_lists():
+    assert shared([1, 2], dtype="int8", name="x").dtype == "int8"
+    assert shared([[1.0, 2.0]], shape=(1, None)).type.shape == (1, None)
+    assert shared([1, 2], type=pt.fvector).dtype == "float32"
+    with phintys.config.change_flags(floatX="float32"):
+        assert shared([1.5]).dtype == "float32"
+
+
+class Pair(NamedTuple):
+    x: int
+    y: int
+
+
+def test_lists_that_are_not_arrays():
+    for value in (["a", "b"], [1, None], [[1], "a"], {"a": 1}):
+        assert shared(value).type == generic
+    assert shared(Pair(1, 2)).get_value() == Pair(1, 2)
+    assert shared([1, [2]], type=generic).get_value() == [1, [2]]
+    with pytest.raises(
+        TypeContractError, match=r"value\[0\] has length 2 and value\[1\] has"
+    ) as caught:
+        shared([[1, 2], [3]])
+    assert any("type=phintys.graph.generic" in note for note in caught.value.__notes__)
+    with pytest.raises(
+        TypeContractError, match=r"value\[0\]\[0\] is a number and value\[1\]\[0\] has length 1"
+    ):
+        shared([[1, 2], [[3], 4]])
+    with pytest.raises(TypeContractError, match="symbolic variables"):
+        shared([pt.dscalar(), 1.0])
 
 
 def test_python_floats_have_floatx():

@@ -7,7 +7,7 @@ import pytest
 
 import phintys.tensor as pt
 from phintys._base.errors import ArgumentError, GradientError, OpCheckError, OpContractError
-from phintys.gradient import DisconnectedType
+from phintys.gradient import DisconnectedType, grad_scale, grad_undefined
 from phintys.graph import Apply, Op, Type
 from phintys.scalar import float64
 from phintys.tensor.type import TensorType
@@ -151,6 +151,98 @@ def test_types_of_ones_own():
     check_op(Shout(), [["hello"]], reference=str.upper, types=[text])
     with pytest.raises(OpCheckError, match="it is 'HELLO', expected 'Hello'"):
         check_op(Shout(), [["hello"]], reference=str.title, types=[text])
+
+
+class Samples:
+    """A value of a class of its own, which an array can be made into."""
+
+    def __init__(self, array):
+        self.array = array
+
+
+class SamplesType(Type):
+    __props__ = ()
+
+    def filter(self, value, strict=False, allow_downcast=None):
+        if isinstance(value, Samples):
+            return value
+        if strict:
+            raise TypeError(f"expected Samples, got {value!r}")
+        return Samples(np.asarray(value, "float64"))
+
+    def values_eq(self, a, b):
+        return np.array_equal(a.array, b.array)
+
+
+samples = SamplesType()
+
+
+class Collect(Op):
+    """From a tensor to another Type."""
+
+    __props__ = ()
+
+    def make_node(self, x):
+        x = pt.as_tensor_variable(x)
+        return Apply(self, [x], [samples()])
+
+    def perform(self, node, inputs, output_storage):
+        output_storage[0][0] = Samples(inputs[0].copy())
+
+    def grad(self, inputs, output_grads):
+        return [grad_undefined(self, 0, inputs[0])]
+
+
+class CollectInto(Collect):
+    """Keeps what is in its storage cell."""
+
+    def perform(self, node, inputs, output_storage):
+        if output_storage[0][0] is None:
+            output_storage[0][0] = Samples(inputs[0].copy())
+        else:
+            output_storage[0][0].array += inputs[0]
+
+
+class Weigh(Op):
+    """From another Type and a tensor to a tensor, and to the other Type."""
+
+    __props__ = ()
+
+    def make_node(self, s, x):
+        assert s.type == samples  # what comes is a variable, also where it stays constant
+        x = pt.as_tensor_variable(x)
+        return Apply(self, [s, x], [x.type(), samples()])
+
+    def perform(self, node, inputs, output_storage):
+        s, x = inputs
+        output_storage[0][0] = np.asarray(s.array.sum() * x)
+        output_storage[1][0] = Samples(s.array * x.sum())
+
+    def grad(self, inputs, output_grads):
+        s, _x = inputs
+        return [grad_undefined(self, 0, s), self(s, output_grads[0])[0]]
+
+
+def test_ops_between_tensors_and_types_of_ones_own():
+    check_op(Collect(), [[X]], reference=Samples)
+    check_op(Weigh(), [[[1.0, 2.0], np.array([3.0, 4.0])]], types=[samples, pt.dvector])
+    check_op(
+        Weigh(),
+        [[[1.0, 2.0], [3.0, 4.0]]],
+        reference=lambda s, x: [s.array.sum() * x, Samples(s.array * x.sum())],
+        types=[samples, pt.dvector],
+    )
+
+
+def test_what_is_wrong_with_ops_between_types_is_found():
+    with pytest.raises(OpCheckError, match=r"in its storage cell\. With <.*Samples"):
+        check_op(CollectInto(), [[X]])
+    with pytest.raises(GradientError):
+        check_op(
+            lambda s, x: Weigh()(s, grad_scale(x, 2.0)),
+            [[[1.0, 2.0], [3.0, 4.0]]],
+            types=[samples, pt.dvector],
+        )
 
 
 def test_results_of_other_types_are_not_kept():

@@ -76,7 +76,7 @@ _COMPILE: list[Source] = [
         "deep_copy_op": "phintys.compile.ops:deep_copy",
         "generic": "phintys.graph:generic",
         "pfunc": "phintys.compile:function",
-        "shared_constructor": "phintys.graph.shared:shared_constructor",
+        "shared_constructor": "phintys.graph.sharing:shared_constructor",
         "UnusedInputError": "phintys._base.errors:UnusedInputError",
     },
     "phintys.compile",
@@ -163,7 +163,7 @@ _TENSOR: list[Source] = [
         "round_half_away_from_zero": "phintys.tensor:round_half_away",
         "round_half_to_even": "phintys.tensor:rint",
         "sgn": "phintys.tensor:sign",
-        "shared": "phintys.graph.shared:shared",
+        "shared": "phintys.graph.sharing:shared",
         "transfer": "phintys.graph.transfer:transfer",
         "unbroadcast": f"{_OLD}:unbroadcast",
         "vertical_stack": "phintys.tensor:vstack",
@@ -276,7 +276,7 @@ _TOP: list[Source] = [
         "pp": "phintys.graph.pretty:pprint",
         "pprint": "phintys.graph.pretty:pprint",
         "rewrite_graph": "phintys.passes:rewrite_graph",
-        "shared": "phintys.graph.shared:shared",
+        "shared": "phintys.graph.sharing:shared",
         "__version__": "phintys:__version__",
     }
 ]

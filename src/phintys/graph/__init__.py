@@ -12,7 +12,8 @@ from phintys.graph.fgraph import FunctionGraph
 from phintys.graph.null_type import DisconnectedType, NullType
 from phintys.graph.op import Op
 from phintys.graph.pretty import pprint
-from phintys.graph.shared import SharedVariable, shared
+from phintys.graph.shared import SharedVariable
+from phintys.graph.sharing import shared, shared_constructor
 from phintys.graph.transfer import register_transfer
 from phintys.graph.traversal import (
     ancestors,
@@ -68,6 +69,7 @@ __all__ = [
     "pprint",
     "register_transfer",
     "shared",
+    "shared_constructor",
     "toposort",
     "truncated_graph_inputs",
     "variable_depends_on",

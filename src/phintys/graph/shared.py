@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import copy
-from functools import singledispatch
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from phintys._base.errors import TypeContractError
-from phintys.graph.type import generic
+from phintys._base.locks import ProcessLock
+from phintys.graph.pickling import reduce_variable
 from phintys.graph.variable import Variable
 
 if TYPE_CHECKING:
     from phintys.graph.type import Type
 
-__all__ = ["Container", "SharedVariable", "shared", "shared_constructor"]
+__all__ = ["Container", "SharedVariable", "shared_class"]
 
 
 class Container:
@@ -151,73 +151,68 @@ class SharedVariable(Variable):
     def __str__(self) -> str:
         return self.name if self.name is not None else f"<shared {self.type}>"
 
-
-@singledispatch
-def shared_constructor(
-    value: Any,
-    name: str | None = None,
-    strict: bool = False,
-    allow_downcast: bool | None = None,
-    **options: Any,
-) -> SharedVariable:
-    """Make a shared variable for a value of some Python type; extended by ``.register``.
-
-    Without a constructor for its type, any object is kept as it is.
-    """
-    if options:
-        msg = (
-            f"shared({type(value).__name__}) takes no option {', '.join(map(repr, options))}: "
-            "values of this type are kept as they are."
-        )
-        raise TypeContractError(msg)
-    return SharedVariable(generic, value, strict, allow_downcast, name=name)
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        variable_type = vars(type(self)).get("_made_for")
+        if variable_type is None:
+            return reduce_variable(self)
+        return (_new_shared, (variable_type,), dict(self.__dict__))
 
 
-def shared(
-    value: Any,
-    name: str | None = None,
-    strict: bool = False,
-    allow_downcast: bool | None = None,
-    **options: Any,
-) -> Any:
-    """Return a shared variable that starts with ``value``.
+def shared_class(variable_type: type[Variable]) -> type[SharedVariable]:
+    """Return a class of shared variables that have the methods of a class of variables.
+
+    The class is made at the first call, and is the same ever after.
 
     Parameters
     ----------
-    value
-        An array, a number, or any object for whose type a constructor is registered.
-    name
-        A name for people.
-    strict
-        Forbid casts when the value is set.
-    allow_downcast
-        Whether a cast may lose precision; ``None`` leaves it to the type.
-    options
-        For the constructor, such as ``shape=`` and ``borrow=`` for arrays.
+    variable_type
+        What the variables of a Type are.
 
     Raises
     ------
     TypeContractError
-        ``value`` is itself symbolic.
+        ``variable_type`` has an ``__init__`` of its own, which cannot be called for a shared
+        variable.
 
     Examples
     --------
-    >>> import numpy as np, phintys
-    >>> w = phintys.shared(np.zeros(3), name="w")
-    >>> w.set_value([1.0, 2.0, 3.0])
-    >>> w.get_value()
-    array([1., 2., 3.])
+    >>> from phintys.graph import Variable
+    >>> from phintys.graph.shared import shared_class
+    >>> class Addable(Variable):
+    ...     def __add__(self, other): ...
+    >>> shared_class(Addable).__mro__[:3]
+    (<class '...SharedAddable'>, <class '...Addable'>, <class '...SharedVariable'>)
     """
-    if isinstance(value, Variable):
+    if issubclass(variable_type, SharedVariable):
+        return variable_type
+    if variable_type is Variable:
+        return SharedVariable
+    if variable_type.__init__ is not Variable.__init__:
+        name = variable_type.__name__
         msg = (
-            f"shared() takes a value, got the symbolic variable {value}. Use "
-            f"shared({value}.eval()) to start from what it evaluates to."
+            f"Shared variables of a Type whose variables are {name} need a class of their own, "
+            f"because {name} defines __init__. Write class Shared{name}({name}, SharedVariable) "
+            f"and set it as shared_type of the Type."
         )
         raise TypeContractError(msg)
-    try:
-        return shared_constructor(
-            value, name=name, strict=strict, allow_downcast=allow_downcast, **options
-        )
-    except (TypeError, ValueError) as error:
-        error.add_note(f"While making a shared variable from a {type(value).__name__}.")
-        raise
+    with _MAKING:
+        made = vars(variable_type).get("_shared_class")
+        if made is None:
+            namespace = {
+                "__module__": variable_type.__module__,
+                "__init__": SharedVariable.__init__,
+                "_made_for": variable_type,
+            }
+            bases: tuple[Any, ...] = (variable_type, SharedVariable)
+            made = type(f"Shared{variable_type.__name__}", bases, namespace)
+            variable_type._shared_class = made  # pyright: ignore[reportAttributeAccessIssue]
+    return made
+
+
+_MAKING = ProcessLock()
+
+
+def _new_shared(variable_type: type[Variable]) -> SharedVariable:
+    """Return an empty variable for pickle to fill; its class cannot be found by its name."""
+    cls = shared_class(variable_type)
+    return cls.__new__(cls)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from phintys._base.errors import MethodNotDefinedError, TypeContractError
 from phintys.graph._props import missing_prop, values_getter
+from phintys.graph.shared import SharedVariable, shared_class
 from phintys.graph.variable import Constant, Variable
 
 if TYPE_CHECKING:
@@ -44,6 +46,10 @@ class Type:
 
     constant_type: type[Constant] = Constant
     """Class of the constants that :meth:`make_constant` makes."""
+
+    shared_type: type[SharedVariable] | None = None
+    """Class of the shared variables that :meth:`make_shared` makes; ``None`` for one that has the
+    methods of ``variable_type``."""
 
     __props__: ClassVar[tuple[str, ...]]
     _props_key: ClassVar[Callable[[Any], tuple[Any, ...]]]
@@ -155,6 +161,45 @@ class Type:
     def make_constant(self, value: Any, name: str | None = None) -> Constant:
         """Make a constant of this Type."""
         return self.constant_type(self, value, name=name)
+
+    def make_shared(
+        self,
+        value: Any,
+        name: str | None = None,
+        strict: bool = False,
+        allow_downcast: bool | None = None,
+        borrow: bool = False,
+    ) -> SharedVariable:
+        """Make a shared variable of this Type; ``shared(value, type=...)`` calls it.
+
+        Parameters
+        ----------
+        value
+            The first value, filtered by the Type.
+        name
+            A name for people.
+        strict, allow_downcast
+            How values are filtered, the first one and later ones.
+        borrow
+            Allow the object itself to be stored rather than a copy.
+
+        Examples
+        --------
+        >>> from phintys.scalar import float64
+        >>> w = float64.make_shared(2.0, name="w")
+        >>> w + 1  # it has the operators of the Type's variables
+        add.0
+        >>> w.get_value().item()
+        2.0
+        """
+        cls = self.shared_type
+        if cls is None:
+            cls = shared_class(self.variable_type)
+        elif not (isinstance(cls, type) and issubclass(cls, SharedVariable)):  # pyright: ignore[reportUnnecessaryIsInstance]
+            msg = f"shared_type of {self!r} must be a subclass of SharedVariable, got {cls!r}."
+            raise TypeContractError(msg)
+        first = value if borrow else copy.deepcopy(value)
+        return cls(self, first, strict, allow_downcast, name=name)
 
     def __call__(self, name: str | None = None) -> Variable:
         """Make a variable of this Type; short for :meth:`make_variable`."""

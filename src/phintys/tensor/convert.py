@@ -12,7 +12,7 @@ from phintys._base.errors import DtypeError, ShapeError, TypeContractError
 from phintys.graph.apply import Apply
 from phintys.graph.variable import Variable
 from phintys.tensor._operators import operators
-from phintys.tensor.type import TensorType, normalize_dtype
+from phintys.tensor.type import TensorType, normalize_dtype, unevenness
 from phintys.tensor.variable import TensorConstant, TensorMethods, TensorVariable
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def constant(
     try:
         data = np.asarray(x)
     except (TypeError, ValueError) as error:
-        msg = f"Cannot make an array of {x!r}: {error}"
+        msg = f"Cannot make an array of {x!r}: {unevenness(x) or error}"
         raise TypeContractError(msg) from error
     if dtype is not None:
         data = TensorType(dtype, (None,) * data.ndim).filter(x, allow_downcast=True)

@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from phintys._base.config import config
-from phintys.graph.shared import SharedVariable, shared, shared_constructor
+from phintys._base.errors import TypeContractError
+from phintys.graph.shared import SharedVariable
+from phintys.graph.sharing import shared, shared_constructor
+from phintys.tensor.convert import constant, contains_variable
 from phintys.tensor.type import TensorType, normalize_dtype
 from phintys.tensor.variable import TensorMethods
 
@@ -74,6 +77,65 @@ def shared_array(
     return TensorSharedVariable(type_, first, strict, allow_downcast, name=name)
 
 
+def shared_sequence(
+    value: list[Any] | tuple[Any, ...],
+    name: str | None = None,
+    strict: bool = False,
+    allow_downcast: bool | None = None,
+    **options: Any,
+) -> SharedVariable:
+    """Make a shared array from nested lists of numbers; lists of anything else stay lists.
+
+    Parameters
+    ----------
+    value
+        Lists or tuples. Python floats have the configured ``floatX``.
+    options
+        Those of :func:`shared_array`, and ``dtype``.
+
+    Raises
+    ------
+    TypeContractError
+        The lists hold symbolic variables, or are not the rows of an array.
+
+    Examples
+    --------
+    >>> import phintys
+    >>> phintys.shared([[1.0, 2.0]]).type
+    Matrix(float64, shape=(?, ?))
+    """
+    if contains_variable(value):
+        msg = (
+            "shared() takes values, got a list with symbolic variables. Use "
+            "shared(pt.stack(values).eval()) to start from what they evaluate to."
+        )
+        raise TypeContractError(msg)
+    if type(value) not in {list, tuple} or not _are_numbers(value):
+        anything = shared_constructor.dispatch(object)
+        return anything(value, name, strict, allow_downcast, **options)
+    try:
+        array = constant(value, dtype=options.pop("dtype", None)).data
+    except TypeContractError as error:
+        error.add_note("To share the list itself, write shared(value, type=phintys.graph.generic).")
+        raise
+    return shared_array(array, name, strict, allow_downcast, **options)
+
+
+def _are_numbers(value: Any) -> bool:
+    """Return whether nested lists hold numbers and arrays of numbers only."""
+    stack = [value]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, list | tuple):
+            stack.extend(item)
+        elif isinstance(item, np.ndarray):
+            if item.dtype.kind not in "biufc":
+                return False
+        elif not isinstance(item, bool | int | float | complex | np.number | np.bool_):
+            return False
+    return True
+
+
 def shared_number(
     value: complex | np.generic,
     name: str | None = None,
@@ -91,6 +153,9 @@ def shared_number(
     )
 
 
+TensorType.shared_type = TensorSharedVariable
 shared_constructor.register(np.ndarray, shared_array)
+for _sequence in (list, tuple):
+    shared_constructor.register(_sequence, shared_sequence)
 for _number in (bool, int, float, complex, np.number, np.bool_):
     shared_constructor.register(_number, shared_number)

@@ -232,7 +232,8 @@ class TensorType(Type):
             if array.dtype == np.object_ and ours.kind in "fc" and _are_numbers(array):
                 array = array.astype(ours)  # ints that no dtype of integers holds
         except (ValueError, TypeError, OverflowError) as error:
-            msg = f"Cannot make an array for {self} from {_describe(value)}: {error}"
+            reason = unevenness(value) or error
+            msg = f"Cannot make an array for {self} from {_describe(value)}: {reason}"
             raise TypeContractError(msg) from error
         if array.dtype.kind not in "biufc":
             msg = f"Expected numbers for {self}, got {_describe(value)} (dtype {array.dtype})."
@@ -423,6 +424,41 @@ def _mask_refused() -> TypeContractError:
     return TypeContractError(
         "Masked arrays are not tensors: their mask would be lost. Fill it with array.filled(value)."
     )
+
+
+def unevenness(value: Any) -> str:
+    """Return why nested sequences are not the rows of an array; empty if they are.
+
+    Examples
+    --------
+    >>> unevenness([[1, 2], [3]])
+    'value[0] has length 2 and value[1] has length 1. All rows of an array have one length: ...'
+    """
+    rows = [("", value)]
+    while rows:
+        lengths = [(where, _length(row)) for where, row in rows]
+        (first, length), *others = lengths
+        for where, other in others:
+            if other != length:
+                return (
+                    f"value{first} {_of_length(length)} and value{where} {_of_length(other)}. All "
+                    "rows of an array have one length: fill up the shorter ones with some number, "
+                    "or make a variable for each row."
+                )
+        if length is None:
+            break
+        rows = [(f"{where}[{i}]", item) for where, row in rows for i, item in enumerate(row)]
+    return ""
+
+
+def _length(row: Any) -> int | None:
+    if isinstance(row, np.ndarray):
+        return len(row) if row.ndim else None
+    return len(row) if isinstance(row, list | tuple) else None
+
+
+def _of_length(length: int | None) -> str:
+    return "is a number" if length is None else f"has length {length}"
 
 
 def _are_numbers(array: np.ndarray[Any, Any]) -> bool:

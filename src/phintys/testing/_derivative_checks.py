@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -63,7 +63,9 @@ def _check_differences(trial: Trial, moving: Sequence[int], continuous: Sequence
     def restricted(*variables: Any) -> list[Any]:
         """Apply the Op to the inputs that move; the others stay constant."""
         inputs: list[Any] = [
-            pt.constant(_widened(value)) if isinstance(type_, TensorType) else value
+            pt.constant(_widened(value))
+            if isinstance(type_, TensorType)
+            else type_.make_constant(value)
             for type_, value in zip(trial.example.types, trial.example.values, strict=True)
         ]
         for position, variable in zip(moving, variables, strict=True):
@@ -106,8 +108,11 @@ def _check_own_dtypes(trial: Trial, positions: Sequence[int], continuous: Sequen
     continuous outputs only; where all outputs are integers it is zero.
     """
     rng = np.random.default_rng(0)
-    weights = [_weights(value, rng) for value in trial.values]
-    chosen = continuous or range(len(trial.outputs))
+    tensors = [i for i, out in enumerate(trial.outputs) if isinstance(out.type, TensorType)]
+    chosen = continuous or tensors
+    if not chosen:
+        return  # of outputs that are not tensors, nobody but their Type knows what a gradient is
+    weights = {index: _weights(trial.values[index], rng) for index in chosen}
     found = _gradients(trial, trial.example.types, trial.example.values, weights, chosen, positions)
     expected: Sequence[Any] = [None] * len(positions)
     if continuous:
@@ -152,7 +157,7 @@ def _gradients(
     trial: Trial,
     types: Sequence[Any],
     values: Sequence[Any],
-    weights: Sequence[Any],
+    weights: Mapping[int, Any],
     chosen: Sequence[int],
     positions: Sequence[int],
 ) -> list[Any]:

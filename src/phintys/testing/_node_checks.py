@@ -95,27 +95,29 @@ def check_storage(trial: Trial, run: NodeRun) -> None:
         for position, (value, again) in enumerate(zip(run.outputs, values, strict=True)):
             problem = _differ(run.node.outputs[position], again, value)
             if problem:
-                left = np.asarray(former[position])
+                left = former[position]
+                what = f"{left!r}"
+                if isinstance(left, np.ndarray):
+                    what = f"an array of shape {left.shape} and strides {left.strides}"
                 _fail(
                     trial,
                     run,
                     "storage reuse",
-                    f"output {position} depends on what is in its storage cell. With an array of "
-                    f"shape {left.shape} and strides {left.strides} in it, {problem}",
+                    f"output {position} depends on what is in its storage cell. With {what} in "
+                    f"it, {problem}",
                 )
 
 
 def _former_values(run: NodeRun) -> Iterator[list[Any]]:
     """Yield lists of values that a former call may have left: the same and other shapes."""
-    if not any(isinstance(value, np.ndarray) for value in run.outputs):
-        return
-    for how in ("same shape", "other strides", "other shape"):
+    arrays = any(isinstance(value, np.ndarray) for value in run.outputs)
+    for how in ("same shape", "other strides", "other shape") if arrays else ("same value",):
         former: list[Any] = []
         for variable, value in zip(run.node.outputs, run.outputs, strict=True):
             if isinstance(variable.type, TensorType):
                 former.append(_former_value(variable.type, value, how))
             else:
-                former.append(None)
+                former.append(duplicate(value))
         yield former
 
 
@@ -140,7 +142,7 @@ def _perform_again(trial: Trial, run: NodeRun, check: str, former: list[Any] | N
     values = run_node(run.node, inputs, former)
     spoilt = destroyed(op)
     for position, (value, old) in enumerate(zip(inputs, before, strict=True)):
-        if position not in spoilt and not _identical(value, old):
+        if position not in spoilt and not _identical(run.node.inputs[position], value, old):
             _fail(
                 trial,
                 run,
@@ -151,12 +153,12 @@ def _perform_again(trial: Trial, run: NodeRun, check: str, former: list[Any] | N
     return values
 
 
-def _identical(a: Any, b: Any) -> bool:
+def _identical(variable: Variable, a: Any, b: Any) -> bool:
     if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
         return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
     if isinstance(a, np.generic):
         return a.tobytes() == np.asarray(b).tobytes()
-    return bool(a == b)
+    return bool(variable.type.values_eq(a, b))
 
 
 def _differ(variable: Variable, found: Any, expected: Any) -> str:

@@ -88,6 +88,9 @@ def check_op(
     Derivatives are not checked where an Op works in place, since its inputs are gone then: check
     the Op that makes a new result.
 
+    Nor are they checked through outputs that are not tensors: what a gradient is there, only their
+    Type knows.
+
     An Op whose class cannot be imported by its name, because it was defined in a function or a
     session, cannot be pickled; it is only copied.
 

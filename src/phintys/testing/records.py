@@ -117,7 +117,8 @@ class Example:
     Parameters
     ----------
     values
-        One for each input: arrays, or what the Types in ``types`` take.
+        One for each input: arrays, or what the Types in ``types`` take. A value that does not
+        belong to its Type as it is goes through the Type's ``filter``.
     params
         Keyword arguments of the function that applies the Op, such as ``axis``.
     types
@@ -164,6 +165,10 @@ class Example:
         if len(types) != len(values):
             msg = f"Expected one Type for each of the {len(values)} values, got {types!r}."
             raise ArgumentError(msg)
+        values = tuple(
+            value if type_.is_valid_value(value) else type_.filter(value)
+            for type_, value in zip(types, values, strict=True)
+        )
         return cls(values, params, tuple(types))
 
     def __repr__(self) -> str:

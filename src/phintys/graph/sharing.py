@@ -1,0 +1,92 @@
+"""``shared``: which shared variable a value becomes."""
+
+from __future__ import annotations
+
+from functools import partial, singledispatch
+from typing import Any
+
+from phintys._base.errors import TypeContractError
+from phintys.graph.shared import SharedVariable
+from phintys.graph.type import Type, generic
+from phintys.graph.variable import Variable
+
+__all__ = ["shared", "shared_constructor"]
+
+
+@singledispatch
+def shared_constructor(
+    value: Any,
+    name: str | None = None,
+    strict: bool = False,
+    allow_downcast: bool | None = None,
+    **options: Any,
+) -> SharedVariable:
+    """Make a shared variable for a value of some Python type; extended by ``.register``.
+
+    Without a constructor for its type, any object is kept as it is.
+    """
+    if options:
+        msg = (
+            f"shared({type(value).__name__}) takes no option {', '.join(map(repr, options))}: "
+            "values of this type are kept as they are."
+        )
+        raise TypeContractError(msg)
+    return SharedVariable(generic, value, strict, allow_downcast, name=name)
+
+
+def shared(
+    value: Any,
+    name: str | None = None,
+    strict: bool = False,
+    allow_downcast: bool | None = None,
+    type: Type | None = None,
+    **options: Any,
+) -> Any:
+    """Return a shared variable that starts with ``value``.
+
+    Parameters
+    ----------
+    value
+        An array, a number, (nested) lists of numbers, or an object for whose class a constructor is
+        registered. Other objects are kept as they are, in a variable of the Type ``generic``.
+    name
+        A name for people.
+    strict
+        Forbid casts when the value is set.
+    allow_downcast
+        Whether a cast may lose precision; ``None`` leaves it to the type.
+    type
+        Type of the variable; by default it follows from the class of ``value``.
+    options
+        For the constructor, such as ``shape=`` and ``borrow=`` for arrays.
+
+    Raises
+    ------
+    TypeContractError
+        ``value`` is itself symbolic.
+
+    Examples
+    --------
+    >>> import numpy as np, phintys
+    >>> w = phintys.shared(np.zeros(3), name="w")
+    >>> w.set_value([1.0, 2.0, 3.0])
+    >>> w.get_value()
+    array([1., 2., 3.])
+
+    A Type of one's own makes a variable with the operators of that Type:
+
+    >>> phintys.shared(2, type=phintys.scalar.float64) * 3
+    mul.0
+    """
+    if isinstance(value, Variable):
+        msg = (
+            f"shared() takes a value, got the symbolic variable {value}. Use "
+            f"shared({value}.eval()) to start from what it evaluates to."
+        )
+        raise TypeContractError(msg)
+    make = partial(shared_constructor, value) if type is None else partial(type.make_shared, value)
+    try:
+        return make(name=name, strict=strict, allow_downcast=allow_downcast, **options)
+    except (TypeError, ValueError) as error:
+        error.add_note(f"While making a shared variable from a {value.__class__.__name__}.")
+        raise
