@@ -8,7 +8,6 @@ what is shared, borrowed or mutable.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from phintys._base.errors import ConfigError
@@ -16,6 +15,7 @@ from phintys._base.naming import near_misses
 from phintys._base.records import record
 
 if TYPE_CHECKING:
+    from phintys._base.locks import ProcessLock
     from phintys.backends.measurements import Profiler
     from phintys.graph.fgraph import FunctionGraph
     from phintys.graph.op import Op
@@ -76,8 +76,8 @@ class CallShape:
         Return a list; otherwise the only result itself, or ``None`` if there is none.
     updated_cells
         Lists of length 1 that get the last results as their new values. They are not returned.
-    lock
-        What is held during a call with updates.
+    locks
+        What is held during a call with updates, in the order in which they are taken.
     """
 
     explicit: int
@@ -85,7 +85,7 @@ class CallShape:
     cells: Sequence[list[Any]] = ()
     as_list: bool = True
     updated_cells: Sequence[list[Any]] = ()
-    lock: AbstractContextManager[Any] | None = None
+    locks: Sequence[ProcessLock] = ()
 
 
 @runtime_checkable

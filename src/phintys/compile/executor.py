@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
+from itertools import repeat
+from operator import setitem
 from types import MethodType
 from typing import TYPE_CHECKING, Any
 
 from phintys._base.errors import ArgumentError, ConfigError
 from phintys._base.late import LateModule
+from phintys._base.locks import while_held
 from phintys._base.records import record
 from phintys.backends.base import CallShape, FastProgram, SavableProgram
 from phintys.compile.io import shared_input
 from phintys.compile.linking import link_outputs
-from phintys.compile.locks import lock_of
+from phintys.compile.locks import locks_of
 from phintys.compile.maker import FunctionMaker
 from phintys.compile.profile import as_profile
 from phintys.compile.signature import Parameter, Signature
@@ -112,10 +116,10 @@ class Function:
         self._cells = [container.storage for container in self.input_storage[self._arity :]]
         updated = [self.input_storage[index] for index in maker.updated]
         self._updated_cells = [container.storage for container in updated]
-        self._lock = lock_of(updated)
+        self._locks = locks_of(updated)
         self._returned = len(maker.outputs)
         self._returns_one = maker.unpack == "one"
-        self._is_plain = self._lock is None and maker.unpack in {"one", "list"}
+        self._is_plain = not self._locks and maker.unpack in {"one", "list"}
         self._programs: dict[tuple[int, ...], Program] = {}
         if program is None:
             program = maker.mode.backend.link(maker.fgraph, profiler=maker.profile)
@@ -141,7 +145,7 @@ class Function:
                 cells=self._cells,
                 as_list=maker.unpack == "list",
                 updated_cells=self._updated_cells,
-                lock=self._lock,
+                locks=self._locks,
             )
         )
         # What a call of an instance means is looked up in its class, so each has one of its own.
@@ -197,10 +201,7 @@ class Function:
                 values.append(cell[0])
             results = self.vm(values)
             return results[0] if self._returns_one else results
-        if self._lock is None:
-            return self._call(args, kwargs, output_subset)
-        with self._lock:
-            return self._call(args, kwargs, output_subset)
+        return while_held(self._locks, self._call, args, kwargs, output_subset)
 
     def _arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
         """Return the values of the inputs that are arguments, checked."""
@@ -241,8 +242,7 @@ class Function:
         if self._updated_cells:
             # Every output is there by now, so a call that fails changes nothing.
             first = len(results) - len(self._updated_cells)
-            for cell, value in zip(self._updated_cells, results[first:], strict=True):
-                cell[0] = value
+            _store(self._updated_cells, results[first:])
             del results[first:]
         return results
 
@@ -497,6 +497,11 @@ class Function:
             names = ", ".join(str(spec.name or spec.variable) for spec in updated)
             returned += f", updates {names}"
         return f"<Function {self.signature} -> {returned}>"
+
+
+def _store(cells: Sequence[list[Any]], values: Sequence[Any]) -> None:
+    """Put values into cells: all of them, since no signal is handled between builtins."""
+    deque(map(setitem, cells, repeat(0), values), maxlen=0)
 
 
 def _takes_arrays(cls: type[Type]) -> bool:

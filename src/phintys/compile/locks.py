@@ -7,58 +7,37 @@ one that nobody else holds, at a moment when no other thread runs.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterable
-from contextlib import AbstractContextManager
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
+
+from phintys._base.locks import ProcessLock
 
 if TYPE_CHECKING:
     from phintys.graph.shared import Container
 
-    # A re-entrant lock and its rank in the order in which locks are taken.
-    Ranked = tuple[int, threading.RLock]
+    # A lock and its rank in the order in which locks are taken.
+    Ranked = tuple[int, ProcessLock]
 
-__all__ = ["lock_of"]
+__all__ = ["locks_of"]
 
 _RANKS = count()
 _LOCKS: WeakKeyDictionary[Container, Ranked] = WeakKeyDictionary()
-_GUARD = threading.Lock()
+_GUARD = ProcessLock()
 
 
-class _Locks:
-    """Several locks, always taken in the same order, so that no two threads wait for each other."""
+def locks_of(containers: Iterable[Container]) -> tuple[ProcessLock, ...]:
+    """Return what must be held while some containers are updated.
 
-    def __init__(self, locks: list[threading.RLock]) -> None:
-        self.locks = locks
-
-    def __enter__(self) -> None:
-        taken: list[threading.RLock] = []
-        try:
-            for lock in self.locks:
-                lock.acquire()
-                taken.append(lock)
-        except BaseException:  # an interrupt while waiting
-            for lock in reversed(taken):
-                lock.release()
-            raise
-
-    def __exit__(self, *_: object) -> None:
-        for lock in reversed(self.locks):
-            lock.release()
-
-
-def lock_of(containers: Iterable[Container]) -> AbstractContextManager[Any] | None:
-    """Return what must be held while some containers are updated; ``None`` if there are none."""
-    ranked: dict[int, threading.RLock] = {}
+    The locks are in the order in which they must be taken, the same for all functions, so that no
+    two threads wait for each other.
+    """
+    ranked: dict[int, ProcessLock] = {}
     with _GUARD:
         for container in containers:
             entry = _LOCKS.get(container)
             if entry is None:
-                entry = _LOCKS[container] = (next(_RANKS), threading.RLock())
+                entry = _LOCKS[container] = (next(_RANKS), ProcessLock())
             ranked[entry[0]] = entry[1]
-    locks = [ranked[rank] for rank in sorted(ranked)]
-    if not locks:
-        return None
-    return locks[0] if len(locks) == 1 else _Locks(locks)
+    return tuple(ranked[rank] for rank in sorted(ranked))

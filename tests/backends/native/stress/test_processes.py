@@ -81,6 +81,45 @@ def test_forks_of_forks_end_well(run):
     run(FORKING_TREE)
 
 
+FORKING_UPDATES = (
+    BEGIN
+    + """
+    mode = sys.argv[1]
+    s, t = (phintys.shared(np.zeros(3), name=name) for name in "st")
+    step = phintys.function([], updates=[(s, s + 1), (t, t + 1)], mode=mode)
+    step()
+    stopped = False
+
+    def work():
+        while not stopped:
+            step()
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    sys.setswitchinterval(1e-5)
+    try:
+        for _ in range(20):
+            time.sleep(0.002)
+            child = os.fork()
+            if child == 0:
+                signal.alarm(20)  # ends a child that hangs
+                before = s.get_value()
+                step()
+                os._exit(int(not (s.get_value() == before + 1).all()))
+            assert os.waitpid(child, 0)[1] == 0
+    finally:
+        stopped = True
+        thread.join()
+"""
+)
+
+
+@posix
+@pytest.mark.parametrize("mode", ["native", "reference"])
+def test_forks_while_another_thread_updates(run, mode):
+    run(FORKING_UPDATES, mode)
+
+
 CORES = (
     BEGIN
     + """

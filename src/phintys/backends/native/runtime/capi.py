@@ -32,6 +32,7 @@ _PYTHON_FUNCTIONS = (
     "PyErr_Occurred",
     "PyErr_Restore",
     "PyErr_SetInterrupt",
+    "PyErr_WriteUnraisable",
     "PyEval_RestoreThread",
     "PyEval_SaveThread",
     "PyInterpreterState_Get",

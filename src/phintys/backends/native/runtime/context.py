@@ -172,7 +172,7 @@ class ProgramCode:
         """Return a builtin that runs the program."""
         tables = _Tables()
         fields = self._fields(tables, shape)
-        if fields["only_object"] < 0 or fields["lock"] or fields["frame_bytes"] > FRAME_ON_STACK:
+        if fields["only_object"] < 0 or fields["locks"] or fields["frame_bytes"] > FRAME_ON_STACK:
             self.support.services()  # the entry calls them without looking whether they are there
         context = np.zeros(CONTEXT.size // 8, np.int64).view(_Context)
         for name, value in fields.items():
@@ -240,7 +240,6 @@ class ProgramCode:
         if not returned and not shape.as_list:
             places.insert(0, _place(PLACE_ITSELF, tables.object(None)))
             returned = 1
-        lock = shape.lock
         return {
             "process": self.support.process,
             "improve": tables.object(self._improve_later),
@@ -258,8 +257,9 @@ class ProgramCode:
             "only_object": self._only_object(shape, places),
             "updates": len(shape.updated_cells),
             "updated_cells": tables.words([tables.object(one) for one in shape.updated_cells]),
-            "lock": 0 if lock is None else tables.object(lock.__enter__),
-            "unlock": 0 if lock is None else tables.object(lock.__exit__),
+            "locks": len(shape.locks),
+            "acquire": tables.words([tables.object(lock.acquire) for lock in shape.locks]),
+            "release": tables.words([tables.object(lock.release) for lock in shape.locks]),
             "callbacks": self._callback_records(tables),
             "claims": self._claim_records(tables, shape),
             "slow": tables.object(shape.slow),

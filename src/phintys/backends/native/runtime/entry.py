@@ -121,7 +121,7 @@ class _Entry:
         self.hidden = self._field("hidden")
         self.everything = self.explicit + self.hidden
         self.frame_bytes = self._field("frame_bytes")
-        self.lock = self._field("lock")
+        self.has_locks = b.lt(0, self._field("locks"))
 
     def _field(self, name: str) -> Value:
         return CONTEXT.load(self.b, self.context, name)
@@ -179,7 +179,7 @@ class _Entry:
         b = self.b
         attempt, after = b.new_block("attempt"), b.new_block("after")
         before = b.block
-        b.branch(is_null(b, self.lock), after, attempt)
+        b.branch(self.has_locks, attempt, after)
         b.begin(attempt)
         got = self._service("lock", self.context)
         b.jump(after)
@@ -190,7 +190,7 @@ class _Entry:
         return phi.value
 
     def _unlock(self) -> None:
-        with when(self.b, not_null(self.b, self.lock)):
+        with when(self.b, self.has_locks):
             self._service("unlock", self.context)
 
     # ---- inputs

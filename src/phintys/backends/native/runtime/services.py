@@ -526,18 +526,62 @@ def _emit_failure(module: Module) -> None:
 
 
 def _emit_lock(module: Module) -> None:
-    """``lock(context)`` returns whether it got the lock of the cells that are updated."""
+    """``lock(context)`` and ``unlock(context)``: take and release the locks of updated cells.
+
+    One builtin comes after the other, with nothing between that could be interrupted. ``lock``
+    returns whether it got all of them; where an exception came while it waited, it holds none.
+    """
+    _emit_release(module)
     b = Builder(module.function("phintys_lock", BOOL, [PTR]))
     (context,) = b.arguments
-    answer = _call_without_arguments(b, CONTEXT.load(b, context, "lock"))
-    _drop(b, answer)
-    b.ret(not_null(b, answer))
+    count = CONTEXT.load(b, context, "locks")
+    acquire = CONTEXT.load(b, context, "acquire")
+    with loop(b, 0, count, carried=[b.constant(INT64, 0)]) as each:
+        (held,) = each.carried
+        go_on, attempt, after = b.new_block("go_on"), b.new_block("attempt"), b.new_block("after")
+        b.jump(go_on)
+        b.begin(go_on)
+        b.branch(b.eq(held, each.index), attempt, after)
+        b.begin(attempt)
+        answer = _call_without_arguments(b, b.load(PTR, b.offset(acquire, each.index, PTR)))
+        more = held + b.convert(not_null(b, answer), INT64)
+        _drop(b, answer)
+        last = b.block
+        b.jump(after)
+        b.begin(after)
+        phi = b.phi(INT64)
+        phi.add(held, go_on)
+        phi.add(more, last)
+        each.next(phi.value)
+    (held,) = each.results
+    is_complete = b.eq(held, count)
+    with when(b, ~is_complete):
+        b.call("phintys_release_locks", VOID, [context, held])
+    b.ret(is_complete)
 
-    # An error that is on its way is put aside meanwhile.
     b = Builder(module.function("phintys_unlock", VOID, [PTR]))
     (context,) = b.arguments
+    b.call("phintys_release_locks", VOID, [context, CONTEXT.load(b, context, "locks")])
+    b.ret()
+
+
+def _emit_release(module: Module) -> None:
+    """``release_locks(context, count)``: let go of so many locks, the last one first.
+
+    An error that is on its way is put aside meanwhile.
+    """
+    name = "phintys_release_locks"
+    b = Builder(module.function(name, VOID, [PTR, INT64], linkage="internal"))
+    context, count = b.arguments
+    release = CONTEXT.load(b, context, "release")
     kind, value, trace = (b.slot(PTR) for _ in range(3))
     b.call("PyErr_Fetch", VOID, [kind, value, trace])
-    _drop(b, _call_without_arguments(b, CONTEXT.load(b, context, "unlock")))
-    b.call("PyErr_Restore", VOID, [b.load(PTR, one) for one in (kind, value, trace)])
+    with loop(b, 0, count) as each:
+        function = b.load(PTR, b.offset(release, count - 1 - each.index, PTR))
+        answer = _call_without_arguments(b, function)
+        with when(b, is_null(b, answer)):  # a lock that is not held: nobody can do anything
+            b.call("PyErr_WriteUnraisable", VOID, [function])
+        _drop(b, answer)
+    with when(b, not_null(b, b.load(PTR, kind))):
+        b.call("PyErr_Restore", VOID, [b.load(PTR, one) for one in (kind, value, trace)])
     b.ret()
