@@ -1,5 +1,6 @@
 """function: inputs, outputs, updates, givens, and what it says about wrong ones."""
 
+import re
 import warnings
 from collections import OrderedDict
 
@@ -403,6 +404,23 @@ def test_wrong_updates(ops, double, s):
     wrong(ArgumentError, "got a set. A set has no order", [x], x, updates={s})
     wrong(ArgumentError, "list of pairs", [x], x, updates=[s])
     wrong(ArgumentError, "got a int", [x], x, updates=1)
+
+
+@pytest.mark.parametrize(
+    ("value", "update", "remedy"),
+    [
+        (3, lambda k: k - 0.5 * k, "Make the shared variable one of float64: shared(np.asarray("),
+        (np.arange(3), lambda k: k * 1.5, "cut off the fraction of each new value"),
+        (np.arange(3), lambda k: 1.5, "Make the shared variable one of float64"),
+        (3, lambda k: k * 1j, "Make the shared variable one of complex128"),
+        (1.0, lambda k: k * 1j, "Take the real part, expression.real, or make the shared variable"),
+        (np.float32(1), lambda k: k * np.float64(2), "Cast it: expression.astype('float32')."),
+        (True, lambda k: k + 1, "Cast it: expression.astype('bool')."),
+    ],
+)
+def test_updates_of_another_dtype_say_what_keeps_the_meaning(value, update, remedy):
+    k = shared(value, name="k")
+    wrong(ArgumentError, re.escape(remedy), [], updates={k: update(k)})
 
 
 def test_wrong_updates_of_arrays_say_how_to_mend_them(ops):

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import phintys
 import phintys.tensor as pt
 from phintys._base.errors import OpContractError, ShapeError
 from phintys.gradient import Rop, grad
@@ -312,3 +313,10 @@ def test_wrong_ranks_and_axes():
         pt.tensordot(x, z, [0, 1, 2])
     with pytest.raises(ShapeError, match="out of range"):
         pt.tensordot(x, z, ([2], [0]))
+
+
+def test_stacks_with_a_size_of_1_say_how_to_make_it_broadcast():
+    w, x = phintys.shared(np.ones((1, 3, 2)), name="w"), pt.dtensor3("x")
+    f = phintys.function([x], pt.matmul(x, w))
+    with pytest.raises(ShapeError, match=r"make w with shared\(value, shape=\(1, None, None\)\)"):
+        f(np.ones((4, 2, 3)))

@@ -184,6 +184,41 @@ def test_a_mismatch_at_run_time_names_op_shapes_line_and_remedy():
     assert "out = x + y  # the line that is named" in text
 
 
+@pytest.mark.parametrize("mode", ["reference", "native"])
+@pytest.mark.parametrize(
+    ("make", "value", "remedy"),
+    [
+        (
+            lambda: phintys.shared(np.ones((2, 1)), name="w"),
+            None,
+            "make w with shared(value, shape=(None, 1)).",
+        ),
+        (
+            lambda: phintys.shared([1.0], name="w"),
+            None,
+            "make w with shared(value, shape=(1,)).",
+        ),
+        (
+            lambda: pt.dmatrix("w"),
+            np.ones((2, 1)),
+            "make w with pt.tensor('w', shape=(None, 1), dtype='float64').",
+        ),
+        (
+            lambda: pt.exp(phintys.shared(np.ones((2, 1)))),
+            None,
+            "write pt.specify_broadcastable(y, 1) for the operand y = ",
+        ),
+    ],
+)
+def test_a_mismatch_with_a_size_of_1_says_how_to_make_it_broadcast(make, value, remedy, mode):
+    w, x = make(), pt.dmatrix("x")
+    f = phintys.function([x] if value is None else [x, w], x * w, mode=mode)
+    with pytest.raises(ShapeError) as caught:
+        f(*([X] if value is None else [X, value]))
+    assert remedy in str(caught.value)
+    assert "in dimension 1" in str(caught.value)
+
+
 def test_a_size_of_1_broadcasts_only_if_that_is_known():
     x, y = pt.dvectors("x", "y")
     f = phintys.function([x, y], x + y, mode="reference")

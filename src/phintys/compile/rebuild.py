@@ -10,6 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from phintys._base.errors import ArgumentError
 from phintys._base.records import record
 from phintys.graph.shared import SharedVariable
@@ -180,9 +182,11 @@ def filtered_update(variable: SharedVariable, expression: Any, what: str = "upda
 
 def _remedy(variable: Variable, expression: Any) -> str:
     wanted = getattr(variable.type, "dtype", None)
-    came = getattr(getattr(expression, "type", None), "dtype", None)
-    if wanted is not None and came is not None and wanted != came:
-        return f"Cast it: expression.astype({str(wanted)!r})."
+    came = getattr(getattr(expression, "type", expression), "dtype", None)
+    if isinstance(expression, int | float | complex):
+        came = np.asarray(expression).dtype
+    if wanted is not None and came is not None and np.dtype(wanted) != came:
+        return _remedy_of_dtype(variable, np.dtype(wanted), np.dtype(came))
     if wanted is not None and came is not None:
         return (
             "The number of dimensions or a static size differs: reshape the expression, or make "
@@ -190,6 +194,27 @@ def _remedy(variable: Variable, expression: Any) -> str:
             "."
         )
     return "Make the expression one of that type."
+
+
+def _remedy_of_dtype(variable: Variable, wanted: np.dtype[Any], came: np.dtype[Any]) -> str:
+    """Return how to mend an update of another dtype; a cast where it does not change what is meant.
+
+    A weight of integers that is updated with floats must become one of floats: a cast rounds each
+    new value towards zero, and what is small is never added up.
+    """
+    cast = f"expression.astype({wanted.name!r})"
+    if wanted.kind in "biu" and came.kind in "fc":
+        return (
+            f"Make the shared variable one of {came.name}: shared(np.asarray(value, "
+            f"{came.name!r})). ({cast} would cut off the fraction of each new value, so that small "
+            "steps are lost.)"
+        )
+    if came.kind == "c" and wanted.kind != "c":
+        return (
+            "Take the real part, expression.real, or make the shared variable one of "
+            f"{came.name}: shared(np.asarray(value, {came.name!r}))."
+        )
+    return f"Cast it: {cast}."
 
 
 def check_updates(updates: Any, inputs: Iterable[Variable]) -> dict[SharedVariable, Variable]:

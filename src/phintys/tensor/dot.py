@@ -28,6 +28,7 @@ from phintys.tensor._rules import (
 )
 from phintys.tensor.convert import as_tensor_variable
 from phintys.tensor.dimshuffle import dimshuffle, matrix_transpose, normalize_axis, squeeze
+from phintys.tensor.hints import broadcast_hint
 from phintys.tensor.reduce import sum
 from phintys.tensor.reshape import flatten, reshape
 from phintys.tensor.shape import sizes_of, specify_shape
@@ -225,17 +226,17 @@ class BatchedDot(_Product):
         batch: list[int | None] = []
         for m, n in zip(x_shape[:-2], y_shape[:-2], strict=True):
             if _disagree(m, n) and 1 not in {m, n}:
-                raise self._batches_misfit((x, y), (x_shape, y_shape))
+                raise self._batches_misfit((x, y), (x_shape, y_shape), len(batch))
             batch.append(n if m == 1 or (m is None and n != 1) else m)
         return (*batch, x_shape[-2], y_shape[-1])
 
-    def _batches_misfit(self, operands: Sequence[Any], shapes: Sequence[Any]) -> ShapeError:
+    def _batches_misfit(
+        self, operands: Sequence[Any], shapes: Sequence[Any], dim: int
+    ) -> ShapeError:
         (x, y), (x_shape, y_shape) = operands, shapes
         return ShapeError(
             f"{self}: the stacks do not fit together.\n  {x}: shape {x_shape}\n  {y}: shape "
-            f"{y_shape}\nThe sizes before the last two must be equal. A dimension broadcasts only "
-            "if its size is known to be 1 when the graph is built: make the input with "
-            "shape=(..., 1, ...), or use x.dimshuffle with 'x' for a new dimension."
+            f"{y_shape}\n{broadcast_hint(operands, shapes, dim)}"
         )
 
     def perform(
@@ -251,7 +252,7 @@ class BatchedDot(_Product):
         for dim in range(x.ndim - 2):
             m, n = x.shape[dim], y.shape[dim]
             if m != n and static[0][dim] != 1 and static[1][dim] != 1:
-                raise self._batches_misfit(node.inputs, (x.shape, y.shape))
+                raise self._batches_misfit(node.inputs, (x.shape, y.shape), dim)
             batch.append(n if static[0][dim] == 1 else m)
         shape = (*batch, x.shape[-2], y.shape[-1])
         cell = output_storage[0]

@@ -16,6 +16,7 @@ from phintys.graph.variable import Variable
 from phintys.scalar.op import ScalarOp, register_lift
 from phintys.tensor._operators import operators
 from phintys.tensor.convert import convert_operands
+from phintys.tensor.hints import broadcast_hint
 from phintys.tensor.type import TensorType
 from phintys.tensor.variable import TensorConstant, TensorMethods
 
@@ -310,11 +311,7 @@ class Elemwise(Op):
             f"  {variable}: shape {value.shape}"
             for variable, value in zip(node.inputs, inputs, strict=True)
         )
-        hint = (
-            f"The sizes in dimension {dim} must be equal. A dimension broadcasts only if its size "
-            "is known to be 1 when the graph is built: make the input with shape=(..., 1, ...), "
-            "use pt.row or pt.col, or x.dimshuffle with 'x' for a new dimension."
-        )
+        hint = broadcast_hint(node.inputs, [value.shape for value in inputs], dim)
         return ShapeError(f"{self}: the operands do not fit together.\n{operands}\n{hint}")
 
     # ---- derivatives -------------------------------------------------------------------------
