@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from phintys._base.once import Once
+from phintys._base.once import Interned, Once, kept_property, remember
 
 
 def test_many_threads_get_the_same_value():
@@ -79,3 +79,55 @@ def test_a_new_process_does_not_wait_for_a_thread_that_is_not_there():
     _, status = os.waitpid(child, 0)
     assert os.waitstatus_to_exitcode(status) == 7
     assert value() == 1
+
+
+def at_once(function, count=2):
+    """What threads get that are all inside ``function`` before one of them leaves it."""
+    found = []
+    threads = [threading.Thread(target=lambda: found.append(function())) for _ in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == count
+    return found
+
+
+def test_threads_that_ask_at_once_get_one_object():
+    together = threading.Barrier(2, timeout=60)
+
+    @Interned
+    def box(number):
+        together.wait()
+        return [number]
+
+    first, second = at_once(lambda: box(1))
+    assert first is second is box(1)
+    box.cache_clear()
+    assert box.__name__ == "box"
+    assert at_once(lambda: box(1))[0] is not first
+
+
+def test_threads_that_read_a_property_at_once_get_one_object():
+    together = threading.Barrier(2, timeout=60)
+
+    class Circle:
+        @kept_property
+        def points(self):
+            """Where it is."""
+            together.wait()
+            return []
+
+    circle = Circle()
+    first, second = at_once(lambda: circle.points)
+    assert first is second is circle.points
+    assert vars(circle) == {"points": first}
+    assert Circle.points.__doc__ == "Where it is."
+
+
+def test_a_table_stays_small():
+    table = {}
+    for number in range(1000):
+        assert remember(table, number, str(number), most=10) == str(number)
+        assert len(table) <= 10
+        assert table[number] == str(number)

@@ -1,5 +1,6 @@
 """Elemwise: operands, literals, shapes, work in place, storage, errors."""
 
+import gc
 import math
 import pickle
 
@@ -14,7 +15,7 @@ import phintys.tensor as pt
 from phintys._base.errors import DtypeError, OpContractError, OutOfBoundsError, ShapeError
 from phintys.gradient import Rop, grad
 from phintys.graph import contract
-from phintys.tensor.elemwise import Elemwise, elemwise, pad_rank
+from phintys.tensor.elemwise import _CACHE_OF_OTHERS, Elemwise, elemwise, pad_rank
 from phintys.tensor.inplace import neg_inplace
 from phintys.tensor.type import DTYPES
 from phintys.testing.strategies import arrays, broadcastable
@@ -27,6 +28,33 @@ def run(variable, *values, former=None):
     cells = [[former]]
     variable.owner.op.perform(variable.owner, list(values), cells)
     return cells[0][0]
+
+
+# ---- what is remembered --------------------------------------------------------------------------
+
+
+def test_output_types_are_remembered_in_tables_of_bounded_size():
+    shuffled = pt.dvector("v").dimshuffle("x", 0).owner.op
+    for length in range(20_000, 22_000):
+        x = pt.tensor("x", shape=(length,), dtype="float32")
+        assert pt.exp(x).type.shape == (length,)
+        assert shuffled(x).type.shape == (1, length)
+    assert len(pt.exp._output_types) <= 512
+    assert len(shuffled._output_types) <= 512
+
+
+def test_elementwise_ops_of_composites_do_not_stay():
+    def of_number(number):
+        x = ps.float64("x")
+        return ps.Composite([x], [x * float(number)])
+
+    kept = elemwise(of_number(0))
+    for number in range(300):
+        elemwise(of_number(number))
+    gc.collect()
+    assert len(_CACHE_OF_OTHERS) <= 10
+    assert elemwise(of_number(0)) is kept
+    assert elemwise(ps.exp) is pt.exp
 
 
 # ---- operands and literals -----------------------------------------------------------------------

@@ -1,6 +1,7 @@
 """TensorType: what it takes, what it refuses, and which types are equal."""
 
 import copy
+import gc
 import pickle
 import warnings
 
@@ -15,6 +16,30 @@ from phintys._base.errors import ShapeError, TypeContractError
 from phintys.graph import Constant, Type, Variable
 from phintys.tensor.type import DTYPES, TensorType, normalize_dtype, promote
 from phintys.testing.strategies import arrays, tensor_types, types_of
+
+# ---- how many there are --------------------------------------------------------------------------
+
+
+def test_types_with_lengths_do_not_stay():
+    def count():
+        gc.collect()
+        return len(TensorType._interned) + len(TensorType._with_lengths)
+
+    before = count()
+    for length in range(10_000, 15_000):
+        x = pt.constant(np.zeros(length, "int8"))
+        assert TensorType("int8", (length,)) is x.type
+        pt.exp(x).dimshuffle("x", 0) + 1
+    assert count() - before < 3000  # of 15,000; Ops remember the types of their last results
+
+
+def test_a_type_in_use_is_one_object():
+    kept = TensorType("float64", (77_777, 1))
+    gc.collect()
+    assert TensorType("float64", (77_777, 1)) is kept
+    assert pickle.loads(pickle.dumps(kept)) is kept
+    assert TensorType("float64", (None, 1)) is TensorType("float64", (None, 1))
+
 
 # ---- dtypes --------------------------------------------------------------------------------------
 

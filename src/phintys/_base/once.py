@@ -1,16 +1,23 @@
-"""Values that are computed once in a process, even when several threads ask at the same time."""
+"""Values that are the same object for every thread, even when several ask at the same time.
+
+``functools.cache`` and ``cached_property`` promise less: two threads that ask at once may each
+compute a value, and get different ones. That does no harm where equal values are as good as the
+same one. It does where they are compared with ``is``, or where something is changed or said once.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from functools import update_wrapper
-from typing import Generic, TypeVar
+from typing import Any, Generic, ParamSpec, TypeVar, overload
 
 from phintys._base.locks import ProcessLock
 
-__all__ = ["Once"]
+__all__ = ["Interned", "Once", "kept_property", "remember"]
 
 _Value = TypeVar("_Value")
+_Key = TypeVar("_Key", bound=Hashable)
+_Parameters = ParamSpec("_Parameters")
 
 
 class Once(Generic[_Value]):
@@ -55,3 +62,107 @@ class Once(Generic[_Value]):
     def cache_clear(self) -> None:
         """Forget the value: for tests."""
         self._values.clear()
+
+
+class Interned(Generic[_Parameters, _Value]):
+    """A function that returns one object for equal arguments, to all threads and for good.
+
+    Threads that ask at the same time may all compute a value; one of these is what all get.
+
+    Parameters
+    ----------
+    function
+        Makes the object. Its arguments are given by position, and are hashable.
+
+    Examples
+    --------
+    >>> from phintys._base.once import Interned
+    >>> @Interned
+    ... def box(number):
+    ...     return [number]
+    >>> box(1) is box(1), box(1) is box(2)
+    (True, False)
+    """
+
+    def __init__(self, function: Callable[_Parameters, _Value]) -> None:
+        update_wrapper(self, function)
+        self._function = function
+        self._found: dict[tuple[Any, ...], _Value] = {}
+
+    def __call__(self, *arguments: _Parameters.args, **nothing: _Parameters.kwargs) -> _Value:
+        """Return the object."""
+        try:
+            return self._found[arguments]
+        except KeyError:
+            # To set what is not there yet is one step, which no other thread comes between.
+            return self._found.setdefault(arguments, self._function(*arguments, **nothing))
+
+    def cache_clear(self) -> None:
+        """Forget all objects: for tests."""
+        self._found.clear()
+
+
+class kept_property(Generic[_Value]):
+    """An attribute that is computed when it is first read, and is one object for all threads.
+
+    Parameters
+    ----------
+    function
+        Computes the value from the instance.
+
+    Examples
+    --------
+    >>> from phintys._base.once import kept_property
+    >>> class Circle:
+    ...     @kept_property
+    ...     def points(self):
+    ...         return []
+    >>> circle = Circle()
+    >>> circle.points is circle.points
+    True
+    """
+
+    def __init__(self, function: Callable[[Any], _Value]) -> None:
+        self._function = function
+        self._name = function.__name__
+        self.__doc__ = function.__doc__
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    @overload
+    def __get__(self, instance: None, owner: type) -> kept_property[_Value]: ...
+    @overload
+    def __get__(self, instance: object, owner: type) -> _Value: ...
+    def __get__(self, instance: object, owner: type) -> Any:
+        """Return the value; what is in the instance's own dictionary comes before this."""
+        if instance is None:
+            return self
+        return vars(instance).setdefault(self._name, self._function(instance))
+
+
+def remember(table: dict[_Key, _Value], key: _Key, value: _Value, most: int = 512) -> _Value:
+    """Put a value into a table that is emptied when it is full, and return the value.
+
+    Parameters
+    ----------
+    table
+        What saves work, and may be empty at any time.
+    key, value
+        What is put there.
+    most
+        How many entries it may hold.
+
+    Examples
+    --------
+    >>> from phintys._base.once import remember
+    >>> table = {}
+    >>> [remember(table, number, number**2, most=2) for number in range(3)]
+    [0, 1, 4]
+    >>> table
+    {2: 4}
+    """
+    if len(table) >= most:
+        table.clear()
+    table[key] = value
+    return value

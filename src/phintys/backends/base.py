@@ -146,10 +146,14 @@ _LATE_BACKENDS: dict[str, Callable[[], Backend]] = {}
 
 def register_backend(name: str, backend: Backend) -> None:
     """Make a backend known by name."""
+    _BACKENDS[name] = _checked(name, backend)
+
+
+def _checked(name: str, backend: Any) -> Backend:
     if not isinstance(backend, Backend):
         msg = f"register_backend({name!r}, ...): {backend!r} has no name and link(fgraph)."
         raise ConfigError(msg)
-    _BACKENDS[name] = backend
+    return backend
 
 
 def register_late_backend(name: str, make: Callable[[], Backend]) -> None:
@@ -198,7 +202,8 @@ def get_backend(backend: str | Backend) -> Backend:
         return backend
     if backend not in _BACKENDS:
         check_backend(backend)
-        register_backend(backend, _LATE_BACKENDS[backend]())
+        # Threads that ask for it at once get one and the same.
+        _BACKENDS.setdefault(backend, _checked(backend, _LATE_BACKENDS[backend]()))
     return _BACKENDS[backend]
 
 

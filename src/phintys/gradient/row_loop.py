@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from phintys._base.once import kept_property
 from phintys.gradient.arithmetic import fit_dtype
 from phintys.gradient.forward import push_forward
 from phintys.gradient.pullback import pull_back
@@ -96,7 +96,7 @@ class RowLoop(Op):
         (index, *captured), results = clone(self.inner_inputs, self.results, copy_orphans=False)
         return RowLoop(index, captured, results, self.like, self.stacked)
 
-    @cached_property
+    @kept_property
     def fgraph(self) -> FunctionGraph:
         """A copy of the inner graph, to look at; changing it does not change the Op."""
         return FunctionGraph(self.inner_inputs, self.results)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy as np
 from phintys._base.config import config
 from phintys._base.errors import OpContractError, TypeContractError
 from phintys._base.late import LateModule
+from phintys._base.once import kept_property
 from phintys.graph.apply import Apply
 from phintys.graph.fgraph import FunctionGraph
 from phintys.graph.null_type import DisconnectedType
@@ -105,13 +105,13 @@ class Composite(ScalarOp):
 
     # The graph
 
-    @cached_property
+    @kept_property
     def _graph(self) -> tuple[list[Any], list[Any]]:
         inputs = [type(f"i{i}") for i, type in enumerate(self.formula.input_types)]
         values = self.formula.play(inputs)
         return inputs, [values[slot] for slot in self.formula.results]
 
-    @cached_property
+    @kept_property
     def fgraph(self) -> FunctionGraph:
         """The graph as a FunctionGraph, to look at; changing it does not change the op."""
         return FunctionGraph(self.inner_inputs, self.inner_outputs)
@@ -151,7 +151,7 @@ class Composite(ScalarOp):
 
     # Values
 
-    @cached_property
+    @kept_property
     def _program(self) -> list[tuple[Any, tuple[int, ...], tuple[int, ...]]]:
         """For each step what computes it, the values it takes, and those nobody needs after it."""
         formula = self.formula
@@ -195,7 +195,7 @@ class Composite(ScalarOp):
         """Tell which input influences which output."""
         return self._pattern
 
-    @cached_property
+    @kept_property
     def _pattern(self) -> list[list[bool]]:
         return derivatives.connections(self.formula)
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from phintys._base.errors import OpContractError, ShapeError
+from phintys._base.once import remember
 from phintys.graph.apply import Apply
 from phintys.graph.op import Op
 from phintys.tensor.convert import as_tensor_variable
@@ -98,7 +99,7 @@ class DimShuffle(Op):
         x = as_tensor_variable(x)
         output_type = self._output_types.get(x.type)
         if output_type is None:
-            output_type = self._output_types[x.type] = self._infer_type(x)
+            output_type = remember(self._output_types, x.type, self._infer_type(x))
         return Apply(self, [x], [output_type()])
 
     def _infer_type(self, x: Any) -> TensorType:

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import math
 from typing import TYPE_CHECKING, Any, cast
+from weakref import WeakValueDictionary
 
 import numpy as np
 
 from phintys._base.config import config
 from phintys._base.errors import OpContractError, ShapeError
+from phintys._base.locks import ProcessLock
+from phintys._base.once import remember
 from phintys.graph.apply import Apply
 from phintys.graph.null_type import DisconnectedType, NullType
 from phintys.graph.op import Op
 from phintys.graph.variable import Variable
 from phintys.scalar.op import ScalarOp, register_lift
+from phintys.scalar.row import Row
 from phintys.tensor._operators import operators
 from phintys.tensor.convert import convert_operands
 from phintys.tensor.hints import broadcast_hint
@@ -135,7 +139,7 @@ class Elemwise(Op):
         types = tuple([x.type for x in inputs])
         output_types = self._output_types.get(types)
         if output_types is None:
-            output_types = self._output_types[types] = self._infer_types(inputs, types)
+            output_types = remember(self._output_types, types, self._infer_types(inputs, types))
         return inputs, output_types
 
     def _known_literals(self, inputs: Sequence[Any]) -> tuple[Any, Any]:
@@ -408,14 +412,24 @@ def pad_rank(x: Any, ndim: int) -> Any:
 
 
 _CACHE: dict[ScalarOp, Elemwise] = {}
+_CACHE_OF_OTHERS: WeakValueDictionary[ScalarOp, Elemwise] = WeakValueDictionary()
+_LOCK_OF_OTHERS = ProcessLock()
 
 
 def elemwise(scalar_op: ScalarOp) -> Elemwise:
     """Return the Elemwise of a scalar op; the same object for equal ops."""
     found = _CACHE.get(scalar_op)
     if found is None:
-        found = _CACHE[scalar_op] = Elemwise(scalar_op)
+        found = _elemwise(scalar_op)
     return found
+
+
+def _elemwise(scalar_op: ScalarOp) -> Elemwise:
+    """Return the Elemwise of an op that is met for the first time, or was made by a program."""
+    if isinstance(scalar_op, Row):  # these there are for good
+        return _CACHE.setdefault(scalar_op, Elemwise(scalar_op))
+    with _LOCK_OF_OTHERS:
+        return _CACHE_OF_OTHERS.setdefault(scalar_op, Elemwise(scalar_op))
 
 
 def _lift(scalar_op: ScalarOp, inputs: Sequence[Any]) -> Any:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, Self
+from weakref import WeakValueDictionary
 
 import numpy as np
 
 from phintys._base.config import config
 from phintys._base.errors import TypeContractError
+from phintys._base.locks import ProcessLock
 from phintys.graph.type import Type
 from phintys.graph.variable import Variable
 from phintys.tensor._operators import operators
@@ -40,6 +42,7 @@ DTYPES: tuple[str, ...] = (
 _FLOAT_TOLERANCE = {"float16": 5e-3, "float32": 1e-5, "complex64": 1e-5}
 _SHORT_NAMES = {0: "Scalar", 1: "Vector", 2: "Matrix"}
 _NAME_OF: dict[Any, str] = {name: name for name in DTYPES}
+_LOCK = ProcessLock()
 
 
 def normalize_dtype(dtype: Any) -> str:
@@ -114,6 +117,8 @@ class TensorType(Type):
     ndim: int
     numpy_dtype: np.dtype[Any]
     _interned: ClassVar[dict[Any, Any]] = {}
+    # Programs make types with lengths without end, one for each length of a constant.
+    _with_lengths: ClassVar[WeakValueDictionary[Any, Any]] = WeakValueDictionary()
     _hash: int
     _static: bool
 
@@ -122,18 +127,26 @@ class TensorType(Type):
         name = normalize_dtype(dtype)
         shape = _normalize_shape(shape)
         key = (cls, name, shape)
-        interned = TensorType._interned
-        found = interned.get(key)
+        found = TensorType._interned.get(key)
         if found is not None:
             return found
+        found = TensorType._with_lengths.get(key)
+        if found is not None:
+            return found
+        if all(size is None or size == 1 for size in shape):
+            return TensorType._interned.setdefault(key, cls._made(key))
+        with _LOCK:
+            return TensorType._with_lengths.setdefault(key, cls._made(key))
+
+    @classmethod
+    def _made(cls, key: tuple[Any, str, tuple[int | None, ...]]) -> Self:
         self = super().__new__(cls)
-        self.dtype = name
-        self.shape = shape
-        self.ndim = len(shape)
-        self.numpy_dtype = np.dtype(name)
+        _, self.dtype, self.shape = key
+        self.ndim = len(self.shape)
+        self.numpy_dtype = np.dtype(self.dtype)
         self._hash = hash(key)
-        self._static = any(size is not None for size in shape)
-        return interned.setdefault(key, self)
+        self._static = any(size is not None for size in self.shape)
+        return self
 
     def __getnewargs__(self) -> tuple[str, tuple[int | None, ...]]:
         return (self.dtype, self.shape)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from functools import cache
 from itertools import pairwise
 from time import perf_counter
 from typing import TYPE_CHECKING
 
 from phintys._base.late import LateModule
+from phintys._base.once import Once
 from phintys.backends.native.emit.frame import emit_program
 from phintys.backends.native.emit.products import register_crossover
 from phintys.backends.native.emit.target import Target
@@ -90,7 +90,7 @@ def _profiled(
     return linked
 
 
-@cache
+@Once
 def _problem() -> str:
     """Return why nothing can be compiled here, after a warning; ``""`` if it can."""
     try:

@@ -2,6 +2,7 @@
 
 import doctest
 import pickle
+import threading
 
 import numpy as np
 import pytest
@@ -32,6 +33,24 @@ def test_a_type_is_one_object(dtype, lanes, text, kind, suffix):
     assert (type.text, type.kind, type.lanes, type.suffix) == (text, kind, lanes, suffix)
     assert type is type_of(dtype, lanes) is type_of(dtype).of(lanes)
     assert pickle.loads(pickle.dumps(type)) is type
+
+
+def test_a_type_is_one_object_for_threads_that_make_it_at_once(monkeypatch):
+    together, made, found = threading.Barrier(2, timeout=60), types.Type.__init__, []
+
+    def slow(self, *arguments):
+        together.wait()  # until the other thread makes the type too
+        made(self, *arguments)
+
+    monkeypatch.setattr(types.Type, "__init__", slow)
+    threads = [
+        threading.Thread(target=lambda: found.append(type_of("float64", 19))) for _ in range(2)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found[0] is found[1] is type_of("float64", 19)
 
 
 def test_relations_of_types():

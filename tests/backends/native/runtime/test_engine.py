@@ -160,3 +160,17 @@ def test_code_that_nobody_holds_is_freed():
     for _ in range(50):
         as_python(load_object(compiled, module.target))(1.0)
     assert mappings() < before + 10
+
+
+def test_two_threads_never_fight_for_a_code_generator(monkeypatch):
+    class Emptied(list):
+        """What another thread takes the last item of, just after this one has looked."""
+
+        def __bool__(self):
+            return True
+
+    idle = Emptied()
+    monkeypatch.setattr(engine, "_idle_machines", lambda target, level: idle)
+    module = function_of(Module(Target.host()), lambda b, x: x * 5.0)
+    assert engine._compile(str(module), Target.host(), 0).data
+    assert len(idle) == 1

@@ -316,3 +316,40 @@ CALLBACKS = (
 
 def test_ops_in_python_between_long_kernels_in_eight_threads(run):
     run(CALLBACKS)
+
+
+SWITCHING = (
+    BEGIN
+    + """
+    sys.setswitchinterval(1e-6)
+    wrong = []
+
+    def work(number):
+        for turn in range(int(sys.argv[1])):
+            one, other = ("float32", "float64")[:: 1 if (number + turn) % 2 else -1]
+            v = pt.tensor("v", dtype=one, shape=(None,))
+            y = [pt.exp(v).astype(other) * (number + 1), (v > turn).sum() + pt.dot(v, v)]
+            f = phintys.function([v], y)
+            got = f(np.ones(3, one))
+            if not np.allclose(got[0], np.e * (number + 1)) or got[1] != 3 + 3 * (turn < 1):
+                wrong.append((number, turn, got))
+
+    def attempt(number):
+        try:
+            work(number)
+        except BaseException as error:
+            wrong.append(error)
+
+    threads = [threading.Thread(target=attempt, args=(number,)) for number in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == [], wrong
+"""
+)
+
+
+def test_six_threads_compile_their_first_functions(run, repeats):
+    for _ in range(repeats(1, 40)):
+        run(SWITCHING, 2, flags="object_cache=False")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, lru_cache
 
 import numpy as np
 
@@ -23,7 +23,7 @@ _ARITHMETIC = {"add", "sub", "mul"}
 _BITWISE = {"and", "or", "xor"}
 
 
-@cache
+@lru_cache(maxsize=4096)
 def _constant_text(type: Type, key: int | bytes) -> str:
     """Return LLVM's text for one number in all lanes; ``key`` tells -0.0 from 0.0."""
     if isinstance(key, bytes):

@@ -7,12 +7,12 @@ on it happens in float32. A complex type has no register of its own: see :class:
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any
 
 import numpy as np
 
 from phintys._base.errors import DtypeError
+from phintys._base.once import Interned
 
 __all__ = [
     "BOOL",
@@ -128,7 +128,7 @@ class Type:
         return (type_of, (self.name, self.lanes))
 
 
-@cache
+@Interned
 def _interned(name: str, lanes: int) -> Type:
     return Type(name, lanes)
 

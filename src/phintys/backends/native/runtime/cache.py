@@ -29,6 +29,7 @@ from functools import cache
 from pathlib import Path
 
 from phintys._base.config import config
+from phintys._base.once import Interned
 from phintys._base.records import record
 from phintys.backends.native.emit.llvm_library import llvm
 from phintys.backends.native.emit.target import Target
@@ -496,7 +497,7 @@ def _warn(message: str) -> None:
 # ---- which one is used -------------------------------------------------------------------------
 
 
-@cache
+@Interned
 def object_cache_at(folder: str, limit: int) -> ObjectCache:
     """Return the cache in a folder; one object for each, so that it warns once."""
     return ObjectCache(Path(folder) if folder else None, limit)

@@ -247,9 +247,8 @@ def new_builtin(address: int, self: Any) -> Any:
     """
     definition = _DEFINITIONS.get(address)
     if definition is None:
-        definition = _DEFINITIONS[address] = _MethodDefinition(
-            b"function", address, FASTCALL_KEYWORDS, None
-        )
+        made = _MethodDefinition(b"function", address, FASTCALL_KEYWORDS, None)
+        definition = _DEFINITIONS.setdefault(address, made)
         # A builtin may outlive this module when the interpreter ends.
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(definition))
     make = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)(

@@ -18,6 +18,7 @@ from typing import Any
 
 from phintys._base.errors import ConfigError, IntegrityError, MethodNotDefinedError
 from phintys._base.locks import ProcessLock
+from phintys._base.once import Interned
 from phintys._base.records import record
 from phintys.backends.native.emit.externals import EXTERNALS, address_of
 from phintys.backends.native.emit.library import is_outlined, library
@@ -177,13 +178,16 @@ def _needs_meanwhile(module: Module, math_level: int) -> Generator[None]:
 
 def _compile(text: str, target: Target, level: int) -> CompiledObject:
     idle = _idle_machines(target, level)
-    machine = idle.pop() if idle else target.machine(level)
+    try:  # to look first would leave room for another thread to take the last one
+        machine = idle.pop()
+    except IndexError:
+        machine = target.machine(level)
     data = llvm().compile(text, machine)
     idle.append(machine)
     return CompiledObject(tuple(sorted(_declared(text) | undefined_symbols(data))), data)
 
 
-@cache
+@Interned
 def _idle_machines(target: Target, level: int) -> list[Machine]:
     """Return code generators to be used again: what they do first is to learn the CPU."""
     return []
@@ -388,7 +392,7 @@ class _MathLibrary:
         return [compile_object(text, self.target, self.level) for text in texts]
 
 
-@cache
+@Interned
 def _math_library(target: Target, level: int) -> _MathLibrary:
     return _MathLibrary(target, level)
 

@@ -150,7 +150,9 @@ class Support:
         """
         made = new_builtin(self.entry_code.address(_ENTRY), context)
         if self._is_hasty and self._better is None:
-            self._better = Background(self._improve_entry)
+            with self._lock:
+                if self._better is None:
+                    self._better = Background(self._improve_entry)
         return made
 
     @property
