@@ -169,15 +169,25 @@ def test_numpy_scalars_leave_the_operation_to_the_variable(evaluate):
     assert (np.float64(2) * x).type is ps.float64
 
 
-def test_equality_is_identity_and_truth_is_unknown():
-    x, y = ps.float64("x"), ps.float64("x")
-    assert x == x
-    assert x != y
-    assert len({x, y}) == 2
-    with pytest.raises(TypeError, match=r"switch\(condition, a, b\)"):
-        bool(x < y)
+def test_truth_is_unknown():
+    x, y = ps.float64("x"), ps.float64("y")
+    for condition in (x < y, x == 1, x != 1, x):
+        with pytest.raises(TypeError, match=r"switch\(condition, a, b\).*`x is y`"):
+            bool(condition)
     with pytest.raises(TypeError):
         1 if x else 2
+
+
+def test_equality_is_of_values_and_its_truth_of_variables(evaluate):
+    x, y = ps.float64("x"), ps.float64("y")
+    found = evaluate([x == y, x != y, x == 2, x != 1.0], {x: 2.0, y: 3.0})
+    assert found == [False, True, True, True]
+    assert (x == y).type is ps.bool_
+    assert [y, x].index(x) == 1
+    assert x not in [y, None, "x", Type()("g")]
+    assert len({x, y}) == 2
+    assert (x, 1) == (x, 1)
+    assert (x, 1) != (y, 1)
 
 
 @pytest.mark.parametrize("other", ["1", None, [1], object()])

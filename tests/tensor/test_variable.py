@@ -325,15 +325,6 @@ def test_iteration_over_a_known_size(evaluate):
     assert list(pt.tensor("e", shape=(0,))) == []
 
 
-def test_equality_is_identity():
-    x, y = pt.dvectors("x", "y")
-    assert x == x
-    assert (x == y) is False
-    assert (x != y) is True
-    assert {x: 1, y: 2}[x] == 1
-    assert x in [y, x]
-
-
 # ---- eval, names, copies -------------------------------------------------------------------------
 
 

@@ -253,8 +253,8 @@ class Function:
         keys = self.maker.keys
         chosen: list[int] = []
         for key in output_subset:
-            if keys is not None and key in keys:
-                chosen.append(keys.index(str(key)))
+            if keys is not None and isinstance(key, str) and key in keys:
+                chosen.append(keys.index(key))
             elif keys is None and isinstance(key, int) and 0 <= key < self._returned:
                 chosen.append(key)
             else:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from phintys._base.errors import DisconnectedInputError
 from phintys.gradient.paths import influence
+from phintys.graph.identity import is_among
 from phintys.graph.traversal import toposort
 
 if TYPE_CHECKING:
@@ -56,11 +57,11 @@ def _reasons(
     everything = toposort(outputs)
     read = {x for node in everything for x in node.inputs}
     computed = {x for node in everything for x in node.outputs}
-    if variable not in read and variable not in computed and variable not in outputs:
+    if variable not in read and variable not in computed and not is_among(variable, outputs):
         return f"it is not part of the graph.{_namesake(variable, read)}"
     order = toposort(outputs, blocked)
     steps, reached = influence(order, [variable], blocked)
-    if not steps and variable not in outputs:
+    if not steps and not is_among(variable, outputs):
         return "everything that leads there is listed in consider_constant."
     cutting = set(cuts.values())
     ends = [

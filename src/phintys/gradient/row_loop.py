@@ -267,11 +267,12 @@ def row_loop(
             copies.update(zip(node.outputs, copy.outputs, strict=True))
     results = [inside(row) for row in rows]
     outer = list(captured)
+    place = {variable: position for position, variable in enumerate(outer)}
     loop = RowLoop(
         index,
         list(captured.values()),
         results,
-        [outer.index(variable) for variable in like],
+        [place[variable] for variable in like],
         [True] * len(results),
     )
     return loop(n, *outer, return_list=True)

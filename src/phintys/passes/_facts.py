@@ -224,8 +224,8 @@ def holds_exactly(dtype: str, other: str) -> bool:
 def _origin_of_size(variable: Any, dim: int) -> Any:
     """Return something that two dimensions share only if they have the same size.
 
-    An int where the size is known, else a variable and a dimension of it, or a variable that is
-    the size.
+    An int where the size is known, else the id of a variable and a dimension of it, or the id of a
+    variable that is the size.
     """
     for _ in range(_MOST_STEPS):
         size = variable.type.shape[dim]
@@ -248,11 +248,11 @@ def _origin_of_size(variable: Any, dim: int) -> Any:
             length = node.inputs[1 + dim]
             asked = _asked_for(length)
             if asked is None:
-                return length
+                return (id(length), None)
             variable, dim = asked
         else:
             break
-    return (variable, dim)
+    return (id(variable), dim)
 
 
 def _asked_for(size: Variable) -> tuple[Any, int] | None:
@@ -284,7 +284,7 @@ def same_size(a: Variable, b: Variable, dim: int) -> bool:
 def is_size_of(size: Variable, variable: Any, dim: int) -> bool:
     """Tell whether an expression is known to be the size of a tensor in a dimension."""
     asked = _asked_for(size)
-    mine = size if asked is None else _origin_of_size(*asked)
+    mine = (id(size), None) if asked is None else _origin_of_size(*asked)
     return mine == _origin_of_size(variable, dim)
 
 

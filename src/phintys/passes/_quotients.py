@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import phintys.scalar as ps
+from phintys.graph.identity import all_same
 from phintys.passes._facts import is_pure, is_uniformly, operands, scalar_node, scalar_op
 from phintys.passes._forms import is_same
 from phintys.tensor import math
@@ -104,6 +105,6 @@ def _times_scattered(node: Apply, s: Any) -> Any:
     kind_of_index = Subtensor if isinstance(op, IncSubtensor) else AdvancedSubtensor
     if not isinstance(index.op, kind_of_index) or index.op.idx_list != op.idx_list:
         return None
-    if not is_same(index.inputs[0], s) or index.inputs[1:] != indices:
+    if not is_same(index.inputs[0], s) or not all_same(index.inputs[1:], indices):
         return None
     return op(zeros, quotient.inputs[0], *indices)  # which broadcasts

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import phintys.scalar as ps
+from phintys.graph.identity import is_among
 from phintys.passes._facts import (
     UNIFORM,
     as_one,
@@ -463,7 +464,7 @@ def _starts_with_all(node: Apply) -> bool:
     dtype = output_type(node).dtype
     bases = [_factor(x, dtype)[1] for x in node.inputs]
     rest = list(itertools.dropwhile(lambda x: x is bases[0], bases))
-    return len(set(rest)) == len(rest) and bases[0] not in rest
+    return len(set(rest)) == len(rest) and not is_among(bases[0], rest)
 
 
 def _power(x: Any, n: int, dtype: Any) -> Any:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import phintys.scalar as ps
+from phintys.graph.identity import is_among
 from phintys.graph.variable import Constant
 from phintys.passes._facts import (
     UNIFORM,
@@ -115,7 +116,7 @@ def _signs_that_decide_difference(x: Any, y: Any) -> list[Any] | None:
         return None
     least = scalar_node(y, ps.minimum)
     if least is not None:  # x - minimum(x, ...)
-        return [] if x in least.inputs else None
+        return [] if is_among(x, least.inputs) else None
     largest = scalar_node(y, ps.maximum)
     if largest is None:
         return None
@@ -212,7 +213,7 @@ def absorbed_extreme(fgraph: FunctionGraph, node: Apply) -> list[Variable] | Non
     for position, outer in enumerate(node.inputs):
         inner = None if outer.owner is None else scalar_node(outer, other)
         x = operands(node)[1 - position]
-        if inner is None or x not in inner.inputs or kind(outer) not in "biu":
+        if inner is None or not is_among(x, inner.inputs) or kind(outer) not in "biu":
             continue
         if all(sizes_covered(y, [x]) for y in inner.inputs):
             return as_result(fgraph, node, x)

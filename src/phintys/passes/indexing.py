@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from phintys.graph.identity import all_same
 from phintys.passes._facts import (
     as_result,
     has_one_client,
@@ -22,7 +23,7 @@ from phintys.tensor.creation import Alloc, alloc
 from phintys.tensor.dimshuffle import DimShuffle
 from phintys.tensor.dot import Dot
 from phintys.tensor.indexing.basic import Subtensor
-from phintys.tensor.indexing.template import FULL, SCALAR, Slice, fill, slice_length
+from phintys.tensor.indexing.template import FULL, SCALAR, Slice, fill, is_full, slice_length
 from phintys.tensor.indexing.update import IncSubtensor
 from phintys.tensor.join import Join
 from phintys.tensor.make_vector import MakeVector
@@ -60,7 +61,7 @@ def _folded(entry: Any) -> Any:
 def _index(x: Any, entries: Sequence[Any]) -> Any:
     """Return x[entries]; x itself where they take all of it."""
     entries = list(entries)
-    while entries and entries[-1] == FULL:
+    while entries and is_full(entries[-1]):
         entries.pop()
     if not entries:
         return x
@@ -192,14 +193,17 @@ def merge_indices(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
 
 def _composed(first: Slice, second: Any, size: int | None) -> Any:
     """Return e with x[first][second] == x[e] for a dimension; ``None`` where there is none."""
-    if FULL in (second, first):
-        return first if second == FULL else second
+    if is_full(second):
+        return first
+    if is_full(first):
+        return second
     known = _known_index(second)
-    if known is None or _known_index(first) is None:
+    known_bounds = _known_index(first)
+    if known is None or known_bounds is None:
         return None
     if size is not None:
         return _of_range(range(*slice(*first).indices(size)), known)
-    if first == Slice(None, None, -1):
+    if known_bounds == slice(None, None, -1):
         if isinstance(known, int):
             return -1 - known
         return FULL if second == first else None
@@ -281,9 +285,9 @@ def index_before_dimshuffle(fgraph: FunctionGraph, node: Apply) -> list[Variable
         if isinstance(place, int):
             own[place] = entry
             order.extend([place] if isinstance(entry, Slice) else [])
-        elif entry == FULL:
+        elif is_full(entry):
             order.append("x")
-        elif isinstance(entry, Slice) or entry not in (0, -1):
+        elif isinstance(entry, Slice) or _known_index(entry) not in (0, -1):
             return None
     kept = [dim for dim, entry in enumerate(own) if isinstance(entry, Slice)]
     new_order = [entry if entry == "x" else kept.index(entry) for entry in order]
@@ -432,7 +436,7 @@ def read_what_was_set(fgraph: FunctionGraph, node: Apply) -> list[Variable] | No
         return None
     x, y, *indices = operands(inner)
     assert isinstance(node.op, Subtensor)
-    same = inner.op.idx_list == node.op.idx_list and indices == node.inputs[1:]
+    same = inner.op.idx_list == node.op.idx_list and all_same(indices, node.inputs[1:])
     # An index that is out of range, and a value that does not fit, still raise.
     if not same or inner.op.inplace or None in x.type.shape or None in y.type.shape or indices:
         return None

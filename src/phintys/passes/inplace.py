@@ -26,6 +26,7 @@ from phintys.graph.aliasing import (
     destroyed_inputs,
     view_roots,
 )
+from phintys.graph.identity import all_same, is_among
 from phintys.graph.op import Op
 from phintys.graph.variable import Constant
 from phintys.rewriting import GraphRewriter
@@ -324,13 +325,13 @@ class _Books:
         for position in destroyed_inputs(new):
             variable = new.inputs[position]
             # A view may show an element several times, or not at all.
-            if self.roots[variable] != (variable,) or isinstance(variable, Constant):
+            if not all_same(self.roots[variable], (variable,)) or isinstance(variable, Constant):
                 return False
             victims.append(variable)
         if any(victim in self.fixed for victim in victims):
             return False
         # Its outputs begin new roots, for which those of the node are to stand.
-        if any(self.roots[output] != (output,) for output in node.outputs):
+        if any(not all_same(self.roots[output], (output,)) for output in node.outputs):
             return False
         if not self._reads_others(new):
             return False
@@ -345,7 +346,7 @@ class _Books:
             self.readers[output] = self.readers.get(old, {})
             for reader in self.readers[output]:
                 for variable in self.nodes[reader].inputs:
-                    if old in self.roots.get(variable, ()) and variable is not old:
+                    if is_among(old, self.roots.get(variable, ())) and variable is not old:
                         self.roots[variable] = tuple(
                             output if root is old else root for root in self.roots[variable]
                         )

@@ -56,7 +56,8 @@ def drop_useless_reshape(fgraph: FunctionGraph, node: Apply) -> list[Variable] |
         return None
     unlike = [dim for dim, size in enumerate(sizes) if not _is_size(size, x, dim)]
     if unlike:
-        if len(unlike) > 1 or fold(sizes[unlike[0]]) != -1:
+        inferred = fold(sizes[unlike[0]])
+        if len(unlike) > 1 or not isinstance(inferred, int) or inferred != -1:
             return None
         # Beside a size of 0 nothing tells what -1 is, and the reshape raises.
         if not all(size for dim, size in enumerate(x.type.shape) if dim != unlike[0]):
@@ -117,13 +118,14 @@ def reshape_to_dimshuffle(fgraph: FunctionGraph, node: Apply) -> list[Variable] 
     inferred: list[int] = []
     for size in sizes:
         known = fold(size)
-        if known == 1:
+        stated = known if isinstance(known, int) else None
+        if stated == 1:
             order.append("x")
             continue
         dim = next(kept, None)
         if dim is None:
             return None
-        if known == -1:
+        if stated == -1:
             inferred.append(dim)
         elif not _is_size(size, x, dim):
             return None

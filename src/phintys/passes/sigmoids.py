@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import phintys.scalar as ps
+from phintys.graph.identity import all_same, place_of
 from phintys.passes._facts import (
     as_result,
     is_uniformly,
@@ -76,9 +77,10 @@ def share_of_exponentials(fgraph: FunctionGraph, node: Apply) -> list[Variable] 
     """exp(x) / (exp(x) + exp(y)) -> sigmoid(x - y), the gradient of logaddexp"""
     power, denominator = node.inputs
     inner = None if denominator.owner is None else scalar_node(denominator, ps.add)
-    if inner is None or len(inner.inputs) != 2 or power not in inner.inputs:
+    place = None if inner is None else place_of(power, inner.inputs)
+    if inner is None or place is None or len(inner.inputs) != 2:
         return None
-    other = inner.inputs[1 - inner.inputs.index(power)]
+    other = inner.inputs[1 - place]
     x, y = argument(power, ps.exp), argument(other, ps.exp)
     if x is None or y is None or other is power or x.dtype != y.dtype:
         return None
@@ -111,7 +113,7 @@ def _are_opposite(x: Any, y: Any) -> bool:
         and isinstance(d, TensorConstant)
         and c.type == d.type
         and np.array_equal(c.data, -d.data)
-        and first.inputs[1:] == second.inputs[1:]
+        and all_same(first.inputs[1:], second.inputs[1:])
     )
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import phintys.scalar as ps
+from phintys.graph.identity import all_same, place_of
 from phintys.passes._facts import (
     as_result,
     kind,
@@ -100,7 +101,8 @@ def product_to_softmax(fgraph: FunctionGraph, node: Apply) -> list[Variable] | N
         quotient = factor if outer is None or shuffle is None else outer.inputs[0]
         inner = scalar_node(quotient, ps.true_div)
         found = None if inner is None else summed_powers(inner.inputs[1])
-        if found is None or inner is None or found[0] not in node.inputs:
+        same = None if found is None else place_of(found[0], node.inputs)
+        if found is None or inner is None or same is None:
             continue
         power, total, inner_shuffle = found
         ndim = output_type(node).ndim
@@ -108,7 +110,6 @@ def product_to_softmax(fgraph: FunctionGraph, node: Apply) -> list[Variable] | N
             continue
         if not _keeps_axes(shuffle or inner_shuffle, total.axes(ndim), ndim):
             continue
-        same = node.inputs.index(power)
         rest: list[Any] = [y for i, y in enumerate(node.inputs) if i not in (place, same)]
         above: Any = inner.inputs[0]
         rest.append(above if shuffle is None else shuffle(above))
@@ -189,14 +190,14 @@ def _centred(difference: Any, s: Any) -> Any:
 
 def _same_factors(factors: list[Variable], u: Any, s: Any) -> bool:
     """Tell whether factors are those of u * s."""
-    if s not in factors:
+    place = place_of(s, factors)
+    if place is None:
         return False
-    place = factors.index(s)
     rest = [x for i, x in enumerate(factors) if i != place]
-    if rest == [u]:
+    if all_same(rest, [u]):
         return True
     product = scalar_node(u, ps.mul)
-    return product is not None and len(rest) > 1 and rest == product.inputs
+    return product is not None and len(rest) > 1 and all_same(rest, product.inputs)
 
 
 STABILIZE_SOFTMAX: tuple[NodeRewriter, ...] = (

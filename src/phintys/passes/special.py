@@ -6,6 +6,7 @@ from math import log, sqrt
 from typing import TYPE_CHECKING, Any
 
 import phintys.scalar as ps
+from phintys.graph.identity import is_among
 from phintys.passes._facts import (
     as_result,
     as_value,
@@ -181,7 +182,7 @@ def distribute_over_quotients(fgraph: FunctionGraph, node: Apply) -> list[Variab
             math.mul(old, *positive) if new is None else new
             for old, new in zip(inner.inputs, terms, strict=True)
         )
-        rest = [x for i, x in enumerate(parts) if i != place and x not in positive]
+        rest = [x for i, x in enumerate(parts) if i != place and not is_among(x, positive)]
         whole = math.mul(inner.op(*products), *rest) if rest else inner.op(*products)
         for x in positive:
             whole = whole if sizes_covered(x, [whole]) else math.second(x, whole)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import phintys.scalar as ps
+from phintys.graph.identity import place_of
 from phintys.passes._facts import (
     as_result,
     as_value,
@@ -315,7 +316,7 @@ def log_of_scaled_positive(fgraph: FunctionGraph, node: Apply) -> list[Variable]
     if a.dtype != dtype or b.dtype != dtype or kind(a) != "f":
         return None
     logs = [_log_of(a), _log_of(b)]
-    if logs == [None, None]:
+    if all(log is None for log in logs):
         return None
     first, second = (
         math.log(x) if log is None else log for x, log in zip((a, b), logs, strict=True)
@@ -358,9 +359,9 @@ def number_times_its_log(fgraph: FunctionGraph, node: Apply) -> list[Variable] |
     """x * log(x) -> xlogy(x, x), which is 0 for x = 0"""
     for position, log in enumerate(node.inputs):
         x = None if log.owner is None else argument(log, ps.log)
-        if x is None or x not in node.inputs:
+        place = None if x is None else place_of(x, node.inputs)
+        if x is None or place is None:
             continue
-        place = node.inputs.index(x)
         rest = [y for i, y in enumerate(node.inputs) if i not in (position, place)]
         entropy = math.xlogy(x, x)
         return as_result(fgraph, node, math.mul(entropy, *rest) if rest else entropy)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,8 +23,9 @@ class ScalarVariable(Variable):
     """A symbolic number.
 
     Python's operators build expressions; a Python literal on one side takes the dtype that NumPy
-    would give it, so that a float32 stays a float32. ``==`` compares variables, not values: use
-    :meth:`eq` and :meth:`ne`.
+    would give it, so that a float32 stays a float32. ``==`` and ``!=`` are expressions too; where
+    Python asks for their truth, as in ``x in variables``, two variables are equal if they are the
+    same object.
 
     Examples
     --------
@@ -44,10 +45,15 @@ class ScalarVariable(Variable):
         """The dtype's name."""
         return self.type.dtype
 
-    def __bool__(self) -> NoReturn:
+    _truth: bool | None = None  # set by == and != of two variables
+
+    def __bool__(self) -> bool:
+        if self._truth is not None:  # x == y: Python looks for a variable in a list, or compares
+            return self._truth
         msg = (
             f"The truth of {self} is not known before a function computes it. "
-            "For a symbolic choice use switch(condition, a, b)."
+            "For a symbolic choice use switch(condition, a, b); to ask whether two names mean the "
+            "same variable write `x is y`."
         )
         raise TypeContractError(msg)
 
@@ -145,6 +151,14 @@ class ScalarVariable(Variable):
     def __ge__(self, other: Any) -> Any:
         return OPERATORS.ge(self, other) if isinstance(other, _OPERANDS) else NotImplemented
 
+    def __eq__(self, other: object) -> Any:
+        return _compare(OPERATORS.eq, self, other, self is other)
+
+    def __ne__(self, other: object) -> Any:
+        return _compare(OPERATORS.ne, self, other, self is not other)
+
+    __hash__ = object.__hash__
+
     def eq(self, other: Any) -> Any:
         """Return whether the values are equal, as a bool scalar."""
         return OPERATORS.eq(self, other)
@@ -216,3 +230,16 @@ class ScalarConstant(ScalarVariable, Constant):
 
     def __str__(self) -> str:
         return self.name if self.name is not None else str(self.data)
+
+
+def _compare(op: Any, x: ScalarVariable, other: object, truth: bool) -> Any:
+    """Return ``x == other`` or ``x != other``; NotImplemented if ``other`` is not a number."""
+    if not isinstance(other, _OPERANDS):
+        return NotImplemented
+    try:
+        result = op(x, other)
+    except TypeContractError:
+        return NotImplemented  # a variable of another Type
+    if isinstance(other, Variable):
+        result._truth = truth
+    return result

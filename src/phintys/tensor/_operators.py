@@ -42,6 +42,7 @@ class Operators:
     dimshuffle: Function
     divmod: Function
     dot: Function
+    equal: Function
     fill: Function
     flatten: Function
     floor: Function
@@ -64,6 +65,7 @@ class Operators:
     neg: Function
     nonzero: Function
     norm: Function
+    not_equal: Function
     ones_like: Function
     pow: Function
     prod: Function

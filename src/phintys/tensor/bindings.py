@@ -11,6 +11,7 @@ import numpy as np
 
 from phintys import scalar as ps
 from phintys.tensor import (
+    comparing,
     convert,
     creation,
     cumulative,
@@ -65,6 +66,7 @@ operators.diagonal = diagonals.diagonal
 operators.dimshuffle = dimshuffle
 operators.divmod = math.divmod
 operators.dot = dot
+operators.equal = comparing.equal
 operators.fill = math.fill
 operators.flatten = flatten
 operators.floor = math.floor
@@ -87,6 +89,7 @@ operators.mul = math.mul
 operators.neg = math.neg
 operators.nonzero = nonzero
 operators.norm = linalg.vector_norm
+operators.not_equal = comparing.not_equal
 operators.ones_like = creation.ones_like
 operators.pow = math.pow
 operators.prod = reduce.prod

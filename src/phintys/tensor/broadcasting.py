@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from phintys._base.errors import ShapeError
 from phintys.tensor.convert import as_tensor_variable
 from phintys.tensor.creation import Alloc, as_sizes
+from phintys.tensor.known import known_int
 from phintys.tensor.shape import sizes_of
 from phintys.tensor.sizes import as_size, fold
 
@@ -108,7 +109,8 @@ def broadcast_to(x: Any, shape: Any) -> TensorVariable:
     """
     x = as_tensor_variable(x)
     sizes = as_sizes(shape)
-    if tuple(fold(size) for size in sizes) == x.type.shape:
+    wanted = tuple(known_int(size) for size in sizes)
+    if None not in wanted and wanted == x.type.shape:
         return x
     return Alloc()(x, *sizes)
 

@@ -520,7 +520,7 @@ def batched_tensordot(x: Any, y: Any, axes: Axes = 2) -> TensorVariable:
     product = _batched_dot(left, right)
     if len(x_free) == len(y_free) == 1:
         return product
-    first = y_sizes[0] if x_sizes[0] == 1 else x_sizes[0]
+    first = y_sizes[0] if x.type.shape[0] == 1 else x_sizes[0]
     return reshape(
         product, (first, *(x_sizes[dim] for dim in x_free), *(y_sizes[dim] for dim in y_free))
     )

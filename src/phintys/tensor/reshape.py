@@ -122,7 +122,7 @@ def _infer_size(sizes: Sequence[Any], dim: int, old_shape: Sequence[Any]) -> Any
     if _is_size(size):
         return size
     others = [other for position, other in enumerate(sizes) if position != dim]
-    if size != -1 and -1 in [other for other in others if isinstance(other, int)]:
+    if not isinstance(size, int) and -1 in [other for other in others if isinstance(other, int)]:
         return size  # there is but one -1
     total = multiply_sizes(fold(old) for old in old_shape)
     rest = multiply_sizes(others)

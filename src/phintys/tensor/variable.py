@@ -162,7 +162,19 @@ class TensorMethods:
     def __round__(self, ndigits: int | None = None) -> TensorVariable:
         return operators.round(self) if ndigits is None else operators.round(self, ndigits)
 
-    # ---- comparison and logic; == stays identity, since variables are keys of dicts -----------
+    # ---- comparison and logic ----------------------------------------------------------------
+
+    def __eq__(self, other: object) -> TensorVariable:
+        return operators.equal(self, other)
+
+    def __ne__(self, other: object) -> TensorVariable:
+        return operators.not_equal(self, other)
+
+    # Variables are keys of dicts, and each is a key of its own: dicts look at identity first, and
+    # no two objects that are alive have the same hash.
+    __hash__ = object.__hash__
+
+    _truth: bool | None = None  # set by == and != of two variables
 
     def __lt__(self, other: Any) -> TensorVariable:
         return operators.lt(self, other)
@@ -231,11 +243,14 @@ class TensorMethods:
 
     # ---- what a symbolic value cannot do -----------------------------------------------------
 
-    def __bool__(self) -> NoReturn:
+    def __bool__(self) -> bool:
+        if self._truth is not None:  # x == y: Python looks for a variable in a list, or compares
+            return self._truth
         msg = (
             f"{self} is symbolic, so it is neither true nor false yet. Use pt.switch(condition, "
-            "a, b) to choose by value, & and | instead of `and` and `or`, pt.eq(a, b) to compare "
-            "values, and `is not None` to test for absence."
+            "a, b) to choose by value, pt.all(condition) or pt.any(condition) to make one value "
+            "of many, & and | instead of `and` and `or`, `x is y` to ask whether two names mean "
+            "the same variable, and `is not None` to test for absence."
         )
         raise TypeError(msg)
 
@@ -464,8 +479,6 @@ class TensorMethods:
     def dot(self, other: Any) -> TensorVariable:
         """Return the dot product."""
         return operators.dot(self, other)
-
-    __hash__ = object.__hash__
 
 
 class TensorVariable(TensorMethods, Variable):

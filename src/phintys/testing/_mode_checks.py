@@ -11,6 +11,7 @@ import numpy as np
 
 import phintys.tensor as pt
 from phintys.compile import In, function
+from phintys.graph.identity import is_among
 from phintys.tensor.type import TensorType
 from phintys.testing._trial import Trial, compare, destroyed, duplicate
 
@@ -113,7 +114,7 @@ def _destroyed_inputs(trial: Trial) -> set[Any]:
         run.node.inputs[position]
         for run in trial.runs
         for position in destroyed(run.node.op)
-        if run.node.inputs[position] in trial.inputs
+        if is_among(run.node.inputs[position], trial.inputs)
     }
 
 

@@ -16,6 +16,7 @@ from phintys.compile.debugging.rounding import rounding_explains, spread
 from phintys.compile.debugging.running import native_whole
 from phintys.compile.debugging.values import agree, describe_difference, duplicate
 from phintys.graph.aliasing import check_maps
+from phintys.graph.identity import is_among
 from phintys.graph.shared import SharedVariable
 from phintys.graph.traversal import graph_inputs, toposort
 from phintys.graph.variable import Constant
@@ -94,7 +95,7 @@ class DebugProgram:
         self._leaves = [
             leaf
             for leaf in graph_inputs([*fgraph.outputs, *wanted])
-            if isinstance(leaf, SharedVariable) and leaf not in fgraph.inputs
+            if isinstance(leaf, SharedVariable) and not is_among(leaf, fgraph.inputs)
         ]
         self.nodes = toposort([*fgraph.outputs, *wanted], blockers=fgraph.inputs)
         self._used = {*fgraph.outputs, *wanted}

@@ -169,7 +169,8 @@ def _compiled(node: Apply) -> Run | None:
     run = native_whole(fgraph)
     if run is None:
         return None
-    places = [node.inputs.index(variable) for variable in given]
+    first = {variable: place for place, variable in reversed(list(enumerate(node.inputs)))}
+    places = [first[variable] for variable in given]
 
     def run_alone(values: Sequence[Any]) -> list[Any]:
         return run([values[place] for place in places])

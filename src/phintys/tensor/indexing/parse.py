@@ -24,6 +24,7 @@ from phintys.tensor.indexing.template import (
     Slice,
     count_dims,
     is_advanced,
+    is_full,
 )
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ def index(x: Any, args: Any) -> TensorVariable:
     if is_advanced(tuple(template)):
         return _advanced(tuple(template))(x, *inputs)
     taken = [entry for entry in template if entry is not NEWAXIS]
-    while taken and taken[-1] == FULL:
+    while taken and is_full(taken[-1]):
         taken.pop()
     # x[None] is x with a dimension more; but x[:] is a part of x that can be set.
     result = x if not taken and NEWAXIS in template else _basic(tuple(taken))(x, *inputs)

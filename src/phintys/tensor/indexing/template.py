@@ -46,6 +46,7 @@ __all__ = [
     "Slice",
     "as_template",
     "count_inputs",
+    "is_full",
     "layout",
     "numpy_index",
     "slice_length",
@@ -87,6 +88,11 @@ def _bound_text(bound: Any) -> str:
 
 
 FULL = Slice()
+
+
+def is_full(entry: Any) -> bool:
+    """Return whether an entry is the slice ``:``, without comparing symbolic bounds."""
+    return isinstance(entry, Slice) and entry.start is entry.stop is entry.step is None
 
 
 class Mask(NamedTuple):
@@ -307,7 +313,7 @@ def static_slice_length(size: int | None, bounds: Slice) -> int | None:
     # x[:0] and x[3:3] are empty, whatever x is.
     if step not in {None, 1}:
         return None
-    if stop == 0:
+    if isinstance(stop, int) and stop == 0:
         return 0
     if isinstance(start, int) and isinstance(stop, int) and (start < 0) == (stop < 0):
         return 0 if start >= stop else None

@@ -1,0 +1,89 @@
+"""What ``==`` and ``!=`` of tensor variables mean: elementwise, with identity as truth.
+
+An expression has no truth value, but Python asks for one when it looks for a variable in a list or
+compares variables along with other things: ``x in inputs``, ``inputs.index(x)``,
+``(x, 1) == (y, 1)``. So what ``==`` and ``!=`` give for two *variables* knows, as a mark of that
+one object, whether they are the same; what they give for a variable and a value does not.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+
+from phintys._base.errors import ShapeError, TypeContractError
+from phintys.graph.variable import Variable
+from phintys.tensor import math
+from phintys.tensor.convert import register_conversion
+
+if TYPE_CHECKING:
+    from phintys.tensor.variable import TensorMethods
+
+__all__ = ["Mismatch", "equal", "not_equal"]
+
+# Anything else is not a tensor, or gets its own chance to answer.
+_COMPARABLE = (Variable, bool, int, float, complex, np.generic, np.ndarray, list, tuple)
+
+
+class Mismatch:
+    """What ``x == y`` is where the static shapes of the variables do not broadcast.
+
+    As a truth value it says whether the variables are the same object, so ``x in [y]`` works; any
+    use as an array raises the error that the comparison of the elements raises.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> x, y = pt.vector("x", shape=(2,)), pt.vector("y", shape=(3,))
+    >>> x in [y], bool(x == y), bool(x != y)
+    (False, False, True)
+    """
+
+    def __init__(self, truth: bool, error: ShapeError) -> None:
+        self._truth = truth
+        self._error = error
+
+    def __bool__(self) -> bool:
+        return self._truth
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name.startswith("__"):  # Python, NumPy and others ask what an object can do
+            raise AttributeError(name)
+        raise self._error
+
+    def __repr__(self) -> str:
+        return f"<{self._error}>"
+
+
+def _refuse(mismatch: Mismatch, name: str | None) -> NoReturn:
+    raise mismatch._error
+
+
+register_conversion(Mismatch, _refuse)
+
+
+def equal(x: TensorMethods, other: Any) -> Any:
+    """Return ``x == other``, elementwise; NotImplemented if ``other`` is not a tensor."""
+    return _compare(math.eq, x, other, x is other)
+
+
+def not_equal(x: TensorMethods, other: Any) -> Any:
+    """Return ``x != other``, elementwise; NotImplemented if ``other`` is not a tensor."""
+    return _compare(math.neq, x, other, x is not other)
+
+
+def _compare(op: Any, x: TensorMethods, other: Any, truth: bool) -> Any:
+    if not isinstance(other, _COMPARABLE):
+        return NotImplemented
+    try:
+        result = op(x, other)
+    except ShapeError as error:
+        if not isinstance(other, Variable):
+            raise
+        return Mismatch(truth, error)
+    except TypeContractError:
+        return NotImplemented  # a str in an array, a variable of another Type
+    if isinstance(other, Variable):
+        result._truth = truth
+    return result
