@@ -7,8 +7,11 @@ what is shared, borrowed or mutable.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+import numpy as np
 
 from phintys._base.errors import ConfigError
 from phintys._base.naming import near_misses
@@ -28,6 +31,7 @@ __all__ = [
     "SavableProgram",
     "SavedProgram",
     "check_backend",
+    "copy_value",
     "get_backend",
     "is_copy",
     "register_backend",
@@ -208,6 +212,13 @@ def get_backend(backend: str | Backend) -> Backend:
 
 
 _COPIES: set[type[Op]] = set()
+
+
+def copy_value(value: Any) -> Any:
+    """Return a copy that shares no memory with ``value``; arrays keep their memory order."""
+    if isinstance(value, np.ndarray) and not value.dtype.hasobject:
+        return value.copy(order="K")
+    return copy.deepcopy(value)
 
 
 def register_copy(op_class: type[Op]) -> None:

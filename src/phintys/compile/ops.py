@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from phintys.backends.base import register_copy
+from phintys.backends.base import copy_value, register_copy
 from phintys.graph.apply import Apply
 from phintys.graph.op import Op
 
@@ -16,14 +13,7 @@ if TYPE_CHECKING:
     from phintys.graph.fgraph import FunctionGraph
     from phintys.graph.variable import Variable
 
-__all__ = ["DeepCopy", "copy_value", "deep_copy"]
-
-
-def copy_value(value: Any) -> Any:
-    """Return a copy that shares no memory with ``value``; arrays keep their memory order."""
-    if isinstance(value, np.ndarray) and not value.dtype.hasobject:
-        return value.copy(order="K")
-    return copy.deepcopy(value)
+__all__ = ["DeepCopy", "deep_copy"]
 
 
 class DeepCopy(Op):

@@ -14,6 +14,7 @@ import numpy as np
 
 from phintys.backends.reference.diagnosis import explain_failure
 from phintys.backends.reference.measuring import CallMemory, NodeMeasurements
+from phintys.backends.reference.ownership import owning_thunk
 from phintys.backends.reference.thunks import make_thunk
 from phintys.graph.aliasing import execution_order
 from phintys.graph.variable import Constant
@@ -125,12 +126,16 @@ class Machine:
         self.outputs = [self.storage_map[variable] for variable in fgraph.outputs]
         recycled = plan.fresh
         self.thunks = [
-            make_thunk(
+            owning_thunk(
+                make_thunk(
+                    node,
+                    self.storage_map,
+                    self.compute_map,
+                    [one for one in node.outputs if one in recycled or plan.allow_gc],
+                    plan.debug,
+                ),
                 node,
                 self.storage_map,
-                self.compute_map,
-                [variable for variable in node.outputs if variable in recycled or plan.allow_gc],
-                plan.debug,
             )
             for node in plan.nodes
         ]

@@ -97,7 +97,64 @@ _IN_PLACE = (
     "memory_ops.scratch_one({0}, {1})",
     "memory_ops.dipped({0})",
 )
+_ONE = "(1 + {1}.shape[0] - {0}.shape[0])"
+"""A number that is 1, which only a call shows."""
+_NEW_BY_NAME = (
+    "pt.alloc({0}, *{0}.shape)",
+    "pt.alloc({0}, 1, *{1}.shape)[0]",
+    "pt.alloc({0}, 1, *{1}.shape).flatten()",
+    f"pt.alloc({{0}}, {_ONE}, *{{1}}.shape)[0]",
+    f"pt.alloc({{0}}, {_ONE}, *{{1}}.shape).reshape({{1}}.shape)",
+    "pt.broadcast_to({0}, {1}.shape)",
+    "pt.broadcast_to({0}, (1, *{1}.shape))[0]",
+    f"pt.broadcast_to({{0}}, ({_ONE}, *{{1}}.shape)).reshape({{0}}.shape)",
+    "pt.fill({1}, {0})",
+    "pt.tile({0}, 1)",
+    f"pt.tile({{0}}, {_ONE}, ndim={{0}}.ndim)",
+    "pt.repeat({0}, 1, axis=0)",
+    f"pt.repeat({{0}}, {_ONE}, axis=0)",
+    "pt.roll({0}, 0)",
+    f"pt.roll({{0}}, {_ONE} - 1)",
+    "pt.concatenate([{0}])",
+    "pt.concatenate([{0}, {1}[:0]])",
+    "pt.stack([{0}])[0]",
+    "pt.cast({0}, {0}.dtype)",
+    "+{0}",
+    "pt.conj({0})",
+    "pt.real({0})",
+    "{0}.sum(axis=())",
+    "{0}.max(axis=())",
+    "pt.switch(True, {0}, {1})",
+    "pt.clip({0}, {0}, {0})",
+    "pt.sort({0}[:1])",
+    "pt.cumsum({0}[:1])",
+    "pt.triu(pt.stack([{0}]))[0]",
+    "pt.set_subtensor({0}[:0], 1)",
+    f"pt.inc_subtensor({{0}}[: {_ONE} - 1], 1)",
+    "{0}[pt.arange({1}.shape[0])]",
+    "{0}.flatten()",
+    "pt.squeeze(pt.shape_padleft({0}))",
+    "pt.expand_dims({0}, 0)[0]",
+    "{0}[:]",
+    "{0}[: {1}.shape[0]]",
+    f"{{0}}[::{_ONE}]",
+    "{0}.reshape({1}.shape)",
+    f"{{0}}.reshape(({_ONE}, -1)).flatten()",
+    "pt.swapaxes({0}, 0, 0)",
+    "pt.moveaxis({0}, 0, -1)",
+    "pt.diagonal(pt.stack([{0}]))",
+    "gradient.disconnected_grad({0})",
+    "undeclared.returned({0})",
+    "undeclared.turned({0})",
+    "undeclared.larger({0}, {1})",
+)
+"""What may turn out to be its operand, or a view of it: declared, or new memory by contract."""
+
 _OF_TWO_OUTPUTS = (
+    "pt.split({0}, [0, {1}.shape[0]], 2)",
+    "undeclared.given_twice({0})",
+    "undeclared.made_twice({0})",
+    "undeclared.returned_and_new({0}, {1})",
     "user_ops.both({0})",
     "memory_ops.exchanged({0}, {1})",
     "memory_ops.halves({0})",
@@ -173,8 +230,8 @@ class _Scene(Drawing):
     def draw_line(self) -> None:
         """Try one more line."""
         (patterns,) = self.random.choices(
-            (_PURE, _VIEWS, _IN_PLACE, _OF_TWO_OUTPUTS, _FAILING),
-            (8, 6, 9, 3, 0 if self.number is None else 1.5),
+            (_PURE, _VIEWS, _NEW_BY_NAME, _IN_PLACE, _OF_TWO_OUTPUTS, _FAILING),
+            (8, 6, 8, 9, 3, 0 if self.number is None else 1.5),
         )
         pattern = self.choose(patterns)
         shared = {one.name for one in self.shared}

@@ -17,7 +17,7 @@ from phintys import gradient
 from phintys.compile import In, function
 from phintys.graph.variable import Variable
 from phintys.tensor import blas, inplace
-from phintys.testing.fuzz import memory_ops, user_ops
+from phintys.testing.fuzz import memory_ops, undeclared, user_ops
 from phintys.testing.layouts import lay_out
 
 __all__ = ["Built", "Case", "Given", "Step", "Subject", "as_literal"]
@@ -31,6 +31,7 @@ NAMESPACE: dict[str, Any] = {
     "memory_ops": memory_ops,
     "np": np,
     "pt": pt,
+    "undeclared": undeclared,
     "user_ops": user_ops,
 }
 """What the lines of a case may name."""

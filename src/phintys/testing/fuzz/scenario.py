@@ -145,6 +145,11 @@ class Scenario:
     functions: tuple[Made, ...]
     calls: tuple[int, ...]
 
+    @property
+    def is_honest(self) -> bool:
+        """Whether all Ops do with memory what their maps say."""
+        return not any("undeclared." in step.text for step in self.steps)
+
     def build(self) -> dict[str, Any]:
         """Run the lines; return the variables by name."""
         known: dict[str, Any] = {}
@@ -191,7 +196,8 @@ class Scenario:
         lines = [
             "import numpy as np, phintys, phintys.tensor as pt",
             "from phintys.tensor import blas, inplace",
-            "from phintys.testing.fuzz import memory_ops, user_ops",
+            "from phintys import gradient",
+            "from phintys.testing.fuzz import memory_ops, undeclared, user_ops",
             "from phintys.testing.layouts import lay_out",
             "",
             f"mode = {mode}",

@@ -150,6 +150,14 @@ class Bases:
         """Note where the value of a variable is."""
         self._shown_by.setdefault(memory, []).append(variable)
 
+    def is_shown(self, memory: Array) -> bool:
+        """Tell whether some memory holds the value of a variable."""
+        return memory in self._shown_by
+
+    def shown_by(self, memory: Array) -> list[Variable]:
+        """Return the variables whose value lies in some memory."""
+        return self._shown_by.get(memory, [])
+
     def is_free(self, variable: Variable, memory: Array) -> bool:
         """Tell whether the node that is being lowered is the last to read some memory.
 

@@ -36,6 +36,7 @@ from phintys.backends.native.program import (
     Value,
 )
 from phintys.backends.native.sizes import Arithmetic, Sizes, is_length
+from phintys.graph.aliasing import root_of
 from phintys.graph.variable import Constant
 from phintys.tensor.type import TensorType
 
@@ -94,6 +95,7 @@ class Lowering:
         self._checked: set[tuple[Size, Size]] = set()
         self._memory_of: dict[Array, frozenset[Array]] = {}
         self._seen_in: dict[Array, list[Array]] = {}
+        self._lent: dict[Array, list[Variable]] = {}
 
     # ---- values --------------------------------------------------------------------------------
 
@@ -142,7 +144,10 @@ class Lowering:
                     self.require_equal(size, self.sizes.fixed(known), failure)
         sizes = tuple([self.sizes.canonical(size) for size in view.sizes])
         self._views[variable] = View(view.array, view.maps, sizes)
-        self.bases.bound(variable, view.array.memory)
+        memory = view.array.memory
+        if node is not None and self.bases.is_shown(memory) and not _named(variable, node):
+            self._lent.setdefault(memory, []).append(variable)
+        self.bases.bound(variable, memory)
 
     def view(self, variable: Variable) -> View:
         """Return where the value of a tensor variable is.
@@ -423,13 +428,18 @@ class Lowering:
     def callback(self, node: Apply, why: str) -> None:
         """Let the Op's Python code compute a node."""
         positions = {at for found in (node.op.destroy_map or {}).values() for at in found}
+        viewed = {at for found in (node.op.view_map or {}).values() for at in found}
         inputs = tuple(
-            self._own_value(variable, node) if position in positions else self.value(variable)
+            self._own_value(variable, node)
+            if position in positions
+            else self._seen_value(variable, node)
+            if position in viewed
+            else self.value(variable)
             for position, variable in enumerate(node.inputs)
         )
         destroyed = [inputs[position] for position in sorted(positions)]
         overwritten = [value for value in destroyed if isinstance(value, Array)]
-        own = {memory for array in overwritten for memory in self._memory(array)}
+        own = {memory for array in overwritten for memory in self.memory_of(array)}
         sharing = [array for memory in own for array in (memory, *self._seen_in.get(memory, ()))]
         destroyed += dict.fromkeys(array for array in sharing if array not in overwritten)
         outputs = tuple(self.foreign(variable, Place.CALLBACK) for variable in node.outputs)
@@ -438,7 +448,7 @@ class Lowering:
         self.bases.held.update(value.memory for value in inputs if isinstance(value, Array))
         self._note_views(node, inputs, outputs)
 
-    def _memory(self, array: Array) -> frozenset[Array]:
+    def memory_of(self, array: Array) -> frozenset[Array]:
         """Return the memory in which an array may lie that an Op may have returned as a view."""
         return self._memory_of.get(array.memory) or frozenset((array.memory,))
 
@@ -450,7 +460,7 @@ class Lowering:
                 output = None if number is None else outputs[number]
                 for given in [inputs[position] for position in positions]:
                     if isinstance(output, Array) and isinstance(given, Array):
-                        found.setdefault(output.memory, set()).update(self._memory(given))
+                        found.setdefault(output.memory, set()).update(self.memory_of(given))
         for array, memories in found.items():
             self._memory_of[array] = frozenset(memories)
             for memory in memories:
@@ -467,9 +477,40 @@ class Lowering:
             return self.value(variable)
         view = self.view(variable)
         is_foreign = view.array.place in {Place.ARGUMENT, Place.CALLBACK}
-        if is_foreign and view.array.alias is None and view.is_whole(self.sizes):
+        is_all = view.array.alias is None and view.is_whole(self.sizes)
+        if is_foreign and is_all and self.is_alone(variable, view.array):
             return view.array
         return self.copied(view, node).array
+
+    def _seen_value(self, variable: Variable, node: Apply) -> Value:
+        """Return what holds a value of which an Op may return a view."""
+        value = self.value(variable)
+        if isinstance(value, Array) and not self.is_alone(variable, value):
+            return self.copied(self.view(variable), node).array
+        return value
+
+    def is_alone(self, variable: Variable, array: Array) -> bool:
+        """Tell whether no value lies in an array that the graph believes to lie elsewhere.
+
+        A program may see a value in the memory of another although their Op says that it makes a
+        new one: ``alloc(x, 1, n)[0]`` is x itself. That does as long as both are only read.
+        """
+        for memory in self.memory_of(array):
+            for one in (memory, *self._seen_in.get(memory, ())):
+                lent = self._lent.get(one)
+                if lent is None:
+                    continue
+                roots = set(root_of(variable))
+                others = [*self.bases.shown_by(one), *lent]
+                if any(roots.isdisjoint(root_of(other)) for other in others):
+                    return False
+        return True
+
+
+def _named(variable: Variable, node: Apply) -> bool:
+    """Tell whether an Op says that an output may lie in the memory of an input."""
+    maps = (node.op.view_map, node.op.destroy_map)
+    return any(variable is node.outputs[at] for one in maps for at in one if at is not None)
 
 
 def _flat(view: View, position: Sequence[int] | None) -> int | None:

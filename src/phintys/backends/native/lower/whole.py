@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from phintys.backends.native.dependence import arrays_read
 from phintys.backends.native.fuse import fuse
@@ -13,6 +13,7 @@ from phintys.backends.native.lower.nodes import lower_nodes
 from phintys.backends.native.lower.pruning import prune
 from phintys.backends.native.lower.view import View
 from phintys.backends.native.program import Array, Claim, Place, Program, Value
+from phintys.graph.aliasing import root_of
 from phintys.tensor.type import TensorType
 
 if TYPE_CHECKING:
@@ -41,7 +42,8 @@ def lower_program(fgraph: FunctionGraph, *, keep_shapes: bool = False) -> Progra
         afterwards, unless the output is an input, a constant, or made by an Op's Python code.
     """
     lowering = _lowered(fgraph)
-    results = [_result(variable, lowering) for variable in fgraph.outputs]
+    leaving: dict[Array, list[Variable]] = {}
+    results = [_result(variable, lowering, leaving) for variable in fgraph.outputs]
     kept = {value.memory for value in results if isinstance(value, Array)}
     ending = sorted(lowering.ending, key=lambda step: not isinstance(step, Claim))
     kept.update(array for step in ending for array in arrays_read(step))
@@ -82,16 +84,39 @@ def _lowered(fgraph: FunctionGraph) -> Lowering:
     return lowering
 
 
-def _result(variable: Variable, lowering: Lowering) -> Value:
-    """Return what holds the value of an output: an array that leaves, or what is handed on."""
+def _result(variable: Variable, lowering: Lowering, leaving: dict[Array, list[Variable]]) -> Value:
+    """Return what holds the value of an output: an array that leaves, or what is handed on.
+
+    An argument, a constant or another result is handed on only if the graph says that the output
+    may lie in its memory: then whoever compiled the graph has allowed it. Memory that happens to
+    hold the same is copied.
+
+    Parameters
+    ----------
+    variable
+        The output.
+    lowering
+        The state of lowering.
+    leaving
+        For the memory of results, the outputs that it holds.
+    """
     if not isinstance(variable.type, TensorType):
         return lowering.value(variable)
     view = lowering.view(variable)
     array = view.array
-    if view.is_whole(lowering.sizes) and array.alias is None:
-        if array.place == Place.BUFFER:
-            array.place = Place.RESULT
-        return array
+    is_own = array.place in {Place.BUFFER, Place.RESULT}
+    is_handed_on = is_own or array.variable is not None
+    if is_handed_on and view.is_whole(lowering.sizes) and array.alias is None:
+        others = [other for one in lowering.memory_of(array) for other in leaving.get(one, ())]
+        if not is_own:
+            others.append(cast("Variable", array.variable))
+        roots = set(root_of(variable)) if others else set()
+        if not any(roots.isdisjoint(root_of(other)) for other in others):
+            for one in lowering.memory_of(array):
+                leaving.setdefault(one, []).append(variable)
+            if array.place == Place.BUFFER:
+                array.place = Place.RESULT
+            return array
     loops = lowering.loops(view.sizes)
     target = lowering.array(array.dtype, view.sizes, Place.RESULT, variable)
     lowering.store(View.of(target, lowering.sizes), lowering.load(view, loops), loops)

@@ -16,13 +16,14 @@ from phintys.graph.variable import Constant
 from phintys.tensor.type import TensorType
 
 if TYPE_CHECKING:
-    from phintys.backends.reference import diagnosis, thunks
+    from phintys.backends.reference import diagnosis, ownership, thunks
     from phintys.graph.apply import Apply
     from phintys.graph.op import ComputeMap, StorageMap
 
     Cell = list[Any]
 else:
     diagnosis = LateModule("phintys.backends.reference.diagnosis")
+    ownership = LateModule("phintys.backends.reference.ownership")
     thunks = LateModule("phintys.backends.reference.thunks")
 
 __all__ = ["Callbacks", "Machine", "plain_array"]
@@ -67,9 +68,8 @@ class _Step:
             for variable in node.outputs
         ]
         # Results leave the cells after each call, so every one of them is empty then.
-        self.thunk: Callable[[], None] = thunks.make_thunk(
-            node, storage_map, compute_map, list(node.outputs), debug=False
-        )
+        thunk = thunks.make_thunk(node, storage_map, compute_map, list(node.outputs), debug=False)
+        self.thunk: Callable[[], None] = ownership.owning_thunk(thunk, node, storage_map)
 
     def run(self, values: Sequence[Any]) -> tuple[Any, ...]:
         """Carry out the node on values, and return those of its outputs.

@@ -1,0 +1,105 @@
+"""Outputs of Ops lie in the memory that ``view_map`` and ``destroy_map`` say, or in their own.
+
+What else is known of memory rests on these maps: which results are copied before they leave, what
+may be overwritten, when a buffer is free. An Op may return an input, a view of one, or one array
+for two outputs, and not say so. Where it does, the output is copied as soon as it is there: looking
+costs some ten nanoseconds, and what is copied is decided by the memory and not by the Op.
+DebugMode, which looks at this itself, refuses such an Op.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from phintys.backends.base import copy_value
+from phintys.graph.type import Type
+from phintys.tensor.type import TensorType
+
+if TYPE_CHECKING:
+    from phintys.graph.apply import Apply
+    from phintys.graph.op import StorageMap
+    from phintys.graph.variable import Variable
+
+    Cell = list[Any]
+    Thunk = Callable[[], None]
+
+__all__ = ["owning_thunk"]
+
+
+def owning_thunk(thunk: Thunk, node: Apply, storage_map: StorageMap) -> Thunk:
+    """Return a thunk after which no output shares memory with what the Op's maps do not name.
+
+    Parameters
+    ----------
+    thunk
+        Carries out the node.
+    node
+        The node.
+    storage_map
+        The cells that the thunk works on.
+    """
+    named = [_named(node, index) for index in range(len(node.outputs))]
+    pairs: list[tuple[Cell, list[Cell], Type]] = []
+    only_arrays = True
+    for index, output in enumerate(node.outputs):
+        if not _shows_memory(output):
+            continue
+        others = [
+            variable
+            for position, variable in enumerate(node.inputs)
+            if position not in named[index]
+        ]
+        others += [
+            other
+            for before, other in enumerate(node.outputs[:index])
+            if named[before].isdisjoint(named[index])
+        ]
+        others = [other for other in dict.fromkeys(others) if _shows_memory(other)]
+        if others:
+            cells = [storage_map[other] for other in others]
+            pairs.append((storage_map[output], cells, output.type))
+            only_arrays &= all(isinstance(one.type, TensorType) for one in (output, *others))
+    if not pairs:
+        return thunk
+    if len(pairs) > 1 or not only_arrays:
+
+        def owning() -> None:
+            thunk()
+            for output, cells, type_ in pairs:
+                _separate(output, cells, type_)
+
+        return owning
+    ((output, cells, type_),) = pairs
+
+    def owning_array() -> None:
+        thunk()
+        value = output[0]
+        # An array without a base is a view of nothing, but it may be an input itself.
+        if value.base is None:
+            for cell in cells:
+                if cell[0] is value or cell[0].base is value:
+                    break
+            else:
+                return
+        _separate(output, cells, type_)
+
+    return owning_array
+
+
+def _named(node: Apply, index: int) -> set[int]:
+    """Return the inputs that the maps of an Op name for an output."""
+    op = node.op
+    return {*op.view_map.get(index, ()), *op.destroy_map.get(index, ())}
+
+
+def _shows_memory(variable: Variable) -> bool:
+    """Return whether the Type of a variable can tell whether two values share memory."""
+    return type(variable.type).may_share_memory is not Type.may_share_memory
+
+
+def _separate(output: Cell, cells: list[Cell], type_: Type) -> None:
+    """Copy an output that shares memory with any of some other values."""
+    value = output[0]
+    if any(type_.may_share_memory(value, cell[0]) for cell in cells):
+        output[0] = copy_value(value)
