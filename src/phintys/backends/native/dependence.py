@@ -27,7 +27,7 @@ from phintys.backends.native.program import (
     Statement,
     Step,
 )
-from phintys.backends.native.sizes import Arithmetic, Counter, Element, Extent, Size
+from phintys.backends.native.sizes import Counter, Element, Extent, Size
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -140,13 +140,9 @@ def arrays_in_size(size: Size) -> Iterator[Array]:
 
     That is an array whose element it is, or the one with this length that comes from outside.
     """
-    stack = [size]
-    while stack:
-        current = stack.pop()
-        if isinstance(current, Element | Extent):
-            yield current.array.memory
-        elif isinstance(current, Arithmetic):
-            stack.extend(current.arguments)
+    for leaf in size.leaves:
+        if isinstance(leaf, Element | Extent):
+            yield leaf.array.memory
 
 
 def varies(size: Size | LoopVariable, written: Collection[Array]) -> bool:
@@ -159,16 +155,13 @@ def varies(size: Size | LoopVariable, written: Collection[Array]) -> bool:
     written
         The memory that is written inside of the loop.
     """
-    stack = [size]
-    while stack:
-        current = stack.pop()
-        if isinstance(current, LoopVariable | Counter):
-            return True
-        if isinstance(current, Element | Extent) and current.array.memory in written:
-            return True
-        if isinstance(current, Arithmetic):
-            stack.extend(current.arguments)
-    return False
+    if isinstance(size, LoopVariable):
+        return True
+    return any(
+        isinstance(leaf, Counter)
+        or (isinstance(leaf, Element | Extent) and leaf.array.memory in written)
+        for leaf in size.leaves
+    )
 
 
 def sizes_of_call(call: Call) -> Iterator[Size]:

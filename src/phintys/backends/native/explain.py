@@ -33,7 +33,7 @@ from phintys.backends.native.program import (
     Step,
     walk_steps,
 )
-from phintys.backends.native.sizes import Arithmetic, Counter, Element, Extent
+from phintys.backends.native.sizes import Arithmetic, Counter, Element, Extent, written
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -63,7 +63,6 @@ _NOUNS: dict[type[Step], tuple[str, str]] = {
     Branch: ("branch", "branches"),
     Loop: ("loop", "loops"),
 }
-_SIGNS = {"add": "+", "sub": "-", "mul": "*", "floordiv": "//", "mod": "%", "lt": "<"}
 _MOST_NUMBERS = 4
 
 
@@ -78,6 +77,10 @@ def explain_program(program: Program, emitted: EmittedProgram) -> str:
         Its code, which knows how kernels are carried out and where arrays lie.
     """
     return "\n".join(_Explainer(program, emitted).lines())
+
+
+def _itself(size: Size) -> Size:
+    return size
 
 
 class _Explainer:
@@ -130,29 +133,15 @@ class _Explainer:
 
     def size(self, size: Size, *, as_given: bool = False) -> str:
         """Return a size; of those that are known to be equal the same one, if not ``as_given``."""
-        if not as_given:
-            size = self.sizes.canonical(size)
+        return written(size, self._leaf, _itself if as_given else self.sizes.canonical)
+
+    def _leaf(self, size: Size) -> str:
         if isinstance(size, Extent):
             return f"{self.name(size.array)}.{size.axis}"
         if isinstance(size, Element):
             name = self.name(size.array)
             return f"{name}[{size.index}]" if size.array.ndim else name
-        if isinstance(size, Counter):
-            return str(size.loop)
-        if isinstance(size, Arithmetic):
-            return self.arithmetic(size, as_given=as_given)
-        return str(size.known)
-
-    def arithmetic(self, size: Arithmetic, *, as_given: bool) -> str:
-        """Return an operation on sizes."""
-        left, right = (self.size(part, as_given=as_given) for part in size.arguments)
-        sign = _SIGNS.get(size.operation)
-        if sign is None:
-            return f"{size.operation}({left}, {right})"
-        known = size.arguments[1].known
-        if sign == "+" and known is not None and known < 0:
-            return f"({left} - {-known})"
-        return f"({left} {sign} {right})"
+        return str(size.loop if isinstance(size, Counter) else size.known)
 
     def index(self, index: Index) -> str:
         """Return a position along an axis."""

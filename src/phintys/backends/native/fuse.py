@@ -49,7 +49,7 @@ from phintys.backends.native.program import (
     Statement,
     Step,
 )
-from phintys.backends.native.sizes import Arithmetic
+from phintys.backends.native.sizes import Arithmetic, Element, Extent
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -417,10 +417,6 @@ class _Touches:
             if self._last[memory].step.at < at:
                 self._last[memory] = ref
 
-    def all(self, memory: Array) -> list[int]:
-        """Return the places of the steps, in no order."""
-        return [ref.step.at for ref in self._all.get(memory, ())]
-
     def last(self, memory: Array) -> int:
         """Return the last place, -1 if there is none."""
         ref = self._last.get(memory)
@@ -476,9 +472,10 @@ class _Fusion:
         reads = [load.array.memory for load in member.loads]
         self._note(placed, reads, [member.memory], member.before)
         for memory in reads:
-            for other in self.writers.all(memory):
-                if other < position:
-                    self._move(other, position)
+            # Those that wrote it before the last one stay: that one follows them.
+            other = self.writers.last(memory)
+            if 0 <= other < position:
+                self._move(other, position)
 
     def _join_some(self, member: _Member) -> int | None:
         """Add a statement to a kernel that it has something to do with; return which one."""
@@ -539,21 +536,27 @@ class _Fusion:
 
     def _arrays_in(self, size: Size) -> tuple[Array, ...]:
         """Return the memory that is needed for a size, or for one that it is equal to."""
-        found = self._sources.get(size)
-        if found is None:
-            stack, arrays = [size], dict.fromkeys(arrays_in_size(size))
-            while stack:
-                current = stack.pop()
-                best = self.sizes.canonical(current)
-                if best is not current:
-                    arrays.update(dict.fromkeys(arrays_in_size(best)))
-                for one in {current, best}:
-                    if isinstance(one, Arithmetic):
-                        stack.extend(one.arguments)
-            outside = {Place.ARGUMENT, Place.CONSTANT}
-            found = tuple(array for array in arrays if array.place not in outside)
-            self._sources[size] = found
-        return found
+        sources = self._sources
+        stack = [size]
+        while stack:
+            current = stack[-1]
+            if current in sources:
+                stack.pop()
+                continue
+            best = self.sizes.canonical(current)
+            parts = [] if best is current else [best]
+            parts += current.arguments if isinstance(current, Arithmetic) else ()
+            missing = [part for part in parts if part not in sources]
+            if missing:
+                stack += missing
+                continue
+            arrays = dict.fromkeys(array for part in parts for array in sources[part])
+            if isinstance(current, Element | Extent):
+                memory = current.array.memory
+                if memory.place not in {Place.ARGUMENT, Place.CONSTANT}:
+                    arrays[memory] = None
+            sources[current] = tuple(arrays)
+        return sources[size]
 
     # ---- moving kernels
 

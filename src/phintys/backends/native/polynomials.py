@@ -3,7 +3,8 @@
 The address of ``x[i, j]`` is ``x + i * (m * 8) + j * 8``. Two neighbouring loops are one if each
 address moves by the same step in both, and whether ``n * m`` and ``m * n`` are the same step must
 be known before the program runs. So sizes are multiplied out to sums of products of atoms: lengths
-of arguments, elements of arrays, quotients, counters of loops around kernels.
+of arguments, elements of arrays, quotients, counters of loops around kernels. Where that would give
+more than :data:`~phintys.backends.native.sizes.MOST_TERMS` terms, a sum or product is an atom too.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from phintys.backends.native.program import LoopVariable
-from phintys.backends.native.sizes import Arithmetic, Counter, Size
+from phintys.backends.native.sizes import MOST_TERMS, Arithmetic, Counter, Size
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -125,9 +126,14 @@ class Polynomials:
             left, right = parts
             if size.operation == "mul":
                 return self.mul(left, right)
-            return self.add(left, right if size.operation == "add" else self.scale(right, -1))
+            total = self.add(left, right if size.operation == "add" else self.scale(right, -1))
+            return total if len(total.terms) <= MOST_TERMS else self._atom(size)
         if isinstance(size, Size) and size.known is not None:
             return self.constant(size.known)
+        return self._atom(size)
+
+    def _atom(self, size: Atom) -> Polynomial:
+        """Return a size as one term."""
         number = self._numbers.get(size)
         if number is None:
             number = self._numbers[size] = len(self.atoms)
@@ -161,6 +167,9 @@ class Polynomials:
         if right is self.one:
             return left
         found = self._products.get((left, right))
+        if found is None and len(left.terms) * len(right.terms) > MOST_TERMS:
+            long = self.sizes.mul(self._as_size(left), self._as_size(right))
+            found = self._products[left, right] = self._atom(self.sizes.canonical(long))
         if found is None:
             found = self._products[left, right] = self._collected(
                 (tuple(sorted((*atoms, *others))), factor * other)
@@ -168,6 +177,19 @@ class Polynomials:
                 for others, other in right.terms
             )
         return found
+
+    def _as_size(self, polynomial: Polynomial) -> Size:
+        """Return a polynomial as a size, which is computed once."""
+        sizes = self.sizes
+        total = sizes.fixed(0)
+        for atoms, factor in polynomial.terms:
+            term = sizes.fixed(factor)
+            for number in atoms:
+                atom = self.atoms[number]
+                part = sizes.counter(atom) if isinstance(atom, LoopVariable) else atom
+                term = sizes.mul(term, part)
+            total = sizes.add(total, term)
+        return total
 
     def scale(self, polynomial: Polynomial, factor: int) -> Polynomial:
         """Return a multiple."""

@@ -15,18 +15,54 @@ if TYPE_CHECKING:
 
     from phintys.backends.native.program import Array, LoopVariable
 
-__all__ = ["Arithmetic", "Counter", "Element", "Extent", "Fixed", "Size", "Sizes", "is_length"]
+__all__ = [
+    "MOST_TERMS",
+    "Arithmetic",
+    "Counter",
+    "Element",
+    "Extent",
+    "Fixed",
+    "Size",
+    "Sizes",
+    "is_length",
+    "written",
+]
+
+MOST_TERMS = 12
+"""Formulas of more terms are not multiplied out."""
+
+MOST_WRITTEN = 40
+"""So many parts of a size are written, and so many operations inside one another."""
 
 
 class Size:
-    """A length, a start, a step or a stride; an int64 when the program runs."""
+    """A length, a start, a step or a stride; an int64 when the program runs.
+
+    Sizes share their parts, so the tree of one may be exponentially larger than the number of its
+    parts. What is asked of a size again and again is therefore noted when it is made.
+    """
 
     __slots__ = ()
+
+    terms = 1
+    """How many terms it has when it is multiplied out; up to :data:`MOST_TERMS` they are counted
+    exactly."""
+    height = 0
+    """How deeply operations are nested in it."""
+    is_length = False
+    """Whether it is known not to be negative."""
+    is_flag = False
+    """Whether it is known to be 1 or 0."""
 
     @property
     def known(self) -> int | None:
         """The value, where it is known when the program is built."""
         return None
+
+    @property
+    def leaves(self) -> tuple[Size, ...]:
+        """The extents, elements and counters that it depends on, each once."""
+        return (self,)
 
 
 class Fixed(Size):
@@ -42,6 +78,21 @@ class Fixed(Size):
         """The number."""
         return self._value
 
+    @property
+    def leaves(self) -> tuple[Size, ...]:
+        """Nothing."""
+        return ()
+
+    @property
+    def is_length(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Whether it is not negative."""
+        return self._value >= 0
+
+    @property
+    def is_flag(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Whether it is 1 or 0."""
+        return self._value in {0, 1}
+
     def __repr__(self) -> str:
         return str(self._value)
 
@@ -50,6 +101,8 @@ class Extent(Size):
     """The length of an axis of an array that comes from outside (an argument, a callback)."""
 
     __slots__ = ("array", "axis")
+
+    is_length = True
 
     def __init__(self, array: Array, axis: int) -> None:
         self.array = array
@@ -80,6 +133,8 @@ class Counter(Size):
 
     __slots__ = ("loop",)
 
+    is_length = True
+
     def __init__(self, loop: LoopVariable) -> None:
         self.loop = loop
 
@@ -90,20 +145,103 @@ class Counter(Size):
 class Arithmetic(Size):
     """An operation on sizes as on Python ints: ``add sub mul floordiv mod max min lt`` (1 or 0)."""
 
-    __slots__ = ("arguments", "operation")
+    __slots__ = ("_leaves", "arguments", "height", "is_flag", "is_length", "operation", "terms")
 
     def __init__(self, operation: str, arguments: tuple[Size, ...]) -> None:
+        left, right = arguments
         self.operation = operation
         self.arguments = arguments
+        self.height = 1 + max(left.height, right.height)
+        self._leaves = _together(left.leaves, right.leaves)
+        if operation in {"add", "sub"}:
+            terms = left.terms + right.terms
+        else:
+            terms = left.terms * right.terms if operation == "mul" else max(left.terms, right.terms)
+        self.terms = min(terms, MOST_TERMS + 1)
+        self.is_length = _never_negative(operation, left, right)
+        self.is_flag = (
+            operation == "lt"
+            or (operation == "mul" and left.is_flag and right.is_flag)
+            or (operation == "sub" and left.known == 1 and right.is_flag)
+        )
+
+    @property
+    def leaves(self) -> tuple[Size, ...]:
+        """Those of the arguments."""
+        return self._leaves
 
     def __repr__(self) -> str:
-        left, right = self.arguments
-        if self.operation == "add" and right.known is not None and right.known < 0:
-            return f"({left} - {-right.known})"
-        symbol = _SYMBOLS.get(self.operation)
-        if symbol is None:
-            return f"{self.operation}({left}, {right})"
-        return f"({left} {symbol} {right})"
+        return written(self, repr)
+
+
+def _together(left: tuple[Size, ...], right: tuple[Size, ...]) -> tuple[Size, ...]:
+    """Return the sizes of both, each once; one of the two itself where it has them all."""
+    if left is right or not right:
+        return left
+    if not left:
+        return right
+    both = tuple(dict.fromkeys((*left, *right)))
+    return left if len(both) == len(left) else both
+
+
+def _never_negative(operation: str, left: Size, right: Size) -> bool:
+    if operation == "lt":
+        return True
+    known = right.known if left.known is None else left.known
+    if operation == "max" and known is not None and known >= 0:
+        return True
+    if operation in _KEEP_SIGN:
+        return left.is_length and right.is_length
+    if (right.known or 0) <= 0:
+        return False
+    return operation == "mod" or (operation == "floordiv" and left.is_length)
+
+
+def written(
+    size: Size, leaf: Callable[[Size], str], canonical: Callable[[Size], Size] = lambda size: size
+) -> str:
+    """Return a size as people write it, without its innermost parts if there are many.
+
+    Parameters
+    ----------
+    size
+        The size.
+    leaf
+        Writes one that is not an operation.
+    canonical
+        Returns what stands for a part.
+
+    Examples
+    --------
+    >>> sizes = Sizes()
+    >>> n = size = sizes.counter(loop=None)
+    >>> for _ in range(100):
+    ...     size = sizes.mul(sizes.add(size, n), sizes.add(size, sizes.fixed(-1)))
+    >>> text = written(size, lambda leaf: "n")
+    >>> text[:15], len(text) < 1000
+    ('((n + ((n + ((n', True)
+    """
+    left = MOST_WRITTEN
+
+    def of(size: Size, depth: int) -> str:
+        nonlocal left
+        size = canonical(size)
+        if not isinstance(size, Arithmetic):
+            left -= 1
+            return leaf(size)
+        if depth == MOST_WRITTEN or left <= 0:
+            left -= 1
+            return "…"
+        first, second = size.arguments
+        text = of(first, depth + 1)
+        known = canonical(second).known
+        if size.operation == "add" and known is not None and known < 0:
+            return f"({text} - {-known})"
+        other = of(second, depth + 1)
+        symbol = _SYMBOLS.get(size.operation)
+        return f"({text} {symbol} {other})" if symbol else f"{size.operation}({text}, {other})"
+
+    return of(size, 0)
 
 
 _SYMBOLS = {"add": "+", "sub": "-", "mul": "*", "floordiv": "//", "mod": "%", "lt": "<"}
@@ -132,29 +270,7 @@ def is_length(size: Size) -> bool:
     >>> is_length(Fixed(3)), is_length(Fixed(-1))
     (True, False)
     """
-    stack = [size]
-    while stack:
-        current = stack.pop()
-        if current.known is not None:
-            if current.known < 0:
-                return False
-        elif isinstance(current, Arithmetic):
-            left, right = current.arguments
-            if current.operation == "lt":
-                continue
-            if current.operation in _KEEP_SIGN:
-                some = [part.known for part in current.arguments if part.known is not None]
-                if current.operation == "max" and any(known >= 0 for known in some):
-                    continue
-                stack += [left, right]
-            elif current.operation in {"floordiv", "mod"} and (right.known or 0) > 0:
-                if current.operation == "floordiv":
-                    stack.append(left)
-            else:
-                return False
-        elif not isinstance(current, Extent | Counter):
-            return False
-    return True
+    return size.is_length
 
 
 class Sizes:
@@ -232,7 +348,7 @@ class Sizes:
         return self.canonical(self._intern(key, Arithmetic, operation, (left, right)))
 
     def _is_older(self, one: Size, other: Size) -> bool:
-        return one.known is None and self._age[one] < self._age[other]
+        return one.known is None and self._age.get(one, -1) < self._age.get(other, -1)
 
     def _simplified(self, operation: str, left: Size, right: Size) -> Size | None:
         """Return what an operation on sizes comes to, if that is something simpler."""

@@ -45,7 +45,7 @@ from phintys.backends.native.program import (
     Statement,
     Step,
 )
-from phintys.backends.native.sizes import Arithmetic, Counter, Element, Extent
+from phintys.backends.native.sizes import Counter, Element, Extent
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -114,12 +114,8 @@ class _Verifier:
 
     def size(self, size: Size) -> None:
         """Check that a size is known here."""
-        stack = [size]
-        while stack:
-            current = stack.pop()
-            if isinstance(current, Arithmetic):
-                stack.extend(current.arguments)
-            elif isinstance(current, Counter):
+        for current in size.leaves:
+            if isinstance(current, Counter):
                 is_inside = current.loop in self.outer
                 self.expect(is_inside, f"{current} is counted outside of its loop")
             elif isinstance(current, Extent):

@@ -171,10 +171,19 @@ class Bases:
         if self.depth or memory in self.claimed or memory in self.held:
             return False
         readers = self._readers
-        return all(
-            readers.get(other, 1) == (1 if other is variable else 0)
-            for other in self._shown_by.get(memory, ())
-        )
+        shown = self._shown_by.get(memory, [])
+        is_shown = False
+        while shown:
+            last = shown[-1]
+            if last is variable:
+                is_shown = True
+            elif readers.get(last, 1):
+                break
+            shown.pop()  # whom nobody reads any more is not asked for again
+        is_last = not shown
+        if is_shown:
+            shown.append(variable)
+        return is_last and (not is_shown or readers.get(variable, 1) == 1)
 
     def stays(self, memory: Array) -> bool:
         """Tell whether memory is as it is until the end of a call, whatever is overwritten."""

@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from phintys.backends.native.sizes import Arithmetic
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -75,26 +73,7 @@ def _eq(sizes: Sizes, x: Size, y: Size) -> Size:
 
 def _truth(sizes: Sizes, x: Size) -> Size:
     """Return 1 for what is not 0; what is 1 or 0 as it is."""
-    return x if _is_truth(x) else _not(sizes, _eq(sizes, x, sizes.fixed(0)))
-
-
-def _is_truth(size: Size) -> bool:
-    """Tell whether a size is known to be 1 or 0."""
-    stack = [size]
-    while stack:
-        current = stack.pop()
-        if current.known in {0, 1}:
-            continue
-        if not isinstance(current, Arithmetic):
-            return False
-        left, right = current.arguments
-        if current.operation == "mul":
-            stack += [left, right]
-        elif current.operation == "sub" and left.known == 1:
-            stack.append(right)
-        elif current.operation != "lt":
-            return False
-    return True
+    return x if x.is_flag else _not(sizes, _eq(sizes, x, sizes.fixed(0)))
 
 
 def _clip(sizes: Sizes, x: Size, lower: Size, upper: Size) -> Size:

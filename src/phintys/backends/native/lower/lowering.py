@@ -7,7 +7,6 @@ Op without a rule or inputs that its rule does not take, a callback to the Op's 
 
 from __future__ import annotations
 
-import math
 from contextlib import contextmanager
 from functools import singledispatch
 from typing import TYPE_CHECKING, Any, cast
@@ -35,7 +34,7 @@ from phintys.backends.native.program import (
     Step,
     Value,
 )
-from phintys.backends.native.sizes import Arithmetic, Sizes, is_length
+from phintys.backends.native.sizes import Sizes, is_length
 from phintys.graph.aliasing import root_of
 from phintys.graph.variable import Constant
 from phintys.tensor.type import TensorType
@@ -89,7 +88,6 @@ class Lowering:
         self._loops: dict[tuple[Size, ...], Loops] = {}
         self._elements: dict[Array, dict[int, Size]] = {}
         self._sources: dict[tuple[Array, int | None], View] = {}
-        self._terms: dict[Size, int] = {}
         self._count = 0
         self._is_inside = False
         self._checked: set[tuple[Size, Size]] = set()
@@ -294,28 +292,12 @@ class Lowering:
 
         A size that has become a long formula is read back all the same.
         """
-        if self._terms_of(size) <= _LONGEST_FORMULA:
+        if size.terms <= _LONGEST_FORMULA:
             self._elements.setdefault(array, {})[flat] = size
 
     def remember_source(self, array: Array, flat: int, source: View) -> None:
         """Note that an element of an array was copied from an array without dimensions."""
         self._sources[array, flat] = source
-
-    def _terms_of(self, size: Size) -> int:
-        """Return how many terms a size has when it is multiplied out."""
-        found = self._terms.get(size)
-        if found is None:
-            found = 1
-            if isinstance(size, Arithmetic):
-                counts = [self._terms_of(argument) for argument in size.arguments]
-                if size.operation in {"add", "sub"}:
-                    found = sum(counts)
-                elif size.operation == "mul":
-                    found = math.prod(counts)
-                else:
-                    found = max(counts)
-            self._terms[size] = found
-        return found
 
     def require_equal(self, left: Size, right: Size, failure: Failure) -> None:
         """Check that two sizes are equal, once; from here on they are the same.
