@@ -30,6 +30,7 @@ BENCHMARKS = {
     "reference_vm": "The reference VM should add at most 2 µs to each node's own work.",
     "gradient": "Linear cost shows as `µs/node` that does not grow with the graph.",
     "compiling": "Linear cost shows as figures that do not grow from row to row.",
+    "sharing": "Linear cost shows as figures that do not grow from row to row.",
     "passes": "Linear cost shows as equal figures along a row.",
     "graph": "Linear cost shows as equal figures along a row; finding a node's line should take at "
     "most 1 µs.",

@@ -84,12 +84,12 @@ class Fixed(Size):
         return ()
 
     @property
-    def is_length(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def is_length(self) -> bool:
         """Whether it is not negative."""
         return self._value >= 0
 
     @property
-    def is_flag(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def is_flag(self) -> bool:
         """Whether it is 1 or 0."""
         return self._value in {0, 1}
 

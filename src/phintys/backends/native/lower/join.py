@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from phintys.backends.native.lower.lowering import Lowering, NotLowered, lower
+from phintys.backends.native.lower.lowering import Lowering, lower
 from phintys.backends.native.program import Failure
 from phintys.graph.apply import Apply
 from phintys.tensor.join import Join, Split
@@ -14,18 +14,12 @@ if TYPE_CHECKING:
 
 __all__: list[str] = []
 
-_MOST_UNKNOWN = 100
-"""Pieces of unknown length: each begins at the sum of all before, so their cost is quadratic."""
-
 
 @lower.register
 def lower_join(op: Join, node: Apply, lowering: Lowering) -> None:
     """``out[i] = x[i]; out[n + j] = y[j]``: one statement for each piece."""
     sizes = lowering.sizes
     views = [lowering.view(variable) for variable in node.inputs]
-    if sum(view.sizes[op.axis].known is None for view in views) > _MOST_UNKNOWN:
-        msg = f"more than {_MOST_UNKNOWN} pieces of unknown length"
-        raise NotLowered(msg)
     lengths = list(views[0].sizes)
     for view in views[1:]:
         for axis, size in enumerate(view.sizes):
