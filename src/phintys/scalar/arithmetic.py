@@ -41,6 +41,7 @@ _NO_COMPLEX_ORDER = "Complex numbers have no order: take the real part first."
 add = VariadicRow(
     "add",
     np.add,
+    doc="The sum x1 + x2 + ...; of bools, their or.",
     derivative=lambda *xs, out: (1,) * len(xs),
     symbol="+",
     precedence=PRECEDENCE["+"],
@@ -48,17 +49,17 @@ add = VariadicRow(
     associative=True,
     identity=0,
 )
-"""x + y + ...; of bools, their or."""
 
 sub = UfuncRow(
     "sub",
     np.subtract,
+    doc="The difference x1 - x2; not defined for two bools.",
+    example="[5.0, 7.0], 2.0",
     hint="Bools have no difference: use xor(x, y), written x ^ y, or cast one of them.",
     derivative=lambda x, y, out: (1, -1),
     symbol="-",
     precedence=PRECEDENCE["+"],
 )
-"""x - y; not defined for two bools."""
 
 
 def _other_factors(*xs: Any, out: Any) -> list[Any]:
@@ -70,6 +71,7 @@ def _other_factors(*xs: Any, out: Any) -> list[Any]:
 mul = VariadicRow(
     "mul",
     np.multiply,
+    doc="The product x1 * x2 * ...; of bools, their and.",
     derivative=_other_factors,
     symbol="*",
     precedence=PRECEDENCE["*"],
@@ -79,32 +81,37 @@ mul = VariadicRow(
     # 0 * nan is nan.
     absorbing=lambda dtype: 0 if dtype.kind in "biu" else None,
 )
-"""x * y * ...; of bools, their and."""
 
 true_div = UfuncRow(
     "true_div",
     np.true_divide,
+    doc="The quotient x1 / x2; of integers, a float64.",
+    domain="x2 != 0",
+    example="[1, 3], 2",
     derivative=lambda x, y, out: (1 / y, -out / y),
     symbol="/",
     precedence=PRECEDENCE["*"],
     cost=5,
 )
-"""x / y; of integers, a float64."""
 
 int_div = UfuncRow(
     "int_div",
     np.floor_divide,
+    doc="floor(x1 / x2), as Python's ``x1 // x2``.",
+    example="[7, -7], 2",
     hint=_NO_COMPLEX_ORDER,
     derivative=lambda x, y, out: (0, 0),
     symbol="//",
     precedence=PRECEDENCE["*"],
     cost=8,
 )
-"""floor(x / y), as Python's ``x // y``."""
 
 mod = UfuncRow(
     "mod",
     np.remainder,
+    doc="x1 - x2 * floor(x1 / x2), which has the sign of x2, as Python's ``x1 % x2``.",
+    domain="x2 != 0",
+    example="[7, -7], 3",
     hint=_NO_COMPLEX_ORDER,
     # x - y floor(x / y): constant but for its jumps
     derivative=lambda x, y, out: (1, -int_div(x, y)),
@@ -112,47 +119,51 @@ mod = UfuncRow(
     precedence=PRECEDENCE["*"],
     cost=10,
 )
-"""x - y * floor(x / y), which has the sign of y, as Python's ``x % y``."""
 
 fmod = UfuncRow(
     "fmod",
     np.fmod,
+    doc="x1 - x2 * trunc(x1 / x2), which has the sign of x1, as C's ``fmod``.",
+    domain="x2 != 0",
+    example="[7.0, -7.0], 3.0",
     hint=_NO_COMPLEX_ORDER,
     derivative=lambda x, y, out: (1, -OPERATORS.trunc(x / y)),
     cost=10,
 )
-"""x - y * trunc(x / y), which has the sign of x, as C's ``fmod``."""
 
 neg = UfuncRow(
     "neg",
     np.negative,
+    doc="-x: the negative; not defined for bools.",
+    example="[1.0, -2.0]",
     hint="Bools have no negative: use invert(x), written ~x.",
     derivative=lambda x, out: (-1,),
     symbol="-",
     precedence=PRECEDENCE["unary"],
 )
-"""-x; not defined for bools."""
 
 pos = UfuncRow(
     "pos",
     np.positive,
+    doc="+x: x itself; not defined for bools.",
+    example="[1.0, -2.0]",
     hint="Bools have no sign: cast x to an integer dtype.",
     derivative=lambda x, out: (1,),
     symbol="+",
     precedence=PRECEDENCE["unary"],
     cost=0,
 )
-"""+x; not defined for bools."""
 
 
 # |z| is not holomorphic: d|z| = Re(conj(s) dz) with s = z / |z|, which sign() gives, 0 at 0.
 abs = UfuncRow(
     "abs",
     np.absolute,
+    doc="Absolute value; of a complex number, the real modulus. The derivative at 0 is 0.",
+    example="[-1.0, 2.0]",
     pullback=lambda x, out, g: (g * sign(x),),
     pushforward=lambda x, out, v: OPERATORS.real(OPERATORS.conj(sign(x)) * v[0]),
 )
-"""Absolute value; of a complex number, the real modulus. The derivative at 0 is 0."""
 
 
 def _pull_sign(x: Any, out: Any, g: Any) -> tuple[Any]:
@@ -172,17 +183,23 @@ def _push_sign(x: Any, out: Any, v: Any) -> Any:
 sign = UfuncRow(
     "sign",
     np.sign,
+    doc="-1, 0 or 1; of a complex number, z / abs(z), and 0 at 0.",
+    example="[-2.0, 0.0, 3.0]",
     hint="Bools have no sign: cast x to an integer dtype.",
     pullback=_pull_sign,
     pushforward=_push_sign,
 )
-"""-1, 0 or 1; of a complex number, z / abs(z), and 0 at 0."""
 
-reciprocal = UfuncRow("reciprocal", np.reciprocal, derivative=lambda x, out: (-sqr(out),), cost=5)
-"""1 / x in the dtype of x, so that integers round towards 0."""
+reciprocal = UfuncRow(
+    "reciprocal",
+    np.reciprocal,
+    doc="1 / x in the dtype of x, so that integers round towards 0.",
+    domain="x != 0",
+    derivative=lambda x, out: (-sqr(out),),
+    cost=5,
+)
 
-sqr = UfuncRow("sqr", np.square, derivative=lambda x, out: (2 * x,))
-"""x * x."""
+sqr = UfuncRow("sqr", np.square, doc="x * x: the square.", derivative=lambda x, out: (2 * x,))
 
 
 def _is_never_zero(x: Any) -> bool:
@@ -206,43 +223,49 @@ def _partials_of_pow(x: Any, y: Any, out: Any) -> tuple[Any, Any]:
 pow = UfuncRow(
     "pow",
     np.power,
+    doc="x1 ** x2. Integers to a negative integer power raise ValueError, as in NumPy.",
+    example="[2.0, 3.0], 2",
     derivative=_partials_of_pow,
     symbol="**",
     precedence=PRECEDENCE["**"],
     cost=40,
 )
-"""x ** y. Integers to a negative integer power raise ValueError, as in NumPy."""
 
 copysign = UfuncRow(
     "copysign",
     np.copysign,
+    doc="\\|x1\\| with the sign of x2.",
+    example="[1.0, 2.0], [-1.0, 3.0]",
     hint=_NO_COMPLEX_ORDER,
     derivative=lambda x, y, out: (sign(x) * copysign(1.0, y), 0),
 )
-"""|x| with the sign of y."""
 
 nextafter = UfuncRow(
     "nextafter",
     np.nextafter,
+    doc="The next floating-point number after x1 towards x2.",
+    example="[1.0, 2.0], [2.0, 1.0]",
     hint=_NO_COMPLEX_ORDER,
     derivative=lambda x, y, out: (1, 0),
     cost=5,
 )
-"""The next floating-point number after x towards y."""
 
 ldexp = UfuncRow(
     "ldexp",
     np.ldexp,
+    doc="x1 * 2**x2 for an integer x2, exactly.",
+    example="[1.0, 3.0], [2, 3]",
     hint="The first input must be real, the second an integer.",
     pullback=lambda x, n, out, g: (ldexp(g, n), 0),
     pushforward=lambda x, n, out, v: None if v[0] is None else ldexp(v[0], n),
     cost=4,
 )
-"""x * 2**n for an integer n, exactly."""
 
 hypot = UfuncRow(
     "hypot",
     np.hypot,
+    doc="sqrt(x1**2 + x2**2) without overflow.",
+    example="[3.0, 5.0], [4.0, 12.0]",
     hint=_NO_COMPLEX_ORDER,
     derivative=lambda x, y, out: (x / out, y / out),
     commutative=True,
@@ -250,22 +273,25 @@ hypot = UfuncRow(
     identity=lambda dtype: 0 if dtype.kind == "f" else None,
     cost=15,
 )
-"""sqrt(x**2 + y**2) without overflow."""
 
 xlogy = FloatRow(
     "xlogy",
     "scipy.special:xlogy",
+    doc="x * log(y), and 0 where x is 0.",
+    parameters=("x", "y"),
+    domain="x == 0 or y > 0",
     nin=2,
     complex=True,
     derivative=lambda x, y, out: (OPERATORS.log(y), x / y),
 )
-"""x * log(y), and 0 where x is 0."""
 
 xlog1py = FloatRow(
     "xlog1py",
     "scipy.special:xlog1py",
+    doc="x * log(1 + y), and 0 where x is 0.",
+    parameters=("x", "y"),
+    domain="x == 0 or y > -1",
     nin=2,
     complex=True,
     derivative=lambda x, y, out: (OPERATORS.log1p(y), x / (1 + y)),
 )
-"""x * log(1 + y), and 0 where x is 0."""

@@ -42,13 +42,16 @@ class Comparison(UfuncRow):
     is true for each int8.
     """
 
-    def __init__(self, name: str, ufunc: np.ufunc, symbol: str, commutative: bool = False) -> None:
+    def __init__(
+        self, name: str, ufunc: np.ufunc, symbol: str, commutative: bool = False, **facts: Any
+    ) -> None:
         super().__init__(
             name,
             ufunc,
             symbol=symbol,
             precedence=PRECEDENCE["comparison"],
             commutative=commutative,
+            **facts,
         )
 
     def literal_dtypes(self, operands: Sequence[Any]) -> Dtypes:
@@ -68,32 +71,51 @@ def _wide_enough(number: int, dtype: np.dtype[Any]) -> np.dtype[Any]:
     return next((d for d in (dtype, _INT64, _UINT64) if _holds(d, number)), _FLOAT16)
 
 
-lt = Comparison("lt", np.less, "<")
-"""x < y."""
+lt = Comparison("lt", np.less, "<", doc="Whether x1 < x2.", example="[1.0, 5.0], 3.0")
 
-le = Comparison("le", np.less_equal, "<=")
-"""x <= y."""
+le = Comparison("le", np.less_equal, "<=", doc="Whether x1 <= x2.", example="[1.0, 3.0], 3.0")
 
-gt = Comparison("gt", np.greater, ">")
-"""x > y."""
+gt = Comparison("gt", np.greater, ">", doc="Whether x1 > x2.", example="[1.0, 5.0], 3.0")
 
-ge = Comparison("ge", np.greater_equal, ">=")
-"""x >= y."""
+ge = Comparison("ge", np.greater_equal, ">=", doc="Whether x1 >= x2.", example="[1.0, 3.0], 3.0")
 
-eq = Comparison("eq", np.equal, "==", commutative=True)
-"""x == y; false for NaN."""
+eq = Comparison(
+    "eq",
+    np.equal,
+    "==",
+    doc="Whether x1 equals x2; false for NaN.",
+    example="[1, 2], [1, 3]",
+    commutative=True,
+)
 
-ne = Comparison("ne", np.not_equal, "!=", commutative=True)
-"""x != y; true for NaN."""
+ne = Comparison(
+    "ne",
+    np.not_equal,
+    "!=",
+    doc="Whether x1 differs from x2; true for NaN.",
+    example="[1, 2], [1, 3]",
+    commutative=True,
+)
 
-isnan = UfuncRow("isnan", np.isnan)
-"""Whether x, or a part of it, is NaN."""
+isnan = UfuncRow(
+    "isnan", np.isnan, doc="Whether x, or a part of it, is NaN.", example='[1.0, float("nan")]'
+)
 
-isinf = UfuncRow("isinf", np.isinf)
-"""Whether x, or a part of it, is infinite."""
+isinf = UfuncRow(
+    "isinf", np.isinf, doc="Whether x, or a part of it, is infinite.", example='[1.0, float("inf")]'
+)
 
-isfinite = UfuncRow("isfinite", np.isfinite)
-"""Whether x is neither infinite nor NaN."""
+isfinite = UfuncRow(
+    "isfinite",
+    np.isfinite,
+    doc="Whether x is neither infinite nor NaN.",
+    example='[1.0, float("inf")]',
+)
 
-signbit = UfuncRow("signbit", np.signbit, hint="A complex number has two signs.")
-"""Whether x is negative, or -0.0."""
+signbit = UfuncRow(
+    "signbit",
+    np.signbit,
+    doc="Whether x is negative, or -0.0.",
+    example="[1.0, -0.0]",
+    hint="A complex number has two signs.",
+)

@@ -44,28 +44,31 @@ class _PartRow(Row):
 real = _PartRow(
     "real",
     lambda x: np.real(x).copy() if isinstance(x, np.ndarray) else np.real(x),
+    doc="The real part; x itself if x is real.",
+    example="[1 + 2j, 3 - 4j]",
     derivative=lambda x, out: (1,),
     pushforward=lambda x, out, v: real(v[0]),
     cost=0,
 )
-"""The real part; x itself if x is real."""
 
 imag = _PartRow(
     "imag",
     lambda x: np.imag(x).copy() if isinstance(x, np.ndarray) else np.imag(x),
+    doc="The imaginary part; 0 if x is real.",
+    example="[1 + 2j, 3 - 4j]",
     pullback=lambda x, out, g: (complex(0, g) if _is_complex(x) else 0,),
     pushforward=lambda x, out, v: imag(v[0]) if _is_complex(x) else None,
     cost=0,
 )
-"""The imaginary part; 0 if x is real."""
 
 conj = UfuncRow(
     "conj",
     np.conjugate,
+    doc="The complex conjugate; x itself if x is real.",
+    example="[1 + 2j, 3 - 4j]",
     pullback=lambda x, out, g: (conj(g) if _is_complex(x) else g,),
     pushforward=lambda x, out, v: conj(v[0]) if _is_complex(x) else v[0],
 )
-"""The complex conjugate; x itself if x is real."""
 
 
 class _Angle(_PartRow):
@@ -80,6 +83,8 @@ class _Angle(_PartRow):
 angle = _Angle(
     "angle",
     np.angle,
+    doc="Angle in the complex plane, in [-pi, pi]; 0 or pi if x is real.",
+    example="[1j, -1j]",
     pullback=lambda x, out, g: (
         g * complex(-imag(x), real(x)) / sqr(abs(x)) if _is_complex(x) else 0,
     ),
@@ -88,7 +93,6 @@ angle = _Angle(
     ),
     cost=30,
 )
-"""Angle in the complex plane, in [-pi, pi]; 0 or pi if x is real."""
 
 
 class _MakerRow(Row):
@@ -127,16 +131,20 @@ def _complex(re: Any, im: Any) -> Any:
 complex = _MakerRow(
     "complex",
     _complex,
+    doc="re + i im: the complex number with these parts.",
+    parameters=("re", "im"),
+    example="[1.0, 2.0], [3.0, 4.0]",
     pullback=lambda re, im, out, g: (real(g), imag(g)),
     pushforward=lambda re, im, out, v: complex(*(0 if w is None else w for w in v)),
 )
-"""re + i im."""
 
 complex_from_polar = _MakerRow(
     "complex_from_polar",
     lambda r, angle: _complex(r * np.cos(angle), r * np.sin(angle)),
+    doc="r exp(i angle): the complex number of this modulus and angle.",
+    parameters=("r", "angle"),
+    example="[1.0, 2.0], 0.0",
     # partials exp(i angle) and i out; real inputs take the real part of g * conj(partial)
     derivative=lambda r, angle, out: (complex_from_polar(1, angle), 1j * out),
     cost=30,
 )
-"""r exp(i angle)."""

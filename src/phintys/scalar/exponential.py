@@ -32,38 +32,79 @@ _LOG_2 = math.log(2)
 _LOG_10 = math.log(10)
 _MINUS_INFINITY = -math.inf
 
-sqrt = UfuncRow("sqrt", np.sqrt, derivative=lambda x, out: (0.5 / out,), cost=6)
-"""Square root."""
+sqrt = UfuncRow(
+    "sqrt",
+    np.sqrt,
+    doc="Square root.",
+    domain="x >= 0",
+    derivative=lambda x, out: (0.5 / out,),
+    cost=6,
+)
 
 cbrt = UfuncRow(
     "cbrt",
     np.cbrt,
+    doc="Cube root, real for negative numbers too.",
     hint="A complex number has three cube roots: write x ** (1 / 3) for the principal one.",
     derivative=lambda x, out: (1 / (3 * sqr(out)),),
     cost=20,
 )
-"""Cube root, real for negative numbers too."""
 
-exp = UfuncRow("exp", np.exp, derivative=lambda x, out: (out,), cost=10)
-"""e ** x."""
+exp = UfuncRow(
+    "exp", np.exp, doc="e ** x: the exponential.", derivative=lambda x, out: (out,), cost=10
+)
 
-exp2 = UfuncRow("exp2", np.exp2, derivative=lambda x, out: (out * _LOG_2,), cost=10)
-"""2 ** x."""
+exp2 = UfuncRow(
+    "exp2",
+    np.exp2,
+    doc="2 ** x: the exponential to base 2.",
+    derivative=lambda x, out: (out * _LOG_2,),
+    cost=10,
+)
 
-expm1 = UfuncRow("expm1", np.expm1, derivative=lambda x, out: (out + 1,), cost=14)
-"""e ** x - 1, accurate near 0."""
+expm1 = UfuncRow(
+    "expm1",
+    np.expm1,
+    doc="e ** x - 1, accurate near 0.",
+    derivative=lambda x, out: (out + 1,),
+    cost=14,
+)
 
-log = UfuncRow("log", np.log, derivative=lambda x, out: (1 / x,), cost=12)
-"""Natural logarithm."""
+log = UfuncRow(
+    "log",
+    np.log,
+    doc="Natural logarithm.",
+    domain="x > 0",
+    derivative=lambda x, out: (1 / x,),
+    cost=12,
+)
 
-log2 = UfuncRow("log2", np.log2, derivative=lambda x, out: (1 / (x * _LOG_2),), cost=12)
-"""Logarithm to base 2."""
+log2 = UfuncRow(
+    "log2",
+    np.log2,
+    doc="Logarithm to base 2.",
+    domain="x > 0",
+    derivative=lambda x, out: (1 / (x * _LOG_2),),
+    cost=12,
+)
 
-log10 = UfuncRow("log10", np.log10, derivative=lambda x, out: (1 / (x * _LOG_10),), cost=12)
-"""Logarithm to base 10."""
+log10 = UfuncRow(
+    "log10",
+    np.log10,
+    doc="Logarithm to base 10.",
+    domain="x > 0",
+    derivative=lambda x, out: (1 / (x * _LOG_10),),
+    cost=12,
+)
 
-log1p = UfuncRow("log1p", np.log1p, derivative=lambda x, out: (1 / (1 + x),), cost=14)
-"""log(1 + x), accurate near 0."""
+log1p = UfuncRow(
+    "log1p",
+    np.log1p,
+    doc="log(1 + x), accurate near 0.",
+    domain="x > -1",
+    derivative=lambda x, out: (1 / (1 + x),),
+    cost=14,
+)
 
 
 def _identity_of_logaddexp(dtype: np.dtype[Any]) -> Any:
@@ -73,24 +114,24 @@ def _identity_of_logaddexp(dtype: np.dtype[Any]) -> Any:
 logaddexp = UfuncRow(
     "logaddexp",
     np.logaddexp,
+    doc="log(exp(x1) + exp(x2)) without overflow.",
     derivative=lambda x, y, out: (sigmoid(x - y), sigmoid(y - x)),
     commutative=True,
     associative=True,
     identity=_identity_of_logaddexp,
     cost=25,
 )
-"""log(exp(x) + exp(y)) without overflow."""
 
 logaddexp2 = UfuncRow(
     "logaddexp2",
     np.logaddexp2,
+    doc="log2(2 ** x1 + 2 ** x2) without overflow.",
     derivative=lambda x, y, out: (sigmoid((x - y) * _LOG_2), sigmoid((y - x) * _LOG_2)),
     commutative=True,
     associative=True,
     identity=_identity_of_logaddexp,
     cost=25,
 )
-"""log2(2 ** x + 2 ** y) without overflow."""
 
 
 def _sigmoid(x: Any) -> Any:
@@ -98,24 +139,34 @@ def _sigmoid(x: Any) -> Any:
     return np.where(x >= 0, 1, small) / (1 + small)
 
 
-sigmoid = FloatRow("sigmoid", _sigmoid, derivative=lambda x, out: (out * (1 - out),), cost=15)
-"""1 / (1 + exp(-x)), computed from exp(-\\|x\\|), which cannot overflow."""
+sigmoid = FloatRow(
+    "sigmoid",
+    _sigmoid,
+    doc="1 / (1 + exp(-x)), computed from exp(-\\|x\\|), which cannot overflow.",
+    derivative=lambda x, out: (out * (1 - out),),
+    cost=15,
+)
 
 
 def _softplus(x: Any) -> Any:
     return np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x)))
 
 
-softplus = FloatRow("softplus", _softplus, derivative=lambda x, out: (sigmoid(x),), cost=30)
-"""log(1 + exp(x)), computed as max(x, 0) + log1p(exp(-\\|x\\|))."""
+softplus = FloatRow(
+    "softplus",
+    _softplus,
+    doc="log(1 + exp(x)), computed as max(x, 0) + log1p(exp(-\\|x\\|)).",
+    derivative=lambda x, out: (sigmoid(x),),
+    cost=30,
+)
 
 log_sigmoid = FloatRow(
     "log_sigmoid",
     lambda x: -_softplus(-x),
+    doc="log(sigmoid(x)) = -softplus(-x).",
     derivative=lambda x, out: (sigmoid(-x),),
     cost=30,
 )
-"""log(sigmoid(x)) = -softplus(-x)."""
 
 
 def _log1mexp(x: Any) -> Any:
@@ -132,8 +183,10 @@ def _log1mexp(x: Any) -> Any:
 log1mexp = FloatRow(
     "log1mexp",
     _log1mexp,
+    doc="log(1 - exp(x)) for x < 0; NaN for x > 0.",
+    domain="x < 0",
+    example="[-1.0, -0.5]",
     # -exp(x) / (1 - exp(x))
     derivative=lambda x, out: (-1 / expm1(-x),),
     cost=40,
 )
-"""log(1 - exp(x)) for x < 0; NaN for x > 0."""

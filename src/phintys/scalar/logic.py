@@ -40,6 +40,8 @@ def _zero(dtype: np.dtype[Any]) -> Any:
 and_ = UfuncRow(
     "and_",
     np.bitwise_and,
+    doc="x1 & x2, bit by bit.",
+    example="[12, 10], 6",
     hint=_BITS_OF_FLOAT,
     symbol="&",
     precedence=PRECEDENCE["&"],
@@ -48,11 +50,12 @@ and_ = UfuncRow(
     identity=_all_ones,
     absorbing=_zero,
 )
-"""x & y, bit by bit."""
 
 or_ = UfuncRow(
     "or_",
     np.bitwise_or,
+    doc="x1 | x2, bit by bit.",
+    example="[12, 10], 6",
     hint=_BITS_OF_FLOAT,
     symbol="|",
     precedence=PRECEDENCE["|"],
@@ -61,11 +64,12 @@ or_ = UfuncRow(
     identity=_zero,
     absorbing=_all_ones,
 )
-"""x | y, bit by bit."""
 
 xor = UfuncRow(
     "xor",
     np.bitwise_xor,
+    doc="x1 ^ x2, bit by bit.",
+    example="[12, 10], 6",
     hint=_BITS_OF_FLOAT,
     symbol="^",
     precedence=PRECEDENCE["^"],
@@ -73,63 +77,69 @@ xor = UfuncRow(
     associative=True,
     identity=_zero,
 )
-"""x ^ y, bit by bit."""
 
 invert = UfuncRow(
     "invert",
     np.invert,
+    doc="~x, bit by bit; of a bool, not.",
+    example="[0, 5]",
     hint=_BITS_OF_FLOAT,
     symbol="~",
     precedence=PRECEDENCE["unary"],
 )
-"""~x, bit by bit; of a bool, not."""
 
 left_shift = UfuncRow(
     "left_shift",
     np.left_shift,
+    doc="x1 << x2: x1 with its bits moved to the left.",
+    example="[1, 3], 2",
     hint=_BITS_OF_FLOAT,
     symbol="<<",
     precedence=PRECEDENCE["shift"],
 )
-"""x << y."""
 
 right_shift = UfuncRow(
     "right_shift",
     np.right_shift,
+    doc="x1 >> x2: x1 with its bits moved to the right, keeping the sign.",
+    example="[8, -8], 2",
     hint=_BITS_OF_FLOAT,
     symbol=">>",
     precedence=PRECEDENCE["shift"],
 )
-"""x >> y, keeping the sign."""
 
 logical_and = UfuncRow(
     "logical_and",
     np.logical_and,
+    doc="Whether x1 and x2 are both not 0.",
+    example="[True, False], True",
     commutative=True,
     associative=True,
     identity=lambda dtype: True if dtype.kind == "b" else None,
     absorbing=lambda dtype: False if dtype.kind == "b" else None,
 )
-"""Whether both are not 0."""
 
 logical_or = UfuncRow(
     "logical_or",
     np.logical_or,
+    doc="Whether x1 or x2 is not 0.",
+    example="[True, False], False",
     commutative=True,
     associative=True,
     identity=lambda dtype: False if dtype.kind == "b" else None,
     absorbing=lambda dtype: True if dtype.kind == "b" else None,
 )
-"""Whether one of both is not 0."""
 
 logical_xor = UfuncRow(
     "logical_xor",
     np.logical_xor,
+    doc="Whether exactly one of x1 and x2 is not 0.",
+    example="[True, False], True",
     commutative=True,
     associative=True,
     identity=lambda dtype: False if dtype.kind == "b" else None,
 )
-"""Whether exactly one is not 0."""
 
-logical_not = UfuncRow("logical_not", np.logical_not)
-"""Whether x is 0."""
+logical_not = UfuncRow(
+    "logical_not", np.logical_not, doc="Whether x is 0.", example="[True, False]"
+)

@@ -17,17 +17,40 @@ def _flat(x: Any, out: Any) -> tuple[int]:
     return (0,)
 
 
-ceil = UfuncRow("ceil", np.ceil, hint=_NO_COMPLEX, derivative=_flat)
-"""The least integer that is not below x."""
+ceil = UfuncRow(
+    "ceil",
+    np.ceil,
+    doc="The least integer that is not below x.",
+    example="[1.2, -1.2]",
+    hint=_NO_COMPLEX,
+    derivative=_flat,
+)
 
-floor = UfuncRow("floor", np.floor, hint=_NO_COMPLEX, derivative=_flat)
-"""The greatest integer that is not above x."""
+floor = UfuncRow(
+    "floor",
+    np.floor,
+    doc="The greatest integer that is not above x.",
+    example="[1.2, -1.2]",
+    hint=_NO_COMPLEX,
+    derivative=_flat,
+)
 
-trunc = UfuncRow("trunc", np.trunc, hint=_NO_COMPLEX, derivative=_flat)
-"""x without its fraction: rounded towards 0."""
+trunc = UfuncRow(
+    "trunc",
+    np.trunc,
+    doc="x without its fraction: rounded towards 0.",
+    example="[1.7, -1.7]",
+    hint=_NO_COMPLEX,
+    derivative=_flat,
+)
 
-rint = UfuncRow("rint", np.rint, derivative=_flat)
-"""The nearest integer, and the even one of two: NumPy's ``round`` without decimals."""
+rint = UfuncRow(
+    "rint",
+    np.rint,
+    doc="The nearest integer, and the even one of two: NumPy's ``round`` without decimals.",
+    example="[0.5, 1.5, 2.4]",
+    derivative=_flat,
+)
 
 
 def _round_half_away(x: Any) -> Any:
@@ -36,5 +59,11 @@ def _round_half_away(x: Any) -> Any:
     return np.where(np.abs(fraction) >= 0.5, whole + np.copysign(1, x), whole)
 
 
-round_half_away = FloatRow("round_half_away", _round_half_away, derivative=_flat, cost=4)
-"""The nearest integer, and of two the one farther from 0, as C's ``round``."""
+round_half_away = FloatRow(
+    "round_half_away",
+    _round_half_away,
+    doc="The nearest integer, and of two the one farther from 0, as C's ``round``.",
+    example="[0.5, 1.5, -2.5]",
+    derivative=_flat,
+    cost=4,
+)

@@ -81,6 +81,15 @@ class Row(ScalarOp):
         Name of the op and of the module attribute that holds it.
     nin
         Number of inputs, -1 for any number.
+    doc
+        What the function is, in terms of its parameters: the text of its documentation.
+    parameters
+        Names of the inputs; by default ``x``, or ``x1, x2`` ... as in NumPy.
+    domain
+        A condition in terms of the parameters, outside of which the value of real numbers is NaN or
+        infinite; empty if there is none.
+    example
+        The arguments of the example in the documentation, as Python text.
     derivative, pullback, pushforward
         The rules described above.
     undefined
@@ -101,6 +110,10 @@ class Row(ScalarOp):
         name: str,
         *,
         nin: int,
+        doc: str = "",
+        parameters: tuple[str, ...] | None = None,
+        domain: str = "",
+        example: str = "",
         derivative: Rule | None = None,
         pullback: Rule | None = None,
         pushforward: Rule | None = None,
@@ -115,6 +128,12 @@ class Row(ScalarOp):
     ) -> None:
         super().__init__(name=name)
         self.nin = nin
+        self.doc = doc
+        if doc:
+            self.__doc__ = doc
+        self.domain = domain
+        self.example = example
+        self._parameters = parameters
         self.symbol = symbol
         self.precedence = precedence
         self.commutative = commutative
@@ -123,7 +142,7 @@ class Row(ScalarOp):
         self._derivative = derivative
         self._pullback = pullback
         self._pushforward = pushforward
-        self._undefined = undefined
+        self.undefined = undefined
         self._identity = identity
         self._absorbing = absorbing
         self._resolved: dict[Dtypes, Dtypes] = {}
@@ -131,6 +150,15 @@ class Row(ScalarOp):
         if _ROWS.setdefault(name, self) is not self:
             msg = f"There are two rows named {name!r} in the table of scalar ops."
             raise OpContractError(msg)
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """Names of the inputs; of the first one, for a row of any number of inputs."""
+        if self._parameters is not None:
+            return self._parameters
+        if self.nin == 1:
+            return ("x",)
+        return tuple(f"x{i + 1}" for i in range(abs(self.nin)))
 
     # A row is one object in each process.
     def __eq__(self, other: object) -> bool:
@@ -227,7 +255,7 @@ class Row(ScalarOp):
         return OPERATORS.cast(gradient, wanted)
 
     def _undefined_gradient(self, position: int) -> Any:
-        reason = self._undefined or "no derivative is known"
+        reason = self.undefined or "no derivative is known"
         return NullType(f"{self} has no gradient for its input {position}: {reason}")()
 
     def R_op(self, inputs: Sequence[Variable], eval_points: Sequence[Variable | None]) -> list[Any]:

@@ -86,6 +86,8 @@ def _nan_or(element: Callable[[Any], Any]) -> Callable[[Any], Any]:
 maximum = UfuncRow(
     "maximum",
     np.maximum,
+    doc="The larger of x1 and x2; NaN if one is NaN.",
+    example="[1.0, 5.0], 3.0",
     pullback=_pull_extreme,
     pushforward=_push_extreme,
     commutative=True,
@@ -93,11 +95,12 @@ maximum = UfuncRow(
     identity=_lowest,
     absorbing=_only_discrete(_highest),
 )
-"""The larger of two; NaN if one is NaN."""
 
 minimum = UfuncRow(
     "minimum",
     np.minimum,
+    doc="The smaller of x1 and x2; NaN if one is NaN.",
+    example="[1.0, 5.0], 3.0",
     pullback=_pull_extreme,
     pushforward=_push_extreme,
     commutative=True,
@@ -105,11 +108,12 @@ minimum = UfuncRow(
     identity=_highest,
     absorbing=_only_discrete(_lowest),
 )
-"""The smaller of two; NaN if one is NaN."""
 
 fmax = UfuncRow(
     "fmax",
     np.fmax,
+    doc="The larger of x1 and x2, ignoring a NaN.",
+    example='[1.0, float("nan")], 3.0',
     pullback=_pull_extreme,
     pushforward=_push_extreme,
     commutative=True,
@@ -117,11 +121,12 @@ fmax = UfuncRow(
     identity=_nan_or(_lowest),
     absorbing=_highest,
 )
-"""The larger of two, ignoring a NaN."""
 
 fmin = UfuncRow(
     "fmin",
     np.fmin,
+    doc="The smaller of x1 and x2, ignoring a NaN.",
+    example='[1.0, float("nan")], 3.0',
     pullback=_pull_extreme,
     pushforward=_push_extreme,
     commutative=True,
@@ -129,16 +134,16 @@ fmin = UfuncRow(
     identity=_nan_or(_highest),
     absorbing=_lowest,
 )
-"""The smaller of two, ignoring a NaN."""
 
 heaviside = UfuncRow(
     "heaviside",
     np.heaviside,
+    doc="0 for x1 < 0, x2 for x1 == 0, 1 for x1 > 0.",
+    example="[-1.0, 0.0, 2.0], 0.5",
     hint="Take the real part of a complex number first.",
     pullback=lambda x, y, out, g: (0, switch(eq(x, 0), g, 0)),
     pushforward=lambda x, y, out, v: None if v[1] is None else switch(eq(x, 0), v[1], 0),
 )
-"""0 for x < 0, y for x == 0, 1 for x > 0."""
 
 
 class _Clip(_ArrayRow):
@@ -175,12 +180,14 @@ def _push_clip(x: Any, lower: Any, upper: Any, out: Any, v: Any) -> Any:
 clip = _Clip(
     "clip",
     lambda x, lower, upper: np.minimum(np.maximum(x, lower), upper),
+    doc="minimum(maximum(x, lower), upper). At a limit x takes the whole gradient.",
+    parameters=("x", "lower", "upper"),
+    example="[0.0, 2.0, 5.0], 1.0, 3.0",
     nin=3,
     pullback=_pull_clip,
     pushforward=_push_clip,
     cost=2,
 )
-"""minimum(maximum(x, lower), upper). At a limit x takes the whole gradient."""
 
 
 class _Switch(_ArrayRow):
@@ -200,11 +207,13 @@ def _pull_switch(condition: Any, x: Any, y: Any, out: Any, g: Any) -> tuple[Any,
 switch = _Switch(
     "switch",
     np.where,
+    doc="x where the condition is not 0, else y: NumPy's ``where``.",
+    parameters=("condition", "x", "y"),
+    example="[True, False], [1.0, 2.0], [3.0, 4.0]",
     nin=3,
     pullback=_pull_switch,
     pushforward=lambda condition, x, y, out, v: _push_choice(condition, *v[1:]),
 )
-"""x where the condition is not 0, else y: NumPy's ``where``."""
 
 
 class _Second(_ArrayRow):
@@ -227,10 +236,11 @@ class _Second(_ArrayRow):
 second = _Second(
     "second",
     lambda x, y: np.broadcast_to(y, np.broadcast_shapes(np.shape(x), np.shape(y))).copy()[()],
+    doc="x2 in the shape of both: x1 filled with x2.",
+    example="[0.0, 0.0], 1.5",
     nin=2,
     derivative=lambda x, y, out: (0, 1),
 )
-"""y; for tensors, y in the shape of both: a fill."""
 
 
 class _Identity(_ArrayRow):
@@ -239,6 +249,10 @@ class _Identity(_ArrayRow):
 
 
 identity = _Identity(
-    "identity", lambda x: np.array(x)[()], nin=1, derivative=lambda x, out: (1,), cost=0
+    "identity",
+    lambda x: np.array(x)[()],
+    doc="x itself, as a new variable.",
+    nin=1,
+    derivative=lambda x, out: (1,),
+    cost=0,
 )
-"""x."""

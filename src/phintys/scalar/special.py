@@ -65,18 +65,18 @@ _ORDER = (
 erf = FloatRow(
     "erf",
     "scipy.special:erf",
+    doc="Error function: 2/sqrt(pi) times the integral of exp(-t**2) from 0 to x.",
     complex=True,
     derivative=lambda x, out: (_TWO_BY_ROOT_PI * exp(-sqr(x)),),
 )
-"""Error function: 2/sqrt(pi) times the integral of exp(-t**2) from 0 to x."""
 
 erfc = FloatRow(
     "erfc",
     "scipy.special:erfc",
+    doc="1 - erf(x), accurate for large x.",
     complex=True,
     derivative=lambda x, out: (-_TWO_BY_ROOT_PI * exp(-sqr(x)),),
 )
-"""1 - erf(x), accurate for large x."""
 
 _FAR = 16.0
 _ERFCX_TERMS = 10
@@ -102,47 +102,52 @@ def _erfcx_derivative(x: Any, out: Any) -> Any:
 erfcx = FloatRow(
     "erfcx",
     "scipy.special:erfcx",
+    doc="exp(x**2) * erfc(x), which does not underflow.",
     complex=True,
     derivative=lambda x, out: (_erfcx_derivative(x, out),),
 )
-"""exp(x**2) * erfc(x), which does not underflow."""
 
 erfinv = FloatRow(
     "erfinv",
     "scipy.special:erfinv",
+    doc="Inverse of erf.",
+    domain="-1 < x < 1",
+    example="[0.0, 0.5]",
     derivative=lambda x, out: (_ROOT_PI_BY_TWO * exp(sqr(out)),),
 )
-"""Inverse of erf."""
 
 erfcinv = FloatRow(
     "erfcinv",
     "scipy.special:erfcinv",
+    doc="Inverse of erfc.",
+    domain="0 < x < 2",
     derivative=lambda x, out: (-_ROOT_PI_BY_TWO * exp(sqr(out)),),
 )
-"""Inverse of erfc."""
 
 ndtr = FloatRow(
     "ndtr",
     "scipy.special:ndtr",
+    doc="Distribution function of the standard normal.",
     complex=True,
     derivative=lambda x, out: (exp(-0.5 * sqr(x)) / _ROOT_TWO_PI,),
 )
-"""Distribution function of the standard normal."""
 
 log_ndtr = FloatRow(
     "log_ndtr",
     "scipy.special:log_ndtr",
+    doc="log(ndtr(x)), accurate far below 0.",
     complex=True,
     derivative=lambda x, out: (exp(-0.5 * sqr(x) - out - _LOG_ROOT_TWO_PI),),
 )
-"""log(ndtr(x)), accurate far below 0."""
 
 ndtri = FloatRow(
     "ndtri",
     "scipy.special:ndtri",
+    doc="Inverse of ndtr: quantile of the standard normal.",
+    domain="0 < x < 1",
+    example="[0.5, 0.9]",
     derivative=lambda x, out: (_ROOT_TWO_PI * exp(0.5 * sqr(out)),),
 )
-"""Inverse of ndtr: quantile of the standard normal."""
 
 
 def _partials_of_owens_t(h: Any, a: Any, out: Any) -> tuple[Any, Any]:
@@ -152,29 +157,39 @@ def _partials_of_owens_t(h: Any, a: Any, out: Any) -> tuple[Any, Any]:
     return dh, exp(half_square * spread) / (2 * math.pi * spread)
 
 
-owens_t = FloatRow("owens_t", "scipy.special:owens_t", nin=2, derivative=_partials_of_owens_t)
-"""Owen's T function of h and a."""
+owens_t = FloatRow(
+    "owens_t",
+    "scipy.special:owens_t",
+    doc="Owen's T function of h and a.",
+    parameters=("h", "a"),
+    nin=2,
+    derivative=_partials_of_owens_t,
+)
 
 gamma = FloatRow(
     "gamma",
     "scipy.special:gamma",
+    doc="Gamma function.",
     complex=True,
     derivative=lambda x, out: (out * digamma(x),),
 )
-"""Gamma function."""
 
-gammaln = FloatRow("gammaln", "scipy.special:gammaln", derivative=lambda x, out: (digamma(x),))
-"""log of the absolute value of the gamma function."""
+gammaln = FloatRow(
+    "gammaln",
+    "scipy.special:gammaln",
+    doc="Logarithm of the absolute value of the gamma function.",
+    derivative=lambda x, out: (digamma(x),),
+)
 
 digamma = FloatRow(
     "digamma",
     "scipy.special:psi",
+    doc="Derivative of gammaln.",
     complex=True,
     # SciPy has no complex trigamma.
     derivative=lambda x, out: (None if dtype_of(x).kind == "c" else trigamma(x),),
     undefined="its derivative, trigamma, is there for real numbers only",
 )
-"""Derivative of gammaln."""
 
 
 def _trigamma(x: Any) -> Any:
@@ -187,21 +202,29 @@ def _polygamma(n: Any, x: Any) -> Any:
     return polygamma(n, x)
 
 
-trigamma = FloatRow("trigamma", _trigamma, derivative=lambda x, out: (polygamma(2, x),))
-"""Derivative of digamma."""
+trigamma = FloatRow(
+    "trigamma",
+    _trigamma,
+    doc="Derivative of digamma.",
+    derivative=lambda x, out: (polygamma(2, x),),
+)
 
 polygamma = FloatRow(
     "polygamma",
     _polygamma,
+    doc="n-th derivative of digamma, for an integer n of any dtype.",
+    parameters=("n", "x"),
+    example="1, [1.0, 2.0]",
     nin=2,
     derivative=lambda n, x, out: (None, polygamma(n + 1, x)),
     undefined=_ORDER,
 )
-"""n-th derivative of digamma, for an integer n of any dtype."""
 
 beta = FloatRow(
     "beta",
     "scipy.special:beta",
+    doc="Beta function: gamma(a) gamma(b) / gamma(a + b).",
+    parameters=("a", "b"),
     nin=2,
     derivative=lambda a, b, out: (
         out * (digamma(a) - digamma(a + b)),
@@ -209,16 +232,16 @@ beta = FloatRow(
     ),
     commutative=True,
 )
-"""Beta function: gamma(a) gamma(b) / gamma(a + b)."""
 
 betaln = FloatRow(
     "betaln",
     "scipy.special:betaln",
+    doc="Logarithm of the absolute value of the beta function.",
+    parameters=("a", "b"),
     nin=2,
     derivative=lambda a, b, out: (digamma(a) - digamma(a + b), digamma(b) - digamma(a + b)),
     commutative=True,
 )
-"""log of the absolute value of the beta function."""
 
 
 def _gamma_density(k: Any, x: Any) -> Any:
@@ -228,24 +251,32 @@ def _gamma_density(k: Any, x: Any) -> Any:
 gammainc = FloatRow(
     "gammainc",
     "scipy.special:gammainc",
+    doc="Regularized lower incomplete gamma function of order a at x.",
+    parameters=("a", "x"),
+    domain="a >= 0 and x >= 0",
     nin=2,
     derivative=lambda k, x, out: (None, _gamma_density(k, x)),
     undefined=_ORDER,
 )
-"""Regularized lower incomplete gamma function of order k at x."""
 
 gammaincc = FloatRow(
     "gammaincc",
     "scipy.special:gammaincc",
+    doc="1 - gammainc(a, x), accurate for large x.",
+    parameters=("a", "x"),
+    domain="a >= 0 and x >= 0",
     nin=2,
     derivative=lambda k, x, out: (None, -_gamma_density(k, x)),
     undefined=_ORDER,
 )
-"""1 - gammainc(k, x), accurate for large x."""
 
 betainc = FloatRow(
     "betainc",
     "scipy.special:betainc",
+    doc="Regularized incomplete beta function of a and b at x.",
+    parameters=("a", "b", "x"),
+    domain="a >= 0 and b >= 0 and 0 <= x <= 1",
+    example="2.0, 3.0, [0.2, 0.5]",
     nin=3,
     derivative=lambda a, b, x, out: (
         None,
@@ -255,68 +286,100 @@ betainc = FloatRow(
     undefined=_ORDER,
     widened=True,
 )
-"""Regularized incomplete beta function of a and b at x."""
 
 # Bessel functions (DLMF 10.6, 10.29): the derivative is half the sum or difference of neighbours.
 
-j0 = FloatRow("j0", "scipy.special:j0", derivative=lambda x, out: (-j1(x),))
-"""Bessel function of the first kind, order 0."""
+j0 = FloatRow(
+    "j0",
+    "scipy.special:j0",
+    doc="Bessel function of the first kind, order 0.",
+    derivative=lambda x, out: (-j1(x),),
+)
 
-j1 = FloatRow("j1", "scipy.special:j1", derivative=lambda x, out: (0.5 * (j0(x) - jv(2, x)),))
-"""Bessel function of the first kind, order 1."""
+j1 = FloatRow(
+    "j1",
+    "scipy.special:j1",
+    doc="Bessel function of the first kind, order 1.",
+    derivative=lambda x, out: (0.5 * (j0(x) - jv(2, x)),),
+)
 
 jv = FloatRow(
     "jv",
     "scipy.special:jv",
+    doc="Bessel function of the first kind, order v.",
+    parameters=("v", "x"),
+    domain="x >= 0 or v % 1 == 0",
+    example="1, [1.0, 2.0]",
     nin=2,
     complex=True,
     real_inputs=(0,),
     derivative=lambda v, x, out: (None, 0.5 * (jv(v - 1, x) - jv(v + 1, x))),
     undefined=_ORDER,
 )
-"""Bessel function of the first kind, order v."""
 
 yv = FloatRow(
     "yv",
     "scipy.special:yv",
+    doc="Bessel function of the second kind, order v.",
+    parameters=("v", "x"),
+    domain="x > 0",
+    example="1, [1.0, 2.0]",
     nin=2,
     complex=True,
     real_inputs=(0,),
     derivative=lambda v, x, out: (None, 0.5 * (yv(v - 1, x) - yv(v + 1, x))),
     undefined=_ORDER,
 )
-"""Bessel function of the second kind, order v."""
 
-i0 = FloatRow("i0", "scipy.special:i0", derivative=lambda x, out: (i1(x),))
-"""Modified Bessel function of the first kind, order 0."""
+i0 = FloatRow(
+    "i0",
+    "scipy.special:i0",
+    doc="Modified Bessel function of the first kind, order 0.",
+    derivative=lambda x, out: (i1(x),),
+)
 
-i1 = FloatRow("i1", "scipy.special:i1", derivative=lambda x, out: (0.5 * (i0(x) + iv(2, x)),))
-"""Modified Bessel function of the first kind, order 1."""
+i1 = FloatRow(
+    "i1",
+    "scipy.special:i1",
+    doc="Modified Bessel function of the first kind, order 1.",
+    derivative=lambda x, out: (0.5 * (i0(x) + iv(2, x)),),
+)
 
-i0e = FloatRow("i0e", "scipy.special:i0e", derivative=lambda x, out: (i1e(x) - sign(x) * out,))
-"""i0(x) * exp(-\\|x\\|)."""
+i0e = FloatRow(
+    "i0e",
+    "scipy.special:i0e",
+    doc="i0(x) * exp(-\\|x\\|).",
+    derivative=lambda x, out: (i1e(x) - sign(x) * out,),
+)
 
 i1e = FloatRow(
     "i1e",
     "scipy.special:i1e",
+    doc="i1(x) * exp(-\\|x\\|).",
     derivative=lambda x, out: (0.5 * (i0e(x) + ive(2, x)) - sign(x) * out,),
 )
-"""i1(x) * exp(-\\|x\\|)."""
 
 iv = FloatRow(
     "iv",
     "scipy.special:iv",
+    doc="Modified Bessel function of the first kind, order v.",
+    parameters=("v", "x"),
+    domain="x >= 0 or v % 1 == 0",
+    example="1, [1.0, 2.0]",
     nin=2,
     complex=True,
     real_inputs=(0,),
     derivative=lambda v, x, out: (None, 0.5 * (iv(v - 1, x) + iv(v + 1, x))),
     undefined=_ORDER,
 )
-"""Modified Bessel function of the first kind, order v."""
 
 ive = FloatRow(
     "ive",
     "scipy.special:ive",
+    doc="iv(v, x) * exp(-\\|x\\|) for a real x.",
+    parameters=("v", "x"),
+    domain="x >= 0 or v % 1 == 0",
+    example="1, [1.0, 2.0]",
     nin=2,
     derivative=lambda v, x, out: (
         None,
@@ -324,26 +387,31 @@ ive = FloatRow(
     ),
     undefined=_ORDER,
 )
-"""iv(v, x) * exp(-\\|x\\|) for a real x."""
 
 kv = FloatRow(
     "kv",
     "scipy.special:kv",
+    doc="Modified Bessel function of the second kind, order v.",
+    parameters=("v", "x"),
+    domain="x > 0",
+    example="1, [1.0, 2.0]",
     nin=2,
     complex=True,
     real_inputs=(0,),
     derivative=lambda v, x, out: (None, -0.5 * (kv(v - 1, x) + kv(v + 1, x))),
     undefined=_ORDER,
 )
-"""Modified Bessel function of the second kind, order v."""
 
 kve = FloatRow(
     "kve",
     "scipy.special:kve",
+    doc="kv(v, x) * exp(x).",
+    parameters=("v", "x"),
+    domain="x > 0",
+    example="1, [1.0, 2.0]",
     nin=2,
     complex=True,
     real_inputs=(0,),
     derivative=lambda v, x, out: (None, out - 0.5 * (kve(v - 1, x) + kve(v + 1, x))),
     undefined=_ORDER,
 )
-"""kv(v, x) * exp(x)."""

@@ -29,28 +29,39 @@ __all__ = [
     "tanh",
 ]
 
-sin = UfuncRow("sin", np.sin, derivative=lambda x, out: (cos(x),), cost=15)
-"""Sine."""
+sin = UfuncRow("sin", np.sin, doc="Sine.", derivative=lambda x, out: (cos(x),), cost=15)
 
-cos = UfuncRow("cos", np.cos, derivative=lambda x, out: (-sin(x),), cost=15)
-"""Cosine."""
+cos = UfuncRow("cos", np.cos, doc="Cosine.", derivative=lambda x, out: (-sin(x),), cost=15)
 
-tan = UfuncRow("tan", np.tan, derivative=lambda x, out: (1 + sqr(out),), cost=25)
-"""Tangent."""
+tan = UfuncRow("tan", np.tan, doc="Tangent.", derivative=lambda x, out: (1 + sqr(out),), cost=25)
 
 # (1 - x) (1 + x) keeps the digits that 1 - x * x loses near 1.
 arcsin = UfuncRow(
-    "arcsin", np.arcsin, derivative=lambda x, out: (1 / sqrt((1 - x) * (1 + x)),), cost=25
+    "arcsin",
+    np.arcsin,
+    doc="Inverse sine, in [-pi/2, pi/2].",
+    domain="-1 <= x <= 1",
+    derivative=lambda x, out: (1 / sqrt((1 - x) * (1 + x)),),
+    cost=25,
 )
-"""Inverse sine, in [-pi/2, pi/2]."""
 
 arccos = UfuncRow(
-    "arccos", np.arccos, derivative=lambda x, out: (-1 / sqrt((1 - x) * (1 + x)),), cost=25
+    "arccos",
+    np.arccos,
+    doc="Inverse cosine, in [0, pi].",
+    domain="-1 <= x <= 1",
+    derivative=lambda x, out: (-1 / sqrt((1 - x) * (1 + x)),),
+    cost=25,
 )
-"""Inverse cosine, in [0, pi]."""
 
-arctan = UfuncRow("arctan", np.arctan, derivative=lambda x, out: (1 / (1 + sqr(x)),), cost=20)
-"""Inverse tangent, in [-pi/2, pi/2]."""
+arctan = UfuncRow(
+    "arctan",
+    np.arctan,
+    doc="Inverse tangent, in [-pi/2, pi/2].",
+    example="[0.0, 1.0]",
+    derivative=lambda x, out: (1 / (1 + sqr(x)),),
+    cost=20,
+)
 
 
 def _partials_of_arctan2(y: Any, x: Any, out: Any) -> tuple[Any, Any]:
@@ -61,43 +72,68 @@ def _partials_of_arctan2(y: Any, x: Any, out: Any) -> tuple[Any, Any]:
 arctan2 = UfuncRow(
     "arctan2",
     np.arctan2,
+    doc="Angle of the point with ordinate x1 and abscissa x2, in [-pi, pi].",
+    example="[1.0, -1.0], [0.0, 1.0]",
     hint="For a complex z, angle(z) is arctan2(imag(z), real(z)).",
     derivative=_partials_of_arctan2,
     cost=30,
 )
-"""Angle of the point with abscissa x (the second input) and ordinate y, in [-pi, pi]."""
 
-sinh = UfuncRow("sinh", np.sinh, derivative=lambda x, out: (cosh(x),), cost=20)
-"""Hyperbolic sine."""
+sinh = UfuncRow(
+    "sinh", np.sinh, doc="Hyperbolic sine.", derivative=lambda x, out: (cosh(x),), cost=20
+)
 
-cosh = UfuncRow("cosh", np.cosh, derivative=lambda x, out: (sinh(x),), cost=20)
-"""Hyperbolic cosine."""
+cosh = UfuncRow(
+    "cosh", np.cosh, doc="Hyperbolic cosine.", derivative=lambda x, out: (sinh(x),), cost=20
+)
 
-tanh = UfuncRow("tanh", np.tanh, derivative=lambda x, out: (1 - sqr(out),), cost=20)
-"""Hyperbolic tangent."""
+tanh = UfuncRow(
+    "tanh", np.tanh, doc="Hyperbolic tangent.", derivative=lambda x, out: (1 - sqr(out),), cost=20
+)
 
 arcsinh = UfuncRow(
-    "arcsinh", np.arcsinh, derivative=lambda x, out: (1 / sqrt(1 + sqr(x)),), cost=30
+    "arcsinh",
+    np.arcsinh,
+    doc="Inverse hyperbolic sine.",
+    derivative=lambda x, out: (1 / sqrt(1 + sqr(x)),),
+    cost=30,
 )
-"""Inverse hyperbolic sine."""
 
 # Two roots, not the root of a product: that would be real below -1 and, for complex numbers, have
 # another branch cut than arccosh.
 arccosh = UfuncRow(
     "arccosh",
     np.arccosh,
+    doc="Inverse hyperbolic cosine, not negative.",
+    domain="x >= 1",
+    example="[1.0, 2.0]",
     derivative=lambda x, out: (1 / (sqrt(x - 1) * sqrt(x + 1)),),
     cost=30,
 )
-"""Inverse hyperbolic cosine, not negative."""
 
 arctanh = UfuncRow(
-    "arctanh", np.arctanh, derivative=lambda x, out: (1 / ((1 - x) * (1 + x)),), cost=30
+    "arctanh",
+    np.arctanh,
+    doc="Inverse hyperbolic tangent.",
+    domain="-1 < x < 1",
+    example="[0.0, 0.5]",
+    derivative=lambda x, out: (1 / ((1 - x) * (1 + x)),),
+    cost=30,
 )
-"""Inverse hyperbolic tangent."""
 
-deg2rad = UfuncRow("deg2rad", np.deg2rad, derivative=lambda x, out: (math.pi / 180,), cost=1)
-"""x degrees in radians."""
+deg2rad = UfuncRow(
+    "deg2rad",
+    np.deg2rad,
+    doc="x degrees in radians.",
+    example="[90.0, 180.0]",
+    derivative=lambda x, out: (math.pi / 180,),
+    cost=1,
+)
 
-rad2deg = UfuncRow("rad2deg", np.rad2deg, derivative=lambda x, out: (180 / math.pi,), cost=1)
-"""x radians in degrees."""
+rad2deg = UfuncRow(
+    "rad2deg",
+    np.rad2deg,
+    doc="x radians in degrees.",
+    derivative=lambda x, out: (180 / math.pi,),
+    cost=1,
+)

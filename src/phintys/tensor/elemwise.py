@@ -10,6 +10,7 @@ import numpy as np
 
 from phintys._base.config import config
 from phintys._base.errors import OpContractError, ShapeError
+from phintys._base.late import LateModule
 from phintys._base.locks import ProcessLock
 from phintys._base.once import remember
 from phintys.graph.apply import Apply
@@ -28,10 +29,35 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from phintys.graph.fgraph import FunctionGraph
+    from phintys.tensor import documentation
+else:
+    documentation = LateModule("phintys.tensor.documentation")
 
-__all__ = ["Elemwise", "elemwise", "pad_rank"]
+__all__ = ["Elemwise", "elemwise", "name_functions", "pad_rank"]
 
 _MOST_LITERALS = 512
+
+
+class _OfFunctions:
+    """An attribute that instances of a class work out, and that is something else in the class.
+
+    Parameters
+    ----------
+    of_class
+        What it is in the class, and where there is nothing to say of an instance.
+    worker
+        Name of the function in :mod:`phintys.tensor.documentation` that works it out.
+    """
+
+    def __init__(self, of_class: Any, worker: str) -> None:
+        self.of_class = of_class
+        self.worker = worker
+
+    def __get__(self, instance: Elemwise | None, owner: type) -> Any:
+        if instance is None:
+            return self.of_class
+        found = getattr(documentation, self.worker)(instance)
+        return self.of_class if found is None else found
 
 
 class Elemwise(Op):
@@ -57,6 +83,10 @@ class Elemwise(Op):
     """
 
     __props__ = ("scalar_op", "inplace_pattern")
+
+    # Those of a function; the class keeps its own.
+    __doc__: Any = _OfFunctions(__doc__, "documentation_of")
+    __signature__ = _OfFunctions(None, "signature_of")
 
     def __init__(
         self,
@@ -430,6 +460,27 @@ def _elemwise(scalar_op: ScalarOp) -> Elemwise:
         return _CACHE.setdefault(scalar_op, Elemwise(scalar_op))
     with _LOCK_OF_OTHERS:
         return _CACHE_OF_OTHERS.setdefault(scalar_op, Elemwise(scalar_op))
+
+
+def name_functions(namespace: Mapping[str, Any], names: Sequence[str], module: str) -> None:
+    """Tell the elementwise ops among some public names what they are called, and where.
+
+    Parameters
+    ----------
+    namespace
+        Of the module that defines the names.
+    names
+        The names; of several for one op, the first, or the one that its scalar op has.
+    module
+        Where users find them.
+    """
+    for name in names:
+        op = namespace.get(name)
+        if type(op) is Elemwise:
+            attributes = op.__dict__
+            if "__name__" not in attributes or name == op.scalar_op.name:
+                attributes["__name__"] = attributes["__qualname__"] = name
+                attributes["__module__"] = module
 
 
 def _lift(scalar_op: ScalarOp, inputs: Sequence[Any]) -> Any:

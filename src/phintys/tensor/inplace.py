@@ -13,7 +13,7 @@ Examples
 """
 
 from phintys import scalar as ps
-from phintys.tensor.elemwise import Elemwise
+from phintys.tensor.elemwise import Elemwise, name_functions
 
 __all__ = [
     "abs_inplace",
@@ -261,3 +261,5 @@ maximum_inplace = _inplace(ps.maximum)
 minimum_inplace = _inplace(ps.minimum)
 second_inplace = _inplace(ps.second)
 switch_inplace = _inplace(ps.switch)
+
+name_functions(globals(), __all__, __name__)

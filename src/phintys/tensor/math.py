@@ -13,7 +13,7 @@ import numpy as np
 from phintys import scalar as ps
 from phintys._base.errors import OpContractError
 from phintys.tensor.convert import as_tensor_variable
-from phintys.tensor.elemwise import elemwise
+from phintys.tensor.elemwise import elemwise, name_functions
 from phintys.tensor.type import normalize_dtype
 
 if TYPE_CHECKING:
@@ -334,6 +334,8 @@ true_divide = true_div
 
 tensor_copy = elemwise(ps.identity)
 """``tensor_copy(x)``: a new variable with the value of ``x``."""
+
+name_functions(globals(), __all__, "phintys.tensor")
 
 _CASTS = {dtype: elemwise(op) for dtype, op in ps.CASTS.items()}
 

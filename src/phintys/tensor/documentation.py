@@ -1,0 +1,148 @@
+"""Signatures and documentation of the elementwise functions, from the rows of the scalar table."""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from phintys import scalar as ps
+from phintys._base.errors import DtypeError
+from phintys.scalar.row import Row
+
+if TYPE_CHECKING:
+    from phintys.tensor.elemwise import Elemwise
+
+__all__ = ["documentation_of", "signature_of"]
+
+_KINDS = {
+    "bools": np.dtype(np.bool_),
+    "integers": np.dtype(np.int64),
+    "floats": np.dtype(np.float64),
+    "complex numbers": np.dtype(np.complex128),
+}
+
+_DEFAULT_EXAMPLES = {1: "[0.5, 1.0]", 2: "[1.0, 2.0], [3.0, 4.0]"}
+
+_DIGITS = 4  # of results in examples: fewer than what versions of NumPy and SciPy agree on
+
+
+def signature_of(op: Elemwise) -> inspect.Signature | None:
+    """Return the signature of an elementwise function; ``None`` if its scalar op has no names.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> signature_of(pt.arctan2)
+    <Signature (x1, x2, /, *, name=None)>
+    """
+    row = op.scalar_op
+    if not isinstance(row, Row):
+        return None
+    kinds = inspect.Parameter
+    parameters = [kinds(name, kinds.POSITIONAL_ONLY) for name in row.parameters]
+    if row.nin < 0:
+        parameters.append(kinds("more", kinds.VAR_POSITIONAL))
+    parameters.append(kinds("name", kinds.KEYWORD_ONLY, default=None))
+    return inspect.Signature(parameters)
+
+
+def documentation_of(op: Elemwise) -> str | None:
+    """Return the documentation of an elementwise function; ``None`` if its row has no text.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> print(documentation_of(pt.log))
+    log(x, /, *, name=None)
+    <BLANKLINE>
+    Natural logarithm.
+    ...
+    """
+    row = op.scalar_op
+    if not isinstance(row, Row) or not row.doc:
+        return None
+    name = getattr(op, "__name__", None)
+    lines = [
+        f"{name or row.name}{signature_of(op)}",
+        "",
+        row.doc,
+        "",
+        *_parameters(row),
+        "name : str, optional",
+        "    Name of the result.",
+        "",
+        "Returns",
+        "-------",
+        "TensorVariable",
+        "    The value for each element, of the shape to which the operands broadcast.",
+    ]
+    notes = _notes(op, row)
+    if notes:
+        lines += ["", "Notes", "-----", *notes]
+    source, _, function = getattr(row, "reference", "").partition(":")
+    if source in {"numpy", "scipy.special"}:
+        lines += ["", "See Also", "--------", f"{source}.{function} : the function on arrays"]
+    if not op.inplace_pattern:
+        lines += ["", "Examples", "--------", *_example(row, name)]
+    return "\n".join(lines) + "\n"
+
+
+def _parameters(row: Row) -> list[str]:
+    """Return the section on the operands, those that take the same kinds of numbers together."""
+    accepted = [
+        kinds
+        for kinds in itertools.product(_KINDS, repeat=abs(row.nin))
+        if _resolves(row, tuple(_KINDS[kind] for kind in kinds))
+    ]
+    named: dict[tuple[str, ...], list[str]] = {}
+    for position, name in enumerate(row.parameters):
+        taken = tuple(kind for kind in _KINDS if any(kinds[position] == kind for kinds in accepted))
+        named.setdefault(taken, []).append(name if row.nin >= 0 else f"{name}, *more")
+    lines = ["Parameters", "----------"]
+    for taken, names in named.items():
+        words = " or ".join(filter(None, (", ".join(taken[:-1]), taken[-1])))
+        lines += [f"{', '.join(names)} : tensor, array or number", f"    {words.capitalize()}."]
+    return lines
+
+
+def _resolves(row: Row, dtypes: tuple[np.dtype[Any], ...]) -> bool:
+    try:
+        row.resolve_dtypes(dtypes)
+    except DtypeError:
+        return False
+    return True
+
+
+def _notes(op: Elemwise, row: Row) -> list[str]:
+    notes: list[str] = []
+    if op.inplace_pattern:
+        (into,) = set(op.inplace_pattern.values())
+        notes.append(
+            f"The result overwrites {row.parameters[into]}. Programs use the function that makes a "
+            "new result; rewriting puts this one in its place where it is safe."
+        )
+    if row.domain:
+        notes.append(f"Defined for {row.domain}; elsewhere a real result is NaN or infinite.")
+    if row.undefined:
+        notes.append(f"Where there is no derivative: {row.undefined}.")
+    return notes
+
+
+def _example(row: Row, name: str | None) -> list[str]:
+    arguments = row.example or _DEFAULT_EXAMPLES[1 if row.nin == 1 else 2]
+    values = eval(f"({arguments},)", {"__builtins__": {"float": float}})  # noqa: S307 - our own text
+    result = np.asarray(row.impl(*(np.asarray(value) for value in values)))
+    call, rounded = f"pt.{name}({arguments}).eval()", ""
+    lines = [">>> import phintys.tensor as pt"]
+    if name is None:
+        call = f"pt.Elemwise({row.name})({arguments}).eval()"
+        if getattr(ps, row.name, None) is row:
+            lines.insert(0, ">>> import phintys.scalar as ps")
+            call = call.replace("(", "(ps.", 1)
+    if result.dtype.kind in "fc" and not np.array_equal(result, np.round(result, 1)):
+        rounded, result = f".round({_DIGITS})", np.round(result, _DIGITS)
+    with np.printoptions(threshold=1000, linewidth=75, precision=8, suppress=False):
+        return [*lines, f">>> {call}{rounded}", repr(result)]
