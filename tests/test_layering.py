@@ -43,7 +43,8 @@ ROOMS = (
 
 LATE = f"{PACKAGE}._base.late"
 
-# What may be imported inside a function: optional packages, and those that are slow to import.
+# What may be imported inside a function: packages that are optional, slow to import, or not there
+# on every platform.
 MAY_BE_LATE = {
     "IPython",
     "fissix",
@@ -52,6 +53,7 @@ MAY_BE_LATE = {
     "llvmlite",
     "matplotlib",
     "platformdirs",
+    "pwd",
     "pydot",
     "pytensor",
     "scipy",

@@ -3,6 +3,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import threading
 import time
 import warnings
 from pathlib import Path
@@ -193,6 +194,123 @@ def test_a_link_is_not_used(cache, tmp_path):
     file_of(cache, "a").rename(elsewhere)
     file_of(cache, "a").symlink_to(elsewhere)
     assert cache.get(key("a")) is None
+
+
+def in_time(program, *arguments):
+    """Run a program in a process of its own, which must end well and soon."""
+    subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            textwrap.dedent(HEAD) + textwrap.dedent(program),
+            *map(str, arguments),
+        ],
+        check=True,
+        timeout=60,
+    )
+
+
+HEAD = """
+    import os, sys, warnings
+    from pathlib import Path
+    from phintys.backends.native.emit.target import Target
+    from phintys.backends.native.runtime.cache import CacheKey, ObjectCache
+
+    warnings.simplefilter("error")
+    cache = ObjectCache(Path(sys.argv[1]), 1 << 20)
+    one, other = (CacheKey.of(text, Target.named("x86-64-v2"), "1") for text in "ab")
+
+    def check(holds):
+        if not holds:
+            raise SystemExit(f"wrong: {cache.statistics}")
+"""
+
+PIPES = """
+    cache.put(one, b"content")
+    for path in [cache.folder / one.name, cache.folder / "secret", cache.folder / "swept"]:
+        path.unlink(missing_ok=True)
+        os.mkfifo(path)
+    cache = ObjectCache(cache.folder, 1 << 20)
+    check(cache.get(one) is None)
+    cache.put(one, b"content")
+    check(cache.get(one) == b"content")
+    os.mkfifo(cache.folder / other.name)
+    check(cache.get(other) is None and cache.verify() == [cache.folder / other.name])
+    os.mkfifo(cache.folder / "x.tmp")
+    cache.evict()
+    check(cache.clear() == 1)
+"""
+
+
+@posix
+def test_nobody_waits_for_a_pipe_in_place_of_a_file(tmp_path):
+    in_time(PIPES, tmp_path / "objects")
+
+
+def test_a_folder_in_place_of_an_entry_is_no_obstacle_for_others(cache):
+    cache.put(key("a"), b"content")
+    file_of(cache, "b").mkdir()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert cache.get(key("b")) is None
+        cache.put(key("b"), b"content")
+        assert cache.get(key("b")) is None
+        cache.put(key("c"), b"content")
+    assert cache.get(key("c")) == b"content"
+    assert cache.statistics.failed == 0
+    assert cache.statistics.refused >= 1
+    assert cache.verify() == []
+    assert list(cache.folder.glob("*.tmp")) == []
+    assert cache.clear() == 2
+
+
+def test_reading_a_folder_leaves_no_file_open(cache):
+    cache.put(key("a"), b"content")
+    file_of(cache, "b").mkdir()
+    first = os.open(os.devnull, os.O_RDONLY)
+    for _ in range(20):
+        cache.get(key("b"))
+    second = os.open(os.devnull, os.O_RDONLY)
+    os.close(first)
+    os.close(second)
+    assert second <= first + 1
+
+
+@posix
+@pytest.mark.parametrize("mode", [0o640, 0o604, 0o644, 0o610, 0o660])
+def test_a_secret_that_others_may_know_is_no_secret(cache, mode):
+    cache.put(key("a"), b"content")
+    secret = cache.folder / "secret"
+    known = secret.read_bytes()
+    secret.chmod(mode)
+    again = ObjectCache(cache.folder, LIMIT)
+    assert again.get(key("a")) is None
+    again.put(key("a"), b"content")
+    assert again.get(key("a")) == b"content"
+    assert secret.read_bytes() != known
+    assert secret.stat().st_mode & 0o777 == 0o600
+
+
+def test_threads_that_cannot_write_say_so_once(cache, monkeypatch):
+    cache.put(key("a"), b"content")
+    together = threading.Barrier(3, timeout=60)
+
+    def full(*_):
+        together.wait()
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(module, "_written_aside", full)
+    told = []
+    monkeypatch.setattr(module, "_warn", told.append)
+    threads = [
+        threading.Thread(target=cache.put, args=(key(text), b"content")) for text in ("b", "c", "d")
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert cache.statistics.failed == 1
+    assert len(told) == 1
 
 
 def warns_once(cache, text="others can write"):
@@ -428,5 +546,9 @@ def test_the_folder_is_where_platformdirs_says(monkeypatch, home, caches):
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
     if caches is not None:
         monkeypatch.setenv("XDG_CACHE_HOME", caches)
-    wanted = Path(user_cache_dir("phintys", appauthor=False)) / "objects"
-    assert Path(module._default_folder.__wrapped__()) == wanted
+    found = Path(module._default_folder.__wrapped__())
+    # What is relative is to be ignored, which not all versions of platformdirs do.
+    for variable in ("HOME", "XDG_CACHE_HOME"):
+        if not Path(os.environ.get(variable, "")).is_absolute():
+            monkeypatch.delenv(variable, raising=False)
+    assert found == Path(user_cache_dir("phintys", appauthor=False)) / "objects"

@@ -19,7 +19,6 @@ import hmac
 import os
 import stat
 import sys
-import threading
 import time
 import warnings
 from collections.abc import Iterator, Sequence
@@ -29,6 +28,7 @@ from functools import cache
 from pathlib import Path
 
 from phintys._base.config import config
+from phintys._base.locks import ProcessLock
 from phintys._base.once import Interned
 from phintys._base.records import record
 from phintys.backends.native.emit.llvm_library import llvm
@@ -118,7 +118,8 @@ class CacheStatistics:
         Pieces of code from elsewhere (a pickled function) that were not sealed here for this CPU,
         and not used.
     refused
-        Times that a folder or a file was not used because others could have written it.
+        Times that a folder or a file was not used because others could have written it, or
+        because something else stands in its place.
     failed
         Writes that the operating system refused: no room, no right.
     """
@@ -160,7 +161,7 @@ class ObjectCache:
         self.folder = folder
         self.limit = limit
         self.statistics = CacheStatistics()
-        self._lock = threading.Lock()
+        self._lock = ProcessLock()
         self._trusted: bool | None = None
         self._secret: bytes | None = None
         self._writable = True
@@ -180,10 +181,14 @@ class ObjectCache:
             for number, key in enumerate(keys):
                 content = self._read(self.folder / key.name, secret, key.digest)
                 if content is not None:
-                    self.statistics.hits += 1
+                    self._count("hits")
                     return number, content
-        self.statistics.misses += 1
+        self._count("misses")
         return None
+
+    def _count(self, what: str) -> None:
+        with self._lock:
+            setattr(self.statistics, what, getattr(self.statistics, what) + 1)
 
     def put(self, key: CacheKey, content: bytes) -> None:
         """Write an entry, or note that it could not be written: a cache is never an obstacle."""
@@ -194,18 +199,27 @@ class ObjectCache:
             secret = self._secret_to_write(folder)
             if secret is None:
                 return
-            _write(folder / key.name, _sealed(secret, key.digest, content))
+            if not _write(folder / key.name, _sealed(secret, key.digest, content)):
+                self._count("refused")
+                return
         except OSError as error:
-            self._writable = False
-            self.statistics.failed += 1
-            _warn(
-                f"Compiled code cannot be kept in {folder}: {error}. This process goes on without "
-                "writing there; set config.cache_dir to another folder, or config.object_cache = "
-                "False to do without."
-            )
+            self._write_no_more(folder, error)
             return
-        self.statistics.written += 1
+        self._count("written")
         self._sweep_if_due(len(content))
+
+    def _write_no_more(self, folder: Path, error: OSError) -> None:
+        """Leave the folder alone from now on, and say so once, whichever thread met the error."""
+        with self._lock:
+            if not self._writable:
+                return
+            self._writable = False
+            self._count("failed")
+        _warn(
+            f"Compiled code cannot be kept in {folder}: {error}. This process goes on without "
+            "writing there; set config.cache_dir to another folder, or config.object_cache = "
+            "False to do without."
+        )
 
     def _read(self, path: Path, secret: bytes, digest: bytes) -> bytes | None:
         try:
@@ -213,14 +227,14 @@ class ObjectCache:
         except FileNotFoundError:
             return None
         except PermissionError:
-            self.statistics.refused += 1
+            self._count("refused")
             return None
         except OSError:
-            self.statistics.damaged += 1
+            self._count("damaged")
             return None
         content = _opened(secret, digest, sealed)
         if content is None:
-            self.statistics.damaged += 1
+            self._count("damaged")
             _remove(path)
             return None
         with suppress(OSError):
@@ -236,7 +250,7 @@ class ObjectCache:
                     self._trusted = True
                 elif problem is not None:
                     self._trusted = False
-                    self.statistics.refused += 1
+                    self._count("refused")
                     _warn(
                         f"Compiled code is not kept between runs: {problem}. Code from there could "
                         "be anybody's. Remove the folder, make it yours alone (chmod 700), or set "
@@ -266,7 +280,7 @@ class ObjectCache:
         secret = self._known_secret()
         content = None if secret is None else _opened(secret, key.digest, sealed)
         if content is None:
-            self.statistics.foreign += 1
+            self._count("foreign")
         return content
 
     def _known_secret(self) -> bytes | None:
@@ -287,15 +301,15 @@ class ObjectCache:
     # ---- size ----------------------------------------------------------------------------------
 
     def _sweep_if_due(self, size: int) -> None:
-        if self._unswept is None:
-            self._unswept = 0 if self._was_swept_lately() else self.limit
-        self._unswept += size
-        if self._unswept * 16 >= self.limit and self._lock.acquire(blocking=False):
-            try:
+        with self._lock:
+            if self._unswept is None:
+                self._unswept = 0 if self._was_swept_lately() else self.limit
+            self._unswept += size
+            is_due = self._unswept * 16 >= self.limit
+            if is_due:
                 self._unswept = 0
-                self.evict()
-            finally:
-                self._lock.release()
+        if is_due:
+            self.evict()
 
     def _was_swept_lately(self) -> bool:
         """Tell whether some process has looked at the whole folder not long ago."""
@@ -322,7 +336,7 @@ class ObjectCache:
                 break
             _remove(entry.path)
             total -= entry.size
-            self.statistics.evicted += 1
+            self._count("evicted")
 
     def entries(self) -> Iterator[Entry]:
         """Yield all entries."""
@@ -391,7 +405,7 @@ def _seal(secret: bytes, digest: bytes, content: bytes) -> bytes:
 def _read_secret(folder: Path) -> bytes | None:
     """Return the secret of a folder, ``None`` if it has none that can be relied on."""
     try:
-        secret = _read_own(folder / _SECRET)
+        secret = _read_own(folder / _SECRET, is_secret=True)
     except OSError:
         return None
     return secret if len(secret) == _DIGEST else None
@@ -411,25 +425,42 @@ def _make_secret(folder: Path) -> None:
         _remove(temporary)
 
 
-def _read_own(path: Path) -> bytes:
-    """Read a regular file that belongs to the user and that nobody else may write."""
-    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
-    with os.fdopen(os.open(path, flags), "rb") as file:
-        status = os.fstat(file.fileno())
-        if not stat.S_ISREG(status.st_mode) or _others_write(status):
+def _read_own(path: Path, *, is_secret: bool = False) -> bytes:
+    """Read a regular file that belongs to the user and that nobody else may write.
+
+    A secret nobody else may read either.
+    """
+    # A pipe is opened without waiting for somebody who writes to it, and then refused.
+    optional = ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY")
+    flags = os.O_RDONLY | sum(getattr(os, name, 0) for name in optional)
+    descriptor = os.open(path, flags)
+    try:
+        status = os.fstat(descriptor)
+        is_own = stat.S_ISREG(status.st_mode) and not _others_write(status)
+        if not is_own or (is_secret and _others_read(status)):
             msg = f"{path} is not the user's own file"
             raise PermissionError(msg)
+    except BaseException:
+        os.close(descriptor)
+        raise
+    with os.fdopen(descriptor, "rb") as file:
         return file.read()
 
 
-def _write(path: Path, data: bytes) -> None:
-    """Write a file so that others see all of it or nothing."""
+def _write(path: Path, data: bytes) -> bool:
+    """Write a file so that others see all of it or nothing; return whether there is room for it.
+
+    There is none where a folder stands in its place.
+    """
     temporary = _written_aside(path, data)
     try:
         temporary.replace(path)
-    except BaseException:
+    except BaseException as error:
         _remove(temporary)
+        if isinstance(error, OSError) and path.is_dir() and not path.is_symlink():
+            return False
         raise
+    return True
 
 
 def _written_aside(path: Path, data: bytes) -> Path:
@@ -455,6 +486,8 @@ def _entry(path: Path) -> Entry | None:
         status = path.lstat()
     except OSError:
         return None
+    if stat.S_ISDIR(status.st_mode):
+        return None
     return Entry(path, status.st_size, status.st_mtime)
 
 
@@ -469,6 +502,10 @@ def _others_write(status: os.stat_result) -> bool:
         return False
     foreign = status.st_uid != os.geteuid()
     return foreign or bool(status.st_mode & (stat.S_IWGRP | stat.S_IWOTH))
+
+
+def _others_read(status: os.stat_result) -> bool:
+    return sys.platform != "win32" and bool(status.st_mode & (stat.S_IRWXG | stat.S_IRWXO))
 
 
 def _problem_with(folder: Path) -> str | None:
@@ -506,14 +543,27 @@ def object_cache_at(folder: str, limit: int) -> ObjectCache:
 @cache
 def _default_folder() -> str:
     if sys.platform == "linux":
-        # In the common cases without platformdirs, which loads slowly.
+        # In the common cases without platformdirs, which loads slowly. A relative path is ignored,
+        # as the XDG Base Directory Specification asks, and not all versions of platformdirs do.
         for variable, below in (("XDG_CACHE_HOME", ""), ("HOME", ".cache")):
             folder = Path(os.environ.get(variable, ""), below)
             if folder.is_absolute():
                 return str(folder / "phintys" / "objects")
+        return _folder_in_home_by_user()
     from platformdirs import user_cache_dir
 
     return str(Path(user_cache_dir("phintys", appauthor=False)) / "objects")
+
+
+def _folder_in_home_by_user() -> str:
+    """Return the folder in the home that the system knows of, "" if it knows none."""
+    import pwd
+
+    try:
+        home = Path(pwd.getpwuid(os.getuid()).pw_dir)
+    except KeyError:
+        return ""
+    return str(home / ".cache" / "phintys" / "objects") if home.is_absolute() else ""
 
 
 def object_cache() -> ObjectCache:
