@@ -168,6 +168,10 @@ def test_variables_are_true(theano):
     T = theano.tensor
     assert theano.shared(np.zeros(2))
     assert T.dscalar("x")
+    x, y = T.dscalars("x", "y")
+    assert x != y
+    assert not (x == y)  # noqa: SIM201 - the operator is what is tested
+    assert (x == None) is False  # noqa: E711 - programs of the time wrote it
     with pytest.raises(TypeError, match="neither true nor false"):
         bool(T.dscalar("x") > 0)
 

@@ -7,6 +7,7 @@ what came, where in the user's program, and what to write instead.
 
 __all__ = [
     "ArgumentError",
+    "AxisError",
     "BadDestroyMap",
     "BadInferShape",
     "BadPreallocatedOutput",
@@ -73,6 +74,10 @@ class DtypeError(PhintysError, TypeError):
 
 class ShapeError(PhintysError, ValueError):
     """Operands have shapes or ranks that do not fit together."""
+
+
+class AxisError(ShapeError, IndexError):
+    """An array has no such axis; also a ``ShapeError`` and an ``IndexError``, as in NumPy."""
 
 
 class IndexingError(PhintysError, IndexError):

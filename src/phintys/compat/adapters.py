@@ -43,11 +43,14 @@ __all__ = [
     "disconnected_grad_",
     "discrete_dtypes",
     "elu",
+    "flatten",
     "float_dtypes",
     "get_scalar_constant_value",
     "get_vector_length",
     "graph_inputs",
     "hard_sigmoid",
+    "horizontal_stack",
+    "inc_subtensor",
     "int_dtypes",
     "inverse_permutation",
     "iround",
@@ -61,9 +64,11 @@ __all__ = [
     "row",
     "scalar",
     "selu",
+    "set_subtensor",
     "sigmoid_binary_crossentropy",
     "softmax_of_rows",
     "softsign",
+    "stack",
     "std",
     "tensor",
     "tensor3",
@@ -76,6 +81,7 @@ __all__ = [
     "unbroadcast",
     "var",
     "vector",
+    "vertical_stack",
     "zero_grad_",
 ]
 
@@ -344,6 +350,50 @@ def graph_inputs(
 def asarray(a: Any, dtype: Any, order: Any = None) -> Any:
     """Return ``numpy.asarray(a, dtype, order)``; ``"floatX"`` is a dtype too."""
     return np.asarray(a, config.floatX if dtype == "floatX" else dtype, order)
+
+
+def stack(*tensors: Any, axis: int = 0) -> Any:
+    """Return ``stack([a, b], axis)``, or of several arguments: ``stack(a, b)``."""
+    first = tensors[0] if tensors else ()
+    if isinstance(first, list | tuple):
+        return pt.stack(first, *(tensors[1:] or (axis,)))
+    return pt.stack(tensors, axis)
+
+
+def horizontal_stack(*tensors: Any) -> Any:
+    """Return matrices side by side."""
+    return pt.concatenate(tensors, axis=1)
+
+
+def vertical_stack(*tensors: Any) -> Any:
+    """Return matrices one below the other."""
+    return pt.concatenate(tensors, axis=0)
+
+
+def flatten(x: Any, ndim: int | None = None, outdim: int | None = None) -> Any:
+    """Return the elements in ``ndim`` dimensions, which was once called ``outdim``."""
+    return pt.flatten(x, next((n for n in (ndim, outdim) if n is not None), 1))
+
+
+def set_subtensor(
+    x: Any, y: Any, inplace: bool = False, tolerate_inplace_aliasing: bool = False
+) -> Any:
+    """Return the array of which ``x`` is a part, with ``y`` in its place."""
+    return pt.set_subtensor(x, y, inplace, tolerate_inplace_aliasing)
+
+
+def inc_subtensor(
+    x: Any,
+    y: Any,
+    inplace: bool = False,
+    set_instead_of_inc: bool = False,
+    tolerate_inplace_aliasing: bool = False,
+    ignore_duplicates: bool = False,
+) -> Any:
+    """Return the array of which ``x`` is a part, with ``y`` added to it."""
+    return pt.inc_subtensor(
+        x, y, inplace, set_instead_of_inc, tolerate_inplace_aliasing, ignore_duplicates
+    )
 
 
 # ---- neural networks ---------------------------------------------------------------------------

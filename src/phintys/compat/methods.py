@@ -11,6 +11,8 @@ from typing import Any
 
 import phintys.tensor as pt
 from phintys.compat import adapters, elementwise
+from phintys.compat.rewriters import clients
+from phintys.graph import Variable
 from phintys.tensor.variable import TensorMethods
 
 __all__ = ["METHODS", "borrow_methods", "return_methods"]
@@ -20,9 +22,12 @@ _core_round = TensorMethods.round
 
 
 def _bool(self: Any) -> bool:
-    """Return ``True``, so that ``if x:`` asks whether there is a variable; comparisons raise."""
+    """Return ``True``, so that ``if x:`` asks whether there is a variable.
+
+    Of a comparison it is what it is otherwise: identity for ``a == b``, an error for ``a < b``.
+    """
     if self.type.dtype == "bool" and self.owner is not None:
-        _core_bool(self)
+        return _core_bool(self)
     return True
 
 
@@ -62,25 +67,32 @@ METHODS: dict[str, Any] = {
     "__bool__": _bool,
     "__rtruediv__": _true_div_reversed,
     "__truediv__": _true_div,
+    "flatten": adapters.flatten,
+    "inc": adapters.inc_subtensor,
+    "nonzero": pt.nonzero,
+    "nonzero_values": adapters.nonzero_values,
     "round": _round,
+    "set": adapters.set_subtensor,
     "std": adapters.std,
     "var": adapters.var,
     **{function.__name__: function for function in _ELEMENTWISE},
 }
 """Name of a method of tensor variables -> what it is while an old package is installed."""
 
+_PLACES = [(TensorMethods, METHODS), (Variable, {"clients": property(clients)})]
+
 _users: set[str] = set()
-_before: dict[str, Any] = {}
+_before: list[tuple[type, str, Any]] = []
 _ABSENT = object()
 
 
 def borrow_methods(package: str) -> None:
-    """Put :data:`METHODS` in force on behalf of an old package."""
+    """Put the methods above in force on behalf of an old package."""
     if not _users:
-        own = vars(TensorMethods)
-        _before.update({name: own.get(name, _ABSENT) for name in METHODS})
-        for name, method in METHODS.items():
-            setattr(TensorMethods, name, method)
+        for cls, methods in _PLACES:
+            for name, method in methods.items():
+                _before.append((cls, name, vars(cls).get(name, _ABSENT)))
+                setattr(cls, name, method)
     _users.add(package)
 
 
@@ -91,9 +103,9 @@ def return_methods(package: str) -> None:
     _users.discard(package)
     if _users:
         return
-    for name, method in _before.items():
+    for cls, name, method in _before:
         if method is _ABSENT:
-            delattr(TensorMethods, name)
+            delattr(cls, name)
         else:
-            setattr(TensorMethods, name, method)
+            setattr(cls, name, method)
     _before.clear()

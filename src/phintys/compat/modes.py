@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import inspect
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from phintys import compile as core
 from phintys._base.errors import ConfigError, OpContractError
+from phintys._base.errors import NanGuardError as CoreNanGuardError
+from phintys.backends.reference import ReferenceBackend
+from phintys.compat.configuration import OLD_OPTIONS, config
+from phintys.compile.nan_guard import NanGuard
 from phintys.graph import debugprint
 from phintys.passes import PIPELINES
 from phintys.rewriting import Pipeline
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Generator
     from typing import Self
 
 __all__ = [
@@ -23,7 +28,9 @@ __all__ = [
     "DebugMode",
     "Mode",
     "MonitorMode",
+    "NanGuardError",
     "NanGuardMode",
+    "chosen_mode",
     "detect_nan",
     "get_default_mode",
     "get_mode",
@@ -83,13 +90,28 @@ class _ModeMeta(type):
 
 
 class OldMode(core.Mode):
-    """A mode from which names may be excluded that no pass has, such as ``"fusion"``."""
+    """A mode that takes the names of the old rewrites, such as ``"fusion"``, and has none."""
+
+    def including(self, *names: str) -> Self:
+        """Return the mode with these passes turned on, as far as there are any.
+
+        ``"fast_run"`` and ``"fast_compile"`` were the tags of all rewrites of their optimizers: a
+        mode without passes gets those.
+        """
+        mode = self
+        whole = [name for name in names if name in {"fast_run", "fast_compile"}]
+        if whole and not mode.pipeline.passes:
+            mode = mode.clone(pipeline=PIPELINES[_OPTIMIZERS[whole[0]]], name=None)
+        return super(OldMode, mode).including(*mode._known(names))
+
+    def _known(self, names: tuple[str, ...]) -> list[str]:
+        pipeline = self.pipeline
+        known = pipeline.also_known.union(*(one.names() for one in pipeline.passes))
+        return [name for name in names if name in known]
 
     def excluding(self, *names: str) -> Self:
         """Return the mode without the passes and rules of these names, if there are any."""
-        pipeline = self.pipeline
-        known = pipeline.also_known.union(*(one.names() for one in pipeline.passes))
-        return super().excluding(*(name for name in names if name in known))
+        return super().excluding(*self._known(names))
 
 
 class Mode(metaclass=_ModeMeta):
@@ -101,8 +123,8 @@ class Mode(metaclass=_ModeMeta):
 
 
 def get_mode(mode: Any = None) -> Any:
-    """Return the mode of a name."""
-    found = core.get_mode(mode)
+    """Return the mode of a name; without one that of ``config.linker`` and ``config.optimizer``."""
+    found = core.get_mode(chosen_mode(mode))
     if type(found) is not core.Mode:
         return found
     return OldMode(found.backend, found.pipeline, name=found.name)
@@ -111,6 +133,19 @@ def get_mode(mode: Any = None) -> Any:
 def get_default_mode() -> Any:
     """Return the mode that functions are compiled in."""
     return get_mode(None)
+
+
+def chosen_mode(mode: Any) -> Any:
+    """Return ``mode``; or the one that the old options say, where they were set."""
+    if mode == "NanGuardMode":
+        return NanGuardMode()
+    if mode in ("Mode", None):
+        linker, optimizer = config.linker, config.optimizer
+        as_before = (OLD_OPTIONS["linker"], OLD_OPTIONS["optimizer"])
+        if (linker, optimizer) != as_before:
+            return Mode(linker, optimizer)
+        return None if mode == "Mode" else mode
+    return mode
 
 
 def _with_graph(hook: Callable[..., None] | None) -> Callable[..., None] | None:
@@ -154,6 +189,32 @@ class MonitorMode(OldMode, core.MonitorMode):
         )
 
 
+class NanGuardError(CoreNanGuardError, AssertionError):
+    """``NanGuardMode`` found a NaN, an infinity or a huge value; it was an AssertionError."""
+
+
+class _Guard(NanGuard):
+    """Looks at the values around each node."""
+
+    def before(self, node: Any, inputs: Any) -> None:
+        """Raise if a value from outside is not as it should be."""
+        with _as_assertion():
+            super().before(node, inputs)
+
+    def after(self, node: Any, inputs: Any, outputs: Any) -> None:
+        """Raise if a result is not as it should be."""
+        with _as_assertion():
+            super().after(node, inputs, outputs)
+
+
+@contextmanager
+def _as_assertion() -> Generator[None]:
+    try:
+        yield
+    except CoreNanGuardError as error:
+        raise NanGuardError(str(error)) from None
+
+
 class NanGuardMode(OldMode, core.NanGuardMode):
     """``NanGuardMode(nan_is_error, inf_is_error, big_is_error, optimizer, linker)``."""
 
@@ -165,9 +226,9 @@ class NanGuardMode(OldMode, core.NanGuardMode):
         optimizer: Any = "default",
         linker: Any = None,
     ) -> None:
-        core.NanGuardMode.__init__(
-            self, nan_is_error, inf_is_error, big_is_error, _pipeline(optimizer)
-        )
+        guard = _Guard(nan_is_error, inf_is_error, big_is_error)
+        backend = ReferenceBackend(before_node=guard.before, after_node=guard.after)
+        core.Mode.__init__(self, backend, _pipeline(optimizer))
 
 
 class DebugMode(OldMode, core.DebugMode):

@@ -14,6 +14,9 @@ Source = str | dict[str, str]
 _OLD = "phintys.compat.adapters"
 _ELEMENTWISE = "phintys.compat.elementwise"
 _OLD_BLAS = "phintys.compat.blas"
+_CONFIG = "phintys.compat.configuration"
+_CALLS = "phintys.compat.functions"
+_PLURALS = "phintys.compat.plurals"
 _MODES = "phintys.compat.modes"
 _REWRITERS = "phintys.compat.rewriters"
 _AS_OP = "phintys.compat.from_function"
@@ -58,13 +61,14 @@ _BREAKPOINT: dict[str, str] = {"PdbBreakpoint": "phintys.tensor.observing:Breakp
 _GRADIENT: list[Source] = [
     _ERRORS,
     _here(_OLD, "consider_constant_ disconnected_grad_ zero_grad_"),
-    _here("phintys.gradient", "grad Lop Rop jacobian hessian verify_grad"),
+    _here(_CALLS, "grad"),
+    _here("phintys.gradient", "Lop Rop jacobian hessian verify_grad"),
     "phintys.gradient",
 ]
 
 _COMPILE: list[Source] = [
     {
-        "Param": "phintys.compile:In",
+        **_here(_CALLS, "Param function"),
         **_here(_MODES, "DebugMode MonitorMode NanGuardMode"),
         **_here(_MODES, "FAST_COMPILE FAST_RUN Mode get_default_mode get_mode"),
         **_here(_AS_OP, "FromFunctionOp as_op"),
@@ -75,7 +79,7 @@ _COMPILE: list[Source] = [
         "Shape_i": "phintys.tensor:ShapeI",
         "deep_copy_op": "phintys.compile.ops:deep_copy",
         "generic": "phintys.graph:generic",
-        "pfunc": "phintys.compile:function",
+        "pfunc": f"{_CALLS}:function",
         "shared_constructor": "phintys.graph.sharing:shared_constructor",
         "UnusedInputError": "phintys._base.errors:UnusedInputError",
     },
@@ -133,7 +137,7 @@ _SCALAR: list[Source] = [
 _TENSOR: list[Source] = [
     {
         **_FLOATING,
-        **_here(_OLD, "std var"),
+        **_here(_OLD, "flatten horizontal_stack stack std var vertical_stack"),
         "TensorType": f"{_OLD}:TensorType",
         "tensor": f"{_OLD}:tensor",
         "CAReduce": "phintys.tensor:Reduce",
@@ -154,7 +158,6 @@ _TENSOR: list[Source] = [
         "fill": "phintys.tensor:second",
         "get_scalar_constant_value": f"{_OLD}:get_scalar_constant_value",
         "get_vector_length": f"{_OLD}:get_vector_length",
-        "horizontal_stack": "phintys.tensor:hstack",
         "iround": f"{_OLD}:iround",
         "join": "phintys.tensor:join",
         "nonzero_values": f"{_OLD}:nonzero_values",
@@ -166,9 +169,11 @@ _TENSOR: list[Source] = [
         "shared": "phintys.graph.sharing:shared",
         "transfer": "phintys.graph.transfer:transfer",
         "unbroadcast": f"{_OLD}:unbroadcast",
-        "vertical_stack": "phintys.tensor:vstack",
-        **_here("phintys.gradient", "grad Lop Rop hessian jacobian numeric_grad verify_grad"),
+        **_here("phintys.graph", "Constant Variable"),
+        **_here(_CALLS, "grad"),
+        **_here("phintys.gradient", "Lop Rop hessian jacobian numeric_grad verify_grad"),
     },
+    _PLURALS,
     "phintys.tensor",
 ]
 
@@ -215,7 +220,7 @@ _SHARED_BY_BOTH: dict[str, list[Source]] = {
     "compile.io": _COMPILE,
     "compile.mode": _COMPILE,
     "compile.monitormode": [_here(_MODES, "MonitorMode detect_nan")],
-    "compile.nanguardmode": [{"NanGuardMode": f"{_MODES}:NanGuardMode"}],
+    "compile.nanguardmode": [_here(_MODES, "NanGuardError NanGuardMode")],
     "compile.ops": _COMPILE,
     "compile.pfunc": _COMPILE,
     "compile.profiling": [
@@ -225,7 +230,7 @@ _SHARED_BY_BOTH: dict[str, list[Source]] = {
         }
     ],
     "compile.sharedvalue": _COMPILE,
-    "configparser": [{"config": "phintys._base.config:config"}],
+    "configparser": [{"config": f"{_CONFIG}:config"}],
     "gradient": _GRADIENT,
     "printing": _PRINTING,
     "raise_op": [_OBSERVING],
@@ -261,15 +266,16 @@ _SHARED_BY_BOTH: dict[str, list[Source]] = {
 _TOP: list[Source] = [
     {
         **_GRAPH,
-        **_here("phintys.gradient", "grad Lop Rop subgraph_grad"),
-        **_here("phintys.compile", "Function In Out function shared"),
+        **_here(_CALLS, "Param clone function grad"),
+        **_here("phintys.gradient", "Lop Rop subgraph_grad"),
+        **_here("phintys.compile", "Function In Out shared"),
         **_here(_MODES, "Mode NanGuardMode get_mode"),
         "as_op": f"{_AS_OP}:as_op",
         "OrderedUpdates": f"{_OLD}:OrderedUpdates",
-        "Param": "phintys.compile:In",
-        "clone": "phintys.graph:clone_replace",
+        "_asarray": f"{_OLD}:asarray",
+        "change_flags": f"{_CONFIG}:change_flags",
         "clone_replace": "phintys.graph:clone_replace",
-        "config": "phintys._base.config:config",
+        "config": f"{_CONFIG}:config",
         "debugprint": "phintys.graph.printing:debugprint",
         "dot": "phintys.tensor:dot",
         "dprint": "phintys.graph.printing:debugprint",
@@ -283,6 +289,8 @@ _TOP: list[Source] = [
 
 _WALKS = _here(_OLD, "ancestors graph_inputs")
 """Their order was another one, and programs make lists of arguments of it."""
+
+_REWRITE_GRAPH = {"rewrite_graph": "phintys.passes:rewrite_graph"}
 
 _GOF_GRAPH: list[Source] = [
     {
@@ -302,7 +310,7 @@ _GOF_GRAPH: list[Source] = [
 _THEANO: dict[str, list[Source]] = {
     "": _TOP,
     **_SHARED_BY_BOTH,
-    "configdefaults": [{"config": "phintys._base.config:config"}],
+    "configdefaults": [{"config": f"{_CONFIG}:config"}],
     "compat": [{"OrderedDict": "collections:OrderedDict"}],
     "compat.python2x": [{"OrderedDict": "collections:OrderedDict"}],
     "gof": [*_GOF_GRAPH, *_REWRITING, "phintys.graph.features", "phintys.graph.aliasing"],
@@ -327,8 +335,8 @@ _THEANO: dict[str, list[Source]] = {
 _NEWER: dict[str, list[Source]] = {
     "": _TOP,
     **_SHARED_BY_BOTH,
-    "configdefaults": [{"config": "phintys._base.config:config"}],
-    "graph": [_GRAPH, _ERRORS, _WALKS, "phintys.graph"],
+    "configdefaults": [{"config": f"{_CONFIG}:config"}],
+    "graph": [_GRAPH, _ERRORS, _WALKS, _REWRITE_GRAPH, "phintys.graph"],
     "graph.basic": [_GRAPH, _WALKS, "phintys.graph"],
     "graph.destroyhandler": ["phintys.graph.aliasing"],
     "graph.features": ["phintys.graph.features"],
@@ -336,12 +344,28 @@ _NEWER: dict[str, list[Source]] = {
     "graph.null_type": ["phintys.graph.null_type"],
     "graph.op": [_GRAPH],
     "graph.rewriting": _REWRITING,
+    "graph.rewriting.utils": [_REWRITE_GRAPH],
     "graph.rewriting.basic": _REWRITING,
     "graph.type": [_GRAPH],
     "graph.utils": [_ERRORS],
     "tensor.math": _TENSOR,
+    "compile.debug": [],
+    "compile.debug.debugmode": [{"DebugMode": f"{_MODES}:DebugMode", **_FAULTS}],
+    "compile.debug.monitormode": [_here(_MODES, "MonitorMode detect_nan")],
+    "compile.debug.nanguardmode": [_here(_MODES, "NanGuardError NanGuardMode")],
+    "compile.executor": _COMPILE,
+    "compile.function.pfunc": _COMPILE,
+    "compile.function.types": _COMPILE,
+    "compile.maker": _COMPILE,
+    "graph.replace": [_here("phintys.graph", "clone_replace graph_replace")],
+    "graph.traversal": [_GRAPH, _WALKS, "phintys.graph"],
+    "misc": [],
+    "misc.pkl_utils": [_here("pickle", "dump load")],
+    "misc.safe_asarray": [{"_asarray": f"{_OLD}:asarray"}],
+    "tensor.exceptions": _TENSOR,
     "tensor.random": [],
     "tensor.shape": _TENSOR,
+    "tensor.variable": _TENSOR,
 }
 """What Aesara and PyTensor have in common."""
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import inspect
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 from phintys.passes import merge
@@ -18,7 +20,7 @@ from phintys.rewriting import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Generator, Iterable
 
     from phintys.graph import Apply, FunctionGraph
     from phintys.rewriting import RewriteTrace
@@ -34,6 +36,7 @@ __all__ = [
     "PatternSub",
     "SeqOptimizer",
     "TopoOptimizer",
+    "clients",
     "in2out",
     "local_optimizer",
     "optimizer",
@@ -43,6 +46,37 @@ __all__ = [
 
 def _parameters(method: Callable[..., Any]) -> int:
     return len(inspect.signature(method).parameters)
+
+
+_current: ContextVar[FunctionGraph | None] = ContextVar("phintys.compat.graph", default=None)
+
+
+@contextmanager
+def _working_on(fgraph: FunctionGraph) -> Generator[None]:
+    """Say which graph is being rewritten; rules were not told, and asked variables."""
+    token = _current.set(fgraph)
+    try:
+        yield
+    finally:
+        _current.reset(token)
+
+
+def clients(variable: Any) -> list[Any]:
+    """Return the uses of a variable in the graph that a rule is rewriting: ``x.clients``.
+
+    Raises
+    ------
+    AttributeError
+        No rule of the old kind is running.
+    """
+    fgraph = _current.get()
+    if fgraph is None:
+        msg = (
+            f"{variable}.clients is known inside of rules and optimizers only: a variable may be "
+            "in several graphs. Write fgraph.clients[variable]."
+        )
+        raise AttributeError(msg)
+    return fgraph.clients.get(variable, [])
 
 
 # ---- rules of one node ---------------------------------------------------------------------------
@@ -67,7 +101,12 @@ class LocalOptimizer(NodeRewriter):
         super().__init_subclass__(**options)
         own = vars(cls).get("transform")
         if own is not None and _parameters(own) == 2:
-            cls.transform = lambda self, fgraph, node: own(self, node)
+
+            def transform(self: Any, fgraph: FunctionGraph, node: Apply) -> Any:
+                with _working_on(fgraph):
+                    return own(self, node)
+
+            cls.transform = transform
 
     tracks: Any = None
 
@@ -83,7 +122,8 @@ def local_optimizer(
 
     def decorate(rule: Callable[..., Any]) -> Any:
         def with_graph(fgraph: Any, node: Any) -> Any:
-            return rule(node) if older else rule(fgraph, node)
+            with _working_on(fgraph):
+                return rule(node) if older else rule(fgraph, node)
 
         older = _parameters(rule) == 1
         with_graph.__doc__ = rule.__doc__
@@ -159,7 +199,12 @@ class Optimizer(GraphRewriter):
         super().__init_subclass__(**options)
         own = vars(cls).get("apply")
         if own is not None and _parameters(own) == 2:
-            cls.apply = lambda self, fgraph, trace=None: own(self, fgraph)
+
+            def apply(self: Any, fgraph: FunctionGraph, trace: Any = None) -> None:
+                with _working_on(fgraph):
+                    own(self, fgraph)
+
+            cls.apply = apply
 
     def add_requirements(self, fgraph: FunctionGraph) -> None:
         """Attach what the step needs; nothing by default."""
@@ -181,7 +226,8 @@ def optimizer(function: Callable[[FunctionGraph], None]) -> Optimizer:
 
     class FunctionStep(Optimizer):
         def apply(self, fgraph: FunctionGraph, trace: RewriteTrace | None = None) -> None:
-            function(fgraph)
+            with _working_on(fgraph):
+                function(fgraph)
 
     step = FunctionStep()
     step.name = function.__name__

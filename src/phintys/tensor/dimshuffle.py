@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from phintys._base.errors import OpContractError, ShapeError
+from phintys._base.errors import AxisError, OpContractError, ShapeError
 from phintys._base.once import remember
 from phintys.graph.apply import Apply
 from phintys.graph.op import Op
@@ -170,7 +170,7 @@ def normalize_axis(axis: Any, ndim: int) -> int:
 
     Raises
     ------
-    ShapeError
+    AxisError
         An array of rank ``ndim`` has no such axis.
     """
     try:
@@ -184,7 +184,7 @@ def normalize_axis(axis: Any, ndim: int) -> int:
     if not -ndim <= position < ndim:
         there = f"it is from {-ndim} to {ndim - 1}" if ndim else "there is none"
         msg = f"Axis {position} is out of range for an array of rank {ndim}: {there}."
-        raise ShapeError(msg)
+        raise AxisError(msg)
     return position % ndim
 
 

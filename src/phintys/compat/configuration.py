@@ -1,0 +1,164 @@
+"""The old ``config``: the options of Phintys, and those that only the old packages had.
+
+The latter are accepted and remembered, so that programs that set them run. ``optimizer``,
+``linker`` and the names of modes choose what functions are compiled in; the others change nothing,
+since what they are about (C compilers, devices, test values) is not there.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any
+
+from phintys._base.config import OPTIONS
+from phintys._base.config import config as core
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Mapping
+
+__all__ = ["OLD_OPTIONS", "OldConfig", "change_flags", "config"]
+
+OLD_OPTIONS: dict[str, Any] = {
+    "DebugMode__check_c": True,
+    "DebugMode__check_finite": True,
+    "DebugMode__check_preallocated_output": "",
+    "DebugMode__check_py": True,
+    "DebugMode__check_strides": 0,
+    "DebugMode__optimizer_verbose": False,
+    "DebugMode__patience": 10,
+    "DebugMode__warn_input_not_reused": True,
+    "NanGuardMode__action": "raise",
+    "NanGuardMode__big_is_error": True,
+    "NanGuardMode__inf_is_error": True,
+    "NanGuardMode__nan_is_error": True,
+    "assert_no_cpu_op": "ignore",
+    "base_compiledir": "",
+    "blas__check_openmp": True,
+    "blas__ldflags": "",
+    "cast_policy": "custom",
+    "check_input": True,
+    "check_stack_trace": "off",
+    "cmodule__warn_no_version": False,
+    "compile__timeout": 120,
+    "compile__wait": 5,
+    "compiledir": "",
+    "compiler_verbose": False,
+    "compute_test_value": "off",
+    "compute_test_value_opt": "off",
+    "conv__assert_shape": False,
+    "cxx": "",
+    "cycle_detection": "regular",
+    "deterministic": "default",
+    "device": "cpu",
+    "dnn__enabled": "auto",
+    "experimental__local_alloc_elemwise": False,
+    "force_device": False,
+    "gcc__cxxflags": "",
+    "gpuarray__preallocate": 0.0,
+    "init_gpu_device": "",
+    "int_division": "int",
+    "lib__amdlibm": False,
+    "linker": "cvm",
+    "max_inputs_to_GpuElemwise": 0,
+    "metaopt__verbose": 0,
+    "numpy__seterr_all": "ignore",
+    "nvcc__fastmath": False,
+    "on_opt_error": "warn",
+    "on_shape_error": "warn",
+    "openmp": False,
+    "openmp_elemwise_minsize": 200000,
+    "optimizer": "o4",
+    "optimizer_excluding": "",
+    "optimizer_including": "",
+    "optimizer_requiring": "",
+    "pickle_test_value": True,
+    "print_test_value": False,
+    "profile_memory": False,
+    "profile_optimizer": False,
+    "profiling__destination": "stderr",
+    "reoptimize_unpickled_function": False,
+    "scan__allow_gc": False,
+    "scan__allow_output_prealloc": True,
+    "scan__debug": False,
+    "seed": 666,
+    "tensor__cmp_sloppy": 0,
+    "tensor__insert_inplace_optimizer_validate_nb": -1,
+    "tensor__local_elemwise_fusion": True,
+    "traceback__compile_limit": 0,
+    "traceback__limit": 8,
+    "unittests__rseed": "666",
+    "unpickle_function": True,
+    "vm__lazy": None,
+    "warn__ignore_bug_before": "none",
+    "warn__round": False,
+}
+"""Option -> its value until another is set. Theano wrote the two underscores as a point."""
+
+_values = dict(OLD_OPTIONS)
+_overrides = ContextVar[dict[str, Any] | None]("phintys.compat.config", default=None)
+
+
+def _own() -> dict[str, Any]:
+    """Return the values that hold here: inside of ``change_flags`` those of the block."""
+    inside = _overrides.get()
+    return _values if inside is None else inside
+
+
+def _is_own(name: str) -> bool:
+    """Return whether an option is kept here: also compute_test_value, with all its old values."""
+    return name in OLD_OPTIONS or name.startswith("warn__")
+
+
+class _Group:
+    """``config.warn``, of which ``config.warn.round`` is ``config.warn__round``."""
+
+    def __init__(self, prefix: str) -> None:
+        self.__dict__["_prefix"] = prefix
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(config, f"{self._prefix}__{name}")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(config, f"{self._prefix}__{name}", value)
+
+
+class OldConfig:
+    """Reads and sets the options of Phintys, and those in :data:`OLD_OPTIONS`."""
+
+    def __getattr__(self, name: str) -> Any:
+        if _is_own(name):
+            return _own().get(name, False)
+        if name in _GROUPS:
+            return _Group(name)
+        return getattr(core, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if _is_own(name):
+            _own()[name] = value
+        else:
+            setattr(core, name, value)
+
+    def __dir__(self) -> list[str]:
+        return sorted({*OPTIONS, *OLD_OPTIONS, *_GROUPS, "change_flags"})
+
+    @contextmanager
+    def change_flags(
+        self, flags: Mapping[str, Any] | None = None, **values: Any
+    ) -> Generator[None]:
+        """Set options for one block, or as a decorator for each call of a function."""
+        wanted = {**(flags or {}), **values}
+        wanted = {name.replace(".", "__"): value for name, value in wanted.items()}
+        own = {name for name in wanted if _is_own(name)}
+        token = _overrides.set({**_own(), **{name: wanted[name] for name in own}})
+        try:
+            with core.change_flags(**{n: v for n, v in wanted.items() if n not in own}):
+                yield
+        finally:
+            _overrides.reset(token)
+
+
+_GROUPS = {name.partition("__")[0] for name in OLD_OPTIONS if "__" in name}
+
+config = OldConfig()
+change_flags = config.change_flags

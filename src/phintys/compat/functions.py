@@ -1,0 +1,203 @@
+"""``function``, ``grad`` and ``clone`` with the arguments that they had."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from phintys import compile as core
+from phintys import gradient
+from phintys._base.errors import ArgumentError, GradientError
+from phintys.compat import modes
+from phintys.compile import Function, In, Out
+from phintys.graph import Constant, SharedVariable, Variable, clone_replace
+from phintys.graph.null_type import NullType
+from phintys.graph.traversal import applys_between
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["CostError", "Param", "clone", "function", "grad"]
+
+
+class CostError(GradientError, TypeError):
+    """The cost is not a scalar; the old packages raised a TypeError."""
+
+
+def Param(
+    variable: Variable,
+    default: Any = None,
+    name: str | None = None,
+    mutable: bool | None = None,
+    strict: bool = False,
+    allow_downcast: bool | None = None,
+    implicit: bool | None = None,
+    borrow: bool | None = None,
+) -> In:
+    """Return an input of a function with a default value: ``In(variable, value=default)``."""
+    return In(
+        variable,
+        name,
+        default,
+        mutable=mutable,
+        strict=strict,
+        allow_downcast=allow_downcast,
+        implicit=implicit,
+        borrow=borrow,
+    )
+
+
+def _as_input(given: Any) -> Any:
+    """Return an input that may be a tuple.
+
+    It is ``(variable, value)``, ``(name, variable)`` or ``(name, variable, value)``, where
+    ``(variable, update)`` may stand for the variable.
+    """
+    if not isinstance(given, tuple | list):
+        return given
+    parts: list[Any] = list(given)
+    name = parts.pop(0) if parts and isinstance(parts[0], str) else None
+    if len(parts) not in {1, 2}:
+        msg = (
+            "An input of a function is a variable, In(variable, ...), (variable, value), or these "
+            f"two with a name in front; got {given!r}."
+        )
+        raise ArgumentError(msg)
+    variable: Any = parts[0]
+    update: Any = None
+    if isinstance(variable, tuple | list):
+        variable, update = variable
+    if len(parts) == 2 and isinstance(parts[1], Variable) and not isinstance(parts[1], Constant):
+        msg = (
+            f"The value of the input {variable} is a number or array, got the variable {parts[1]}."
+        )
+        raise ArgumentError(msg)
+    return In(variable, name, parts[1] if len(parts) == 2 else None, update)
+
+
+def function(
+    inputs: Iterable[Any],
+    outputs: Any = None,
+    mode: Any = None,
+    updates: Any = None,
+    givens: Any = None,
+    no_default_updates: Any = False,
+    accept_inplace: bool = False,
+    name: str | None = None,
+    rebuild_strict: bool = True,
+    allow_input_downcast: bool | None = None,
+    profile: Any = None,
+    on_unused_input: str | None = None,
+) -> Function:
+    """Compile expressions; see :func:`phintys.function`.
+
+    Inputs may be tuples with a default value. With ``accept_inplace`` an Op of the graph that
+    overwrites an input overwrites the caller's array: such a function runs in the reference
+    backend, which carries out each Op as it is.
+    """
+    inputs = [_as_input(one) for one in inputs] if isinstance(inputs, list | tuple) else inputs
+    if accept_inplace and isinstance(inputs, list):
+        overwritten = _overwritten(inputs, outputs, updates)
+        if overwritten:
+            inputs = [_lent(one) if _variable(one) in overwritten else one for one in inputs]
+            mode = modes.get_mode(mode).clone(backend="reference")
+    return core.function(
+        inputs,
+        outputs,
+        modes.chosen_mode(mode),
+        updates,
+        givens,
+        no_default_updates,
+        accept_inplace,
+        name,
+        rebuild_strict,
+        allow_input_downcast,
+        profile,
+        on_unused_input,
+    )
+
+
+def _variable(given: Any) -> Any:
+    return given.variable if isinstance(given, In) else given
+
+
+def _lent(given: Any) -> In:
+    """Return an input whose memory may be overwritten."""
+    if not isinstance(given, In):
+        return In(given, mutable=True)
+    return In(
+        given.variable,
+        given.name,
+        given.value,
+        given.update,
+        mutable=True,
+        strict=given.strict,
+        allow_downcast=given.allow_downcast,
+        implicit=given.implicit,
+    )
+
+
+def _overwritten(inputs: list[Any], outputs: Any, updates: Any) -> set[Any]:
+    """Return the inputs that Ops of the graph overwrite, directly or through a view."""
+    variables = [_variable(one) for one in inputs]
+    wanted = outputs if isinstance(outputs, list | tuple) else [outputs]
+    if isinstance(outputs, dict):
+        wanted = list(outputs.values())
+    pairs = updates.items() if isinstance(updates, dict) else updates or ()
+    roots = [one.variable if isinstance(one, Out) else one for one in wanted]
+    roots = [*roots, *(new for _, new in pairs)]
+    leaves = [one for one in variables if isinstance(one, Variable)]
+    memory: dict[Any, Any] = {one: one for one in leaves}
+    found: set[Any] = set()
+    for node in applys_between(leaves, [one for one in roots if isinstance(one, Variable)]):
+        maps: dict[Any, Any] = dict(node.op.view_map or {}) | dict(node.op.destroy_map or {})
+        for output, into in maps.items():
+            owner = memory.get(node.inputs[into[0]])
+            if owner is not None:
+                memory[node.outputs[output]] = owner
+        for into in (node.op.destroy_map or {}).values():
+            found.update(memory[node.inputs[i]] for i in into if node.inputs[i] in memory)
+    return {one for one in found if not isinstance(one, SharedVariable)}
+
+
+def grad(
+    cost: Any,
+    wrt: Any,
+    consider_constant: Any = None,
+    disconnected_inputs: Any = "raise",
+    add_names: bool = True,
+    known_grads: Any = None,
+    return_disconnected: str = "zero",
+    null_gradients: Any = "raise",
+) -> Any:
+    """Return gradients; see :func:`phintys.grad`. ``return_disconnected`` in any spelling."""
+    if isinstance(cost, Variable) and getattr(cost.type, "ndim", 0):
+        try:
+            return gradient.grad(cost, wrt)
+        except GradientError as error:
+            raise CostError(str(error)) from None
+    if isinstance(cost, Variable) and isinstance(cost.type, NullType):
+        msg = f"The cost {cost} is undefined: {cost.type.why_null}."
+        raise GradientError(msg)
+    policy: Any = return_disconnected.lower()
+    return gradient.grad(
+        cost,
+        wrt,
+        consider_constant,
+        disconnected_inputs,
+        add_names,
+        known_grads,
+        policy,
+        null_gradients,
+    )
+
+
+def clone(
+    output: Any,
+    replace: Any = None,
+    strict: bool = True,
+    share_inputs: bool = True,
+    copy_inputs: bool | None = None,
+) -> Any:
+    """Copy a graph; ``share_inputs`` (once ``copy_inputs``) keeps its leaves as they are."""
+    shared = share_inputs if copy_inputs is None else copy_inputs
+    return clone_replace(output, replace, rebuild_strict=strict, copy_inputs_over=shared)

@@ -1,0 +1,40 @@
+"""``scalars``, ``dvectors`` and the like: several variables, of which a name may be one letter.
+
+``T.scalars("xyz")`` makes three variables, ``T.scalars("x")`` is one, not a list of one.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from phintys.tensor import constructors
+from phintys.tensor.constructors import Several
+
+__all__ = [name for name in constructors.__all__ if name.endswith("s")]  # pyright: ignore[reportUnsupportedDunderAll]
+
+
+class _OldSeveral:
+    """A constructor of several variables, called as it was."""
+
+    def __init__(self, several: Several) -> None:
+        self._several = several
+        self.__doc__ = several.__doc__
+
+    def __call__(self, *names: Any, **options: Any) -> Any:
+        """Return one variable for one name, else a list; a text or list alone is the names."""
+        if len(names) == 1 and isinstance(names[0], int):
+            return self._several(*names, **options)
+        if len(names) == 1 and isinstance(names[0], str | list | tuple):
+            names = tuple(names[0])
+        made = self._several(*names, **options)
+        return made[0] if len(made) == 1 else made
+
+
+_OLD = {name: _OldSeveral(getattr(constructors, name)) for name in __all__}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _OLD:
+        return _OLD[name]
+    msg = f"{__name__} has no {name!r}."
+    raise AttributeError(msg)

@@ -1,0 +1,242 @@
+"""Calls that the old packages took and that Phintys writes in another way."""
+
+from __future__ import annotations
+
+import importlib
+
+import numpy as np
+import pytest
+
+import phintys
+import phintys.tensor as pt
+from phintys.compat.configuration import OLD_OPTIONS
+
+
+def test_a_text_of_letters_names_several_variables(theano):
+    T = theano.tensor
+    x, y, z = T.scalars("xyz")
+    assert [v.name for v in (x, y, z)] == ["x", "y", "z"]
+    assert T.scalars("x").name == "x"
+    assert T.dvectors(["a"]).type == T.dvector
+    a, b = T.fmatrices("a", "b")
+    assert (a.name, b.name, b.type) == ("a", "b", T.fmatrix)
+    assert [v.name for v in T.imatrices(2)] == [None, None]
+    assert len(T.lvectors(1)) == 1
+
+
+def test_stacks_take_their_parts_one_by_one(theano):
+    T = theano.tensor
+    a, b = T.dmatrices("ab")
+    outputs = [
+        T.horizontal_stack(a, b),
+        T.vertical_stack(a, b),
+        T.stack(a, b),
+        T.stack([a, b], 1),
+        T.stack([a, b], axis=2),
+    ]
+    x, y = np.arange(4.0).reshape(2, 2), np.ones((2, 2))
+    expected = [np.hstack([x, y]), np.vstack([x, y]), *(np.stack([x, y], i) for i in range(3))]
+    for result, wanted in zip(theano.function([a, b], outputs)(x, y), expected, strict=True):
+        np.testing.assert_array_equal(result, wanted)
+
+
+def test_gradients_take_none_in_capitals(theano):
+    T = theano.tensor
+    x, y = T.dscalars("xy")
+    for spelling in ("None", "none"):
+        found = T.grad(x**2, [x, y], disconnected_inputs="ignore", return_disconnected=spelling)
+        assert found[1] is None
+    with pytest.raises(phintys.PhintysError, match="return_disconnected must be"):
+        theano.grad(x, x, return_disconnected="nothing")
+
+
+def test_a_cost_that_is_no_scalar_is_a_type_error(theano):
+    x = theano.tensor.dvector("x")
+    with pytest.raises(TypeError, match="cost must be a scalar"):
+        theano.grad(x, x)
+    with pytest.raises(phintys.PhintysError):
+        theano.gradient.grad(x * 2, x)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda m: m.sum(2),
+        lambda m: pt.concatenate([m, m], axis=-3),
+        lambda m: m.dimshuffle(0, 5),
+        lambda m: pt.sort(m, 4),
+    ],
+)
+def test_an_axis_that_is_not_there_is_an_index_error_as_in_numpy(make):
+    with pytest.raises(IndexError, match="out of range for an array of rank 2"):
+        make(pt.dmatrix())
+    with pytest.raises(phintys.PhintysError):
+        make(pt.dmatrix())
+
+
+def test_options_that_only_the_old_packages_had(theano):
+    config = theano.config
+    try:
+        for name in ("device", "optimizer", "linker", "compute_test_value", "cxx"):
+            assert getattr(config, name) == OLD_OPTIONS[name]
+        config.compute_test_value = "raise"
+        config.device = "cuda0"
+        assert (config.compute_test_value, config.device) == ("raise", "cuda0")
+        config.warn.argmax_pushdown_bug = False
+        assert config.warn__argmax_pushdown_bug is False
+        config.DebugMode.check_py = False
+        assert config.DebugMode__check_py is False
+    finally:
+        for name in ("device", "compute_test_value", "DebugMode__check_py"):
+            setattr(config, name, OLD_OPTIONS[name])
+    assert config.floatX == phintys.config.floatX
+    with pytest.raises(AttributeError, match="no option"):
+        _ = config.float_x
+    with pytest.raises(AttributeError, match="no option"):
+        config.dvice = "gpu"
+
+
+def test_old_options_change_for_a_block_or_a_function(theano):
+    config = theano.config
+    with config.change_flags(compute_test_value="warn", floatX="float32"):
+        assert (config.compute_test_value, phintys.config.floatX) == ("warn", "float32")
+        config.device = "cuda"
+        with config.change_flags({"warn.round": True}):
+            assert config.warn__round
+    assert (config.compute_test_value, config.device) == ("off", "cpu")
+
+    @theano.change_flags(on_opt_error="raise")
+    def chosen():
+        return config.on_opt_error
+
+    assert chosen() == "raise"
+    assert config.on_opt_error == "warn"
+
+
+def test_linker_and_optimizer_choose_the_mode(theano):
+    x = theano.tensor.dvector("x")
+    with theano.config.change_flags(linker="py", optimizer="None"):
+        f = theano.function([x], x + 0)
+        assert f.maker.mode.backend.name == "reference"
+        assert f.maker.mode.pipeline.names == ()
+    assert theano.function([x], x + 0).maker.mode is phintys.get_mode()
+
+
+def test_modes_including_the_tags_of_optimizers(theano):
+    mode = theano.compile.mode.get_default_mode().including("fast_run", "local_useless")
+    assert mode.pipeline == phintys.get_mode().pipeline
+    none = theano.Mode(optimizer=None)
+    assert none.including("fast_run").pipeline == phintys.get_mode("native").pipeline
+
+
+def test_param_and_pairs_as_inputs(theano):
+    T = theano.tensor
+    x, y = T.dscalars("xy")
+    f = theano.function([x, theano.Param(y, default=2.0)], x * y)
+    assert (f(3.0), f(3.0, 5.0)) == (6.0, 15.0)
+    f = theano.function([x, (y, 3.0)], x * y)
+    assert (f(2.0), f(2.0, y=4.0)) == (6.0, 8.0)
+    f = theano.function([x, ("factor", y, 3.0)], x * y)
+    assert f(2.0, factor=10.0) == 20.0
+    state = T.dscalar("state")
+    f = theano.function([x, ((state, state + x), 1.0)], state)
+    assert [float(f(2.0)), float(f(2.0))] == [1.0, 3.0]
+    with pytest.raises(phintys.PhintysError, match="two with a name in front"):
+        theano.function([(x, 1.0, 2.0, 3.0)], x)
+    with pytest.raises(phintys.PhintysError, match="a number or array"):
+        theano.function([(x, y)], x)
+
+
+def test_flatten_with_outdim(theano):
+    T = theano.tensor
+    x = T.dtensor3("x")
+    assert [T.flatten(x, outdim=2).ndim, x.flatten(outdim=2).ndim, x.flatten().ndim] == [2, 2, 1]
+    assert [x.flatten(2).ndim, T.flatten(x, 2).ndim, x.flatten(ndim=3).ndim] == [2, 2, 3]
+
+
+def test_clone_shares_inputs_or_not(theano):
+    x = theano.tensor.dscalar("x")
+    y = x * 2
+    assert theano.clone(y).owner.inputs[0] is x
+    assert theano.clone(y, share_inputs=False).owner.inputs[0] is not x
+    z = theano.tensor.fscalar("z")
+    assert theano.clone(-x, replace={x: z}, strict=False).dtype == "float32"
+    assert isinstance(x, theano.tensor.Variable)
+    assert isinstance(theano.tensor.constant(1), theano.tensor.Constant)
+    assert theano._asarray([1], dtype="floatX").dtype == "float64"
+
+
+def test_keywords_of_set_and_inc(theano):
+    T = theano.tensor
+    x = T.dvector("x")
+    outputs = [
+        x[0].set(7.0, inplace=False, tolerate_inplace_aliasing=True),
+        x[[0, 0]].inc(1.0, ignore_duplicates=True),
+        T.set_subtensor(x[1:], 0.0, inplace=False),
+    ]
+    first, second, third = theano.function([x], outputs)([1.0, 2.0])
+    assert (first.tolist(), second.tolist(), third.tolist()) == ([7, 2], [2, 2], [1, 0])
+
+
+def test_clients_inside_of_rules(theano):
+    T = theano.tensor
+    seen = []
+
+    @theano.gof.local_optimizer([T.exp])
+    def count(node):
+        seen.append(len(node.inputs[0].clients))
+
+    class Counting(theano.gof.LocalOptimizer):
+        def tracks(self):
+            return [T.exp]
+
+        def transform(self, node):
+            seen.append([index for _, index in node.outputs[0].clients])
+
+    x = T.dvector("x")
+    y = T.exp(x)
+    fgraph = theano.gof.FunctionGraph([x], [y * x, y], clone=False)
+    theano.gof.TopoOptimizer(count).optimize(fgraph)
+    Counting().optimize(fgraph)
+    assert seen == [2, [0, 1]]
+    with pytest.raises(AttributeError, match=r"fgraph\.clients"):
+        _ = x.clients
+
+
+def test_accepted_inplace_ops_overwrite_the_callers_array(theano):
+    T = theano.tensor
+    x, y = T.dvectors("xy")
+    f = theano.function([x], T.inplace.exp_inplace(x), accept_inplace=True)
+    a = np.zeros(2)
+    assert f(a).tolist() == [1.0, 1.0]
+    assert a.tolist() == [1.0, 1.0]
+    # Through a view; the other argument stays.
+    g = theano.function([x, y], T.inplace.add_inplace(x[::-1], y), accept_inplace=True)
+    a, b = np.array([1.0, 2.0]), np.array([10.0, 20.0])
+    assert g(a, b).tolist() == [12.0, 21.0]
+    assert (a.tolist(), b.tolist()) == ([21.0, 12.0], [10.0, 20.0])
+    # What overwrites a result changes no argument.
+    h = theano.function([x], T.inplace.exp_inplace(x + 1), accept_inplace=True)
+    a = np.zeros(2)
+    h(a)
+    assert a.tolist() == [0.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "tensor.variable.TensorVariable",
+        "tensor.sharedvar.TensorSharedVariable",
+        "graph.traversal.graph_inputs",
+        "graph.replace.clone_replace",
+        "graph.replace.graph_replace",
+        "graph.rewrite_graph",
+        "graph.rewriting.utils.rewrite_graph",
+        "compile.debug.nanguardmode.NanGuardMode",
+        "compile.function.types.Function",
+        "misc.safe_asarray._asarray",
+    ],
+)
+def test_newer_paths(aesara, path):
+    module, _, name = path.rpartition(".")
+    assert getattr(importlib.import_module(f"aesara.{module}"), name) is not None
