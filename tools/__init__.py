@@ -1,0 +1,1 @@
+"""What developers of Phintys run, and what is not part of the library."""

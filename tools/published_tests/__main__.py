@@ -1,0 +1,96 @@
+"""``python -m tools.published_tests``: fetch, run, and print a table."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from tools.published_tests.fetch import unpacked_tests
+from tools.published_tests.report import CLASSES, Outcome, read_notes, table
+from tools.published_tests.selection import RELEASES, Release
+
+PROJECT = Path(__file__).resolve().parents[2]
+FOLDER = PROJECT / "build" / "published-tests"
+
+
+def main(arguments: list[str]) -> int:
+    """Run what is asked for; return the exit status, 0 if all tests could be run."""
+    parser = argparse.ArgumentParser(prog="python -m tools.published_tests", description=__doc__)
+    parser.add_argument("modules", nargs="*", help="parts of the names of modules; all without one")
+    parser.add_argument("--jobs", type=int, default=2, help="processes at a time")
+    parser.add_argument("--seconds", type=int, default=900, help="that one module may take")
+    parser.add_argument("--source", type=Path, default=PROJECT / "src", help="Phintys to run")
+    parser.add_argument("--failures", choices=[*CLASSES, "all"], help="print failures of a class")
+    parser.add_argument("--only", help="pytest -k")
+    parser.add_argument("--notes", type=Path, default=FOLDER / "notes", help="where they go")
+    options = parser.parse_args(arguments)
+    chosen = [
+        (release, module)
+        for release in RELEASES
+        for module in release.modules
+        if not options.modules
+        or any(part in f"{release.package}/{module}" for part in options.modules)
+    ]
+    for release in RELEASES:
+        unpacked_tests(release, FOLDER)
+
+    def run(task: tuple[Release, str]) -> Outcome:
+        return _run(*task, options)
+
+    with ThreadPoolExecutor(options.jobs) as pool:
+        outcomes = list(pool.map(run, chosen))
+    for outcome in outcomes:
+        for failure in outcome.failures:
+            if options.failures in {failure.kind, "all"}:
+                first = failure.error.splitlines()[0] if failure.error else ""
+                write(f"{failure.kind}\t{failure.test}\t{first}\t{failure.where}")
+    write(table(outcomes))
+    write("\n" + "\n".join(f"{kind}: {text}" for kind, text in CLASSES.items()))
+    return 1 if any(outcome.not_run for outcome in outcomes) else 0
+
+
+def write(text: str) -> None:
+    """Print a line."""
+    sys.stdout.write(f"{text}\n")
+
+
+def _run(release: Release, module: str, options: argparse.Namespace) -> Outcome:
+    """Run one module in a process of its own."""
+    home = FOLDER / f"{release.package}-{release.version}"
+    label = f"{release.package}/{module}"
+    notes = options.notes / f"{label.replace('/', '-')}.jsonl"
+    notes.parent.mkdir(parents=True, exist_ok=True)
+    notes.unlink(missing_ok=True)
+    command = [sys.executable, "-m", "pytest", "-q", "--tb=no", "-W", "ignore"]
+    command += ["-p", "tools.published_tests.plugin", "-p", "no:cacheprovider"]
+    command += ["-c", os.devnull, "--rootdir", str(home), f"tests/{module}"]
+    command += ["-k", options.only] if options.only else []
+    environment = os.environ | {
+        "PUBLISHED_TESTS_PACKAGE": release.package,
+        "PUBLISHED_TESTS_NOTES": str(notes),
+        "PYTHONPATH": os.pathsep.join(map(str, (options.source.resolve(), PROJECT, home))),
+    }
+    output = notes.with_suffix(".txt")
+    with output.open("w") as stream:
+        try:
+            subprocess.run(  # noqa: S603 - pytest, on what was unpacked
+                command,
+                cwd=home,
+                env=environment,
+                timeout=options.seconds,
+                stdout=stream,
+                stderr=subprocess.STDOUT,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            sys.stderr.write(f"{label}: not done after {options.seconds} s\n")
+    return read_notes(label, notes)
+
+
+if __name__ == "__main__":
+    os.nice(5)
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,52 @@
+"""Downloading a source distribution, and unpacking its tests."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import subprocess
+import sys
+import tarfile
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tools.published_tests.selection import Release
+
+__all__ = ["unpacked_tests"]
+
+
+def unpacked_tests(release: Release, folder: Path) -> Path:
+    """Return a folder that has the ``tests`` of a release, and nothing else of it."""
+    target = folder / f"{release.package}-{release.version}"
+    if (target / "complete").exists():
+        return target
+    archive = _downloaded(release, folder / "downloads")
+    shutil.rmtree(target, ignore_errors=True)
+    target.mkdir(parents=True)
+    with tarfile.open(archive) as tar:
+        for member in tar:
+            _, _, inside = member.name.partition("/")
+            if inside.startswith("tests/") and (member.isfile() or member.isdir()):
+                member.name = inside
+                tar.extract(member, target, filter="data")
+    (target / "complete").touch()
+    return target
+
+
+def _downloaded(release: Release, folder: Path) -> Path:
+    """Download a release with pip; check what came."""
+    wanted = f"{release.package}-{release.version}.tar.gz"
+    archive = folder / wanted
+    if not archive.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps"]
+        command += ["--disable-pip-version-check", "--no-binary", release.package]
+        command += ["--dest", str(folder), f"{release.package}=={release.version}"]
+        subprocess.run(command, check=True)  # noqa: S603 - pip, with the names above
+    found = hashlib.sha256(archive.read_bytes()).hexdigest()
+    if found != release.sha256:
+        msg = f"{archive} is not the file that was chosen: its SHA-256 is {found}."
+        raise ValueError(msg)
+    return archive

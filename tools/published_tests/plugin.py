@@ -1,0 +1,110 @@
+"""A plugin of pytest: installs an old name, fills the gaps, notes what each test came to.
+
+The environment says which name (``PUBLISHED_TESTS_PACKAGE``) and where the notes go
+(``PUBLISHED_TESTS_NOTES``): one JSON object a line, written as soon as a test has ended.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import traceback
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import pytest
+
+import phintys
+from phintys.compat import install
+from tools.published_tests import stand_ins, unittest_tools
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+SECONDS = 60
+"""That one test may take."""
+
+_NOTES = Path(os.environ["PUBLISHED_TESTS_NOTES"])
+_SOURCE = str(Path(phintys.__file__).parent)
+
+install(os.environ["PUBLISHED_TESTS_PACKAGE"])
+stand_ins.fill_gaps(os.environ["PUBLISHED_TESTS_PACKAGE"])
+sys.modules["tests.unittest_tools"] = unittest_tools
+
+
+def _note(**facts: Any) -> None:
+    with _NOTES.open("a") as notes:
+        notes.write(json.dumps(facts) + "\n")
+
+
+def pytest_configure(config: Any) -> None:
+    """Know the marker of slow tests."""
+    config.addinivalue_line("markers", "slow: not run")
+
+
+def pytest_collection_modifyitems(items: list[Any]) -> None:
+    """Leave slow tests out."""
+    for item in items:
+        if item.get_closest_marker("slow"):
+            item.add_marker(pytest.mark.skip(reason="slow"))
+
+
+def pytest_collection_finish(session: Any) -> None:
+    """From here on stand-ins raise."""
+    stand_ins.start_running()
+    _note(collected=[item.nodeid for item in session.items])
+
+
+def pytest_collectreport(report: Any) -> None:
+    """Note a module that cannot be imported."""
+    if report.failed:
+        last = [line for line in str(report.longrepr).splitlines() if line.startswith("E ")]
+        error = " ".join(line[1:].strip() for line in last) or str(report.longrepr)[-500:]
+        _note(test=report.nodeid, outcome="failed", error=error, where="import")
+
+
+def _too_long(*_: Any) -> NoReturn:
+    msg = f"The test took more than {SECONDS} s."
+    raise TimeoutError(msg)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: Any) -> Generator[None, Any, Any]:
+    """Bound the time of each test."""
+    before = signal.signal(signal.SIGALRM, _too_long)
+    signal.alarm(SECONDS)
+    try:
+        return (yield)
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: Any, call: Any) -> Generator[None, Any, Any]:
+    """Note the outcome of a test: of its set-up, if that did not pass."""
+    report = yield
+    if report.when == "call" or (report.when == "setup" and not report.passed):
+        facts: dict[str, Any] = {"test": item.nodeid, "outcome": report.outcome}
+        if report.failed:
+            facts |= _described(call.excinfo)
+        _note(**facts)
+    return report
+
+
+def _described(excinfo: Any) -> dict[str, str]:
+    """Return what an exception says, and the last lines of the tests and of Phintys on its way."""
+    if excinfo is None:
+        return {"error": "passed although it was expected to fail", "where": ""}
+    error = excinfo.value
+    text = f"{type(error).__name__}: {error}"
+    frames = traceback.extract_tb(error.__traceback__)
+    ours = [frame for frame in frames if frame.filename.startswith(_SOURCE)]
+    theirs = [frame for frame in frames if f"{os.sep}tests{os.sep}" in frame.filename]
+    places = [
+        f"{Path(frame.filename).name}:{frame.lineno} {frame.line}"
+        for frame in (*theirs[-1:], *ours[-1:])
+    ]
+    return {"error": text[:1000], "where": " | ".join(places)}

@@ -1,0 +1,105 @@
+"""What the tests came to: classes of failures, and the table."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from tools.published_tests.selection import DECIDED, LATER
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+__all__ = ["CLASSES", "Failure", "Outcome", "classify", "read_notes", "table"]
+
+CLASSES = {
+    "internal": "asks for internals of the package",
+    "later": "asks for what Phintys does not offer yet",
+    "decided": "a difference that was decided",
+    "fault": "everything else: faults, and what nobody has looked at",
+}
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A test that failed."""
+
+    test: str
+    kind: str
+    error: str
+    where: str
+
+
+@dataclass
+class Outcome:
+    """What one module came to."""
+
+    module: str
+    passed: int = 0
+    skipped: int = 0
+    not_run: int = 0
+    failures: list[Failure] = field(default_factory=list[Failure])
+
+    @property
+    def kinds(self) -> Counter[str]:
+        """How many failures of each class."""
+        return Counter(failure.kind for failure in self.failures)
+
+
+def classify(test: str, error: str) -> str:
+    """Return the class of a failure."""
+    if any(sign in error for sign in LATER):
+        return "later"
+    if any(
+        re.search(decision.test, test) and re.search(decision.error, error) for decision in DECIDED
+    ):
+        return "decided"
+    if error.startswith("InternalAskedFor") or "in Phintys." in error:
+        return "internal"
+    return "fault"
+
+
+def read_notes(module: str, notes: Path) -> Outcome:
+    """Return what the plugin noted of a module."""
+    outcome = Outcome(module)
+    lines: list[dict[str, Any]] = []
+    if notes.exists():
+        lines = [json.loads(line) for line in notes.read_text().splitlines()]
+    collected = 0
+    for line in lines:
+        if "collected" in line:
+            collected = len(line["collected"])
+        elif line["outcome"] == "failed":
+            kind = classify(line["test"], line["error"])
+            outcome.failures.append(Failure(line["test"], kind, line["error"], line["where"]))
+        elif line["outcome"] == "passed":
+            outcome.passed += 1
+        else:
+            outcome.skipped += 1
+    outcome.not_run = max(0, collected - outcome.passed - outcome.skipped - len(outcome.failures))
+    return outcome
+
+
+def table(outcomes: Iterable[Outcome]) -> str:
+    """Return the counts as a table in Markdown, with their sums."""
+    heads = ["module", "passed", "failed", *CLASSES, "skipped", "not run"]
+    rows: list[list[str]] = []
+    sums = [0] * (len(heads) - 1)
+    for outcome in outcomes:
+        kinds = outcome.kinds
+        numbers = [
+            outcome.passed,
+            len(outcome.failures),
+            *(kinds[kind] for kind in CLASSES),
+            outcome.skipped,
+            outcome.not_run,
+        ]
+        sums = [a + b for a, b in zip(sums, numbers, strict=True)]
+        rows.append([outcome.module, *map(str, numbers)])
+    rows.append(["**all**", *map(str, sums)])
+    lines = [heads, ["---", *["--:"] * (len(heads) - 1)], *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)

@@ -1,0 +1,187 @@
+"""Which published tests are run, which are not and why, and which failures are decided.
+
+PyTensor's source distribution has the test modules of its top folder only. The others are taken
+from Aesara, the package that PyTensor was forked from: its distribution has all of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["DECIDED", "LATER", "RELEASES", "Decision", "Release"]
+
+
+@dataclass(frozen=True)
+class Release:
+    """A source distribution with tests.
+
+    Attributes
+    ----------
+    package, version
+        What pip downloads; the package's name is also the one that Phintys takes.
+    sha256
+        Of the file.
+    modules
+        The test modules that are run, below ``tests``.
+    excluded
+        Folders or modules that are not -> why.
+    """
+
+    package: str
+    version: str
+    sha256: str
+    modules: tuple[str, ...]
+    excluded: dict[str, str]
+
+
+_C = "C code, its compilation and its cache: Phintys has none"
+_LATER = "offered later"
+_REWRITES = "which rule makes which graph: the rules of Phintys are its own, and tested as such"
+
+RELEASES = (
+    Release(
+        "pytensor",
+        "2.31.7",
+        "0af99e240c95bc0223886eefb4343b0e9dc6fba349b70b107b3a6fbb9cb66409",
+        (
+            "test_breakpoint.py",
+            "test_gradient.py",
+            "test_printing.py",
+            "test_raise_op.py",
+            "test_rop.py",
+            "test_updates.py",
+        ),
+        {
+            "test_config.py": "the parser of options: Phintys has its own, with its own tests",
+            "test_ifelse.py": _LATER,
+        },
+    ),
+    Release(
+        "aesara",
+        "2.9.4",
+        "704eecf24a0165b2eefcf23539eb0f0c5973081ee3b9ecd8a97b80e1f301ad7a",
+        (
+            "compile/function/test_function.py",
+            "compile/function/test_pfunc.py",
+            "compile/function/test_types.py",
+            "compile/test_debugmode.py",
+            "compile/test_misc.py",
+            "compile/test_mode.py",
+            "compile/test_monitormode.py",
+            "compile/test_nanguardmode.py",
+            "compile/test_ops.py",
+            "compile/test_profiling.py",
+            "compile/test_shared.py",
+            "graph/rewriting/test_basic.py",
+            "graph/test_basic.py",
+            "graph/test_destroyhandler.py",
+            "graph/test_features.py",
+            "graph/test_fg.py",
+            "graph/test_op.py",
+            "graph/test_types.py",
+            "misc/test_may_share_memory.py",
+            "misc/test_pkl_utils.py",
+            "scalar/test_basic.py",
+            "scalar/test_math.py",
+            "scalar/test_type.py",
+            "tensor/nnet/test_basic.py",
+            "tensor/nnet/test_batchnorm.py",
+            "tensor/nnet/test_sigm.py",
+            "tensor/test_basic.py",
+            "tensor/test_blas.py",
+            "tensor/test_casting.py",
+            "tensor/test_complex.py",
+            "tensor/test_elemwise.py",
+            "tensor/test_extra_ops.py",
+            "tensor/test_gc.py",
+            "tensor/test_inplace.py",
+            "tensor/test_keepdims.py",
+            "tensor/test_math.py",
+            "tensor/test_math_scipy.py",
+            "tensor/test_merge.py",
+            "tensor/test_misc.py",
+            "tensor/test_nlinalg.py",
+            "tensor/test_shape.py",
+            "tensor/test_sharedvar.py",
+            "tensor/test_slinalg.py",
+            "tensor/test_sort.py",
+            "tensor/test_special.py",
+            "tensor/test_subtensor.py",
+            "tensor/test_type.py",
+            "tensor/test_type_other.py",
+            "tensor/test_var.py",
+            "tensor/test_xlogx.py",
+            "test_breakpoint.py",
+            "test_gradient.py",
+            "test_printing.py",
+            "test_raise_op.py",
+            "test_rop.py",
+            "test_updates.py",
+        ),
+        {
+            "compile/test_builders.py": _LATER,
+            "compile/test_compilelock.py": _C,
+            "d3viz": _LATER,
+            "graph/rewriting/test_db.py": "databases of rewrites: Phintys has visible pipelines",
+            "graph/rewriting/test_kanren.py": "relational rewriting with another package",
+            "graph/rewriting/test_unify.py": "relational rewriting with another package",
+            "graph/rewriting/test_utils.py": "databases of rewrites: Phintys has visible pipelines",
+            "graph/test_compute_test_value.py": "test values: eval() and errors with lines instead",
+            "graph/test_sched.py": "how nodes are scheduled inside the package",
+            "graph/test_utils.py": "helpers inside the package",
+            "link": "linkers for C, JAX and Numba: a mode of Phintys has a backend",
+            "sandbox": "experiments",
+            "scalar/test_basic_sympy.py": "C code of SymPy's",
+            "scan": _LATER,
+            "sparse": _LATER,
+            "tensor/nnet/test_abstract_conv.py": _LATER,
+            "tensor/nnet/test_blocksparse.py": _LATER,
+            "tensor/nnet/test_conv.py": _LATER,
+            "tensor/nnet/test_conv3d2d.py": _LATER,
+            "tensor/nnet/test_corr.py": _LATER,
+            "tensor/nnet/test_corr3d.py": _LATER,
+            "tensor/nnet/test_ctc.py": _LATER,
+            "tensor/nnet/test_neighbours.py": _LATER,
+            "tensor/nnet/test_rewriting.py": _REWRITES,
+            "tensor/random": _LATER,
+            "tensor/rewriting": _REWRITES,
+            "tensor/signal": _LATER,
+            "tensor/test_blas_c.py": _C,
+            "tensor/test_blas_scipy.py": _REWRITES,
+            "tensor/test_fft.py": _LATER,
+            "tensor/test_fourier.py": _LATER,
+            "tensor/test_io.py": _LATER,
+            "tensor/test_mpi.py": _LATER,
+            "tensor/test_utils.py": "helpers inside the package",
+            "test_config.py": "the parser of options: Phintys has its own, with its own tests",
+            "test_ifelse.py": _LATER,
+            "typed_list": _LATER,
+        },
+    ),
+)
+
+LATER = (
+    "does not offer",
+    "not offered yet",
+)
+"""What the error says where Phintys does not offer something yet, or on purpose."""
+
+
+@dataclass(frozen=True)
+class Decision:
+    """A difference that was decided.
+
+    Attributes
+    ----------
+    test, error
+        Regular expressions for the test's name and for its error: class and first line.
+    why
+        The reason, as docs/compat.md has it.
+    """
+
+    test: str
+    error: str
+    why: str
+
+
+DECIDED: tuple[Decision, ...] = ()
