@@ -1,9 +1,17 @@
 """Pickled and copied functions: code that comes along, and code that must not be trusted."""
 
+import compileall
 import copy
 import gc
+import os
 import pickle
+import shutil
+import subprocess
+import sys
+import textwrap
 import weakref
+import zipfile
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,6 +22,7 @@ from phintys import In, config
 from phintys._base.errors import IndexingError
 from phintys.backends.native import linking
 from phintys.backends.native.runtime import function as module
+from phintys.backends.native.runtime import saving
 from phintys.backends.native.runtime.cache import object_cache
 from phintys.backends.native.runtime.function import SavedProgram
 
@@ -154,11 +163,84 @@ def test_code_for_another_cpu_is_not_loaded(linked):
 def test_code_of_another_version_is_not_loaded(monkeypatch, linked):
     pickled = pickle.dumps(several_steps())
     linked.clear()
-    monkeypatch.setattr(
-        "phintys.backends.native.runtime.saving._source_of_the_backend", lambda: "another"
-    )
+    monkeypatch.setattr(saving, "_code_of_phintys", lambda: "another")
     pickle.loads(pickled)
     assert len(linked) == 1
+
+
+def test_where_the_code_cannot_be_read_nothing_is_sealed_or_loaded(monkeypatch, linked):
+    f = several_steps()
+    pickled = pickle.dumps(f)
+    monkeypatch.setattr(saving, "_code_of_phintys", lambda: None)
+    assert f.vm.saved() is None
+    linked.clear()
+    assert same(pickle.loads(pickled)(*arguments()), f(*arguments()))
+    assert len(linked) == 1
+
+
+SAVES = """
+    import pickle, sys
+    import numpy as np
+    import phintys, phintys.tensor as pt
+    x = pt.dvector("x")
+    f = phintys.function([x], pt.exp(x) * 2)
+    sys.stdout.buffer.write(pickle.dumps(f))
+"""
+LOADS = """
+    import pickle, sys
+    import numpy as np
+    import phintys
+    from phintys.backends.native.runtime.cache import object_cache
+    f = pickle.loads(sys.stdin.buffer.read())
+    np.testing.assert_allclose(f(np.zeros(2)), [2.0, 2.0])
+    print(phintys.__file__, object_cache().statistics.foreign)
+"""
+
+
+def archived(place, change=""):
+    """Phintys in an archive, with something more in a module of the tensor room."""
+    package = Path(phintys.__file__).parent
+    with zipfile.ZipFile(place, "w") as archive:
+        for path in package.rglob("*.py"):
+            text = path.read_text(encoding="utf-8")
+            name = f"phintys/{path.relative_to(package).as_posix()}"
+            archive.writestr(name, text + change if name == "phintys/tensor/elemwise.py" else text)
+    return place
+
+
+def compiled_only(place):
+    """Phintys without sources: the files of its code alone."""
+    archive = archived(place.with_suffix(".zip"))
+    shutil.unpack_archive(archive, place)
+    compileall.compile_dir(place, quiet=1, legacy=True, optimize=sys.flags.optimize)
+    for path in place.rglob("*.py"):
+        path.unlink()
+    return place
+
+
+def test_code_without_files_is_told_from_other_code(tmp_path):
+    def run(place, program, given=b""):
+        flags = f"cache_dir={tmp_path / 'cache'}"
+        done = subprocess.run(
+            [sys.executable, "-c", textwrap.dedent(program)],
+            env={**os.environ, "PYTHONPATH": str(place), "PHINTYS_FLAGS": flags},
+            input=given,
+            capture_output=True,
+            check=False,
+            timeout=120,
+        )
+        assert done.returncode == 0, done.stderr.decode()
+        return done.stdout
+
+    one = archived(tmp_path / "one.zip")
+    other = archived(tmp_path / "other.zip", "# something else\n")
+    bare = compiled_only(tmp_path / "bare")
+    pickled = run(one, SAVES)
+    for place, foreign in ((one, 0), (other, 1), (bare, 1)):
+        where, _, count = run(place, LOADS, pickled).decode().rpartition(" ")
+        assert where.startswith(str(place))
+        assert int(count) == foreign
+    assert run(bare, LOADS, run(bare, SAVES)).decode().split()[-1] == "0"
 
 
 def test_without_a_cache_the_graph_is_pickled_alone(linked):

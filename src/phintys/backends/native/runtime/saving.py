@@ -1,9 +1,9 @@
 """Compiled programs as bytes, for pickles of functions.
 
 What is kept is what the runtime must know of a program, and its machine code. Both bear the seal of
-the user's object cache: only what was sealed there, for this very CPU and this very version of the
-code around it, is ever loaded. The graph is pickled by whoever pickles the function, so what points
-into it stands here as a number.
+the user's object cache: only what was sealed there, for this very CPU and by this very code of
+Phintys, is ever loaded. Where that code cannot be read, nothing is sealed and nothing loaded. The
+graph is pickled by whoever pickles the function, so what points into it stands here as a number.
 """
 
 from __future__ import annotations
@@ -11,12 +11,11 @@ from __future__ import annotations
 import io
 import pickle
 from functools import cache
-from hashlib import sha256
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from phintys._base.fingerprint import fingerprint
 from phintys.backends.native.runtime.cache import CacheKey, object_cache
 from phintys.backends.native.runtime.context import Interface
 from phintys.backends.native.runtime.engine import CompiledObject
@@ -49,7 +48,8 @@ def seal_program(
     file = io.BytesIO()
     pickler = _Pickler(file, interface)
     pickler.dump((interface, compiled.pack()))
-    sealed = object_cache().seal(_key(target), file.getvalue())
+    key = _key(target)
+    sealed = None if key is None else object_cache().seal(key, file.getvalue())
     return None if sealed is None else (list(pickler.parts), sealed)
 
 
@@ -57,24 +57,26 @@ def open_program(
     parts: Sequence[Any], sealed: bytes, target: Target
 ) -> tuple[Interface, CompiledObject] | None:
     """Return what :func:`seal_program` sealed; ``None`` if it was not sealed here, for this CPU."""
-    content = object_cache().unseal(_key(target), sealed)
+    key = _key(target)
+    content = None if key is None else object_cache().unseal(key, sealed)
     if content is None:
         return None
     interface, packed = _Unpickler(io.BytesIO(content), parts).load()
     return interface, CompiledObject.unpack(packed)
 
 
-def _key(target: Target) -> CacheKey:
-    return CacheKey.of(_source_of_the_backend(), target, "a saved program")
+def _key(target: Target) -> CacheKey | None:
+    code = _code_of_phintys()
+    return None if code is None else CacheKey.of(code, target, "a saved program")
 
 
 @cache
-def _source_of_the_backend() -> str:
-    """Return a hash of the backend's own source: code fits the version that wrote it, no other."""
-    hashed = sha256()
-    for path in sorted(Path(__file__).parents[1].rglob("*.py")):
-        hashed.update(path.read_bytes())
-    return hashed.hexdigest()
+def _code_of_phintys() -> str | None:
+    """Return a hash of all code of Phintys: a program fits the one that made it, and no other.
+
+    Ops, rewrites and lowerings decide what a program does as much as the backend does.
+    """
+    return fingerprint("phintys")
 
 
 class _Pickler(pickle.Pickler):
