@@ -43,6 +43,7 @@ from phintys.passes.shape import CANONICAL_SHAPE
 from phintys.passes.shape_inference import shape_inference
 from phintys.passes.specialize import SPECIALIZE
 from phintys.passes.stabilize import STABILIZE
+from phintys.passes.updates import CANONICAL_UPDATES, SPECIALIZE_UPDATES
 from phintys.rewriting import Pass, Pipeline, RuleDriver, Worklist
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ CANONICAL = (
     *CANONICAL_DIMSHUFFLE,
     *CANONICAL_SHAPE,
     *CANONICAL_INDEXING,
+    *CANONICAL_UPDATES,
     *CANONICAL_JOIN,
     *CANONICAL_DOT,
     *CANONICAL_REDUCE,
@@ -82,7 +84,8 @@ _SHAPES = Pass("shape_inference", shape_inference)
 _STABILIZE = Pass("stabilize", Worklist((*_STABLE, *_TIDY), name="stabilize"))
 # sum_of_scattered: what is scattered by the gradient of a softmax, as the stable form has it.
 _SPECIALIZE = Pass(
-    "specialize", Worklist((*SIZES, *SPECIALIZE, sum_of_scattered), name="specialize")
+    "specialize",
+    Worklist((*SIZES, *SPECIALIZE, sum_of_scattered, *SPECIALIZE_UPDATES), name="specialize"),
 )
 _BLAS = Pass("blas", Worklist(BLAS, name="blas"))
 

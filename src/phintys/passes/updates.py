@@ -1,0 +1,137 @@
+"""Rules on what ``set_subtensor`` and ``inc_subtensor`` write to.
+
+The gradient of ``x[i]`` is a tensor of zeros in which one place is written. Where many such
+gradients are added, as for ``x[0]``, ``x[1]`` ... of an unrolled program, they become writes into
+one tensor: the cost of each is then that of its place, and not that of the whole tensor.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import phintys.scalar as ps
+from phintys.graph.identity import all_same
+from phintys.passes._facts import (
+    as_result,
+    has_one_client,
+    is_pure,
+    is_uniformly,
+    operands,
+    output_type,
+    sizes_covered,
+)
+from phintys.rewriting import node_rewriter
+from phintys.tensor.elemwise import elemwise
+from phintys.tensor.indexing.basic import Subtensor
+from phintys.tensor.indexing.update import AdvancedIncSubtensor, IncSubtensor
+from phintys.tensor.math import cast
+
+if TYPE_CHECKING:
+    from phintys.graph.apply import Apply
+    from phintys.graph.fgraph import FunctionGraph
+    from phintys.graph.variable import Variable
+    from phintys.rewriting import NodeRewriter
+    from phintys.tensor.type import TensorType
+
+__all__ = ["CANONICAL_UPDATES", "SPECIALIZE_UPDATES"]
+
+_UPDATES = (IncSubtensor, AdvancedIncSubtensor)
+
+
+@node_rewriter(
+    [elemwise(ps.add)],
+    operands=_UPDATES,
+    examples=[
+        "pt.inc_subtensor(pt.zeros_like(x3)[0], s) + pt.inc_subtensor(pt.zeros_like(x3)[2], t)",
+        "pt.inc_subtensor(pt.zeros_like(x)[i], s) + pt.inc_subtensor(pt.zeros_like(x)[i], t) + x",
+        "pt.inc_subtensor(pt.zeros_like(x)[1:], y[1:]) + x",
+        "pt.set_subtensor(pt.zeros_like(X)[j, 1:], s) + X * Y",
+        "pt.inc_subtensor(pt.zeros_like(x)[k], y) + x",
+        "pt.inc_subtensor(pt.zeros_like(x)[1], s) + pt.inc_subtensor(pt.zeros_like(x)[1:], t) + y",
+    ],
+)
+def increment_in_turn(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
+    """inc_subtensor(zeros[i], x) + inc_subtensor(zeros[j], y) + z -> z[i] += x, then [j] += y"""
+    type_ = output_type(node)
+    written: list[Apply] = []
+    rest: list[Any] = []
+    for operand in operands(node):
+        update = _written_into_zeros(fgraph, operand, type_)
+        if update is None:
+            rest.append(operand)
+        else:
+            written.append(update)
+    if not written or len(node.inputs) == 1:
+        return None
+    base: Any = rest[0] if rest else written[0].inputs[0]
+    if len(rest) > 1:
+        base = elemwise(ps.add)(*rest)
+    if base.dtype != type_.dtype:
+        return None
+    alike = [base, *(operands(base.owner) if is_pure(base.owner) else ())]
+    if not all(sizes_covered(update.inputs[0], alike) for update in written):
+        return None
+    for update in written:
+        base = _incrementing(update.op)(base, *update.inputs[1:])
+    return as_result(fgraph, node, base)
+
+
+def _written_into_zeros(fgraph: FunctionGraph, x: Any, type_: TensorType) -> Apply | None:
+    """Return the node that writes into zeros what only a sum of a type needs."""
+    node = x.owner
+    if node is None or not isinstance(node.op, _UPDATES) or node.op.inplace:
+        return None
+    if isinstance(node.op, AdvancedIncSubtensor) and node.op.set_instead_of_inc:
+        return None  # of several values for one element only the last one counts
+    zeros: Any = node.inputs[0]
+    is_alike = (x.dtype, x.broadcastable) == (type_.dtype, type_.broadcastable)
+    if not is_alike or type_.dtype == "bool" or not has_one_client(fgraph, x):
+        return None
+    return node if is_uniformly(zeros, 0) else None
+
+
+def _incrementing(op: Any) -> Any:
+    """Return the Op that adds what another one writes into zeros."""
+    if not op.set_instead_of_inc:
+        return op
+    return IncSubtensor(op.idx_list, tolerate_aliased=op.tolerate_aliased)
+
+
+@node_rewriter(
+    [Subtensor],
+    operands=[IncSubtensor],
+    examples=[
+        "pt.inc_subtensor(x[i], s)[i]",
+        "pt.inc_subtensor(x[1:], s)[1:]",
+        "pt.inc_subtensor(X[i], x)[i]",
+        "pt.inc_subtensor(X[:, j], s)[:, j]",
+        "pt.inc_subtensor(x3[:2], y3[1:])[:2]",
+    ],
+)
+def read_what_was_incremented(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
+    """inc_subtensor(x[i], y)[i] -> x[i] + y"""
+    inner = node.inputs[0].owner
+    if inner is None or not isinstance(inner.op, IncSubtensor) or inner.op.inplace:
+        return None
+    x, y, *indices = operands(inner)
+    op, type_ = node.op, output_type(node)
+    assert isinstance(op, Subtensor)
+    if inner.op.set_instead_of_inc or inner.op.idx_list != op.idx_list or x.dtype == "bool":
+        return None
+    if not all_same(indices, node.inputs[1:]):
+        return None
+    # What does not fit must still raise, and not broadcast the other way round.
+    missing = type_.ndim - y.ndim
+    if any(
+        size == 1 and given != 1
+        for size, given in zip(type_.shape[missing:], y.type.shape, strict=True)
+    ):
+        return None
+    return as_result(fgraph, node, elemwise(ps.add)(op(x, *indices), cast(y, x.dtype)))
+
+
+CANONICAL_UPDATES: tuple[NodeRewriter, ...] = (read_what_was_incremented,)
+"""In the order in which they are tried."""
+
+SPECIALIZE_UPDATES: tuple[NodeRewriter, ...] = (increment_in_turn,)
+"""After sums have been flattened: each sum is then looked at once."""

@@ -1,0 +1,100 @@
+import numpy as np
+import pytest
+
+import phintys
+import phintys.tensor as pt
+from phintys._base.errors import PhintysError
+from phintys.passes import updates as rules
+from phintys.tensor.creation import zeros_like
+
+x, y = pt.dvector("x"), pt.dvector("y")
+X = pt.dmatrix("X")
+s, t = pt.dscalar("s"), pt.dscalar("t")
+i = pt.lscalar("i")
+at = i % 3
+k = pt.lvector("k") % 3
+f32 = pt.fvector("f32")
+row = pt.tensor("row", dtype="float64", shape=(1, None))
+one = pt.tensor("one", dtype="float64", shape=(1,))
+
+
+def written(where, value, base=x):
+    return pt.inc_subtensor(zeros_like(base)[where], value)
+
+
+SEVERAL = written(2, s)
+TURN, READ = rules.increment_in_turn, rules.read_what_was_incremented
+
+APPLIES = [
+    (TURN, "two places", lambda: written(0, s) + written(2, t), 2),
+    (TURN, "one place twice", lambda: written(1, s) + written(1, t), 2),
+    (TURN, "three, and something else", lambda: pt.add(written(0, s), y * x, written(-1, t), x), 2),
+    (TURN, "slices that overlap", lambda: written(slice(1, None), s) + written(slice(2), t), 2),
+    (TURN, "an unknown place", lambda: written(at, s) + x, 1),
+    (TURN, "an array of places", lambda: written(k, s) + x, 1),
+    (TURN, "what is set", lambda: pt.set_subtensor(zeros_like(x)[1], s) + x, 1),
+    (TURN, "rows", lambda: written(0, x, X) + written(1, y, X), 2),
+    (READ, "an element", lambda: pt.inc_subtensor(x[at], s)[at], 0),
+    (READ, "rows", lambda: pt.inc_subtensor(X[1:], x)[1:], 0),
+    (READ, "one of length 1", lambda: pt.inc_subtensor(x[:2], one)[:2], 0),
+]
+DOES_NOT = [
+    (TURN, "needed elsewhere too", lambda: (SEVERAL + x) * SEVERAL),
+    (TURN, "one that is repeated", lambda: pt.inc_subtensor(zeros_like(row)[0], s) + X),
+    (TURN, "another length", lambda: written(0, s) + y),
+    (TURN, "not into zeros", lambda: pt.inc_subtensor(pt.ones_like(x)[0], s) + x),
+    (TURN, "another dtype", lambda: pt.inc_subtensor(zeros_like(f32)[0], f32[0]) + x),
+    (TURN, "the last of several", lambda: pt.set_subtensor(zeros_like(x)[k], y) + x),
+    (READ, "another place", lambda: pt.inc_subtensor(x[at], s)[0]),
+    (READ, "what was set", lambda: pt.set_subtensor(x[at], s)[at]),
+    (READ, "one element of several", lambda: pt.inc_subtensor(x[:2], s)[:1]),
+    (READ, "a value that may be longer", lambda: pt.inc_subtensor(one[:], x[:1])[:]),
+]
+
+
+@pytest.mark.parametrize(
+    ("rule", "text", "build", "left"), APPLIES, ids=[f"{c[0].name}: {c[1]}" for c in APPLIES]
+)
+def test_applies(apply_rule, rule, text, build, left):
+    result = apply_rule(rule, build())
+    assert result.count == 1
+    np.testing.assert_allclose(result.after, result.before, rtol=1e-14)
+    assert sum("IncSubtensor" in op for op in result.ops) == left
+
+
+@pytest.mark.parametrize(
+    ("rule", "text", "build"), DOES_NOT, ids=[f"{c[0].name}: {c[1]}" for c in DOES_NOT]
+)
+def test_does_not_apply(apply_rule, rule, text, build):
+    assert apply_rule(rule, build()).count == 0
+
+
+@pytest.mark.parametrize("index", [-4, 3])
+def test_an_index_out_of_range_still_raises(index):
+    f = phintys.function([x, i, s], pt.inc_subtensor(x[i], s)[i])
+    assert f([1.0, 2.0, 3.0], 1, 5.0) == 7.0
+    with pytest.raises(IndexError):
+        f([1.0, 2.0, 3.0], index, 5.0)
+
+
+def test_a_value_that_does_not_fit_still_raises():
+    f = phintys.function([x, y], pt.inc_subtensor(x[1:], y)[1:])
+    with pytest.raises((PhintysError, ValueError)):
+        f([1.0, 2.0, 3.0], [1.0])
+
+
+def test_the_gradient_of_an_unrolled_program_writes_into_one_tensor():
+    h = pt.constant(0.0)
+    for step in range(20):
+        h = pt.tanh(h * 0.5 + x[step])
+    f = phintys.function([x], phintys.grad(h, x))
+    ops = [str(node.op) for node in f.maker.fgraph.toposort()]
+    assert sum("Alloc" in op for op in ops) == 1
+    assert "Add" not in ops[-1]
+    value = np.linspace(-1.0, 1.0, 20)
+    states = [0.0]
+    for entry in value:
+        states.append(np.tanh(states[-1] * 0.5 + entry))
+    slopes = 1 - np.array(states[1:]) ** 2
+    wanted = slopes * np.append(np.cumprod(0.5 * slopes[:0:-1])[::-1], 1.0)
+    np.testing.assert_allclose(f(value), wanted, rtol=1e-12)
