@@ -46,6 +46,7 @@ from phintys.passes import rewrite_graph
 
 if TYPE_CHECKING:
     from phintys import gradient, testing
+    from phintys.backends.native.runtime.support import free_memory
     from phintys.compile.debug_mode import DebugMode
     from phintys.compile.monitor import MonitorMode
     from phintys.compile.nan_guard import NanGuardMode
@@ -63,6 +64,7 @@ else:
     __getattr__, __dir__ = late_names(
         __name__,
         {
+            "phintys.backends.native.runtime.support": ("free_memory",),
             "phintys.compile.debug_mode": ("DebugMode",),
             "phintys.compile.monitor": ("MonitorMode",),
             "phintys.compile.nan_guard": ("NanGuardMode",),
@@ -99,6 +101,7 @@ __all__ = [
     "config",
     "debugprint",
     "dprint",
+    "free_memory",
     "function",
     "get_mode",
     "grad",

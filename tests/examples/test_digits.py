@@ -12,6 +12,8 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 
 @pytest.fixture(scope="module")
 def digits():
+    for name in ("tqdm", "matplotlib"):
+        pytest.importorskip(name, reason="needs the extra 'examples'")
     spec = importlib.util.spec_from_file_location("digits", EXAMPLES / "digits.py")
     module = importlib.util.module_from_spec(spec)
     sys.modules["digits"] = module  # its dataclasses look themselves up there

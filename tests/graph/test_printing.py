@@ -281,3 +281,37 @@ def test_every_node_is_shown_once_with_its_inputs(toys, data):
 
 def _is_node(line):
     return line.lstrip(" │├└─")[0] in "fgh"
+
+
+def written(graph, encoding):
+    raw = io.BytesIO()
+    stream = io.TextIOWrapper(raw, encoding=encoding, newline="\n")
+    assert debugprint(graph, file=stream) is None
+    stream.flush()
+    return raw.getvalue().decode(encoding)
+
+
+def test_a_stream_in_ascii(simple, toys):
+    out, *_ = simple
+    assert written(out, "utf-8") == show(out)
+    assert written(out, "ascii").splitlines()[:6] == [
+        "h [id A]",
+        " |- f [id B] 'a'",
+        " |   `- x [id C]",
+        " `- g [id D]",
+        "     |- f [id B] 'a' ...",
+        "     |- y [id E]",
+    ]
+    accented = toys.number("é…")
+    assert written(accented, "latin-1") == "é\\u2026 [id A]\n"
+    assert written(accented, "ascii") == "\\xe9\\u2026 [id A]\n"
+
+
+def test_a_stream_without_an_encoding(simple):
+    class Lines(list):
+        def write(self, text):
+            self.append(text)
+
+    lines = Lines()
+    debugprint(simple[0], file=lines)
+    assert "".join(lines) == show(simple[0])

@@ -212,8 +212,16 @@ class Config:
     cache_megabytes = _count(
         512, doc="Most megabytes of compiled code on disk; what was not used for longest goes."
     )
+    pool_megabytes = _count(
+        256,
+        doc=(
+            "Most megabytes of memory that the process keeps for later calls, a limit that is read "
+            "when a function is compiled; phintys.free_memory() gives back what is kept."
+        ),
+    )
     native_target = _choice(
         "host",
+        "x86-64",
         "x86-64-v2",
         "x86-64-v3",
         "x86-64-v4",

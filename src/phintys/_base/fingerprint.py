@@ -8,7 +8,7 @@ from hashlib import sha256
 from importlib.machinery import ModuleSpec
 from pkgutil import iter_modules
 from types import CodeType
-from typing import Any
+from typing import Any, cast
 
 __all__ = ["fingerprint"]
 
@@ -99,7 +99,7 @@ def _described(thing: Any) -> str:
         )
         return f"code {_described(parts)}"
     if isinstance(thing, tuple):
-        return f"({', '.join(map(_described, thing))})"
+        return f"({', '.join(map(_described, cast('tuple[Any, ...]', thing)))})"
     if isinstance(thing, frozenset):  # whose order differs from process to process
-        return f"{{{', '.join(sorted(map(_described, thing)))}}}"
+        return f"{{{', '.join(sorted(map(_described, cast('frozenset[Any]', thing))))}}}"
     return f"{type(thing).__name__} {thing!r}"

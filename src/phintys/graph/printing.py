@@ -162,11 +162,29 @@ def debugprint(
     text = "".join(f"{line}\n" for line in printer.lines)
     if file == "str":
         return text
-    (sys.stdout if file is None else file).write(text)
+    stream = sys.stdout if file is None else file
+    stream.write(_writable(text, stream))
     return None
 
 
 dprint = debugprint
+
+
+_IN_ASCII = str.maketrans({"├": "|", "│": "|", "└": "`", "─": "-", "·": ".", "←": "<", "→": ">"})
+
+
+def _writable(text: str, stream: Any) -> str:
+    """Return a text as a stream can write it: the tree in ASCII, and escapes for other letters."""
+    encoding: Any = getattr(stream, "encoding", None)
+    if not isinstance(encoding, str):
+        return text
+    try:
+        text.encode(encoding)
+    except UnicodeEncodeError:
+        return text.translate(_IN_ASCII).encode(encoding, "backslashreplace").decode(encoding)
+    except LookupError:  # a stream with ideas of its own
+        return text
+    return text
 
 
 def _as_list(graph_like: Any) -> list[Any]:

@@ -76,7 +76,13 @@ def test_dtypes_without_native_code(dtype):
 
 @pytest.mark.parametrize(
     ("name", "lanes", "fma"),
-    [("x86-64-v2", 2, False), ("x86-64-v3", 4, True), ("x86-64-v4", 8, True), ("aarch64", 2, True)],
+    [
+        ("x86-64", 2, False),
+        ("x86-64-v2", 2, False),
+        ("x86-64-v3", 4, True),
+        ("x86-64-v4", 8, True),
+        ("aarch64", 2, True),
+    ],
 )
 def test_named_targets(name, lanes, fma):
     target = Target.named(name)

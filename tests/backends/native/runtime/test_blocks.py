@@ -214,6 +214,47 @@ def test_free_gives_memory_to_the_system(native, doubled):
     assert native.kept_bytes == 0
 
 
+def test_memory_is_given_back_when_all_functions_are_gone(run_python):
+    program = """
+        import numpy as np
+        import phintys, phintys.tensor as pt
+        from phintys.backends.native.runtime.support import support
+
+        assert phintys.free_memory() == 0 and not support.is_known
+        x = pt.dvector("x")
+        f = phintys.function([x], x + 1, mode="native")
+        value = np.ones(1_000_000)
+        value is f(value)
+        del f
+        assert support().kept_bytes >= 8_000_000
+        print(phintys.free_memory() >= 8_000_000, support().kept_bytes, phintys.free_memory())
+    """
+    assert run_python(program) == "True 0 0\n"
+
+
+def test_the_pool_is_as_large_as_the_configuration_says(run_python):
+    program = """
+        import numpy as np
+        import phintys, phintys.tensor as pt
+        from phintys.backends.native.runtime.support import support
+
+        x = pt.dvector("x")
+        value = np.ones(1_000_000)
+
+        def kept():
+            f = phintys.function([x], x + 1, mode="native")
+            f(value)
+            return support().kept_bytes
+
+        print(kept() >= 8_000_000)
+        phintys.config.pool_megabytes = 4
+        print(kept())
+        phintys.config.pool_megabytes = 40
+        print(kept() >= 8_000_000)
+    """
+    assert run_python(program) == "True\n0\nTrue\n"
+
+
 def test_arrays_outlive_the_interpreter(run_python):
     program = """
         import sys

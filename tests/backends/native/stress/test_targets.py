@@ -9,7 +9,8 @@ from phintys.backends.native.runtime.engine import check_runs_here
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("name", "part"), [("x86-64-v2", 0), ("x86-64-v3", 1), ("x86-64-v4", 2), ("aarch64", 3)]
+    ("name", "part"),
+    [("x86-64", 4), ("x86-64-v2", 0), ("x86-64-v3", 1), ("x86-64-v4", 2), ("aarch64", 3)],
 )
 def test_another_cpu(run, name, part):
     if name != "aarch64":

@@ -16,6 +16,7 @@ _AVX512 = ("avx512f", "avx512dq", "avx512bw", "avx512vl")
 
 # name: (architecture, bytes of a vector register, fma, float16 conversions, AVX-512)
 _LEVELS = {
+    "x86-64": ("x86_64", 16, False, False, False),
     "x86-64-v2": ("x86_64", 16, False, False, False),
     "x86-64-v3": ("x86_64", 32, True, True, False),
     "x86-64-v4": ("x86_64", 64, True, True, True),

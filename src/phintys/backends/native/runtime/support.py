@@ -41,7 +41,7 @@ from phintys.backends.native.runtime.protocol import PROCESS, SERVICES
 from phintys.backends.native.runtime.services import emit_parallel_for, emit_services
 from phintys.backends.native.runtime.threads import MOST_WORKERS, POOL, emit_threads
 
-__all__ = ["Support", "support", "thread_limit", "trim"]
+__all__ = ["Support", "free_memory", "support", "thread_limit", "trim"]
 
 _QUICK, _BETTER = 0, 1
 """LLVM's effort. The very first function compiled on a machine waits for this code too. Only the
@@ -49,7 +49,6 @@ entry, which runs in every call, is worth more, a moment later and in another th
 
 _FLOAT64 = np.dtype("float64")
 _PATIENCE = 2000
-_KEPT_BYTES = 256 << 20
 _LARGE_BYTES = 64 << 10
 _RELEASE_GIL = 100_000
 _USE_THREADS = 20_000
@@ -148,6 +147,8 @@ class Support:
         context
             All that is known of the program.
         """
+        if self._services is not None:
+            self._services.limit_memory()
         made = new_builtin(self.entry_code.address(_ENTRY), context)
         if self._is_hasty and self._better is None:
             with self._lock:
@@ -269,7 +270,7 @@ class _Services:
         self._code = immortal(load(module, api.functions, _QUICK))
         self._process = process
         self._blocks = self._code.data_address("phintys_blocks")
-        BLOCKS.write(self._blocks, "limit", _KEPT_BYTES)
+        self.limit_memory()
         PROCESS.write(process, "handler", id(self._numpy_handler()))
         services = set(SERVICES) - {_PARALLEL_FOR}
         if not self._makes_large_arrays():
@@ -290,6 +291,14 @@ class _Services:
         BLOCKS.write(self._blocks, "lock", 0)
 
     # ---- memory
+
+    def limit_memory(self) -> None:
+        """Keep as much memory for later calls as the configuration allows now."""
+        limit = config.pool_megabytes << 20
+        if BLOCKS.read(self._blocks, "limit") != limit:
+            BLOCKS.write(self._blocks, "limit", limit)
+            if self.kept_bytes > limit:
+                self.trim()
 
     def _numpy_handler(self) -> Any:
         """Return NumPy's handle on the memory of large arrays."""
@@ -393,3 +402,31 @@ def trim() -> None:
     found = support()
     if isinstance(found, Support):
         found.trim()
+
+
+def free_memory() -> int:
+    """Give memory that is kept for later calls back to the system.
+
+    Large results and intermediate arrays come from a pool of the process, up to
+    ``config.pool_megabytes``; it stays when functions are gone, for others to use.
+
+    Returns
+    -------
+    int
+        How many bytes were given back.
+
+    Examples
+    --------
+    >>> import numpy as np, phintys, phintys.tensor as pt
+    >>> x = pt.dvector("x")
+    >>> result = phintys.function([x], x + 1)(np.zeros(1_000_000))
+    >>> del result
+    >>> phintys.free_memory() >= 8_000_000
+    True
+    """
+    found = support() if support.is_known else None
+    if not isinstance(found, Support):
+        return 0
+    kept = found.kept_bytes
+    found.trim()
+    return kept
