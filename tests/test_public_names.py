@@ -10,7 +10,8 @@ HOMES = {
     "phintys": """
         function shared grad Lop Rop jacobian hessian subgraph_grad In Out Mode get_mode config
         dprint debugprint pprint free_memory Function SharedVariable DebugMode NanGuardMode
-        MonitorMode clone_replace graph_replace rewrite_graph Type Variable Constant Apply Op FunctionGraph PhintysError
+        MonitorMode clone_replace graph_replace rewrite_graph Type Variable Constant Apply Op
+        FunctionGraph PhintysError
         tensor scalar gradient graph rewriting compile testing passes Profile print_profiles
         """,
     "phintys.graph": """
