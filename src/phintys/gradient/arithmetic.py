@@ -17,12 +17,8 @@ from phintys._base.config import config
 from phintys._base.errors import GradientError
 from phintys.graph.variable import Constant, Variable
 from phintys.scalar.arithmetic import add
-from phintys.scalar.casting import Cast
-from phintys.scalar.selection import second
 from phintys.scalar.type import ScalarType
-from phintys.tensor.creation import Alloc
-from phintys.tensor.dimshuffle import DimShuffle
-from phintys.tensor.elemwise import Elemwise
+from phintys.tensor import guards
 from phintys.tensor.type import TensorType
 
 if TYPE_CHECKING:
@@ -175,24 +171,6 @@ def misfit_of(given: Type, wanted: Type) -> str:
 
 def is_known_zero(variable: Variable) -> bool:
     """Tell whether a variable is zeros by its very construction, as ``zeros_like`` gives them."""
-    if not isinstance(variable.type, TensorType | ScalarType):
-        return False
-    for _ in range(8):  # fill, cast, a change of rank: few steps lead to the constant
-        if isinstance(variable, Constant):
-            return not np.any(variable.data)
-        node = variable.owner
-        if node is None:
-            return False
-        op = node.op
-        if isinstance(op, Elemwise):
-            if op.scalar_op is second:
-                variable = node.inputs[1]
-            elif isinstance(op.scalar_op, Cast):
-                variable = node.inputs[0]
-            else:
-                return False
-        elif isinstance(op, DimShuffle | Alloc):
-            variable = node.inputs[0]
-        else:
-            return False
-    return False
+    if isinstance(variable.type, ScalarType):
+        return isinstance(variable, Constant) and not np.any(variable.data)
+    return isinstance(variable.type, TensorType) and guards.is_known_zero(variable)

@@ -29,6 +29,21 @@ def drop_useless_dimshuffle(fgraph: FunctionGraph, node: Apply) -> list[Variable
     return as_result(fgraph, node, node.inputs[0])
 
 
+@node_rewriter(
+    [DimShuffle], examples=["pt.DimShuffle(2, ('x', 1))(r)", "pt.DimShuffle(2, ('x', 0))(c)"]
+)
+def keep_dropped_dimensions(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
+    """dimshuffle(x, "x", 1) -> dimshuffle(x, 0, 1), where what was left out has size 1"""
+    op = node.op
+    assert isinstance(op, DimShuffle)
+    (x,) = operands(node)
+    dropped = iter([dim for dim in op.drop if x.type.shape[dim] == 1])
+    order = [next(dropped, "x") if entry == "x" else entry for entry in op.new_order]
+    if not op.drop or tuple(order) == op.new_order:
+        return None
+    return as_result(fgraph, node, DimShuffle(op.input_ndim, order)(x))
+
+
 def _order_after(first: DimShuffle, second: DimShuffle) -> tuple[int | str, ...]:
     order = first.new_order
     return tuple(order[entry] if isinstance(entry, int) else entry for entry in second.new_order)
@@ -102,6 +117,7 @@ def dimshuffle_of_alloc(fgraph: FunctionGraph, node: Apply) -> list[Variable] | 
 
 CANONICAL_DIMSHUFFLE: tuple[NodeRewriter, ...] = (
     merge_dimshuffles,
+    keep_dropped_dimensions,
     drop_useless_dimshuffle,
     dimshuffle_before_elemwise,
     dimshuffle_of_alloc,

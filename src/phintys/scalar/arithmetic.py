@@ -8,6 +8,7 @@ import numpy as np
 
 from phintys.graph.pretty import PRECEDENCE
 from phintys.graph.variable import Constant
+from phintys.scalar.cancelling import pull_product, pull_quotient
 from phintys.scalar.operators import OPERATORS
 from phintys.scalar.row import dtype_of
 from phintys.scalar.row_kinds import FloatRow, UfuncRow, VariadicRow
@@ -73,6 +74,7 @@ mul = VariadicRow(
     np.multiply,
     doc="The product x1 * x2 * ...; of bools, their and.",
     derivative=_other_factors,
+    pullback=pull_product,
     symbol="*",
     precedence=PRECEDENCE["*"],
     commutative=True,
@@ -89,6 +91,7 @@ true_div = UfuncRow(
     domain="x2 != 0",
     example="[1, 3], 2",
     derivative=lambda x, y, out: (1 / y, -out / y),
+    pullback=pull_quotient,
     symbol="/",
     precedence=PRECEDENCE["*"],
     cost=5,
@@ -282,7 +285,7 @@ xlogy = FloatRow(
     domain="x == 0 or y > 0",
     nin=2,
     complex=True,
-    derivative=lambda x, y, out: (OPERATORS.log(y), x / y),
+    derivative=lambda x, y, out: (OPERATORS.log(y), 1 if x is y else x / y),
 )
 
 xlog1py = FloatRow(

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from phintys.scalar.arithmetic import sqr
+from phintys.scalar.arithmetic import abs, sqr
+from phintys.scalar.cancelling import pull_exp, pull_log
 from phintys.scalar.row_kinds import FloatRow, UfuncRow
 
 __all__ = [
@@ -51,7 +52,12 @@ cbrt = UfuncRow(
 )
 
 exp = UfuncRow(
-    "exp", np.exp, doc="e ** x: the exponential.", derivative=lambda x, out: (out,), cost=10
+    "exp",
+    np.exp,
+    doc="e ** x: the exponential.",
+    derivative=lambda x, out: (out,),
+    pullback=pull_exp,
+    cost=10,
 )
 
 exp2 = UfuncRow(
@@ -76,6 +82,7 @@ log = UfuncRow(
     doc="Natural logarithm.",
     domain="x > 0",
     derivative=lambda x, out: (1 / x,),
+    pullback=pull_log,
     cost=12,
 )
 
@@ -186,7 +193,7 @@ log1mexp = FloatRow(
     doc="log(1 - exp(x)) for x < 0; NaN for x > 0.",
     domain="x < 0",
     example="[-1.0, -0.5]",
-    # -exp(x) / (1 - exp(x))
-    derivative=lambda x, out: (-1 / expm1(-x),),
+    # -exp(x) / (1 - exp(x)); abs(x) is -x, but for the sign of zero: -infinity at 0
+    derivative=lambda x, out: (-1 / expm1(abs(x)),),
     cost=40,
 )

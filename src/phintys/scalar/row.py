@@ -5,7 +5,8 @@ A row states a name, a function on arrays, a dtype rule and a derivative. The de
 ``None`` where it is not known. From the partials come the reverse rule (:meth:`Row.L_op`, for a
 gradient g of the output: ``g * conj(partial)``) and the forward rule (:meth:`Row.R_op`, for
 directions v: ``sum(partial * v)``). A function that is not holomorphic, or whose partials need
-guarding, gives ``pullback(*inputs, out, g)`` and ``pushforward(*inputs, out, v)`` instead.
+guarding, gives ``pullback(*inputs, out, g)`` and ``pushforward(*inputs, out, v)`` instead. A
+pullback may return ``None`` where the partials serve.
 
 The gradient of a real cost C with respect to a complex z = a + ib is dC/da + i dC/db.
 """
@@ -230,8 +231,9 @@ class Row(ScalarOp):
         ]
 
     def _gradients(self, inputs: Sequence[Any], out: Any, g: Any) -> Sequence[Any]:
-        if self._pullback is not None:
-            return self._pullback(*inputs, out=out, g=g)
+        found = None if self._pullback is None else self._pullback(*inputs, out=out, g=g)
+        if found is not None:
+            return found
         return [_pull(g, partial) for partial in self._partials(inputs, out)]
 
     def _partials(self, inputs: Sequence[Any], out: Any) -> Sequence[Any]:

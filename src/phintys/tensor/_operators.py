@@ -69,6 +69,7 @@ class Operators:
     ones_like: Function
     pow: Function
     prod: Function
+    pull_back_guarded: Function
     real: Function
     repeat: Function
     reshape: Function

@@ -17,6 +17,7 @@ from phintys.tensor import (
     cumulative,
     diagonals,
     extremes,
+    guards,
     indexing,
     linalg,
     math,
@@ -93,6 +94,7 @@ operators.not_equal = comparing.not_equal
 operators.ones_like = creation.ones_like
 operators.pow = math.pow
 operators.prod = reduce.prod
+operators.pull_back_guarded = guards.pull_back_guarded
 operators.real = math.real
 operators.repeat = tiling.repeat
 operators.reshape = reshape

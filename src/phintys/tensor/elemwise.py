@@ -17,6 +17,7 @@ from phintys.graph.apply import Apply
 from phintys.graph.null_type import DisconnectedType, NullType
 from phintys.graph.op import Op
 from phintys.graph.variable import Variable
+from phintys.scalar.arithmetic import true_div
 from phintys.scalar.op import ScalarOp, register_lift
 from phintys.scalar.row import Row
 from phintys.tensor._operators import operators
@@ -354,7 +355,7 @@ class Elemwise(Op):
         self, inputs: Sequence[Any], outputs: Sequence[Any], output_grads: Sequence[Any]
     ) -> list[Variable]:
         """Differentiate by the scalar op's rule and sum over what was broadcast."""
-        gradients = self.scalar_op.L_op(inputs, outputs, output_grads)
+        gradients = operators.pull_back_guarded(self.scalar_op, inputs, outputs, output_grads)
         return [
             self._sum_broadcast(gradient, variable, outputs[0])
             for gradient, variable in zip(gradients, inputs, strict=True)
@@ -372,7 +373,13 @@ class Elemwise(Op):
             )
             if before == 1 and after != 1
         ]
-        return operators.sum(gradient, axis=axes, keepdims=True) if axes else gradient
+        if not axes:
+            return gradient
+        node = gradient.owner
+        if _is_quotient(node) and node.inputs[1] is variable:  # of a log: one division is enough
+            total = operators.sum(node.inputs[0], axis=axes, keepdims=True)
+            return node.op(total, variable)
+        return operators.sum(gradient, axis=axes, keepdims=True)
 
     def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
         """Differentiate by the scalar op's rule, and broadcast to the shape of the result."""
@@ -409,6 +416,10 @@ class Elemwise(Op):
             into = ", ".join(f"{out}->{arg}" for out, arg in self.inplace_pattern.items())
             return f"{str(self.scalar_op).capitalize()}{{inplace {into}}}"
         return str(self.scalar_op).capitalize()
+
+
+def _is_quotient(node: Any) -> bool:
+    return node is not None and isinstance(node.op, Elemwise) and node.op.scalar_op is true_div
 
 
 def _compute_into(

@@ -235,6 +235,9 @@ class Reduce(Op):
         g = with_kept_dims(g, self.axes(x.ndim), x.ndim)
         if self.scalar_op is ps.add:
             return [fit_gradient(ps.second(x, g), x)]
+        if self.scalar_op in _EXTREMES:
+            kept = with_kept_dims(out, self.axes(x.ndim), x.ndim)
+            return [fit_gradient(_share_of_gradient(x, kept, self.axes(x.ndim), g), x)]
         return [fit_gradient(g * conjugate(self._partials(x, out)), x)]
 
     def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
@@ -353,6 +356,18 @@ def _share_of_extreme(x: Any, out: Any, axes: tuple[int, ...]) -> Any:
     attained = math.cast(math.eq(x, out), x.dtype)
     return attained / with_kept_dims(_total(attained, axes, x.dtype), axes, x.ndim)
 
+
+def _share_of_gradient(x: Any, kept: Any, axes: tuple[int, ...], g: Any) -> Any:
+    """Return equal shares of a gradient where an extreme is attained, and 0 elsewhere.
+
+    A choice, not a product: what lies below an element that does not count may be infinite.
+    """
+    attained = math.eq(x, kept)
+    ties = with_kept_dims(_total(math.cast(attained, g.dtype), axes, g.dtype), axes, x.ndim)
+    return math.switch(attained, g / ties, 0)
+
+
+_EXTREMES = frozenset({ps.maximum, ps.minimum})
 
 _PARTIALS: dict[ScalarOp, Callable[[Any, Any, tuple[int, ...]], Any]] = {
     ps.add: _one_each,
