@@ -79,51 +79,42 @@ def test_errors_need_no_services_before_they_happen(run_python, tmp_path):
     assert run_python(program, str(tmp_path)) == "False True ShapeError\n" * 2
 
 
-def test_a_call_does_without_services_that_cannot_be_compiled(run_python, tmp_path):
-    program = (
-        SETUP
-        + """
-    def fail(*arguments):
-        raise RuntimeError("no services today")
+RAISING = (
+    SETUP
+    + """
+    class Timeout(Exception):
+        pass
 
-    module._Services = fail
-    reported = []
-    sys.unraisablehook = lambda what: reported.append(str(what.exc_value))
-    f = phintys.function([x, y], pt.sin(x) * y, mode="native")
-    ones = np.ones(2_000_000)
-    print(np.allclose(f(ones, ones), np.sin(1)), services(), set(reported))
-    """
-    )
-    lines = run_python(program, str(tmp_path))
-    assert lines == "True False {'no services today'}\n"
-
-
-def test_an_interrupt_waits_for_the_services(run_python, tmp_path):
-    program = (
-        SETUP
-        + """
-    import signal
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    made = module._Services
+    made = getattr(module, sys.argv[2])
+    error = eval(sys.argv[3])
     attempts = []
 
     def interrupted(*arguments):
         attempts.append(None)
-        if len(attempts) == 1:
-            raise KeyboardInterrupt
+        if len(attempts) == 1:  # as the handler of a signal would
+            raise error("now")
         return made(*arguments)
 
-    module._Services = interrupted
-    f = phintys.function([x, y], x * y, mode="native")
+    setattr(module, sys.argv[2], interrupted)
+    f = phintys.function([x, y], pt.sin(x) * y, mode="native")
+    ones = np.ones(100_000)
     try:
-        f(np.ones(100_000), np.ones(100_000))
-        for _ in range(1000):  # it comes a moment later
-            pass
-    except KeyboardInterrupt:
-        print("interrupted", len(attempts), services())
+        f(ones, ones)
+    except error as raised:
+        print("raised", raised, len(attempts))
+    print(np.allclose(f(ones, ones), np.sin(1)), len(attempts), services())
     """
-    )
-    assert run_python(program, str(tmp_path)) == "interrupted 2 True\n"
+)
+ERRORS = ("KeyboardInterrupt", "SystemExit", "Timeout", "RecursionError", "MemoryError")
+
+
+@pytest.mark.parametrize(
+    ("what", "error"),
+    [("_Services", error) for error in ERRORS] + [("_Threads", "Timeout")],
+)
+def test_what_comes_while_services_are_compiled_ends_the_call(run_python, tmp_path, what, error):
+    lines = run_python(RAISING, str(tmp_path), what, error)
+    assert lines == "raised now 1\nTrue 2 True\n"
 
 
 def test_the_entry_becomes_better(run_python, tmp_path):

@@ -10,8 +10,9 @@ from phintys.backends.native.emit.builder import Builder
 from phintys.backends.native.emit.control import loop
 from phintys.backends.native.emit.module import Module
 from phintys.backends.native.emit.target import Target
-from phintys.backends.native.emit.types import INT64, PTR, VOID
+from phintys.backends.native.emit.types import INT32, INT64, PTR, VOID
 from phintys.backends.native.runtime import engine
+from phintys.backends.native.runtime.atomics import null
 from phintys.backends.native.runtime.threads import POOL, emit_threads
 
 
@@ -29,7 +30,7 @@ class Pool:
         self.reset = self._function("phintys_pool_reset")
         self.stop = self._function("phintys_pool_stop")
         number, pointer = ctypes.c_int64, ctypes.c_void_p
-        self.run = self._function("phintys_run_parallel", pointer, pointer, number, number, number)
+        self.run = self._function("phintys_run_parallel", *[pointer] * 3, *[number] * 3)
         self.reset()
         POOL.write(self.address, "wanted", workers)
         POOL.write(self.address, "patience", patience)
@@ -54,12 +55,12 @@ class Pool:
         inner = b.offset(data, begin, INT64)
         count = b.write(PTR, "getelementptr i8, ptr @count, i64 0")
         one, threads = b.constant(INT64, 1), b.constant(INT64, 9)
-        b.call("phintys_run_parallel", VOID, [count, inner, end - begin, one, threads])
+        b.call("phintys_run_parallel", INT32, [null(b), count, inner, end - begin, one, threads])
         b.ret()
 
     def count(self, length, grain, threads, kernel=None):
         data = np.zeros(length, np.int64)
-        self.run(kernel or self.kernel, data.ctypes.data, length, grain, threads)
+        self.run(None, kernel or self.kernel, data.ctypes.data, length, grain, threads)
         return data
 
     @property

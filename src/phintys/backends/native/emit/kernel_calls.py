@@ -28,7 +28,7 @@ from phintys.backends.native.emit.scope import (
     Status,
     Width,
 )
-from phintys.backends.native.emit.types import INT64, PTR, VOID, type_of
+from phintys.backends.native.emit.types import INT32, INT64, PTR, VOID, type_of
 from phintys.backends.native.emit.values import Value
 from phintys.backends.native.program import Place
 
@@ -208,9 +208,15 @@ class KernelCaller(Part):
         b.jump(after)
         b.begin(parallel)
         grain = self._grain(int(GRAIN_NANOSECONDS / nanoseconds), work)
-        b.call("phintys_parallel_for", VOID, [self.state(), function, block, n, grain])
+        self._parallel_for(function, block, n, grain)
         b.jump(after)
         b.begin(after)
+
+    def _parallel_for(self, function: Value, block: Value, n: Value, grain: Value) -> None:
+        """Let threads share the iterations of a kernel; a signal may end the call meanwhile."""
+        operands = [self.state(), function, block, n, grain]
+        status = self.b.call("phintys_parallel_for", INT32, operands)
+        self.fail_if_interrupted(status)
 
     def _grain(self, elements: int, work: Value) -> Value:
         """Return how many iterations have so many elements."""
@@ -241,8 +247,7 @@ class KernelCaller(Part):
             self._call(function, block, cut.parts)
             b.jump(after)
             b.begin(parallel)
-            arguments = [self.state(), function, block, cut.parts, b.constant(INT64, 1)]
-            b.call("phintys_parallel_for", VOID, arguments)
+            self._parallel_for(function, block, cut.parts, b.constant(INT64, 1))
             b.jump(after)
             b.begin(after)
             self._combine(code, block, cut)

@@ -12,6 +12,7 @@ from phintys.backends.native.emit.builder import Builder
 from phintys.backends.native.emit.control import loop, when
 from phintys.backends.native.emit.layout import (
     CONSTANTS,
+    EXCEPTION,
     NO_RESULT,
     OUT_OF_MEMORY,
     STATE,
@@ -98,6 +99,11 @@ class Part:
         """Let the call fail where there is no address."""
         with self.failing(self.b.write(BOOL, f"icmp eq ptr {pointer.text}, null")):
             self.set_status(*status)
+
+    def fail_if_interrupted(self, status: Value) -> None:
+        """Let the call fail where a function of the runtime says that it must end."""
+        with self.failing(self.b.ne(status, 0)):
+            self.set_status(EXCEPTION)
 
     @contextmanager
     def room(self, bytes_: Value | int) -> Generator[Value]:

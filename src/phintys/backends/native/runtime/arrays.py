@@ -17,6 +17,8 @@ from phintys.backends.native.runtime.capi import (
 )
 from phintys.backends.native.runtime.protocol import (
     AXIS,
+    CALL,
+    CONTEXT,
     INPUT,
     OBJECT,
     PROCESS,
@@ -84,9 +86,10 @@ def emit_take(module: Module, api: CApi) -> None:
 
 
 def emit_make_array(module: Module) -> None:
-    """``make_array(process, object, lengths)``: a new array, its memory recycled if it is large."""
+    """``make_array(call, object, lengths)``: a new array, its memory recycled if it is large."""
     b = Builder(module.function("phintys_make_array", PTR, [PTR] * 3, linkage="internal"))
-    state, record, lengths = b.arguments
+    call, record, lengths = b.arguments
+    process = CONTEXT.load(b, CALL.load(b, call, "context"), "process")
     ndim = OBJECT.load(b, record, "ndim")
     large, small = b.new_block("large"), b.new_block("small")
     start = [OBJECT.load(b, record, "itemsize"), b.constant(BOOL, 0)]
@@ -96,14 +99,14 @@ def emit_make_array(module: Module) -> None:
         product, overflows = _checked_product(b, size, length)
         axes.next(product, is_wrong | overflows | (length < 0))
     size, is_wrong = axes.results
-    is_large = b.le(PROCESS.load(b, state, "large"), size) & ~is_wrong
+    is_large = b.le(PROCESS.load(b, process, "large"), size) & ~is_wrong
     b.branch(is_large, large, small)
 
     b.begin(small)
     # NumPy raises where lengths are negative, or the array would be too large.
     b.ret(empty_array(b, record, lengths))
     b.begin(large)
-    b.ret(b.call("phintys_large_array", PTR, [state, record, lengths, size]))
+    b.ret(b.call("phintys_large_array", PTR, [call, record, lengths, size]))
 
 
 def empty_array(b: Builder, record: Value, lengths: Value) -> Value:
@@ -115,12 +118,13 @@ def empty_array(b: Builder, record: Value, lengths: Value) -> Value:
 
 
 def emit_large_array(module: Module, api: CApi) -> None:
-    """``large_array(process, object, lengths, bytes)``: an array in recycled memory.
+    """``large_array(call, object, lengths, bytes)``: an array in recycled memory.
 
     It owns that memory and gives it back through its handler, as NumPy's arrays do.
     """
     b = Builder(module.function("phintys_large_array", PTR, [PTR, PTR, PTR, INT64]))
-    process, record, lengths, size = b.arguments
+    call, record, lengths, size = b.arguments
+    process = CONTEXT.load(b, CALL.load(b, call, "context"), "process")
     names = ("got", "none", "made", "failed")
     got, none, made, failed = (b.new_block(name) for name in names)
     memory = b.call("phintys_acquire", PTR, [size])

@@ -26,12 +26,12 @@ _NUMPY_FUNCTIONS = {"PyArray_NewFromDescr": 94, "PyArray_Empty": 184}
 _NUMPY_ARRAY_TYPE = 2
 
 _PYTHON_FUNCTIONS = (
+    "PyErr_CheckSignals",
     "PyErr_Clear",
     "PyErr_Fetch",
     "PyErr_NoMemory",
     "PyErr_Occurred",
     "PyErr_Restore",
-    "PyErr_SetInterrupt",
     "PyErr_WriteUnraisable",
     "PyEval_RestoreThread",
     "PyEval_SaveThread",
@@ -43,6 +43,7 @@ _PYTHON_FUNCTIONS = (
     "PyLong_FromLongLong",
     "PyObject_Vectorcall",
     "PyThreadState_Next",
+    "PyThread_get_thread_ident",
     "PyTuple_GetItem",
     "PyTuple_Size",
     "Py_DecRef",

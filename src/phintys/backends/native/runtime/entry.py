@@ -24,6 +24,14 @@ from phintys.backends.native.emit.values import Value
 from phintys.backends.native.runtime.arrays import emit_make_array, emit_take
 from phintys.backends.native.runtime.atomics import call_pointer, null
 from phintys.backends.native.runtime.capi import CApi
+from phintys.backends.native.runtime.interrupts import (
+    emit_poll,
+    is_interrupted,
+    now,
+    put_aside,
+    raise_kept,
+    with_gil,
+)
 from phintys.backends.native.runtime.protocol import (
     CALL,
     CONTEXT,
@@ -36,7 +44,7 @@ from phintys.backends.native.runtime.protocol import (
     zero,
 )
 from phintys.backends.native.runtime.record import byte_offset
-from phintys.backends.native.runtime.services import hold, with_gil
+from phintys.backends.native.runtime.services import hold
 from phintys.backends.native.runtime.stubs import call_service, emit_stubs
 
 __all__ = ["FRAME_ON_STACK", "emit_entry"]
@@ -50,6 +58,9 @@ FRAME_ON_STACK = 4096
 
 def emit_entry(module: Module, api: CApi) -> None:
     """Write the entry, and how programs get new arrays."""
+    if has_clock():
+        write_clock(module)
+    emit_poll(module)
     emit_stubs(module)
     emit_take(module, api)
     emit_make_array(module)
@@ -64,10 +75,9 @@ def _emit_new_array(module: Module, api: CApi) -> None:
     call, number, lengths = b.arguments
     context = CALL.load(b, call, "context")
     record = element(b, CONTEXT.load(b, context, "object_records"), number, OBJECT)
-    process = CONTEXT.load(b, context, "process")
     place = b.offset(CALL.load(b, call, "objects"), number, PTR)
     with with_gil(b, call):
-        made = b.call("phintys_make_array", PTR, [process, record, lengths])
+        made = b.call("phintys_make_array", PTR, [call, record, lengths])
         hold(b, made, place)
         with when(b, is_null(b, made)):
             b.call("PyErr_Clear", VOID, [])  # the status says it, and Python finds the words
@@ -81,31 +91,25 @@ def _emit_new_array(module: Module, api: CApi) -> None:
 
 def _emit_trial(module: Module) -> None:
     """``trial(frame)``: run a program that was compiled quickly, as long as that is good enough."""
-    if has_clock():
-        write_clock(module)
     b = Builder(module.function("phintys_trial", INT32, [PTR]))
     (frame,) = b.arguments
     call = b.load(PTR, b.offset(frame, STATE, INT64))
     context = CALL.load(b, call, "context")
-    begin = _now(b)
+    begin = now(b)
     status = call_pointer(b, CONTEXT.load(b, context, "on_trial"), INT32, [frame])
-    spent = _now(b) - begin + _CALL_NANOSECONDS
+    spent = now(b) - begin + _CALL_NANOSECONDS
     left = CONTEXT.load(b, context, "patience") - spent
     CONTEXT.store(b, context, "patience", left)
     # No Python code must run while an exception is on its way.
-    went_well = b.eq(status, 0) & b.eq(CALL.load(b, call, "interrupted"), 0)
+    went_well = b.eq(status, 0) & ~is_interrupted(b, call)
     with when(b, b.le(left, 0) & went_well), with_gil(b, call):
         improve = CONTEXT.load(b, context, "improve")
         answer = b.call("PyObject_Vectorcall", PTR, [improve, null(b), zero(b), null(b)])
         with when(b, is_null(b, answer)):
-            CALL.store(b, call, "interrupted", 1)
+            put_aside(b, call)
         with when(b, not_null(b, answer)):
             b.call("Py_DecRef", VOID, [answer])
     b.ret(status)
-
-
-def _now(b: Builder) -> Value:
-    return b.call("clock", INT64, []) if has_clock() else zero(b)
 
 
 class _Entry:
@@ -161,8 +165,7 @@ class _Entry:
         self._begin_call()
         status = call_pointer(b, self._field("main"), INT32, [self.frame])
         self._regain()
-        went_on = b.eq(CALL.load(b, self.call, "interrupted"), 0)
-        result = self._result(b.eq(status, 0) & went_on)
+        result = self._result(b.eq(status, 0))
         self._drop_arena()
         self._drop_objects()
         self._drop_inputs()
@@ -270,6 +273,7 @@ class _Entry:
             "arena": null(b),
             "threads": zero(b),
             "interrupted": zero(b),
+            "polled": zero(b),
             "phase": b.constant(INT64, PHASE_RUN),
         }
         for name, value in fields.items():
@@ -294,8 +298,10 @@ class _Entry:
     def _result(self, is_good: Value) -> Value:
         """Return the value of the call, or null with an error."""
         b = self.b
-        names = ("good", "simple", "other", "failed", "after")
-        good, simple, other, failed, after = (b.new_block(name) for name in names)
+        names = ("on", "good", "simple", "other", "stopped", "failed", "after")
+        on, good, simple, other, stopped, failed, after = (b.new_block(name) for name in names)
+        b.branch(is_interrupted(b, self.call), stopped, on)
+        b.begin(on)
         b.branch(is_good, good, failed)
         b.begin(good)
         only = self._field("only_object")
@@ -310,6 +316,9 @@ class _Entry:
         b.begin(other)
         outcome = self._service("outcome", self.call)
         b.jump(after)
+        b.begin(stopped)
+        raise_kept(b, self.call)
+        b.jump(after)
         b.begin(failed)
         b.call("phintys_failure", VOID, [self.call, self.vector, self.everything])
         b.jump(after)
@@ -318,6 +327,7 @@ class _Entry:
         phi = b.phi(PTR)
         phi.add(thing, simple)
         phi.add(outcome, other)
+        phi.add(null(b), stopped)
         phi.add(null(b), failed)
         return phi.value
 

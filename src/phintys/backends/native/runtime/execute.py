@@ -76,9 +76,10 @@ class Executable:
             "phintys_new_array": ctypes.CFUNCTYPE(ptr, ptr, i64, ptr)(self._new_array),
             "phintys_claim": ctypes.CFUNCTYPE(ptr, ptr, i64, ptr)(self._claim),
             "phintys_callback": ctypes.CFUNCTYPE(i32, ptr, i64)(self._callback),
-            "phintys_parallel_for": ctypes.CFUNCTYPE(None, ptr, ptr, ptr, i64, i64)(
+            "phintys_parallel_for": ctypes.CFUNCTYPE(i32, ptr, ptr, ptr, i64, i64)(
                 self._parallel_for
             ),
+            "phintys_poll": ctypes.CFUNCTYPE(i32, ptr)(lambda state: 0),
             "phintys_work": ctypes.CFUNCTYPE(None, ptr, i64)(lambda state, nanoseconds: None),
             "phintys_malloc": ctypes.CFUNCTYPE(ptr, i64)(("PyMem_RawMalloc", ctypes.pythonapi)),
             "phintys_free": ctypes.CFUNCTYPE(None, ptr)(("PyMem_RawFree", ctypes.pythonapi)),
@@ -142,12 +143,13 @@ class Executable:
         data = ctypes.string_at(int(self.frame[record]), count)
         return np.frombuffer(cast("Any", data), value.dtype).reshape(shape).copy()
 
-    def _parallel_for(self, state: int, kernel: int, arguments: int, n: int, grain: int) -> None:
+    def _parallel_for(self, state: int, kernel: int, arguments: int, n: int, grain: int) -> int:
         function = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)(kernel)
         count = max(1, min(self.ranges, n))
         edges = [n * k // count for k in range(count + 1)]
         for begin, end in reversed(list(pairwise(edges))):
             function(arguments, begin, end)
+        return 0
 
     def _fill(self, array: Array, data: np.ndarray[Any, Any]) -> None:
         record = self.emitted.layout.records[array]

@@ -7,7 +7,7 @@ belongs to one call and is native code's own.
 from __future__ import annotations
 
 from phintys.backends.native.emit.builder import Builder
-from phintys.backends.native.emit.types import BOOL, INT64, PTR, VOID, Type
+from phintys.backends.native.emit.types import BOOL, INT32, INT64, PTR, VOID, Type
 from phintys.backends.native.emit.values import Value
 from phintys.backends.native.runtime.atomics import null
 from phintys.backends.native.runtime.record import Record, byte_offset
@@ -118,7 +118,7 @@ SERVICES: dict[str, tuple[Type, tuple[Type, ...]]] = {
     "large_array": (PTR, (PTR, PTR, PTR, INT64)),
     "lock": (BOOL, (PTR,)),
     "outcome": (PTR, (PTR,)),
-    "parallel_for": (VOID, (PTR, PTR, PTR, INT64, INT64)),
+    "parallel_for": (INT32, (PTR, PTR, PTR, INT64, INT64)),
     "regain": (VOID, (PTR,)),
     "release": (VOID, (PTR,)),
     "release_chain": (VOID, (PTR,)),
@@ -134,8 +134,9 @@ PROCESS = Record.packed(
     large=INT64,  # bytes from which an array is large
     release_gil=INT64,  # nanoseconds of work from which the GIL is released
     use_threads=INT64,  # nanoseconds of work from which threads are used
-    prepare=PTR,  # prepare(1 for threads, too) compiles the services
-    interrupted=INT64,  # 1: an interrupt came meanwhile
+    main=INT64,  # the main thread, the only one in which Python runs handlers of signals
+    prepare_services=PTR,  # compiles them
+    prepare_threads=PTR,  # and those that run in parallel
     **dict.fromkeys(SERVICES, PTR),  # their addresses; null before they are compiled
 )
 """What holds for the whole process."""
@@ -150,6 +151,10 @@ CALL = Record.packed(
     arena=PTR,  # first of the blocks of memory that the call has taken
     threads=INT64,  # how many there may be; 0: not asked yet
     interrupted=INT64,  # 1: an exception came while the program was running
+    error_kind=PTR,  # and is kept here until native code has been left
+    error_value=PTR,
+    error_trace=PTR,
+    polled=INT64,  # when signals were looked for last; 0: not yet
     phase=INT64,  # PHASE_RUN ...
 )
 """One call, on the stack of the entry."""

@@ -5,9 +5,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from contextlib import contextmanager
-
 from phintys.backends.native.emit.builder import Builder
 from phintys.backends.native.emit.control import loop, when
 from phintys.backends.native.emit.layout import GRAIN_NANOSECONDS
@@ -17,6 +14,11 @@ from phintys.backends.native.emit.values import Value
 from phintys.backends.native.runtime.arrays import emit_large_array, emit_make_array, emit_take
 from phintys.backends.native.runtime.atomics import call_pointer, null
 from phintys.backends.native.runtime.capi import OWNDATA, WRITEABLE, CApi
+from phintys.backends.native.runtime.interrupts import (
+    is_interrupted,
+    put_aside,
+    with_gil,
+)
 from phintys.backends.native.runtime.protocol import (
     CALL,
     CALLBACK,
@@ -39,7 +41,7 @@ from phintys.backends.native.runtime.protocol import (
 )
 from phintys.backends.native.runtime.record import Record, byte_offset
 
-__all__ = ["emit_parallel_for", "emit_services", "hold", "with_gil"]
+__all__ = ["emit_parallel_for", "emit_services", "hold"]
 
 
 def emit_services(module: Module, api: CApi) -> None:
@@ -84,17 +86,6 @@ def hold(b: Builder, thing: Value, place: Value) -> None:
     _drop(b, former)
 
 
-@contextmanager
-def with_gil(b: Builder, call: Value) -> Generator[None]:
-    """Write what needs the GIL, which may be released at this point."""
-    state = CALL.load(b, call, "thread_state")
-    with when(b, not_null(b, state)):
-        b.call("PyEval_RestoreThread", VOID, [state])
-    yield
-    with when(b, not_null(b, state)):
-        CALL.store(b, call, "thread_state", b.call("PyEval_SaveThread", PTR, []))
-
-
 def _take_gil(b: Builder, call: Value) -> None:
     """Write what takes the GIL, if it is released, until the next long work."""
     state = CALL.load(b, call, "thread_state")
@@ -132,10 +123,12 @@ def _emit_work(module: Module) -> None:
     is_held = is_null(b, CALL.load(b, call, "thread_state"))
     is_enough = b.le(PROCESS.load(b, process, "use_threads"), amount)
     is_unknown = b.eq(CALL.load(b, call, "threads"), 0) & b.eq(phase, PHASE_RUN)
+    is_unknown &= ~is_interrupted(b, call)
     with when(b, is_enough & is_held & is_unknown):
         answer = _call_without_arguments(b, ask)
         CALL.store(b, call, "threads", 1)
-        CALL.store(b, call, "interrupted", b.convert(is_null(b, answer), INT64))
+        with when(b, is_null(b, answer)):
+            put_aside(b, call)
         with when(b, not_null(b, answer)):
             CALL.store(b, call, "threads", b.call("PyLong_AsLongLong", INT64, [answer]))
         _drop(b, answer)
@@ -146,15 +139,18 @@ def _emit_work(module: Module) -> None:
 
 
 def emit_parallel_for(module: Module) -> None:
-    """``parallel_for(call, kernel, arguments, count, grain)``, in the module of the threads."""
+    """``parallel_for(call, kernel, arguments, count, grain)``, in the module of the threads.
+
+    Returns 0 if all is done.
+    """
     parameters = [PTR, PTR, PTR, INT64, INT64]
-    b = Builder(module.function("phintys_parallel_for", VOID, parameters))
+    b = Builder(module.function("phintys_parallel_for", INT32, parameters))
     call, kernel, arguments, count, grain = b.arguments
     amount = b.binary("sdiv", count, grain) * GRAIN_NANOSECONDS
     b.call("phintys_work", VOID, [call, amount])
     threads = CALL.load(b, call, "threads")
-    b.call("phintys_run_parallel", VOID, [kernel, arguments, count, grain, threads])
-    b.ret()
+    operands = [call, kernel, arguments, count, grain, threads]
+    b.ret(b.call("phintys_run_parallel", INT32, operands))
 
 
 # ---- values ------------------------------------------------------------------------------------
@@ -185,7 +181,7 @@ def _emit_value(module: Module, api: CApi) -> None:
     b.begin(copied)
     record = byte_offset(b, CALL.load(b, call, "frame"), PLACE.load(b, place, "record"))
     lengths = b.offset(record, 1, INT64)
-    made = b.call("phintys_make_array", PTR, [_process(b, call), value, lengths])
+    made = b.call("phintys_make_array", PTR, [call, value, lengths])
     with when(b, not_null(b, made)):
         target = api.array.load(b, made, "data")
         size = _bytes_of(b, value, lengths)
@@ -221,7 +217,7 @@ def _emit_claim(module: Module, api: CApi) -> None:
             b.call("Py_IncRef", VOID, [thing])
             hold(b, thing, place)
         with when(b, ~itself):
-            made = b.call("phintys_make_array", PTR, [_process(b, call), record, lengths])
+            made = b.call("phintys_make_array", PTR, [call, record, lengths])
             hold(b, made, place)
             with when(b, is_null(b, made)):
                 b.call("PyErr_Clear", VOID, [])  # the status says it, and Python finds the words
@@ -312,8 +308,10 @@ def _emit_callback(module: Module) -> None:
     b = Builder(module.function("phintys_callback", INT32, [PTR, INT64]))
     call, number = b.arguments
     _take_gil(b, call)
-    names = ("deeper", "started", "ready", "got", "failed", "up")
-    deeper, started, ready, got, failed, up = (b.new_block(name) for name in names)
+    names = ("begin", "deeper", "started", "ready", "got", "failed", "up")
+    begin, deeper, started, ready, got, failed, up = (b.new_block(name) for name in names)
+    b.branch(is_interrupted(b, call), failed, begin)
+    b.begin(begin)
     context = CALL.load(b, call, "context")
     record = element(b, CONTEXT.load(b, context, "callbacks"), number, CALLBACK)
     count = CALLBACK.load(b, record, "inputs")

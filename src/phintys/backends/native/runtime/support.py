@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import ctypes
 import os
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import Any
@@ -37,7 +38,7 @@ from phintys.backends.native.runtime.engine import (
     load_object,
 )
 from phintys.backends.native.runtime.entry import emit_entry
-from phintys.backends.native.runtime.protocol import PROCESS, SERVICES
+from phintys.backends.native.runtime.protocol import CALL, CONTEXT, PROCESS, SERVICES
 from phintys.backends.native.runtime.services import emit_parallel_for, emit_services
 from phintys.backends.native.runtime.threads import MOST_WORKERS, POOL, emit_threads
 
@@ -53,9 +54,9 @@ _LARGE_BYTES = 64 << 10
 _RELEASE_GIL = 100_000
 _USE_THREADS = 20_000
 
-_ENTRY, _TRIAL = "phintys_entry", "phintys_trial"
+_ENTRY, _TRIAL, _POLL = "phintys_entry", "phintys_trial", "phintys_poll"
 _PARALLEL_FOR = "parallel_for"
-_IN_ENTRY = ("phintys_new_array", "phintys_parallel_for", "phintys_work")
+_IN_ENTRY = ("phintys_new_array", "phintys_parallel_for", "phintys_poll", "phintys_work")
 _IN_SERVICES = {
     "phintys_arena": "phintys_arena",
     "phintys_callback": "phintys_callback",
@@ -82,8 +83,9 @@ class Support:
         self._lock = ProcessLock()
         self._services: _Services | None = None
         self._threads: _Threads | None = None
-        memory = immortal(np.zeros(PROCESS.size // 8, np.int64))
-        self.process = int(memory.ctypes.data)
+        self._has_services = False
+        self._memory = immortal(np.zeros(PROCESS.size // 8, np.int64))
+        self.process = int(self._memory.ctypes.data)
         self._prepare_process()
         llvm()  # without it there is no support
         self._better: Background[None] | None = None
@@ -95,13 +97,14 @@ class Support:
             os.register_at_fork(after_in_child=self._after_fork)
 
     def _prepare_process(self) -> None:
-        prepare = immortal(ctypes.CFUNCTYPE(None, ctypes.c_int64)(self._prepare_uninterrupted))
         fields = {
             "array_type": id(np.ndarray),
             "large": _LARGE_BYTES,
             "release_gil": _RELEASE_GIL,
             "use_threads": _USE_THREADS,
-            "prepare": ctypes.cast(prepare, ctypes.c_void_p).value or 0,
+            "main": _main_thread(),
+            "prepare_services": id(immortal(self.services)),
+            "prepare_threads": id(immortal(self.threads)),
         }
         for name, value in fields.items():
             PROCESS.write(self.process, name, value)
@@ -165,10 +168,14 @@ class Support:
 
     def services(self) -> _Services:
         """Return the services, compiled when they are first wanted."""
-        if self._services is None:
+        if not self._has_services or self._services is None:
             with self._lock:
                 if self._services is None:
-                    self._services = _Services(self._api, self.process)
+                    self._services = _Services(self._api, self._memory)
+                # All addresses at once, and again if an interrupt came in between: memory that one
+                # of these functions has taken must not be given back by that of another module.
+                self._memory[:] = self._services.process
+                self._has_services = True
         return self._services
 
     def threads(self) -> _Threads:
@@ -177,7 +184,8 @@ class Support:
             services = self.services()
             with self._lock:
                 if self._threads is None:
-                    self._threads = _Threads(services, self.process)
+                    poll = self.entry_code.address(_POLL)
+                    self._threads = _Threads(services, self.process, poll)
         return self._threads
 
     def foresee(self, symbols: Iterable[str], results: int) -> None:
@@ -195,22 +203,9 @@ class Support:
             # Threads come last: the first call need not wait for them unless it is long.
             Background(self.threads if f"phintys_{_PARALLEL_FOR}" in wanted else self.services)
 
-    def _prepare_uninterrupted(self, wants_threads: int) -> None:
-        """Compile the services in the middle of a call, which cannot be left by an exception."""
-        try:
-            self._prepare(wants_threads)
-        except KeyboardInterrupt:
-            PROCESS.write(self.process, "interrupted", 1)
-            self._prepare(wants_threads)
-
-    def _prepare(self, wants_threads: int) -> None:
-        if wants_threads:
-            self.threads()
-        else:
-            self.services()
-
     def _after_fork(self) -> None:
         """In a new process: no worker is there, and nobody holds a lock."""
+        PROCESS.write(self.process, "main", _main_thread())
         if self._services is not None:
             self._services.after_fork()
         if self._threads is not None:
@@ -263,21 +258,22 @@ class _Symbols(Mapping[str, int]):
 class _Services:
     """Memory, callbacks and all else that not every call needs."""
 
-    def __init__(self, api: CApi, process: int) -> None:
+    def __init__(self, api: CApi, process: np.ndarray[Any, np.dtype[np.int64]]) -> None:
         module = Module(Target.host())
         emit_blocks(module)
         emit_services(module, api)
         self._code = immortal(load(module, api.functions, _QUICK))
-        self._process = process
+        self.process = process.copy()
+        address = int(self.process.ctypes.data)
         self._blocks = self._code.data_address("phintys_blocks")
         self.limit_memory()
-        PROCESS.write(process, "handler", id(self._numpy_handler()))
+        PROCESS.write(address, "handler", id(self._numpy_handler()))
         services = set(SERVICES) - {_PARALLEL_FOR}
         if not self._makes_large_arrays():
-            PROCESS.write(process, "large", np.iinfo(np.int64).max)
+            PROCESS.write(address, "large", np.iinfo(np.int64).max)
             services.remove("large_array")
         for name in services:
-            PROCESS.write(process, name, self.address(f"phintys_{name}"))
+            PROCESS.write(address, name, self.address(f"phintys_{name}"))
 
     def address(self, symbol: str) -> int:
         """Return the address of a function."""
@@ -320,8 +316,11 @@ class _Services:
         make = ctypes.PYFUNCTYPE(ctypes.py_object, pointer, pointer, pointer, ctypes.c_int64)(
             self.address("phintys_large_array")
         )
+        context, call = (np.zeros(one.size // 8, np.int64) for one in (CONTEXT, CALL))
+        CONTEXT.write(context.ctypes.data, "process", self.process.ctypes.data)
+        CALL.write(call.ctypes.data, "context", context.ctypes.data)
         places = map(ctypes.addressof, (record, lengths))
-        array = make(self._process, *places, _LARGE_BYTES)
+        array = make(call.ctypes.data, *places, _LARGE_BYTES)
         array[:] = 1.0
         is_sound = (
             type(array) is np.ndarray
@@ -350,7 +349,7 @@ class _Services:
 class _Threads:
     """The pool of threads, which only long work needs."""
 
-    def __init__(self, services: _Services, process: int) -> None:
+    def __init__(self, services: _Services, process: int, poll: int) -> None:
         module = Module(Target.host())
         emit_threads(module)
         emit_parallel_for(module)
@@ -358,6 +357,7 @@ class _Threads:
         self._code = immortal(load(module, work, _QUICK))
         self._pool = self._code.data_address("phintys_threads")
         self._function("phintys_pool_reset")()
+        POOL.write(self._pool, "poll", poll)
         POOL.write(self._pool, "patience", _PATIENCE)
         POOL.write(self._pool, "wanted", min(MOST_WORKERS, usable_cores() - 1))
         PROCESS.write(process, _PARALLEL_FOR, self._code.address(f"phintys_{_PARALLEL_FOR}"))
@@ -374,6 +374,11 @@ class _Threads:
     def workers(self) -> int:
         """How many workers were started."""
         return POOL.read(self._pool, "workers")
+
+
+def _main_thread() -> int:
+    """Return which thread it is that handles signals."""
+    return threading.main_thread().ident or 0
 
 
 def usable_cores() -> int:

@@ -49,6 +49,7 @@ POOL = Record(
         "patience": (INT64, 304),  # passes of the watching loops before a thread goes to sleep
         "workers": (INT64, 312),
         "wanted": (INT64, 320),  # workers that there may be
+        "poll": (PTR, 328),  # i32 poll(call), not 0 if the call must end; null if none ends early
         # The largest pthread objects take 64 bytes (macOS).
         "mutex": (PTR, 384),
         "work_there": (PTR, 512),
@@ -60,17 +61,32 @@ POOL_BYTES = 768 + 8 * MOST_WORKERS
 _CHUNKS_A_THREAD = 4
 """Chunks a thread gets on average: threads that are held up take fewer."""
 
+_MOST_GRAINS = 64
+"""Grains in a chunk: the caller looks for signals after each of its own."""
+
+_FINEST = 30
+"""There are never more than 2 to this power chunks."""
+
+_WAIT_NANOSECONDS = 50_000_000
+"""How long the caller sleeps before it looks for signals."""
+
+_BILLION = 1_000_000_000
+
 _SYMBOL = "phintys_threads"
 
 
 def emit_threads(module: Module) -> None:
     """Write the pool.
 
-    ``phintys_run_parallel(kernel, arguments, count, grain, threads)`` calls ``kernel(arguments,
-    begin, end)`` until all of ``range(count)`` is done. ``phintys_pool_reset()`` makes the pool
-    new, without workers; ``phintys_pool_stop()`` ends the workers and waits for them.
+    ``phintys_run_parallel(call, kernel, arguments, count, grain, threads)`` calls
+    ``kernel(arguments, begin, end)`` until all of ``range(count)`` is done. It returns 0 then, and
+    1 if ``poll(call)`` said that the call must end; no thread works for it any more in either case.
+    ``phintys_pool_reset()`` makes the pool new, without workers; ``phintys_pool_stop()`` ends the
+    workers and waits for them.
     """
     module.memory(_SYMBOL, POOL_BYTES)
+    _emit_ask(module)
+    _emit_drop(module)
     _emit_drain(module)
     _emit_worker(module)
     _emit_spawn(module)
@@ -109,13 +125,29 @@ def _generation(b: Builder, word: Value) -> Value:
     return b.convert(word >> 32, INT32)
 
 
+def _emit_ask(module: Module) -> None:
+    """``ask(call)``: whether the call must end; what works for no call never does."""
+    b = Builder(_internal(module, "phintys_ask", 1, INT32))
+    (call,) = b.arguments
+    ask, no = b.new_block("ask"), b.new_block("no")
+    poll = POOL.load(b, _pool(b), "poll")
+    b.branch(b.compare("ne", poll, null(b)) & b.compare("ne", call, null(b)), ask, no)
+    b.begin(ask)
+    b.ret(call_pointer(b, poll, INT32, [call]))
+    b.begin(no)
+    b.ret(b.constant(INT32, 0))
+
+
 def _emit_drain(module: Module) -> None:
-    """``drain(pool)``: take chunks and compute them, until none is left."""
-    b = Builder(_internal(module, "phintys_drain", 1))
-    (pool,) = b.arguments
-    look, attempt, compute, check, wake, out = (
-        b.new_block(name) for name in ("look", "attempt", "compute", "check", "wake", "out")
-    )
+    """``drain(pool, call)``: take chunks and compute them, until none is left.
+
+    The call is that of the caller, who takes all chunks at once when the call must end; null for
+    the workers.
+    """
+    b = Builder(_internal(module, "phintys_drain", 2))
+    pool, call = b.arguments
+    names = ("look", "attempt", "compute", "check", "wake", "ask", "drop", "out")
+    look, attempt, compute, check, wake, ask, drop, out = (b.new_block(name) for name in names)
     b.jump(look)
     b.begin(look)
     word = atomic_load(b, INT64, POOL.pointer(b, pool, "word"))
@@ -132,15 +164,40 @@ def _emit_drain(module: Module) -> None:
     stop = b.minimum_number(start + chunk, count)
     call_pointer(b, kernel, VOID, [arguments, start, stop])
     done = fetch_add(b, POOL.pointer(b, pool, "done"), b.constant(INT32, 1)) + 1
-    b.branch(b.eq(done, b.convert(chunks, INT32)), check, look)
+    b.branch(b.eq(done, b.convert(chunks, INT32)), check, ask)
     b.begin(check)
     asleep = atomic_load(b, INT32, POOL.pointer(b, pool, "caller_sleeps"))
-    b.branch(b.ne(asleep, 0), wake, look)
+    b.branch(b.ne(asleep, 0), wake, out)
     b.begin(wake)
     _lock(b, pool)
     b.call("pthread_cond_broadcast", INT32, [POOL.pointer(b, pool, "work_done")])
     _unlock(b, pool)
+    b.jump(out)
+    b.begin(ask)
+    b.branch(b.eq(b.call("phintys_ask", INT32, [call]), 0), look, drop)
+    b.begin(drop)
+    b.call("phintys_drop_chunks", VOID, [pool])
+    b.jump(out)
+    b.begin(out)
+    b.ret()
+
+
+def _emit_drop(module: Module) -> None:
+    """``drop_chunks(pool)``: take all chunks that nobody has taken, and do nothing for them."""
+    b = Builder(_internal(module, "phintys_drop_chunks", 1))
+    (pool,) = b.arguments
+    look, attempt, taken, out = (b.new_block(name) for name in ("look", "attempt", "taken", "out"))
     b.jump(look)
+    b.begin(look)
+    word = atomic_load(b, INT64, POOL.pointer(b, pool, "word"))
+    remaining = _remaining(b, word)
+    b.branch(b.eq(remaining, 0), out, attempt)
+    b.begin(attempt)
+    none_left = word & -(1 << 32)
+    b.branch(compare_exchange(b, POOL.pointer(b, pool, "word"), word, none_left), taken, look)
+    b.begin(taken)
+    fetch_add(b, POOL.pointer(b, pool, "done"), remaining)
+    b.jump(out)
     b.begin(out)
     b.ret()
 
@@ -197,7 +254,7 @@ def _emit_worker(module: Module) -> None:
     past.add(generation, job)
     b.branch(ticket > 0, join, idle)
     b.begin(join)
-    b.call("phintys_drain", VOID, [pool])
+    b.call("phintys_drain", VOID, [pool, null(b)])
     past.add(generation, join)
     b.jump(idle)
     b.begin(quit)
@@ -236,10 +293,10 @@ def _emit_spawn(module: Module) -> None:
 
 
 def _emit_run(module: Module) -> None:
-    """``run_parallel(kernel, arguments, count, grain, threads)``."""
-    parameters = [PTR, PTR, INT64, INT64, INT64]
-    b = Builder(module.function("phintys_run_parallel", VOID, parameters))
-    kernel, arguments, count, grain, threads = b.arguments
+    """``run_parallel(call, kernel, arguments, count, grain, threads)``."""
+    parameters = [PTR, PTR, PTR, INT64, INT64, INT64]
+    b = Builder(module.function("phintys_run_parallel", INT32, parameters))
+    call, kernel, arguments, count, grain, threads = b.arguments
     pool = _pool(b)
     alone, several, parallel = (b.new_block(name) for name in ("alone", "several", "parallel"))
     # POOL.wanted is what the machine offers, threads what the caller allows.
@@ -247,8 +304,7 @@ def _emit_run(module: Module) -> None:
     b.branch((helpers > 0) & (count > grain), several, alone)
 
     b.begin(alone)
-    call_pointer(b, kernel, VOID, [arguments, b.constant(INT64, 0), count])
-    b.ret()
+    _run_alone(b, call, kernel, arguments, count, grain)
 
     b.begin(several)
     free, taken = b.constant(INT32, 0), b.constant(INT32, 1)
@@ -259,10 +315,41 @@ def _emit_run(module: Module) -> None:
     with when(b, POOL.load(b, pool, "workers") < POOL.load(b, pool, "wanted")):
         b.call("phintys_spawn", VOID, [pool])
     _publish(b, pool, kernel, arguments, count, grain, helpers)
-    b.call("phintys_drain", VOID, [pool])
-    _wait(b, pool)
+    b.call("phintys_drain", VOID, [pool, call])
+    _wait(b, pool, call)
     atomic_store(b, free, POOL.pointer(b, pool, "busy"))
-    b.ret()
+    b.ret(b.call("phintys_ask", INT32, [call]))
+
+
+def _run_alone(
+    b: Builder, call: Value, kernel: Value, arguments: Value, count: Value, grain: Value
+) -> None:
+    """Compute a range piece by piece, and return."""
+    piece, rest, more, out = (b.new_block(name) for name in ("piece", "rest", "more", "out"))
+    size = b.minimum_number(_longest_chunk(b, count, grain), count)
+    before = b.block
+    b.jump(piece)
+    b.begin(piece)
+    start = b.phi(INT64)
+    start.add(b.constant(INT64, 0), before)
+    left = count - start.value
+    stop = start.value + b.minimum_number(size, left)
+    call_pointer(b, kernel, VOID, [arguments, start.value, stop])
+    b.branch(stop < count, rest, out)
+    b.begin(rest)
+    status = b.call("phintys_ask", INT32, [call])
+    start.add(stop, rest)
+    b.branch(b.eq(status, 0), piece, more)
+    b.begin(more)
+    b.ret(b.constant(INT32, 1))
+    b.begin(out)
+    b.ret(b.constant(INT32, 0))
+
+
+def _longest_chunk(b: Builder, count: Value, grain: Value) -> Value:
+    """Return how long a chunk may be, so that signals are looked for in time."""
+    finest = (count >> _FINEST) + 1
+    return b.maximum_number(grain * _MOST_GRAINS, finest)
 
 
 def _publish(
@@ -276,7 +363,8 @@ def _publish(
 ) -> None:
     """Describe the job, then offer its chunks, and wake whom it takes."""
     grains = divide_up(b, count, grain)
-    chunk = grain * divide_up(b, grains, (helpers + 1) * _CHUNKS_A_THREAD)
+    share = grain * divide_up(b, grains, (helpers + 1) * _CHUNKS_A_THREAD)
+    chunk = b.minimum_number(share, _longest_chunk(b, count, grain))
     chunks = divide_up(b, count, chunk)
     fields = {
         "kernel": kernel,
@@ -301,10 +389,10 @@ def _publish(
         _unlock(b, pool)
 
 
-def _wait(b: Builder, pool: Value) -> None:
-    """Return when all chunks are done: watch for a while, then sleep."""
-    names = ("watch", "patient", "doze", "check", "sleep", "wake", "after")
-    watch, patient, doze, check, sleep, wake, after = map(b.new_block, names)
+def _wait(b: Builder, pool: Value, call: Value) -> None:
+    """Return when all chunks are done: watch for a while, then sleep, and look for signals."""
+    names = ("watch", "patient", "doze", "check", "sleep", "ask", "wake", "after")
+    watch, patient, doze, check, sleep, ask, wake, after = map(b.new_block, names)
     chunks = b.convert(POOL.load(b, pool, "chunks"), INT32)
     limit = POOL.load(b, pool, "patience")
     before = b.block
@@ -327,12 +415,31 @@ def _wait(b: Builder, pool: Value) -> None:
     done = atomic_load(b, INT32, POOL.pointer(b, pool, "done"))
     b.branch(b.eq(done, chunks), wake, sleep)
     b.begin(sleep)
-    _sleep(b, pool, "work_done")
+    late = _sleep_for(b, pool, "work_done")
+    b.branch(b.eq(late, 0), check, ask)
+    b.begin(ask)
+    _unlock(b, pool)
+    # Workers look for themselves whether the call goes on, so there is nothing to do here.
+    b.call("phintys_ask", INT32, [call])
+    _lock(b, pool)
     b.jump(check)
     b.begin(wake)
     _unlock(b, pool)
     b.jump(after)
     b.begin(after)
+
+
+def _sleep_for(b: Builder, pool: Value, condition: str) -> Value:
+    """Sleep until a condition is signalled; return 0 if it was, and not the time that was up."""
+    time = b.slot(INT64, 2)
+    b.call("clock_gettime", INT32, [b.constant(INT32, 0), time])  # CLOCK_REALTIME
+    place = b.offset(time, 1, INT64)
+    nanoseconds = b.load(INT64, place) + _WAIT_NANOSECONDS
+    is_over = b.le(_BILLION, nanoseconds)
+    b.store(b.load(INT64, time) + b.convert(is_over, INT64), time)
+    b.store(b.select(is_over, nanoseconds - _BILLION, nanoseconds), place)
+    signal, mutex = POOL.pointer(b, pool, condition), POOL.pointer(b, pool, "mutex")
+    return b.call("pthread_cond_timedwait", INT32, [signal, mutex, time])
 
 
 def _emit_reset(module: Module) -> None:

@@ -1,0 +1,98 @@
+"""Signals while native code runs: looked for now and then, and what their handlers raise is kept.
+
+Only Python can run the handlers of signals, and it does so in its main thread alone, between two
+instructions of Python code. A call that takes long has none, so native code asks for it, in that
+thread, every :data:`POLL_NANOSECONDS`. A handler that raises ends the call: the exception is put
+aside, nothing of Python runs any more, and when native code has been left as after any failure, it
+is raised. A call that has begun to store its updates does not ask, and ends them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager
+
+from phintys.backends.native.emit.builder import Builder
+from phintys.backends.native.emit.clock import has_clock
+from phintys.backends.native.emit.control import when
+from phintys.backends.native.emit.module import Module
+from phintys.backends.native.emit.types import INT32, INT64, PTR, VOID
+from phintys.backends.native.emit.values import Value
+from phintys.backends.native.runtime.protocol import CALL, CONTEXT, PHASE_RUN, PROCESS, not_null
+
+__all__ = ["emit_poll", "is_interrupted", "now", "put_aside", "raise_kept", "with_gil"]
+
+POLL_NANOSECONDS = 50_000_000
+"""How long native code runs before it looks for signals."""
+
+_KEPT = ("error_kind", "error_value", "error_trace")
+
+
+@contextmanager
+def with_gil(b: Builder, call: Value) -> Generator[None]:
+    """Write what needs the GIL, which may be released at this point."""
+    state = CALL.load(b, call, "thread_state")
+    with when(b, not_null(b, state)):
+        b.call("PyEval_RestoreThread", VOID, [state])
+    yield
+    with when(b, not_null(b, state)):
+        CALL.store(b, call, "thread_state", b.call("PyEval_SaveThread", PTR, []))
+
+
+def now(b: Builder) -> Value:
+    """Return the time in nanoseconds; 0 where there is no clock."""
+    return b.call("clock", INT64, []) if has_clock() else b.constant(INT64, 0)
+
+
+def is_interrupted(b: Builder, call: Value) -> Value:
+    """Whether an exception was put aside."""
+    return b.ne(CALL.load(b, call, "interrupted"), 0)
+
+
+def put_aside(b: Builder, call: Value) -> None:
+    """Keep the exception that is on its way until native code is left. Needs the GIL."""
+    b.call("PyErr_Fetch", VOID, [CALL.pointer(b, call, name) for name in _KEPT])
+    CALL.store(b, call, "interrupted", 1)
+
+
+def raise_kept(b: Builder, call: Value) -> None:
+    """Raise what was put aside. Needs the GIL."""
+    b.call("PyErr_Restore", VOID, [CALL.load(b, call, name) for name in _KEPT])
+
+
+def emit_poll(module: Module) -> None:
+    """``poll(call)``: 0 if the call is to go on, whose signals are looked for if it is time.
+
+    Any thread that works for the call may ask.
+    """
+    b = Builder(module.function("phintys_poll", INT32, [PTR]))
+    (call,) = b.arguments
+    names = ("going", "here", "first", "later", "due", "on", "off")
+    going, here, first, later, due, on, off = (b.new_block(name) for name in names)
+    b.branch(is_interrupted(b, call), off, going)
+
+    b.begin(going)
+    process = CONTEXT.load(b, CALL.load(b, call, "context"), "process")
+    is_main = b.eq(b.call("PyThread_get_thread_ident", INT64, []), PROCESS.load(b, process, "main"))
+    b.branch(is_main & b.eq(CALL.load(b, call, "phase"), PHASE_RUN), here, on)
+    b.begin(here)
+    time, before = now(b), CALL.load(b, call, "polled")
+    b.branch(b.eq(before, 0), first, later)
+    b.begin(first)
+    CALL.store(b, call, "polled", time)
+    b.jump(on)
+    b.begin(later)
+    b.branch(b.le(POLL_NANOSECONDS, time - before), due, on)
+
+    b.begin(due)
+    CALL.store(b, call, "polled", time)
+    with with_gil(b, call):
+        status = b.call("PyErr_CheckSignals", INT32, [])
+        with when(b, b.ne(status, 0)):
+            put_aside(b, call)
+    b.branch(b.eq(status, 0), on, off)
+
+    b.begin(on)
+    b.ret(b.constant(INT32, 0))
+    b.begin(off)
+    b.ret(b.constant(INT32, 1))
