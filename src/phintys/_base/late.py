@@ -16,8 +16,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
-from importlib import import_module
 from typing import Any
+
+from phintys._base.apart import import_whole
 
 __all__ = ["LateModule", "late_names"]
 
@@ -44,7 +45,7 @@ class LateModule:
         self.__name__ = name
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(import_module(self.__name__), name)
+        return getattr(import_whole(self.__name__), name)
 
     def __repr__(self) -> str:
         return f"LateModule({self.__name__!r})"
@@ -77,9 +78,9 @@ def late_names(
 
     def look_up(name: str) -> Any:
         if name in home_of:
-            found = getattr(import_module(home_of[name]), name)
+            found = getattr(import_whole(home_of[name]), name)
         elif name in inside:
-            found = import_module(inside[name])
+            found = import_whole(inside[name])
         else:
             msg = f"module {package!r} has no attribute {name!r}"
             raise AttributeError(msg, name=name, obj=sys.modules.get(package))

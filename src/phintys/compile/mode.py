@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
+from phintys._base.apart import is_imported_again
 from phintys._base.config import config
 from phintys._base.errors import ConfigError
 from phintys._base.naming import near_misses
@@ -11,7 +13,7 @@ from phintys.backends.base import check_backend, get_backend
 from phintys.rewriting import Pipeline
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from typing import Self
 
     from phintys.backends.base import Backend
@@ -174,6 +176,7 @@ def _remake(cls: type[Mode], state: dict[str, Any]) -> Mode:
 _MODES: dict[str, Mode] = {}
 _LATE_MODES: dict[str, Callable[[], Mode]] = {}
 _ALIASES: dict[str, str] = {}
+_HOMES: dict[str, Mapping[str, object]] = {}
 
 
 def register_mode(name: str, mode: Mode, *aliases: str) -> None:
@@ -187,7 +190,7 @@ def register_mode(name: str, mode: Mode, *aliases: str) -> None:
     if not isinstance(mode, Mode):
         msg = f"register_mode({name!r}, ...): expected a Mode, got {mode!r}."
         raise ConfigError(msg)
-    _check_unused(name, *aliases)
+    _take_names(sys._getframe(1).f_globals, name, *aliases)
     _MODES[name] = mode if mode.name == name else mode.clone(name=name)
     _ALIASES.update(dict.fromkeys(aliases, name))
 
@@ -200,16 +203,18 @@ def register_late_mode(name: str, make: Callable[[], Mode], *aliases: str) -> No
     ConfigError
         A mode has one of the names already.
     """
-    _check_unused(name, *aliases)
+    _take_names(sys._getframe(1).f_globals, name, *aliases)
     _LATE_MODES[name] = make
     _ALIASES.update(dict.fromkeys(aliases, name))
 
 
-def _check_unused(*names: str) -> None:
+def _take_names(home: Mapping[str, object], *names: str) -> None:
+    """Note which module names modes, unless another one has named one so."""
     for name in names:
-        if name in mode_names():
+        if name in mode_names() and not is_imported_again(_HOMES.get(name, {}), home):
             msg = f"There is a mode {name!r} already; choose another name."
             raise ConfigError(msg)
+    _HOMES.update(dict.fromkeys(names, home))
 
 
 def mode_names() -> tuple[str, ...]:

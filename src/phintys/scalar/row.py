@@ -13,11 +13,13 @@ The gradient of a real cost C with respect to a complex z = a + ib is dC/da + i 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from phintys._base.apart import is_imported_again
 from phintys._base.config import config
 from phintys._base.errors import MethodNotDefinedError, OpContractError
 from phintys.graph.null_type import DisconnectedType, NullType, disconnected_type
@@ -32,6 +34,14 @@ __all__ = ["Row", "dtype_of", "zeros_like"]
 Rule = Callable[..., Any]
 
 _ROWS: dict[str, Row] = {}
+
+
+def _home() -> Mapping[str, object]:
+    """Return the namespace of the module that makes a row."""
+    frame = sys._getframe(1)
+    while frame.f_code.co_name == "__init__" and frame.f_back is not None:
+        frame = frame.f_back
+    return frame.f_globals
 
 
 def _row_named(name: str) -> Row:
@@ -148,9 +158,12 @@ class Row(ScalarOp):
         self._absorbing = absorbing
         self._resolved: dict[Dtypes, Dtypes] = {}
         self._types: dict[tuple[ScalarType, ...], list[ScalarType]] = {}
-        if _ROWS.setdefault(name, self) is not self:
+        self._home = _home()
+        former = _ROWS.get(name)
+        if former is not None and not is_imported_again(former._home, self._home):
             msg = f"There are two rows named {name!r} in the table of scalar ops."
             raise OpContractError(msg)
+        _ROWS[name] = self
 
     @property
     def parameters(self) -> tuple[str, ...]:

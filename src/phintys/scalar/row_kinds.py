@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from phintys._base.apart import import_whole
 from phintys.scalar.op import Dtypes, unsupported_dtypes
 from phintys.scalar.row import Row
 from phintys.scalar.type import real_dtype
@@ -226,8 +227,7 @@ class FloatRow(Row):
     def numpy_function(self) -> Callable[..., Any]:
         """The function, imported if need be."""
         if self._found is None:
-            from scipy import special
-
+            special = import_whole("scipy.special")
             self._found = found = getattr(special, self.reference.partition(":")[2])
             return found
         return self._found

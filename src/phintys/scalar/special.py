@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from phintys._base.apart import import_whole
 from phintys.scalar.arithmetic import sign, sqr, xlog1py, xlogy
 from phintys.scalar.comparison import gt
 from phintys.scalar.exponential import exp
@@ -197,9 +198,7 @@ def _trigamma(x: Any) -> Any:
 
 
 def _polygamma(n: Any, x: Any) -> Any:
-    from scipy.special import polygamma
-
-    return polygamma(n, x)
+    return import_whole("scipy.special").polygamma(n, x)
 
 
 trigamma = FloatRow(

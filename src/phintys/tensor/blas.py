@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from phintys._base.apart import import_whole
 from phintys._base.errors import DtypeError, ShapeError
 from phintys.graph.apply import Apply
 from phintys.graph.op import Op
@@ -198,8 +199,7 @@ def _accumulate(x: Any, y: Any, alpha: Any, out: Any) -> None:
     if not out.flags.carray or not out.size or not x.size:  # what BLAS would not add to in place
         out += alpha * np.dot(x, y)
         return
-    from scipy.linalg import blas
-
+    blas = import_whole("scipy.linalg.blas")
     letter = BLAS_LETTERS[out.dtype.name]
     if out.ndim == 2:  # BLAS counts along columns, so it is told of the transposes
         (first, first_is_apart), (second, second_is_apart) = map(_by_columns, (y.T, x.T))

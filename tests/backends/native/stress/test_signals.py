@@ -113,3 +113,87 @@ CONTENDED = (
 
 def test_signals_while_other_threads_hold_the_locks(run):
     run(CONTENDED, LONGER)
+
+
+LONG = (
+    BEGIN
+    + """
+    from phintys import config
+
+    n, x, r = pt.lscalar("n"), pt.dvector("x"), pt.dscalar("r")
+    s = phintys.shared(np.zeros(3))
+    y = x
+    for _ in range(60):
+        y = pt.sin(pt.exp(-y))
+    wave = pt.sin(pt.arange(n) * 1e-3)
+    endless, much = np.array(10**13), np.linspace(0, 1, 4_000_000)
+    cases = {
+        "elementwise": ([x], y, (much,)),
+        "rows": ([x], (y[:2_000_000].reshape((2, -1)) * y[2_000_000:]).sum(axis=1), (much,)),
+        "sum": ([n], wave.sum(), (endless,)),
+        "any": ([n], (wave > 2).any(), (endless,)),
+        "argmax": ([n], wave.argmax(), (endless,)),
+        "argmax of large": ([n], pt.maximum(wave, 2).argmax(), (endless,)),
+        "update": ([n], wave.sum(), (endless,)),
+    }
+    for threads in (1, 0):
+        for name, (inputs, output, arguments) in cases.items():
+            updates = {s: s + output} if name == "update" else {}
+            f = phintys.function(inputs, output, updates=updates, mode="native")
+            few = [np.array(100) if a is endless else a[:1000] for a in arguments]
+            if name != "rows":
+                expected = f(*few)
+                s.set_value(np.zeros(3))
+            with config.change_flags(num_threads=threads):
+                armed = True
+                signal.setitimer(signal.ITIMER_REAL, 0.3)
+                try:
+                    f(*arguments)
+                except Stop:
+                    pass
+                else:
+                    # Elementwise work may have been done in time.
+                    assert endless not in arguments, name
+                signal.setitimer(signal.ITIMER_REAL, 0)
+                armed = False
+            assert (s.get_value() == 0).all()
+            if name != "rows":
+                assert np.array_equal(f(*few), expected), name
+                s.set_value(np.zeros(3))
+    assert raised >= 10, raised
+"""
+)
+
+
+def test_long_calls_end_where_a_handler_raises(run):
+    run(LONG)
+
+
+BESIDE = (
+    BEGIN
+    + """
+    # A call in another thread takes no signals, and keeps none from the main thread.
+    n = pt.lscalar("n")
+    f = phintys.function([n], pt.sin(pt.arange(n) * 1e-3).sum(), mode="native")
+    f(np.array(10))
+    thread = threading.Thread(target=f, args=(np.array(10**13),), daemon=True)
+    thread.start()
+    time.sleep(0.3)
+    armed = True
+    signal.setitimer(signal.ITIMER_REAL, 0.1)
+    try:
+        for _ in range(600):
+            time.sleep(0.1)
+    except Stop:
+        pass
+    assert raised == 1 and thread.is_alive()
+    import os
+
+    sys.stdout.flush()
+    os._exit(0)
+"""
+)
+
+
+def test_a_call_in_another_thread_keeps_no_signal_from_the_main_one(run):
+    run(BESIDE)

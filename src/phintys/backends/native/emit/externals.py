@@ -9,9 +9,9 @@ from __future__ import annotations
 import ctypes
 import sys
 from functools import cache
-from importlib import import_module
 from typing import Any
 
+from phintys._base.apart import import_whole
 from phintys._base.errors import MethodNotDefinedError
 from phintys._base.records import record
 
@@ -118,7 +118,7 @@ def _scipy_address(external: External) -> int:
 
     Functions of several types are exported once for each, under numbered names.
     """
-    capsules = import_module("scipy.special.cython_special").__pyx_capi__
+    capsules = import_whole("scipy.special.cython_special").__pyx_capi__
     wanted = f"double ({'double, ' * external.nin}int __pyx_skip_dispatch)"
     for name, capsule in capsules.items():
         prefix, found, _ = name.rpartition(external.name)

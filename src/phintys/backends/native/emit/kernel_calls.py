@@ -25,6 +25,7 @@ from phintys.backends.native.emit.scope import (
     ScratchBytes,
     ScratchOffset,
     Slot,
+    State,
     Status,
     Width,
 )
@@ -105,7 +106,7 @@ class KernelCaller(Part):
             level = plan.parallel
             n = b.constant(INT64, 1) if level is None else self.polynomial(level.extent)
             self._dispatch(self._function(code, n), plan, block, n)
-        if code.failures or plan.rooms:
+        if code.failures or plan.rooms or State() in code.slots:
             status = b.load(INT64, self.slot(STATUS))
             with self.failing(b.ne(status, 0)):
                 pass
@@ -151,6 +152,8 @@ class KernelCaller(Part):
             return self._numbers(code.numbers)
         if isinstance(slot, Status):
             return self.slot(STATUS)
+        if isinstance(slot, State):
+            return self.state()
         if isinstance(slot, FailureBase):
             return b.constant(INT64, self.main.failures(code.failures))
         if isinstance(slot, ScratchBytes):

@@ -14,10 +14,10 @@ import sys
 from collections.abc import Iterable, Mapping
 from contextlib import contextmanager
 from ctypes import POINTER, c_bool, c_char_p, c_int, c_size_t, c_uint, c_uint64, c_void_p
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from phintys._base.apart import import_whole
 from phintys._base.errors import IntegrityError
 from phintys._base.locks import ProcessLock
 from phintys._base.once import Once
@@ -384,11 +384,11 @@ def llvm() -> Llvm:
     ImportError
         There is no llvmlite, or none that Phintys can use.
     """
-    llvmlite = import_module("llvmlite")
+    llvmlite = import_whole("llvmlite")
     version = tuple(int(part) for part in llvmlite.__version__.split(".")[:2] if part.isdecimal())
     if not _FIRST_KNOWN <= version <= _LAST_KNOWN:
         _check_signatures(llvmlite.__version__)
-    name = import_module("llvmlite.utils").get_library_name()
+    name = import_whole("llvmlite.utils").get_library_name()
     path = Path(llvmlite.__path__[0]) / "binding" / name
     try:
         return Llvm(str(path))
@@ -404,8 +404,8 @@ def _check_signatures(version: str) -> None:
     ImportError
         A function takes or returns something else.
     """
-    import_module("llvmlite.binding")
-    library = import_module("llvmlite.binding.ffi").lib
+    import_whole("llvmlite.binding")
+    library = import_whole("llvmlite.binding.ffi").lib
     for name, (returns, parameters) in (_SHORT | _LONG).items():
         function = getattr(library, f"LLVMPY_{name}")
         theirs = function.argtypes

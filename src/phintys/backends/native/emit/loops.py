@@ -6,11 +6,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from phintys.backends.native.emit.accumulators import State
-from phintys.backends.native.emit.control import lane_mask, loop
+from phintys.backends.native.emit.accumulators import State as Carried
+from phintys.backends.native.emit.control import lane_mask, loop, when
 from phintys.backends.native.emit.evaluation import Evaluator
-from phintys.backends.native.emit.scope import Prelude, Scope
-from phintys.backends.native.emit.types import INT64
+from phintys.backends.native.emit.layout import EXCEPTION
+from phintys.backends.native.emit.scope import Prelude, Scope, State, Status
+from phintys.backends.native.emit.types import INT32, INT64, PTR
 from phintys.backends.native.emit.values import Value
 
 if TYPE_CHECKING:
@@ -24,6 +25,12 @@ __all__ = ["LoopWriter", "Places", "number_of"]
 TILE = 32
 """Elements of the innermost loop that are computed for each iteration of the loops around it, where
 some memory is read across its rows: so many cache lines stay until they are read again."""
+
+POLLED_PASSES = 1 << 10
+"""Passes of a loop around other loops after which signals are looked for."""
+
+POLLED_ELEMENTS = 1 << 16
+"""The same for elements of the innermost loop."""
 
 LONG_NEST = 12
 """Statements from which on a masked loop, half as much code, is better than a loop and its rest."""
@@ -84,6 +91,7 @@ class LoopWriter(ABC):
             return
         with loop(self.b, *self.bounds(level)) as single:
             inside([(single.index, None)])
+            self._poll_outside(level, single.index)
 
     def _nest(self, nest: NestPlan, scope: Scope) -> None:
         self.ev.nest = nest
@@ -118,6 +126,7 @@ class LoopWriter(ABC):
         if not level.is_vector:
             with loop(self.b, *self.bounds(level)) as single:
                 inside([(single.index, None)])
+                self._poll_outside(level, single.index)
         elif nest.has_columns and nest.reductions:
             self.columns(nest, number, scope)
         else:
@@ -133,9 +142,36 @@ class LoopWriter(ABC):
         """Write the last kept level of a nest and the reduced one, in blocks of rows."""
 
     @abstractmethod
-    def body(self, nest: NestPlan, scope: Scope, states: list[State] | None) -> list[State]:
+    def body(self, nest: NestPlan, scope: Scope, states: list[Carried] | None) -> list[Carried]:
         """Write the statements of a nest; return the states of its reductions."""
         ...
+
+    # ---- signals -----------------------------------------------------------------------------
+
+    def poll(self) -> None:
+        """Leave the kernel if a signal has ended the call."""
+        b = self.b
+        status = b.call("phintys_poll", INT32, [self.prelude.slot(State(), PTR)])
+        ended, after = b.new_block("ended"), b.new_block("going")
+        b.branch(b.ne(status, 0), ended, after)
+        b.begin(ended)
+        b.store(b.constant(INT64, EXCEPTION), self.prelude.slot(Status(), PTR))
+        b.jump(self.leave)
+        b.begin(after)
+
+    def poll_passes(self, bounds: tuple[Value, Value], index: Value) -> None:
+        """Write the same at the end of a pass of a loop around others, now and then."""
+        first, last = map(number_of, bounds)
+        if first is not None and last is not None and last - first < POLLED_PASSES:
+            return
+        is_due = self.b.eq(index & (POLLED_PASSES - 1), POLLED_PASSES - 1)
+        with when(self.b, is_due):
+            self.poll()
+
+    def _poll_outside(self, level: Level, index: Value) -> None:
+        # Ranges of the parallel level are short enough, and signals are looked for between them.
+        if level is not self.plan.parallel:
+            self.poll_passes(self.bounds(level), index)
 
     # ---- levels ------------------------------------------------------------------------------
 
@@ -182,7 +218,7 @@ class LoopWriter(ABC):
     ) -> None:
         """Write a loop over vectors, and the masked rest; ``body`` takes places and masks."""
 
-        def carried(places: Places, state: State) -> State:
+        def carried(places: Places, state: Carried) -> Carried:
             body(places)
             return state
 
@@ -193,9 +229,9 @@ class LoopWriter(ABC):
         nest: NestPlan,
         bounds: tuple[Value, Value],
         unroll: int,
-        body: Callable[[Places, State], State],
-        state: State,
-    ) -> State:
+        body: Callable[[Places, Carried], Carried],
+        state: Carried,
+    ) -> Carried:
         """Write the same with values that are carried from pass to pass."""
         b, lanes = self.b, nest.lanes
         start, stop = bounds
@@ -227,9 +263,9 @@ class LoopWriter(ABC):
         self,
         bounds: tuple[Value, Value],
         lanes: int,
-        body: Callable[[Places, State], State],
-        state: State,
-    ) -> State:
+        body: Callable[[Places, Carried], Carried],
+        state: Carried,
+    ) -> Carried:
         """Write one masked pass, if there is a rest: no loop, which LLVM would spend time on."""
         b = self.b
         whole, stop = bounds
@@ -241,7 +277,7 @@ class LoopWriter(ABC):
         end = b.block
         b.jump(after)
         b.begin(after)
-        results: State = []
+        results: Carried = []
         for value, final in zip(state, last, strict=True):
             phi = b.phi(value.type)
             phi.add(value, before)

@@ -338,12 +338,13 @@ class MainFunction:
         """Return, by the step after which it is known, how much work there is."""
         found: dict[int, list[Polynomial]] = defaultdict(list)
         for step in self.program.steps:
-            work = self._work_of(step)
+            work = self.work_of(step)
             if work is not None:
                 found[self.memory.known_after(work)].append(work)
         return {ready: self.ring.total(work) for ready, work in found.items()}
 
-    def _work_of(self, step: Step) -> Polynomial | None:
+    def work_of(self, step: Step) -> Polynomial | None:
+        """Return how much work a step is, if that can be told."""
         ring = self.ring
         if isinstance(step, Kernel):
             plan = self.kernels[step].plan
@@ -357,7 +358,7 @@ class MainFunction:
             factors += [entry[0] for entry in options.get("batch", ())]
             return ring.scale(ring.product(factors), max(1, int(WORK_UNIT / FLOPS)))
         if isinstance(step, Loop):
-            inside = [self._work_of(inner) for inner in step.body]
+            inside = [self.work_of(inner) for inner in step.body]
             same = [work for work in inside if work is not None and not self._varies(work, step)]
             return ring.mul(ring.of(step.count), ring.total(same))
         return None

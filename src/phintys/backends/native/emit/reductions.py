@@ -8,8 +8,14 @@ from typing import TYPE_CHECKING
 
 from phintys._base.records import record
 from phintys.backends.native.emit.accumulators import Accumulator, State, reduce_total
-from phintys.backends.native.emit.control import divide_up, loop
-from phintys.backends.native.emit.loops import LoopWriter, Places, number_of
+from phintys.backends.native.emit.control import divide_up, loop, when
+from phintys.backends.native.emit.loops import (
+    POLLED_ELEMENTS,
+    POLLED_PASSES,
+    LoopWriter,
+    Places,
+    number_of,
+)
 from phintys.backends.native.emit.memory import load, store
 from phintys.backends.native.emit.scope import Chunk, Partials, Scope, Width
 from phintys.backends.native.emit.types import INT64, PTR, Type
@@ -132,7 +138,9 @@ class ReductionWriter(LoopWriter):
             at = len(nest.kept) + number
             inner = self.entered_all(nest, at, scopes, [(single.index, None)])
             carried = _like(totals, single.carried)
-            single.next(*_flat(self._level(nest, number + 1, inner, accs, carried, None)))
+            following = self._level(nest, number + 1, inner, accs, carried, None)
+            self.poll_passes(bounds, single.index)
+            single.next(*_flat(following))
         return _like(totals, single.results)
 
     def _blocks(
@@ -143,18 +151,23 @@ class ReductionWriter(LoopWriter):
         totals: Totals,
         bounds: Bounds,
     ) -> Totals:
-        """Write the innermost level, in blocks if a sum must be compensated."""
+        """Write the innermost level, in blocks: short ones if a sum must be compensated."""
         b = self.b
         start, stop = bounds
         size = BLOCK if nest.reduced[-1].is_vector else COLUMN_BLOCK
+        if not any(acc.is_blocked for acc in accs):
+            size = POLLED_ELEMENTS
         first, last = number_of(start), number_of(stop)
-        is_short = first is not None and last is not None and last - first <= size
-        if is_short or not any(acc.is_blocked for acc in accs):
+        if first is not None and last is not None and last - first <= size:
             return self._folded(accs, totals, self._innermost(nest, scopes, accs, bounds))
         with loop(b, start, stop, size, carried=_flat(totals)) as block:
             end = b.minimum_number(block.index + size, stop)
             states = self._innermost(nest, scopes, accs, (block.index, end))
             folded = self._folded(accs, _like(totals, block.carried), states)
+            # The last block of so many elements, or each block, but none of a short row.
+            is_due = b.le(POLLED_ELEMENTS - size, block.index & (POLLED_ELEMENTS - 1))
+            with when(b, is_due if size < POLLED_ELEMENTS else end < stop):
+                self.poll()
             block.next(*_flat(folded))
         return _like(totals, block.results)
 
@@ -231,6 +244,9 @@ class ReductionWriter(LoopWriter):
                 self._finish_or_keep(nest, accs, scopes, cells, totals, is_last)
 
             self.vectors(nest, piece.columns, nest.unroll, inside)
+            is_due = b.le(POLLED_PASSES - size, block.index & (POLLED_PASSES - 1))
+            with when(b, is_due | (width > POLLED_PASSES)):
+                self.poll()
 
     def _cells(
         self,

@@ -32,6 +32,7 @@ __all__ = [
     "ScratchBytes",
     "ScratchOffset",
     "Slot",
+    "State",
     "Status",
     "Width",
     "splat",
@@ -64,6 +65,11 @@ class Numbers:
 @record(frozen=True)
 class Status:
     """The address of the status: the number of the failure (0 for none) and its two numbers."""
+
+
+@record(frozen=True)
+class State:
+    """What the runtime's functions are given."""
 
 
 @record(frozen=True)
@@ -105,6 +111,7 @@ Slot = (
     Pointer
     | Number
     | Numbers
+    | State
     | Status
     | FailureBase
     | ScratchBytes

@@ -34,6 +34,12 @@ __all__ = ["StepWriter"]
 
 _WORK_SHIFT = 6
 
+_LONG_CALL = 1_000_000
+"""Nanoseconds of a call of a library after which signals are looked for."""
+
+_POLLED_PASSES = 64
+"""Passes of a loop of steps after which they are: each that takes long looks for itself."""
+
 
 class StepWriter(KernelCaller):
     """Writes the steps of a program into one function of its main function."""
@@ -50,6 +56,7 @@ class StepWriter(KernelCaller):
             self.kernel(self.main.kernels[step])
         elif isinstance(step, Call):
             BlasCall(self.b, step, self.pointer, self.size).write()
+            self._poll_after(step)
         elif isinstance(step, Callback):
             self._callback(step)
         elif isinstance(step, Claim):
@@ -81,6 +88,18 @@ class StepWriter(KernelCaller):
         nanoseconds = self.polynomial(work) >> _WORK_SHIFT
         with when(self.b, self.b.le(NOTED_NANOSECONDS, nanoseconds)):
             self.b.call("phintys_work", VOID, [self.state(), nanoseconds])
+
+    def _poll(self) -> None:
+        """Look for signals, if it is time: they may end the call."""
+        self.fail_if_interrupted(self.b.call("phintys_poll", INT32, [self.state()]))
+
+    def _poll_after(self, step: Call) -> None:
+        """Look for signals after a call of a library that takes long."""
+        work = self.main.work_of(step)
+        if work is None or (work.known is not None and work.known < _LONG_CALL << _WORK_SHIFT):
+            return
+        with when(self.b, self.b.le(_LONG_CALL, self.polynomial(work) >> _WORK_SHIFT)):
+            self._poll()
 
     # ---- steps -------------------------------------------------------------------------------
 
@@ -139,6 +158,8 @@ class StepWriter(KernelCaller):
             for element in self.main.carried_into(step):
                 self.keep_element(element)
             self._steps(number, step.body)
+            with when(b, b.eq(counter.value & (_POLLED_PASSES - 1), _POLLED_PASSES - 1)):
+                self._poll()
             following = counter.value + 1
             again = following < count
             if step.until is not None:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import _thread
 import os
 import threading
 import warnings
 from collections import deque
 from collections.abc import Callable
 from contextvars import Context, copy_context
+from functools import partial
 from typing import Any, Generic, TypeVar
 
+from phintys._base.apart import start_thread
 from phintys._base.locks import ProcessLock
 
 __all__ = ["Background", "Chores", "chores"]
@@ -40,22 +43,25 @@ class Background(Generic[_Result]):
         self._arguments = arguments
         self._outcome: _Result | None = None
         self._error: BaseException | None = None
-        self._thread = threading.Thread(
-            target=copy_context().run, args=(self._run,), name="phintys compiler"
-        )
+        self._thread = 0
+        # Not Thread.join, which a handler of a signal that raises leaves with the thread for dead.
+        self._done = _thread.allocate_lock()
+        self._done.acquire()
         _RUNNING.add(self)
         try:
-            self._thread.start()
+            start_thread(partial(copy_context().run, self._run), "phintys compiler")
         except RuntimeError:  # there are no threads to be had, or the interpreter is ending
             self._run()
 
     def _run(self) -> None:
+        self._thread = _thread.get_ident()
         try:
             self._outcome = self._function(*self._arguments)
         except BaseException as error:  # noqa: BLE001 - it is raised where the result is wanted
             self._error = error
         finally:
             _RUNNING.discard(self)
+            self._done.release()
 
     def result(self) -> _Result:
         """Wait for the function, and return what it returned or raise what it raised."""
@@ -66,8 +72,9 @@ class Background(Generic[_Result]):
 
     def wait(self) -> None:
         """Wait for the function, whatever comes of it."""
-        if self._thread.ident is not None and self._thread is not threading.current_thread():
-            self._thread.join()
+        if self._thread != _thread.get_ident():
+            with self._done:
+                pass
 
 
 _RUNNING: set[Background[Any]] = set()

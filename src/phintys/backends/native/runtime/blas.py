@@ -13,6 +13,7 @@ from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import Any
 
+from phintys._base.apart import import_whole, run_whole
 from phintys._base.errors import MethodNotDefinedError
 from phintys._base.once import Once
 from phintys.backends.native.emit.externals import read_capsule
@@ -76,10 +77,8 @@ def _blas_module() -> Any:
     if _PACKAGE not in sys.modules:
         # Another layout of SciPy, or another importlib, takes the usual way.
         with suppress(ImportError, AttributeError):
-            return _load_by_file()
-    from scipy.linalg import cython_blas
-
-    return cython_blas
+            return run_whole(_load_by_file)
+    return import_whole(_MODULE)
 
 
 def _load_by_file() -> Any:

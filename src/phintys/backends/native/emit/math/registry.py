@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
+from phintys._base.apart import is_imported_again
 from phintys._base.errors import OpContractError
 from phintys._base.records import record
 
@@ -55,6 +56,9 @@ INTEGER_FUNCTIONS: dict[str, Emitter] = {}
 COMPLEX_FUNCTIONS: dict[str, Emitter] = {}
 """Functions of complex numbers of one type; the result may be real."""
 
+_HOMES: dict[tuple[int, str], Mapping[str, object]] = {}
+"""The module that defines each."""
+
 
 def float_function(
     name: str, nin: int = 1, *, outlined: bool = True
@@ -72,7 +76,8 @@ def float_function(
     """
 
     def register(emitter: Emitter) -> Emitter:
-        _add(FLOAT_FUNCTIONS, name, FloatFunction(name, nin, emitter, outlined))
+        function = FloatFunction(name, nin, emitter, outlined)
+        _add(FLOAT_FUNCTIONS, name, function, emitter.__globals__)
         return emitter
 
     return register
@@ -83,7 +88,7 @@ def integer_function(*names: str) -> Callable[[Emitter], Emitter]:
 
     def register(emitter: Emitter) -> Emitter:
         for name in names:
-            _add(INTEGER_FUNCTIONS, name, emitter)
+            _add(INTEGER_FUNCTIONS, name, emitter, emitter.__globals__)
         return emitter
 
     return register
@@ -94,13 +99,16 @@ def complex_function(*names: str) -> Callable[[Emitter], Emitter]:
 
     def register(emitter: Emitter) -> Emitter:
         for name in names:
-            _add(COMPLEX_FUNCTIONS, name, emitter)
+            _add(COMPLEX_FUNCTIONS, name, emitter, emitter.__globals__)
         return emitter
 
     return register
 
 
-def _add(registry: dict[str, _T], name: str, function: _T) -> None:
-    if registry.setdefault(name, function) is not function:
+def _add(registry: dict[str, _T], name: str, function: _T, home: Mapping[str, object]) -> None:
+    former = registry.get(name)
+    if former is not None and not is_imported_again(_HOMES[id(registry), name], home):
         msg = f"There are two functions named {name!r} for the same kind of dtype."
         raise OpContractError(msg)
+    registry[name] = function
+    _HOMES[id(registry), name] = home
