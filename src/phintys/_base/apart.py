@@ -16,6 +16,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from importlib import import_module
+from types import FrameType
 from typing import Any, ParamSpec, TypeVar
 
 from phintys._base.locks import ProcessLock
@@ -199,7 +200,7 @@ def _is_importing_us() -> bool:
 
     It holds locks that another thread would wait for, while this one waits for that.
     """
-    frame = sys._getframe()
+    frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         if frame.f_code.co_name == "<module>":
             name = frame.f_globals.get("__name__") or ""
