@@ -200,7 +200,7 @@ def _is_importing_us() -> bool:
 
     It holds locks that another thread would wait for, while this one waits for that.
     """
-    frame: FrameType | None = sys._getframe(1)
+    frame: FrameType | None = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
     while frame is not None:
         if frame.f_code.co_name == "<module>":
             name = frame.f_globals.get("__name__") or ""
