@@ -90,7 +90,13 @@ def separate_outputs(
     targets: list[Variable | None] = [None] * len(borrow)
     targets.extend(fgraph.inputs[number] for number in updated)
     users: dict[Variable, bool] = {}  # root -> whether all outputs that lie in it are borrowed
-    for number, (output, target) in enumerate(zip(fgraph.outputs, targets, strict=True)):
+    # Of what is returned, views come last: to copy them costs less than to copy all they show.
+    views = [
+        target is None and output not in memory.roots_of(output)
+        for output, target in zip(fgraph.outputs, targets, strict=True)
+    ]
+    for number in sorted(range(len(views)), key=views.__getitem__):
+        output, target = fgraph.outputs[number], targets[number]
         borrowed = target is None and borrow[number]
         roots = memory.roots_of(output)
         if any(_is_outside(root, target, borrowed, specs, replaced) for root in roots) or any(

@@ -11,10 +11,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from phintys._base.records import record
+from phintys.backends.base import is_copy
 from phintys.backends.native.lower.view import View
 from phintys.backends.native.program import Array, Claim, Place
 from phintys.graph.aliasing import DestroyHandler, root_of
 from phintys.tensor.blas import Gemm
+from phintys.tensor.dimshuffle import DimShuffle
+from phintys.tensor.indexing.basic import Subtensor
 from phintys.tensor.indexing.update import AdvancedIncSubtensor, IncSubtensor
 from phintys.tensor.type import TensorType
 
@@ -197,7 +200,8 @@ def update_chains(fgraph: FunctionGraph) -> dict[Apply, Variable]:
     """Return the nodes that lead from a shared value to its next one, each with the shared value.
 
     They are those that write to what an index names, or add a product, one after the other, where
-    nobody else reads what is in between.
+    nobody else reads what is in between. Parts of the next value itself may be returned as well:
+    they are read when it has been written, at the end of a call.
 
     Parameters
     ----------
@@ -211,7 +215,9 @@ def update_chains(fgraph: FunctionGraph) -> dict[Apply, Variable]:
         if type(source.type) is not TensorType or source in kept:
             continue
         chain: list[Apply] = []
-        while (node := _updating(fgraph, variable)) is not None:
+        if not _is_read_at_the_end(fgraph, variable):
+            continue
+        while (node := _updating(fgraph, variable, is_last=not chain)) is not None:
             base = _base_input(node)
             if _reads_all_first(node) and base is not source:
                 break
@@ -230,14 +236,39 @@ def handed_on(fgraph: FunctionGraph) -> set[Variable]:
     return {root for output in fgraph.outputs for root in root_of(output) if root in inputs}
 
 
-def _updating(fgraph: FunctionGraph, variable: Variable) -> Apply | None:
+def _is_read_at_the_end(fgraph: FunctionGraph, variable: Variable) -> bool:
+    """Return whether all that reads the next value of a shared variable can do so in the end.
+
+    That is the update itself, and what returns copies of parts that integers and slices name.
+    """
+    waiting = [variable]
+    updates = 0
+    while waiting:
+        current = waiting.pop()
+        for client, position in fgraph.clients.get(current, ()):
+            if isinstance(client, str):
+                updates += current is variable
+                if current is not variable:
+                    return False
+            elif is_copy(client.op):
+                copied = client.outputs[0]
+                if any(not isinstance(reader, str) for reader, _ in fgraph.clients[copied]):
+                    return False
+            elif isinstance(client.op, Subtensor | DimShuffle) and position == 0:
+                waiting += client.outputs
+            else:
+                return False
+    return updates == 1
+
+
+def _updating(fgraph: FunctionGraph, variable: Variable, *, is_last: bool) -> Apply | None:
     """Return the node that makes a variable by changing another, if one reader has it only."""
     node = variable.owner
     if (
         node is None
         or not isinstance(node.op, IncSubtensor | AdvancedIncSubtensor | Gemm)
         or node.op.destroy_map
-        or len(fgraph.clients.get(variable, ())) != 1
+        or (not is_last and len(fgraph.clients.get(variable, ())) != 1)
     ):
         return None
     if isinstance(node.op, Gemm):

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from phintys import scalar as ps
+from phintys.backends.native.dependence import loads_of
 from phintys.backends.native.lower.bases import Bases
 from phintys.backends.native.lower.view import View
 from phintys.backends.native.program import (
@@ -383,7 +384,7 @@ class Lowering:
             reducer = None
             if value.dtype != target.array.dtype:
                 value = Cast(value, target.array.dtype)
-        steps = self.ending if target.array in self.bases.claimed else self.steps
+        steps = self.ending if self._is_late(target, value) else self.steps
         steps.append(
             Statement(
                 target.array,
@@ -396,6 +397,13 @@ class Lowering:
                 tuple(nodes),
                 tuple([loop for loop in sequential if loop is not None]),
             )
+        )
+
+    def _is_late(self, target: View, value: Expression) -> bool:
+        """Return whether a statement writes, or reads, what is only there at the end of a call."""
+        claimed = self.bases.claimed
+        return bool(claimed) and (
+            target.array in claimed or any(load.array.memory in claimed for load in loads_of(value))
         )
 
     def compute(self, variable: Variable, lengths: Sequence[Size]) -> tuple[View, Loops]:
