@@ -102,6 +102,8 @@ def test_old_calls(theano):
     assert isinstance(pt.dvector, T.TensorType)
     assert T.tensor("int8", (False,), "v").type == pt.TensorType("int8", (None,))
     assert T.tensor("v", shape=(3,)).type.shape == (3,)
+    assert T.tensor("int8", shape=(3,), name="v").type == pt.TensorType("int8", (3,))
+    assert T.tensor(np.int8, shape=(3,)).type == pt.TensorType("int8", (3,))
     assert T.get_scalar_constant_value(T.constant(3)) == 3
     assert T.get_vector_length(T.stack([T.dscalar(), 2.0])) == 2
     x = T.dmatrix("x")
@@ -200,3 +202,30 @@ def test_a_script_that_is_no_python(tmp_path):
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert "SyntaxError" in done.stderr
+
+
+def test_inplace_names_that_only_the_old_packages_had(theano):
+    from theano.tensor import inplace
+
+    assert inplace is theano.tensor.inplace
+    assert inplace.psi_inplace is pt.inplace.digamma_inplace
+    assert inplace.exp_inplace is pt.inplace.exp_inplace
+
+
+def test_updates_are_of_shared_variables(theano):
+    s = theano.shared(1.0)
+    updates = theano.OrderedUpdates({s: s + 1})
+    with pytest.raises(TypeError, match="shared variable"):
+        updates[theano.tensor.dscalar()] = 1
+    with pytest.raises(KeyError, match="two ways"):
+        updates.update({s: s + 2})
+    t = theano.shared(2.0)
+    assert list(updates + {t: t + 1}) == [s, t]
+
+
+def test_joining_by_an_op(theano):
+    T = theano.tensor
+    x = T.dvector("x")
+    joined = T.Join()(0, x, x)
+    assert isinstance(joined.owner.op, T.Join)
+    assert joined.eval({x: [1.0]}).tolist() == [1.0, 1.0]

@@ -158,6 +158,7 @@ def test_inputs_of_several_graphs_come_from_the_last_to_the_first(theano, aesara
     expected = [c, d, b, a]
     assert theano.gof.graph.inputs(graphs) == expected
     assert list(aesara.graph.basic.graph_inputs(graphs)) == expected
+    assert next(aesara.graph.basic.ancestors(graphs)) is graphs[1]
     inner = T.exp(a)
     found = theano.gof.graph.ancestors([inner * b], blockers=[inner])
     assert found[1:] == [inner, b]

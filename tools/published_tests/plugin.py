@@ -14,6 +14,7 @@ import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
+import numpy as np
 import pytest
 
 import phintys
@@ -32,6 +33,8 @@ _SOURCE = str(Path(phintys.__file__).parent)
 install(os.environ["PUBLISHED_TESTS_PACKAGE"])
 stand_ins.fill_gaps(os.environ["PUBLISHED_TESTS_PACKAGE"])
 sys.modules["tests.unittest_tools"] = unittest_tools
+# NumPy 2 has it no longer; the tests ask it for the dtype of some arrays and some scalars.
+vars(np)["find_common_type"] = lambda arrays, scalars: np.result_type(*arrays, *scalars)
 
 
 def _note(**facts: Any) -> None:

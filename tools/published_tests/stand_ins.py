@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 from importlib.abc import Loader, MetaPathFinder
-from importlib.machinery import ModuleSpec
+from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -107,8 +107,12 @@ class _Gaps(MetaPathFinder, Loader):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        if not fullname.startswith(f"{self.package}."):
+        if not fullname.startswith((f"{self.package}.", "tests.")):
             return None
+        if fullname.startswith("tests."):
+            here = PathFinder.find_spec(fullname, path)
+            reason = "a helper of the tests that the distribution lacks"
+            return here or ModuleSpec(fullname, self, is_package=True, loader_state=reason)
         reason = "there is no such module"
         for other in sys.meta_path:
             if isinstance(other, finder._Finder):

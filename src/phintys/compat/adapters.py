@@ -10,18 +10,20 @@ import numpy as np
 import phintys.scalar as ps
 import phintys.tensor as pt
 from phintys._base.config import config
-from phintys._base.errors import OpContractError
+from phintys._base.errors import OpContractError, TypeContractError
 from phintys.gradient import ConsiderConstant, DisconnectedGrad, ZeroGrad
-from phintys.graph import Variable
+from phintys.graph import SharedVariable, Variable
 from phintys.tensor.known import known_int, known_sizes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 __all__ = [
     "All",
     "Any_",
     "DimShuffle",
+    "HasInnerGraph",
+    "Join",
     "Max",
     "Min",
     "OrderedUpdates",
@@ -31,6 +33,7 @@ __all__ = [
     "TensorType",
     "addbroadcast",
     "all_dtypes",
+    "ancestor_list",
     "ancestors",
     "asarray",
     "batch_normalization",
@@ -51,6 +54,7 @@ __all__ = [
     "hard_sigmoid",
     "horizontal_stack",
     "inc_subtensor",
+    "input_list",
     "int_dtypes",
     "inverse_permutation",
     "iround",
@@ -125,15 +129,37 @@ def _as_shape(pattern: Iterable[Any] | None) -> tuple[int | None, ...]:
     )
 
 
+def _is_dtype(given: Any) -> bool:
+    """Return whether something that could be a name is a dtype: Aesara had that first."""
+    return isinstance(given, type | np.dtype) or given == "floatX" or given in all_dtypes
+
+
 def tensor(*arguments: Any, **options: Any) -> Any:
     """Make a variable: ``tensor(dtype, broadcastable, name)``, or with ``shape=`` as it is now."""
     old = ("dtype", "broadcastable", "name")
     if "shape" in options and "broadcastable" not in options:
+        if arguments and _is_dtype(arguments[0]):
+            arguments = (None, *arguments)
         named = dict(zip(("name", "dtype"), arguments, strict=False)) | options
         return pt.tensor(named.pop("name", None), **named)
     given = dict(zip(old, arguments, strict=False)) | options
     type_ = pt.TensorType(given.get("dtype", "floatX"), _as_shape(given.get("broadcastable")))
     return type_.make_variable(given.get("name"))
+
+
+class _JoinMeta(type):
+    """Makes ``isinstance(op, Join)`` true for the Op that there is."""
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        return isinstance(instance, pt.Join)
+
+
+class Join(metaclass=_JoinMeta):
+    """``Join()(axis, a, b)``."""
+
+    def __new__(cls, view: int = -1) -> Any:
+        """Return what joins."""
+        return pt.join
 
 
 def DimShuffle(
@@ -145,7 +171,41 @@ def DimShuffle(
 
 
 class OrderedUpdates(dict[Any, Any]):
-    """Updates of shared variables in the order in which they were added, as every dict has."""
+    """Updates of shared variables in the order in which they were added, as every dict has.
+
+    A key is a shared variable, and what is added must not say something else of the same one.
+    """
+
+    def __init__(self, *key: Any, **kwargs: Any) -> None:
+        super().__init__()
+        for variable, new in dict(*key, **kwargs).items():
+            self[variable] = new
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        if not isinstance(key, SharedVariable):
+            msg = f"OrderedUpdates: a key is a shared variable, got {key!r}."
+            raise TypeContractError(msg)
+        super().__setitem__(key, value)
+
+    def update(self, other: Any = (), /, **kwargs: Any) -> None:
+        """Add the entries of another dict."""
+        for variable, new in dict(other, **kwargs).items():
+            if variable in self and self[variable] is not new:
+                msg = f"OrderedUpdates: {variable} would be updated in two ways."
+                raise KeyError(msg)
+            self[variable] = new
+
+    def __add__(self, other: Any) -> OrderedUpdates:
+        total = OrderedUpdates(self)
+        total.update(other)
+        return total
+
+    def __radd__(self, other: Any) -> OrderedUpdates:
+        return OrderedUpdates(other) + self
+
+
+class HasInnerGraph:
+    """A base for Ops made of a graph; Phintys knows them by their attributes."""
 
 
 # ---- tensors -----------------------------------------------------------------------------------
@@ -322,29 +382,43 @@ def std(
 
 def ancestors(
     graphs: Iterable[Variable], blockers: Collection[Variable] | None = None
-) -> list[Any]:
-    """Return all variables that ``graphs`` are computed from, as the old packages ordered them.
+) -> Iterator[Any]:
+    """Yield all variables that ``graphs`` are computed from, as the old packages ordered them.
 
     The graphs are walked from the last one to the first, the operands of a node from the left.
     """
     stop = frozenset(blockers or ())
-    found: dict[Any, None] = {}
+    found: set[Any] = set()
     waiting = list(graphs)
     while waiting:
         variable = waiting.pop()
         if variable in found:
             continue
-        found[variable] = None
+        found.add(variable)
+        yield variable
         if variable.owner is not None and variable not in stop:
             waiting.extend(reversed(variable.owner.inputs))
-    return list(found)
 
 
 def graph_inputs(
+    graphs: Iterable[Variable], blockers: Collection[Variable] | None = None
+) -> Iterator[Any]:
+    """Yield the leaves among the :func:`ancestors`, in that order."""
+    return (leaf for leaf in ancestors(graphs, blockers) if leaf.owner is None)
+
+
+def ancestor_list(
     variable_list: Iterable[Variable], blockers: Collection[Variable] | None = None
 ) -> list[Any]:
-    """Return the leaves among the :func:`ancestors`, in that order."""
-    return [leaf for leaf in ancestors(variable_list, blockers) if leaf.owner is None]
+    """Return Theano's ``ancestors``, which was a list."""
+    return list(ancestors(variable_list, blockers))
+
+
+def input_list(
+    variable_list: Iterable[Variable], blockers: Collection[Variable] | None = None
+) -> list[Any]:
+    """Return Theano's ``inputs``, which was a list."""
+    return list(graph_inputs(variable_list, blockers))
 
 
 def asarray(a: Any, dtype: Any, order: Any = None) -> Any:

@@ -37,7 +37,7 @@ class OldModule(ModuleType):
     def __setattr__(self, name: str, value: Any) -> None:
         """Set a name; an import of ``tensor.sort`` does not hide the function ``tensor.sort``."""
         sources = self.__dict__.get("_sources", ())
-        if isinstance(value, OldModule) and any(_look_up(source, name)[0] for source in sources):
+        if isinstance(value, OldModule) and any(_is_no_module(source, name) for source in sources):
             return
         super().__setattr__(name, value)
 
@@ -48,7 +48,8 @@ class OldModule(ModuleType):
             raise AttributeError(name)
         for source in self.__dict__["_sources"]:
             found, value = _look_up(source, name)
-            if found:
+            # A module of Phintys does not stand for the old one, which has more names.
+            if found and not (isinstance(value, ModuleType) and self._has_module(name)):
                 self.__dict__[name] = value
                 return value
         try:
@@ -60,6 +61,10 @@ class OldModule(ModuleType):
         hint = f" Did you mean {near[0]}?" if near else ""
         msg = f"{self.__name__} has no {name!r} in Phintys.{hint}"
         raise AttributeError(msg)
+
+    def _has_module(self, name: str) -> bool:
+        package, _, inside = f"{self.__name__}.{name}".partition(".")
+        return inside in PACKAGES[package]
 
     def __dir__(self) -> list[str]:
         names: set[str] = set()
@@ -92,6 +97,12 @@ def _look_up(source: Source, name: str) -> tuple[bool, Any]:
     if name in _public_names(source):
         return True, getattr(import_module(source), name)
     return False, None
+
+
+def _is_no_module(source: Source, name: str) -> bool:
+    """Return whether a source has something of this name that is not a module."""
+    found, value = _look_up(source, name)
+    return found and not isinstance(value, ModuleType)
 
 
 def _reason_missing(path: str) -> str | None:

@@ -30,6 +30,7 @@ def _here(module: str, names: str) -> dict[str, str]:
 _GRAPH: dict[str, str] = {
     **_here("phintys.graph", "Apply Constant FunctionGraph Op SharedVariable Type Variable"),
     "Generic": "phintys.graph.type:Generic",
+    "HasInnerGraph": f"{_OLD}:HasInnerGraph",
     "PureType": "phintys.graph:Type",
     "PureOp": "phintys.graph:Op",
     "generic": "phintys.graph:generic",
@@ -142,6 +143,7 @@ _TENSOR: list[Source] = [
         "tensor": f"{_OLD}:tensor",
         "CAReduce": "phintys.tensor:Reduce",
         "DimShuffle": f"{_OLD}:DimShuffle",
+        "Join": f"{_OLD}:Join",
         "Rebroadcast": f"{_OLD}:Rebroadcast",
         "abs_": "phintys.tensor:abs",
         "addbroadcast": f"{_OLD}:addbroadcast",
@@ -242,7 +244,16 @@ _SHARED_BY_BOTH: dict[str, list[Source]] = {
     "tensor.blas": _BLAS,
     "tensor.elemwise": _TENSOR,
     "tensor.extra_ops": _TENSOR,
-    "tensor.inplace": ["phintys.tensor.inplace"],
+    "tensor.inplace": [
+        {
+            "abs__inplace": "phintys.tensor.inplace:abs_inplace",
+            "inv_inplace": "phintys.tensor.inplace:reciprocal_inplace",
+            "psi_inplace": "phintys.tensor.inplace:digamma_inplace",
+            "sgn_inplace": "phintys.tensor.inplace:sign_inplace",
+            "tri_gamma_inplace": "phintys.tensor.inplace:trigamma_inplace",
+        },
+        "phintys.tensor.inplace",
+    ],
     "tensor.nlinalg": [
         {
             **_here("phintys.tensor.linalg", "norm trace"),
@@ -296,9 +307,10 @@ _GOF_GRAPH: list[Source] = [
     {
         **_GRAPH,
         **_ERRORS,
-        **_WALKS,
         "Env": "phintys.graph:FunctionGraph",
-        "inputs": f"{_OLD}:graph_inputs",
+        "ancestors": f"{_OLD}:ancestor_list",
+        "graph_inputs": f"{_OLD}:input_list",
+        "inputs": f"{_OLD}:input_list",
         "io_connection_pattern": "phintys.graph.contract:connection_pattern",
         "orphans": "phintys.graph:orphans_between",
         "variables": "phintys.graph:vars_between",
