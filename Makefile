@@ -14,7 +14,7 @@ export PYTHONHASHSEED ?= 0
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test test-all test-seeds test-optimized test-lowest test-wheel stress \
-        reference fuzz debug lint types bench peers clean
+        reference pytensor-tests fuzz debug lint types bench peers clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -89,6 +89,9 @@ stress: $(READY) ## run the long forms of tests: storms of signals, forks, threa
 
 reference: $(READY) ## run the tests in the reference backend
 	PHINTYS_FLAGS=mode=reference $(BIN)/python -m pytest -n auto --ignore tests/backends/native
+
+pytensor-tests: $(READY) ## run the tests published with PyTensor and Aesara (fetched; half an hour)
+	$(BIN)/python -m tools.published_tests
 
 # What is found is printed as a program, as calls, or as an @example: add it as a case.
 fuzz: $(READY) ## search for cases that fail, and print them (half an hour)

@@ -81,7 +81,8 @@ def test_stand_ins_pass_while_tests_are_collected_and_fail_when_they_run(tmp_pat
     notes = tmp_path / "notes.jsonl"
     code = (
         "import os, sys, pytest; "
-        f"os.environ.update(PUBLISHED_TESTS_PACKAGE='aesara', PUBLISHED_TESTS_NOTES={str(notes)!r}); "
+        "os.environ['PUBLISHED_TESTS_PACKAGE'] = 'aesara'; "
+        f"os.environ['PUBLISHED_TESTS_NOTES'] = {str(notes)!r}; "
         f"sys.path[:0] = [{str(PROJECT)!r}, {str(tmp_path)!r}]; "
         "pytest.main(['-q', '-p', 'tools.published_tests.plugin', '-p', 'no:cacheprovider', "
         f"'-c', os.devnull, '--rootdir', {str(tmp_path)!r}, {str(tests)!r}])"
