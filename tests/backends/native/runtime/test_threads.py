@@ -78,7 +78,7 @@ def pool(request):
 
 @given(
     length=st.integers(0, 5000),
-    grain=st.integers(1, 300),
+    grain=st.integers(-3, 300),
     threads=st.integers(1, 8),
     nested=st.booleans(),
 )

@@ -22,12 +22,20 @@ positive. Inputs are ``(a, b)``, ``(a, x)`` or ``(x, y)``.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 from phintys._base.errors import IntegrityError
 from phintys.backends.native.emit.builder import Builder
 from phintys.backends.native.emit.control import loop
-from phintys.backends.native.emit.products import most_in_tiles, product_symbol
+from phintys.backends.native.emit.product_parts import (
+    PRODUCT_PARTS,
+    SHARED_FROM,
+    VECTOR_PARTS,
+    VECTOR_SHARED_FROM,
+    parts_symbol,
+)
+from phintys.backends.native.emit.products import MANY, most_in_tiles, product_symbol
 from phintys.backends.native.emit.routines import Matrix, Routines, product_routine
 from phintys.backends.native.emit.types import INT64, VOID, type_of
 from phintys.backends.native.emit.values import Value
@@ -65,6 +73,9 @@ class BlasCall:
         The step.
     pointer, size
         Return the address of an array, and the value of a size.
+    share
+        Writes the call of a function that shares its work: the symbol, and what it is given after
+        what the runtime wants.
     """
 
     def __init__(
@@ -73,6 +84,7 @@ class BlasCall:
         call: Call,
         pointer: Callable[[Array], Value],
         size: Callable[[Any], Value],
+        share: Callable[[str, Sequence[Value]], None],
     ) -> None:
         self.b = b
         self.call = call
@@ -80,6 +92,7 @@ class BlasCall:
         self.type = type_of(call.output.dtype)
         self.blas = Routines(b, self.type)
         self._size = size
+        self._share = share
         if call.routine not in _OPERANDS or self.type.name not in BLAS_LETTERS:
             msg = f"There is no routine {call.routine!r} of {self.type.name} in BLAS."
             raise IntegrityError(msg)
@@ -122,6 +135,10 @@ class BlasCall:
             return
         (count, *steps), *rest = batch
         values = [self._size(step) for step in steps]
+        if not rest and self.call.routine == "gemm":
+            self.at = at
+            self._gemm((self._size(count), values))
+            return
         with loop(self.b, 0, self._size(count)) as single:
             inner = {
                 letter: self._moved(at[letter], single.index * step)
@@ -148,30 +165,141 @@ class BlasCall:
             alpha = self.b.load(self.type, alpha)
         return [self.b.value(self.type, factor) for factor in (alpha, beta)]
 
-    def _gemm(self) -> None:
-        b = self.b
-        m, n, k = lengths = (self.size("m"), self.size("n"), self.size("k"))
+    def _gemm(self, stack: tuple[Value, list[Value]] | None = None) -> None:
+        """Write a product of matrices, or a stack of them: how many, and how far apart."""
+        lengths = (self.size("m"), self.size("n"), self.size("k"))
         first, second = self._matrix("a"), self._matrix("b")
-        c, c_down = self.at["c"], self.size("c_stride")
+        c = (self.at["c"], self.size("c_stride"))
+        if stack is None:
+            stack = (self.b.constant(INT64, 1), [self.b.constant(INT64, 0)] * 3)
+        is_vector = "1" in {lengths[0].text, lengths[1].text}
+        if is_vector or self.options.get("beta", 0) not in {0, 1}:
+            self._each(stack, lengths, first, second, c)
+            return
+        is_single = stack[0].text == "1"
+        self._by_size(
+            lengths,
+            SHARED_FROM if is_single else MANY,
+            lambda: self._shared(stack, lengths, first, second, c),
+            lambda: self._each(stack, lengths, first, second, c),
+        )
+
+    def _by_size(
+        self,
+        lengths: Sequence[Value],
+        least: int,
+        shared: Callable[[], None],
+        alone: Callable[[], None],
+    ) -> None:
+        """Write the call that threads may share, or that in which BLAS is simply called."""
+        b = self.b
+        if all(length.text.isdigit() for length in lengths):
+            (shared if prod(int(length.text) for length in lengths) >= least else alone)()
+            return
+        small, large, after = (b.new_block(name) for name in ("small", "large", "after"))
+        b.branch(prod(lengths[1:], start=lengths[0]) < least, small, large)
+        for block, write in ((small, alone), (large, shared)):
+            b.begin(block)
+            write()
+            b.jump(after)
+        b.begin(after)
+
+    def _outlined(self, name: str, arguments: Sequence[Value]) -> None:
+        """Call an outlined function that shares its work."""
+        symbol = parts_symbol(name, self.type)
+        self.b.module.math_functions.add(symbol)
+        self._share(symbol, arguments)
+
+    def _shared(
+        self,
+        stack: tuple[Value, list[Value]],
+        lengths: tuple[Value, Value, Value],
+        first: Matrix,
+        second: Matrix,
+        c: tuple[Value, Value],
+    ) -> None:
+        """Write products of which the outlined function makes parts."""
+        b = self.b
+        alpha, beta = self._factors()
+        adds = b.constant(INT64, int(beta == 1))
+        matrices = [*lengths, *first.parts, *second.parts, *c, self.blas.number(alpha), adds]
+        self._outlined(PRODUCT_PARTS, [*matrices, stack[0], *stack[1]])
+
+    def _each(
+        self,
+        stack: tuple[Value, list[Value]],
+        lengths: tuple[Value, Value, Value],
+        first: Matrix,
+        second: Matrix,
+        c: tuple[Value, Value],
+    ) -> None:
+        """Write products one after the other."""
+        count, moves = stack
+        if count.text == "1":
+            self._product(lengths, first, second, c)
+            return
+        with loop(self.b, 0, count) as single:
+            pointers = [
+                self._moved(pointer, single.index * move)
+                for pointer, move in zip((first.pointer, second.pointer, c[0]), moves, strict=True)
+            ]
+            self._product(
+                lengths,
+                Matrix(pointers[0], first.down, first.along),
+                Matrix(pointers[1], second.down, second.along),
+                (pointers[2], c[1]),
+            )
+
+    def _product(
+        self,
+        lengths: tuple[Value, Value, Value],
+        first: Matrix,
+        second: Matrix,
+        c: tuple[Value, Value],
+    ) -> None:
+        b = self.b
+        m, n, k = lengths
         factors = self._factors()
         if n.text == "1":
-            column = (second.pointer, second.down)
-            self.blas.matrix_vector((first, m, k), column, (c, c_down), *factors)
+            self._times_vector((first, m, k), (second.pointer, second.down), c)
         elif m.text == "1":
             row, one = (first.pointer, first.along), b.constant(INT64, 1)
-            self.blas.matrix_vector((second.transposed(), n, k), row, (c, one), *factors)
+            self._times_vector((second.transposed(), n, k), row, (c[0], one))
         elif most := self._most_in_tiles(lengths):
             symbol = product_symbol(b.target, self.type)
             b.module.math_functions.add(symbol)
-            matrices = (*lengths, *first.parts, *second.parts, c, c_down)
+            matrices = (*lengths, *first.parts, *second.parts, *c)
             b.call(symbol, VOID, (b.constant(INT64, most), *matrices, *self._in_registers()))
         elif factors[1] not in {0, 1}:
-            self.blas.matrix_matrix(lengths, first, second, (c, c_down), *factors)
+            self.blas.matrix_matrix(lengths, first, second, c, *factors)
         else:
             alpha, beta = factors
             symbol = product_routine(b.module, self.type, adds=beta == 1)
-            arguments = (*lengths, *first.parts, *second.parts, c, c_down, self.blas.number(alpha))
+            arguments = (*lengths, *first.parts, *second.parts, *c, self.blas.number(alpha))
             b.call(symbol, VOID, arguments)
+
+    def _times_vector(
+        self,
+        matrix: tuple[Matrix, Value, Value],
+        x: tuple[Value, Value],
+        y: tuple[Value, Value],
+    ) -> None:
+        """Write ``y = alpha matrix x + beta y``."""
+        a, rows, columns = matrix
+        alpha, beta = self._factors()
+
+        def share() -> None:
+            if beta != 1:
+                self.blas.scale(*y, rows, beta)
+            number = self.blas.number(alpha)
+            self._outlined(VECTOR_PARTS, [rows, columns, *a.parts, *x, *y, number])
+
+        self._by_size(
+            (rows, columns),
+            VECTOR_SHARED_FROM,
+            share,
+            lambda: self.blas.matrix_vector(matrix, x, y, alpha, beta),
+        )
 
     def _most_in_tiles(self, lengths: Sequence[Value]) -> int:
         known = [int(value.text) if value.text.isdigit() else None for value in lengths]
@@ -182,7 +310,7 @@ class BlasCall:
         m, n = self.size("m"), self.size("n")
         x = (self.at["x"], self.size("x_step", 1))
         y = (self.at["y"], self.size("y_step", 1))
-        self.blas.matrix_vector((self._matrix("a"), m, n), x, y, *self._factors())
+        self._times_vector((self._matrix("a"), m, n), x, y)
 
     def _dot(self) -> None:
         """Write ``c = alpha sum(x y) + beta c``."""
@@ -214,4 +342,4 @@ class BlasCall:
             x, y, x_step, y_step = y, x, y_step, x_step
         # A row with gaps is in memory a matrix of one column.
         row = Matrix(x, n if x_step.text == "1" else one, x_step)
-        self.blas.matrix_vector((row, one, n), (y, y_step), (self.at["c"], one), *self._factors())
+        self._times_vector((row, one, n), (y, y_step), (self.at["c"], one))

@@ -39,8 +39,9 @@ must be C-contiguous and aligned to their size), and sets ``STATUS`` to 0. Funct
     threads, and on the lock of the interpreter. Called if it is :data:`NOTED_NANOSECONDS` or more.
 ``i32 phintys_parallel_for(ptr state, ptr kernel, ptr arguments, i64 n, i64 grain)``
     Call ``kernel(arguments, begin, end)`` for ranges that make up ``0 ... n``, in any order and at
-    the same time; ranges shorter than ``grain`` are not worth it. Not 0 means ``EXCEPTION``: a
-    signal ended the call, and some ranges are missing.
+    the same time; ranges shorter than ``grain`` are not worth it. If it is 0, there should be no
+    more ranges than threads; if it is negative, they should be just as long as it says. Not 0 means
+    ``EXCEPTION``: a signal ended the call, and some ranges are missing.
 ``i32 phintys_poll(ptr state)``
     Not 0 means the same. Called now and then by whatever takes long, from any thread.
 ``ptr phintys_malloc(i64 bytes)``, ``void phintys_free(ptr)``

@@ -11,11 +11,23 @@ from collections.abc import Iterable
 from phintys.backends.native.emit.builder import Builder
 from phintys.backends.native.emit.math import FLOAT_FUNCTIONS, MathSymbol
 from phintys.backends.native.emit.module import Module
+from phintys.backends.native.emit.product_parts import (
+    PRODUCT_PARTS,
+    VECTOR_PARTS,
+    write_product_parts,
+    write_vector_parts,
+)
 from phintys.backends.native.emit.products import PRODUCT, write_product
 from phintys.backends.native.emit.target import Target
 from phintys.backends.native.emit.types import type_of
 
 __all__ = ["is_outlined", "library"]
+
+_PRODUCTS = {
+    PRODUCT: write_product,
+    PRODUCT_PARTS: write_product_parts,
+    VECTOR_PARTS: write_vector_parts,
+}
 
 
 def is_outlined(symbol: str) -> bool:
@@ -26,7 +38,7 @@ def is_outlined(symbol: str) -> bool:
         name = MathSymbol.parse(symbol).name
     except ValueError:
         return False
-    return name == PRODUCT or name in FLOAT_FUNCTIONS
+    return name in _PRODUCTS or name in FLOAT_FUNCTIONS
 
 
 def library(target: Target, symbols: Iterable[str]) -> Module:
@@ -42,8 +54,8 @@ def library(target: Target, symbols: Iterable[str]) -> Module:
     module = Module(target)
     for symbol in sorted(set(symbols)):
         key = MathSymbol.parse(symbol)
-        if key.name == PRODUCT:
-            write_product(module, key)
+        if key.name in _PRODUCTS:
+            _PRODUCTS[key.name](module, key)
             continue
         function = FLOAT_FUNCTIONS[key.name]
         type = type_of(key.dtype, key.lanes)

@@ -166,7 +166,7 @@ class Routines:
         b = self.b
         a, rows, columns = matrix
         if isinstance(beta, Value) or beta != 1:
-            self._scale(*y, rows, beta)
+            self.scale(*y, rows, beta)
         letter, first, second, stride = self._layout(a, rows, columns, "TN")
         # Where there is nothing to add, BLAS leaves y alone or not, by its version.
         with when(b, b.ne(columns, 0)):
@@ -185,7 +185,7 @@ class Routines:
                 self.integer(y[1]),
             )
 
-    def _scale(self, pointer: Value, step: Value, count: Value, factor: Any) -> None:
+    def scale(self, pointer: Value, step: Value, count: Value, factor: Any) -> None:
         """Multiply elements by a number; by 0 whatever they are."""
         b = self.b
         with loop(b, 0, count) as single:

@@ -10,6 +10,7 @@ from phintys.backends.native.emit.control import when
 from phintys.backends.native.emit.kernel_calls import KernelCaller
 from phintys.backends.native.emit.layout import EXCEPTION, NO_RESULT, NOTED_NANOSECONDS
 from phintys.backends.native.emit.memory import load
+from phintys.backends.native.emit.module import signature
 from phintys.backends.native.emit.types import BOOL, INT32, INT64, PTR, VOID
 from phintys.backends.native.emit.values import Value
 from phintys.backends.native.program import (
@@ -55,7 +56,7 @@ class StepWriter(KernelCaller):
         elif isinstance(step, Kernel):
             self.kernel(self.main.kernels[step])
         elif isinstance(step, Call):
-            BlasCall(self.b, step, self.pointer, self.size).write()
+            BlasCall(self.b, step, self.pointer, self.size, self._share).write()
             self._poll_after(step)
         elif isinstance(step, Callback):
             self._callback(step)
@@ -92,6 +93,14 @@ class StepWriter(KernelCaller):
     def _poll(self) -> None:
         """Look for signals, if it is time: they may end the call."""
         self.fail_if_interrupted(self.b.call("phintys_poll", INT32, [self.state()]))
+
+    def _share(self, symbol: str, arguments: Sequence[Value]) -> None:
+        """Write the call of a function that shares its work, and may be interrupted."""
+        b = self.b
+        parallel = "phintys_parallel_for"
+        b.module.declare(parallel, signature(parallel, INT32, [PTR, PTR, PTR, INT64, INT64]))
+        given = [self.state(), Value(b, PTR, f"@{parallel}"), *arguments]
+        self.fail_if_interrupted(b.call(symbol, INT32, given))
 
     def _poll_after(self, step: Call) -> None:
         """Look for signals after a call of a library that takes long."""

@@ -24,11 +24,13 @@ from phintys.backends.native.emit.externals import EXTERNALS, address_of
 from phintys.backends.native.emit.library import is_outlined, library
 from phintys.backends.native.emit.llvm_library import Engine, Machine, llvm
 from phintys.backends.native.emit.module import Module
+from phintys.backends.native.emit.product_parts import BLAS_THREADS_SYMBOL
 from phintys.backends.native.emit.target import Target
 from phintys.backends.native.runtime.background import Background
 from phintys.backends.native.runtime.blas import (
     blas_address,
     blas_is_loaded,
+    blas_threads,
     is_blas,
 )
 from phintys.backends.native.runtime.cache import CacheKey, object_cache
@@ -416,6 +418,8 @@ def _resolve(name: str) -> int:
         return address_of(name)
     if is_blas(name):
         return blas_address(name)
+    if name == BLAS_THREADS_SYMBOL:
+        return blas_threads()
     found = llvm().address_of_symbol(name) or _address_in_process(name)
     if not found:
         msg = (

@@ -146,7 +146,8 @@ def emit_parallel_for(module: Module) -> None:
     parameters = [PTR, PTR, PTR, INT64, INT64]
     b = Builder(module.function("phintys_parallel_for", INT32, parameters))
     call, kernel, arguments, count, grain = b.arguments
-    amount = b.binary("sdiv", count, grain) * GRAIN_NANOSECONDS
+    # Where there is no grain, an iteration takes longer than one.
+    amount = b.binary("sdiv", count, b.maximum_number(grain, 1)) * GRAIN_NANOSECONDS
     b.call("phintys_work", VOID, [call, amount])
     threads = CALL.load(b, call, "threads")
     operands = [call, kernel, arguments, count, grain, threads]

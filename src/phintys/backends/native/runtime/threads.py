@@ -59,7 +59,8 @@ POOL = Record(
 )
 POOL_BYTES = 768 + 8 * MOST_WORKERS
 _CHUNKS_A_THREAD = 4
-"""Chunks a thread gets on average: threads that are held up take fewer."""
+"""Chunks a thread gets on average: threads that are held up take fewer. It is one where each chunk
+costs something of its own."""
 
 _MOST_GRAINS = 64
 """Grains in a chunk: the caller looks for signals after each of its own."""
@@ -81,6 +82,8 @@ def emit_threads(module: Module) -> None:
     ``phintys_run_parallel(call, kernel, arguments, count, grain, threads)`` calls
     ``kernel(arguments, begin, end)`` until all of ``range(count)`` is done. It returns 0 then, and
     1 if ``poll(call)`` said that the call must end; no thread works for it any more in either case.
+    Chunks are multiples of the grain; if it is 0 there are no more of them than threads, and if it
+    is negative each is as long as it says.
     ``phintys_pool_reset()`` makes the pool new, without workers; ``phintys_pool_stop()`` ends the
     workers and waits for them.
     """
@@ -301,7 +304,7 @@ def _emit_run(module: Module) -> None:
     alone, several, parallel = (b.new_block(name) for name in ("alone", "several", "parallel"))
     # POOL.wanted is what the machine offers, threads what the caller allows.
     helpers = b.minimum_number(POOL.load(b, pool, "wanted"), threads - 1)
-    b.branch((helpers > 0) & (count > grain), several, alone)
+    b.branch((helpers > 0) & (count > b.maximum_number(grain, 1)), several, alone)
 
     b.begin(alone)
     _run_alone(b, call, kernel, arguments, count, grain)
@@ -349,7 +352,8 @@ def _run_alone(
 def _longest_chunk(b: Builder, count: Value, grain: Value) -> Value:
     """Return how long a chunk may be, so that signals are looked for in time."""
     finest = (count >> _FINEST) + 1
-    return b.maximum_number(grain * _MOST_GRAINS, finest)
+    longest = b.select(b.eq(grain, 0), count, b.maximum_number(grain * _MOST_GRAINS, -grain))
+    return b.maximum_number(longest, finest)
 
 
 def _publish(
@@ -362,8 +366,9 @@ def _publish(
     helpers: Value,
 ) -> None:
     """Describe the job, then offer its chunks, and wake whom it takes."""
-    grains = divide_up(b, count, grain)
-    share = grain * divide_up(b, grains, (helpers + 1) * _CHUNKS_A_THREAD)
+    chunks_each = b.select(b.eq(grain, 0), 1, b.constant(INT64, _CHUNKS_A_THREAD))
+    unit = b.maximum_number(grain, 1)
+    share = unit * divide_up(b, divide_up(b, count, unit), (helpers + 1) * chunks_each)
     chunk = b.minimum_number(share, _longest_chunk(b, count, grain))
     chunks = divide_up(b, count, chunk)
     fields = {

@@ -1,0 +1,538 @@
+"""Big products, outlined: BLAS computes parts of them, each in one thread of Phintys' own pool.
+
+A library's own threads wait for each other awake, which is fast on a quiet machine and a hundred
+times slower where several processes share its cores. So BLAS is told to use one thread while this
+code calls it (:class:`BLAS_THREADS`), and threads of the pool call it for parts.
+
+Results must not depend on who computes what, so parts are cut by lengths alone; the inner axis is
+never cut. There are two ways:
+
+*Strips* of rows begin at multiples of :data:`ROWS`, the least common multiple of the rows that the
+kernels of the library compute together. A strip has the same bits then however many neighbours are
+computed along with it, so neighbours that fall to one thread are one call; it is one call for all
+where there is one thread.
+
+*Tiles* of rows and columns are one call each, wherever they are computed: at the last columns the
+kernels differ. They are for matrices of few rows, and for those that are so big that single calls
+would take too long to be interrupted between.
+
+Products with a vector are cut into tiles of rows. A stack of small products is shared as it is.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from phintys.backends.native.emit.builder import Builder
+from phintys.backends.native.emit.control import divide_up, loop, when
+from phintys.backends.native.emit.math import MathSymbol
+from phintys.backends.native.emit.routines import Matrix, Routines, product_routine
+from phintys.backends.native.emit.types import INT32, INT64, PTR, VOID, Type, type_of
+from phintys.backends.native.emit.values import Value
+from phintys.backends.native.runtime.atomics import (
+    call_pointer,
+    unlock,
+    wait_lock,
+)
+from phintys.backends.native.runtime.record import Record
+
+if TYPE_CHECKING:
+    from phintys.backends.native.emit.module import Module
+
+__all__ = [
+    "BLAS_THREADS",
+    "BLAS_THREADS_SYMBOL",
+    "PRODUCT_PARTS",
+    "ROWS",
+    "SHARED_FROM",
+    "VECTOR_PARTS",
+    "VECTOR_SHARED_FROM",
+    "begin_alone",
+    "end_alone",
+    "parts_symbol",
+    "write_product_parts",
+    "write_vector_parts",
+]
+
+PRODUCT_PARTS, VECTOR_PARTS = "product_parts", "vector_parts"
+"""Names of the functions, where names of vector math stand."""
+
+SHARED_FROM, VECTOR_SHARED_FROM = 1 << 17, 1 << 12
+"""Multiplications of a product, and elements of a matrix that a vector is multiplied by, below
+which libraries use one thread of their own accord, so that they are simply called."""
+
+ROWS = 24
+"""Rows of a strip are a multiple of this."""
+
+_LEAST_ROWS = 48
+"""Each part packs the other matrix anew, so strips had better not be thin."""
+
+_COLUMNS = 64
+_LEAST_COLUMNS = 128
+_MOST_PARTS = 64
+
+_TILE_ROWS, _TILE_COLUMNS = 504, 1024
+_TILE_WORK = 1 << 30
+"""The largest tile, and multiplications up to which a call takes less than a tenth of a second."""
+
+_LEAST_WORK = 1 << 22
+"""Multiplications of a part, for float64: a tenth of a millisecond."""
+
+_VECTOR_ELEMENTS = 1 << 17
+_BATCH_WORK = 1 << 18
+"""Elements of a part of a matrix that a vector is multiplied by, for float64; multiplications of
+small products that are worth a thread's while."""
+
+BLAS_THREADS_SYMBOL = "phintys_blas_threads"
+
+BLAS_THREADS = Record.packed(
+    is_ours=INT64,  # 0: the library's threads cannot be told from outside
+    get=PTR,  # int get() returns how many threads the library uses
+    set=PTR,  # void set(int); null if it has but one
+    lock=INT32,  # 1 while one thread reads or writes the next two
+    users=INT32,  # how many products are being computed
+    former=INT32,  # threads before the first of them
+)
+"""The threads of BLAS in this process, in memory under the symbol above."""
+
+_PRODUCT = Record.packed(
+    m=INT64,
+    n=INT64,
+    k=INT64,
+    first=PTR,
+    first_down=INT64,
+    first_along=INT64,
+    second=PTR,
+    second_down=INT64,
+    second_along=INT64,
+    c=PTR,
+    c_down=INT64,
+    alpha=PTR,
+    adds=INT64,
+    down=INT64,  # into how many parts rows are cut
+    across=INT64,  # and columns
+    merges=INT64,  # 1: neighbours are one call
+    first_move=INT64,  # from one product of a stack to the next
+    second_move=INT64,
+    c_move=INT64,
+)
+
+
+def parts_symbol(name: str, type: Type) -> str:
+    """Return the symbol of a function that shares a product.
+
+    ``product_parts`` is ``i32 (state, parallel_for, m, n, k, a, a_down, a_along, b, b_down,
+    b_along, c, c_down, alpha, adds, count, a_move, b_move, c_move)`` for ``count`` products
+    ``c = alpha a b``, or ``c +=`` it if ``adds`` is 1; ``vector_parts`` is ``i32 (state,
+    parallel_for, m, n, a, a_down, a_along, x, x_step, y, y_step, alpha)`` for ``y += alpha a x``.
+    Both return what ``parallel_for`` does.
+    """
+    return MathSymbol(name, type.name, 1).symbol
+
+
+# ---- one thread of BLAS ------------------------------------------------------------------------
+
+
+def _threads_of_blas(b: Builder) -> Value:
+    b.module.declare(BLAS_THREADS_SYMBOL, f"void @{BLAS_THREADS_SYMBOL}()")
+    return b.write(PTR, f"getelementptr i8, ptr @{BLAS_THREADS_SYMBOL}, i64 0")
+
+
+def begin_alone(b: Builder, threads: Value) -> None:
+    """Have BLAS use one thread until all products that are being computed are done."""
+    free, taken = b.constant(INT32, 0), b.constant(INT32, 1)
+    lock = BLAS_THREADS.pointer(b, threads, "lock")
+    setter = BLAS_THREADS.load(b, threads, "set")
+    with when(b, _is_there(b, setter)):
+        wait_lock(b, lock, free, taken)
+        users = BLAS_THREADS.load(b, threads, "users")
+        with when(b, b.eq(users, 0)):
+            former = call_pointer(b, BLAS_THREADS.load(b, threads, "get"), INT32, [])
+            BLAS_THREADS.store(b, threads, "former", former)
+        BLAS_THREADS.store(b, threads, "users", users + 1)
+        with when(b, b.eq(users, 0) & b.ne(BLAS_THREADS.load(b, threads, "former"), 1)):
+            call_pointer(b, setter, VOID, [taken])
+        unlock(b, lock, free)
+
+
+def end_alone(b: Builder, threads: Value) -> None:
+    """Give BLAS its threads back, unless somebody else has given it others meanwhile."""
+    free, taken = b.constant(INT32, 0), b.constant(INT32, 1)
+    lock = BLAS_THREADS.pointer(b, threads, "lock")
+    setter = BLAS_THREADS.load(b, threads, "set")
+    with when(b, _is_there(b, setter)):
+        wait_lock(b, lock, free, taken)
+        left = BLAS_THREADS.load(b, threads, "users") - 1
+        former = BLAS_THREADS.load(b, threads, "former")
+        with when(b, b.eq(left, 0) & b.ne(former, 1)):
+            now = call_pointer(b, BLAS_THREADS.load(b, threads, "get"), INT32, [])
+            with when(b, b.eq(now, 1)):
+                call_pointer(b, setter, VOID, [former])
+        BLAS_THREADS.store(b, threads, "users", left)
+        unlock(b, lock, free)
+
+
+def _is_there(b: Builder, pointer: Value) -> Value:
+    return b.compare("ne", pointer, Value(b, PTR, "null"))
+
+
+def _run(
+    b: Builder,
+    kernel: str,
+    given: tuple[Value, Value, Value],
+    block: Value,
+    count: Value,
+    grain: Value,
+) -> None:
+    """Have a kernel called for a range: by threads of the pool, if there is more than one part.
+
+    Given are the state, ``parallel_for``, and where the status goes.
+    """
+    state, parallel, status = given
+    function = Value(b, PTR, f"@{kernel}")
+    single, several, after = (b.new_block(name) for name in ("single", "several", "after"))
+    b.branch(b.le(count, b.maximum_number(grain, 1)), single, several)
+    b.begin(single)
+    call_pointer(b, function, VOID, [block, b.constant(INT64, 0), count])
+    b.store(b.constant(INT32, 0), status)
+    b.jump(after)
+    b.begin(several)
+    result = call_pointer(b, parallel, INT32, [state, function, block, count, grain])
+    b.store(result, status)
+    b.jump(after)
+    b.begin(after)
+
+
+# ---- matrices ----------------------------------------------------------------------------------
+
+
+def write_product_parts(module: Module, key: MathSymbol) -> None:
+    """Write the function that shares products of matrices into a module."""
+    type = type_of(key.dtype)
+    routines = [product_routine(module, type, adds=adds) for adds in (False, True)]
+    _write_cell(module, type, routines)
+    _write_kernel(module, type)
+    _write_stack_kernel(module, type)
+    _vector_routine(module, type)
+    numbers, matrix = [INT64] * 3, [PTR, INT64, INT64]
+    parameters = [PTR, PTR, *numbers, *matrix, *matrix, PTR, INT64, PTR, *[INT64] * 5]
+    b = Builder(module.function(key.symbol, INT32, parameters))
+    _write_shared(b, type)
+
+
+def _names(type: Type) -> tuple[str, str, str]:
+    return f"cell.{type.name}", f"cells.{type.name}", f"stack.{type.name}"
+
+
+def _write_cell(module: Module, type: Type, routines: list[str]) -> None:
+    """``cell(product, row, next row, column, next column)``: one call of BLAS."""
+    name, _, _ = _names(type)
+    b = Builder(module.function(name, VOID, [PTR, *[INT64] * 4], linkage="internal"))
+    block, row, row_end, column, column_end = b.arguments
+
+    def field(name: str) -> Value:
+        return _PRODUCT.load(b, block, name)
+
+    first = Matrix(field("first"), field("first_down"), field("first_along"))
+    second = Matrix(field("second"), field("second_down"), field("second_along"))
+    c_down, one = field("c_down"), b.constant(INT64, 1)
+    start = Matrix(field("c"), c_down, one).at(b, row, column, type)
+    zero = b.constant(INT64, 0)
+    arguments = [
+        row_end - row,
+        column_end - column,
+        field("k"),
+        first.at(b, row, zero, type),
+        *first.parts[1:],
+        second.at(b, zero, column, type),
+        *second.parts[1:],
+        start,
+        c_down,
+        field("alpha"),
+    ]
+    _either(b, field("adds"), routines, arguments)
+    b.ret()
+
+
+def _either(b: Builder, adds: Value, routines: list[str], arguments: list[Value]) -> None:
+    """Call one of two routines."""
+    plain, adding, after = (b.new_block(name) for name in ("plain", "adding", "after"))
+    b.branch(b.eq(adds, 0), plain, adding)
+    for block, routine in zip((plain, adding), routines, strict=True):
+        b.begin(block)
+        b.call(routine, VOID, arguments)
+        b.jump(after)
+    b.begin(after)
+
+
+def _edge(b: Builder, number: Value, parts: Value, length: Value, unit: int) -> Value:
+    """Return where a part begins: a multiple of a unit, but for the end of the last one."""
+    share = b.binary("sdiv", length * number, parts)
+    rounded = b.binary("sdiv", share + unit // 2, b.value(INT64, unit)) * unit
+    return b.select(b.eq(number, parts), length, rounded)
+
+
+def _write_kernel(module: Module, type: Type) -> None:
+    """``cells(product, begin, end)``: the parts of a range."""
+    cell, name, _ = _names(type)
+    b = Builder(module.function(name, VOID, [PTR, INT64, INT64], linkage="internal"))
+    block, begin, end = b.arguments
+    m, n = _PRODUCT.load(b, block, "m"), _PRODUCT.load(b, block, "n")
+    down, across = _PRODUCT.load(b, block, "down"), _PRODUCT.load(b, block, "across")
+    # A thread does all of its strips at once.
+    step = b.select(b.eq(_PRODUCT.load(b, block, "merges"), 0), b.constant(INT64, 1), end - begin)
+    with loop(b, begin, end, step) as each:
+        row = b.binary("sdiv", each.index, across)
+        column = each.index - row * across
+        # A step of several parts is one of whole rows.
+        next_row = row + b.maximum_number(b.binary("sdiv", step, across), 1)
+        rows = [_edge(b, number, down, m, ROWS) for number in (row, next_row)]
+        columns = [_edge(b, number, across, n, _COLUMNS) for number in (column, column + 1)]
+        b.call(cell, VOID, [block, *rows, *columns])
+    b.ret()
+
+
+def _write_stack_kernel(module: Module, type: Type) -> None:
+    """``stack(product, begin, end)``: whole products of a stack."""
+    _, _, name = _names(type)
+    routines = [product_routine(module, type, adds=adds) for adds in (False, True)]
+    b = Builder(module.function(name, VOID, [PTR, INT64, INT64], linkage="internal"))
+    block, begin, end = b.arguments
+
+    def field(name: str) -> Value:
+        return _PRODUCT.load(b, block, name)
+
+    lengths = [field(name) for name in ("m", "n", "k")]
+    others = {name: [field(f"{name}_down"), field(f"{name}_along")] for name in ("first", "second")}
+    with loop(b, begin, end) as each:
+        first, second, c = (
+            b.offset(field(name), each.index * field(f"{name}_move"), type)
+            for name in ("first", "second", "c")
+        )
+        arguments = [*lengths, first, *others["first"], second, *others["second"], c]
+        _either(b, field("adds"), routines, [*arguments, field("c_down"), field("alpha")])
+    b.ret()
+
+
+def _write_shared(b: Builder, type: Type) -> None:
+    _, kernel, stack = _names(type)
+    state, parallel, m, n, k = b.arguments[:5]
+    count, *moves = b.arguments[15:]
+    work = m * n * k
+    block = b.slot(INT64, _PRODUCT.size // 8)
+    values = dict(zip(_PRODUCT.fields, [*b.arguments[2:15]], strict=False))
+    names = ("first_move", "second_move", "c_move")
+    values |= dict(zip(names, moves, strict=True))
+    for name, value in values.items():
+        _PRODUCT.store(b, block, name, value)
+    threads, status = _threads_of_blas(b), b.slot(INT32)
+    b.store(b.constant(INT32, 0), status)
+    given = (state, parallel, status)
+    zero = b.constant(INT64, 0)
+    ours, theirs, stacked, singly, end = (
+        b.new_block(name) for name in ("ours", "theirs", "stacked", "singly", "end")
+    )
+    b.branch(b.ne(BLAS_THREADS.load(b, threads, "is_ours"), 0), ours, theirs)
+    b.begin(theirs)
+    call_pointer(b, Value(b, PTR, f"@{stack}"), VOID, [block, zero, count])
+    b.ret(b.constant(INT32, 0))
+
+    b.begin(ours)
+    begin_alone(b, threads)
+    is_stack = b.lt(1, count) & b.lt(work, 2 * _least_work(type))
+    b.branch(is_stack, stacked, singly)
+
+    b.begin(stacked)
+    grain = divide_up(b, b.constant(INT64, _BATCH_WORK), b.maximum_number(work, 1))
+    _run(b, stack, given, block, count, grain)
+    b.jump(end)
+
+    b.begin(singly)
+    is_column = b.eq(n, 1)
+    is_vector = is_column | b.eq(m, 1)
+    down, across, merges = _cut(b, type, m, n, k, work)
+    for name, value in (("down", down), ("across", across), ("merges", merges)):
+        _PRODUCT.store(b, block, name, value)
+    with loop(b, 0, count) as each, when(b, b.eq(b.load(INT32, status), 0)):
+        for at, name in ((5, "first"), (8, "second"), (11, "c")):
+            move = values[f"{name}_move"]
+            _PRODUCT.store(b, block, name, b.offset(b.arguments[at], each.index * move, type))
+        vector, matrix, after = (b.new_block(name) for name in ("vector", "matrix", "after"))
+        b.branch(is_vector, vector, matrix)
+        b.begin(vector)
+        b.store(_vector_of_product(b, type, block, is_column), status)
+        b.jump(after)
+        b.begin(matrix)
+        # Strips had better be few and thick, and between tiles signals are looked for.
+        grain = b.select(b.eq(merges, 0), b.constant(INT64, -1), zero)
+        _run(b, kernel, given, block, down * across, grain)
+        b.jump(after)
+        b.begin(after)
+    b.jump(end)
+
+    b.begin(end)
+    end_alone(b, threads)
+    b.ret(b.load(INT32, status))
+
+
+def _least_work(type: Type) -> int:
+    """Return the multiplications that take as long as those of a part of float64."""
+    of_type = {"float32": 2.0, "float64": 1.0, "complex64": 0.5, "complex128": 0.25}[type.name]
+    return int(_LEAST_WORK * of_type)
+
+
+def _cut(
+    b: Builder, type: Type, m: Value, n: Value, k: Value, work: Value
+) -> tuple[Value, Value, Value]:
+    """Return into how many parts rows and columns are cut, and whether they are strips."""
+    one, zero = b.constant(INT64, 1), b.constant(INT64, 0)
+    least = _least_work(type)
+    most = b.minimum_number(b.binary("sdiv", work, b.constant(INT64, least)), _MOST_PARTS)
+    # Matrices of fewer rows than two good strips have are cut in two all the same.
+    by_rows = b.maximum_number(
+        b.binary("sdiv", m, b.constant(INT64, _LEAST_ROWS)),
+        b.minimum_number(b.binary("sdiv", m, b.constant(INT64, ROWS)), 2),
+    )
+    strips = _power_of_two(b, b.minimum_number(most, by_rows))
+    by_columns = b.binary("sdiv", n, b.constant(INT64, _LEAST_COLUMNS))
+    few_rows = m < 2 * ROWS
+    columns = _power_of_two(b, b.minimum_number(most, by_columns))
+    columns = b.select(few_rows, columns, one)
+
+    is_huge = b.lt(_TILE_WORK * least // _LEAST_WORK or 1, work)
+    k = b.maximum_number(k, 1)
+    rows = b.binary("sdiv", b.constant(INT64, _TILE_WORK // _TILE_COLUMNS), k)
+    rows = b.minimum_number(b.maximum_number(rows, _LEAST_ROWS), _TILE_ROWS)
+    width = b.binary("sdiv", b.constant(INT64, _TILE_WORK), k * rows)
+    width = b.minimum_number(b.maximum_number(width, _COLUMNS), _TILE_COLUMNS)
+    down = b.maximum_number(b.binary("sdiv", m, rows), 1)
+    across = b.maximum_number(b.binary("sdiv", n, width), 1)
+    return (
+        b.select(is_huge, down, strips),
+        b.select(is_huge, across, columns),
+        b.select(is_huge | few_rows, zero, one),
+    )
+
+
+def _power_of_two(b: Builder, x: Value) -> Value:
+    """Return the largest power of two up to a number; 1 for less: it is shared evenly."""
+    x = b.maximum_number(x, 1)
+    zeros = b.write(INT64, f"call i64 @llvm.ctlz.i64({x.typed}, i1 true)")
+    b.module.declare("llvm.ctlz.i64", "i64 @llvm.ctlz.i64(i64, i1)")
+    return b.binary("shl", b.constant(INT64, 1), 63 - zeros)
+
+
+# ---- vectors -----------------------------------------------------------------------------------
+
+_VECTOR = Record.packed(
+    rows=INT64,
+    columns=INT64,
+    matrix=PTR,
+    matrix_down=INT64,
+    matrix_along=INT64,
+    x=PTR,
+    x_step=INT64,
+    y=PTR,
+    y_step=INT64,
+    alpha=PTR,
+    parts=INT64,
+)
+
+
+def _vector_of_product(b: Builder, type: Type, block: Value, is_column: Value) -> Value:
+    """Write a product of which one matrix is a vector, in parts; return the status.
+
+    A row times a matrix is the matrix, transposed, times a column.
+    """
+
+    def field(name: str) -> Value:
+        return _PRODUCT.load(b, block, name)
+
+    def choose(x: Value, y: Value) -> Value:
+        return b.select(is_column, x, y)
+
+    one = b.constant(INT64, 1)
+    rows = choose(field("m"), field("n"))
+    y, y_step = field("c"), choose(field("c_down"), one)
+    with when(b, b.eq(field("adds"), 0)):
+        Routines(b, type).scale(y, y_step, rows, 0)
+    state, parallel = b.arguments[:2]
+    arguments = [
+        rows,
+        field("k"),
+        choose(field("first"), field("second")),
+        choose(field("first_down"), field("second_along")),
+        choose(field("first_along"), field("second_down")),
+        choose(field("second"), field("first")),
+        choose(field("second_down"), field("first_along")),
+        y,
+        y_step,
+        field("alpha"),
+    ]
+    return b.call(_vector_routine(b.module, type), INT32, [state, parallel, *arguments])
+
+
+_VECTOR_PARAMETERS = [PTR, PTR, INT64, INT64, PTR, INT64, INT64, PTR, INT64, PTR, INT64, PTR]
+
+
+def write_vector_parts(module: Module, key: MathSymbol) -> None:
+    """Write the function that shares a product of a matrix and a vector into a module."""
+    b = Builder(module.function(key.symbol, INT32, _VECTOR_PARAMETERS))
+    b.ret(b.call(_vector_routine(module, type_of(key.dtype)), INT32, b.arguments))
+
+
+def _vector_routine(module: Module, type: Type) -> str:
+    """Return the function of a module that does so."""
+    name, kernel = f"vector.{type.name}", f"rows.{type.name}"
+    if all(function.name != name for function in module.functions):
+        _write_vector_kernel(module, type, kernel)
+        _write_vector(module, type, name, kernel)
+    return name
+
+
+def _write_vector(module: Module, type: Type, name: str, kernel: str) -> None:
+    b = Builder(module.function(name, INT32, _VECTOR_PARAMETERS, linkage="internal"))
+    state, parallel, rows, columns = b.arguments[:4]
+    threads = _threads_of_blas(b)
+    block = b.slot(INT64, _VECTOR.size // 8)
+    for field, value in zip(_VECTOR.fields, b.arguments[2:], strict=False):
+        _VECTOR.store(b, block, field, value)
+    elements = _VECTOR_ELEMENTS * 8 // type.itemsize
+    height = divide_up(b, b.constant(INT64, elements), b.maximum_number(columns, 1))
+    height = divide_up(b, height, _COLUMNS) * _COLUMNS
+    parts = b.maximum_number(b.binary("sdiv", rows, height), 1)
+    # Where threads are the library's, it cuts as it likes.
+    parts = b.select(b.ne(BLAS_THREADS.load(b, threads, "is_ours"), 0), parts, 1)
+    _VECTOR.store(b, block, "parts", parts)
+    begin_alone(b, threads)
+    status = b.slot(INT32)
+    _run(b, kernel, (state, parallel, status), block, parts, b.constant(INT64, 1))
+    end_alone(b, threads)
+    b.ret(b.load(INT32, status))
+
+
+def _write_vector_kernel(module: Module, type: Type, name: str) -> None:
+    """``rows(product, begin, end)``: each part by a call of its own."""
+    b = Builder(module.function(name, VOID, [PTR, INT64, INT64], linkage="internal"))
+    block, begin, end = b.arguments
+
+    def field(name: str) -> Value:
+        return _VECTOR.load(b, block, name)
+
+    rows, parts = field("rows"), field("parts")
+    matrix = Matrix(field("matrix"), field("matrix_down"), field("matrix_along"))
+    y, y_step = field("y"), field("y_step")
+    with loop(b, begin, end) as each:
+        row, next_row = (
+            _edge(b, number, parts, rows, _COLUMNS) for number in (each.index, each.index + 1)
+        )
+        start = matrix.at(b, row, b.constant(INT64, 0), type)
+        part = Matrix(start, matrix.down, matrix.along)
+        Routines(b, type).matrix_vector(
+            (part, next_row - row, field("columns")),
+            (field("x"), field("x_step")),
+            (b.offset(y, row * y_step, type), y_step),
+            field("alpha"),
+            1,
+        )
+    b.ret()
