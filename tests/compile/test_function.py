@@ -9,6 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import phintys
+import phintys.tensor as pt
 from phintys._base.config import config
 from phintys._base.errors import (
     ArgumentError,
@@ -218,6 +220,24 @@ def test_givens_replace_leaves_computed_and_shared_variables(ops, double, s):
     assert function([x], ops.add(s, x), givens={s: x})(3.0) == 6.0
     assert function([], ops.add(s, x), givens={x: 5})() == 15.0
     assert s not in function([x], ops.add(s, x), givens={s: x}).get_shared()
+
+
+@pytest.mark.parametrize(
+    "of",
+    [
+        lambda d: d.items(),
+        lambda d: zip(d, d.values(), strict=True),
+        lambda d: (p for p in d.items()),
+    ],
+    ids=["items", "zip", "generator"],
+)
+def test_pairs_may_come_from_anything_that_gives_them(of):
+    x, s = pt.dscalar("x"), shared(1.0)
+    count = function([], s, updates=of({s: s + 1}))
+    assert [count(), count()] == [1.0, 2.0]
+    assert function([x], s * 2, givens=of({s: x}))(5.0) == 10.0
+    with pytest.raises(ArgumentError, match="list of pairs"):
+        function([], s, updates=iter([s, s, s]))
 
 
 def test_givens_are_made_all_at_once(ops, double):
@@ -517,6 +537,35 @@ def test_unused_inputs(ops, double, choice, by_config):
     if caught:
         assert "y at index 1 has no influence" in str(caught[0].message)
         assert caught[0].filename == __file__
+
+
+@pytest.mark.parametrize(
+    ("names", "build", "value"),
+    [
+        ("x", lambda x, y: phintys.grad(3 * x, x), 3.0),
+        ("xy", lambda x, y: phintys.grad(3 * x + y, x), 3.0),
+        ("xy", lambda x, y: pt.zeros_like(x + y), 0.0),
+        ("xy", lambda x, y: (x + y).ones_like(), 1.0),
+        ("xy", lambda x, y: pt.full_like(x + y, 2.5), 2.5),
+        ("y", lambda x, y: phintys.grad(x + pt.floor(y), y), 0.0),
+        ("y", lambda x, y: phintys.grad(x * 1.0, y, disconnected_inputs="ignore"), 0.0),
+    ],
+)
+def test_inputs_that_the_program_uses_are_used(names, build, value):
+    """What is simplified away when the graph is built was used all the same."""
+    x, y = pt.dscalars("x", "y")
+    out = build(x, y)
+    assert out.ndim == 0
+    given = [{"x": x, "y": y}[name] for name in names]
+    for mode in ("native", "reference"):
+        assert function(given, out, mode=mode)(*[1.0] * len(given)) == value
+
+
+def test_what_the_gradient_of_a_cost_reads():
+    x, y, z = pt.dscalars("x", "y", "z")
+    function([x, y], phintys.grad(3 * x + y, x))
+    with pytest.raises(UnusedInputError, match="z at index 1"):
+        function([x, z], phintys.grad(3 * x, x))
 
 
 def test_inputs_that_only_updates_need_are_used(ops, double, s):

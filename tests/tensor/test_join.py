@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import phintys
 import phintys.tensor as pt
 from phintys._base.errors import DtypeError, OpContractError, ShapeError
 from phintys.gradient import Rop, grad
@@ -139,7 +140,11 @@ WRONG = {
         "those in dimension 1 differ",
     ),
     "axis": (lambda: pt.concatenate([pt.vector(), pt.vector()], 1), ShapeError, "out of range"),
-    "symbolic axis": (lambda: pt.join(pt.lscalar("a"), pt.vector()), OpContractError, "axis"),
+    "symbolic axis": (
+        lambda: pt.join(pt.dscalar("a"), pt.vector(), pt.vector()),
+        DtypeError,
+        "axis",
+    ),
     "stack ranks": (lambda: pt.stack([pt.vector(), pt.scalar()]), ShapeError, "one rank"),
     "stack none": (lambda: pt.stack([]), ShapeError, "at least one"),
     "split sum": (lambda: pt.split(pt.constant([1, 2]), [1, 2]), ShapeError, "add up"),
@@ -237,3 +242,47 @@ def test_nested_lists(evaluate):
     assert stack_nested([1, 2]).data.tolist() == [1, 2]
     with pytest.raises(ShapeError):
         pt.as_tensor_variable([v, 1.0])
+
+
+# ---- along an axis that is known at run time -----------------------------------------------------
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1, -2])
+def test_a_symbolic_axis(axis):
+    i, x, y = pt.iscalar("i"), pt.dmatrix("x"), pt.fmatrix("y")
+    z = pt.join(i, x, y, x)
+    assert (z.dtype, z.ndim) == ("float64", 2)
+    weights = pt.dmatrix("weights")
+    gradients = phintys.grad((z * weights).sum(), [x, y])
+    f = phintys.function([i, x, y, weights], [z, *gradients])
+    values = np.arange(6.0).reshape(2, 3), np.float32([[7, 8, 9], [10, 11, 12]])
+    expected = np.concatenate([*values, values[0]], axis)
+    w = np.arange(18.0).reshape(expected.shape)
+    joined, of_x, of_y = f(axis, *values, w)
+    np.testing.assert_array_equal(joined, expected)
+    first, second, third = np.split(w, 3, axis)
+    np.testing.assert_array_equal(of_x, first + third)
+    np.testing.assert_array_equal(of_y, second)
+
+
+def test_a_symbolic_axis_that_is_known():
+    x = pt.dmatrix("x")
+    axis = pt.constant([0, 1])[1] + 0
+    assert isinstance(pt.concatenate([x, x], axis).owner.op, pt.Join)
+
+
+def test_wrong_symbolic_axes():
+    i, x, c = pt.lscalar("i"), pt.dmatrix("x"), pt.col("c", dtype="float64")
+    with pytest.raises(TypeError, match="An axis is an integer without dimensions"):
+        pt.join(pt.dscalar("a"), x, x)
+    with pytest.raises(ShapeError, match="arrays of one rank"):
+        pt.join(i, x, pt.dvector("v"))
+    f = phintys.function([i, x, c], pt.join(i, x, c))
+    wide, tall = np.ones((2, 3)), np.ones((2, 1))
+    assert f(1, wide, tall).shape == (2, 4)
+    with pytest.raises(AssertionError, match="beside the axis must be equal"):
+        f(0, wide, tall)
+    with pytest.raises(AssertionError, match="out of range for arrays of rank 2"):
+        f(2, wide, tall)
+    with pytest.raises(ShapeError, match="does not fit"):
+        phintys.function([i, x], pt.join(i, x, x[:, :2]))(0, wide)

@@ -256,10 +256,13 @@ CAST_TABLE = [
     (2, "bool", False, False, True),
     ([1, 2], "int8", True, True, True),
     ([1.0, 2.5], "int8", False, False, True),
-    (np.float64(0.5), "float32", False, False, True),  # NumPy's numbers have a dtype
+    (np.float64(0.5), "float32", True, True, True),  # a number of NumPy's is a number
+    (np.float64(0.1), "float32", False, False, True),
     (np.float32(0.5), "float64", True, True, True),
-    (np.int64(1), "int8", False, False, True),
-    (np.int64(1), "float32", False, False, True),
+    (np.int64(1), "int8", True, True, True),
+    (np.int64(300), "int8", False, False, True),
+    (np.int64(1), "float32", True, True, True),
+    (np.array(1), "int8", False, False, True),  # an array is not
     (1j, "complex64", True, True, True),
     (0.1j, "complex64", False, False, True),
     (1.5, "complex128", True, True, True),

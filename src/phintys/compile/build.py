@@ -133,7 +133,10 @@ def function(
         )
         if rebuilt.missing:
             raise missing_input(rebuilt, specs, _roots(outs, states, replaced, new_values, rebuilt))
-        check_unused(specs, rebuilt, on_unused_input)
+        written = [out.variable for out in outs]
+        for expressions in (states, new_values, replaced):
+            written.extend(expressions.values())
+        check_unused(specs, rebuilt, on_unused_input, written)
 
         fgraph, all_specs, updated = _close(specs, rebuilt, states, len(outs))
         if not accept_inplace:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from phintys._base.config import config
 from phintys._base.errors import ArgumentError, MissingInputError, UnusedInputError
+from phintys.graph.sources import variables_used
 from phintys.graph.traversal import ancestors
 
 if TYPE_CHECKING:
@@ -81,13 +82,23 @@ def _way(leaf: Variable, roots: Mapping[Variable, str]) -> list[str]:
     return lines
 
 
-def check_unused(specs: Sequence[In], rebuilt: Rebuilt, choice: str) -> None:
-    """Raise or warn, as ``choice`` says, about the first input that nothing depends on."""
+def check_unused(
+    specs: Sequence[In], rebuilt: Rebuilt, choice: str, written: Iterable[Variable]
+) -> None:
+    """Raise or warn, as ``choice`` says, about the first input that the program does not use.
+
+    ``written`` are the expressions as the user gave them. What was simplified away when they were
+    built, as x in the gradient of ``3 * x``, was used.
+    """
     if choice == "ignore":
         return
     used = set(ancestors([*rebuilt.outputs, *rebuilt.updates.values()]))
+    by_program: set[Variable] | None = None
     for index, (spec, leaf) in enumerate(zip(specs, rebuilt.inputs, strict=True)):
         if leaf in used or spec.update is not None:
+            continue
+        by_program = variables_used(written) if by_program is None else by_program
+        if spec.variable in by_program:
             continue
         msg = (
             f"The input {spec.variable} at index {index} has no influence on the outputs or "

@@ -6,7 +6,7 @@ computed variables in the user's graph: it is cut there) and for the shared vari
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import ItemsView, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
@@ -287,6 +287,8 @@ def _as_pairs(pairs: Any, argument: str) -> list[tuple[Any, Any]]:
         return []
     if isinstance(pairs, Mapping):
         return list(pairs.items())
+    if isinstance(pairs, Iterator | ItemsView):  # of zip, of a generator, of a dict
+        pairs = list(pairs)
     if isinstance(pairs, list | tuple):
         if all(isinstance(pair, list | tuple) and len(pair) == 2 for pair in pairs):
             return [(pair[0], pair[1]) for pair in pairs]

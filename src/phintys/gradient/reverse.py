@@ -20,6 +20,7 @@ from phintys.gradient.arithmetic import is_complex, is_discrete, one_like, zero_
 from phintys.gradient.disconnection import explain_disconnection
 from phintys.gradient.pullback import pull_back
 from phintys.graph.null_type import DisconnectedType, NullType, disconnected_type
+from phintys.graph.sources import note_sources
 from phintys.graph.traversal import toposort
 from phintys.graph.variable import Variable
 
@@ -211,6 +212,8 @@ def _results(
             gradient = disconnected(variable)
         elif isinstance(gradient.type, NullType) and not return_null:
             raise _null_error(gradient, variable, gradients, cost)
+        if gradient is not None:
+            note_sources(gradient, [variable] if cost is None else [cost, variable])
         found[variable] = gradient
     return [found[variable] for variable in targets]
 

@@ -11,6 +11,7 @@ from phintys._base.errors import ShapeError
 from phintys.graph.apply import Apply
 from phintys.graph.null_type import disconnected_type
 from phintys.graph.op import Op
+from phintys.graph.sources import note_sources
 from phintys.graph.variable import Variable
 from phintys.tensor import math
 from phintys.tensor._operators import operators
@@ -20,6 +21,7 @@ from phintys.tensor.known import known_int
 from phintys.tensor.shape import sizes_of, vector_elements
 from phintys.tensor.sizes import as_size
 from phintys.tensor.type import TensorType, normalize_dtype
+from phintys.tensor.variable import TensorConstant
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -387,7 +389,12 @@ def full_like(x: Any, fill_value: Any, dtype: Any = None) -> TensorVariable:
     """
     x = as_tensor_variable(x)
     value = _value(fill_value, x.dtype if dtype is None else dtype)
-    return value if x.ndim == 0 and value.ndim == 0 else _alloc(value, *sizes_of(x))
+    if x.ndim or value.ndim:
+        return _alloc(value, *sizes_of(x))
+    if not isinstance(x, TensorConstant):  # nothing of x is needed, but the program says x
+        value = value.clone()
+        note_sources(value, [x])
+    return value
 
 
 def zeros_like(x: Any, dtype: Any = None, opt: bool = False) -> TensorVariable:

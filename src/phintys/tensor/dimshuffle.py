@@ -198,7 +198,8 @@ def normalize_axes(axis: Any, ndim: int) -> tuple[int, ...]:
     """
     if axis is None:
         return tuple(range(ndim))
-    given = tuple(axis) if isinstance(axis, list | tuple | np.ndarray) else (axis,)
+    several = isinstance(axis, list | tuple) or (isinstance(axis, np.ndarray) and axis.ndim > 0)
+    given = tuple(axis) if several else (axis,)
     axes = sorted(normalize_axis(entry, ndim) for entry in given)
     if len(set(axes)) != len(axes):
         msg = f"An axis is named twice in {axis!r} (of an array of rank {ndim}). Name it once."

@@ -16,6 +16,7 @@ from phintys._base.once import remember
 from phintys.graph.apply import Apply
 from phintys.graph.null_type import DisconnectedType, NullType
 from phintys.graph.op import Op
+from phintys.graph.sources import made_from, note_sources
 from phintys.graph.variable import Variable
 from phintys.scalar.arithmetic import true_div
 from phintys.scalar.op import ScalarOp, register_lift
@@ -448,7 +449,9 @@ def pad_rank(x: Any, ndim: int) -> Any:
     missing = ndim - x.type.ndim
     if isinstance(x, TensorConstant):
         data = x.data.reshape((1,) * missing + x.data.shape)
-        return TensorConstant(TensorType(x.type.dtype, data.shape), data, name=x.name)
+        padded = TensorConstant(TensorType(x.type.dtype, data.shape), data, name=x.name)
+        note_sources(padded, made_from(x))
+        return padded
     return operators.dimshuffle(x, *("x",) * missing, *range(x.type.ndim))
 
 

@@ -11,10 +11,11 @@ from phintys._base.errors import DtypeError, OpContractError, ShapeError
 from phintys.graph.apply import Apply
 from phintys.graph.null_type import DisconnectedType, disconnected_type
 from phintys.graph.op import Op
-from phintys.graph.variable import Variable
+from phintys.graph.variable import Constant, Variable
 from phintys.tensor._rules import is_discrete, is_missing, zero_gradient
 from phintys.tensor.convert import as_tensor_variable, constant, contains_variable
 from phintys.tensor.dimshuffle import expand_dims, normalize_axis, shape_padleft
+from phintys.tensor.join_along import join_along
 from phintys.tensor.known import known_int, known_sizes, register_knowledge
 from phintys.tensor.make_vector import make_vector
 from phintys.tensor.reshape import shape_vector
@@ -304,7 +305,8 @@ def concatenate(tensors: Any, axis: Any = 0) -> TensorVariable:
     tensors
         A list or tuple of tensors of one rank. But for dimension ``axis`` their sizes are equal.
     axis
-        The dimension, an int; negative ones count from the back.
+        The dimension, an int; negative ones count from the back. A symbolic integer will do, but
+        the sizes of the result are then known only at run time.
 
     Raises
     ------
@@ -324,6 +326,11 @@ def concatenate(tensors: Any, axis: Any = 0) -> TensorVariable:
             f"{', '.join(str(x) for x in arrays)}."
         )
         raise ShapeError(msg)
+    if isinstance(axis, Variable) and not isinstance(axis, Constant):
+        known = known_int(axis)
+        if known is None:
+            return join_along(as_tensor_variable(axis), arrays)
+        axis = known
     joined = Join(normalize_axis(axis, arrays[0].ndim))
     return joined(*arrays) if len(arrays) > 1 else arrays[0]
 

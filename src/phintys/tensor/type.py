@@ -265,10 +265,13 @@ class TensorType(Type):
             converted = array.astype(ours)
         if allow_downcast:
             return converted
-        from_python = not isinstance(value, np.ndarray | np.generic)
-        if from_python:
+        # An array of another dtype may be a mistake; a number is just a number.
+        if not isinstance(value, np.ndarray):
             rounds_to_default = (
-                allow_downcast is None and self.dtype == config.floatX and array.dtype.kind == "f"
+                allow_downcast is None
+                and self.dtype == config.floatX
+                and array.dtype.kind == "f"
+                and not isinstance(value, np.generic)
             )
             if rounds_to_default or _same_values(array, converted):
                 return converted

@@ -91,7 +91,7 @@ def parse(x: Any, args: Any) -> tuple[list[Any], list[Any]]:
     IndexingError
         An index is of a kind that arrays do not take, or there are too many.
     """
-    parts = list(args) if isinstance(args, tuple) else [args]
+    parts = list(args) if isinstance(args, tuple) or _is_tuple_of_old(args) else [args]
     template: list[Any] = []
     inputs: list[Any] = []
     for part in parts:
@@ -106,6 +106,11 @@ def parse(x: Any, args: Any) -> tuple[list[Any], list[Any]]:
         )
         raise IndexingError(msg)
     return _without_ellipsis(template, x.ndim - covered), inputs
+
+
+def _is_tuple_of_old(args: Any) -> bool:
+    """Return whether a list stands for a tuple: one with a slice in it, which no array has."""
+    return isinstance(args, list) and any(isinstance(part, slice) for part in args)
 
 
 def _without_ellipsis(template: list[Any], missing: int) -> list[Any]:

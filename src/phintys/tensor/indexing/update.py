@@ -84,7 +84,8 @@ class _Update(Op):
         return ShapeError(
             f"{self}: {y} of shape {_text(given)} does not fit what is written to, which has the "
             f"shape {_text(wanted)}. A dimension broadcasts only if its size is known to be 1 "
-            "when the graph is built."
+            "when the graph is built: make the input with shape=(..., 1, ...), or state it with "
+            "pt.specify_shape(value, (..., 1, ...)), where ... are sizes or None."
         )
 
     def _check_value(self, node: Any, value: Any, wanted: Sequence[int]) -> None:
