@@ -40,6 +40,37 @@ def test_stacks_take_their_parts_one_by_one(theano):
         np.testing.assert_array_equal(result, wanted)
 
 
+def test_oriented_stacks_are_of_matrices(theano):
+    T = theano.tensor
+    for stack in (T.horizontal_stack, T.vertical_stack):
+        for wrong in ((), (T.dvector(), T.dvector())):
+            with pytest.raises(ValueError, match="takes one or more matrices"):
+                stack(*wrong)
+
+
+def test_splitting_by_an_op(theano):
+    T = theano.tensor
+    x = T.dvector("x")
+    first, second = T.Split(2)(x, 0, [1, 2])
+    assert isinstance(first.owner.op, T.Split)
+    assert second.eval({x: [1.0, 2.0, 3.0]}).tolist() == [2.0, 3.0]
+
+
+def test_jacobians_however_computed(theano):
+    x = theano.tensor.dvector("x")
+    for vectorize in (False, True):
+        found = theano.gradient.jacobian(x**2, x, vectorize=vectorize)
+        np.testing.assert_allclose(found.eval({x: [1.0, 2.0]}), np.diag([2.0, 4.0]))
+
+
+def test_numbers_that_are_constant(theano):
+    T = theano.tensor
+    assert T.get_scalar_constant_value(np.array([3])) == 3
+    for wrong in (np.array([0, 1]), None, T.dscalar()):
+        with pytest.raises(T.NotScalarConstantError):
+            T.get_scalar_constant_value(wrong)
+
+
 def test_gradients_take_none_in_capitals(theano):
     T = theano.tensor
     x, y = T.dscalars("xy")

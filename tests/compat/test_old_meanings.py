@@ -75,6 +75,17 @@ def test_functions_of_narrow_integers_are_float32(theano, dtype):
     assert theano.function([x], T.nnet.softplus(x))(one).dtype == np.float32
 
 
+def test_inverse_permutations_and_hard_sigmoids_keep_their_dtypes(theano):
+    T = theano.tensor
+    p = T.ivector("p")
+    inverse = T.inverse_permutation(p)
+    assert inverse.dtype == "int32"
+    assert value(inverse, {p: [2, 0, 1]}).tolist() == [1, 2, 0]
+    x = T.bvector("x")
+    assert T.nnet.hard_sigmoid(x).dtype == "float32"
+    np.testing.assert_allclose(value(T.nnet.hard_sigmoid(x), {x: [-5, 1]}), [0, 0.7], rtol=1e-6)
+
+
 def test_functions_of_wider_integers_are_float64(theano):
     T = theano.tensor
     for x in (T.ivector("x"), T.lvector("x"), T.vector("x", "uint32")):

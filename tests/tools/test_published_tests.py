@@ -29,6 +29,12 @@ def test_classes_of_failures(error, kind):
     assert classify("tests/some/test_module.py::test_some", error) == kind
 
 
+def test_questions_about_the_nodes_of_a_graph_are_about_internals():
+    where = "test_x.py:1 assert isinstance(f.maker.fgraph.toposort()[0].op, Gemm) | in.py:2 y"
+    assert classify("test_y", "AssertionError: ", where) == "internal"
+    assert classify("test_y", "AssertionError: ", "test_x.py:1 assert f(2) == 4") == "fault"
+
+
 def test_decisions_are_looked_up(monkeypatch):
     for decision in DECIDED:
         assert decision.why

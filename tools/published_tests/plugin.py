@@ -34,7 +34,9 @@ install(os.environ["PUBLISHED_TESTS_PACKAGE"])
 stand_ins.fill_gaps(os.environ["PUBLISHED_TESTS_PACKAGE"])
 sys.modules["tests.unittest_tools"] = unittest_tools
 # NumPy 2 has it no longer; the tests ask it for the dtype of some arrays and some scalars.
-vars(np)["find_common_type"] = lambda arrays, scalars: np.result_type(*arrays, *scalars)
+_GONE = {"find_common_type": lambda arrays, scalars: np.result_type(*arrays, *scalars)}
+for _name, _function in _GONE.items():
+    setattr(np, _name, _function)
 
 
 def _note(**facts: Any) -> None:

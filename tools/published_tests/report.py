@@ -8,7 +8,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from tools.published_tests.selection import DECIDED, LATER
+from tools.published_tests.selection import DECIDED, INTERNAL_LINES, LATER
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -50,7 +50,7 @@ class Outcome:
         return Counter(failure.kind for failure in self.failures)
 
 
-def classify(test: str, error: str) -> str:
+def classify(test: str, error: str, where: str = "") -> str:
     """Return the class of a failure."""
     if any(sign in error for sign in LATER):
         return "later"
@@ -59,6 +59,11 @@ def classify(test: str, error: str) -> str:
     ):
         return "decided"
     if error.startswith("InternalAskedFor") or "in Phintys." in error:
+        return "internal"
+    line = where.partition(" | ")[0]
+    if any(re.search(sign, line) for sign in INTERNAL_LINES):
+        return "internal"
+    if "stand-in for" in error or "'_Module'" in error or "_Module.__init__" in error:
         return "internal"
     return "fault"
 
@@ -74,7 +79,7 @@ def read_notes(module: str, notes: Path) -> Outcome:
         if "collected" in line:
             collected = len(line["collected"])
         elif line["outcome"] == "failed":
-            kind = classify(line["test"], line["error"])
+            kind = classify(line["test"], line["error"], line["where"])
             outcome.failures.append(Failure(line["test"], kind, line["error"], line["where"]))
         elif line["outcome"] == "passed":
             outcome.passed += 1

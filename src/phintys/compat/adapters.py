@@ -10,7 +10,8 @@ import numpy as np
 import phintys.scalar as ps
 import phintys.tensor as pt
 from phintys._base.config import config
-from phintys._base.errors import OpContractError, TypeContractError
+from phintys._base.errors import OpContractError, ShapeError, TypeContractError
+from phintys.compat import elementwise
 from phintys.gradient import ConsiderConstant, DisconnectedGrad, ZeroGrad
 from phintys.graph import SharedVariable, Variable
 from phintys.tensor.known import known_int, known_sizes
@@ -29,6 +30,7 @@ __all__ = [
     "OrderedUpdates",
     "Prod",
     "Rebroadcast",
+    "Split",
     "Sum",
     "TensorType",
     "addbroadcast",
@@ -147,6 +149,21 @@ def tensor(*arguments: Any, **options: Any) -> Any:
     return type_.make_variable(given.get("name"))
 
 
+class _SplitMeta(type):
+    """Makes ``isinstance(op, Split)`` true for the Op that there is."""
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        return isinstance(instance, pt.Split)
+
+
+class Split(metaclass=_SplitMeta):
+    """``Split(n)(x, axis, sizes)``."""
+
+    def __new__(cls, len_splits: int) -> Any:
+        """Return what splits into ``len_splits`` parts."""
+        return lambda x, axis, splits: pt.split(x, splits, len_splits, axis)
+
+
 class _JoinMeta(type):
     """Makes ``isinstance(op, Join)`` true for the Op that there is."""
 
@@ -240,7 +257,11 @@ def get_scalar_constant_value(x: Any, **options: Any) -> Any:
         It is not.
     """
     if not isinstance(x, Variable):
-        return np.asarray(x)
+        array = np.asarray(x)
+        if array.size != 1 or array.dtype.kind not in "biufc":
+            msg = f"{x!r} is not one number."
+            raise OpContractError(msg)
+        return array.reshape(())
     value = getattr(x, "unique_value", None)
     if value is None:
         value = known_int(x)
@@ -332,8 +353,9 @@ def to_one_hot(y: Any, nb_class: Any, dtype: Any = None) -> Any:
 
 
 def inverse_permutation(perm: Any) -> Any:
-    """Return the permutation that undoes ``perm``."""
-    return pt.argsort(perm)
+    """Return the permutation that undoes ``perm``, of its dtype."""
+    perm = pt.as_tensor_variable(perm)
+    return pt.cast(pt.argsort(perm), perm.dtype)
 
 
 def permute_row_elements(x: Any, y: Any, inverse: int = 0) -> Any:
@@ -436,12 +458,21 @@ def stack(*tensors: Any, axis: int = 0) -> Any:
 
 def horizontal_stack(*tensors: Any) -> Any:
     """Return matrices side by side."""
-    return pt.concatenate(tensors, axis=1)
+    return pt.concatenate(_matrices(tensors, "horizontal_stack"), axis=1)
 
 
 def vertical_stack(*tensors: Any) -> Any:
     """Return matrices one below the other."""
-    return pt.concatenate(tensors, axis=0)
+    return pt.concatenate(_matrices(tensors, "vertical_stack"), axis=0)
+
+
+def _matrices(tensors: Sequence[Any], name: str) -> list[Any]:
+    matrices = [pt.as_tensor_variable(one) for one in tensors]
+    if not matrices or any(one.ndim != 2 for one in matrices):
+        ranks = [one.ndim for one in matrices]
+        msg = f"{name} takes one or more matrices, got {len(ranks)} tensors of the ranks {ranks}."
+        raise ShapeError(msg)
+    return matrices
 
 
 def flatten(x: Any, ndim: int | None = None, outdim: int | None = None) -> Any:
@@ -514,7 +545,10 @@ def softsign(x: Any) -> Any:
 
 def hard_sigmoid(x: Any) -> Any:
     """Return ``0.2 * x + 0.5``, limited to 0 and 1."""
-    return pt.clip(0.2 * pt.as_tensor_variable(x) + 0.5, 0.0, 1.0)
+    x = pt.as_tensor_variable(x)
+    if x.dtype in elementwise.NARROW:
+        x = pt.cast(x, "float32")
+    return pt.clip(0.2 * x + 0.5, 0.0, 1.0)
 
 
 def binary_crossentropy(output: Any, target: Any) -> Any:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from phintys.graph import Apply
 
 __all__ = [
+    "NARROW",
     "arccos",
     "arccosh",
     "arcsin",
@@ -73,7 +74,7 @@ __all__ = [
     "trunc",
 ]
 
-_NARROW = frozenset({"bool", "int8", "int16", "uint8", "uint16"})
+NARROW = frozenset({"bool", "int8", "int16", "uint8", "uint16"})
 
 
 def _is_discrete(x: Any) -> bool:
@@ -119,7 +120,7 @@ class _Floating(_OldElemwise):
             return x
         if isinstance(x, int) and not self.all_integers:
             return x  # a Python number follows the other operands, as everywhere
-        narrow = not isinstance(x, int) and str(x.dtype) in _NARROW
+        narrow = not isinstance(x, int) and str(x.dtype) in NARROW
         if not narrow and not self.all_integers:
             return x
         return pt.cast(x, "float32" if narrow else "float64")

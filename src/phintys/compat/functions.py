@@ -16,7 +16,7 @@ from phintys.graph.traversal import applys_between
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["CostError", "Param", "clone", "function", "grad"]
+__all__ = ["CostError", "Param", "clone", "function", "grad", "jacobian"]
 
 
 class CostError(GradientError, TypeError):
@@ -189,6 +189,17 @@ def grad(
         policy,
         null_gradients,
     )
+
+
+def jacobian(
+    expression: Any,
+    wrt: Any,
+    consider_constant: Any = None,
+    disconnected_inputs: Any = "raise",
+    vectorize: bool = False,
+) -> Any:
+    """Return all derivatives; ``vectorize`` names a way to compute them, which is chosen here."""
+    return gradient.jacobian(expression, wrt, consider_constant, disconnected_inputs)
 
 
 def clone(

@@ -62,8 +62,8 @@ _BREAKPOINT: dict[str, str] = {"PdbBreakpoint": "phintys.tensor.observing:Breakp
 _GRADIENT: list[Source] = [
     _ERRORS,
     _here(_OLD, "consider_constant_ disconnected_grad_ zero_grad_"),
-    _here(_CALLS, "grad"),
-    _here("phintys.gradient", "Lop Rop jacobian hessian verify_grad"),
+    _here(_CALLS, "grad jacobian"),
+    _here("phintys.gradient", "Lop Rop hessian verify_grad"),
     "phintys.gradient",
 ]
 
@@ -144,6 +144,7 @@ _TENSOR: list[Source] = [
         "CAReduce": "phintys.tensor:Reduce",
         "DimShuffle": f"{_OLD}:DimShuffle",
         "Join": f"{_OLD}:Join",
+        "Split": f"{_OLD}:Split",
         "Rebroadcast": f"{_OLD}:Rebroadcast",
         "abs_": "phintys.tensor:abs",
         "addbroadcast": f"{_OLD}:addbroadcast",
@@ -172,8 +173,8 @@ _TENSOR: list[Source] = [
         "transfer": "phintys.graph.transfer:transfer",
         "unbroadcast": f"{_OLD}:unbroadcast",
         **_here("phintys.graph", "Constant Variable"),
-        **_here(_CALLS, "grad"),
-        **_here("phintys.gradient", "Lop Rop hessian jacobian numeric_grad verify_grad"),
+        **_here(_CALLS, "grad jacobian"),
+        **_here("phintys.gradient", "Lop Rop hessian numeric_grad verify_grad"),
     },
     _PLURALS,
     "phintys.tensor",
