@@ -27,6 +27,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--failures", choices=[*CLASSES, "all"], help="print failures of a class")
     parser.add_argument("--only", help="pytest -k")
     parser.add_argument("--notes", type=Path, default=FOLDER / "notes", help="where they go")
+    parser.add_argument("--report", action="store_true", help="print the last run's notes again")
     options = parser.parse_args(arguments)
     chosen = [
         (release, module)
@@ -35,8 +36,9 @@ def main(arguments: list[str]) -> int:
         if not options.modules
         or any(part in f"{release.package}/{module}" for part in options.modules)
     ]
-    for release in RELEASES:
-        unpacked_tests(release, FOLDER)
+    if not options.report:
+        for release in RELEASES:
+            unpacked_tests(release, FOLDER)
 
     def run(task: tuple[Release, str]) -> Outcome:
         return _run(*task, options)
@@ -63,6 +65,8 @@ def _run(release: Release, module: str, options: argparse.Namespace) -> Outcome:
     home = FOLDER / f"{release.package}-{release.version}"
     label = f"{release.package}/{module}"
     notes = options.notes / f"{label.replace('/', '-')}.jsonl"
+    if options.report:
+        return read_notes(label, notes)
     notes.parent.mkdir(parents=True, exist_ok=True)
     notes.unlink(missing_ok=True)
     command = [sys.executable, "-m", "pytest", "-q", "--tb=no", "-W", "ignore"]
