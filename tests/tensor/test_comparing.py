@@ -52,7 +52,9 @@ def test_a_condition_guards():
 
 
 @pytest.mark.parametrize(
-    "other", [None, "x", object(), ["a"], slice(None), Type()("g"), np.array("a").item()], ids=repr
+    "other",
+    [None, "x", object(), ["a"], slice(None), Type()("g"), np.array("a").item()],
+    ids=lambda other: type(other).__name__,
 )
 def test_what_is_not_a_tensor_is_not_equal(other):
     x = pt.dvector("x")

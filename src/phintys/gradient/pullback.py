@@ -77,13 +77,13 @@ class Gradients:
             for variable, gradient in fixed.items()
             if not isinstance(gradient.type, DisconnectedType)
         }
-        self._fixed = fixed
+        self.fixed = fixed
         self.blame: dict[Variable, Apply] = {}
         self.cuts: dict[Variable, Apply] = {}
 
     def add(self, variable: Variable, term: Variable | Zero) -> None:
         """Let a term flow into a variable."""
-        if variable in self._fixed:
+        if variable in self.fixed:
             return
         terms = self._terms.get(variable)
         if terms is None:

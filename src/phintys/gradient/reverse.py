@@ -212,8 +212,9 @@ def _results(
             gradient = disconnected(variable)
         elif isinstance(gradient.type, NullType) and not return_null:
             raise _null_error(gradient, variable, gradients, cost)
-        if gradient is not None:
-            note_sources(gradient, [variable] if cost is None else [cost, variable])
+        # A gradient handed over by the user may be what the cost is made of; it is not new.
+        if gradient is not None and cost is not None and not gradients.fixed:
+            note_sources(gradient, [cost, variable])
         found[variable] = gradient
     return [found[variable] for variable in targets]
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["made_from", "note_sources", "variables_used"]
 
 # By id, as variables are not compared; an entry goes with its variable. What a variable was made
-# from is older than the variable, so entries do not keep each other.
+# from must be older than the variable: it would keep the variable, and its own entry with it.
 _SOURCES: dict[int, tuple[Any, tuple[Variable, ...]]] = {}
 
 
