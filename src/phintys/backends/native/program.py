@@ -301,6 +301,8 @@ class Statement:
         ``argmin`` give the position in the reduction loops.
     accumulate
         ``"add"`` for scatter-add; ``None`` to overwrite.
+    is_grouped
+        Whether iterations that accumulate into one element follow each other.
     sequential
         Those of the loops whose iterations read elements of the target that earlier ones wrote:
         ``t[i + 1] = t[i] + x[i]``. All elements that the first one reads have been written before.
@@ -317,6 +319,7 @@ class Statement:
     accumulate: str | None = None
     nodes: tuple[Apply, ...] = ()
     sequential: tuple[LoopVariable, ...] = ()
+    is_grouped: bool = False
     needs: Any = field(default=None, init=False, repr=False)
     """What ``needs_of`` has found; a statement is not changed once it has been asked."""
 

@@ -250,13 +250,26 @@ class Evaluator:
             return
         if offsets is None:
             offsets = b.constant(INT64.of(scope.lanes), 0)
+        if scope.mask is None:
+            if statement.is_grouped:
+                value = self._sums_of_groups(op, offsets, value, type.name)
+            places = [
+                b.offset(pointer, b.extract(offsets, lane), type) for lane in range(scope.lanes)
+            ]
+            before = [load(b, type, place) for place in places] if statement.is_grouped else []
+            for lane, place in enumerate(places):
+                x = _joined([b.extract(part, lane) for part in _parts(value)])
+                if before:
+                    store(b, emit(b, op, [before[lane], x], type.name), place)
+                else:
+                    add(place, 1, x, None)
+            return
         addresses = b.slot(INT64.of(scope.lanes))
         b.store(offsets, addresses, align=8)
         slots = [b.slot(_stored(part)) for part in _parts(value)]
         for part, slot in zip(_parts(value), slots, strict=True):
             store(b, part, slot)
-        count = b.constant(INT64, scope.lanes) if scope.mask is None else self._count(scope)
-        with loop(b, 0, count, runs=True) as lane:
+        with loop(b, 0, self._count(scope), runs=True) as lane:
             offset = b.load(INT64, b.offset(addresses, lane.index, INT64))
             parts: list[Value] = []
             for part, slot in zip(_parts(value), slots, strict=True):
@@ -264,6 +277,25 @@ class Evaluator:
                 assert isinstance(element, Value)
                 parts.append(element)
             add(b.offset(pointer, offset, type), 1, _joined(parts), None)
+
+    def _sums_of_groups(self, op: str, offsets: Value, value: Number, dtype: str) -> Number:
+        """Return for each lane the sum of those up to it that go to the same element.
+
+        These are neighbours. So the last of them has the whole sum, and no lane needs to wait until
+        the one before has been written.
+        """
+        b, lanes = self.b, offsets.type.lanes
+        step = 1
+        while step < lanes:
+            order = [max(lane - step, 0) for lane in range(lanes)]
+            is_there = b.lane_numbers(offsets.type) >= step
+            same = b.eq(b.shuffle(offsets, offsets, order), offsets) & is_there
+            moved = _joined([b.shuffle(part, part, order) for part in _parts(value)])
+            both = emit(b, op, [moved, value], dtype)
+            pairs = zip(_parts(both), _parts(value), strict=True)
+            value = _joined([b.select(same, one, other) for one, other in pairs])
+            step *= 2
+        return value
 
     # ---- expressions -------------------------------------------------------------------------
 

@@ -184,7 +184,7 @@ class _Reader:
         self._indices(statement.indices, stack)
         stack.append(statement.value)
         self._expressions(stack)
-        self.key += [statement.reducer, statement.accumulate]
+        self.key += [statement.reducer, statement.accumulate, statement.is_grouped]
         for loops in (statement.loops, statement.reduction, statement.sequential):
             self._old_loops(loops)
 

@@ -50,6 +50,8 @@ if TYPE_CHECKING:
 __all__: list[str] = []
 
 _INT64 = np.dtype("int64")
+_FAR = 2**62
+"""Beyond all sizes."""
 
 
 @lower.register
@@ -123,6 +125,8 @@ class _Gather:
         One for each axis of the view.
     sizes, loops
         Those of the result.
+    is_grouped
+        Whether equal indices are known to follow each other.
     """
 
     view: View
@@ -130,6 +134,7 @@ class _Gather:
     positions: list[Index]
     sizes: list[Size]
     loops: Loops
+    is_grouped: bool = False
 
     def load(self, lowering: Lowering) -> Load:
         """Return how an element is read."""
@@ -197,10 +202,12 @@ def _gather(
         else:
             assert isinstance(entry, _IndexArray)
             size = view.sizes[axis]
+            entry = entry.checked_once(shape, axis, size, lowering)
             if is_apart:
                 entry = entry.checked(shape, axis, size, lowering)
             positions.append(Index((), None, entry.at(index_loops, shape, axis, size, lowering)))
-    return _Gather(view, covering, positions, lengths, loops)
+    is_grouped = len(arrays) == 1 and arrays[0].is_sorted
+    return _Gather(view, covering, positions, lengths, loops, is_grouped)
 
 
 def _covering(
@@ -254,6 +261,45 @@ class _IndexArray:
     static: Sequence[int | None]
     node: Apply
     is_safe: bool = False
+
+    @property
+    def is_sorted(self) -> bool:
+        """Whether this is a constant vector in ascending order, none of it from the end."""
+        data = self.view.array.data
+        return (
+            data is not None
+            and data.ndim == 1 == self.view.ndim
+            and data.size == self.view.sizes[0].known
+            and bool((data >= 0).all() and (data[1:] >= data[:-1]).all())
+        )
+
+    def checked_once(
+        self, shape: Sequence[Size], axis: int, size: Size, lowering: Lowering
+    ) -> _IndexArray:
+        """Return constant indices without a check of each: the least and the greatest are checked.
+
+        Others are returned as they are. So are those that count from the end of an axis whose size
+        is only known when the program runs, and those that may be repeated no times: then NumPy
+        does not look at them.
+        """
+        data, sizes = self.view.array.data, lowering.sizes
+        if self.is_safe or data is None or not self.view.is_whole(sizes) or not data.size:
+            return self
+        wanted = [sizes.canonical(length).known for length in shape]
+        least, most = int(data.min()), int(data.max())
+        is_repeated = wanted != list(data.shape)
+        if (is_repeated and not all(wanted)) or most >= _FAR or (least < 0 and size.known is None):
+            return self
+        for index in (least, most) if least < 0 else (most,):
+            bound = sizes.fixed(-index - 1 if index < 0 else index)
+            failure = Failure(self.node, "index", f"index {index} of axis {axis}")
+            lowering.require(sizes.arithmetic("lt", bound, size), failure)
+        view = self.view
+        if least < 0:
+            made = np.where(data < 0, data + int(size.known or 0), data).astype(_INT64)
+            array = lowering.array(_INT64, view.sizes, Place.CONSTANT, data=made)
+            view = View.of(array, sizes)
+        return _IndexArray(view, self.static, self.node, is_safe=True)
 
     def checked(
         self, shape: Sequence[Size], axis: int, size: Size, lowering: Lowering
@@ -380,6 +426,7 @@ def lower_advanced_inc_subtensor(op: AdvancedIncSubtensor, node: Apply, lowering
         positions=gather.load(lowering).indices,
         accumulate=accumulate,
         nodes=(node,),
+        is_grouped=gather.is_grouped,
     )
 
 

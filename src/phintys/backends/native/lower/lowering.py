@@ -372,6 +372,7 @@ class Lowering:
         accumulate: str | None = None,
         nodes: Sequence[Apply] = (),
         sequential: Sequence[LoopVariable | None] = (),
+        is_grouped: bool = False,
     ) -> None:
         """Add the statement ``target[...] = value``.
 
@@ -396,6 +397,7 @@ class Lowering:
                 accumulate,
                 tuple(nodes),
                 tuple([loop for loop in sequential if loop is not None]),
+                is_grouped,
             )
         )
 
