@@ -165,6 +165,7 @@ def test_forms_know_the_program():
         "reducer",
         "accumulate",
         "sequential",
+        "is_grouped",
     }
     assert {field.name for field in fields(Index)} == {"terms", "offset", "dynamic"}
     assert {field.name for field in fields(Kernel)} == {"outer", "nests", "local"}
