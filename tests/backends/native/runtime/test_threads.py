@@ -24,9 +24,11 @@ class Pool:
         emit_threads(module)
         self._emit_count(module)
         self._emit_nested(module)
+        self._emit_late(module)
         self.code = engine.load(module)
         self.address = self.code.data_address("phintys_threads")
-        self.kernel, self.nested = (self.code.address(name) for name in ("count", "nested"))
+        names = ("count", "nested", "late")
+        self.kernel, self.nested, self.late = map(self.code.address, names)
         self.reset = self._function("phintys_pool_reset")
         self.stop = self._function("phintys_pool_stop")
         number, pointer = ctypes.c_int64, ctypes.c_void_p
@@ -56,6 +58,18 @@ class Pool:
         count = b.write(PTR, "getelementptr i8, ptr @count, i64 0")
         one, threads = b.constant(INT64, 1), b.constant(INT64, 9)
         b.call("phintys_run_parallel", INT32, [null(b), count, inner, end - begin, one, threads])
+        b.ret()
+
+    @staticmethod
+    def _emit_late(module):
+        """A kernel that takes 2 ms in the thread whose name comes first, and 50 ms elsewhere."""
+        b = Builder(module.function("late", VOID, [PTR, INT64, INT64]))
+        is_caller = b.eq(b.call("pthread_self", INT64, []), b.load(INT64, b.arguments[0]))
+        b.call(
+            "usleep",
+            INT32,
+            [b.convert(b.select(is_caller, 2_000, b.constant(INT64, 50_000)), INT32)],
+        )
         b.ret()
 
     def count(self, length, grain, threads, kernel=None):
@@ -99,6 +113,32 @@ def test_workers_start_when_there_is_work_to_share():
     assert pool.workers == 0
     assert (pool.count(1000, 10, 8) == 1).all()
     assert pool.workers == 0
+
+
+def test_jobs_are_done_alone_where_workers_are_late():
+    pool = Pool(1, 10_000)
+    name = np.array([threading.get_ident()])
+    for _ in range(100):
+        if POOL.read(pool.address, "distrust"):
+            break
+        pool.run(None, pool.late, name.ctypes.data, 2, 1, 2)
+    late = POOL.read(pool.address, "distrust")
+    assert late > 0
+    assert POOL.read(pool.address, "skipped") == late
+    for left in reversed(range(late)):
+        assert (pool.count(1000, 10, 2) == 1).all()
+        assert POOL.read(pool.address, "skipped") == left
+        assert POOL.read(pool.address, "distrust") == late
+    pool.stop()
+
+
+def test_workers_are_not_started_for_jobs_that_are_done_alone():
+    pool = Pool(2)
+    POOL.write(pool.address, "skipped", 2)
+    for workers in (0, 0, 2):
+        assert (pool.count(1000, 10, 8) == 1).all()
+        assert pool.workers == workers
+    pool.stop()
 
 
 @pytest.mark.parametrize("patience", [0, 1, 10_000])

@@ -49,6 +49,8 @@ POOL = Record(
         "patience": (INT64, 304),  # passes of the watching loops before a thread goes to sleep
         "workers": (INT64, 312),
         "wanted": (INT64, 320),  # workers that there may be
+        "skipped": (INT64, 336),  # jobs that the caller still does alone
+        "distrust": (INT64, 344),  # and how many after the last job that had to be waited for
         "poll": (PTR, 328),  # i32 poll(call), not 0 if the call must end; null if none ends early
         # The largest pthread objects take 64 bytes (macOS).
         "mutex": (PTR, 384),
@@ -72,6 +74,12 @@ _WAIT_NANOSECONDS = 50_000_000
 """How long the caller sleeps before it looks for signals."""
 
 _BILLION = 1_000_000_000
+
+_PATIENCE_NANOSECONDS = 30_000
+_MOST_DISTRUST = 255
+"""A job has been waited for too long if that took longer than the caller's own share of it, and so
+much more. Then the machine is busy with others: a worker that has begun a chunk is not running. The
+caller does the next job alone, or the next three if that comes again, and so on up to this."""
 
 _SYMBOL = "phintys_threads"
 
@@ -310,6 +318,13 @@ def _emit_run(module: Module) -> None:
     _run_alone(b, call, kernel, arguments, count, grain)
 
     b.begin(several)
+    trusting, alone_again = b.new_block("trusting"), b.new_block("alone_again")
+    skipped = POOL.load(b, pool, "skipped")
+    b.branch(skipped > 0, alone_again, trusting)
+    b.begin(alone_again)
+    POOL.store(b, pool, "skipped", skipped - 1)
+    b.jump(alone)
+    b.begin(trusting)
     free, taken = b.constant(INT32, 0), b.constant(INT32, 1)
     got = compare_exchange(b, POOL.pointer(b, pool, "busy"), free, taken)
     b.branch(got, parallel, alone)
@@ -317,11 +332,30 @@ def _emit_run(module: Module) -> None:
     b.begin(parallel)
     with when(b, POOL.load(b, pool, "workers") < POOL.load(b, pool, "wanted")):
         b.call("phintys_spawn", VOID, [pool])
+    begin = _now(b)
     _publish(b, pool, kernel, arguments, count, grain, helpers)
     b.call("phintys_drain", VOID, [pool, call])
+    middle = _now(b)
     _wait(b, pool, call)
+    _judge(b, pool, middle - begin, _now(b) - middle)
     atomic_store(b, free, POOL.pointer(b, pool, "busy"))
     b.ret(b.call("phintys_ask", INT32, [call]))
+
+
+def _now(b: Builder) -> Value:
+    """Return the time in nanoseconds."""
+    time = b.slot(INT64, 2)
+    b.call("clock_gettime", INT32, [b.constant(INT32, 0), time])  # CLOCK_REALTIME
+    return b.load(INT64, time) * _BILLION + b.load(INT64, b.offset(time, 1, INT64))
+
+
+def _judge(b: Builder, pool: Value, own: Value, waited: Value) -> None:
+    """Decide how many jobs the caller does alone after one, by how long that took."""
+    distrust = POOL.load(b, pool, "distrust")
+    more = b.minimum_number(distrust * 2 + 1, _MOST_DISTRUST)
+    is_late = waited > own + _PATIENCE_NANOSECONDS
+    POOL.store(b, pool, "skipped", b.select(is_late, more, 0))
+    POOL.store(b, pool, "distrust", b.select(is_late, more, distrust >> 1))
 
 
 def _run_alone(
@@ -453,7 +487,7 @@ def _emit_reset(module: Module) -> None:
     pool = _pool(b)
     for name in ("sleepers", "done", "caller_sleeps", "tickets", "stop", "busy"):
         POOL.store(b, pool, name, 0)
-    for name in ("word", "workers"):
+    for name in ("word", "workers", "skipped", "distrust"):
         POOL.store(b, pool, name, 0)
     b.call("pthread_mutex_init", INT32, [POOL.pointer(b, pool, "mutex"), null(b)])
     for name in ("work_there", "work_done"):
