@@ -43,6 +43,7 @@ EXPRESSIONS = {
         [0, 4, 0.25],
         [0, 0.75, 1],
     ),
+    "four ways to one root": (lambda x: _several_ways(x, pt.sqrt(x)), [0, 4, 1], [0, 1.5, 0.5]),
     "sum inside": (lambda x: pt.switch(x[0] > 0, pt.sqrt(x).sum(), 0), [0, 0], [0, 0]),
     "broadcast inside": (
         lambda x: pt.switch(x > 4, pt.sqrt(x[0]), 0),
@@ -91,6 +92,10 @@ EXPRESSIONS = {
     "log of an exponential": (lambda x: pt.log(pt.exp(x)), [1000, -1000], [1, 1]),
     "log of a quotient": (lambda x: pt.log(pt.exp(x) / x), [1000, 2], [0.999, 0.5]),
 }
+
+
+def _several_ways(x, y):
+    return pt.add(pt.switch(x > 0, y, 0), *(pt.switch(x > k, k * y, 0) for k in (2, 3, 4)))
 
 
 def _composite():

@@ -14,6 +14,7 @@ broadcast.
 
 from __future__ import annotations
 
+from functools import reduce as fold
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import phintys.scalar as ps
@@ -207,7 +208,7 @@ def _of_sum(node: Apply, g: Any, steep: bool, steps: int) -> Guard | None:
     first = found[0]
     if all(one.condition is first.condition and one.holds == first.holds for one in found):
         return first._replace(inner=g)
-    return Guard(math.or_(*(one.truth() for one in found)), True, g)
+    return Guard(fold(math.or_, [one.truth() for one in found]), True, g)
 
 
 def _of_places(node: Apply, g: Any, found: Guard) -> Guard:
