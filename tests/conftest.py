@@ -7,6 +7,7 @@ anew on each run (``make fuzz``) and prints what to add as a case.
 
 import os
 import re
+import sys
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -40,6 +41,11 @@ def repeats(request):
     if request.param == "short":
         return lambda short, long: short
     return lambda short, long: long
+
+
+def pytest_runtest_setup(item):
+    if sys.flags.optimize > 1 and item.get_closest_marker("docstrings") is not None:
+        pytest.skip("python -OO leaves docstrings out")
 
 
 EXAMPLE = re.compile(

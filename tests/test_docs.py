@@ -35,7 +35,18 @@ def _default_mode():
         yield
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+# Prints equations of rules, which are their docstrings.
+WITH_DOCSTRINGS = {"debugging.md"}
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, marks=[pytest.mark.docstrings] * (page.name in WITH_DOCSTRINGS))
+        for page in PAGES
+    ],
+    ids=lambda page: page.name,
+)
 def test_programs_run(page):
     text = page.read_text(encoding="utf-8")
     assert text.count("\n```") % 2 == 0

@@ -62,8 +62,17 @@ def _forget_transfers():
     known[:] = before
 
 
+# Print equations of rules, which are their docstrings.
+WITH_DOCSTRINGS = {"phintys.rewriting.pattern", "phintys.rewriting.rewriter"}
+
+
 @pytest.mark.parametrize(
-    "name", [name for name, path in MODULES.items() if ">>> " in path.read_text()]
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.docstrings] * (name in WITH_DOCSTRINGS))
+        for name, path in MODULES.items()
+        if ">>> " in path.read_text()
+    ],
 )
 def test_the_examples_of(name):
     importlib.import_module(name)

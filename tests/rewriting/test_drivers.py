@@ -477,6 +477,7 @@ def bad(result):
     return bad_rule
 
 
+@pytest.mark.docstrings
 @pytest.mark.parametrize(
     ("result", "expected"),
     [

@@ -132,6 +132,7 @@ def test_decorated_patterns_with_alternatives():
     assert rewritten(double_negation, neg(neg(neg(y)))) == "neg(y)"
 
 
+@pytest.mark.docstrings
 def test_a_decorated_pattern_describes_itself():
     assert double_negation.name == "double_negation"
     assert double_negation.equation == "neg(neg(x)) -> x"
@@ -232,6 +233,7 @@ def test_node_rewriter_without_parentheses():
             return None
 
 
+@pytest.mark.docstrings
 def test_a_function_that_is_a_rule_can_still_be_called():
     @node_rewriter([neg])
     def rule(fgraph, node):

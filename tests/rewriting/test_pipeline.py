@@ -177,6 +177,7 @@ def test_after_pass_is_called_after_each():
 # ---- steps of one's own --------------------------------------------------------------------------
 
 
+@pytest.mark.docstrings
 def test_graph_rewriters():
     @graph_rewriter
     def plain(fgraph):

@@ -6,7 +6,6 @@ work over these, and benchmarks time it.
 
 Examples
 --------
->>> from phintys.graph import graph_nodes
 >>> from phintys.testing.families import FAMILIES
 >>> inputs, outputs = FAMILIES["diamond"](3)
 >>> len(inputs), len(outputs)
