@@ -546,3 +546,20 @@ def test_mode_with_a_backend_of_ones_own(ops, double):
 
     x = double("x")
     assert function([x], ops.neg(x), mode=Mode(Constantly()))(1.0) == 42.0
+
+
+def test_what_a_handler_raises_after_the_last_argument_comes_out(double):
+    class Timeout(Exception):
+        pass
+
+    class Arguments(tuple):
+        __slots__ = ()
+
+        def __iter__(self):
+            yield from super().__iter__()
+            raise Timeout  # as the handler of a signal may, behind the last one
+
+    x = double("x")
+    f = function([x], x)
+    with pytest.raises(Timeout):
+        f._arguments(Arguments([1.0]), {})

@@ -3,8 +3,8 @@
 Python handles signals in the main thread alone, and a handler may raise anywhere: in the middle of
 a module that is being imported, or inside of :mod:`importlib`, whose locks are then held for good.
 So what the main thread wants imported late, another thread imports, where no handler ever runs.
-And a new process would wait for the locks of threads that it does not have; so a fork waits until
-all such imports are done.
+And a new process would wait for the locks of threads that it does not have; so a fork waits while
+another thread imports Phintys, or Phintys imports something there.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from importlib import import_module
 from types import FrameType
 from typing import Any, ParamSpec, TypeVar
@@ -30,7 +31,10 @@ _STACK_BYTES = 8 << 20
 """What our threads have at least: LLVM needs some hundred kilobytes, which a program may deny."""
 
 _LONGEST_WAIT = 20.0
-"""Seconds that a fork waits for imports: one may wait for a lock of the thread that forks."""
+"""Seconds that a fork waits for imports."""
+
+_SHORT_WAIT = 0.1
+"""The same where the thread that forks is importing: others may wait for a lock that it holds."""
 
 _OURS = {"llvmlite", "numpy", "phintys", "scipy"}
 
@@ -40,70 +44,76 @@ _stack_size = ProcessLock()
 def start_thread(target: Callable[[], object], name: str) -> None:
     """Start a thread that has room to compile, whatever ``threading.stack_size`` says."""
     thread = threading.Thread(target=target, name=name)
-    # 0 is the system's, 8 MB as a rule.
-    if threading.stack_size() == 0:
-        thread.start()
-        return
     with _stack_size:
-        former = threading.stack_size()
-        if not 0 < former < _STACK_BYTES:
-            thread.start()
-            return
-        threading.stack_size(_STACK_BYTES)
+        former = threading.stack_size(_STACK_BYTES)
         try:
             thread.start()
         finally:
             threading.stack_size(former)
 
 
-class _Work:
-    """Threads that are importing, and whether a fork waits for them."""
+class _Forks:
+    """A fork waits while another thread imports Phintys, or something that Phintys wants."""
 
     def __init__(self) -> None:
-        self.threads: dict[int, int] = {}
-        self.forking: list[int] = []
+        self._intervals: list[float] = []
 
-    def begin(self) -> None:
-        """Note that this thread begins; it waits for a fork, unless that may wait for it."""
+    def before(self) -> None:
+        """Wait until no thread is importing; then let none go on before the process has forked."""
+        self._intervals.append(sys.getswitchinterval())
         me = _thread.get_ident()
-        if me not in self.threads:
-            self._wait_until(lambda: not self.forking or self.forking[0] == me)
-        self.threads[me] = self.threads.get(me, 0) + 1
-
-    def end(self) -> None:
-        """Note that this thread is through."""
-        me = _thread.get_ident()
-        self.threads[me] -= 1
-        if not self.threads[me]:
-            del self.threads[me]
-
-    def before_fork(self) -> None:
-        """Wait until no other thread is importing."""
-        me = _thread.get_ident()
-        self.forking.append(me)
-        self._wait_until(lambda: not self.threads.keys() - {me})
-
-    def in_parent(self) -> None:
-        """Let other threads go on."""
-        self.forking.pop()
-
-    def in_child(self) -> None:
-        """Forget, in a new process, the threads that are not there."""
-        me = _thread.get_ident()
-        self.forking.clear()
-        self.threads = {me: self.threads[me]} if me in self.threads else {}
-
-    @staticmethod
-    def _wait_until(condition: Callable[[], bool]) -> None:
-        latest = time.monotonic() + _LONGEST_WAIT
-        while not condition() and time.monotonic() < latest:
+        caller = sys._getframe(0)  # pyright: ignore[reportPrivateUsage]
+        is_inside = _is_importing(caller, of_ours=False)
+        latest = time.monotonic() + (_SHORT_WAIT if is_inside else _LONGEST_WAIT)
+        while time.monotonic() < latest:
+            time.sleep(0)  # whoever asked for a turn has it now
+            sys.setswitchinterval(_LONGEST_WAIT)
+            frames = sys._current_frames()  # pyright: ignore[reportPrivateUsage]
+            frames.pop(me, None)
+            if not any(map(_is_importing, frames.values())):
+                return
+            del frames
+            sys.setswitchinterval(self._intervals[-1])
             time.sleep(0.001)
 
+    def after(self) -> None:
+        """Let threads take turns as before."""
+        sys.setswitchinterval(self._intervals.pop())
 
-_work = _Work()
+
+def _is_importing(frame: FrameType | None, *, of_ours: bool = True) -> bool:
+    """Return whether a thread is in the middle of an import.
+
+    Parameters
+    ----------
+    frame
+        Where the thread is.
+    of_ours
+        Whether only imports count that Phintys makes, and imports of it and what it needs. Others
+        may last as long as the program.
+    """
+    is_inside = False
+    while frame is not None:
+        if frame.f_code.co_filename.startswith("<frozen importlib"):
+            is_inside = True
+            if not of_ours:
+                return True
+            if frame.f_code.co_name == "_find_and_load" and _is_ours(frame.f_locals.get("name")):
+                return True
+        elif is_inside and _is_ours(frame.f_globals.get("__name__")):
+            return True
+        frame = frame.f_back
+    return False
+
+
+def _is_ours(module: object) -> bool:
+    return isinstance(module, str) and module.partition(".")[0] in _OURS
+
+
+_forks = _Forks()
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(
-        before=_work.before_fork, after_in_parent=_work.in_parent, after_in_child=_work.in_child
+        before=_forks.before, after_in_parent=_forks.after, after_in_child=_forks.after
     )
 
 
@@ -140,9 +150,11 @@ class _Errand:
 def run_whole(
     function: Callable[_Parameters, _Result], *args: _Parameters.args, **kwargs: _Parameters.kwargs
 ) -> _Result:
-    """Call a function that imports something: no signal interrupts it, and no process forks.
+    """Call a function that imports something, which no signal interrupts.
 
-    Where a handler raises while the main thread waits, the function ends all the same.
+    Where a handler raises while the main thread waits, the function ends all the same. A thread
+    that is importing Phintys or what it needs does all itself: it holds locks that another one
+    would wait for.
 
     Examples
     --------
@@ -150,20 +162,13 @@ def run_whole(
     >>> run_whole(max, 2, 3)
     3
     """
-
-    def work() -> _Result:
-        _work.begin()
-        try:
-            return function(*args, **kwargs)
-        finally:
-            _work.end()
-
-    if threading.current_thread() is not threading.main_thread() or _is_importing_us():
-        return work()
+    here = threading.current_thread() is not threading.main_thread()
+    if here or _is_importing(sys._getframe(1)):  # pyright: ignore[reportPrivateUsage]
+        return function(*args, **kwargs)
     try:
-        errand = _Errand(work)
+        errand = _Errand(partial(function, *args, **kwargs))
     except RuntimeError:  # there are no threads to be had, or the interpreter is ending
-        return work()
+        return function(*args, **kwargs)
     return errand.result()
 
 
@@ -177,7 +182,8 @@ def import_whole(name: str) -> Any:
     True
     """
     module = sys.modules.get(name)
-    if module is not None and not getattr(module.__spec__, "_initializing", False):
+    spec = getattr(module, "__spec__", None)
+    if module is not None and not getattr(spec, "_initializing", False):
         return module
     return run_whole(import_module, name)
 
@@ -193,18 +199,3 @@ def is_imported_again(former: Mapping[str, object], now: Mapping[str, object]) -
         The namespaces of the modules that define two things of one name.
     """
     return former is not now and former.get("__name__") == now.get("__name__")
-
-
-def _is_importing_us() -> bool:
-    """Return whether this thread is importing Phintys or what it needs.
-
-    It holds locks that another thread would wait for, while this one waits for that.
-    """
-    frame: FrameType | None = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
-    while frame is not None:
-        if frame.f_code.co_name == "<module>":
-            name = frame.f_globals.get("__name__") or ""
-            if name.partition(".")[0] in _OURS:
-                return True
-        frame = frame.f_back
-    return False

@@ -216,8 +216,9 @@ class Function:
                 for argument in args:
                     values.append(filters[len(values)](argument))
             except Exception as error:
-                index = len(values)
-                self.signature.explain(error, index, args[index])
+                # Behind the last one it is what the handler of a signal raised.
+                if (index := len(values)) < len(args):
+                    self.signature.explain(error, index, args[index])
                 raise
         return values
 

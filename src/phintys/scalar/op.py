@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
 from types import FunctionType
 from typing import Any, Literal
 
@@ -15,6 +14,7 @@ from phintys._base.errors import (
     OpContractError,
     TypeContractError,
 )
+from phintys._base.once import kept_property
 from phintys.graph.apply import Apply
 from phintys.graph.op import Op
 from phintys.graph.pretty import PRECEDENCE
@@ -260,7 +260,7 @@ class ScalarOp(Op):
             found = self._weak[key] = self._weak_dtypes(key)
         return found
 
-    @cached_property
+    @kept_property
     def _weak(self) -> dict[tuple[Any, ...], Dtypes]:
         return {}
 

@@ -120,6 +120,49 @@ def test_forks_while_another_thread_updates(run, mode):
     run(FORKING_UPDATES, mode)
 
 
+FORKING_EARLY = """
+    import os, signal, sys, threading, time, warnings
+    import numpy as np, scipy, llvmlite
+
+    warnings.filterwarnings("ignore", category=DeprecationWarning)  # of forks and threads
+
+    def compiled(scale):
+        import phintys, phintys.tensor as pt
+
+        x = pt.dmatrix("x")
+        y = pt.erfcinv(abs(pt.tanh(x)) + 0.5).sum() + pt.dot(x, pt.softmax(x)).sum() * scale
+        f = phintys.function([x], [y, phintys.grad(y, x)], mode="native")
+        return f(np.full((2, 2), 0.25))
+
+    def fork(work):
+        child = os.fork()
+        if child == 0:
+            signal.alarm(100)  # ends a child that hangs
+            work()
+            os._exit(0)
+        return os.waitpid(child, 0)[1]
+
+    def first_steps(delay):
+        import phintys  # in a new process, which has imported nothing of it
+
+        thread = threading.Thread(target=compiled, args=(1.0,))
+        thread.start()
+        time.sleep(delay)
+        status = fork(lambda: compiled(2.0))
+        thread.join()
+        os._exit(int(status != 0))
+
+    count = int(sys.argv[1])
+    statuses = [fork(lambda: first_steps(0.3 * number / count)) for number in range(count)]
+    assert not any(statuses), statuses
+"""
+
+
+@posix
+def test_forks_while_another_thread_imports_and_compiles(run, repeats):
+    run(FORKING_EARLY, repeats(5, 60))
+
+
 CORES = (
     BEGIN
     + """

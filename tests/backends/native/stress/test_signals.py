@@ -1,16 +1,10 @@
-"""Signals: what handlers raise arrives, once, and leaves everything as it was before the call.
+"""Signals: what handlers raise arrives, once, and leaves everything as it was before the call."""
 
-``PHINTYS_STRESS`` is by how much the storms last longer than usual.
-"""
-
-import os
 import signal
 
 import pytest
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs POSIX timers")
-
-LONGER = float(os.environ.get("PHINTYS_STRESS", "1"))
 
 BEGIN = """
     import signal, sys, threading, time
@@ -68,8 +62,8 @@ STORM = (
 
 
 @pytest.mark.parametrize("mode", ["native", "reference"])
-def test_a_storm_of_signals_loses_none_and_leaves_no_lock(run, mode):
-    run(STORM, mode, LONGER)
+def test_a_storm_of_signals_loses_none_and_leaves_no_lock(run, mode, repeats):
+    run(STORM, mode, repeats(1, 30))
 
 
 CONTENDED = (
@@ -111,8 +105,8 @@ CONTENDED = (
 )
 
 
-def test_signals_while_other_threads_hold_the_locks(run):
-    run(CONTENDED, LONGER)
+def test_signals_while_other_threads_hold_the_locks(run, repeats):
+    run(CONTENDED, repeats(1, 30))
 
 
 LONG = (

@@ -321,6 +321,10 @@ class _Entry:
         b.jump(after)
         b.begin(failed)
         b.call("phintys_failure", VOID, [self.call, self.vector, self.everything])
+        # Where not even the words for an error could be had, memory has run out.
+        with when(b, is_null(b, b.call("PyErr_Occurred", PTR, []))):
+            b.call("PyErr_NoMemory", PTR, [])
+        failed = b.block
         b.jump(after)
 
         b.begin(after)

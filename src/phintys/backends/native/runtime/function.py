@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from phintys._base.errors import IntegrityError
 from phintys._base.late import LateModule
+from phintys._base.once import kept_property
 from phintys._base.records import record
 from phintys.backends.base import CallShape
 from phintys.backends.native.emit.frame import emit_program
@@ -120,7 +121,7 @@ class NativeProgram:
             results[number] = inputs[index]
         return results
 
-    @cached_property
+    @kept_property
     def _run_native(self) -> Callable[..., list[Any]]:
         return self._code.builtin(CallShape(len(self._dtypes), _refuse))
 

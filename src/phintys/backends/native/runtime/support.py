@@ -7,7 +7,6 @@ import ctypes
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from numpy._core.multiarray import get_handler_name
 
 from phintys._base.config import config
 from phintys._base.locks import ProcessLock
-from phintys._base.once import Once
+from phintys._base.once import Once, kept_property
 from phintys.backends.native.emit.llvm_library import llvm
 from phintys.backends.native.emit.module import Module
 from phintys.backends.native.emit.target import Target
@@ -117,7 +116,7 @@ class Support:
         self._is_hasty = compiled is None
         return self._compiled_entry(_QUICK) if compiled is None else self._loaded(compiled)
 
-    @cached_property
+    @kept_property
     def _entry_text(self) -> str:
         module = Module(Target.host())
         emit_entry(module, self._api)
