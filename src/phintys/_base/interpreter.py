@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import sys
-from importlib import import_module
 from typing import Any
 
-__all__ = ["check_interpreter"]
+_interpreters: Any = None
+try:
+    if sys.version_info >= (3, 13):
+        import _interpreters
+    else:
+        import _xxsubinterpreters as _interpreters  # pyright: ignore[reportMissingImports]
+except ImportError:  # a Python without them, or without a way to tell
+    pass
 
-_MODULE = "_interpreters" if sys.version_info >= (3, 13) else "_xxsubinterpreters"
+__all__ = ["check_interpreter"]
 
 
 def check_interpreter() -> None:
@@ -22,11 +28,9 @@ def check_interpreter() -> None:
     ImportError
         This is not the main interpreter.
     """
-    try:
-        interpreters: Any = import_module(_MODULE)
-    except ImportError:  # a Python without them, or without a way to tell
+    if _interpreters is None:
         return
-    if interpreters.get_current() != interpreters.get_main():
+    if _interpreters.get_current() != _interpreters.get_main():
         msg = (
             "Phintys runs in the main interpreter of a process only, and this is a subinterpreter. "
             "Import it in the main interpreter, or use processes."
