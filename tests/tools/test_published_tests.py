@@ -11,7 +11,7 @@ import pytest
 
 from phintys.compat import PACKAGES
 from tools.published_tests.report import classify, read_notes, table
-from tools.published_tests.selection import DECIDED, RELEASES
+from tools.published_tests.selection import DECIDED, LEFT_OUT, RELEASES
 
 PROJECT = Path(__file__).resolve().parents[2]
 
@@ -44,7 +44,8 @@ def test_decisions_are_looked_up(monkeypatch):
 def test_counts_and_the_table(tmp_path):
     notes = tmp_path / "notes.jsonl"
     lines = [
-        {"collected": ["a", "b", "c", "d", "e"]},
+        {"collected": ["a", "b", "c", "d", "e", f"{next(iter(LEFT_OUT))}::f"]},
+        {"test": f"{next(iter(LEFT_OUT))}::f", "outcome": "passed"},
         {"test": "a", "outcome": "passed"},
         {"test": "b", "outcome": "skipped"},
         {"test": "c", "outcome": "failed", "error": "InternalAskedFor: x", "where": ""},

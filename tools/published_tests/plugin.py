@@ -20,6 +20,7 @@ import pytest
 import phintys
 from phintys.compat import install
 from tools.published_tests import stand_ins, unittest_tools
+from tools.published_tests.selection import LEFT_OUT
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -50,7 +51,8 @@ def pytest_configure(config: Any) -> None:
 
 
 def pytest_collection_modifyitems(items: list[Any]) -> None:
-    """Leave slow tests out."""
+    """Leave slow tests out, and those that the selection names."""
+    items[:] = [item for item in items if not any(part in item.nodeid for part in LEFT_OUT)]
     for item in items:
         if item.get_closest_marker("slow"):
             item.add_marker(pytest.mark.skip(reason="slow"))
