@@ -330,7 +330,7 @@ All = _reduction(pt.all)
 Any_ = _reduction(pt.any)
 
 
-def iround(x: Any, mode: str = "half_to_even") -> Any:
+def iround(x: Any, mode: Any = "half_to_even") -> Any:
     """Return ``x`` rounded, as int64."""
     return pt.cast(pt.round(x, mode=mode), "int64")
 

@@ -86,7 +86,7 @@ def function(
     rebuild_strict: bool = True,
     allow_input_downcast: bool | None = None,
     profile: Any = None,
-    on_unused_input: str | None = None,
+    on_unused_input: Any = None,
 ) -> Function:
     """Compile expressions; see :func:`phintys.function`.
 
@@ -106,13 +106,13 @@ def function(
         modes.chosen_mode(mode),
         updates,
         givens,
-        no_default_updates,
-        accept_inplace,
-        name,
-        rebuild_strict,
-        allow_input_downcast,
-        profile,
-        on_unused_input,
+        no_default_updates=no_default_updates,
+        accept_inplace=accept_inplace,
+        name=name,
+        rebuild_strict=rebuild_strict,
+        allow_input_downcast=allow_input_downcast,
+        profile=profile,
+        on_unused_input=on_unused_input,
     )
 
 
@@ -184,10 +184,10 @@ def grad(
         wrt,
         consider_constant,
         disconnected_inputs,
-        add_names,
-        known_grads,
-        policy,
-        null_gradients,
+        add_names=add_names,
+        known_grads=known_grads,
+        return_disconnected=policy,
+        null_gradients=null_gradients,
     )
 
 

@@ -34,7 +34,8 @@ def _bool(self: Any) -> bool:
 def _round(self: Any, mode: Any = None, decimals: int = 0) -> Any:
     """Round; the first argument is a mode such as ``"half_to_even"``, or a number of decimals."""
     if isinstance(mode, str):
-        return pt.round(self, decimals, mode=mode)
+        options: dict[str, Any] = {"mode": mode}
+        return pt.round(self, decimals, **options)
     return _core_round(self, decimals if mode is None else mode)
 
 

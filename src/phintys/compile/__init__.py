@@ -20,7 +20,7 @@ from phintys.compile.profile import print_profiles as print_profiles
 from phintys.compile.profile import profiles as profiles
 from phintys.compile.rebuild import rebuild_collect_shared as rebuild_collect_shared
 from phintys.graph.shared import SharedVariable as SharedVariable
-from phintys.graph.sharing import shared as shared
+from phintys.tensor.shared import shared as shared
 
 if TYPE_CHECKING:
     from phintys.compile.debug_mode import DebugMode as DebugMode

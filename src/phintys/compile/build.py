@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar, Unpack, overload
 
 from phintys._base.collecting import collector_paused
 from phintys.compile.arguments import (
@@ -28,17 +28,99 @@ from phintys.graph.variable import Variable
 from phintys.rewriting import RewriteTrace
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from phintys.compile.io import Out
+    from phintys.compile.mode import ModeName
     from phintys.compile.profile import Profile
     from phintys.compile.rebuild import Rebuilt
+    from phintys.tensor.variable import TensorMethods
+
+    T = TypeVar("T", bound=TensorMethods)
+    Number = complex | np.ndarray[Any, Any] | np.generic
+
+    class FunctionOptions(TypedDict, total=False):
+        """The further options of :func:`function`."""
+
+        no_default_updates: bool | Sequence[SharedVariable]
+        accept_inplace: bool
+        name: str | None
+        rebuild_strict: bool
+        allow_input_downcast: bool | None
+        profile: bool | str | Profile | None
+        on_unused_input: Literal["raise", "warn", "ignore"] | None
+
 
 __all__ = ["function"]
 
 
+@overload
+def function(
+    inputs: Iterable[Variable | In],
+    outputs: None = None,
+    mode: ModeName | Mode | None = None,
+    updates: Any = None,
+    givens: Any = None,
+    **options: Unpack[FunctionOptions],
+) -> Function[None]: ...
+@overload
+def function(
+    inputs: Iterable[Variable | In],
+    outputs: TensorMethods | Number,
+    mode: ModeName | Mode | None = None,
+    updates: Any = None,
+    givens: Any = None,
+    **options: Unpack[FunctionOptions],
+) -> Function[np.ndarray[Any, Any]]: ...
+@overload
+def function(
+    inputs: Iterable[Variable | In],
+    outputs: list[T] | tuple[T, ...],
+    mode: ModeName | Mode | None = None,
+    updates: Any = None,
+    givens: Any = None,
+    **options: Unpack[FunctionOptions],
+) -> Function[list[np.ndarray[Any, Any]]]: ...
+@overload
+def function(
+    inputs: Iterable[Variable | In],
+    outputs: dict[str, T],
+    mode: ModeName | Mode | None = None,
+    updates: Any = None,
+    givens: Any = None,
+    **options: Unpack[FunctionOptions],
+) -> Function[dict[str, np.ndarray[Any, Any]]]: ...
+@overload
+def function(
+    inputs: Iterable[Variable | In],
+    outputs: list[Any] | tuple[Any, ...],
+    mode: ModeName | Mode | None = None,
+    updates: Any = None,
+    givens: Any = None,
+    **options: Unpack[FunctionOptions],
+) -> Function[list[Any]]: ...
+@overload
+def function(
+    inputs: Iterable[Variable | In],
+    outputs: dict[str, Any],
+    mode: ModeName | Mode | None = None,
+    updates: Any = None,
+    givens: Any = None,
+    **options: Unpack[FunctionOptions],
+) -> Function[dict[str, Any]]: ...
+@overload
+def function(
+    inputs: Iterable[Variable | In],
+    outputs: Any,
+    mode: ModeName | Mode | None = None,
+    updates: Any = None,
+    givens: Any = None,
+    **options: Unpack[FunctionOptions],
+) -> Function[Any]: ...
 def function(
     inputs: Iterable[Variable | In],
     outputs: Any = None,
-    mode: str | Mode | None = None,
+    mode: ModeName | Mode | None = None,
     updates: Any = None,
     givens: Any = None,
     no_default_updates: bool | Sequence[SharedVariable] = False,
@@ -47,7 +129,7 @@ def function(
     rebuild_strict: bool = True,
     allow_input_downcast: bool | None = None,
     profile: bool | str | Profile | None = None,
-    on_unused_input: str | None = None,
+    on_unused_input: Literal["raise", "warn", "ignore"] | None = None,
 ) -> Function:
     """Compile expressions into a function.
 
@@ -117,7 +199,7 @@ def function(
         outs, keys, unpack = checked_outputs(outputs)
         mode = get_mode(mode)
         name = checked_name(name)
-        on_unused_input = checked_choice(on_unused_input)
+        unused = checked_choice(on_unused_input)
         profiled = as_profile(profile, name)
         variables = [spec.variable for spec in specs]
         replaced = check_givens(givens, variables, strict=rebuild_strict)
@@ -136,7 +218,7 @@ def function(
         written = [out.variable for out in outs]
         for expressions in (states, new_values, replaced):
             written.extend(expressions.values())
-        check_unused(specs, rebuilt, on_unused_input, written)
+        check_unused(specs, rebuilt, unused, written)
 
         fgraph, all_specs, updated = _close(specs, rebuilt, states, len(outs))
         if not accept_inplace:

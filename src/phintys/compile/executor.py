@@ -8,7 +8,7 @@ from dataclasses import field, replace
 from itertools import repeat
 from operator import setitem
 from types import MethodType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, overload
 
 from phintys._base.errors import ArgumentError, ConfigError
 from phintys._base.late import LateModule
@@ -27,14 +27,31 @@ from phintys.graph.variable import Variable
 from phintys.tensor.type import TensorType
 
 if TYPE_CHECKING:
+    from typing_extensions import TypeVar
+
     from phintys.backends.base import Program, SavedProgram
     from phintys.compile.io import In
     from phintys.compile.profile import Profile
     from phintys.graph import printing
     from phintys.graph.type import Type
     from phintys.rewriting import RewriteTrace
+
+    R_co = TypeVar("R_co", covariant=True, default=Any)
+
+    class _Returning(Generic[R_co]):
+        """What a call returns, for type checkers."""
 else:
     printing = LateModule("phintys.graph.printing")
+    R_co = Any
+
+    class _Returning:
+        __slots__ = ()
+
+        def __class_getitem__(cls, returned: Any) -> type:
+            # At run time Function[np.ndarray] is Function: its class is made anew for each
+            # function, for which typing.Generic costs too much.
+            return cls
+
 
 __all__ = ["Function"]
 
@@ -62,7 +79,7 @@ class _Values:
         return len(self.function.input_storage)
 
 
-class Function:
+class Function(_Returning[R_co]):
     """A compiled function. Make one with :func:`phintys.function`.
 
     Calls may come from several threads at once and from inside one another.
@@ -174,6 +191,12 @@ class Function:
 
     # ---- calls -------------------------------------------------------------------------------
 
+    @overload
+    def __call__(self, /, *args: Any, output_subset: None = None, **kwargs: Any) -> R_co: ...
+    @overload
+    def __call__(
+        self, /, *args: Any, output_subset: Sequence[int | str], **kwargs: Any
+    ) -> list[Any] | dict[str, Any]: ...
     def __call__(
         self, /, *args: Any, output_subset: Sequence[int | str] | None = None, **kwargs: Any
     ) -> Any:

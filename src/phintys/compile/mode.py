@@ -14,11 +14,23 @@ from phintys.rewriting import Pipeline
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from typing import Self
+    from typing import Literal, Self
 
     from phintys.backends.base import Backend
     from phintys.graph.fgraph import FunctionGraph
     from phintys.rewriting import NodeRewriter, Pass, RewriteTrace
+
+    ModeName = Literal[
+        "native",
+        "reference",
+        "debug",
+        "NanGuardMode",
+        "FAST_RUN",
+        "FAST_COMPILE",
+        "DebugMode",
+        "DEBUG_MODE",
+    ]
+    """The modes that there are by name; one of a user's own is ``get_mode(name)``."""
 
 __all__ = ["Mode", "get_mode", "mode_names", "register_late_mode", "register_mode"]
 

@@ -9,7 +9,7 @@ for calculating Jacobian vector products", 2017.)
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from phintys._base.errors import (
     DisconnectedInputError,
@@ -35,12 +35,41 @@ if TYPE_CHECKING:
     from phintys.gradient.paths import Step
     from phintys.graph.apply import Apply
     from phintys.graph.variable import Variable
+    from phintys.tensor.variable import TensorMethods, TensorVariable
 
+    T = TypeVar("T", bound=TensorMethods)
     Policy = Literal["raise", "warn", "ignore"]
 
 __all__ = ["Rop", "pushforward_through_pullback"]
 
 
+@overload
+def Rop(
+    f: TensorMethods,
+    wrt: Any,
+    eval_points: Any,
+    disconnected_outputs: Policy = "raise",
+    return_disconnected: Literal["zero", "none", "disconnected"] = "zero",
+    use_op_rop_implementation: bool = True,
+) -> TensorVariable: ...
+@overload
+def Rop(
+    f: list[T],
+    wrt: Any,
+    eval_points: Any,
+    disconnected_outputs: Policy = "raise",
+    return_disconnected: Literal["zero", "none", "disconnected"] = "zero",
+    use_op_rop_implementation: bool = True,
+) -> list[TensorVariable]: ...
+@overload
+def Rop(
+    f: Any,
+    wrt: Any,
+    eval_points: Any,
+    disconnected_outputs: Policy = "raise",
+    return_disconnected: Literal["zero", "none", "disconnected"] = "zero",
+    use_op_rop_implementation: bool = True,
+) -> Any: ...
 def Rop(
     f: Any,
     wrt: Any,

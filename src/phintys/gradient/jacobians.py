@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from phintys._base.errors import GradientError
 from phintys.gradient.arguments import check_points, check_variable, unpack
@@ -16,10 +16,49 @@ if TYPE_CHECKING:
 
     from phintys.gradient.reverse import Policy
     from phintys.graph.variable import Variable
+    from phintys.tensor.variable import TensorMethods, TensorVariable
+
+    T = TypeVar("T", bound=TensorMethods)
+    K = TypeVar("K")
 
 __all__ = ["hessian", "hessian_vector_product", "jacobian"]
 
 
+@overload
+def jacobian(
+    expression: Any,
+    wrt: TensorMethods,
+    consider_constant: Iterable[Variable] | None = None,
+    disconnected_inputs: Policy = "raise",
+) -> TensorVariable: ...
+@overload
+def jacobian(
+    expression: Any,
+    wrt: list[T],
+    consider_constant: Iterable[Variable] | None = None,
+    disconnected_inputs: Policy = "raise",
+) -> list[TensorVariable]: ...
+@overload
+def jacobian(
+    expression: Any,
+    wrt: tuple[TensorMethods, ...],
+    consider_constant: Iterable[Variable] | None = None,
+    disconnected_inputs: Policy = "raise",
+) -> tuple[TensorVariable, ...]: ...
+@overload
+def jacobian(
+    expression: Any,
+    wrt: dict[K, T],
+    consider_constant: Iterable[Variable] | None = None,
+    disconnected_inputs: Policy = "raise",
+) -> dict[K, TensorVariable]: ...
+@overload
+def jacobian(
+    expression: Any,
+    wrt: Any,
+    consider_constant: Iterable[Variable] | None = None,
+    disconnected_inputs: Policy = "raise",
+) -> Any: ...
 def jacobian(
     expression: Any,
     wrt: Any,
@@ -124,6 +163,41 @@ def _check_expression(expression: Any) -> None:
         raise GradientError(msg)
 
 
+@overload
+def hessian(
+    cost: Variable,
+    wrt: TensorMethods,
+    consider_constant: Iterable[Variable] | None = None,
+    disconnected_inputs: Policy = "raise",
+) -> TensorVariable: ...
+@overload
+def hessian(
+    cost: Variable,
+    wrt: list[T],
+    consider_constant: Iterable[Variable] | None = None,
+    disconnected_inputs: Policy = "raise",
+) -> list[TensorVariable]: ...
+@overload
+def hessian(
+    cost: Variable,
+    wrt: tuple[TensorMethods, ...],
+    consider_constant: Iterable[Variable] | None = None,
+    disconnected_inputs: Policy = "raise",
+) -> tuple[TensorVariable, ...]: ...
+@overload
+def hessian(
+    cost: Variable,
+    wrt: dict[K, T],
+    consider_constant: Iterable[Variable] | None = None,
+    disconnected_inputs: Policy = "raise",
+) -> dict[K, TensorVariable]: ...
+@overload
+def hessian(
+    cost: Variable,
+    wrt: Any,
+    consider_constant: Iterable[Variable] | None = None,
+    disconnected_inputs: Policy = "raise",
+) -> Any: ...
 def hessian(
     cost: Variable,
     wrt: Any,
@@ -178,6 +252,24 @@ def hessian(
     )
 
 
+@overload
+def hessian_vector_product(
+    cost: Variable, wrt: TensorMethods, p: Any, **grad_options: Any
+) -> TensorVariable: ...
+@overload
+def hessian_vector_product(
+    cost: Variable, wrt: list[T], p: Any, **grad_options: Any
+) -> list[TensorVariable]: ...
+@overload
+def hessian_vector_product(
+    cost: Variable, wrt: tuple[TensorMethods, ...], p: Any, **grad_options: Any
+) -> tuple[TensorVariable, ...]: ...
+@overload
+def hessian_vector_product(
+    cost: Variable, wrt: dict[K, T], p: Any, **grad_options: Any
+) -> dict[K, TensorVariable]: ...
+@overload
+def hessian_vector_product(cost: Variable, wrt: Any, p: Any, **grad_options: Any) -> Any: ...
 def hessian_vector_product(cost: Variable, wrt: Any, p: Any, **grad_options: Any) -> Any:
     """Return the Hessian of a scalar times a vector, without making the Hessian.
 

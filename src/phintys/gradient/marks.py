@@ -6,7 +6,9 @@ compiler takes them out once the gradients have been built.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, overload
+
+import numpy as np
 
 from phintys._base.errors import GradientError, TypeContractError
 from phintys.gradient.arithmetic import zero_like
@@ -20,6 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from phintys.graph.fgraph import FunctionGraph
+    from phintys.tensor.variable import TensorMethods, TensorVariable
+
+    Number = complex | np.ndarray[Any, Any] | np.generic
 
 __all__ = [
     "ConsiderConstant",
@@ -163,6 +168,10 @@ _disconnected_grad = DisconnectedGrad()
 _undefined_grad = UndefinedGrad()
 
 
+@overload
+def consider_constant(x: TensorMethods | Number) -> TensorVariable: ...
+@overload
+def consider_constant(x: Any) -> Any: ...
 def consider_constant(x: Any) -> Any:
     """Return ``x``, through which gradients are zero: it is taken for a constant.
 
@@ -187,6 +196,10 @@ def consider_constant(x: Any) -> Any:
     return _consider_constant(x)
 
 
+@overload
+def zero_grad(x: TensorMethods | Number) -> TensorVariable: ...
+@overload
+def zero_grad(x: Any) -> Any: ...
 def zero_grad(x: Any) -> Any:
     """Return ``x``, through which gradients are zero.
 
@@ -206,6 +219,10 @@ def zero_grad(x: Any) -> Any:
     return _zero_grad(x)
 
 
+@overload
+def disconnected_grad(x: TensorMethods | Number) -> TensorVariable: ...
+@overload
+def disconnected_grad(x: Any) -> Any: ...
 def disconnected_grad(x: Any) -> Any:
     """Return ``x``, through which no gradient flows.
 
@@ -229,6 +246,10 @@ def disconnected_grad(x: Any) -> Any:
     return _disconnected_grad(x)
 
 
+@overload
+def undefined_grad(x: TensorMethods | Number) -> TensorVariable: ...
+@overload
+def undefined_grad(x: Any) -> Any: ...
 def undefined_grad(x: Any) -> Any:
     """Return ``x``, through which asking for a gradient is an error.
 
@@ -251,6 +272,12 @@ def undefined_grad(x: Any) -> Any:
     return _undefined_grad(x)
 
 
+@overload
+def grad_clip(
+    x: TensorMethods | Number, lower_bound: float, upper_bound: float
+) -> TensorVariable: ...
+@overload
+def grad_clip(x: Any, lower_bound: float, upper_bound: float) -> Any: ...
 def grad_clip(x: Any, lower_bound: float, upper_bound: float) -> Any:
     """Return ``x``, in which each element of the gradient is clipped as it flows back.
 
@@ -281,6 +308,10 @@ def grad_clip(x: Any, lower_bound: float, upper_bound: float) -> Any:
     return GradClip(_number("lower_bound", lower_bound), _number("upper_bound", upper_bound))(x)
 
 
+@overload
+def grad_scale(x: TensorMethods | Number, multiplier: float) -> TensorVariable: ...
+@overload
+def grad_scale(x: Any, multiplier: float) -> Any: ...
 def grad_scale(x: Any, multiplier: float) -> Any:
     """Return ``x``, in which the gradient is multiplied by a number as it flows back.
 

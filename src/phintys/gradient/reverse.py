@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar, Unpack, overload
 
 from phintys._base.errors import GradientError, NullGradientError
 from phintys._base.origin import inherit_origin
@@ -28,14 +28,66 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from phintys.gradient.pullback import Gradients
+    from phintys.tensor.variable import TensorMethods, TensorVariable
 
+    T = TypeVar("T", bound=TensorMethods)
+    K = TypeVar("K")
     Policy = Literal["raise", "warn", "ignore"]
+
+    class GradOptions(TypedDict, total=False):
+        """The further options of :func:`grad`."""
+
+        add_names: bool
+        known_grads: Mapping[Variable, Any] | None
+        return_disconnected: Literal["zero", "none", "disconnected"]
+        null_gradients: Literal["raise", "return"]
+
 
 __all__ = ["Lop", "grad"]
 
 POLICIES = ("raise", "warn", "ignore")
 
 
+@overload
+def grad(
+    cost: Variable | None,
+    wrt: TensorMethods,
+    consider_constant: Iterable[Variable] | None = None,
+    disconnected_inputs: Policy = "raise",
+    **options: Unpack[GradOptions],
+) -> TensorVariable: ...
+@overload
+def grad(
+    cost: Variable | None,
+    wrt: list[T],
+    consider_constant: Iterable[Variable] | None = None,
+    disconnected_inputs: Policy = "raise",
+    **options: Unpack[GradOptions],
+) -> list[TensorVariable]: ...
+@overload
+def grad(
+    cost: Variable | None,
+    wrt: tuple[TensorMethods, ...],
+    consider_constant: Iterable[Variable] | None = None,
+    disconnected_inputs: Policy = "raise",
+    **options: Unpack[GradOptions],
+) -> tuple[TensorVariable, ...]: ...
+@overload
+def grad(
+    cost: Variable | None,
+    wrt: dict[K, T],
+    consider_constant: Iterable[Variable] | None = None,
+    disconnected_inputs: Policy = "raise",
+    **options: Unpack[GradOptions],
+) -> dict[K, TensorVariable]: ...
+@overload
+def grad(
+    cost: Variable | None,
+    wrt: Any,
+    consider_constant: Iterable[Variable] | None = None,
+    disconnected_inputs: Policy = "raise",
+    **options: Unpack[GradOptions],
+) -> Any: ...
 def grad(
     cost: Variable | None,
     wrt: Any,
@@ -250,6 +302,46 @@ def _name(
             gradient.name = f"(d{cost.name}/d{variable.name})"
 
 
+@overload
+def Lop(
+    f: Any,
+    wrt: TensorMethods,
+    eval_points: Any,
+    consider_constant: Iterable[Variable] | None = None,
+    disconnected_inputs: Policy = "raise",
+) -> TensorVariable: ...
+@overload
+def Lop(
+    f: Any,
+    wrt: list[T],
+    eval_points: Any,
+    consider_constant: Iterable[Variable] | None = None,
+    disconnected_inputs: Policy = "raise",
+) -> list[TensorVariable]: ...
+@overload
+def Lop(
+    f: Any,
+    wrt: tuple[TensorMethods, ...],
+    eval_points: Any,
+    consider_constant: Iterable[Variable] | None = None,
+    disconnected_inputs: Policy = "raise",
+) -> tuple[TensorVariable, ...]: ...
+@overload
+def Lop(
+    f: Any,
+    wrt: dict[K, T],
+    eval_points: Any,
+    consider_constant: Iterable[Variable] | None = None,
+    disconnected_inputs: Policy = "raise",
+) -> dict[K, TensorVariable]: ...
+@overload
+def Lop(
+    f: Any,
+    wrt: Any,
+    eval_points: Any,
+    consider_constant: Iterable[Variable] | None = None,
+    disconnected_inputs: Policy = "raise",
+) -> Any: ...
 def Lop(
     f: Any,
     wrt: Any,

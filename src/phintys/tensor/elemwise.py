@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from phintys.graph.fgraph import FunctionGraph
     from phintys.tensor import documentation
+    from phintys.tensor.variable import TensorVariable
 else:
     documentation = LateModule("phintys.tensor.documentation")
 
@@ -136,6 +137,12 @@ class Elemwise(Op):
         self._output_types = {}
         self._kernels = {}
         self._literals = {}
+
+    if TYPE_CHECKING:
+
+        def __call__(self, *inputs: Any, name: str | None = None, **options: Any) -> TensorVariable:
+            """Apply the op; one of several outputs gives a list of them."""
+            ...
 
     # ---- types -------------------------------------------------------------------------------
 

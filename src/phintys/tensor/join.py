@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from phintys.graph.fgraph import FunctionGraph
+    from phintys.tensor.convert import TensorLike
     from phintys.tensor.variable import TensorVariable
 
 __all__ = [
@@ -378,7 +379,7 @@ def stack_nested(x: Any) -> Any:
     return stack([stack_nested(item) for item in x])
 
 
-def stacklists(tensors: Any) -> Any:
+def stacklists(tensors: Any) -> TensorLike:
     """Return nested lists of tensors as one tensor, with one dimension for each level of nesting.
 
     Examples

@@ -17,7 +17,11 @@ from phintys.tensor.elemwise import elemwise, name_functions
 from phintys.tensor.type import normalize_dtype
 
 if TYPE_CHECKING:
+    from typing import Literal
+
     from phintys.tensor.variable import TensorVariable
+
+    Rounding = Literal["half_to_even", "half_away_from_zero"]
 
 __all__ = [
     "abs",
@@ -367,7 +371,7 @@ def cast(x: Any, dtype: Any) -> TensorVariable:
     return x if x.dtype == wanted else _CASTS[wanted](x)
 
 
-def round(x: Any, decimals: int = 0, mode: str = "half_to_even") -> TensorVariable:
+def round(x: Any, decimals: int = 0, mode: Rounding = "half_to_even") -> TensorVariable:
     """Return ``x`` rounded to a number of decimals.
 
     Parameters

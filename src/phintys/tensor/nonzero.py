@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
@@ -61,6 +61,10 @@ class Nonzero(Op):
         return [None] * inputs[0].ndim
 
 
+@overload
+def nonzero(x: Any, return_matrix: Literal[False] = False) -> tuple[TensorVariable, ...]: ...
+@overload
+def nonzero(x: Any, return_matrix: Literal[True]) -> TensorVariable: ...
 def nonzero(x: Any, return_matrix: bool = False) -> Any:
     """Return the indices of the elements of ``x`` that are not zero, in row-major order.
 
@@ -93,6 +97,10 @@ def flatnonzero(x: Any) -> TensorVariable:
     return nonzero(flatten(x))[0]
 
 
+@overload
+def where(condition: Any) -> tuple[TensorVariable, ...]: ...
+@overload
+def where(condition: Any, x: Any, y: Any) -> TensorVariable: ...
 def where(condition: Any, x: Any = None, y: Any = None) -> Any:
     """Return ``x`` where ``condition`` holds and ``y`` elsewhere; without them, the places.
 

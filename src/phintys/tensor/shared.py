@@ -2,20 +2,52 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
 from phintys._base.config import config
 from phintys._base.errors import TypeContractError
 from phintys.graph.shared import SharedVariable
-from phintys.graph.sharing import shared, shared_constructor
+from phintys.graph.sharing import shared_constructor
 from phintys.tensor.convert import constant, contains_variable
 from phintys.tensor.type import TensorType, normalize_dtype
 from phintys.tensor.variable import TensorMethods
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
+
+    from phintys.graph.type import Type
+
+    Numbers = complex | np.generic | np.ndarray[Any, Any] | Sequence["Numbers"]
+
+    # What phintys.graph.sharing.shared returns is said here, where tensors are known.
+    @overload
+    def shared(
+        value: Numbers,
+        name: str | None = None,
+        strict: bool = False,
+        allow_downcast: bool | None = None,
+        type: TensorType | None = None,
+        *,
+        shape: Iterable[int | None] | None = None,
+        broadcastable: Iterable[bool] | None = None,
+        dtype: Any = None,
+        borrow: bool = False,
+    ) -> TensorSharedVariable: ...
+    @overload
+    def shared(
+        value: Any,
+        name: str | None = None,
+        strict: bool = False,
+        allow_downcast: bool | None = None,
+        type: Type | None = None,
+        **options: Any,
+    ) -> Any: ...
+    def shared(value: Any, *args: Any, **options: Any) -> Any:
+        """Return a shared variable that starts with ``value``."""
+else:
+    from phintys.graph.sharing import shared
 
 __all__ = ["TensorSharedVariable", "shared"]
 
@@ -24,6 +56,14 @@ class TensorSharedVariable(TensorMethods, SharedVariable):
     """A shared variable that holds an array; made by :func:`phintys.shared`."""
 
     type: TensorType
+
+    if TYPE_CHECKING:
+
+        def get_value(
+            self, borrow: bool = False, return_internal_type: bool = False
+        ) -> np.ndarray[Any, Any]:
+            """Return the value; see :meth:`phintys.SharedVariable.get_value`."""
+            ...
 
     def zero(self, borrow: bool = False) -> None:
         """Set all elements to zero.

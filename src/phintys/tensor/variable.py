@@ -14,7 +14,8 @@ from phintys.tensor.type import TensorType, normalize_dtype
 
 if TYPE_CHECKING:
     import hashlib
-    from collections.abc import Hashable, Iterator, Sequence
+    from collections.abc import Hashable, Iterator, Mapping, Sequence
+    from typing import Literal
 
     from phintys.graph.apply import Apply
 
@@ -34,6 +35,14 @@ class TensorMethods:
     owner: Apply | None
 
     __array_priority__: ClassVar[int] = 1000
+
+    if TYPE_CHECKING:
+
+        def eval(
+            self, inputs_to_values: Mapping[Any, Any] | None = None, **options: Any
+        ) -> np.ndarray[Any, Any]:
+            """Compute the variable's value; see :meth:`phintys.Variable.eval`."""
+            ...
 
     # ---- attributes --------------------------------------------------------------------------
 
@@ -320,7 +329,12 @@ class TensorMethods:
         """Return the array that this is an index into, with ``value`` added to the part."""
         return operators.inc_subtensor(self, value)
 
-    def take(self, indices: Any, axis: int | None = None, mode: str = "raise") -> TensorVariable:
+    def take(
+        self,
+        indices: Any,
+        axis: int | None = None,
+        mode: Literal["raise", "wrap", "clip"] = "raise",
+    ) -> TensorVariable:
         """Return the elements at ``indices`` along ``axis`` (flattened without one)."""
         return operators.take(self, indices, axis=axis, mode=mode)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -220,7 +220,9 @@ def _value_for(x: Any, y: Any, name: str) -> Any:
     return constant(np.array(y, dtype=x.dtype))
 
 
-def take(x: Any, indices: Any, axis: int | None = None, mode: str = "raise") -> TensorVariable:
+def take(
+    x: Any, indices: Any, axis: int | None = None, mode: Literal["raise", "wrap", "clip"] = "raise"
+) -> TensorVariable:
     """Return the elements of ``x`` at given places along a dimension.
 
     Parameters
