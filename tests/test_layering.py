@@ -37,6 +37,7 @@ ROOMS = (
     "compile",
     "inspect",
     "testing",
+    "contrib",
     "compat",
     "",  # the façade: phintys/__init__.py, phintys/__main__.py
 )

@@ -13,6 +13,7 @@ HOMES = {
         MonitorMode clone_replace graph_replace rewrite_graph Type Variable Constant Apply Op
         FunctionGraph PhintysError
         tensor scalar gradient graph rewriting compile testing passes Profile print_profiles
+        wrap_py contrib
         """,
     "phintys.graph": """
         Type Variable Constant Apply Op FunctionGraph Feature SharedVariable NullType
@@ -47,6 +48,7 @@ HOMES = {
     "phintys.rewriting": """
         node_rewriter graph_rewriter PatternRewriter Pass Pipeline WalkInOrder WalkOutOrder Worklist
         """,
+    "phintys.contrib": "sgd momentum adagrad adam",
     "phintys.testing": "check_op OpRecord verify_grad verify_rop",
     "phintys.compile": "function In Out Mode DebugMode NanGuardMode Profile register_mode get_mode",
 }
@@ -74,7 +76,8 @@ def test_a_name_means_the_same_everywhere(name):
 HEAVY = """
     scipy llvmlite.binding llvmlite.ir jax matplotlib hypothesis mpmath pytest fissix
     difflib json logging random shutil subprocess sysconfig tempfile
-    phintys.compat phintys.testing phintys.backends.reference.vm phintys.backends.reference.thunks
+    phintys.compat phintys.contrib phintys.graph.from_function
+    phintys.testing phintys.backends.reference.vm phintys.backends.reference.thunks
     phintys.compile.debug_mode phintys.compile.debugging phintys.compile.monitor
     phintys.compile.nan_guard phintys.compile.profile.profile phintys.graph.printing
     phintys.gradient.forward phintys.gradient.reverse phintys.gradient.verify

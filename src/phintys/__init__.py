@@ -45,7 +45,7 @@ from phintys.graph.pretty import pprint
 from phintys.passes import rewrite_graph
 
 if TYPE_CHECKING:
-    from phintys import gradient, testing
+    from phintys import contrib, gradient, testing
     from phintys.backends.native.runtime.support import free_memory
     from phintys.compile.debug_mode import DebugMode
     from phintys.compile.monitor import MonitorMode
@@ -59,6 +59,7 @@ if TYPE_CHECKING:
         jacobian,
         subgraph_grad,
     )
+    from phintys.graph.from_function import wrap_py
     from phintys.graph.printing import debugprint, dprint
 else:
     __getattr__, __dir__ = late_names(
@@ -69,8 +70,10 @@ else:
             "phintys.compile.monitor": ("MonitorMode",),
             "phintys.compile.nan_guard": ("NanGuardMode",),
             "phintys.compile.profile": ("Profile", "print_profiles"),
+            "phintys.graph.from_function": ("wrap_py",),
             "phintys.gradient": ("Lop", "Rop", "grad", "hessian", "jacobian", "subgraph_grad"),
             "phintys.graph.printing": ("debugprint", "dprint"),
+            "phintys.contrib": (),
             "phintys.testing": (),
         },
     )
@@ -99,6 +102,7 @@ __all__ = [
     "clone_replace",
     "compile",
     "config",
+    "contrib",
     "debugprint",
     "dprint",
     "free_memory",
@@ -120,4 +124,5 @@ __all__ = [
     "subgraph_grad",
     "tensor",
     "testing",
+    "wrap_py",
 ]

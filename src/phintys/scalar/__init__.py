@@ -76,6 +76,9 @@ from phintys.scalar.exponential import (
     softplus,
     sqrt,
 )
+from phintys.scalar.expression_function import (
+    from_expression,
+)
 from phintys.scalar.logic import (
     and_,
     invert,
@@ -285,6 +288,7 @@ __all__ = [
     "fmax",
     "fmin",
     "fmod",
+    "from_expression",
     "gamma",
     "gammainc",
     "gammaincc",
