@@ -50,6 +50,13 @@ def _diagonal_length(rows: Any, columns: Any, offset: int) -> Any:
     return clip_size(clip_size(down, None, right), 0, None)
 
 
+def _checked_offset(offset: Any) -> int:
+    if not -(2**63) <= int(offset) < 2**63:
+        msg = f"The offset of a diagonal must fit into 64 bits, got {offset}."
+        raise ShapeError(msg)
+    return int(offset)
+
+
 class ExtractDiag(Op):
     """Return the diagonal of the last two dimensions, as a view.
 
@@ -70,7 +77,7 @@ class ExtractDiag(Op):
     view_map = {0: [0]}
 
     def __init__(self, offset: int = 0) -> None:
-        self.offset = int(offset)
+        self.offset = _checked_offset(offset)
 
     def make_node(self, x: Any) -> Apply:
         x = as_tensor_variable(x)
@@ -86,7 +93,9 @@ class ExtractDiag(Op):
         self, node: Any, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
     ) -> None:
         value = inputs[0]
-        view = value.diagonal(self.offset, -2, -1)
+        rows, columns = value.shape[-2:]
+        offset = min(max(self.offset, -rows), columns)  # NumPy takes no more than 32 bits
+        view = value.diagonal(offset, -2, -1)
         view.flags.writeable = value.flags.writeable  # NumPy makes it read-only
         output_storage[0][0] = view
 
@@ -129,7 +138,7 @@ class AllocDiag(Op):
     __props__ = ("offset",)
 
     def __init__(self, offset: int = 0) -> None:
-        self.offset = int(offset)
+        self.offset = _checked_offset(offset)
 
     def make_node(self, diagonals: Any, rows: Any, columns: Any) -> Apply:
         diagonals = as_tensor_variable(diagonals)

@@ -65,7 +65,13 @@ class ARange(Op):
     def perform(
         self, node: Any, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
     ) -> None:
-        output_storage[0][0] = np.arange(*_exact(inputs), dtype=self.dtype)
+        bounds = _exact(inputs)
+        if all(isinstance(bound, int) for bound in bounds):
+            _check_length(range(*bounds), self.dtype)
+            if not range(*bounds):  # where these overflow, NumPy raises, or has some numbers
+                output_storage[0][0] = np.empty(0, self.dtype)
+                return
+        output_storage[0][0] = np.arange(*bounds, dtype=self.dtype)
 
     def infer_shape(
         self, fgraph: FunctionGraph | None, node: Any, input_shapes: Sequence[Any]
@@ -121,6 +127,17 @@ def _exact(bounds: Sequence[Any]) -> list[Any]:
         msg = f"arange: the bounds and the step must be finite, got {[str(v) for v in bounds]}."
         raise ShapeError(msg)
     return values
+
+
+def _check_length(numbers: range, dtype: str) -> None:
+    """Raise if there are too many numbers for an array: NumPy would return an empty one of some."""
+    try:
+        fits = len(numbers) * np.dtype(dtype).itemsize < 2**63
+    except OverflowError:
+        fits = False
+    if not fits:
+        msg = f"arange: {numbers} has more numbers than an array of {dtype} can have."
+        raise ShapeError(msg)
 
 
 def _known_length(start: Any, stop: Any, step: Any) -> int | None:

@@ -63,6 +63,11 @@ class RepeatIndex(Op):
         counts = inputs[0].astype(np.int64)
         if counts.size and counts.min() < 0:
             raise self._negative(counts.tolist())
+        if counts.sum(dtype="float64") >= 2.0**62:  # np.repeat would write out of its memory
+            msg = (
+                f"{self}: the sum of the counts, {sum(counts.tolist())}, is too long for an array."
+            )
+            raise ShapeError(msg)
         output_storage[0][0] = np.repeat(np.arange(len(counts)), counts)
 
     def infer_shape(

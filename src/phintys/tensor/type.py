@@ -395,9 +395,12 @@ class TensorType(Type):
         return f"{name}({self.dtype}, shape={_shape_text(self.shape)})"
 
 
+_LONGEST = 2**63 - 1
+
+
 def _normalize_shape(shape: Iterable[int | None]) -> tuple[int | None, ...]:
     if isinstance(shape, tuple) and all(
-        size is None or (type(size) is int and size >= 0) for size in shape
+        size is None or (type(size) is int and 0 <= size <= _LONGEST) for size in shape
     ):
         return shape
     try:
@@ -409,12 +412,16 @@ def _normalize_shape(shape: Iterable[int | None]) -> tuple[int | None, ...]:
     for size in entries:
         if size is None:
             sizes.append(None)
-        elif isinstance(size, int | np.integer) and not isinstance(size, bool) and size >= 0:
+        elif (
+            isinstance(size, int | np.integer)
+            and not isinstance(size, bool)
+            and 0 <= size <= _LONGEST
+        ):
             sizes.append(int(size))
         else:
             msg = (
-                f"A static size is a non-negative int, or None where unknown; got {size!r} in "
-                f"the shape {entries!r}."
+                f"A static size is a non-negative int of at most 63 bits, or None where unknown; "
+                f"got {size!r} in the shape {entries!r}."
             )
             raise TypeContractError(msg)
     return tuple(sizes)

@@ -39,6 +39,8 @@ _OPERATIONS = {
     "max": max,
     "min": min,
     "lt": lambda a, b: int(a < b),
+    "volume": lambda a, b: min(max(a, 1) * max(b, 1), 2**63 - 1),
+    "total": lambda a, b: min(a + b, 2**63 - 1),
 }
 _REDUCERS = {
     "add": np.add,

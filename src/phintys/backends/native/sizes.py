@@ -1,21 +1,27 @@
 """Sizes: what a Program knows of the lengths of arrays before it runs.
 
 A size is a number, the length of an axis of an argument, an element of an array of integers, or
-arithmetic on these. Equal sizes are one object, so that comparing two of them asks for identity.
-Sizes that a check has shown to be equal are made one with :meth:`Sizes.equate`.
+arithmetic on these, modulo 2**64. Equal sizes are one object, so that comparing two of them asks
+for identity. Sizes that a check has shown to be equal are made one with :meth:`Sizes.equate`.
+
+Lengths that come from integers may be anything. So that nothing that is made of them wraps around,
+the program checks products and sums with two operations that stop at the largest int64 instead,
+``volume`` and ``total``: see :meth:`Sizes.overflow`.
 """
 
 from __future__ import annotations
 
+import math
 import operator
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from phintys.backends.native.program import Array, LoopVariable
 
 __all__ = [
+    "MOST",
     "MOST_TERMS",
     "Arithmetic",
     "Counter",
@@ -27,6 +33,13 @@ __all__ = [
     "is_length",
     "written",
 ]
+
+_HALF = 2**63
+MOST = _HALF - 1
+"""The largest size."""
+
+_ADDRESS_BITS = 48
+"""A process has at most 2**48 bytes, so no vector that is in memory is longer."""
 
 MOST_TERMS = 12
 """Formulas of more terms are not multiplied out."""
@@ -53,6 +66,8 @@ class Size:
     """Whether it is known not to be negative."""
     is_flag = False
     """Whether it is known to be 1 or 0."""
+    bits = 63
+    """So many bits hold it if it is not negative."""
 
     @property
     def known(self) -> int | None:
@@ -93,6 +108,11 @@ class Fixed(Size):
         """Whether it is 1 or 0."""
         return self._value in {0, 1}
 
+    @property
+    def bits(self) -> int:
+        """As many as the number has; none if it is negative."""
+        return max(self._value, 0).bit_length()
+
     def __repr__(self) -> str:
         return str(self._value)
 
@@ -107,6 +127,11 @@ class Extent(Size):
     def __init__(self, array: Array, axis: int) -> None:
         self.array = array
         self.axis = axis
+
+    @property
+    def bits(self) -> int:
+        """Those of an address for a vector; of several axes one may be endless beside a 0."""
+        return _ADDRESS_BITS if self.array.ndim == 1 else 63
 
     def __repr__(self) -> str:
         return f"{self.array.label}.{self.axis}"
@@ -143,9 +168,23 @@ class Counter(Size):
 
 
 class Arithmetic(Size):
-    """An operation on sizes as on Python ints: ``add sub mul floordiv mod max min lt`` (1 or 0)."""
+    """An operation on sizes as on Python ints: ``add sub mul floordiv mod max min lt`` (1 or 0).
 
-    __slots__ = ("_leaves", "arguments", "height", "is_flag", "is_length", "operation", "terms")
+    ``volume`` is the product of two lengths, and ``total`` their sum, but no more than the largest
+    int64. To ``volume`` a length of 0 is 1, as to NumPy, which makes no array whose other lengths
+    have a product that is out of range.
+    """
+
+    __slots__ = (
+        "_leaves",
+        "arguments",
+        "bits",
+        "height",
+        "is_flag",
+        "is_length",
+        "operation",
+        "terms",
+    )
 
     def __init__(self, operation: str, arguments: tuple[Size, ...]) -> None:
         left, right = arguments
@@ -159,6 +198,7 @@ class Arithmetic(Size):
             terms = left.terms * right.terms if operation == "mul" else max(left.terms, right.terms)
         self.terms = min(terms, MOST_TERMS + 1)
         self.is_length = _never_negative(operation, left, right)
+        self.bits = _bits(operation, left, right)
         self.is_flag = (
             operation == "lt"
             or (operation == "mul" and left.is_flag and right.is_flag)
@@ -174,6 +214,25 @@ class Arithmetic(Size):
         return written(self, repr)
 
 
+def _bits(operation: str, left: Size, right: Size) -> int:
+    """Return how many bits hold the result of an operation, if it is not negative."""
+    if operation == "lt":
+        return 1
+    if operation == "min":
+        return min(left.bits, right.bits)
+    if operation == "max":
+        return max(left.bits, right.bits)
+    if operation in {"floordiv", "mod"} and (right.known or 0) > 0:
+        return left.bits if operation == "floordiv" else right.bits
+    if operation == "sub" and right.is_length:
+        return left.bits
+    if not (left.is_length and right.is_length):
+        return 63
+    if operation in {"add", "total"}:
+        return min(63, max(left.bits, right.bits) + 1)
+    return min(63, left.bits + right.bits) if operation in {"mul", "volume"} else 63
+
+
 def _together(left: tuple[Size, ...], right: tuple[Size, ...]) -> tuple[Size, ...]:
     """Return the sizes of both, each once; one of the two itself where it has them all."""
     if left is right or not right:
@@ -185,7 +244,7 @@ def _together(left: tuple[Size, ...], right: tuple[Size, ...]) -> tuple[Size, ..
 
 
 def _never_negative(operation: str, left: Size, right: Size) -> bool:
-    if operation == "lt":
+    if operation in {"lt", "volume", "total"}:
         return True
     known = right.known if left.known is None else left.known
     if operation == "max" and known is not None and known >= 0:
@@ -254,11 +313,12 @@ _FOLD: dict[str, Callable[[int, int], int]] = {
     "max": max,
     "min": min,
     "lt": lambda a, b: int(a < b),
+    "volume": lambda a, b: min(max(a, 1) * max(b, 1), MOST),
+    "total": lambda a, b: min(a + b, MOST),
 }
 
 
-_HALF = 2**63
-_COMMUTES = {"add", "mul", "max", "min"}
+_COMMUTES = {"add", "mul", "max", "min", "volume", "total"}
 _KEEP_SIGN = {"add", "mul", "max", "min"}
 
 
@@ -329,6 +389,41 @@ class Sizes:
             result = self.mul(result, factor)
         return result
 
+    def overflow(self, operation: str, sizes: Sequence[Size], factor: int = 1) -> Size | None:
+        """Return a condition, 1 or 0, that a sum or product of lengths is in range.
+
+        Parameters
+        ----------
+        operation
+            ``"volume"`` or ``"total"``.
+        sizes
+            Lengths; none of them is negative.
+        factor
+            For a product, another factor, such as the bytes of an element.
+
+        Returns
+        -------
+        Size or None
+            ``None`` if the result is known to be in range.
+        """
+        sizes = [self.canonical(size) for size in sizes]
+        if operation == "volume":
+            known = math.prod(size.known for size in sizes if size.known) * factor
+            unknown = [size for size in sizes if size.known is None]
+            if known <= MOST and sum(size.bits for size in unknown) + known.bit_length() <= 63:
+                return None
+            result = self.fixed(min(known, MOST))
+        else:
+            known = sum(size.known for size in sizes if size.known is not None)
+            unknown = [size for size in sizes if size.known is None]
+            bits = [known.bit_length(), *(size.bits for size in unknown)]
+            if known <= MOST and max(bits) + len(bits).bit_length() <= 63:
+                return None
+            result = self.fixed(min(known, MOST))
+        for size in unknown:
+            result = self.arithmetic(operation, result, size)
+        return self.arithmetic("lt", result, self.fixed(MOST))
+
     def arithmetic(self, operation: str, left: Size, right: Size) -> Size:
         """Return any of the operations of :class:`Arithmetic`; folded where both are known.
 
@@ -367,6 +462,8 @@ class Sizes:
             return left if number == 1 else None
         if operation == "mod":
             return self.fixed(0) if number == 1 else None
+        if operation in {"volume", "total"}:
+            return None
         return self._compared(operation, left, right)
 
     def _added(self, left: Size, right: Size) -> Size | None:

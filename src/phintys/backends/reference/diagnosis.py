@@ -83,6 +83,10 @@ def _upstream(node: Apply) -> list[str]:
     return ["whose inputs come from", *lines] if lines else []
 
 
+_TOO_LONG = ("array is too big", "Maximum allowed", "maximum supported")
+"""What NumPy says of an array that no memory could hold."""
+
+
 def _hint(error: Exception, cells: Sequence[list[Any]]) -> str:
     arrays = [cell[0] for cell in cells if cell and isinstance(cell[0], np.ndarray)]
     if isinstance(error, OpContractError):
@@ -92,6 +96,9 @@ def _hint(error: Exception, cells: Sequence[list[Any]]) -> str:
     if isinstance(error, MemoryError):
         total = sum(array.nbytes for array in arrays)
         return f"the inputs take {total:,} bytes; work on smaller pieces, or with float32."
+    if isinstance(error, ValueError) and str(error).startswith(_TOO_LONG):
+        numbers = [int(array) for array in arrays if not array.ndim and array.dtype.kind in "iu"]
+        return f"look at the sizes: there is no array of shape {tuple(numbers)}." if numbers else ""
     if isinstance(error, ValueError) and len({array.shape for array in arrays}) > 1:
         shapes = " and ".join(str(array.shape) for array in arrays)
         return f"look at the shapes {shapes} above: do they fit this operation?"

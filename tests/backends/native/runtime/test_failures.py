@@ -157,5 +157,6 @@ def test_a_failing_call_loses_no_references(x, python_op):
     before = [sys.getrefcount(one) for one in counted]
     work()
     after = [sys.getrefcount(one) for one in counted]
-    assert all(abs(one - other) < 20 for one, other in zip(before, after, strict=True))
+    # One for each of the 200 calls would be lost; other threads hold a few for a while.
+    assert all(abs(one - other) < 100 for one, other in zip(before, after, strict=True))
     np.testing.assert_array_equal(s.get_value(), np.ones(3))

@@ -14,7 +14,7 @@ import numpy as np
 
 from phintys._base.errors import DtypeError
 from phintys.backends.native.emit.module import Block, Function, Phi
-from phintys.backends.native.emit.types import BOOL, FLOAT32, INT32, PTR, VOID, Type, type_of
+from phintys.backends.native.emit.types import BOOL, FLOAT32, INT32, INT64, PTR, VOID, Type, type_of
 from phintys.backends.native.emit.values import Operand, Value
 
 __all__ = ["Builder", "constant_text"]
@@ -140,6 +140,15 @@ class Builder:
     def write_void(self, instruction: str) -> None:
         """Write an instruction that has no result; the text is not checked."""
         self._lines.append(f"  {instruction}")
+
+    def checked(self, operation: str, x: Value, y: Value) -> tuple[Value, Value]:
+        """Return an int64 sum (``add``) or product (``mul``), and whether it is out of range."""
+        name = f"llvm.s{operation}.with.overflow.i64"
+        self.module.declare(name, f"{{ i64, i1 }} @{name}(i64, i64)")
+        pair = f"%p{self.function.fresh_name()}"
+        self.write_void(f"{pair} = call {{ i64, i1 }} @{name}({x.typed}, {y.typed})")
+        result = self.write(INT64, f"extractvalue {{ i64, i1 }} {pair}, 0")
+        return result, self.write(BOOL, f"extractvalue {{ i64, i1 }} {pair}, 1")
 
     def _pair(self, x: Operand, y: Operand) -> tuple[Value, Value]:
         if isinstance(x, Value):

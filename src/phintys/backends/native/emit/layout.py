@@ -23,7 +23,7 @@ must be C-contiguous and aligned to their size), and sets ``STATUS`` to 0. Funct
 
 ``ptr phintys_arena(ptr state, i64 group, i64 bytes)``
     Memory for buffers, aligned to 64 bytes and valid until the call ends; asked for once for each
-    of ``layout.groups``. Null sets the status to ``OUT_OF_MEMORY``.
+    of ``layout.groups``. Null sets the status to ``NO_BUFFER``.
 ``ptr phintys_new_array(ptr state, i64 number, ptr sizes)``
     A new NumPy array for ``layout.new_arrays[number]``; returns where its data is. Null sets the
     status to ``NO_RESULT``, with the number; the sizes are the lengths in the array's record.
@@ -73,6 +73,7 @@ if TYPE_CHECKING:
         Kernel,
         Value,
     )
+    from phintys.graph.apply import Apply
 
 __all__ = [
     "CONSTANTS",
@@ -80,11 +81,13 @@ __all__ = [
     "FIRST_RECORD",
     "GRAIN_NANOSECONDS",
     "NOTED_NANOSECONDS",
+    "NO_BUFFER",
     "NO_RESULT",
     "OUT_OF_MEMORY",
     "PARALLEL_NANOSECONDS",
     "STATE",
     "STATUS",
+    "TOO_LARGE",
     "EmittedProgram",
     "Layout",
 ]
@@ -99,6 +102,15 @@ EXCEPTION = -2
 
 NO_RESULT = -3
 """What the status says when an array for a result cannot be made."""
+
+NO_BUFFER = -4
+"""What the status says when there is no memory for a block of the arena.
+
+The numbers after it: the bytes of its largest buffer, and the number of that in ``Layout.buffers``.
+"""
+
+TOO_LARGE = -5
+"""What the status says when a buffer is larger than any memory; with the same numbers."""
 
 PARALLEL_NANOSECONDS = 30_000
 GRAIN_NANOSECONDS = 10_000
@@ -130,6 +142,8 @@ class Layout:
         What can go wrong.
     groups
         How many blocks the arena has.
+    buffers
+        For each slot of the arena, a node whose result lies there, if that is known.
     """
 
     slots: int = FIRST_RECORD
@@ -141,6 +155,7 @@ class Layout:
     has_end: bool = False
     failures: list[Failure] = field(default_factory=list)
     groups: int = 0
+    buffers: list[Apply | None] = field(default_factory=list)
 
     def room(self, count: int) -> int:
         """Add slots to the frame; return the first."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+import math
+from collections import Counter, defaultdict
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from phintys._base.errors import IntegrityError
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
     from phintys.backends.native.memory import MemoryPlan
     from phintys.backends.native.polynomials import Atom
     from phintys.backends.native.program import Value
+    from phintys.graph.apply import Apply
 else:
     clock = LateModule("phintys.backends.native.emit.clock")
 
@@ -53,6 +56,13 @@ _COPIER = "copy_slots"
 
 _BEFORE_END = -2
 """Where the memory of what the end writes is taken, since the end must not fail."""
+
+_BOUNDED_BITS = 58
+_FACTOR_BITS = 10
+"""Bits of the bytes of an array that needs no check, and by how many it may exceed one in memory.
+
+Hundreds of such arrays together are still within the range of an int64.
+"""
 
 _STEPS_IN_A_PART = 32
 """Steps in one function: LLVM takes more than twice as long for one of twice the length."""
@@ -120,6 +130,7 @@ class MainFunction:
         self._begun = self.layout.room(int(timed))
         self._make_records()
         self._first_slot = self.layout.room(len(memory.slots))
+        self._note_buffers()
         self._atom_slots: dict[Atom, int] = {}
         self._has_copier = False
         self._constants: dict[Array, int] = {}
@@ -441,6 +452,47 @@ class MainFunction:
     def groups_after(self, step: int) -> list[int]:
         """Return the blocks of the arena whose size is known after a step."""
         return [group for group, after in enumerate(self.memory.groups) if after == step]
+
+    def buffer_at(self, slot: int) -> int:
+        """Return the number of a buffer, given where its address is kept."""
+        return slot - self._first_slot
+
+    def _note_buffers(self) -> None:
+        """Note for each slot of the arena which node computes what lies there, for errors."""
+        writers: dict[Array, Apply] = {}
+        for step in walk_steps(self.program.steps) if self.memory.slots else ():
+            for nest in step.nests if isinstance(step, Kernel) else ():
+                for statement in nest.statements:
+                    for node in statement.nodes[-1:]:
+                        writers.setdefault(statement.target.memory, node)
+        for slot in self.memory.slots:
+            array = slot.arrays[0]
+            made = None if array.variable is None else array.variable.owner
+            self.layout.buffers.append(writers.get(array, made))
+
+    def is_bounded(self, array: Array) -> bool:
+        """Tell whether an array is hardly longer than one that is in memory already.
+
+        A vector of what is in memory is no longer than the memory of a process, nor are several
+        axes of an array, all together.
+        """
+        sizes = [self.program.sizes.canonical(size) for size in array.sizes]
+        known = math.prod(size.known for size in sizes if size.known is not None)
+        known = (known * array.dtype.itemsize).bit_length()
+        unknown = [size for size in sizes if size.known is None]
+        if known + sum(size.bits for size in unknown) <= _BOUNDED_BITS:
+            return True
+        return known <= _FACTOR_BITS and frozenset(Counter(unknown).items()) in self._outside
+
+    @cached_property
+    def _outside(self) -> set[frozenset[tuple[Size, int]]]:
+        """The unknown lengths of each array that comes from outside."""
+        canonical = self.program.sizes.canonical
+        return {
+            frozenset(Counter(s for s in map(canonical, value.sizes) if s.known is None).items())
+            for value in self.layout.records
+            if isinstance(value, Array) and value.place in {Place.ARGUMENT, Place.CALLBACK}
+        }
 
     def slots_of_group(self, group: int) -> list[tuple[int, Polynomial]]:
         """Return where the addresses of the slots of a block are kept, and their bytes."""

@@ -13,16 +13,26 @@ from phintys.backends.native.emit.control import loop, when
 from phintys.backends.native.emit.layout import (
     CONSTANTS,
     EXCEPTION,
+    NO_BUFFER,
     NO_RESULT,
     OUT_OF_MEMORY,
     STATE,
     STATUS,
+    TOO_LARGE,
 )
-from phintys.backends.native.emit.types import BOOL, INT8, INT32, INT64, PTR, VOID
+from phintys.backends.native.emit.types import BOOL, FLOAT64, INT8, INT32, INT64, PTR, VOID
 from phintys.backends.native.emit.values import Value
 from phintys.backends.native.memory import ALIGNMENT
 from phintys.backends.native.program import Array, Place
-from phintys.backends.native.sizes import Arithmetic, Counter, Element, Extent, Size, Sizes
+from phintys.backends.native.sizes import (
+    MOST,
+    Arithmetic,
+    Counter,
+    Element,
+    Extent,
+    Size,
+    Sizes,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Generator, Iterator
@@ -35,6 +45,12 @@ __all__ = ["LONG_RUN", "Part", "write_copier"]
 
 STACK_ROOM = 8192
 """Bytes that are taken from the stack."""
+
+_MOST_BYTES = 2**55
+"""More than any machine has: below, the bytes of all buffers together are in an int64's range."""
+
+_MOST_COMPARED = 64
+"""Of so many buffers the largest is named when there is no memory."""
 
 LONG_RUN = 8
 """So many addresses are not written one by one, but by a loop."""
@@ -58,6 +74,7 @@ class Part:
         self._fail = self.b.new_block("fail")
         self._known: dict[Atom, Value] = {}
         self._polynomials: dict[Polynomial, Value] = {}
+        self._checked: set[Polynomial] = set()
         self._pointers: dict[int, Value] = {}
         self._constants: Value | None = None
         self._stack: Value | None = None
@@ -247,6 +264,12 @@ class Part:
             return b.minimum_number(left, right)
         if operation == "lt":
             return b.write(INT64, f"zext i1 {(left < right).text} to i64")
+        if operation in {"volume", "total"}:
+            if operation == "volume":
+                one = b.constant(INT64, 1)
+                left, right = b.maximum_number(left, one), b.maximum_number(right, one)
+            result, overflows = b.checked("mul" if operation == "volume" else "add", left, right)
+            return b.select(overflows, b.constant(INT64, MOST), result)
         if operation not in {"floordiv", "mod"}:
             msg = f"There is no operation {operation!r} on sizes."
             raise IntegrityError(msg)
@@ -303,12 +326,22 @@ class Part:
         end = b.constant(INT64, 0)
         runs: list[tuple[list[int], Value, Value]] = []
         for slots, bytes_ in self._runs(group):
+            self._check_room(self.main.buffer_at(slots[0]), bytes_)
             step = self.aligned(self.polynomial(bytes_))
             for some in [slots] if len(slots) >= LONG_RUN else [[slot] for slot in slots]:
                 runs.append((some, end, step))
                 end = self.sum(end, self._times(step, len(some)))
         base = b.call("phintys_arena", PTR, [self.state(), b.constant(INT64, group), end])
-        self.fail_if_null(base, OUT_OF_MEMORY)
+        with self.failing(b.write(BOOL, f"icmp eq ptr {base.text}, null")):
+            largest = [b.constant(INT64, 0)] * 2
+            for slots, _, step in runs[:_MOST_COMPARED]:
+                number = b.constant(INT64, self.main.buffer_at(slots[0]))
+                is_larger = step > largest[0]
+                largest = [
+                    b.select(is_larger, one, other)
+                    for one, other in zip((step, number), largest, strict=True)
+                ]
+            self.set_status(NO_BUFFER, *largest)
         for slots, offset, step in runs:
             start = base if offset.text == "0" else b.offset(base, offset, INT8)
             if len(slots) == 1:
@@ -319,6 +352,21 @@ class Part:
             with loop(b, 0, len(slots), runs=True) as each:
                 address = b.offset(start, each.index * step, INT8)
                 b.store(address, b.offset(first, each.index, INT64), align=8)
+
+    def _check_room(self, slot: int, bytes_: Polynomial) -> None:
+        """Let the call fail where the bytes of a buffer, or of all together, may wrap around."""
+        b, ring = self.b, self.main.ring
+        array = self.main.memory.slots[slot].arrays[0]
+        if bytes_.known is not None and bytes_.known < _MOST_BYTES:
+            return
+        if bytes_ in self._checked or self.main.is_bounded(array):
+            return
+        self._checked.add(bytes_)
+        product = b.constant(FLOAT64, array.dtype.itemsize)  # which is never out of range
+        for length in array.sizes:
+            product = product * b.convert(self.polynomial(ring.of(length)), FLOAT64)
+        with self.failing(b.compare("uge", product, b.constant(FLOAT64, _MOST_BYTES))):
+            self.set_status(TOO_LARGE, 0, slot)
 
     def _runs(self, group: int) -> Iterator[tuple[list[int], Polynomial]]:
         """Yield neighbouring slots of a block that have the same size."""

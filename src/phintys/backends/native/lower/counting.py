@@ -49,6 +49,8 @@ class _Starts:
         The sum of all numbers.
     place
         Where an element's sum is: an index of the vector of sums.
+    sum
+        The sum of the numbers up to an element, its own included.
     """
 
     def __init__(
@@ -68,8 +70,9 @@ class _Starts:
         flat = tuple((loop, step) for (loop,), step in reversed(terms) if loop is not None)
         self.place = Load(self.sums, (Index(flat),))
         value = Operation(ps.add, (self.place, number), _INT64)
-        following = [Index(flat, one)]
-        low.store(whole, value, loops, positions=following, nodes=(node,), sequential=list(loops))
+        following = Index(flat, one)
+        low.store(whole, value, loops, positions=[following], nodes=(node,), sequential=list(loops))
+        self.sum = Load(self.sums, (following,))
         last = View.of(low.array(_INT64, ()), sizes)
         end = Load(self.sums, (Index((), None if count.known == 0 else count),))
         low.store(last, end, (), nodes=(node,))
@@ -121,6 +124,8 @@ def lower_repeat_index(op: RepeatIndex, node: Apply, lowering: Lowering) -> None
         number = Cast(number, _INT64)
     _require_no_negative(number, loops, node, lowering)
     starts = _Starts(counts.sizes, number, loops, node, lowering)
+    # Of numbers that are not negative the first sum that is out of range is negative.
+    _require_no_negative(starts.sum, loops, node, lowering)
     one = sizes.fixed(1)
     marks = lowering.array(_INT64, [sizes.add(starts.total, one)])
     everywhere = lowering.loops(marks.sizes)

@@ -86,7 +86,7 @@ def _diagonal(view: View, offset: int, lowering: Lowering) -> View:
 def lower_extract_diag(op: ExtractDiag, node: Apply, lowering: Lowering) -> None:
     """``out[i, k] = x[i, k, k]``: another view of the same memory."""
     view = lowering.view(node.inputs[0])
-    lowering.bind(node.outputs[0], _diagonal(view, op.offset, lowering))
+    lowering.bind(node.outputs[0], _diagonal(view, op.offset, lowering), is_part=True)
 
 
 @lower.register

@@ -165,4 +165,4 @@ def lower_dimshuffle(op: DimShuffle, node: Apply, lowering: Lowering) -> None:
         failure = Failure(node, "drop", f"dimension {axis}")
         lowering.require_equal(view.sizes[axis], lowering.sizes.fixed(1), failure)
     order = [None if entry == "x" else int(entry) for entry in op.new_order]
-    lowering.bind(node.outputs[0], view.rearranged(order, lowering.sizes))
+    lowering.bind(node.outputs[0], view.rearranged(order, lowering.sizes), is_part=True)

@@ -59,7 +59,7 @@ def lower_subtensor(op: Subtensor, node: Apply, lowering: Lowering) -> None:
     """``out[i, j] = x[i + 1, 2 * j]``: another view of the same memory."""
     entries = entries_with_sizes(op.idx_list, node.inputs[1:], lowering)
     view = basic_view(lowering.view(node.inputs[0]), entries, node, lowering)
-    lowering.bind(node.outputs[0], view)
+    lowering.bind(node.outputs[0], view, is_part=True)
 
 
 @lower.register

@@ -26,6 +26,7 @@ def lower_join(op: Join, node: Apply, lowering: Lowering) -> None:
             if axis != op.axis:
                 failure = Failure(node, "join", f"dimension {axis}: {{0}} and {{1}}")
                 lowering.require_equal(lengths[axis], size, failure)
+    lowering.require_total([view.sizes[op.axis] for view in views], node)
     total = sizes.fixed(0)
     starts: list[Size] = []
     for view in views:
@@ -54,9 +55,10 @@ def lower_split(op: Split, node: Apply, lowering: Lowering) -> None:
         lowering.require_length(length, Failure(node, "negative", f"the size of part {part}"))
         starts.append(total)
         total = sizes.add(total, length)
+    lowering.require_total(lengths, node)
     lowering.require_equal(
         total, view.sizes[op.axis], Failure(node, "split", "parts of {0} elements, not {1}")
     )
     for variable, start, length in zip(node.outputs, starts, lengths, strict=True):
         part = view.sliced(op.axis, start, sizes.fixed(1), sizes.canonical(length), sizes)
-        lowering.bind(variable, part)
+        lowering.bind(variable, part, is_part=True)

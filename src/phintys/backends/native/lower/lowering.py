@@ -126,16 +126,29 @@ class Lowering:
             self.sizes.extent(array, axis) if known is None else self.sizes.fixed(known)
             for axis, known in enumerate(type_.shape)
         )
-        self.bind(variable, View.of(array, self.sizes))
+        self.bind(variable, View.of(array, self.sizes), is_part=True)  # NumPy made it
         return array
 
-    def bind(self, variable: Variable, view: View) -> None:
+    def bind(self, variable: Variable, view: View, *, is_part: bool = False) -> None:
         """Say where the value of a tensor variable is.
 
-        Sizes that its type knows and the program does not are checked, and known from then on.
+        Sizes that its type knows and the program does not are checked, and known from then on. So
+        is it that the array can be at all: of no array that a program knows do the bytes, or what
+        is computed from its lengths, wrap around.
+
+        Parameters
+        ----------
+        variable
+            The variable.
+        view
+            Where its value is.
+        is_part
+            Whether it has no more elements along any axis than an input of its node.
         """
         node = variable.owner
         if node is not None:
+            if not is_part:
+                self._require_room(view.sizes, view.array.dtype.itemsize, node)
             shape = variable.type.shape  # pyright: ignore[reportAttributeAccessIssue]
             for axis, (size, known) in enumerate(zip(view.sizes, shape, strict=True)):
                 if known is not None and self.sizes.canonical(size).known != known:
@@ -171,7 +184,7 @@ class Lowering:
     def value(self, variable: Variable) -> Value:
         """Return memory or an object that holds the value of a variable as it is."""
         if isinstance(variable.type, TensorType):
-            return self.contiguous(self.view(variable)).array
+            return self.contiguous(self.view(variable), variable.owner).array
         handle = self._handles.get(variable)
         if handle is None:
             if not isinstance(variable, Constant):
@@ -322,6 +335,42 @@ class Lowering:
         """Check that a size is not negative."""
         if not is_length(size):
             self.require(self.sizes.arithmetic("lt", self.sizes.fixed(-1), size), failure)
+
+    def require_total(self, lengths: Sequence[Size], node: Apply) -> None:
+        """Check that a sum of lengths is in range."""
+        fits = self.sizes.overflow("total", lengths)
+        if fits is not None:
+            self.require(fits, Failure(node, "size", "the sum of the lengths is out of range"))
+
+    def _require_room(self, lengths: Sequence[Size], itemsize: int, node: Apply) -> None:
+        """Check that the bytes of an array are in range, unless an input of the node has as many.
+
+        NumPy makes no array without, so nobody else need look at what comes from outside.
+        """
+        if all(length.known is not None for length in lengths):
+            fits = self.sizes.overflow("volume", lengths, itemsize)
+        else:
+            sizes = [self.sizes.canonical(length) for length in lengths]
+            unknown = [length for length in sizes if length.known is None]
+            known = math.prod(length.known or 1 for length in sizes)
+            if any(self._has_as_many(one, unknown, known * itemsize) for one in node.inputs):
+                return
+            fits = self.sizes.overflow("volume", lengths, itemsize)
+        if fits is not None:
+            self.require(fits, Failure(node, "size", "an array of too many elements"))
+
+    def _has_as_many(self, variable: Variable, unknown: Sequence[Size], known: int) -> bool:
+        """Tell whether an array has these lengths, and others whose product is large enough."""
+        view = self._views.get(variable)
+        if view is None:
+            return False
+        left = [self.sizes.canonical(length) for length in view.sizes]
+        for length in unknown:
+            if length not in left:
+                return False
+            left.remove(length)
+        itemsize = view.array.dtype.itemsize
+        return known <= math.prod(length.known or 1 for length in left) * itemsize
 
     # ---- steps inside of others ----------------------------------------------------------------
 

@@ -96,7 +96,7 @@ def emit_make_array(module: Module) -> None:
     with loop(b, 0, ndim, carried=start) as axes:
         size, is_wrong = axes.carried
         length = b.load(INT64, b.offset(lengths, axes.index, INT64))
-        product, overflows = _checked_product(b, size, length)
+        product, overflows = b.checked("mul", size, length)
         axes.next(product, is_wrong | overflows | (length < 0))
     size, is_wrong = axes.results
     is_large = b.le(PROCESS.load(b, process, "large"), size) & ~is_wrong
@@ -151,13 +151,3 @@ def emit_large_array(module: Module, api: CApi) -> None:
     api.array.store(b, array, "handler", handler)
     api.array.store(b, array, "flags", api.array.load(b, array, "flags") | OWNDATA)
     b.ret(array)
-
-
-def _checked_product(b: Builder, x: Value, y: Value) -> tuple[Value, Value]:
-    """Return x * y and whether it is out of range."""
-    name = "llvm.smul.with.overflow.i64"
-    b.module.declare(name, f"{{ i64, i1 }} @{name}(i64, i64)")
-    pair = b.function.fresh_name()
-    b.write_void(f"%p{pair} = call {{ i64, i1 }} @{name}({x.typed}, {y.typed})")
-    product = b.write(INT64, f"extractvalue {{ i64, i1 }} %p{pair}, 0")
-    return product, b.write(BOOL, f"extractvalue {{ i64, i1 }} %p{pair}, 1")

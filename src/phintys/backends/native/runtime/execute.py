@@ -17,8 +17,10 @@ from phintys.backends.native.emit.frame import emit_program
 from phintys.backends.native.emit.layout import (
     CONSTANTS,
     EXCEPTION,
+    NO_BUFFER,
     OUT_OF_MEMORY,
     STATUS,
+    TOO_LARGE,
     EmittedProgram,
 )
 from phintys.backends.native.emit.target import Target
@@ -204,7 +206,7 @@ class Executable:
         if status == EXCEPTION and self.error is not None:
             error, self.error = self.error, None
             raise error
-        if status == OUT_OF_MEMORY:
+        if status in {OUT_OF_MEMORY, NO_BUFFER, TOO_LARGE}:
             raise MemoryError
         failure = self.emitted.layout.failures[status - 1]
         raise error_of(failure, first, second)

@@ -9,7 +9,13 @@ import numpy as np
 
 from phintys._base.errors import IndexingError, IntegrityError, ShapeError
 from phintys._base.late import LateModule
-from phintys.backends.native.emit.layout import NO_RESULT, OUT_OF_MEMORY, STATUS
+from phintys.backends.native.emit.layout import (
+    NO_BUFFER,
+    NO_RESULT,
+    OUT_OF_MEMORY,
+    STATUS,
+    TOO_LARGE,
+)
 from phintys.graph.aliasing import destroyers, view_roots
 from phintys.tensor.observing import CheckAndRaise
 
@@ -17,6 +23,7 @@ if TYPE_CHECKING:
     from phintys.backends.native.emit.layout import Layout
     from phintys.backends.native.program import Failure
     from phintys.backends.reference import vm
+    from phintys.graph.apply import Apply
     from phintys.graph.fgraph import FunctionGraph
 else:
     vm = LateModule("phintys.backends.reference.vm")
@@ -84,8 +91,12 @@ class Failures:
         """
         words = (ctypes.c_int64 * self.layout.slots).from_address(frame)
         status, first, second = words[STATUS : STATUS + 3]
+        if status == TOO_LARGE and not self._overwrites_inputs():
+            vm.VM(self.fgraph)(inputs)  # which has NumPy's words for it
+        if status in {NO_BUFFER, TOO_LARGE}:
+            raise self._out_of_memory(first, self.layout.buffers[second])
         if status == OUT_OF_MEMORY:
-            msg = "There is not enough memory for the intermediate results of this call."
+            msg = "There is not enough memory for the work of a kernel."
             raise MemoryError(msg)
         if status == NO_RESULT:
             self._raise_for_result(first, words)
@@ -107,6 +118,17 @@ class Failures:
             f"to an argument during the call. The node was made at\n  {failure.node.origin}"
         )
         raise IntegrityError(msg)
+
+    def _out_of_memory(self, size: int, node: Apply | None) -> MemoryError:
+        """Return the error for a buffer that cannot be had, with the node that it is for."""
+        needed = f"{size:,} bytes" if size else "more bytes than there are addresses"
+        error = MemoryError(
+            "There is not enough memory for the intermediate results of this call, of which the "
+            f"largest takes {needed}."
+        )
+        if node is not None:
+            error.add_note(f"While making room for the result of {node}\nmade at\n  {node.origin}")
+        return error
 
     def _raise_for_result(self, number: int, words: ctypes.Array[ctypes.c_int64]) -> NoReturn:
         """Raise NumPy's error for an array that cannot be made, and say which one it is."""

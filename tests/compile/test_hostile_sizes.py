@@ -1,0 +1,94 @@
+"""Lengths that are too long for arrays, or for an int64: an error, never memory of others."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import phintys
+import phintys.tensor as pt
+from phintys._base.errors import ShapeError, TypeContractError
+from phintys.compile import Mode
+from phintys.passes import PIPELINES
+
+MODES = [Mode("native", PIPELINES["none"]), Mode("native"), Mode("reference")]
+WRAPPING = (2**64 + 2**21) // 3  # three times this is 2**21, modulo 2**64
+PROGRAM = Path(__file__).with_name("hostile_sizes.py")
+
+
+def in_another_process(*arguments):
+    return subprocess.run(
+        [sys.executable, *map(str, arguments)],
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+
+
+@pytest.mark.parametrize("part", range(2))
+def test_native_code_takes_and_refuses_the_lengths_that_the_reference_backend_does(part):
+    done = in_another_process(PROGRAM, part, 2)
+    assert (done.returncode, done.stdout) == (0, ""), done.stdout + done.stderr[-2000:]
+
+
+@pytest.mark.parametrize("mode", MODES, ids=str)
+def test_the_line_is_named(mode):
+    x, n = pt.dvector("x"), pt.lscalar("n")
+    y = pt.repeat(x, n)  # the line
+    f = phintys.function([x, n], y, mode=mode)
+    with pytest.raises(ValueError, match="too big") as error:
+        f(np.ones(3), WRAPPING)
+    notes = "\n".join(error.value.__notes__)
+    assert "pt.repeat(x, n)  # the line" in notes
+    assert f"there is no array of shape (3, {WRAPPING})" in notes
+
+
+@pytest.mark.parametrize("mode", MODES, ids=str)
+def test_a_range_of_more_numbers_than_can_be(mode):
+    n = pt.lscalar("n")
+    f = phintys.function([n], pt.arange(n), mode=mode)
+    with pytest.raises(ShapeError, match="more numbers"):
+        f(2**63 - 1)  # NumPy returns an empty array
+    g = phintys.function([n], pt.arange(n, n + 3), mode=mode)
+    assert g(2**63 - 1).shape == (0,)  # n + 3 is negative
+
+
+@pytest.mark.parametrize("mode", MODES, ids=str)
+def test_counts_whose_sum_wraps_around(mode):
+    x, counts = pt.dvector("x"), pt.lvector("counts")
+    f = phintys.function([x, counts], pt.repeat(x, counts), mode=mode)
+    for given in ([2**62] * 4, [2**63 - 1, 2**63 - 1, 4, 0]):
+        with pytest.raises(ShapeError, match="sum of the counts"):
+            f(np.ones(4), np.array(given))
+
+
+@pytest.mark.parametrize("mode", MODES, ids=str)
+@pytest.mark.parametrize("offset", [2**31, 2**63 - 1, -(2**63)])
+def test_diagonals_far_outside(mode, offset):
+    m = pt.dmatrix("m")
+    f = phintys.function([m], pt.diagonal(m, offset=offset), mode=mode)
+    assert f(np.ones((3, 3))).shape == (0,)
+
+
+def test_static_lengths_fit_into_64_bits():
+    with pytest.raises(ShapeError, match="64 bits"):
+        pt.diagonal(pt.dmatrix("m"), offset=2**70)
+    with pytest.raises(TypeContractError, match="at most 63 bits"):
+        pt.tensor(dtype="float64", shape=(2**63,))
+    with pytest.raises(TypeContractError, match="at most 63 bits"):
+        pt.zeros((2**40, 2**40)).flatten()
+
+
+@pytest.mark.parametrize("mode", MODES[:2], ids=str)
+def test_a_memory_error_names_the_node_and_its_size(mode):
+    x, n = pt.dvector("x"), pt.lscalar("n")
+    y = pt.cumsum(pt.alloc(x, n, 3), axis=0)  # the line
+    f = phintys.function([x, n], pt.cumsum(y, axis=1)[0], mode=mode)
+    with pytest.raises(MemoryError, match="the largest takes 844,424,930,131,968 bytes") as error:
+        f(np.ones(3), 2**45)
+    notes = "\n".join(error.value.__notes__)
+    assert "# the line" in notes or "pt.cumsum(y, axis=1)" in notes
+    assert "CumOp" in notes or "Cum" in notes
