@@ -1,7 +1,7 @@
 """Lengths around 0, 2**31, 2**32 and 2**61 to 2**64 in all Ops that take one: run as a program.
 
 Prints each case in which native code and the reference backend differ. Memory is limited, so that
-what is too long cannot be made.
+what is too long cannot be made. Without arguments it takes all programs and all lengths.
 """
 
 import itertools
@@ -100,8 +100,8 @@ def is_as_expected(found, expected):
     return found == expected
 
 
-def main(part, parts):
-    """Print differences."""
+def main(part=0, parts=1, step=1):
+    """Print differences: for each ``parts``-th program and each ``step``-th length."""
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     x, n = pt.dvector("x"), pt.lscalar("n")
     for name, make in itertools.islice(PROGRAMS.items(), part, None, parts):
@@ -110,7 +110,7 @@ def main(part, parts):
             function([In(x), n], built, mode=mode, on_unused_input="ignore")
             for mode in (BASE, *MODES)
         )
-        for length in LENGTHS:
+        for length in LENGTHS[part % step :: step]:
             sys.stderr.write(f"at {name}, {length}\n")
             expected = outcome(base, length)
             for mode, f in zip(MODES, others, strict=True):

@@ -30,7 +30,7 @@ def in_another_process(*arguments):
 
 @pytest.mark.parametrize("part", range(2))
 def test_native_code_takes_and_refuses_the_lengths_that_the_reference_backend_does(part):
-    done = in_another_process(PROGRAM, part, 2)
+    done = in_another_process(PROGRAM, part, 2, 4)  # all: run it without arguments
     assert (done.returncode, done.stdout) == (0, ""), done.stdout + done.stderr[-2000:]
 
 

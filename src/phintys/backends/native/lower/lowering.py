@@ -7,6 +7,7 @@ Op without a rule or inputs that its rule does not take, a callback to the Op's 
 
 from __future__ import annotations
 
+import math
 from contextlib import contextmanager
 from functools import singledispatch
 from typing import TYPE_CHECKING, Any, cast
