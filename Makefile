@@ -114,9 +114,11 @@ types: $(READY) ## check the types
 bench: $(READY) ## measure, and write benchmarks/RESULTS.md
 	$(BIN)/python benchmarks/run.py
 	$(BIN)/python -m benchmarks.suite.run
+	$(BIN)/python -m benchmarks.suite.busy
 
 peers: $(PEERS) ## compare with peers (installs them first)
 	$(BIN)/python -m benchmarks.suite.run
+	$(BIN)/python -m benchmarks.suite.busy
 
 clean: ## remove .venv, caches and build products
 	rm -rf $(VENV) build dist .pytest_cache .ruff_cache .hypothesis

@@ -69,6 +69,16 @@ def column_sums(arrays: Any, size: int) -> Any:
     return compiled(lambda x: x.sum(axis=0))
 
 
+def product(arrays: Any, size: int) -> Any:
+    """A matrix times a matrix or a vector."""
+    return compiled(lambda x, y: x @ y)
+
+
+def total(arrays: Any, size: int) -> Any:
+    """The sum of everything."""
+    return compiled(lambda x: x.sum())
+
+
 def logistic(arrays: Any, size: int) -> Any:
     """Negative log-likelihood of a logistic regression, and its gradient."""
 

@@ -76,6 +76,18 @@ def column_sums(arrays: Any, size: int) -> Any:
     return compiled([x], x.sum(axis=0))
 
 
+def product(arrays: Any, size: int) -> Any:
+    """A matrix times a matrix or a vector."""
+    x, y = symbols(arrays)
+    return compiled([x, y], x @ y)
+
+
+def total(arrays: Any, size: int) -> Any:
+    """The sum of everything."""
+    (x,) = symbols(arrays)
+    return compiled([x], x.sum())
+
+
 def logistic(arrays: Any, size: int) -> Any:
     """Negative log-likelihood of a logistic regression, and its gradient."""
     x, y, w = symbols(arrays)

@@ -11,19 +11,16 @@ import argparse
 import json
 import math
 import os
-import platform
 import subprocess
 import sys
 import tempfile
-from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from benchmarks.suite.results import ROOT, seconds_text, versions, write_chapter
 from benchmarks.suite.workloads import WORKLOADS
 
-ROOT = Path(__file__).resolve().parents[2]
-RESULTS = ROOT / "benchmarks" / "RESULTS.md"
 TIMEOUT = 300
 
 # column: (framework, environment, arguments, run twice to warm the cache)
@@ -80,16 +77,6 @@ def measure(variant: str, workload: str, timeout: float = TIMEOUT) -> Figures | 
     return figures
 
 
-def seconds_text(seconds: float | None) -> str:
-    """Return a duration with a unit and three digits."""
-    if seconds is None:
-        return "–"
-    for unit, factor in (("s", 1.0), ("ms", 1e3), ("us", 1e6), ("ns", 1e9)):
-        if seconds * factor >= 1 or unit == "ns":
-            return f"{seconds * factor:.3g} {unit}"
-    return "–"
-
-
 def geometric_mean(values: list[float]) -> float:
     """Return the geometric mean."""
     return math.exp(sum(map(math.log, values)) / len(values)) if values else math.nan
@@ -133,24 +120,6 @@ def disagreements(results: dict[str, dict[str, Figures | None]]) -> list[str]:
     return found
 
 
-def versions() -> str:
-    """Return the versions of all packages that take part."""
-    parts = [f"Python {platform.python_version()}"]
-    for name in ("phintys", "numpy", "scipy", "llvmlite", "pytensor", "numba", "jax"):
-        try:
-            parts.append(f"{name} {version(name)}")
-        except PackageNotFoundError:
-            continue
-    return ", ".join(parts) + f"; {os.cpu_count()} cores, {platform.machine()}"
-
-
-def write_chapter(text: str) -> None:
-    """Put the tables in the place of those that are in the file with all results."""
-    before, _, rest = RESULTS.read_text("utf-8").partition(f"{CHAPTER}\n")
-    _, mark, after = rest.partition("\n## ")
-    RESULTS.write_text(f"{before.rstrip()}\n\n{text.rstrip()}\n{mark}{after}", "utf-8")
-
-
 def main() -> None:
     """Run all variants that are installed on all programs."""
     parser = argparse.ArgumentParser(description="Compare Phintys with its peers.")
@@ -191,7 +160,7 @@ def main() -> None:
     if options.write:
         options.write.write_text(text, encoding="utf-8")
     elif not options.only:
-        write_chapter(text)
+        write_chapter(CHAPTER, text)
 
 
 if __name__ == "__main__":

@@ -67,6 +67,21 @@ def _perceptron(rng: np.random.Generator) -> Arrays:
     ]
 
 
+def _digits(rng: np.random.Generator) -> Arrays:
+    return [
+        rng.normal(size=(64, 784)),
+        rng.normal(size=(64, 10)),
+        rng.normal(size=(784, 256)) / 28,
+        np.zeros(256),
+        rng.normal(size=(256, 10)) / 16,
+        np.zeros(10),
+    ]
+
+
+def _matrix_and_vector(rng: np.random.Generator) -> Arrays:
+    return [rng.normal(size=(1000, 1000)), rng.normal(size=1000)]
+
+
 def _hierarchy(rng: np.random.Generator) -> Arrays:
     return [
         rng.integers(0, GROUPS, ROWS),
@@ -108,3 +123,14 @@ WORKLOADS: dict[str, Workload] = {
     "chain of 10,000 with gradient": Workload("chain", _normal(100), size=10_000),
     "50 small blocks": Workload("blocks", _normal(20, count=BLOCKS), size=BLOCKS),
 }
+
+SIDE_BY_SIDE: dict[str, Workload] = {
+    "perceptron gradient, 64x784x256": Workload("perceptron", _digits),
+    "product, 256^3": Workload("product", _normal(256, 256, count=2)),
+    "matrix and vector, 1000": Workload("product", _matrix_and_vector),
+    "fused, n=1e6": Workload("fused", _normal(10**6, count=3)),
+    "sum, n=1e6": Workload("total", _normal(10**6)),
+    "softmax, 1000x1000": Workload("softmax", _normal(1000, 1000)),
+    "scalar multiply": Workload("multiply", _normal(count=2)),
+}
+"""What is measured in several processes at once."""

@@ -102,6 +102,37 @@ def test_a_huge_product_is_made_of_tiles(rng):
     check([x, y], pt.dot(x, y), [a, b], a @ b, ranges=(1, 5))
 
 
+KERNELS = ["Prescott", "Nehalem", "Sandybridge", "Haswell", "SkylakeX"]
+
+
+@pytest.mark.stress
+@pytest.mark.parametrize("kernels", KERNELS)
+def test_strips_have_the_same_bits_with_all_kernels_of_the_library(
+    run_python, monkeypatch, kernels
+):
+    monkeypatch.setenv("OPENBLAS_CORETYPE", kernels)
+    run_python("""
+        import numpy as np
+        import phintys.tensor as pt
+        from phintys.backends.native.lower.whole import lower_program
+        from phintys.backends.native.runtime.execute import compile_program
+        from phintys.graph.fgraph import FunctionGraph
+
+        rng = np.random.default_rng(0)
+        for dtype in ("float32", "float64", "complex64", "complex128"):
+            x, y = pt.matrix("x", dtype=dtype), pt.matrix("y", dtype=dtype)
+            for inputs in ([x, y], [x.T, y], [x, y.T], [x.T, y.T]):
+                program = lower_program(FunctionGraph([x, y], [pt.dot(*inputs)], clone=True))
+                runs = [compile_program(program, ranges=count) for count in (1, 2, 3, 7)]
+                for _ in range(10):
+                    m, k, n = rng.integers([48, 100, 100], [500, 500, 500])
+                    a = rng.normal(size=(k, m) if inputs[0] is not x else (m, k)).astype(dtype)
+                    b = rng.normal(size=(n, k) if inputs[1] is not y else (k, n)).astype(dtype)
+                    first, *others = [run(a, b)[0] for run in runs]
+                    assert all((other == first).all() for other in others), (dtype, m, k, n)
+    """)
+
+
 def test_the_number_of_threads_does_not_change_results(rng):
     x, y = pt.dmatrix("x"), pt.dmatrix("y")
     f = phintys.function([x, y], [x @ y, x @ y[:, 0]])

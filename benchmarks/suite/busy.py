@@ -1,0 +1,183 @@
+"""Measure programs in 1, 2 and 4 processes at once, as samplers run chains.
+
+python -m benchmarks.suite.busy [--only TEXT] [--variants A;B] [--seconds SECONDS] [--write FILE]
+
+All processes compile, then wait for each other, then call for some seconds. Figures are of all
+their calls together: the median, the 99th percentile, and the calls in a second. Without ``--only``
+and ``--write`` the tables become the chapter "Several processes at once" of benchmarks/RESULTS.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.suite.results import ROOT, seconds_text, versions, write_chapter
+from benchmarks.suite.workloads import SIDE_BY_SIDE
+
+CHAPTER = "## Several processes at once"
+VARIANTS = {"Phintys": "phintys", "JAX": "jax", "PyTensor": "pytensor", "NumPy": "numpy"}
+PROCESSES = (1, 2, 4)
+SECONDS = 3.0
+TIMEOUT = 300
+WARM_UP = 20
+MOST_TIMES = 200_000
+
+Figures = dict[str, float]
+
+
+def work(framework: str, name: str, seconds: float) -> None:
+    """Compile, say so, wait for a line, and print how long calls took."""
+    workload = SIDE_BY_SIDE[name]
+    module = importlib.import_module(f"benchmarks.suite.in_{framework}")
+    arrays: list[Any] = workload.inputs(np.random.default_rng(0))
+    function = getattr(module, workload.program)(arrays, workload.size)
+    for _ in range(WARM_UP):
+        function(*arrays)
+    sys.stdout.write("ready\n")
+    sys.stdout.flush()
+    sys.stdin.readline()
+    times: list[float] = []
+    now = time.perf_counter()
+    end = now + seconds
+    while now < end:
+        before = now
+        function(*arrays)
+        now = time.perf_counter()
+        times.append(now - before)
+    every = -(-len(times) // MOST_TIMES)
+    sys.stdout.write(json.dumps({"calls": len(times), "times": times[::every]}) + "\n")
+
+
+def measure(framework: str, name: str, processes: int, seconds: float) -> Figures | None:
+    """Return the figures of a program in several processes, ``None`` if one of them failed."""
+    with tempfile.TemporaryDirectory() as folder:
+        environment = os.environ | {
+            "PYTENSOR_FLAGS": f"base_compiledir={folder}",
+            "PHINTYS_FLAGS": f"cache_dir={folder}",
+            "NUMBA_CACHE_DIR": folder,
+            "PYTHONPATH": os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")])),
+        }
+        command = [sys.executable, "-m", "benchmarks.suite.busy", "--work", framework, name]
+        started = [
+            subprocess.Popen(
+                [*command, "--seconds", str(seconds)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                text=True,
+                env=environment,
+                cwd=ROOT,
+            )
+            for _ in range(processes)
+        ]
+        try:
+            answers = _answers(started)
+        except (OSError, ValueError, subprocess.TimeoutExpired) as error:
+            sys.stderr.write(f"{framework}, {name}, {processes} processes: {error}\n")
+            return None
+        finally:
+            for process in started:
+                process.kill()
+                process.wait()
+    times = np.concatenate([answer["times"] for answer in answers])
+    return {
+        "p50": float(np.median(times)),
+        "p99": float(np.percentile(times, 99)),
+        "rate": sum(answer["calls"] for answer in answers) / seconds,
+    }
+
+
+def _answers(started: list[subprocess.Popen[str]]) -> list[dict[str, Any]]:
+    """Let processes begin together, and return what they print."""
+    for process in started:
+        assert process.stdout is not None
+        if process.stdout.readline() != "ready\n":
+            msg = "a process did not begin"
+            raise ValueError(msg)
+    for process in started:
+        assert process.stdin is not None
+        process.stdin.write("go\n")
+        process.stdin.flush()
+    return [json.loads(process.communicate(timeout=TIMEOUT)[0]) for process in started]
+
+
+def table(title: str, key: str, results: dict[str, dict[str, list[Figures | None]]]) -> list[str]:
+    """Return a table of one figure: for each framework a column for each number of processes."""
+    variants = list(next(iter(results.values())))
+    columns = [f"{variant}, {count}" for variant in variants for count in PROCESSES]
+    lines = [f"### {title}", "", f"| | {' | '.join(columns)} |", "|---" * (len(columns) + 1) + "|"]
+    for name, row in results.items():
+        cells = [figures for variant in variants for figures in row[variant]]
+        found = [None if figures is None else figures[key] for figures in cells]
+        shown = [
+            ("–" if value is None else f"{value:,.0f}") if key == "rate" else seconds_text(value)
+            for value in found
+        ]
+        lines.append(f"| {name} | {' | '.join(shown)} |")
+    return [*lines, ""]
+
+
+def main() -> None:
+    """Run all variants that are installed on all programs."""
+    parser = argparse.ArgumentParser(description="Measure several processes at once.")
+    parser.add_argument("--work", nargs=2, help=argparse.SUPPRESS)
+    parser.add_argument("--only", default="", help="only programs whose name contains this")
+    parser.add_argument("--variants", default="", help="only these columns, separated by ';'")
+    parser.add_argument("--seconds", type=float, default=SECONDS, help="how long each is called")
+    parser.add_argument("--write", type=Path, help="a Markdown file for the tables")
+    options = parser.parse_args()
+    if options.work:
+        framework, name = options.work
+        work(framework, name, options.seconds)
+        return
+
+    wanted = [name.strip() for name in options.variants.split(";") if name.strip()]
+    variants = {
+        name: framework
+        for name, framework in VARIANTS.items()
+        if find_spec(framework) and (not wanted or name in wanted)
+    }
+    results: dict[str, dict[str, list[Figures | None]]] = {}
+    for name in SIDE_BY_SIDE:
+        if options.only not in name:
+            continue
+        results[name] = {}
+        for variant, framework in variants.items():
+            row = results[name][variant] = []
+            for count in PROCESSES:
+                figures = measure(framework, name, count, options.seconds)
+                row.append(figures)
+                shown = (
+                    f"{seconds_text(figures['p50']):>10} {seconds_text(figures['p99']):>10} "
+                    f"{figures['rate']:12,.0f}"
+                    if figures
+                    else "failed"
+                )
+                sys.stdout.write(f"{name:<34} {variant:<10} {count} {shown}\n")
+                sys.stdout.flush()
+
+    lines = [CHAPTER, "", versions(), "", "Columns: the framework, and how many processes.", ""]
+    lines += table("Median of a call", "p50", results)
+    lines += table("99th percentile", "p99", results)
+    lines += table("Calls in a second, of all processes", "rate", results)
+    text = "\n".join(lines)
+    sys.stdout.write(text)
+    if options.write:
+        options.write.write_text(text, encoding="utf-8")
+    elif not options.only:
+        write_chapter(CHAPTER, text)
+
+
+if __name__ == "__main__":
+    main()
