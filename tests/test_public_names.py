@@ -118,3 +118,28 @@ print(*set(sys.modules) - before)
     found = [one for one in loaded for name in heavy.split() if f"{one}.".startswith(f"{name}.")]
     assert loaded
     assert not found
+
+
+@pytest.mark.parametrize("home", ["phintys", "phintys.tensor", "phintys.graph", "phintys.gradient"])
+def test_dir_shows_what_is_offered_and_no_tools(home):
+    module = importlib.import_module(home)
+    shown = [name for name in dir(module) if not name.startswith("__")]
+    assert set(module.__all__) <= set(shown)
+    assert not {"np", "Any", "TYPE_CHECKING", "late_names"} & set(shown)
+
+
+@pytest.mark.parametrize(
+    ("home", "name", "instead"),
+    [
+        ("phintys", "scan", "a Python loop"),
+        ("phintys", "ifelse", "pt.switch"),
+        ("phintys.tensor", "random", "numpy.random.Generator"),
+        ("phintys", "sparse", "dense arrays"),
+        ("phintys.tensor", "conv2d", "shifted slices"),
+    ],
+)
+def test_what_is_not_offered_yet_says_what_to_use(home, name, instead):
+    module = importlib.import_module(home)
+    assert not hasattr(module, name)
+    with pytest.raises(AttributeError, match=f"{name} is not offered yet. .*{instead}"):
+        getattr(module, name)

@@ -434,3 +434,24 @@ def test_constants_have_the_methods_of_variables(evaluate):
     assert isinstance(constant, Constant | Variable)
     np.testing.assert_array_equal(evaluate(constant.sum(axis=0)), A.sum(axis=0))
     np.testing.assert_array_equal(evaluate(2 - constant), 2 - A)
+
+
+class Frame:
+    """Defers to operands of a higher priority, as pandas does."""
+
+    __pandas_priority__ = 4000
+
+    def __array__(self, dtype=None, copy=None):
+        return np.array([1.0, 2.0])
+
+    def __mul__(self, other):
+        if getattr(other, "__pandas_priority__", 0) > self.__pandas_priority__:
+            return NotImplemented
+        raise AssertionError("it did not defer")
+
+
+def test_data_frames_leave_the_product_to_tensors():
+    x = pt.dvector("x")
+    product = Frame() * x
+    assert product.ndim == 1
+    np.testing.assert_array_equal(product.eval({x: [3.0, 4.0]}), [3.0, 8.0])

@@ -19,6 +19,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from phintys._base.apart import import_whole
+from phintys._base.not_offered import NOT_OFFERED
 
 __all__ = ["LateModule", "late_names"]
 
@@ -83,11 +84,16 @@ def late_names(
             found = import_whole(inside[name])
         else:
             msg = f"module {package!r} has no attribute {name!r}"
+            if name in NOT_OFFERED:
+                msg = f"{package}.{name} is not offered yet. {NOT_OFFERED[name]}."
             raise AttributeError(msg, name=name, obj=sys.modules.get(package))
         setattr(sys.modules[package], name, found)
         return found
 
     def all_names() -> list[str]:
-        return sorted({*vars(sys.modules[package]), *home_of, *inside})
+        namespace = vars(sys.modules[package])
+        # Not what the module itself imports to work with.
+        own = {name for name in namespace if name.startswith("__")}
+        return sorted({*own, *namespace.get("__all__", ()), *home_of, *inside})
 
     return look_up, all_names

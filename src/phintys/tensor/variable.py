@@ -35,6 +35,8 @@ class TensorMethods:
     owner: Apply | None
 
     __array_priority__: ClassVar[int] = 1000
+    # Above that of a DataFrame, so that `series * x` leaves the product to `x`.
+    __pandas_priority__: ClassVar[int] = 5000
 
     if TYPE_CHECKING:
 

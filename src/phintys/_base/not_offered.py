@@ -1,0 +1,31 @@
+"""Names that users of other libraries look for, and what to use until they are offered."""
+
+from __future__ import annotations
+
+__all__ = ["NOT_OFFERED"]
+
+_RANDOM = (
+    "Draw with numpy.random.Generator and pass the draws as inputs, or keep them in a shared value"
+)
+_SOLVERS = "Call NumPy's or SciPy's function through phintys.wrap_py"
+_LOOPS = (
+    "Write a Python loop that builds the graph step by step, or pt.cumsum, pt.cumprod and "
+    "pt.LinearRecurrence for running sums, products and linear recurrences"
+)
+
+NOT_OFFERED = {
+    **dict.fromkeys(("scan", "foldl", "foldr", "map", "reduce"), _LOOPS),
+    "ifelse": "Use pt.switch(condition, x, y), which computes both branches",
+    "OpFromGraph": "Use a Python function that builds the expression, or phintys.clone_replace",
+    **dict.fromkeys(("random", "RandomStream", "RandomStreams", "shared_randomstreams"), _RANDOM),
+    "sparse": "Use dense arrays, or gather with x[indices] and scatter with pt.inc_subtensor",
+    **dict.fromkeys(
+        ("conv", "conv2d", "nnet", "signal"),
+        "Write a convolution as a sum of products with shifted slices, or call SciPy's through "
+        "phintys.wrap_py",
+    ),
+    "fft": "Call numpy.fft through phintys.wrap_py",
+    **dict.fromkeys(("solve", "inv", "det", "cholesky", "eig", "eigh", "svd", "qr"), _SOLVERS),
+    "vectorize": "Use operators and functions of phintys.tensor, which broadcast",
+}
+"""Name -> what to use instead, as a sentence without its full stop."""
