@@ -87,6 +87,7 @@ def test_local_optimizer_classes(theano, T, product_over_factor, with_graph, ord
     assert fgraph.outputs == [fgraph.inputs[0]]
 
 
+@pytest.mark.docstrings
 def test_decorated_rules(theano, T):
     @theano.gof.local_optimizer([T.exp])
     def forget_exp(node):
