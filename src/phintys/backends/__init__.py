@@ -1,1 +1,1 @@
-"""What turns a FunctionGraph into something that can be called."""
+"""Backends, which turn a FunctionGraph into a callable program."""

@@ -1,8 +1,8 @@
-"""The protocol of backends, and their registry.
+"""The backend protocol and the backend registry.
 
-A backend turns a FunctionGraph into a :class:`Program`. The graph says everything about memory:
-values that must not be changed or shared have explicit copies in it, so a backend need not know
-what is shared, borrowed or mutable.
+A backend turns a FunctionGraph into a :class:`Program`. The graph is explicit about memory: values
+that must not be modified or shared are copied by nodes of the graph, so a backend need not know
+which values are shared, borrowed or mutable.
 """
 
 from __future__ import annotations
@@ -41,15 +41,15 @@ __all__ = [
 
 
 class Program(Protocol):
-    """Something that computes the outputs of a graph from values of its inputs.
+    """Computes the outputs of a graph from values of its inputs.
 
-    A program may be called by several threads at once, and again from inside a call.
+    A program can be called by several threads at once, and recursively.
     """
 
     def __call__(self, inputs: Sequence[Any]) -> list[Any]:
         """Return a value for each output of the graph.
 
-        The values belong to the caller: no later call changes them.
+        The values belong to the caller: later calls do not modify them.
 
         Parameters
         ----------
@@ -59,7 +59,7 @@ class Program(Protocol):
         ...
 
     def free(self) -> None:
-        """Let go of memory kept for the next call."""
+        """Release memory kept for the next call."""
         ...
 
 
@@ -70,18 +70,18 @@ class CallShape:
     Attributes
     ----------
     explicit
-        How many of the inputs are arguments; the others are read from cells.
+        Number of inputs that are arguments; the others are read from cells.
     slow
-        Called with the arguments of a call that is unusual: keywords, or arguments that are not
-        arrays of the very dtype, rank and static shape.
+        Called with the arguments of unusual calls: those with keywords, or with arguments that are
+        not arrays of exactly the expected dtype, rank and static shape.
     cells
-        Lists of length 1, one for each of the other inputs.
+        Lists of length 1, one for each of the remaining inputs.
     as_list
-        Return a list; otherwise the only result itself, or ``None`` if there is none.
+        Return a list; otherwise return the single result itself, or ``None`` if there is none.
     updated_cells
-        Lists of length 1 that get the last results as their new values. They are not returned.
+        Lists of length 1 that receive the last results as their new values. Those are not returned.
     locks
-        What is held during a call with updates, in the order in which they are taken.
+        Locks held during a call with updates, in the order in which they are acquired.
     """
 
     explicit: int
@@ -94,31 +94,31 @@ class CallShape:
 
 @runtime_checkable
 class FastProgram(Protocol):
-    """A program that can be called without a detour through Python."""
+    """A program that can be called without going through Python."""
 
     def fast_call(self, shape: CallShape) -> Callable[..., Any]:
         """Return a function that checks its arguments, runs the program and stores updates.
 
-        All tensor arguments must have types that take any array of their dtype, rank and static
-        shape as it is.
+        All tensor arguments must have types that accept any array of their dtype, rank and static
+        shape unchanged.
         """
         ...
 
 
 class SavedProgram(Protocol):
-    """A program as it is pickled, next to its graph."""
+    """The pickled form of a program; its graph is pickled separately."""
 
     def link(self, fgraph: FunctionGraph) -> Program | None:
-        """Return the program of the graph; ``None`` if it has to be linked anew in this place."""
+        """Return the program of the graph; ``None`` if it has to be linked again here."""
         ...
 
 
 @runtime_checkable
 class SavableProgram(Protocol):
-    """A program that costs something to make, and can be pickled."""
+    """A program that is expensive to build and can be pickled."""
 
     def saved(self) -> SavedProgram | None:
-        """Return what is pickled; ``None`` if that is not possible here."""
+        """Return the object to pickle; ``None`` if the program cannot be saved here."""
         ...
 
 
@@ -128,18 +128,18 @@ class Backend(Protocol):
 
     @property
     def name(self) -> str:
-        """For messages and for modes."""
+        """The name used in messages and modes."""
         ...
 
     def link(self, fgraph: FunctionGraph, *, profiler: Profiler | None = None) -> Program:
-        """Return a program for a graph, which must not be changed afterwards.
+        """Return a program for a graph, which must not be modified afterwards.
 
         Parameters
         ----------
         fgraph
             The graph.
         profiler
-            Told what the program measures, at each call.
+            Receives the measurements of the program at each call.
         """
         ...
 
@@ -149,7 +149,7 @@ _LATE_BACKENDS: dict[str, Callable[[], Backend]] = {}
 
 
 def register_backend(name: str, backend: Backend) -> None:
-    """Make a backend known by name."""
+    """Register a backend under a name."""
     _BACKENDS[name] = _checked(name, backend)
 
 
@@ -161,17 +161,17 @@ def _checked(name: str, backend: Any) -> Backend:
 
 
 def register_late_backend(name: str, make: Callable[[], Backend]) -> None:
-    """Make a backend known by name that is made, and imported, when it is first used."""
+    """Register a backend that is imported and created on first use."""
     _LATE_BACKENDS[name] = make
 
 
 def check_backend(backend: str | Backend) -> str | Backend:
-    """Return a backend or the name of one as it is, without importing what is behind a name.
+    """Return a backend, or the name of one, unchanged; the backend is not imported.
 
     Raises
     ------
     ConfigError
-        No backend has the name.
+        If no backend has the name.
     """
     if isinstance(backend, str):
         names = sorted({*_BACKENDS, *_LATE_BACKENDS})
@@ -188,12 +188,12 @@ def check_backend(backend: str | Backend) -> str | Backend:
 
 
 def get_backend(backend: str | Backend) -> Backend:
-    """Return the backend of a name; a backend is returned as it is.
+    """Return the backend with a name; a backend is returned unchanged.
 
     Raises
     ------
     ConfigError
-        No backend has the name.
+        If no backend has the name.
 
     Examples
     --------
@@ -206,7 +206,7 @@ def get_backend(backend: str | Backend) -> Backend:
         return backend
     if backend not in _BACKENDS:
         check_backend(backend)
-        # Threads that ask for it at once get one and the same.
+        # Threads that request it concurrently get the same backend.
         _BACKENDS.setdefault(backend, _checked(backend, _LATE_BACKENDS[backend]()))
     return _BACKENDS[backend]
 
@@ -215,17 +215,17 @@ _COPIES: set[type[Op]] = set()
 
 
 def copy_value(value: Any) -> Any:
-    """Return a copy that shares no memory with ``value``; arrays keep their memory order."""
+    """Return a copy that shares no memory with ``value``; arrays keep their memory layout."""
     if isinstance(value, np.ndarray) and not value.dtype.hasobject:
         return value.copy(order="K")
     return copy.deepcopy(value)
 
 
 def register_copy(op_class: type[Op]) -> None:
-    """Tell backends that an Op returns its only input, in memory of its own."""
+    """Declare that an Op returns its only input in newly allocated memory."""
     _COPIES.add(op_class)
 
 
 def is_copy(op: Op) -> bool:
-    """Tell whether an Op returns its only input, in memory of its own."""
+    """Return whether an Op returns its only input in newly allocated memory."""
     return type(op) in _COPIES

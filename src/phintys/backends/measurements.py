@@ -1,7 +1,7 @@
-"""What a backend measures for a profile: times of steps, shapes, memory.
+"""What a backend measures for a profile: times of steps, shapes and memory.
 
-A *step* is what a backend carries out in one go: a node of the graph in the reference backend; a
-kernel that computes many nodes, a call of a library or a callback in the native one.
+A *step* is a unit of execution of a backend: a node of the graph in the reference backend; in the
+native backend a kernel that computes many nodes, a library call or a callback.
 """
 
 from __future__ import annotations
@@ -19,26 +19,26 @@ if TYPE_CHECKING:
 __all__ = ["MOST_EVENTS", "Event", "Measurements", "MemoryUse", "Profiler", "StepTime"]
 
 MOST_EVENTS = 10_000
-"""Events that are kept for each program; later ones count in the sums only."""
+"""Number of events recorded per program; later ones are only counted in the totals."""
 
 
 @record()
 class StepTime:
-    """How often a step was carried out, and how long that took.
+    """How often a step ran, and how long that took.
 
     Attributes
     ----------
     kind
         ``"node"``, ``"kernel"``, ``"call"`` (of a library), ``"callback"`` or ``"program"``.
     label
-        For people.
+        A readable description.
     nodes
-        What the step computes, each node with its share of the time; shares sum to 1. Of a kernel
-        they are estimated from the cost of the operations.
+        The nodes that the step computes, each with its share of the time; shares sum to 1. For a
+        kernel, the shares are estimated from the cost of the operations.
     calls
-        Times that it ran.
+        Number of runs.
     seconds
-        Time that it took, all runs together.
+        Total time of all runs.
     """
 
     kind: str
@@ -59,7 +59,7 @@ class Event:
     begin, end
         In seconds, on the clock of :func:`time.perf_counter`.
     thread
-        Tells threads apart.
+        Identifies the thread.
     """
 
     step: int
@@ -75,15 +75,15 @@ class MemoryUse:
     Attributes
     ----------
     all_values
-        What the results of all nodes take together, views not counted.
+        Total size of the results of all nodes, not counting views.
     peak
-        What was in use at most.
+        The peak memory in use.
     saved
-        Why the peak is below that: ``"fusion"`` (values that never were in memory), ``"reuse"``
-        (memory that one value took over from another), ``"in place"`` (values that overwrote an
-        input).
+        Bytes saved by each cause: ``"fusion"`` (values that never were in memory), ``"reuse"``
+        (buffers reused for another value), ``"in place"`` (values that overwrote an input).
     unknown
-        Types whose values could not be measured, for want of ``get_shape_info`` and ``get_size``.
+        Types whose values could not be measured because they lack ``get_shape_info`` and
+        ``get_size``.
     """
 
     all_values: int = 0
@@ -93,11 +93,11 @@ class MemoryUse:
 
 
 class Measurements(Protocol):
-    """What was measured of one program up to now."""
+    """The measurements of one program so far."""
 
     @property
     def calls(self) -> StepTime:
-        """The calls of the program that came to an end, as if they were a step."""
+        """The completed calls of the program, in the form of a step."""
         ...
 
     @property
@@ -112,22 +112,22 @@ class Measurements(Protocol):
 
     @property
     def shapes(self) -> Mapping[Variable, Any]:
-        """What ``Type.get_shape_info`` says of the values of the last call."""
+        """The result of ``Type.get_shape_info`` for the values of the last call."""
         ...
 
     @property
     def memory(self) -> MemoryUse:
-        """The memory of the last call; of the largest peak, where calls differ."""
+        """The memory of the last call; if calls differ, that of the largest peak."""
         ...
 
 
 class Profiler(Protocol):
-    """What a profile does for a backend."""
+    """The interface that a profile offers to backends."""
 
     def watch(self, measurements: Measurements) -> None:
-        """Take notice of a program that measures itself."""
+        """Register the measurements of a program."""
         ...
 
     def compiled(self, stage: str, seconds: float) -> None:
-        """Note how long a stage of compiling took."""
+        """Record how long a stage of compilation took."""
         ...

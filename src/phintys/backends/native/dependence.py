@@ -127,7 +127,7 @@ def _look_at(stack: list[Expression], needs: Needs) -> None:
 
 
 def has_order(statement: Statement) -> bool:
-    """Tell whether the iterations of a statement must come in the order of its loops."""
+    """Return whether the iterations of a statement must come in the order of its loops."""
     return bool(
         statement.sequential
         or statement.accumulate
@@ -146,7 +146,7 @@ def arrays_in_size(size: Size) -> Iterator[Array]:
 
 
 def varies(size: Size | LoopVariable, written: Collection[Array]) -> bool:
-    """Tell whether a size may be another one in each pass of a loop of steps.
+    """Return whether a size may be another one in each pass of a loop of steps.
 
     Parameters
     ----------
@@ -275,7 +275,7 @@ def renamed(statement: Statement, loops: Sequence[LoopVariable]) -> Statement:
 
 
 def same_index(left: Index, right: Index, sizes: Sizes) -> bool:
-    """Tell whether two indices are the same position in every iteration."""
+    """Return whether two indices are the same position in every iteration."""
     if left is right:
         return True
     if left.dynamic is not right.dynamic or len(left.terms) != len(right.terms):
@@ -293,12 +293,12 @@ def same_index(left: Index, right: Index, sizes: Sizes) -> bool:
 
 
 def same_indices(left: Iterable[Index], right: Iterable[Index], sizes: Sizes) -> bool:
-    """Tell whether two elements of an array are the same in every iteration."""
+    """Return whether two elements of an array are the same in every iteration."""
     return all(same_index(mine, theirs, sizes) for mine, theirs in zip(left, right, strict=True))
 
 
 def is_loop(index: Index, loop: LoopVariable) -> bool:
-    """Tell whether an index is just a loop's counter."""
+    """Return whether an index is just a loop's counter."""
     return (
         index.offset is None
         and index.dynamic is None

@@ -338,7 +338,7 @@ class _Joining:
         )
 
     def _reads_fit(self, group: _Group, nest: int, member: _Member, outer: int) -> bool:
-        """Tell whether all that a statement reads of a kernel is there when it is reached."""
+        """Return whether all that a statement reads of a kernel is there when it is reached."""
         loops = [
             loop
             for loop in member.statement.loops[:outer]
@@ -366,7 +366,7 @@ class _Joining:
 
 
 def _changes_order(nest: Sequence[_Member], statement: Statement) -> bool:
-    """Tell whether reductions would change an order that matters: reduced loops become inner ones.
+    """Return whether reductions would change an order that matters: reduced loops become inner ones.
 
     All have the same loops, and there is one set of reduced ones.
     """
@@ -382,7 +382,7 @@ def _changes_order(nest: Sequence[_Member], statement: Statement) -> bool:
 
 
 def _reduces_otherwise(nest: Sequence[_Member], reduction: Sequence[LoopVariable]) -> bool:
-    """Tell whether a nest has reductions over other loops than these."""
+    """Return whether a nest has reductions over other loops than these."""
     reduced = set(reduction)
     return any(
         member.statement.reduction and set(member.statement.reduction) != reduced for member in nest
@@ -427,7 +427,7 @@ class _Touches:
         return self._last.get(memory)
 
     def is_only(self, memory: Array, position: int) -> bool:
-        """Tell whether there is no place but the given one."""
+        """Return whether there is no place but the given one."""
         return all(ref.step.at == position for ref in self._all.get(memory, ()))
 
 
@@ -584,7 +584,7 @@ class _Fusion:
             self.waiting.moved(merged.before, ref)
 
     def _may_move(self, group: _Group, target: _Group) -> bool:
-        """Tell whether nothing up to a place depends on a kernel further up, but what is there.
+        """Return whether nothing up to a place depends on a kernel further up, but what is there.
 
         Whether that does so in a way that forbids one kernel is seen when they are joined.
         """

@@ -302,7 +302,7 @@ class _Planner:
 
 
 def can_take_over(plan: KernelPlan, target: Array, operand: Array) -> bool:
-    """Tell whether a kernel may write an array over an operand that dies with it.
+    """Return whether a kernel may write an array over an operand that dies with it.
 
     It may if it reads the operand only where it writes the target, and has read each element
     before it is overwritten.

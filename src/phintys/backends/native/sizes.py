@@ -323,7 +323,7 @@ _KEEP_SIGN = {"add", "mul", "max", "min"}
 
 
 def is_length(size: Size) -> bool:
-    """Tell whether it is known that a size is not negative.
+    """Return whether it is known that a size is not negative.
 
     Examples
     --------
@@ -532,7 +532,7 @@ class Sizes:
         return size
 
     def same(self, left: Size, right: Size) -> bool:
-        """Tell whether two sizes are known to be equal."""
+        """Return whether two sizes are known to be equal."""
         return self.canonical(left) is self.canonical(right)
 
     def _intern(self, key: Any, make: type[Size], *parameters: Any) -> Size:

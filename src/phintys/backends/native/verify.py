@@ -389,7 +389,7 @@ def _may_fail(statement: Statement) -> bool:
 
 
 def _is_elsewhere(read: Index, written: Index, loops: Collection[LoopVariable]) -> bool:
-    """Tell whether two indices, which no loop moves, are not the same place along an axis."""
+    """Return whether two indices, which no loop moves, are not the same place along an axis."""
     for index in (read, written):
         if index.dynamic is not None or any(loop in loops for loop, _ in index.terms):
             return False
@@ -397,7 +397,7 @@ def _is_elsewhere(read: Index, written: Index, loops: Collection[LoopVariable]) 
 
 
 def _same(left: Iterable[Index], right: Iterable[Index]) -> bool:
-    """Tell whether indices move along the same loops."""
+    """Return whether indices move along the same loops."""
     return all(
         {loop for loop, _ in mine.terms} == {loop for loop, _ in theirs.terms}
         for mine, theirs in zip(left, right, strict=True)

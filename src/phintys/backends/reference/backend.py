@@ -1,4 +1,4 @@
-"""The backend object: options of the virtual machine, under a name."""
+"""The backend object: named options of the virtual machine."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ class ReferenceBackend:
     Parameters
     ----------
     allow_gc
-        Free intermediate results after their last use; otherwise keep them, so that Ops can write
-        the next call's results into their memory. ``None`` follows ``config.allow_gc``.
+        Free intermediate results after their last use; otherwise keep them, so that Ops can reuse
+        their memory for the results of the next call. ``None`` follows ``config.allow_gc``.
     debug
-        Call ``debug_perform`` of Ops that define it, and give every Op fresh output cells.
+        Call ``debug_perform`` of Ops that define it, and give every Op new output cells.
     before_node
         Called before each node with the node and the values of its inputs.
     after_node

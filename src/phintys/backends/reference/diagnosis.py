@@ -1,4 +1,4 @@
-"""What to tell about a node that failed: its line, its inputs, and a hint."""
+"""Notes on errors of nodes: the line of the node, its inputs, and a hint."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MOST_CHARACTERS_SHOWN = 120
 
 
 def describe_value(value: Any) -> str:
-    """Say what a value is, in one line: type, and for arrays dtype, shape, strides, elements."""
+    """Describe a value in one line: type, and for arrays dtype, shape, strides and elements."""
     if isinstance(value, np.ndarray):
         text = f"array of dtype {value.dtype}, shape {value.shape}"
         if value.ndim:
@@ -44,7 +44,7 @@ def _short(text: str) -> str:
 
 
 def explain_failure(error: Exception, node: Apply, storage_map: StorageMap) -> None:
-    """Add a note to an error: which node failed, where it comes from, what its inputs were."""
+    """Add a note to an error: which node failed, where it was made, and its input values."""
     lines = [
         f"While computing {_short(str(node))}",
         f"made at\n  {node.origin}",
@@ -66,7 +66,7 @@ def explain_failure(error: Exception, node: Apply, storage_map: StorageMap) -> N
 
 
 def _upstream(node: Apply) -> list[str]:
-    """Return the lines that made the nodes just below, nearest first."""
+    """Return the lines that made the nodes directly upstream, nearest first."""
     if config.exception_verbosity != "high":
         return []
     lines: list[str] = []
@@ -84,7 +84,7 @@ def _upstream(node: Apply) -> list[str]:
 
 
 _TOO_LONG = ("array is too big", "Maximum allowed", "maximum supported")
-"""What NumPy says of an array that no memory could hold."""
+"""NumPy's message for an array that is too large for any memory."""
 
 
 def _hint(error: Exception, cells: Sequence[list[Any]]) -> str:

@@ -1,4 +1,4 @@
-"""Measurements of the virtual machine: times and sizes, node by node."""
+"""Measurements of the virtual machine: times and sizes per node."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ __all__ = ["CallMemory", "NodeMeasurements"]
 
 
 class NodeMeasurements:
-    """What was measured of a program; implements
+    """The measurements of a program; implements
     :class:`~phintys.backends.measurements.Measurements`.
 
-    Threads that call the program at the same time may lose a count.
+    Counts may be lost when several threads call the program at the same time.
     """
 
     def __init__(self, nodes: Sequence[Apply]) -> None:
@@ -33,11 +33,11 @@ class NodeMeasurements:
         self.memory = MemoryUse()
 
     def node_done(self, number: int, begin: float, end: float) -> None:
-        """Note one execution of a node."""
+        """Record one execution of a node."""
         self._note(self.steps[number], number, begin, end)
 
     def call_done(self, call: CallMemory, begin: float, end: float) -> None:
-        """Note a whole call."""
+        """Record a whole call."""
         call.finish()
         if call.use.peak >= self.memory.peak:
             self.memory = call.use
@@ -51,30 +51,31 @@ class NodeMeasurements:
 
 
 class CallMemory:
-    """Follows the memory of one call.
+    """Tracks the memory of one call.
 
     Parameters
     ----------
     shapes
-        Where the shapes of values are noted.
+        Receives the shapes of values.
     """
 
     def __init__(self, shapes: dict[Variable, Any]) -> None:
         self.use = MemoryUse()
         self._shapes = shapes
         self._live = 0
-        # Memory belongs to the variable it was made for, and is there while any of its views is.
+        # Memory belongs to the variable it was allocated for, and lives while any of its views
+        # does.
         self._owners: dict[Variable, set[Variable]] = {}
         self._bytes: dict[Variable, int] = {}
         self._held: dict[Variable, int] = {}
 
     def start(self, inputs: Sequence[Variable], values: Sequence[Any]) -> None:
-        """Note the inputs of the graph, whose memory is the caller's."""
+        """Record the inputs of the graph, whose memory belongs to the caller."""
         for variable, value in zip(inputs, values, strict=True):
             self._size(variable, value)
 
     def node_done(self, node: Apply, values: Sequence[Any]) -> None:
-        """Note the outputs of a node."""
+        """Record the outputs of a node."""
         use = self.use
         for index, (variable, value) in enumerate(zip(node.outputs, values, strict=True)):
             size = self._size(variable, value)
@@ -95,7 +96,7 @@ class CallMemory:
         use.peak = max(use.peak, self._live)
 
     def freed(self, variables: Sequence[Variable]) -> None:
-        """Note that values are not needed any more."""
+        """Record that values are no longer needed."""
         for variable in variables:
             for owner in self._owners.pop(variable, ()):
                 self._held[owner] -= 1
@@ -103,7 +104,7 @@ class CallMemory:
                     self._live -= self._bytes[owner]
 
     def finish(self) -> None:
-        """Work out what freeing has saved."""
+        """Compute how much memory freeing has saved."""
         use = self.use
         use.saved["reuse"] = use.all_values - use.saved.get("in place", 0) - use.peak
 

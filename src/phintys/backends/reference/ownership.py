@@ -1,10 +1,10 @@
-"""Outputs of Ops lie in the memory that ``view_map`` and ``destroy_map`` say, or in their own.
+"""Checks that outputs share memory only as ``view_map`` and ``destroy_map`` declare.
 
-What else is known of memory rests on these maps: which results are copied before they leave, what
-may be overwritten, when a buffer is free. An Op may return an input, a view of one, or one array
-for two outputs, and not say so. Where it does, the output is copied as soon as it is there: looking
-costs some ten nanoseconds, and what is copied is decided by the memory and not by the Op.
-DebugMode, which looks at this itself, refuses such an Op.
+All reasoning about memory rests on these maps: which results are copied before they are returned,
+what may be overwritten, when a buffer is free. An Op may return an input, a view of one, or one
+array for two outputs, without declaring it. Such an output is copied immediately: the check takes
+some ten nanoseconds, and it looks at the memory itself, not at what the Op declares. DebugMode
+makes the same check and rejects such an Op.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ __all__ = ["owning_thunk"]
 
 
 def owning_thunk(thunk: Thunk, node: Apply, storage_map: StorageMap) -> Thunk:
-    """Return a thunk after which no output shares memory with what the Op's maps do not name.
+    """Return a thunk whose outputs share memory with inputs only as the Op's maps declare.
 
     Parameters
     ----------
     thunk
-        Carries out the node.
+        Executes the node.
     node
         The node.
     storage_map
-        The cells that the thunk works on.
+        The cells that the thunk operates on.
     """
     named = [_named(node, index) for index in range(len(node.outputs))]
     pairs: list[tuple[Cell, list[Cell], Type]] = []
@@ -75,7 +75,7 @@ def owning_thunk(thunk: Thunk, node: Apply, storage_map: StorageMap) -> Thunk:
     def owning_array() -> None:
         thunk()
         value = output[0]
-        # An array without a base is a view of nothing, but it may be an input itself.
+        # An array without a base is not a view, but it may be an input itself.
         if value.base is None:
             for cell in cells:
                 if cell[0] is value or cell[0].base is value:
@@ -94,12 +94,12 @@ def _named(node: Apply, index: int) -> set[int]:
 
 
 def _shows_memory(variable: Variable) -> bool:
-    """Return whether the Type of a variable can tell whether two values share memory."""
+    """Return whether the Type of a variable can detect that two values share memory."""
     return type(variable.type).may_share_memory is not Type.may_share_memory
 
 
 def _separate(output: Cell, cells: list[Cell], type_: Type) -> None:
-    """Copy an output that shares memory with any of some other values."""
+    """Copy an output that shares memory with any of the other values."""
     value = output[0]
     if any(type_.may_share_memory(value, cell[0]) for cell in cells):
         output[0] = copy_value(value)

@@ -1,4 +1,4 @@
-"""Thunks: functions without arguments that carry out one node on its storage cells."""
+"""Thunks: functions without arguments that execute one node on its storage cells."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def make_thunk(
     no_recycling: Sequence[Variable],
     debug: bool,
 ) -> Thunk:
-    """Return a thunk that carries out ``node`` and checks what the Op left in its cells.
+    """Return a thunk that executes ``node`` and checks what the Op stored in its cells.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def make_thunk(
 
 
 def has_default_thunk(op: Op) -> bool:
-    """Tell whether an Op leaves it to the backend how ``perform`` is called."""
+    """Return whether an Op leaves it to the backend how ``perform`` is called."""
     own: dict[str, Any] = getattr(op, "__dict__", {})
     cls = type(op)
     return (
@@ -75,7 +75,7 @@ def perform_thunk(
     storage_map: StorageMap,
     compute_map: ComputeMap,
 ) -> Thunk:
-    """Return a thunk around ``perform``, written out for the most common numbers of cells."""
+    """Return a thunk around ``perform``, specialized for the most common numbers of cells."""
     inputs = [storage_map[variable] for variable in node.inputs]
     outputs = [storage_map[variable] for variable in node.outputs]
     computed = [compute_map[variable] for variable in node.outputs]
@@ -142,7 +142,7 @@ def _custom_thunk(
     compute_map: ComputeMap,
     no_recycling: Sequence[Variable],
 ) -> Thunk:
-    """Return a thunk around the one that the Op makes itself."""
+    """Return a thunk around the one returned by the Op's ``make_thunk``."""
     op = node.op
     try:
         if _takes_impl(getattr(op.make_thunk, "__func__", op.make_thunk)):
@@ -163,7 +163,7 @@ def _custom_thunk(
     tests = [value_test(variable.type) for variable in node.outputs]
 
     def thunk() -> None:
-        # Every input is there, so a lazy thunk has nothing to ask for.
+        # All inputs have been computed, so a lazy thunk has nothing to request.
         if wanted := inner():
             raise _wants_more(node, wanted)
         _check_cells(node, [storage_map[variable] for variable in node.outputs], outputs)
@@ -183,7 +183,7 @@ def _takes_impl(method: Callable[..., Any]) -> bool:
 
 
 def _check_cells(node: Apply, given: Sequence[Cell], cells: Sequence[Cell]) -> None:
-    """Raise if the Op exchanged or resized a storage cell."""
+    """Raise if the Op replaced or resized a storage cell."""
     if len(given) != len(cells) or any(a is not b for a, b in zip(given, cells, strict=True)):
         msg = (
             f"{node.op}.perform must leave the list of output_storage as it is, but it exchanged "
@@ -201,7 +201,7 @@ def _check_cells(node: Apply, given: Sequence[Cell], cells: Sequence[Cell]) -> N
 
 
 def _mend(node: Apply, index: int, cell: Cell) -> None:
-    """Bring an invalid output into its Type's form, or raise."""
+    """Convert an invalid output to its Type if possible, or raise."""
     type_ = node.outputs[index].type
     value = normalised(type_, cell[0])
     if value is not cell[0]:

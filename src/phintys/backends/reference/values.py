@@ -1,4 +1,4 @@
-"""Quick tests of whether a value belongs to a Type."""
+"""Fast checks of whether a value belongs to a Type."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ __all__ = ["normalised", "value_test"]
 
 
 def value_test(type_: Type) -> Callable[[Any], bool]:
-    """Return a function that tells whether a value belongs to a Type.
+    """Return a function that returns whether a value belongs to a Type.
 
-    For arrays it looks at dtype and rank directly, which is several times faster than a method.
+    For arrays it checks dtype and rank directly, which is several times faster than a method.
     """
     if type(type_) is TensorType and all(size is None for size in type_.shape):
         return _array_test(type_)
@@ -40,10 +40,10 @@ def _array_test(type_: TensorType) -> Callable[[Any], bool]:
 
 
 def normalised(type_: Type, value: Any) -> Any:
-    """Return an invalid value as its Type would have it, where nothing but its box differs.
+    """Return an invalid value in the form that its Type requires, if only its container differs.
 
     NumPy returns a scalar object where an operation on 0-d arrays has a 0-d result; such a scalar
-    of the right dtype becomes a 0-d array. Anything else is returned as it is.
+    of the right dtype becomes a 0-d array. Anything else is returned unchanged.
     """
     if isinstance(value, np.generic) and isinstance(type_, TensorType):
         array = np.asarray(value)

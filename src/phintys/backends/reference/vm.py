@@ -1,7 +1,7 @@
-"""The virtual machine: storage cells, thunks in order, and freeing what is not needed any more.
+"""The virtual machine: storage cells, thunks in order, and freeing of unneeded values.
 
-All that a call changes lives in a :class:`Machine`. A call takes an idle machine, or makes one, so
-that threads and recursive calls never meet in the same cells; without them there is just one.
+All state that a call modifies is in a :class:`Machine`. A call takes an idle machine, or creates
+one, so that threads and recursive calls never share cells; without them there is just one machine.
 """
 
 from __future__ import annotations
@@ -35,18 +35,18 @@ _MOST_IDLE = 16
 
 
 class Plan:
-    """What all machines of a program have in common.
+    """The data shared by all machines of a program.
 
     Attributes
     ----------
     nodes : list of Apply
         In the order of execution.
     fresh : set of Variable
-        Results whose memory must be new at each call: what leaves the function, what shares
-        memory with that, and what is a view or changed in place (its cell holds somebody else's
-        memory, which must not be written to).
+        Results that need newly allocated memory at each call: results that are returned, results
+        that share memory with those, and views or values changed in place (their cells hold memory
+        of another value, which must not be written to).
     last_uses : list of list of Variable
-        For each node, what can be freed after it.
+        For each node, the variables that can be freed after it.
     """
 
     def __init__(self, fgraph: FunctionGraph, *, allow_gc: bool, debug: bool) -> None:
@@ -59,7 +59,7 @@ class Plan:
 
 
 def _aliases(node: Apply) -> dict[int, set[int]]:
-    """Return which inputs an output may share memory with, by ``view_map`` and ``destroy_map``."""
+    """Return the inputs that each output may share memory with, according to the Op's maps."""
     found: dict[int, set[int]] = {}
     for aliases in (node.op.view_map, node.op.destroy_map):
         for output, inputs in aliases.items():
@@ -95,7 +95,7 @@ def _last_uses(nodes: Sequence[Apply], fgraph: FunctionGraph) -> list[list[Varia
 
 
 class Machine:
-    """The cells and thunks of one call at a time.
+    """The cells and thunks for one call at a time.
 
     Attributes
     ----------
@@ -117,7 +117,7 @@ class Machine:
             for variable in node.inputs:
                 self._add_leaf(variable)
             for variable in node.outputs:
-                # An input of the graph may be what a node computes, where the graph was cut.
+                # An input of the graph may be the output of a node, where the graph was cut.
                 if variable not in self.storage_map:
                     self.storage_map[variable] = [None]
                     self.compute_map[variable] = [0]
@@ -141,7 +141,7 @@ class Machine:
         ]
         self.frees = [self._cells(ends) if plan.allow_gc else () for ends in plan.last_uses]
         self.steps = list(zip(self.thunks, self.frees, strict=True))
-        # Emptied after each call: what left, what is shared with it, and what came in.
+        # Cleared after each call: returned values, values that share their memory, and inputs.
         leaving = [*fgraph.inputs, *(v for v in fgraph.outputs if not isinstance(v, Constant))]
         leaving.extend(v for v in plan.fresh if v.owner is not None)
         self.leaving = [self.storage_map[v] for v in dict.fromkeys(leaving)]
@@ -231,7 +231,7 @@ class VM:
     Parameters
     ----------
     fgraph
-        The graph; not changed afterwards.
+        The graph; must not be modified afterwards.
     allow_gc
         Free intermediate results after their last use.
     debug
@@ -241,12 +241,12 @@ class VM:
     after_node
         Called after each node with the node, its input values and its output values.
     profiler
-        Told what is measured, node by node.
+        Receives the measurements of each node.
 
     Attributes
     ----------
     storage_map, compute_map : dict
-        Cells of the machine that is used next.
+        Cells of the machine that the next call uses.
     """
 
     def __init__(
@@ -268,7 +268,8 @@ class VM:
             profiler.watch(self._measurements)
         hooks = (before_node, after_node, profiler)
         self._watched = any(hook is not None for hook in hooks)
-        # Made now, so that an Op whose make_thunk fails is reported when the function is compiled.
+        # Created now, so that an Op whose make_thunk fails is reported when the function is
+        # compiled.
         self._idle = [Machine(self.plan)]
 
     @property
@@ -303,8 +304,8 @@ class VM:
             machine = self._idle.pop()
         except IndexError:
             machine = Machine(self.plan)
-        # A machine whose call failed is dropped: nobody knows what its cells hold.
-        # NaN and infinities are results like others, as in native code: NumPy need not warn.
+        # A machine whose call failed is dropped, since the state of its cells is unknown.
+        # NaN and infinities are ordinary results, as in native code: NumPy need not warn.
         with np.errstate(all="ignore"):
             if self._watched:
                 results = machine.run_watched(
@@ -317,5 +318,5 @@ class VM:
         return results
 
     def free(self) -> None:
-        """Let go of the results that were kept for the next call."""
+        """Release the results that were kept for the next call."""
         self._idle = []

@@ -346,7 +346,7 @@ _BITWISE = {"and_", "or_", "xor"}
 
 
 def can_reduce(reducer: str, dtype: np.dtype[Any] | str) -> bool:
-    """Tell whether there is native code for a reduction of a dtype."""
+    """Return whether there is native code for a reduction of a dtype."""
     kind = np.dtype(dtype).kind
     if reducer in _BITWISE:
         return kind in "biu"

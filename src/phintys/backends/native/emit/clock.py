@@ -39,7 +39,7 @@ _BILLION = 1_000_000_000
 
 
 def has_clock() -> bool:
-    """Tell whether native code can read a clock: where C has ``clock_gettime``."""
+    """Return whether native code can read a clock: where C has ``clock_gettime``."""
     return sys.platform != "win32"
 
 

@@ -113,7 +113,7 @@ def _find_cells(group: Sequence[Form]) -> None:
 
 
 def _is_exchangeable(value: float) -> bool:
-    """Tell whether code for any other such number is as good.
+    """Return whether code for any other such number is as good.
 
     LLVM has better code for powers of two, zero and one.
     """

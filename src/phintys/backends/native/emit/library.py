@@ -31,7 +31,7 @@ _PRODUCTS = {
 
 
 def is_outlined(symbol: str) -> bool:
-    """Tell whether a symbol is that of an outlined function."""
+    """Return whether a symbol is that of an outlined function."""
     if not symbol.startswith("phintys_"):
         return False
     try:

@@ -145,7 +145,7 @@ class Llvm:
             self._has_all_targets = True
 
     def knows(self, triple: str) -> bool:
-        """Tell whether there is a code generator for a kind of machine."""
+        """Return whether there is a code generator for a kind of machine."""
         with self._message() as error:
             return bool(self._call("GetTargetFromTriple", triple.encode(), ctypes.byref(error)))
 

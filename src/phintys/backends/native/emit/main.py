@@ -431,7 +431,7 @@ class MainFunction:
     # ---- memory ------------------------------------------------------------------------------
 
     def is_argument(self, value: Value) -> bool:
-        """Tell whether the runtime has filled a value's record before the call."""
+        """Return whether the runtime has filled a value's record before the call."""
         return value in self._arguments
 
     def record(self, value: Value) -> int:
@@ -471,7 +471,7 @@ class MainFunction:
             self.layout.buffers.append(writers.get(array, made))
 
     def is_bounded(self, array: Array) -> bool:
-        """Tell whether an array is hardly longer than one that is in memory already.
+        """Return whether an array is hardly longer than one that is in memory already.
 
         A vector of what is in memory is no longer than the memory of a process, nor are several
         axes of an array, all together.

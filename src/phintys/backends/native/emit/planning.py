@@ -106,7 +106,7 @@ def _uses(kernel: Kernel, sizes: Sizes) -> _Uses:
 def _is_in_register(
     load: Load, written: tuple[int, Statement], kernel: Kernel, sizes: Sizes
 ) -> bool:
-    """Tell whether what an earlier nest wrote is one number for each outer iteration."""
+    """Return whether what an earlier nest wrote is one number for each outer iteration."""
     number, statement = written
     inner = kernel.nests[number].loops
     return all(loop in statement.reduction for loop in inner) and all(
@@ -265,7 +265,7 @@ class _NestPlanner:
             self.plan.is_tiled = not self.plan.reduced and self._reads_across(vector)
 
     def _reads_across(self, vector: LoopVariable) -> bool:
-        """Tell whether neighbours along another loop than the vector's are neighbours in memory."""
+        """Return whether neighbours along another loop than the vector's are neighbours in memory."""
         last = [level.loops[-1] for level in self.plan.kept if not level.is_vector]
         return any(
             vector in access.steps
@@ -352,7 +352,7 @@ class _NestPlanner:
 
 
 def _is_hoistable(expression: Expression, passed: Sequence[Level]) -> bool:
-    """Tell whether an index may be computed before the levels on which others depend.
+    """Return whether an index may be computed before the levels on which others depend.
 
     One that is checked must not be where those name nothing.
     """
@@ -536,7 +536,7 @@ def _spread_scratch(
 def _is_serial(
     plan: KernelPlan, statements: Sequence[Statement], apart: Collection[LoopVariable]
 ) -> bool:
-    """Tell whether ranges of the parallel level depend on each other.
+    """Return whether ranges of the parallel level depend on each other.
 
     They do not if all that has an order has it along loops inside.
     """

@@ -181,5 +181,5 @@ class KernelPlan:
 
 
 def is_number(array: Array) -> bool:
-    """Tell whether an array is a single number that is known."""
+    """Return whether an array is a single number that is known."""
     return array.data is not None and array.data.size == 1

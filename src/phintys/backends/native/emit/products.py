@@ -86,7 +86,7 @@ def register_crossover(measured: Measured) -> Measured:
 
 
 def has_tiles(target: Target, type: Type) -> bool:
-    """Tell whether products of matrices of a type may be computed in tiles."""
+    """Return whether products of matrices of a type may be computed in tiles."""
     # Masks are slow without instructions for them.
     is_fit = target.has_fma and target.vector_bytes >= 32
     return is_fit and type.name in {"float32", "float64"}

@@ -23,7 +23,7 @@ __all__ = ["can_emit", "emit_literal", "emit_scalar_op"]
 
 
 def can_emit(op: ScalarOp, dtypes: Sequence[Any]) -> bool:
-    """Tell whether there is native code for a scalar op.
+    """Return whether there is native code for a scalar op.
 
     Parameters
     ----------

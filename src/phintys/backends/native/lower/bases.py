@@ -154,7 +154,7 @@ class Bases:
         self._shown_by.setdefault(memory, []).append(variable)
 
     def is_shown(self, memory: Array) -> bool:
-        """Tell whether some memory holds the value of a variable."""
+        """Return whether some memory holds the value of a variable."""
         return memory in self._shown_by
 
     def shown_by(self, memory: Array) -> list[Variable]:
@@ -162,7 +162,7 @@ class Bases:
         return self._shown_by.get(memory, [])
 
     def is_free(self, variable: Variable, memory: Array) -> bool:
-        """Tell whether the node that is being lowered is the last to read some memory.
+        """Return whether the node that is being lowered is the last to read some memory.
 
         Parameters
         ----------
@@ -189,7 +189,7 @@ class Bases:
         return is_last and (not is_shown or readers.get(variable, 1) == 1)
 
     def stays(self, memory: Array) -> bool:
-        """Tell whether memory is as it is until the end of a call, whatever is overwritten."""
+        """Return whether memory is as it is until the end of a call, whatever is overwritten."""
         if memory.place == Place.CONSTANT:
             return True
         is_argument = memory.place == Place.ARGUMENT
@@ -282,7 +282,7 @@ def _base_input(node: Apply) -> Variable:
 
 
 def _reads_all_first(node: Apply) -> bool:
-    """Tell whether a node adds to what was there before it wrote anything."""
+    """Return whether a node adds to what was there before it wrote anything."""
     op = node.op
     return (
         isinstance(op, AdvancedIncSubtensor) and op.ignore_duplicates and not op.set_instead_of_inc

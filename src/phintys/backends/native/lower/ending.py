@@ -96,7 +96,7 @@ class _Needs:
         self.written.update(arrays_written(step))
 
     def can_wait(self, kernel: Kernel) -> bool:
-        """Tell whether a kernel may run after all of them."""
+        """Return whether a kernel may run after all of them."""
         written = set(arrays_written(kernel))
         return self.read.isdisjoint(written) and self.written.isdisjoint(
             [*written, *arrays_read(kernel)]
@@ -112,7 +112,7 @@ def _loaded(kernel: Kernel) -> set[Array]:
 
 
 def _is_sure(kernel: Kernel, returned: Sequence[Array]) -> bool:
-    """Tell whether a kernel writes nothing but results, and cannot fail."""
+    """Return whether a kernel writes nothing but results, and cannot fail."""
     if len(kernel.nests) != 1:
         return False
     for statement in _statements(kernel):
@@ -132,7 +132,7 @@ def _parts(statement: Statement) -> list[object]:
 
 
 def _may_fail(part: object) -> bool:
-    """Tell whether an expression may have no value: an index, or a power of integers."""
+    """Return whether an expression may have no value: an index, or a power of integers."""
     if isinstance(part, Operation):
         return part.op is ps.pow and part.dtype.kind == "i"
     return isinstance(part, IndexCheck)

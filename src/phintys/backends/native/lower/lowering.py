@@ -361,7 +361,7 @@ class Lowering:
             self.require(fits, Failure(node, "size", "an array of too many elements"))
 
     def _has_as_many(self, variable: Variable, unknown: Sequence[Size], known: int) -> bool:
-        """Tell whether an array has these lengths, and others whose product is large enough."""
+        """Return whether an array has these lengths, and others whose product is large enough."""
         view = self._views.get(variable)
         if view is None:
             return False
@@ -532,7 +532,7 @@ class Lowering:
         return value
 
     def is_alone(self, variable: Variable, array: Array) -> bool:
-        """Tell whether no value lies in an array that the graph believes to lie elsewhere.
+        """Return whether no value lies in an array that the graph believes to lie elsewhere.
 
         A program may see a value in the memory of another although their Op says that it makes a
         new one: ``alloc(x, 1, n)[0]`` is x itself. That does as long as both are only read.
@@ -550,7 +550,7 @@ class Lowering:
 
 
 def _named(variable: Variable, node: Apply) -> bool:
-    """Tell whether an Op says that an output may lie in the memory of an input."""
+    """Return whether an Op says that an output may lie in the memory of an input."""
     maps = (node.op.view_map, node.op.destroy_map)
     return any(variable is node.outputs[at] for one in maps for at in one if at is not None)
 

@@ -63,7 +63,7 @@ class View:
         return len(self.sizes)
 
     def is_whole(self, sizes: Sizes) -> bool:
-        """Tell whether the view shows its array as it lies in memory."""
+        """Return whether the view shows its array as it lies in memory."""
         if len(self.sizes) != self.array.ndim:
             return False
         for axis, (map_, size) in enumerate(zip(self.maps, self.sizes, strict=True)):

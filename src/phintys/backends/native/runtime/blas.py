@@ -42,12 +42,12 @@ _ROUTINES = {
 
 
 def is_blas(symbol: str) -> bool:
-    """Tell whether a symbol that code needs is a function of BLAS."""
+    """Return whether a symbol that code needs is a function of BLAS."""
     return symbol.startswith(_PREFIX) and symbol.removeprefix(_PREFIX) in _ROUTINES
 
 
 def blas_is_loaded() -> bool:
-    """Tell whether SciPy's BLAS is in memory."""
+    """Return whether SciPy's BLAS is in memory."""
     return _blas_module.is_known
 
 

@@ -242,7 +242,7 @@ class ObjectCache:
         return content
 
     def _is_trusted(self, folder: Path) -> bool:
-        """Tell whether nobody but the user can have written to the folder; asked once."""
+        """Return whether nobody but the user can have written to the folder; asked once."""
         if self._trusted is None:
             with self._lock:
                 problem = _problem_with(folder)
@@ -312,7 +312,7 @@ class ObjectCache:
             self.evict()
 
     def _was_swept_lately(self) -> bool:
-        """Tell whether some process has looked at the whole folder not long ago."""
+        """Return whether some process has looked at the whole folder not long ago."""
         swept = None if self.folder is None else _entry(self.folder / _SWEPT)
         return swept is not None and abs(time.time() - swept.used) < _SWEEP_SECONDS
 

@@ -362,7 +362,7 @@ class _MathLibrary:
         self._lock = ProcessLock()
 
     def lacks(self, symbols: Iterable[str]) -> bool:
-        """Tell whether some functions are not in memory yet."""
+        """Return whether some functions are not in memory yet."""
         return not all(symbol in self.addresses for symbol in symbols)
 
     def provide(self, symbols: Iterable[str]) -> None:
