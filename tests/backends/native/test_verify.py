@@ -1,4 +1,4 @@
-"""Programs that are not sound are refused, with what is wrong."""
+"""Invalid programs are refused, with what is wrong."""
 
 import dataclasses
 
@@ -106,7 +106,7 @@ def test_reducers(program):
 
 def test_results_in_memory_that_is_used_again(program):
     program.results[0].place = Place.BUFFER
-    refused(program, "lies in memory that is used again")
+    refused(program, "its memory is used again")
 
 
 def test_arguments_are_not_written(program):
@@ -135,4 +135,4 @@ def test_orders_that_reductions_change():
 def test_conditions_are_single_bools(program):
     (x,) = program.arguments
     program.steps.insert(0, Branch(x, [], []))
-    refused(program, "is no single bool")
+    refused(program, "is not a single bool")

@@ -1,1 +1,1 @@
-"""What turns a graph into native code, through LLVM."""
+"""The native backend: graphs compiled to machine code by LLVM."""

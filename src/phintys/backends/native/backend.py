@@ -1,4 +1,4 @@
-"""The native backend: a whole graph as one native function."""
+"""The native backend compiles a whole graph to one native function."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ __all__ = ["NativeBackend"]
 class NativeBackend:
     """Compile graphs to machine code.
 
-    Where that is not possible at all (no llvmlite, another interpreter than CPython), the reference
-    backend runs the graphs, and one warning says so.
+    Where that is not possible (without llvmlite, or on an interpreter other than CPython), the
+    reference backend runs the graphs, after one warning.
 
     Examples
     --------
@@ -44,11 +44,12 @@ class NativeBackend:
     def link(self, fgraph: FunctionGraph, *, profiler: Profiler | None = None) -> Program:
         """Return the native program of a graph.
 
-        A program that is profiled measures its steps. Where native code cannot read a clock the
-        reference backend runs the graph for the profile.
+        A profiled program measures its steps. If native code cannot read a clock, the reference
+        backend runs the graph for the profile.
         """
         if not llvm.is_known:
-            # LLVM is loaded, and compiles what all programs need, while Python imports the rest.
+            # LLVM is loaded and compiles the support code while Python imports the remaining
+            # modules.
             Background(llvm)
             Background(support.support)
         return linking.link(fgraph, profiler)

@@ -1,4 +1,4 @@
-"""What the steps of a Program read, and when statements read what others wrote."""
+"""What the steps of a Program read and write, and how statements depend on each other."""
 
 from __future__ import annotations
 
@@ -55,15 +55,15 @@ __all__ = [
 
 @record()
 class Needs:
-    """What a statement needs.
+    """What a statement reads.
 
     Attributes
     ----------
     loads
-        The elements that it reads, those in indices included.
+        The elements that it reads, including those used as indices.
     sizes
-        The sizes that are known before its loops begin: extents, steps, offsets, values, and those
-        of the memory that it writes.
+        The sizes that must be known before its loops begin: extents, steps, offsets, values, and
+        the sizes of the memory that it writes.
     """
 
     loads: list[Load]
@@ -71,7 +71,7 @@ class Needs:
 
 
 def needs_of(statement: Statement) -> Needs:
-    """Return what a statement needs."""
+    """Return the loads and sizes that a statement depends on."""
     if statement.needs is not None:
         return statement.needs
     needs = statement.needs = Needs([], [loop.extent for loop in statement.loops])
@@ -84,14 +84,14 @@ def needs_of(statement: Statement) -> Needs:
 
 
 def loads_of(expression: Expression) -> list[Load]:
-    """Return the loads in an expression, those inside of indices included."""
+    """Return the loads in an expression, including those in indices."""
     needs = Needs([], [])
     _look_at([expression], needs)
     return needs.loads
 
 
 def reads_of(statement: Statement) -> list[Load]:
-    """Return all loads of a statement, those in its target's indices included."""
+    """Return all loads of a statement, including those in its target's indices."""
     return needs_of(statement).loads
 
 
@@ -127,7 +127,7 @@ def _look_at(stack: list[Expression], needs: Needs) -> None:
 
 
 def has_order(statement: Statement) -> bool:
-    """Return whether the iterations of a statement must come in the order of its loops."""
+    """Return whether the iterations of a statement must run in the order of its loops."""
     return bool(
         statement.sequential
         or statement.accumulate
@@ -136,9 +136,10 @@ def has_order(statement: Statement) -> bool:
 
 
 def arrays_in_size(size: Size) -> Iterator[Array]:
-    """Yield the memory that must be complete before a size is known.
+    """Yield the arrays that must be written before a size is known.
 
-    That is an array whose element it is, or the one with this length that comes from outside.
+    These are arrays with an element that is part of the size, and external arrays whose length is
+    part of it.
     """
     for leaf in size.leaves:
         if isinstance(leaf, Element | Extent):
@@ -146,14 +147,14 @@ def arrays_in_size(size: Size) -> Iterator[Array]:
 
 
 def varies(size: Size | LoopVariable, written: Collection[Array]) -> bool:
-    """Return whether a size may be another one in each pass of a loop of steps.
+    """Return whether a size can differ between passes of a loop of steps.
 
     Parameters
     ----------
     size
         The size, or a counter.
     written
-        The memory that is written inside of the loop.
+        The memory that is written in the loop.
     """
     if isinstance(size, LoopVariable):
         return True
@@ -174,7 +175,7 @@ def sizes_of_call(call: Call) -> Iterator[Size]:
 
 
 def arrays_read(step: Step | Statement) -> Iterator[Array]:
-    """Yield the memory that a step reads, that of its sizes included."""
+    """Yield the memory that a step reads, including that of its sizes."""
     if isinstance(step, Statement):
         needs = needs_of(step)
         yield from (load.array.memory for load in needs.loads)
@@ -209,7 +210,7 @@ def _inner_reads(step: Kernel | Branch | Loop) -> Iterator[Array]:
 
 
 def arrays_written(step: Step | Statement) -> Iterator[Array]:
-    """Yield the memory that a step writes, or overwrites."""
+    """Yield the memory that a step writes or overwrites."""
     if isinstance(step, Statement):
         yield step.target.memory
     elif isinstance(step, Call):
@@ -225,7 +226,7 @@ def arrays_written(step: Step | Statement) -> Iterator[Array]:
 
 
 def _inside(step: Kernel | Branch | Loop) -> Sequence[Step | Statement]:
-    """Return what a step consists of."""
+    """Return the steps or statements inside a step."""
     if isinstance(step, Kernel):
         return [statement for nest in step.nests for statement in nest.statements]
     return [*step.then, *step.otherwise] if isinstance(step, Branch) else step.body
@@ -257,7 +258,7 @@ def _renamed(expression: Expression, names: Mapping[LoopVariable, LoopVariable])
 
 
 def renamed(statement: Statement, loops: Sequence[LoopVariable]) -> Statement:
-    """Return the statement with its loops replaced, one by one, by others of equal extents."""
+    """Return the statement with each of its loops replaced by another of equal extent."""
     names = {old: new for old, new in zip(statement.loops, loops, strict=True) if old is not new}
     if not names:
         return statement
@@ -293,12 +294,12 @@ def same_index(left: Index, right: Index, sizes: Sizes) -> bool:
 
 
 def same_indices(left: Iterable[Index], right: Iterable[Index], sizes: Sizes) -> bool:
-    """Return whether two elements of an array are the same in every iteration."""
+    """Return whether two tuples of indices name the same element in every iteration."""
     return all(same_index(mine, theirs, sizes) for mine, theirs in zip(left, right, strict=True))
 
 
 def is_loop(index: Index, loop: LoopVariable) -> bool:
-    """Return whether an index is just a loop's counter."""
+    """Return whether an index is exactly a loop's counter."""
     return (
         index.offset is None
         and index.dynamic is None

@@ -1,4 +1,4 @@
-"""Programs as text: what was fused, in which order loops run, where arrays lie, what is called."""
+"""Programs as text: fused kernels, loop orders, placement of arrays, and calls."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def explain_program(program: Program, emitted: EmittedProgram) -> str:
     program
         The program.
     emitted
-        Its code, which knows how kernels are carried out and where arrays lie.
+        Its code, which knows how kernels are emitted and where arrays are placed.
     """
     return "\n".join(_Explainer(program, emitted).lines())
 
@@ -102,7 +102,7 @@ class _Explainer:
         return found
 
     def summary(self) -> str:
-        """Return how many steps there are of each kind."""
+        """Return the number of steps of each kind."""
         steps = list(walk_steps(self.program.steps))
         shown: list[str] = []
         for kind, (one, many) in _NOUNS.items():
@@ -114,7 +114,7 @@ class _Explainer:
     # ---- values ------------------------------------------------------------------------------
 
     def name(self, value: Value) -> str:
-        """Return what a value is called: the user's name for arguments, a label for others."""
+        """Return the name of a value: the user's name for arguments, a label for others."""
         if value.place == Place.ARGUMENT and value.variable is not None and value.variable.name:
             return value.variable.name
         if isinstance(value, Array) and value.data is not None:
@@ -132,7 +132,7 @@ class _Explainer:
         return text
 
     def size(self, size: Size, *, as_given: bool = False) -> str:
-        """Return a size; of those that are known to be equal the same one, if not ``as_given``."""
+        """Return a size; unless ``as_given``, equal sizes are shown as the same one."""
         return written(size, self._leaf, _itself if as_given else self.sizes.canonical)
 
     def _leaf(self, size: Size) -> str:
@@ -192,7 +192,7 @@ class _Explainer:
         return str(expression.value)
 
     def operand(self, expression: Expression) -> str:
-        """Return an expression with what it takes to stand beside a sign."""
+        """Return an expression as an operand, in parentheses where needed."""
         text = self.expression(expression)
         has_sign = isinstance(expression, Operation) and expression.op.symbol is not None
         return f"({text})" if has_sign else text
@@ -240,7 +240,7 @@ class _Explainer:
         return f"claim {self.name(step.source)} -> {self.name(step.target)}, {instead} {unless}"
 
     def call(self, step: Call) -> str:
-        """Return the line of a call: operands as it takes them, and how long its loops are."""
+        """Return the line of a call: its operands, as passed, and the lengths of its loops."""
         options = step.options
         operands = [
             self.name(array) + ".T" * bool(options.get(f"{letter}_transposed"))
@@ -257,7 +257,7 @@ class _Explainer:
         return text + self.tiles(step)
 
     def tiles(self, step: Call) -> str:
-        """Return whether a product is computed without BLAS, or up to which size."""
+        """Return whether a product is computed in tiles without BLAS, or up to which size."""
         if step.routine != "gemm":
             return ""
         texts = [self.size(step.options[name]) for name in "mnk"]
@@ -271,7 +271,7 @@ class _Explainer:
         return ", in tiles" + f" up to {most} multiplications" * (None in lengths)
 
     def check(self, step: Check) -> str:
-        """Return the line of a check; its sizes are equal only afterwards."""
+        """Return the line of a check; its two sizes are known to be equal only afterwards."""
         left, right = (self.size(size, as_given=True) for size in (step.left, step.right))
         failure = step.failure
         detail = failure.detail.replace("{0}", left).replace("{1}", right)
@@ -283,7 +283,7 @@ class _Explainer:
     # ---- kernels -----------------------------------------------------------------------------
 
     def kernel(self, kernel: Kernel) -> list[str]:
-        """Return the lines of a kernel: what it fuses, its loops, its statements."""
+        """Return the lines of a kernel: the ops it fuses, its loops and statements."""
         code = self.emitted.kernels[kernel]
         plan = code.plan
         if code.stands_for is not None:  # that of another kernel
@@ -343,7 +343,7 @@ class _Explainer:
         return f"{target} {sign} {value}{self.place(statement.target, plan)}"
 
     def place(self, array: Array, plan: KernelPlan) -> str:
-        """Return where an array lies, if not in memory of its own."""
+        """Return where an array is placed, if it has no memory of its own."""
         if array in plan.registers:
             return ""
         if array in plan.scratch:
@@ -361,7 +361,7 @@ class _Explainer:
     # ---- memory ------------------------------------------------------------------------------
 
     def memory(self) -> list[str]:
-        """Return the lines that say which arrays share a piece of the arena."""
+        """Return the lines that say which arrays share a slot of the arena."""
         memory = self.emitted.memory
         shown = [f"  {self.declared(array)}" for array in self.aliases()]
         if not memory.slots:
@@ -377,7 +377,7 @@ class _Explainer:
         return [*lines, *shown]
 
     def aliases(self) -> list[Array]:
-        """Return the arrays that show memory of others with other sizes."""
+        """Return the arrays that alias the memory of others with different sizes."""
         found: dict[Array, None] = {}
         for step in walk_steps(self.program.steps):
             if isinstance(step, Kernel):

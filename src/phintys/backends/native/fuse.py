@@ -1,22 +1,23 @@
-"""Fusion: from single statements to kernels.
+"""Fusion: grouping of statements into kernels.
 
-Each statement of a lowered graph writes an array of its own, so nothing is computed twice. Fusion
-decides which arrays never reach memory. Statements are taken in order; one may join
+Each statement of a lowered graph writes its own array, so nothing is computed twice. Fusion decides
+which arrays never reach memory. Statements are processed in order; one may join
 
-- a *nest* with the same loops, if what it reads of arrays written there it reads at the very
-  indices at which they are written: the value is then still in a register;
-- a *kernel*, as a new nest under shared outer loops, if what it reads of arrays written there was
-  written in the same iteration of the outer loops: it is then still in cache. This is how a
-  softmax becomes one pass over the rows: maximum, then exponentials and their sum, then quotient.
+- a *nest* with the same loops, if it reads arrays written there only at the indices at which they
+  are written: the value is then still in a register;
+- a *kernel*, as a new nest under shared outer loops, if the elements it reads of arrays written
+  there were written in the same iteration of the outer loops: they are then still in cache. This
+  is how a softmax becomes one pass over the rows: maximum, then exponentials and their sum, then
+  quotient.
 
-A statement that reads what several kernels write joins the last of them, and the others are then
-moved there too, if nobody in between waits for what they write.
+A statement that reads arrays written by several kernels joins the last of them, and the other
+kernels are merged into that one if no step in between depends on what they write.
 
-The cost rule: computing an element again never pays, because storing it costs less than any
-transcendental function, and because an element that is read at the indices where it was written
-is not stored at all. A kernel is closed when it holds :data:`MOST_STATEMENTS`, for beyond that
-registers run out and compile time grows; statements that share neither data nor a dependency with
-a kernel stay apart, unless they have no loops.
+The cost rule: recomputing an element never pays, because storing it costs less than any
+transcendental function, and because an element that is read at the indices where it was written is
+not stored at all. A kernel is closed when it holds :data:`MOST_STATEMENTS`, because beyond that
+registers run out and compile time grows; statements that share neither data nor a dependency with a
+kernel stay separate, unless they have no loops.
 """
 
 from __future__ import annotations
@@ -59,15 +60,15 @@ if TYPE_CHECKING:
 __all__ = ["MOST_NESTS", "MOST_STATEMENTS", "fuse", "is_loop", "reads_of", "same_index"]
 
 MOST_STATEMENTS = 48
-"""A kernel has no more statements. A number with many divisors: what repeats itself in a program is
-then often cut at the same places, so that its kernels share their code."""
+"""Maximum number of statements in a kernel. It has many divisors: repeated parts of a program are
+then often cut at the same places, so that their kernels share code."""
 
 MOST_NESTS = 6
-"""A kernel has no more nests."""
+"""Maximum number of nests in a kernel."""
 
 
 class _Member:
-    """A statement on its way into a kernel, and what is known of it."""
+    """A statement to be placed in a kernel, with its loads and dependencies."""
 
     __slots__ = ("before", "loads", "memory", "statement")
 
@@ -75,11 +76,11 @@ class _Member:
         self.statement = statement
         self.loads = loads
         self.before = before
-        """Memory that must be complete before the loops begin, for sizes depend on it."""
+        """Memory that must be complete before the loops begin, because sizes depend on it."""
         self.memory = statement.target.memory
 
     def renamed(self, loops: Sequence[LoopVariable]) -> _Member:
-        """Return the member with other loops."""
+        """Return the member with its loops replaced."""
         statement = renamed(self.statement, loops)
         if statement is self.statement:
             return self
@@ -87,7 +88,7 @@ class _Member:
 
 
 class _Ref:
-    """What stands for a step, also when that becomes part of another one."""
+    """A reference to a step that stays valid when the step is merged into another one."""
 
     __slots__ = ("step",)
 
@@ -96,17 +97,17 @@ class _Ref:
 
 
 class _Placed:
-    """A step that has a place in the program.
+    """A step with a position in the program.
 
     Attributes
     ----------
     at
-        The place.
+        The position.
     refs
-        What stands for it.
+        The references to it.
     followers
-        Steps that must come later: they read or overwrite what it writes, or overwrite what it
-        reads. Some that follow from these are missing.
+        Steps that must come later: they read or overwrite memory that it writes, or overwrite
+        memory that it reads. Some that are implied by others are missing.
     """
 
     __slots__ = ("at", "followers", "refs")
@@ -118,21 +119,21 @@ class _Placed:
 
 
 class _Group(_Placed):
-    """A kernel that is being put together.
+    """A kernel under construction.
 
     Attributes
     ----------
     outer
-        How many of the loops are outer ones; 0 while there is one nest.
+        Number of outer loops; 0 while there is one nest.
     nests
         The members of each nest.
     members
-        All members, in the order in which they came.
+        All members, in the order in which they were added.
     writers
-        For each memory that is written here, the number of the nest and the member. There is one:
-        two writers of one memory stay in kernels of their own, in order.
+        For each array written here, the numbers of the nest and the member that write it. There is
+        exactly one: two writers of the same memory stay in separate kernels, in order.
     reads
-        The memory that is read, and the loads that do it.
+        For each array that is read, its loads.
     before
         Memory that must be complete before the kernel begins.
     """
@@ -149,7 +150,7 @@ class _Group(_Placed):
         self.before: set[Array] = set()
 
     def cut(self, count: int, outer: int) -> None:
-        """Forget all members but the first ones, which had so many outer loops."""
+        """Drop all but the first ``count`` members, which had ``outer`` outer loops."""
         for member in reversed(self.members[count:]):
             nest, _ = self.writers.pop(member.memory)
             self.nests[nest].pop()
@@ -161,7 +162,7 @@ class _Group(_Placed):
             self._add_loads(member)
 
     def take(self, other: _Group) -> None:
-        """Stand for another group too, whose members are here now, at the later of their places."""
+        """Take over the references of a group merged into this one, at the later position."""
         for ref in other.refs:
             ref.step = self
         self.refs += other.refs
@@ -169,7 +170,7 @@ class _Group(_Placed):
         self.at = max(self.at, other.at)
 
     def add(self, nest: int, member: _Member) -> None:
-        """Put a member, whose loops are the nest's, at the end of a nest."""
+        """Append a member, whose loops are the nest's, to a nest."""
         if nest == len(self.nests):
             self.nests.append([])
         self.nests[nest].append(member)
@@ -183,7 +184,7 @@ class _Group(_Placed):
             self.reads.setdefault(load.array.memory, []).append(load)
 
     def put_before(self, members: Sequence[_Member]) -> None:
-        """Put members, whose loops are those of the only nest, at its beginning."""
+        """Prepend members, whose loops are those of the only nest, to it."""
         self.members = [*members, *self.members]
         self.nests[0] = list(self.members)
         for member in members:
@@ -192,7 +193,7 @@ class _Group(_Placed):
             self._add_loads(member)
 
     def loops(self, nest: int) -> tuple[LoopVariable, ...]:
-        """Return the loops of a nest, the outer ones included."""
+        """Return the loops of a nest, including the outer ones."""
         return self.nests[nest][0].statement.loops
 
     def kernel(self, local: set[Array]) -> Kernel:
@@ -212,13 +213,13 @@ class _Group(_Placed):
 
 
 class _Joining:
-    """Tells where in a kernel a statement may go."""
+    """Decides where in a kernel a statement can be placed."""
 
     def __init__(self, sizes: Sizes) -> None:
         self.sizes = sizes
 
     def join(self, group: _Group, member: _Member) -> bool:
-        """Add a statement to a kernel if that is possible."""
+        """Add a statement to a kernel if possible, and return whether it was."""
         if len(group.members) >= MOST_STATEMENTS or member.memory in group.writers:
             return False
         if member.memory in group.reads or not member.before.isdisjoint(group.writers):
@@ -233,7 +234,7 @@ class _Joining:
         return self._join_nest(group, member, inside) or self._open_nest(group, member, inside)
 
     def merge(self, first: _Group, second: _Group) -> _Group | None:
-        """Return one kernel made of two, if that is possible; one of them is changed."""
+        """Merge two kernels if possible, changing one of them, and return the result."""
         if self._put_before(first, second):
             second.take(first)
             return second
@@ -245,7 +246,7 @@ class _Joining:
         return None
 
     def _put_before(self, first: _Group, second: _Group) -> bool:
-        """Put one nest before another one, if the two can be one: the work is that of the first."""
+        """Put one nest before another if they can be merged, at the cost of the first."""
         if len(first.nests) != 1 or len(second.nests) != 1:
             return False
         loops = second.loops(0)
@@ -296,7 +297,7 @@ class _Joining:
     def _open_nest(
         self, group: _Group, member: _Member, inside: Sequence[tuple[Load, int, _Member]]
     ) -> bool:
-        """Add a nest of its own for a statement, which reads what others write."""
+        """Add a separate nest for a statement that reads what other nests write."""
         if not inside or len(group.nests) >= MOST_NESTS:
             return False
         first = group.loops(0)
@@ -318,7 +319,7 @@ class _Joining:
         return False
 
     def _shared_prefix(self, group: _Group, statement: Statement) -> int:
-        """Return how many first loops a kernel and a statement share, none of them reductions."""
+        """Return how many leading loops a kernel and a statement share; reductions do not count."""
         reduced = {loop for member in group.nests[0] for loop in member.statement.reduction}
         length = 0
         for mine, theirs in zip(group.loops(0), statement.loops, strict=False):
@@ -338,7 +339,7 @@ class _Joining:
         )
 
     def _reads_fit(self, group: _Group, nest: int, member: _Member, outer: int) -> bool:
-        """Return whether all that a statement reads of a kernel is there when it is reached."""
+        """Return whether everything that a statement reads of a kernel has been written by then."""
         loops = [
             loop
             for loop in member.statement.loops[:outer]
@@ -366,9 +367,9 @@ class _Joining:
 
 
 def _changes_order(nest: Sequence[_Member], statement: Statement) -> bool:
-    """Return whether reductions would change an order that matters: reduced loops become inner ones.
+    """Return whether reductions would change a required order: reduced loops become inner ones.
 
-    All have the same loops, and there is one set of reduced ones.
+    All have the same loops, and there is one set of reduced loops.
     """
     if statement.reduction:
         if not any(has_order(member.statement) for member in nest):
@@ -382,7 +383,7 @@ def _changes_order(nest: Sequence[_Member], statement: Statement) -> bool:
 
 
 def _reduces_otherwise(nest: Sequence[_Member], reduction: Sequence[LoopVariable]) -> bool:
-    """Return whether a nest has reductions over other loops than these."""
+    """Return whether a nest has reductions over loops other than these."""
     reduced = set(reduction)
     return any(
         member.statement.reduction and set(member.statement.reduction) != reduced for member in nest
@@ -393,14 +394,14 @@ def _reduces_otherwise(nest: Sequence[_Member], reduction: Sequence[LoopVariable
 
 
 class _Touches:
-    """For each memory, the steps that do something with it."""
+    """For each array, the steps that access it."""
 
     def __init__(self) -> None:
         self._all: dict[Array, dict[_Ref, None]] = {}
         self._last: dict[Array, _Ref] = {}
 
     def add(self, memory: Array, ref: _Ref) -> None:
-        """Note a step."""
+        """Record a step."""
         found = self._all.get(memory)
         if found is None:
             self._all[memory] = {ref: None}
@@ -411,14 +412,14 @@ class _Touches:
             self._last[memory] = ref
 
     def moved(self, memories: Iterable[Array], ref: _Ref) -> None:
-        """Note that a step that touches all these has gone further down."""
+        """Record that a step that accesses these arrays has moved down."""
         at = ref.step.at
         for memory in memories:
             if self._last[memory].step.at < at:
                 self._last[memory] = ref
 
     def last(self, memory: Array) -> int:
-        """Return the last place, -1 if there is none."""
+        """Return the last position, -1 if there is none."""
         ref = self._last.get(memory)
         return -1 if ref is None else ref.step.at
 
@@ -427,24 +428,24 @@ class _Touches:
         return self._last.get(memory)
 
     def is_only(self, memory: Array, position: int) -> bool:
-        """Return whether there is no place but the given one."""
+        """Return whether the given position is the only one."""
         return all(ref.step.at == position for ref in self._all.get(memory, ()))
 
 
 class _Fusion:
-    """Gathers the statements of one program."""
+    """Groups the statements of one program."""
 
     def __init__(self, sizes: Sizes) -> None:
         self.sizes = sizes
         self.joining = _Joining(sizes)
         self.prologue: list[Step] = []
-        """Checks that need only what comes from outside: done before anything else."""
+        """Checks that depend on inputs only: these run first."""
         self.places: list[_Group | Step | None] = []
-        """Kernels and other steps, in the order in which they run; ``None`` for one that moved."""
+        """Kernels and other steps, in the order in which they run; ``None`` where one has moved."""
         self.checks: dict[int, list[Check]] = defaultdict(list)
-        """For each place, the checks that are done right after it."""
+        """For each position, the checks that run directly after it."""
         self.floor = 0
-        """Statements go no further up than this: a check that they rely on stands before it."""
+        """Statements move up no further than this: a check that they rely on precedes it."""
         self.writers = _Touches()
         self.readers = _Touches()
         self.waiting = _Touches()
@@ -457,7 +458,7 @@ class _Fusion:
     # ---- statements
 
     def place(self, statement: Statement) -> None:
-        """Put a statement where it fits best."""
+        """Place a statement in the best position."""
         needs = needs_of(statement)
         before = {array for size in set(needs.sizes) for array in self._arrays_in(size)}
         member = _Member(statement, needs.loads, frozenset(before))
@@ -472,13 +473,13 @@ class _Fusion:
         reads = [load.array.memory for load in member.loads]
         self._note(placed, reads, [member.memory], member.before)
         for memory in reads:
-            # Those that wrote it before the last one stay: that one follows them.
+            # Earlier writers stay where they are: the last one follows them.
             other = self.writers.last(memory)
             if 0 <= other < position:
                 self._move(other, position)
 
     def _join_some(self, member: _Member) -> int | None:
-        """Add a statement to a kernel that it has something to do with; return which one."""
+        """Add a statement to a kernel that it is related to, and return the kernel's position."""
         earliest = self._earliest(member)
         related: set[int] = set()
         for load in member.loads:
@@ -497,7 +498,7 @@ class _Fusion:
         return None
 
     def _earliest(self, member: _Member) -> int:
-        """Return the first place that may hold a statement."""
+        """Return the first position at which a statement can be placed."""
         memory = member.memory
         return max(
             self.floor,
@@ -515,7 +516,7 @@ class _Fusion:
         writes: Iterable[Array],
         before: Iterable[Array] = (),
     ) -> None:
-        """Note what a step reads, writes, and needs complete; it follows those that came before."""
+        """Record what a step reads, writes and needs complete; it follows earlier steps."""
         ref = step.refs[0]
         for array in before:
             self._follow(ref, self.writers.last_ref(array))
@@ -535,7 +536,7 @@ class _Fusion:
             other.step.followers.add(ref)
 
     def _arrays_in(self, size: Size) -> tuple[Array, ...]:
-        """Return the memory that is needed for a size, or for one that it is equal to."""
+        """Return the memory needed for a size, or for one that it is equal to."""
         sources = self._sources
         stack = [size]
         while stack:
@@ -561,7 +562,7 @@ class _Fusion:
     # ---- moving kernels
 
     def _move(self, source: int, target: int) -> None:
-        """Carry out a kernel as part of a later one, if that changes nothing."""
+        """Merge a kernel into a later one, if that preserves the results."""
         first, second = self.places[source], self.places[target]
         if not isinstance(first, _Group) or not isinstance(second, _Group):
             return
@@ -584,9 +585,9 @@ class _Fusion:
             self.waiting.moved(merged.before, ref)
 
     def _may_move(self, group: _Group, target: _Group) -> bool:
-        """Return whether nothing up to a place depends on a kernel further up, but what is there.
+        """Return whether no step between a kernel and a later one depends on the former.
 
-        Whether that does so in a way that forbids one kernel is seen when they are joined.
+        Whether the later one itself depends on it in a way that forbids merging is checked later.
         """
         first, last = group.at, target.at
         return not any(
@@ -596,7 +597,7 @@ class _Fusion:
     # ---- other steps
 
     def barrier(self, step: Step) -> None:
-        """Add a step that is no statement."""
+        """Add a step that is not a statement."""
         if isinstance(step, Check):
             self._check(step)
             return
@@ -607,7 +608,7 @@ class _Fusion:
         self._note(_Placed(position), arrays_read(step), arrays_written(step))
 
     def _check(self, check: Check) -> None:
-        """Add a check as soon as its sizes are known: whatever comes later may rely on it."""
+        """Add a check as soon as its sizes are known: later steps may rely on it."""
         needed = {array for size in (check.left, check.right) for array in arrays_in_size(size)}
         position = max([self.writers.last(array) for array in needed], default=-1)
         if position < 0:
@@ -620,7 +621,7 @@ class _Fusion:
     # ---- the result
 
     def steps(self, kept: set[Array]) -> list[Step]:
-        """Return the kernels and other steps; arrays in ``kept`` leave their kernels."""
+        """Return the kernels and other steps; arrays in ``kept`` are stored by their kernels."""
         made: list[Step] = list(self.prologue)
         for position, group in enumerate(self.places):
             if isinstance(group, _Group):
@@ -641,12 +642,12 @@ class _Fusion:
 
 
 def fuse(steps: Sequence[Step | Statement], sizes: Sizes, kept: Iterable[Array]) -> list[Step]:
-    """Return the steps of a program with its statements gathered in kernels.
+    """Return the steps of a program with its statements grouped in kernels.
 
     Parameters
     ----------
     steps
-        What lowering made, in order.
+        The steps and statements made by lowering, in order.
     sizes
         The sizes of the program.
     kept

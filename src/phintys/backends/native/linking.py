@@ -1,4 +1,4 @@
-"""From a graph to a native program, or to the reference backend's where none is possible."""
+"""Linking a graph to a native program, or to the reference backend if that is not possible."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ def link(fgraph: FunctionGraph, profiler: Profiler | None = None) -> Linked:
     fgraph
         The graph.
     profiler
-        Told what the program measures, at each call. Where native code cannot read a clock the
-        reference backend runs the graph for the profile.
+        Receives the measurements of the program at each call. If native code cannot read a clock,
+        the reference backend runs the graph for the profile.
     """
     # LLVM may still be loading while the graph is lowered.
     if support.is_known and _problem():
@@ -75,7 +75,7 @@ def link(fgraph: FunctionGraph, profiler: Profiler | None = None) -> Linked:
 def _profiled(
     fgraph: FunctionGraph, target: Target, found: Support, profiler: Profiler
 ) -> NativeProgram:
-    """Return a program that measures itself, and tell the profiler how long its stages took."""
+    """Return a program that measures itself, and report the times of its stages to the profiler."""
     times = [perf_counter()]
     program = lower_program(fgraph, keep_shapes=True)
     times.append(perf_counter())
@@ -92,7 +92,7 @@ def _profiled(
 
 @Once
 def _problem() -> str:
-    """Return why nothing can be compiled here, after a warning; ``""`` if it can."""
+    """Return why nothing can be compiled here, after a warning; ``""`` if compiling works."""
     try:
         found = support()
     except ImportError as error:

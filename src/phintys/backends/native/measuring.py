@@ -1,4 +1,4 @@
-"""What a native program has measured of itself, in terms of the graph."""
+"""Measurements of a native program, in terms of the graph."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ __all__ = ["NativeMeasurements"]
 
 _NANO = 1e-9
 _STACK_BITS = 23
-"""Frames of one thread lie within a stack of 8 MiB."""
+"""Frames of one thread are within a stack of 8 MiB."""
 
 
 class NativeMeasurements:
@@ -49,9 +49,9 @@ class NativeMeasurements:
     program
         The program.
     clock
-        What measures it.
+        The clock that measures it.
     memory
-        Where its arrays lie.
+        The placement of its arrays.
     """
 
     def __init__(self, program: Program, clock: StepClock, memory: MemoryPlan) -> None:
@@ -69,7 +69,7 @@ class NativeMeasurements:
 
     @property
     def calls(self) -> StepTime:
-        """The calls that came to an end."""
+        """The completed calls."""
         calls, nanoseconds = self._times(-1)
         return StepTime("program", "", {}, calls, nanoseconds * _NANO)
 
@@ -112,7 +112,7 @@ class NativeMeasurements:
         return {node: weight / total for node, weight in weights.items()} if total else {}
 
     def _weight(self, statement: Statement) -> float:
-        """Return a rough measure of the time that a statement takes."""
+        """Return a rough estimate of the time that a statement takes."""
         operations = (part for part in parts_of(statement.value) if isinstance(part, Operation))
         cost = 1.0 + sum(operation.op.cost for operation in operations)
         return cost * max(1, math.prod(self._size(loop.extent) for loop in statement.loops))
@@ -161,9 +161,10 @@ class NativeMeasurements:
 
     @property
     def memory(self) -> MemoryUse:
-        """The memory of the last call; what Ops in Python use is not known.
+        """The memory of the last call, not counting memory that Ops use in Python.
 
-        What may be overwritten is counted as if it were: nobody else held it.
+        Inputs that may be overwritten are counted as if they were, that is, as if not referenced
+        elsewhere.
         """
         if not self._numbers[0]:
             return MemoryUse()

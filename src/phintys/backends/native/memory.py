@@ -1,14 +1,14 @@
-"""Memory: where the arrays of a program lie, and which of them share a place.
+"""Memory planning: where the arrays of a program are placed, and which of them share a slot.
 
-An array that no kernel keeps to itself lives from the first step that writes it to the last that
-reads it. Arrays whose lives do not meet share a slot of the arena if they have the same number of
-bytes, which is known even where the number is not; of arrays of known sizes a smaller one may take
-a larger slot. An elementwise statement writes over an operand that dies with it, where both are
-read and written at the same indices.
+An array that is not local to a kernel is live from the first step that writes it to the last that
+reads it. Arrays whose lifetimes do not overlap share a slot of the arena if they have the same
+number of bytes, which can be known even if the number is not; an array of known size may also take
+a larger slot. An elementwise statement overwrites an operand at the end of its life, if both are
+accessed at the same indices.
 
-Slots whose sizes follow from the arguments are one block, taken when the call begins. Sizes that
-are known only after some step (an Op's own code made an array, or a size was computed from data)
-have blocks of their own, taken after that step.
+Slots whose sizes follow from the arguments form one block, allocated when the call begins. Sizes
+that are known only after some step (an Op's Python code made an array, or a size was computed from
+data) have separate blocks, allocated after that step.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 __all__ = ["ALIGNMENT", "ArenaSlot", "MemoryPlan", "plan_memory", "reads_and_writes"]
 
 ALIGNMENT = 64
-"""What the addresses of arrays in the arena are multiples of."""
+"""Alignment, in bytes, of arrays in the arena."""
 
 
 @record(eq=False)
@@ -53,11 +53,11 @@ class ArenaSlot:
     Attributes
     ----------
     group
-        The block it is in.
+        The number of its block.
     bytes
         Its size.
     arrays
-        The arrays that lie there, one after the other.
+        The arrays placed there, one after the other.
     """
 
     group: int
@@ -67,22 +67,22 @@ class ArenaSlot:
 
 @record(eq=False)
 class MemoryPlan:
-    """Where arrays lie.
+    """The placement of arrays.
 
     Attributes
     ----------
     slots
-        The pieces of the arena.
+        The slots of the arena.
     places
         For each array in the arena, the number of its slot.
     groups
-        For each block of the arena the step after which its size is known, -1 for the beginning.
+        For each block of the arena, the step after which its size is known; -1 for the beginning.
     first_writes
-        For each array that is written, the first step that does it.
+        For each array that is written, the first step that writes it.
     last_writes
-        The last one.
+        The last step that writes it.
     taken_over
-        For each array that is written over a dying operand, the operand.
+        For each array that overwrites an operand at the end of its life, the operand.
     ready
         For each atom of sizes, the step after which it is known.
     """
@@ -104,7 +104,7 @@ class MemoryPlan:
 def reads_and_writes(step: Step) -> tuple[dict[Array, None], dict[Array, None]]:
     """Return the memory that a step reads, and the memory that it writes.
 
-    Both are ordered sets: the code of a program must be the same in every process.
+    Both are ordered sets: the code of a program must be identical in every process.
     """
     reads: dict[Array, None] = {}
     writes: dict[Array, None] = {}
@@ -169,7 +169,7 @@ class _Planner:
         self._free: dict[Polynomial, list[int]] = defaultdict(list)
 
     def lives(self) -> None:
-        """Find the first and the last step that touches each array."""
+        """Find the first and the last step that accesses each array."""
         for number, (reads, writes) in enumerate(self.touched):
             for array in writes:
                 self.plan.first_writes.setdefault(array, number)
@@ -184,11 +184,11 @@ class _Planner:
                 self._keep_viewed(step)
 
     def _keep_viewed(self, step: Callback) -> None:
-        """Let what an Op returns views of live as long as the views."""
+        """Extend the life of inputs that an Op returns views of to that of the views."""
         op = step.node.op
         maps = (getattr(op, "view_map", None), getattr(op, "destroy_map", None))
         for out, inputs in [item for map_ in maps if map_ for item in map_.items()]:
-            if out is None:  # overwritten for its own sake, and not part of any output
+            if out is None:  # overwritten, but not part of any output
                 continue
             seen = step.outputs[out]
             until = (
@@ -202,7 +202,7 @@ class _Planner:
                     self._viewed.add(value.memory)
 
     def _atom_known_after(self, atom: Atom) -> int:
-        """Return the step after which an atom is known; -1 at the beginning."""
+        """Return the step after which an atom is known; -1 if at the beginning."""
         ready = self.plan.ready
         stack: list[Atom] = [atom]
         while stack:
@@ -229,7 +229,7 @@ class _Planner:
         return max((self._atom_known_after(self.ring.atoms[n]) for n in numbers), default=-1)
 
     def run(self) -> MemoryPlan:
-        """Give each array a place."""
+        """Place each array."""
         self.lives()
         dying: dict[int, list[Array]] = defaultdict(list)
         for array, step in self.last_use.items():
@@ -302,10 +302,10 @@ class _Planner:
 
 
 def can_take_over(plan: KernelPlan, target: Array, operand: Array) -> bool:
-    """Return whether a kernel may write an array over an operand that dies with it.
+    """Return whether a kernel may overwrite an operand, at the end of its life, with an array.
 
-    It may if it reads the operand only where it writes the target, and has read each element
-    before it is overwritten.
+    It may if it reads the operand only in the nest that writes the target, and reads each element
+    before overwriting it.
     """
     nests = [
         nest
@@ -344,15 +344,15 @@ def _touches(nest: NestPlan, statement: Statement, target: Array, operand: Array
 def plan_memory(
     program: Program, polynomials: Polynomials, kernels: Mapping[Kernel, KernelCode]
 ) -> MemoryPlan:
-    """Return where the arrays of a program lie.
+    """Return the placement of the arrays of a program.
 
     Parameters
     ----------
     program
         The program.
     polynomials
-        Those of the program.
+        The polynomials of the program.
     kernels
-        The code of each kernel, which says how it is carried out.
+        The code of each kernel, which says how it is emitted.
     """
     return _Planner(program, polynomials, kernels).run()

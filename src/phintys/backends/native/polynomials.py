@@ -1,10 +1,10 @@
-"""Polynomials in sizes: what addresses are, in a form in which equal ones are one object.
+"""Polynomials in sizes: a canonical form of addresses, in which equal ones are one object.
 
-The address of ``x[i, j]`` is ``x + i * (m * 8) + j * 8``. Two neighbouring loops are one if each
+The address of ``x[i, j]`` is ``x + i * (m * 8) + j * 8``. Two adjacent loops can be merged if each
 address moves by the same step in both, and whether ``n * m`` and ``m * n`` are the same step must
-be known before the program runs. So sizes are multiplied out to sums of products of atoms: lengths
-of arguments, elements of arrays, quotients, counters of loops around kernels. Where that would give
-more than :data:`~phintys.backends.native.sizes.MOST_TERMS` terms, a sum or product is an atom too.
+be known at compile time. So sizes are expanded to sums of products of atoms: lengths of arguments,
+elements of arrays, quotients, counters of loops around kernels. If that would give more than
+:data:`~phintys.backends.native.sizes.MOST_TERMS` terms, a sum or product is an atom too.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ _RING = {"add", "sub", "mul"}
 
 
 class Polynomial:
-    """A sum of products of atoms, made by :class:`Polynomials`: equal ones are one object.
+    """A sum of products of atoms, created by :class:`Polynomials`: equal ones are one object.
 
     Attributes
     ----------
     terms
-        Pairs of the atoms' numbers, ascending, and the factor; sorted.
+        Pairs of a tuple of atoms' numbers, ascending, and a factor; sorted.
     known
-        The value, if there are no atoms in it.
+        The value, if the polynomial has no atoms.
     """
 
     __slots__ = ("known", "terms")
@@ -67,7 +67,7 @@ class Polynomials:
     Attributes
     ----------
     atoms
-        What stands behind the numbers in :attr:`Polynomial.terms`.
+        The atoms that the numbers in :attr:`Polynomial.terms` refer to.
     """
 
     def __init__(self, sizes: Sizes) -> None:
@@ -84,11 +84,11 @@ class Polynomials:
     # ---- making ------------------------------------------------------------------------------
 
     def constant(self, value: int) -> Polynomial:
-        """Return a number."""
+        """Return a constant polynomial."""
         return self._intern((((), value),) if value else ())
 
     def of(self, size: Atom) -> Polynomial:
-        """Return a size, multiplied out."""
+        """Return the expanded form of a size."""
         found = self._of.get(size)
         if found is not None:
             return found
@@ -133,7 +133,7 @@ class Polynomials:
         return self._atom(size)
 
     def _atom(self, size: Atom) -> Polynomial:
-        """Return a size as one term."""
+        """Return a size as a single term."""
         number = self._numbers.get(size)
         if number is None:
             number = self._numbers[size] = len(self.atoms)
@@ -157,7 +157,7 @@ class Polynomials:
         return self._collected([*left.terms, *right.terms])
 
     def total(self, polynomials: Iterable[Polynomial]) -> Polynomial:
-        """Return the sum of several, in a time linear in all of their terms."""
+        """Return the sum of several, in time linear in the total number of terms."""
         return self._collected(term for polynomial in polynomials for term in polynomial.terms)
 
     def mul(self, left: Polynomial, right: Polynomial) -> Polynomial:
@@ -213,19 +213,19 @@ class Polynomials:
         return self._intern(tuple(sorted((a, f) for a, f in factors.items() if f)))
 
     def renamed(self, polynomial: Polynomial, atoms: Mapping[int, int]) -> Polynomial:
-        """Return a polynomial with other atoms in the place of its own.
+        """Return a polynomial with its atoms replaced.
 
         Parameters
         ----------
         polynomial
             The polynomial.
         atoms
-            For the number of each atom that of another one.
+            Maps the number of each atom to that of its replacement.
 
         Raises
         ------
         KeyError
-            It has an atom that is not among them.
+            If it has an atom without a replacement.
         """
         return self._collected(
             (tuple(sorted(atoms[atom] for atom in one)), factor) for one, factor in polynomial.terms
@@ -234,7 +234,7 @@ class Polynomials:
     # ---- arrays ------------------------------------------------------------------------------
 
     def strides(self, array: Array) -> tuple[Polynomial, ...]:
-        """Return by how many elements each axis of an array moves."""
+        """Return the strides of an array, in elements."""
         found = self._strides.get(array)
         if found is None:
             step = self.one
@@ -250,5 +250,5 @@ class Polynomials:
         return self.product(array.sizes)
 
     def bytes(self, array: Array) -> Polynomial:
-        """Return the bytes that an array takes."""
+        """Return the size of an array in bytes."""
         return self.scale(self.length(array), array.dtype.itemsize)

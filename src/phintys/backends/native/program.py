@@ -1,4 +1,4 @@
-"""Program: the native backend's own form of a computation, between a graph and LLVM.
+"""Program: the native backend's intermediate representation, between a graph and LLVM.
 
 A Program is a list of steps over values. A value is an :class:`Array` (numbers, C-contiguous) or a
 :class:`Handle` (any Python object). Steps are
@@ -6,14 +6,13 @@ A Program is a list of steps over values. A value is an :class:`Array` (numbers,
 - :class:`Check`: two sizes must be equal, or the call fails with the user's line;
 - :class:`Kernel`: loops that compute arrays element by element;
 - :class:`Call`: a routine of a library (BLAS, LAPACK);
-- :class:`Callback`: an Op carried out by its own Python code;
-- :class:`Claim`: the memory of an argument becomes that of a result, which kernels then change;
-- :class:`Branch` and :class:`Loop`: steps that run on a condition, or many times.
+- :class:`Callback`: an Op executed by its own Python code;
+- :class:`Claim`: the memory of an argument becomes that of a result, which kernels then modify;
+- :class:`Branch` and :class:`Loop`: steps that run conditionally, or repeatedly.
 
-What a kernel computes is said as in mathematics: ``out[i, j] = exp(a[i] + b[j])`` is a
-:class:`Statement` with loops i and j; ``s[i] = sum(j) a[i, j]`` is one with a loop i and a
-reduction loop j. How it is computed (order, vectors, blocks, threads) is decided when code is
-emitted.
+Kernels are written as in mathematics: ``out[i, j] = exp(a[i] + b[j])`` is a :class:`Statement` with
+loops i and j; ``s[i] = sum(j) a[i, j]`` is one with a loop i and a reduction loop j. How a kernel
+is computed (order, vectors, blocks, threads) is decided when code is emitted.
 """
 
 from __future__ import annotations
@@ -76,17 +75,17 @@ class Array:
     place
         Where the memory comes from; see :class:`Place`.
     dtype
-        Of the elements in memory (a bool takes one byte).
+        Dtype of the elements in memory (a bool takes one byte).
     sizes
         Lengths of the axes.
     label
-        For people: ``a0``, ``t3`` ...
+        A readable name: ``a0``, ``t3`` ...
     variable
-        The graph's variable that it is the value of, if any.
+        The graph's variable whose value it is, if any.
     data
         The value of a constant.
     alias
-        The array whose memory this shows with other sizes (a reshape), if any.
+        The array that this is a view of with other sizes (a reshape), if any.
     """
 
     place: str
@@ -99,7 +98,7 @@ class Array:
 
     @property
     def memory(self) -> Array:
-        """The array whose memory this is: itself, or the one that it aliases."""
+        """The array that owns the memory: this one, or the one that it aliases."""
         return self if self.alias is None else self.alias
 
     @property
@@ -117,7 +116,7 @@ class Place:
     ARGUMENT = "argument"  # an argument of the function, made contiguous at entry if it is not
     CONSTANT = "constant"  # data of the program
     BUFFER = "buffer"  # planned into the arena, or kept in registers by the kernel that uses it
-    RESULT = "result"  # a new NumPy array, which leaves the function
+    RESULT = "result"  # a new NumPy array, which the function returns
     CALLBACK = "callback"  # made by an Op's Python code
 
 
@@ -142,7 +141,7 @@ Value = Array | Handle
 
 @record(eq=False)
 class LoopVariable:
-    """A loop: counts 0, 1 ... ``extent - 1``."""
+    """A loop over 0, 1 ... ``extent - 1``."""
 
     extent: Size
     label: str
@@ -158,12 +157,12 @@ class Index:
     Attributes
     ----------
     terms
-        Pairs of a loop and the step that it is multiplied with.
+        Pairs of a loop and the step that it is multiplied by.
     offset
-        What is added, ``None`` for 0.
+        A size that is added, ``None`` for 0.
     dynamic
-        An int64 expression that is added: the position is read from memory. It has been checked
-        and wrapped to the range of the axis by an :class:`IndexCheck` in it.
+        An int64 expression that is added: the position is read from memory. It contains an
+        :class:`IndexCheck`, which checks it and wraps it to the range of the axis.
     """
 
     terms: tuple[tuple[LoopVariable, Size], ...] = ()
@@ -174,8 +173,8 @@ class Index:
 class Expression:
     """The value of one element; nodes are shared, so an expression is a DAG.
 
-    Nobody changes one. That dataclasses could forbid it (``frozen``) would double the time it takes
-    to make them, and there are many.
+    Expressions are not modified, by convention: enforcing that with ``frozen`` dataclasses would
+    double the time to create them, and there are many.
     """
 
     __slots__ = ()
@@ -191,7 +190,7 @@ class Load(Expression):
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Of the array."""
+        """The dtype of the array."""
         return self.array.dtype
 
 
@@ -213,7 +212,7 @@ class SizeValue(Expression):
 
 @record(eq=False)
 class Position(Expression):
-    """The position that an index stands for, as an int64."""
+    """The position that an index gives, as an int64."""
 
     index: Index
     dtype: np.dtype[Any] = field(default=np.dtype("int64"))
@@ -223,7 +222,7 @@ class Position(Expression):
 class Operation(Expression):
     """A scalar op applied to expressions.
 
-    The arguments have the dtypes that the op's function computes in, or ones that it takes; the
+    The arguments have the dtypes that the op's function computes in, or dtypes that it accepts; the
     emitter casts as NumPy would.
     """
 
@@ -234,7 +233,7 @@ class Operation(Expression):
 
 @record(eq=False)
 class Cast(Expression):
-    """An expression in another dtype, as ``astype`` casts."""
+    """An expression cast to another dtype, as by ``astype``."""
 
     argument: Expression
     dtype: np.dtype[Any]
@@ -242,7 +241,7 @@ class Cast(Expression):
 
 @record(eq=False)
 class IndexCheck(Expression):
-    """An index from memory, wrapped if negative; outside of ``-size ... size-1`` the call fails."""
+    """An index from memory, wrapped if negative; the call fails outside ``-size ... size-1``."""
 
     argument: Expression
     size: Size
@@ -255,16 +254,16 @@ class IndexCheck(Expression):
 
 @record(eq=False)
 class Failure:
-    """What is reported when something goes wrong at a place in the program.
+    """What is reported when the program fails at this place.
 
     Attributes
     ----------
     node
-        The node of the graph; it knows the user's line.
+        The node of the graph, which knows the user's line.
     kind
-        ``"shape"``, ``"index"``, ``"empty"`` ...: which error is raised.
+        ``"shape"``, ``"index"``, ``"empty"`` ...: determines the error that is raised.
     detail
-        A sentence for the message; ``{0}`` and ``{1}`` stand for the two numbers that failed.
+        A sentence for the message; ``{0}`` and ``{1}`` are replaced by the two numbers that failed.
     """
 
     node: Apply
@@ -274,7 +273,7 @@ class Failure:
 
 @record(eq=False)
 class Check:
-    """``left == right``, or the call fails."""
+    """Checks that ``left == right``; otherwise the call fails."""
 
     left: Size
     right: Size
@@ -283,31 +282,31 @@ class Check:
 
 @record(eq=False)
 class Statement:
-    """``target[indices] = value`` for all ``loops``, combined over those in ``reduction``.
+    """``target[indices] = value`` for all ``loops``, reduced over those in ``reduction``.
 
     Attributes
     ----------
     target, indices
-        What is written. With an ``accumulate`` the former element is combined with the value.
+        The element written. With ``accumulate`` its former value is combined with the new one.
     value
         The expression.
     loops
         All loops, in the order of the memory that is read.
     reduction
-        Those of the loops over which ``reducer`` combines the values. Each iteration of the others
-        writes an element of its own (unless an index is dynamic).
+        The loops over which ``reducer`` combines the values. Each iteration of the other loops
+        writes a different element (unless an index is dynamic).
     reducer
         ``add mul maximum minimum and_ or_ xor``, or ``None`` without a reduction; ``argmax`` and
         ``argmin`` give the position in the reduction loops.
     accumulate
         ``"add"`` for scatter-add; ``None`` to overwrite.
     is_grouped
-        Whether iterations that accumulate into one element follow each other.
+        Whether iterations that accumulate into the same element are consecutive.
     sequential
-        Those of the loops whose iterations read elements of the target that earlier ones wrote:
-        ``t[i + 1] = t[i] + x[i]``. All elements that the first one reads have been written before.
+        The loops whose iterations read elements of the target written by earlier ones: ``t[i + 1] =
+        t[i] + x[i]``. All elements that the first iteration reads were written before.
     nodes
-        The graph's nodes that this computes; for people, profiles, and errors.
+        The graph's nodes that this computes; for people, profiles and errors.
     """
 
     target: Array
@@ -321,15 +320,15 @@ class Statement:
     sequential: tuple[LoopVariable, ...] = ()
     is_grouped: bool = False
     needs: Any = field(default=None, init=False, repr=False)
-    """What ``needs_of`` has found; a statement is not changed once it has been asked."""
+    """The cached result of ``needs_of``; a statement is not modified afterwards."""
 
 
 @record(eq=False)
 class Nest:
     """Statements with the same loops, computed together for each element, in order.
 
-    What a statement has written, a later one in the nest reads at the same indices only, from a
-    register. For one statement a loop may be a reduction and for the next one not.
+    A later statement in the nest reads the values written by an earlier one at the same indices
+    only, from a register. A loop can be a reduction for one statement and not for another.
     """
 
     loops: tuple[LoopVariable, ...]
@@ -338,19 +337,19 @@ class Nest:
 
 @record(eq=False)
 class Kernel:
-    """Nests that run one after the other for each iteration of the ``outer`` loops.
+    """Nests that run one after the other in each iteration of the ``outer`` loops.
 
-    The loops of each nest are those inside the outer ones, in the order of memory where there is a
-    choice. What a nest has written at this iteration of the outer loops the next one reads from
-    cache (or, without loops of its own, from a register).
+    The loops of each nest are those inside the outer ones, in memory order where there is a choice.
+    Values that a nest has written in this iteration of the outer loops are read by the next one
+    from cache (or, without loops of its own, from a register).
 
     Attributes
     ----------
     outer
-        Loops around all nests, never a reduction.
+        Loops around all nests, never reductions.
     local
-        Arrays that nobody outside the kernel reads: they need no more memory than one iteration of
-        the outer loops touches.
+        Arrays that are not read outside the kernel: they need only the memory that one iteration of
+        the outer loops accesses.
     """
 
     outer: tuple[LoopVariable, ...]
@@ -360,16 +359,16 @@ class Kernel:
 
 @record(eq=False)
 class Call:
-    """A routine of a library.
+    """A call of a library routine.
 
     Attributes
     ----------
     routine
         ``"gemm"``, ``"gemv"``, ``"dot"``, ``"ger"`` ...
     inputs, output
-        Arrays read, and the array written.
+        The arrays read, and the array written.
     options
-        What the routine needs to know: transposes, sizes, scale factors, offsets of slices.
+        The parameters of the routine: transposes, sizes, scale factors, offsets of slices.
     node
         The graph's node that this computes.
     """
@@ -383,14 +382,14 @@ class Call:
 
 @record(eq=False)
 class Callback:
-    """An Op carried out by its Python code.
+    """An Op executed by its Python code.
 
     Attributes
     ----------
     why
-        What stood against native code.
+        Why there is no native code.
     destroyed
-        Those of the inputs that the Op may overwrite, and what else may lie in their memory.
+        The inputs that the Op may overwrite, and other values that may share their memory.
     """
 
     node: Apply
@@ -402,10 +401,10 @@ class Callback:
 
 @record(eq=False)
 class Claim:
-    """An argument's value in memory that may be overwritten: its own, or that of a copy.
+    """An argument's value in memory that may be overwritten: its own, or a copy.
 
-    The first claim of a shared value begins the end of a program, in which nothing can fail: other
-    claims, and kernels and calls that write results.
+    The first claim of a shared value begins the end of a program, in which nothing can fail. The
+    end consists of claims, and of kernels and calls that write results.
 
     Attributes
     ----------
@@ -414,13 +413,13 @@ class Claim:
     target
         A result.
     is_shared
-        Whether the argument is a shared value: it is not overwritten if anybody else holds it.
-        Another argument may be overwritten because the caller said so.
+        Whether the argument is a shared value: it is not overwritten if it is referenced elsewhere.
+        Other arguments are overwritten with the caller's permission.
     is_kept
-        Whether the result begins as the argument, copied if need be; otherwise a kernel that reads
-        each element of the argument writes that of the result.
+        Whether the result starts out as the argument, copied if needed; otherwise a kernel that
+        reads each element of the argument writes that of the result.
     is_long
-        Whether what overwrites it may take long: then it is not overwritten while others wait.
+        Whether overwriting it may take long: then it is not overwritten while other threads wait.
     """
 
     source: Array
@@ -432,14 +431,15 @@ class Claim:
 
 @record(eq=False)
 class Branch:
-    """Steps that run only if ``condition`` is true, and others that run if not.
+    """Steps that run only if ``condition`` is true, and others that run otherwise.
 
     Attributes
     ----------
     condition
         A single bool.
     then, otherwise
-        The steps. Memory for what they write is taken before: no size of it is computed in them.
+        The steps. Memory for their outputs is allocated before: none of its sizes is computed in
+        them.
     node
         The graph's node that this computes, if any.
     """
@@ -452,18 +452,19 @@ class Branch:
 
 @record(eq=False)
 class Loop:
-    """Steps that run many times, one pass after the other.
+    """Steps that run repeatedly, one pass after the other.
 
     Attributes
     ----------
     count
-        How many times.
+        Number of passes.
     counter
-        Counts the passes: in indices, and in sizes as :class:`~.sizes.Counter`.
+        The number of the pass: used in indices, and in sizes as :class:`~.sizes.Counter`.
     body
-        The steps. Memory for what they write is taken before: no size of it is computed in them.
+        The steps. Memory for their outputs is allocated before: none of its sizes is computed in
+        them.
     until
-        A single bool, written in the body: the pass in which it is true is the last one.
+        A single bool, written in the body: the pass in which it becomes true is the last one.
     node
         The graph's node that this computes, if any.
     """
@@ -488,13 +489,13 @@ class Program:
         Values that the caller passes, in order.
     results
         Values that are returned, in order; each is an array of place ``RESULT``, or any value that
-        is handed on (an argument, a constant: copied by the runtime).
+        is passed through (an argument, a constant), which the runtime copies.
     steps
-        What is done.
+        The steps.
     sizes
-        The sizes that occur.
+        The sizes of the program.
     shapes
-        The sizes of all tensors of the graph, if they were asked for.
+        The sizes of all tensors of the graph, if requested.
     """
 
     arguments: list[Value]
@@ -505,7 +506,7 @@ class Program:
 
     @property
     def end(self) -> int:
-        """The number of the step from which on shared values are overwritten, and nothing fails."""
+        """The number of the step from which shared values are overwritten, and nothing can fail."""
         for number, step in enumerate(self.steps):
             if isinstance(step, Claim) and step.is_shared:
                 return number
@@ -513,7 +514,7 @@ class Program:
 
 
 def walk_steps(steps: Sequence[Step]) -> Iterator[Step]:
-    """Return all steps, those inside of branches and loops after the one they are in."""
+    """Return all steps; those inside a branch or loop follow the step that contains them."""
     for step in steps:
         yield step
         if isinstance(step, Branch):

@@ -1,12 +1,12 @@
 """Sizes: what a Program knows of the lengths of arrays before it runs.
 
 A size is a number, the length of an axis of an argument, an element of an array of integers, or
-arithmetic on these, modulo 2**64. Equal sizes are one object, so that comparing two of them asks
-for identity. Sizes that a check has shown to be equal are made one with :meth:`Sizes.equate`.
+arithmetic on these, modulo 2**64. Equal sizes are one object, so they are compared by identity.
+Sizes that a check has shown to be equal are merged with :meth:`Sizes.equate`.
 
-Lengths that come from integers may be anything. So that nothing that is made of them wraps around,
-the program checks products and sums with two operations that stop at the largest int64 instead,
-``volume`` and ``total``: see :meth:`Sizes.overflow`.
+Lengths that come from integers can have any value. To prevent results from wrapping around, the
+program checks products and sums with two operations that saturate at the largest int64, ``volume``
+and ``total``: see :meth:`Sizes.overflow`.
 """
 
 from __future__ import annotations
@@ -39,39 +39,38 @@ MOST = _HALF - 1
 """The largest size."""
 
 _ADDRESS_BITS = 48
-"""A process has at most 2**48 bytes, so no vector that is in memory is longer."""
+"""A process has at most 2**48 bytes, so no vector in memory is longer."""
 
 MOST_TERMS = 12
-"""Formulas of more terms are not multiplied out."""
+"""Formulas with more terms are not expanded."""
 
 MOST_WRITTEN = 40
-"""So many parts of a size are written, and so many operations inside one another."""
+"""Limits on the number of parts of a size that is written, and on the nesting of operations."""
 
 
 class Size:
     """A length, a start, a step or a stride; an int64 when the program runs.
 
-    Sizes share their parts, so the tree of one may be exponentially larger than the number of its
-    parts. What is asked of a size again and again is therefore noted when it is made.
+    Sizes share their parts, so the tree of one can be exponentially larger than the number of its
+    parts. Properties that are needed often are therefore computed once, when the size is created.
     """
 
     __slots__ = ()
 
     terms = 1
-    """How many terms it has when it is multiplied out; up to :data:`MOST_TERMS` they are counted
-    exactly."""
+    """Number of terms after expansion; counted exactly up to :data:`MOST_TERMS`."""
     height = 0
-    """How deeply operations are nested in it."""
+    """Nesting depth of its operations."""
     is_length = False
-    """Whether it is known not to be negative."""
+    """Whether it is known to be non-negative."""
     is_flag = False
     """Whether it is known to be 1 or 0."""
     bits = 63
-    """So many bits hold it if it is not negative."""
+    """Number of bits that hold it if it is not negative."""
 
     @property
     def known(self) -> int | None:
-        """The value, where it is known when the program is built."""
+        """The value, if known at compile time."""
         return None
 
     @property
@@ -100,7 +99,7 @@ class Fixed(Size):
 
     @property
     def is_length(self) -> bool:
-        """Whether it is not negative."""
+        """Whether it is non-negative."""
         return self._value >= 0
 
     @property
@@ -110,7 +109,7 @@ class Fixed(Size):
 
     @property
     def bits(self) -> int:
-        """As many as the number has; none if it is negative."""
+        """The bit length of the number; 0 if it is negative."""
         return max(self._value, 0).bit_length()
 
     def __repr__(self) -> str:
@@ -118,7 +117,7 @@ class Fixed(Size):
 
 
 class Extent(Size):
-    """The length of an axis of an array that comes from outside (an argument, a callback)."""
+    """The length of an axis of an external array (an argument, or an output of a callback)."""
 
     __slots__ = ("array", "axis")
 
@@ -130,7 +129,7 @@ class Extent(Size):
 
     @property
     def bits(self) -> int:
-        """Those of an address for a vector; of several axes one may be endless beside a 0."""
+        """Those of an address for a vector; with several axes, one has no limit if another is 0."""
         return _ADDRESS_BITS if self.array.ndim == 1 else 63
 
     def __repr__(self) -> str:
@@ -138,7 +137,7 @@ class Extent(Size):
 
 
 class Element(Size):
-    """An element of an array of integers: the value that a size was computed to.
+    """An element of an array of integers: a size computed at run time.
 
     ``index`` counts elements of the contiguous array.
     """
@@ -154,7 +153,7 @@ class Element(Size):
 
 
 class Counter(Size):
-    """How often a loop of steps has run before: a number that is known inside of the loop."""
+    """The number of completed passes of a loop of steps, known inside the loop."""
 
     __slots__ = ("loop",)
 
@@ -170,9 +169,9 @@ class Counter(Size):
 class Arithmetic(Size):
     """An operation on sizes as on Python ints: ``add sub mul floordiv mod max min lt`` (1 or 0).
 
-    ``volume`` is the product of two lengths, and ``total`` their sum, but no more than the largest
-    int64. To ``volume`` a length of 0 is 1, as to NumPy, which makes no array whose other lengths
-    have a product that is out of range.
+    ``volume`` is the product of two lengths and ``total`` their sum, saturating at the largest
+    int64. ``volume`` treats a length of 0 as 1, as NumPy does, which creates no array whose other
+    lengths have a product that is out of range.
     """
 
     __slots__ = (
@@ -234,7 +233,7 @@ def _bits(operation: str, left: Size, right: Size) -> int:
 
 
 def _together(left: tuple[Size, ...], right: tuple[Size, ...]) -> tuple[Size, ...]:
-    """Return the sizes of both, each once; one of the two itself where it has them all."""
+    """Return the sizes of both without duplicates; one of the two itself if it has them all."""
     if left is right or not right:
         return left
     if not left:
@@ -259,16 +258,16 @@ def _never_negative(operation: str, left: Size, right: Size) -> bool:
 def written(
     size: Size, leaf: Callable[[Size], str], canonical: Callable[[Size], Size] = lambda size: size
 ) -> str:
-    """Return a size as people write it, without its innermost parts if there are many.
+    """Return a size as text, without its innermost parts if there are many.
 
     Parameters
     ----------
     size
         The size.
     leaf
-        Writes one that is not an operation.
+        Formats a size that is not an operation.
     canonical
-        Returns what stands for a part.
+        Returns the canonical form of a part.
 
     Examples
     --------
@@ -323,7 +322,7 @@ _KEEP_SIGN = {"add", "mul", "max", "min"}
 
 
 def is_length(size: Size) -> bool:
-    """Return whether it is known that a size is not negative.
+    """Return whether a size is known to be non-negative.
 
     Examples
     --------
@@ -334,7 +333,7 @@ def is_length(size: Size) -> bool:
 
 
 class Sizes:
-    """The sizes of one program: makes them, simplifies them, and knows which are equal.
+    """The sizes of one program: creates them, simplifies them, and knows which are equal.
 
     Examples
     --------
@@ -355,7 +354,7 @@ class Sizes:
         return self._intern((Fixed, value), Fixed, value)
 
     def extent(self, array: Array, axis: int) -> Size:
-        """Return the length of an axis of an array that comes from outside."""
+        """Return the length of an axis of an external array."""
         return self.canonical(self._intern((Extent, array, axis), Extent, array, axis))
 
     def element(self, array: Array, index: int = 0) -> Size:
@@ -379,7 +378,7 @@ class Sizes:
         return self.arithmetic("mul", left, right)
 
     def at_least_zero(self, size: Size) -> Size:
-        """Return a size, or 0 if it is negative."""
+        """Return ``max(size, 0)``."""
         return self.arithmetic("max", size, self.fixed(0))
 
     def product(self, factors: tuple[Size, ...] | list[Size]) -> Size:
@@ -425,9 +424,9 @@ class Sizes:
         return self.arithmetic("lt", result, self.fixed(MOST))
 
     def arithmetic(self, operation: str, left: Size, right: Size) -> Size:
-        """Return any of the operations of :class:`Arithmetic`; folded where both are known.
+        """Return an operation of :class:`Arithmetic`; folded if both operands are known.
 
-        Like the program when it runs, it computes modulo 2**64.
+        Computes modulo 2**64, like the compiled program.
         """
         left, right = self.canonical(left), self.canonical(right)
         if left.known is not None and right.known is not None:
@@ -446,7 +445,7 @@ class Sizes:
         return one.known is None and self._age.get(one, -1) < self._age.get(other, -1)
 
     def _simplified(self, operation: str, left: Size, right: Size) -> Size | None:
-        """Return what an operation on sizes comes to, if that is something simpler."""
+        """Return a simpler form of an operation on sizes, if there is one."""
         number = right.known
         if operation == "sub":
             if left is right:
@@ -494,7 +493,7 @@ class Sizes:
         return None
 
     def _compared(self, operation: str, left: Size, right: Size) -> Size | None:
-        """Simplify what compares a size with itself, or a length with a number up to 0."""
+        """Simplify a comparison of a size with itself, or of a length with a number up to 0."""
         if left is right:
             return self.fixed(0) if operation == "lt" else left
         number = right.known
@@ -507,10 +506,10 @@ class Sizes:
         return None
 
     def equate(self, left: Size, right: Size) -> None:
-        """Note that a check has shown two sizes to be equal.
+        """Record that a check has shown two sizes to be equal.
 
-        A number stands for both, or else the one made first: it is known first when the program
-        runs.
+        The canonical one is a number, or else the one created first: it is known first when the
+        program runs.
         """
         left, right = self.canonical(left), self.canonical(right)
         if left is right:
@@ -522,7 +521,7 @@ class Sizes:
         self._equal[right] = left
 
     def canonical(self, size: Size) -> Size:
-        """Return the one size that stands for all that are known to be equal to this one."""
+        """Return the canonical one of all sizes that are known to be equal to this one."""
         path = []
         while (better := self._equal.get(size)) is not None:
             path.append(size)

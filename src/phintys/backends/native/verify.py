@@ -1,7 +1,7 @@
-"""The verifier of programs: what code generation relies on.
+"""The verifier of programs, which checks the invariants that code generation relies on.
 
-Passes of the native backend hand on programs that this accepts. Tests run it on each program, users
-with ``config.verify_graphs``.
+Passes of the native backend produce programs that it accepts. Tests run it on each program, users
+can enable it with ``config.verify_graphs``.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ _INT64 = np.dtype("int64")
 
 
 def verify_program(program: Program) -> None:
-    """Check that a program is sound.
+    """Check that a program is valid.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def verify_program(program: Program) -> None:
     Raises
     ------
     IntegrityError
-        It is not; the message names the step and what is wrong with it.
+        If it is not; the message names the step and what is wrong with it.
     """
     verifier = _Verifier(program)
     verifier.steps(program.steps)
@@ -79,7 +79,7 @@ def verify_program(program: Program) -> None:
     for value in program.results:
         verifier.expect_written(value, "is returned")
         if isinstance(value, Array) and value.memory.place == Place.BUFFER:
-            verifier.wrong(f"{value!r} is returned, and lies in memory that is used again")
+            verifier.wrong(f"{value!r} is returned, but its memory is used again")
 
 
 class _Verifier:
@@ -92,7 +92,7 @@ class _Verifier:
 
     def wrong(self, what: str) -> None:
         """Raise an error."""
-        msg = f"A program of the native backend is not sound: in {self.where}, {what}."
+        msg = f"A program of the native backend is invalid: in {self.where}, {what}."
         raise IntegrityError(msg)
 
     def expect(self, condition: bool, what: str) -> None:
@@ -101,7 +101,7 @@ class _Verifier:
             self.wrong(what)
 
     def expect_written(self, value: Value, how: str) -> None:
-        """Raise an error unless there is something in the memory of a value."""
+        """Raise an error unless the memory of a value has been written."""
         if value.place in _GIVEN or value in self.written:
             return
         memory = value.memory if isinstance(value, Array) else value
@@ -113,15 +113,15 @@ class _Verifier:
     # ---- sizes -------------------------------------------------------------------------------
 
     def size(self, size: Size) -> None:
-        """Check that a size is known here."""
+        """Check that a size is known at this point."""
         for current in size.leaves:
             if isinstance(current, Counter):
                 is_inside = current.loop in self.outer
-                self.expect(is_inside, f"{current} is counted outside of its loop")
+                self.expect(is_inside, f"{current} is counted outside its loop")
             elif isinstance(current, Extent):
                 self.expect_written(current.array, "has a length that is used")
                 is_outside = current.array.place in {Place.ARGUMENT, Place.CALLBACK}
-                self.expect(is_outside, f"{current} is no length of a value from outside")
+                self.expect(is_outside, f"{current} is not a length of an external value")
             elif isinstance(current, Element):
                 self.expect_written(current.array, "is read for a size")
                 is_int64 = current.array.dtype == _INT64
@@ -172,10 +172,10 @@ class _Verifier:
             self.room_inside(step)
 
     def claim(self, step: Claim) -> None:
-        """Check what takes over the memory of an argument."""
+        """Check a step that takes over the memory of an argument."""
         is_argument = step.source in self.program.arguments
-        self.expect(is_argument, f"{step.source!r} is claimed, and is no argument")
-        self.expect(step.target.place == Place.RESULT, f"{step.target!r} is no result")
+        self.expect(is_argument, f"{step.source!r} is claimed, but is not an argument")
+        self.expect(step.target.place == Place.RESULT, f"{step.target!r} is not a result")
         there, here = (
             [self.program.sizes.canonical(size) for size in array.sizes]
             for array in (step.source, step.target)
@@ -188,7 +188,7 @@ class _Verifier:
             self.written.add(step.target)
 
     def end(self, steps: Sequence[Step]) -> None:
-        """Check the end, in which shared values are overwritten: nothing in it may fail."""
+        """Check the end, in which shared values are overwritten: nothing in it can fail."""
         claims = [step for step in steps if isinstance(step, Claim)]
         sources = {claim.source: claim.target for claim in claims}
         for number, step in enumerate(steps):
@@ -202,7 +202,7 @@ class _Verifier:
                 read = [array.memory for array in step.inputs]
                 self.expect(sources.keys().isdisjoint(read), "what was overwritten is read")
                 continue
-            self.expect(isinstance(step, Kernel), "there is a step that is no kernel or call")
+            self.expect(isinstance(step, Kernel), "a step is neither a kernel nor a call")
             assert isinstance(step, Kernel)
             statements = [one for nest in step.nests for one in nest.statements]
             written = {one.target: one for one in statements}
@@ -220,13 +220,13 @@ class _Verifier:
                     self.expect(is_there, f"{load.array!r} is read after it was overwritten")
 
     def truth(self, condition: Array) -> None:
-        """Check what decides how it goes on."""
+        """Check the condition of a branch or loop."""
         self.expect_written(condition, "is read")
         is_one = condition.dtype == np.bool_ and condition.ndim == 0
-        self.expect(is_one, f"{condition!r} is no single bool")
+        self.expect(is_one, f"{condition!r} is not a single bool")
 
     def room_inside(self, step: Branch | Loop) -> None:
-        """Check that memory for what is written inside of a step can be taken before it."""
+        """Check that memory for what is written inside a step can be allocated before it."""
         written = set(arrays_written(step))
         for array in written:
             if array.place in {Place.BUFFER, Place.RESULT}:
@@ -268,7 +268,7 @@ class _Verifier:
         kernel: Kernel,
         here: dict[Array, Statement],
     ) -> None:
-        """Check one statement; ``here`` are those before it in its nest."""
+        """Check a statement; ``here`` holds those before it in its nest."""
         target = statement.target
         self.expect(statement.loops == loops, f"{target.label} has loops {statement.loops}")
         self.expect(target.place not in _GIVEN, f"{target!r} is written")
@@ -294,7 +294,7 @@ class _Verifier:
         self.expression(statement.value, loops, here, loops)
 
     def recurrence(self, statement: Statement) -> None:
-        """Check that a statement that reads what it writes says so."""
+        """Check that a statement that reads what it writes declares its sequential loops."""
         target = statement.target
         order = set(statement.sequential)
         self.expect(order <= set(statement.loops), f"{target.label} has loops that are not there")
@@ -313,7 +313,7 @@ class _Verifier:
     def indices(
         self, array: Array, indices: Sequence[Index], loops: Sequence[LoopVariable]
     ) -> None:
-        """Check the indices with which an array is read or written."""
+        """Check the indices at which an array is read or written."""
         fits = len(indices) == array.ndim
         self.expect(fits, f"{array!r} is indexed with {len(indices)} indices")
         for index in indices:
@@ -358,14 +358,14 @@ class _Verifier:
                 self.expect(not lost, "a complex number is cast to a real one")
 
     def position(self, part: Position, loops: Sequence[LoopVariable]) -> None:
-        """Check that the loops of a position are there."""
+        """Check that the loops of a position are in scope."""
         for loop, step in part.index.terms:
             in_scope = loop in loops or loop in self.outer
             self.expect(in_scope, f"a position depends on loop {loop}, not one of {loops}")
             self.size(step)
 
     def load(self, load: Load, loops: Sequence[LoopVariable], here: dict[Array, Statement]) -> None:
-        """Check what is read."""
+        """Check a load."""
         array = load.array
         self.indices(array, load.indices, loops)
         for index in load.indices:
@@ -389,7 +389,7 @@ def _may_fail(statement: Statement) -> bool:
 
 
 def _is_elsewhere(read: Index, written: Index, loops: Collection[LoopVariable]) -> bool:
-    """Return whether two indices, which no loop moves, are not the same place along an axis."""
+    """Return whether two indices, constant in the loops, are different places along an axis."""
     for index in (read, written):
         if index.dynamic is not None or any(loop in loops for loop, _ in index.terms):
             return False

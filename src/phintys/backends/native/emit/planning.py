@@ -265,7 +265,7 @@ class _NestPlanner:
             self.plan.is_tiled = not self.plan.reduced and self._reads_across(vector)
 
     def _reads_across(self, vector: LoopVariable) -> bool:
-        """Return whether neighbours along another loop than the vector's are neighbours in memory."""
+        """Return whether neighbours along a loop other than the vector's are adjacent in memory."""
         last = [level.loops[-1] for level in self.plan.kept if not level.is_vector]
         return any(
             vector in access.steps
