@@ -2,6 +2,7 @@
 
 import inspect
 import pickle
+import sys
 
 import numpy as np
 import pytest
@@ -54,7 +55,7 @@ def test_in_a_function(mode):
 
 
 def test_it_looks_like_the_function():
-    assert square.__doc__ == "x * x."
+    assert square.__doc__ == (None if sys.flags.optimize > 1 else "x * x.")
     assert square.__name__ == str(square) == "square"
     assert list(inspect.signature(square).parameters) == ["x"]
 

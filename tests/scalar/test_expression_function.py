@@ -1,6 +1,7 @@
 """Scalar functions made of expressions."""
 
 import inspect
+import sys
 
 import numpy as np
 import pytest
@@ -73,7 +74,7 @@ def test_on_scalars():
 
 
 def test_it_looks_like_the_function():
-    assert swish.__doc__ == "x * sigmoid(x)."
+    assert swish.__doc__ == (None if sys.flags.optimize > 1 else "x * sigmoid(x).")
     assert list(inspect.signature(blend).parameters) == ["x", "y", "weight"]
     assert repr(swish) == "<scalar function swish>"
     named = swish(pt.dvector("x"), name="out")

@@ -268,6 +268,9 @@ class PairVariable(Variable):
     def __mul__(self, other):
         return ps.mul(self, other)
 
+    def __rtruediv__(self, other):
+        return ps.true_div(other, self)
+
     def __neg__(self):
         return ps.neg(self)
 
@@ -309,7 +312,7 @@ def test_ops_lift_themselves():
 
 def test_derivative_rules_lift_themselves():
     pair, g = Pair()("p"), Pair()("g")
-    for name in ("exp", "sin", "sigmoid", "abs", "floor", "erf"):
+    for name in ("exp", "log", "sin", "sigmoid", "abs", "floor", "erf"):
         op = ps.SCALAR_OPS[name]
         (gradient,) = op.L_op([pair], [op(pair)], [g])
         assert isinstance(gradient.type, Pair)

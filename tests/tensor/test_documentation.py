@@ -6,6 +6,7 @@ import io
 import itertools
 import pickle
 import pydoc
+import sys
 
 import numpy as np
 import pytest
@@ -109,7 +110,8 @@ def test_help_is_about_the_function():
 
 
 def test_the_class_has_its_own():
-    assert pt.Elemwise.__doc__.startswith("Apply a scalar op to each element")
+    if sys.flags.optimize < 2:
+        assert pt.Elemwise.__doc__.startswith("Apply a scalar op to each element")
     assert list(inspect.signature(pt.Elemwise).parameters) == [
         "scalar_op",
         "inplace_pattern",

@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from phintys.scalar.operators import OPERATORS
+from phintys.scalar.row import dtype_of
 
 if TYPE_CHECKING:
     from phintys.graph.apply import Apply
@@ -66,7 +67,7 @@ def pull_quotient(x: Any, y: Any, out: Any, g: Any) -> tuple[Any, Any] | None:
 
 
 def _kind(x: Any) -> str:
-    return x.type.numpy_dtype.kind
+    return dtype_of(x).kind
 
 
 def _node(x: Any, scalar_op: Any) -> Apply | None:
