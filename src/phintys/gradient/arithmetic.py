@@ -52,12 +52,12 @@ def kind_of(type_: Type) -> str:
 
 
 def is_discrete(type_: Type) -> bool:
-    """Tell whether the values are bools or integers, so that a small change means nothing."""
+    """Return whether the values are bools or integers, so that a small change means nothing."""
     return kind_of(type_) in "biu"
 
 
 def is_complex(type_: Type) -> bool:
-    """Tell whether the values are complex."""
+    """Return whether the values are complex."""
     return kind_of(type_) == "c"
 
 
@@ -170,7 +170,7 @@ def misfit_of(given: Type, wanted: Type) -> str:
 
 
 def is_known_zero(variable: Variable) -> bool:
-    """Tell whether a variable is zeros by its very construction, as ``zeros_like`` gives them."""
+    """Return whether a variable is zeros by its very construction, as ``zeros_like`` gives them."""
     if isinstance(variable.type, ScalarType):
         return isinstance(variable, Constant) and not np.any(variable.data)
     return isinstance(variable.type, TensorType) and guards.is_known_zero(variable)

@@ -56,7 +56,7 @@ class Comparison:
         return (absolute > self.abs_tol) & (relative > self.rel_tol)
 
     def fails(self) -> bool:
-        """Tell whether any element is wrong, or the shape is."""
+        """Return whether any element is wrong, or the shape is."""
         return self.symbolic.shape != self.numeric.shape or bool(self.wrong().any())
 
     def worst(self) -> tuple[int, ...]:

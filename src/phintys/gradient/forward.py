@@ -276,7 +276,7 @@ def _push_forward_through(step: Step, tangents: Tangents, used: Collection[Varia
 
 
 def _may_move(node: Apply, position: int, output: Variable) -> bool:
-    """Tell whether an output can change with an input at all.
+    """Return whether an output can change with an input at all.
 
     An integer does not move with a float. (With an integer the question is left to the Op, which
     may say that there is no answer.)

@@ -207,11 +207,11 @@ class ScalarType(Type):
             return np.asarray(value).astype(self.numpy_dtype)[()]
 
     def values_eq(self, a: Any, b: Any) -> bool:
-        """Tell whether two values are equal; NaN equals NaN."""
+        """Return whether two values are equal; NaN equals NaN."""
         return bool(a == b) or bool(a != a and b != b)  # noqa: PLR0124 - only NaN differs from itself
 
     def values_eq_approx(self, a: Any, b: Any) -> bool:
-        """Tell whether two values are equal up to rounding; NaN equals NaN."""
+        """Return whether two values are equal up to rounding; NaN equals NaN."""
         if self.numpy_dtype.kind in "biu":
             return self.values_eq(a, b)
         tolerance = _TOLERANCES.get(self.dtype, _TOLERANCE)
@@ -240,7 +240,7 @@ def _describe(value: object) -> str:
 
 
 def _same_number(a: Any, b: Any) -> bool:
-    """Tell whether two numbers are equal exactly; Python compares ints with floats exactly."""
+    """Return whether two numbers are equal exactly; Python compares ints with floats exactly."""
     if isinstance(a, np.generic):
         a = a.item()
     if isinstance(b, np.generic):

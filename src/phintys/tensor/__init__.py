@@ -1,4 +1,4 @@
-"""The tensor language: symbolic arrays and what can be computed with them.
+"""The tensor language: symbolic arrays and the operations on them.
 
 Examples
 --------
@@ -23,7 +23,7 @@ from phintys.tensor.broadcasting import (
     broadcast_sizes,
     broadcast_to,
 )
-from phintys.tensor.constructors import *  # noqa: F403 - 180 names of one scheme; its __all__ lists them
+from phintys.tensor.constructors import *  # noqa: F403 - 180 systematic names; its __all__ lists them
 from phintys.tensor.convert import (
     as_tensor_variable,
     constant,

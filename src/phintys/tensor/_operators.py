@@ -1,7 +1,7 @@
 """The functions behind the operators and methods of tensor variables.
 
-Variables come before the ops that act on them, so :class:`TensorVariable` calls through this table,
-and :mod:`phintys.tensor.bindings` fills it once the ops exist.
+Variables are defined before the ops that act on them, so :class:`TensorVariable` calls functions
+through this table, and :mod:`phintys.tensor.bindings` fills it once the ops exist.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Operators:
-    """One attribute for each function that a method of a variable needs."""
+    """One attribute for each function that a method of a variable calls."""
 
     ufuncs: dict[Any, Function]
     """What NumPy's ufuncs mean for a variable."""

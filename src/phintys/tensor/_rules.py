@@ -1,8 +1,8 @@
-"""What the derivative and dtype rules of many tensor ops have in common.
+"""Helpers shared by the derivative and dtype rules of many tensor ops.
 
-A gradient has the dtype of what it is the gradient of; that of an integer or bool is of the
-floating dtype in which it was worked out. Where an output is an integer or bool, the function is
-constant but for its jumps, so the gradients are zeros.
+The gradient with respect to a variable has the dtype of that variable; for an integer or bool, it
+has the floating dtype in which it was computed. Where an output is an integer or bool, the function
+is piecewise constant, so its gradients are zero.
 """
 
 from __future__ import annotations
@@ -30,43 +30,43 @@ __all__ = [
 
 
 def is_discrete(x: Any) -> bool:
-    """Tell whether a tensor is of integers or bools."""
+    """Return whether a tensor has an integer or bool dtype."""
     return x.type.numpy_dtype.kind in "biu"
 
 
 def is_missing(direction: Any) -> bool:
-    """Tell whether a direction of the R-operator is zero because nothing depends on it."""
+    """Return whether a tangent of the R-operator is absent because nothing depends on it."""
     return direction is None or isinstance(direction.type, DisconnectedType)
 
 
 def zero_gradient(x: Any) -> Any:
-    """Return the gradient, or derivative, zero of ``x``."""
+    """Return a zero gradient with respect to ``x``."""
     return operators.zeros_like(x, config.floatX if is_discrete(x) else x.dtype)
 
 
 def fit_gradient(gradient: Any, x: Any) -> Any:
-    """Return a gradient in the dtype that a gradient of ``x`` has."""
+    """Return a gradient cast to the dtype that a gradient with respect to ``x`` has."""
     if gradient.dtype == x.dtype:
         return gradient
     if gradient.type.numpy_dtype.kind == "c" and x.type.numpy_dtype.kind != "c":
-        gradient = operators.real(gradient)  # a real x moves the cost by its real part only
+        gradient = operators.real(gradient)  # a real x affects the cost only through the real part
     if is_discrete(x) or gradient.dtype == x.dtype:
         return gradient
     return operators.cast(gradient, x.dtype)
 
 
 def conjugate(x: Any) -> Any:
-    """Return the complex conjugate; a real ``x`` is returned as it is."""
+    """Return the complex conjugate; a real ``x`` is returned unchanged."""
     return operators.conj(x) if x.type.numpy_dtype.kind == "c" else x
 
 
 def add_all(terms: Sequence[Any]) -> Any:
-    """Return the sum of variables, of which there is at least one."""
+    """Return the sum of one or more variables."""
     return terms[0] if len(terms) == 1 else operators.add(*terms)
 
 
 def accumulation_dtype(dtype: str) -> str:
-    """Return the dtype that NumPy gives to sums and products of many: the widest integer."""
+    """Return the dtype in which NumPy accumulates sums and products; integers become the widest."""
     if dtype.startswith("uint"):
         return "uint64"
     if dtype == "bool" or dtype.startswith("int"):

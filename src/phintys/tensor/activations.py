@@ -1,4 +1,4 @@
-"""Functions of neural networks, which work along the last axis unless told otherwise."""
+"""Activation functions of neural networks, which work along the last axis by default."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ __all__ = ["log_softmax", "softmax"]
 def softmax(x: Any, axis: Axis = -1) -> TensorVariable:
     """Return ``exp(x) / sum(exp(x), axis)`` without overflow.
 
-    Unlike :func:`phintys.tensor.special.softmax`, which is SciPy's, it works along the last axis
-    by default: a matrix of scores, one row an example, gives a distribution for each row.
+    Unlike :func:`phintys.tensor.special.softmax`, which follows SciPy, it works along the last axis
+    by default: a matrix of scores with one example per row yields a distribution for each row.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ def softmax(x: Any, axis: Axis = -1) -> TensorVariable:
     Raises
     ------
     ShapeError
-        There is no such axis.
+        ``axis`` is out of range.
 
     Examples
     --------
@@ -55,7 +55,7 @@ def log_softmax(x: Any, axis: Axis = -1) -> TensorVariable:
     Raises
     ------
     ShapeError
-        There is no such axis.
+        ``axis`` is out of range.
 
     Examples
     --------

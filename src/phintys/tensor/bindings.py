@@ -39,7 +39,7 @@ __all__: list[str] = []
 
 
 def _as_tensor_variable(x: Any) -> Any:
-    """Convert as :func:`convert.as_tensor_variable`; lists that hold variables are stacked."""
+    """Convert as :func:`convert.as_tensor_variable` does; lists that hold variables are stacked."""
     if isinstance(x, list | tuple) and convert.contains_variable(x):
         return stack_nested(x)
     return convert.as_tensor_variable(x)

@@ -1,11 +1,12 @@
-"""Products of matrices and vectors that BLAS scales, and adds to an array, in one go.
+"""Scaled matrix and vector products, with an optional addition, in a single BLAS call.
 
-The rewrites of :mod:`phintys.passes.blas` put :class:`Gemm` where it saves time; nobody has to call
-it. BLAS itself has a factor for what is added to, too, and scales by it in a pass of its own. Here
-that is an elementwise product: backends fuse it with what comes before, and it takes the place of
-the copy without which nothing can be added to memory that somebody else needs.
+The rewrites of :mod:`phintys.passes.blas` introduce :class:`Gemm` where it saves time; users do not
+need to call it. BLAS also takes a factor (``beta``) for the array added to, and applies it in a
+separate pass. Here that factor is an elementwise product instead: backends fuse it with the
+operations before it, and it replaces the copy needed before adding to memory that is used
+elsewhere.
 
-For gradients ``Z = a X Y + C`` is ``a P + C`` with ``P = X Y``; see :mod:`phintys.tensor.dot`.
+For gradients, ``Z = a X Y + C`` is ``a P + C`` with ``P = X Y``; see :mod:`phintys.tensor.dot`.
 """
 
 from __future__ import annotations
@@ -42,21 +43,21 @@ class Gemm(Op):
     """Multiply, scale and add: ``alpha * dot(x, y) + c``, or without ``c`` ``alpha * dot(x, y)``.
 
     Applied to ``(x, y, alpha)`` or ``(x, y, alpha, c)``: two matrices, or a matrix and a vector; a
-    factor without dimensions; and an array of the rank of the product, of its shape or one that
-    broadcasts to it. All have the same dtype, one that BLAS computes in. Where ``alpha`` is 0, BLAS
-    may take the product for 0 without looking.
+    0-d factor; and an array of the same rank as the product, whose shape is that of the product or
+    broadcasts to it. All have the same dtype, one that BLAS supports. Where ``alpha`` is 0, BLAS
+    can take the product to be 0 without reading the operands.
 
     Parameters
     ----------
     inplace
-        Add to ``c`` in its own memory; then it does not broadcast.
+        Add to ``c`` in place; ``c`` then does not broadcast.
 
     Raises
     ------
     DtypeError
-        The dtypes differ, or BLAS does not compute in them.
+        The dtypes differ, or BLAS does not support them.
     ShapeError
-        The ranks or sizes do not fit.
+        The ranks or sizes do not match.
 
     Examples
     --------
@@ -78,7 +79,7 @@ class Gemm(Op):
         return "Gemm{inplace}" if self.inplace else "Gemm"
 
     def make_node(self, x: Any, y: Any, alpha: Any, c: Any = None) -> Apply:
-        """Apply to operands of one dtype that fit together."""
+        """Apply to operands of one dtype whose ranks and sizes match."""
         x, y = as_tensor_variable(x), as_tensor_variable(y)
         if isinstance(alpha, int | float | complex):
             alpha = constant(np.asarray(alpha, x.dtype))
@@ -128,7 +129,7 @@ class Gemm(Op):
     def perform(
         self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
     ) -> None:
-        """Multiply with NumPy; to add as well call SciPy's BLAS."""
+        """Multiply with NumPy; when also adding, call SciPy's BLAS."""
         x, y, alpha, *added = inputs
         cell = output_storage[0]
         shape = x.shape[:-1] + y.shape[1:]
@@ -147,7 +148,7 @@ class Gemm(Op):
         cell[0] = out
 
     def _check_shapes(self, node: Apply, values: Sequence[Any], shape: tuple[int, ...]) -> None:
-        """Raise unless values fit together; a size is broadcast if it is 1 by its type."""
+        """Raise unless the values fit together; a size broadcasts if it is statically 1."""
         x, y, *added = values
         fits = x.shape[-1] == y.shape[0]
         for value, variable in zip(added, node.inputs[3:], strict=True):
@@ -163,13 +164,13 @@ class Gemm(Op):
     def infer_shape(
         self, fgraph: FunctionGraph | None, node: Apply, input_shapes: Sequence[Any]
     ) -> list[Any]:
-        """Drop the axis that the factors of the product share."""
+        """Drop the axis that the two factors share."""
         return _dot.infer_shape(fgraph, node, input_shapes[:2])
 
     def L_op(
         self, inputs: Sequence[Any], outputs: Sequence[Any], output_grads: Sequence[Any]
     ) -> list[Any]:
-        """Hand the gradient on to ``c``; scaled, it is that of the product."""
+        """Pass the gradient on to ``c``; the scaled gradient is that of the product."""
         x, y, alpha, *added = inputs
         (g,) = output_grads
         product = _dot(x, y)
@@ -190,18 +191,18 @@ class Gemm(Op):
         return [add_all(terms) if terms else None]
 
     def flops(self, input_shapes: Sequence[Any], output_shapes: Sequence[Any]) -> int:
-        """Return those of the product: what is added costs no more than 0 would."""
+        """Return the flops of the product; adding ``c`` costs no more than adding 0 would."""
         return _dot.flops(input_shapes, output_shapes)
 
 
 def _accumulate(x: Any, y: Any, alpha: Any, out: Any) -> None:
     """Add ``alpha * dot(x, y)`` to ``out``."""
-    if not out.flags.carray or not out.size or not x.size:  # what BLAS would not add to in place
+    if not out.flags.carray or not out.size or not x.size:  # BLAS would not add to these in place
         out += alpha * np.dot(x, y)
         return
     blas = import_whole("scipy.linalg.blas")
     letter = BLAS_LETTERS[out.dtype.name]
-    if out.ndim == 2:  # BLAS counts along columns, so it is told of the transposes
+    if out.ndim == 2:  # BLAS is column-major, so it is given the transposes
         (first, first_is_apart), (second, second_is_apart) = map(_by_columns, (y.T, x.T))
         getattr(blas, f"{letter}gemm")(
             alpha, first, second, 1, out.T, first_is_apart, second_is_apart, overwrite_c=True
@@ -213,5 +214,5 @@ def _accumulate(x: Any, y: Any, alpha: Any, out: Any) -> None:
 
 
 def _by_columns(matrix: Any) -> tuple[Any, bool]:
-    """Return a matrix, or its transpose, with contiguous columns; and whether it is the latter."""
+    """Return a matrix or its transpose, with contiguous columns; and whether it was transposed."""
     return (matrix, False) if matrix.flags.f_contiguous else (matrix.T, True)

@@ -1,6 +1,6 @@
-"""Broadcasting as an operation of its own.
+"""Broadcasting as an explicit operation.
 
-A dimension broadcasts if its size is known to be 1 when the graph is built, here as everywhere.
+As everywhere, a dimension broadcasts only if its size is known to be 1 when the graph is built.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ __all__ = ["broadcast_arrays", "broadcast_shape", "broadcast_sizes", "broadcast_
 
 
 def broadcast_sizes(shapes: Sequence[Sequence[Any]], what: str = "broadcast_shape") -> list[Any]:
-    """Return the sizes to which shapes broadcast; every size is an int or symbolic.
+    """Return the sizes to which shapes broadcast; each size is an int or symbolic.
 
-    Of several symbolic sizes the first is taken: they must be equal, which is checked where
-    something is broadcast.
+    Of several symbolic sizes the first is returned: they must be equal, which is checked where the
+    arrays are actually broadcast.
 
     Raises
     ------
@@ -58,12 +58,12 @@ def broadcast_shape(*shapes: Any) -> tuple[TensorVariable, ...]:
     Parameters
     ----------
     shapes
-        Each a tuple or list of sizes (ints or symbolic), or a tensor, whose shape is meant.
+        Each a tuple or list of sizes (ints or symbolic), or a tensor, whose shape is used.
 
     Returns
     -------
     tuple of variables
-        One size for each dimension, int64.
+        One int64 size for each dimension.
 
     Raises
     ------
@@ -116,12 +116,12 @@ def broadcast_to(x: Any, shape: Any) -> TensorVariable:
 
 
 def broadcast_arrays(*arrays: Any) -> list[TensorVariable]:
-    """Return tensors broadcast to one shape.
+    """Return tensors broadcast to a common shape.
 
     Raises
     ------
     ShapeError
-        The shapes do not fit together.
+        The shapes do not broadcast together.
 
     Examples
     --------

@@ -1,9 +1,9 @@
-"""What ``==`` and ``!=`` of tensor variables mean: elementwise, with identity as truth.
+"""Comparison of tensor variables by ``==`` and ``!=``: elementwise, but identity as truth value.
 
-An expression has no truth value, but Python asks for one when it looks for a variable in a list or
-compares variables along with other things: ``x in inputs``, ``inputs.index(x)``,
-``(x, 1) == (y, 1)``. So what ``==`` and ``!=`` give for two *variables* knows, as a mark of that
-one object, whether they are the same; what they give for a variable and a value does not.
+An expression has no truth value, but Python needs one when it looks for a variable in a list or
+compares variables as part of other objects: ``x in inputs``, ``inputs.index(x)``,
+``(x, 1) == (y, 1)``. So the result of ``==`` or ``!=`` between two *variables* records, on that one
+object, whether the two are identical; the result for a variable and a value does not.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
 
 __all__ = ["Mismatch", "equal", "not_equal"]
 
-# Anything else is not a tensor, or gets its own chance to answer.
+# Anything else is not a tensor, or gets the chance to compare itself.
 _COMPARABLE = (Variable, bool, int, float, complex, np.generic, np.ndarray, list, tuple)
 
 
 class Mismatch:
-    """What ``x == y`` is where the static shapes of the variables do not broadcast.
+    """The result of ``x == y`` when the static shapes of the variables do not broadcast.
 
-    As a truth value it says whether the variables are the same object, so ``x in [y]`` works; any
-    use as an array raises the error that the comparison of the elements raises.
+    Its truth value says whether the variables are the same object, so ``x in [y]`` works; any use
+    as an array raises the error that the elementwise comparison raises.
 
     Examples
     --------
@@ -48,7 +48,7 @@ class Mismatch:
         return self._truth
 
     def __getattr__(self, name: str) -> NoReturn:
-        if name.startswith("__"):  # Python, NumPy and others ask what an object can do
+        if name.startswith("__"):  # Python, NumPy and others probe for protocols
             raise AttributeError(name)
         raise self._error
 
@@ -83,7 +83,7 @@ def _compare(op: Any, x: TensorMethods, other: Any, truth: bool) -> Any:
             raise
         return Mismatch(truth, error)
     except TypeContractError:
-        return NotImplemented  # a str in an array, a variable of another Type
+        return NotImplemented  # a str in an array, or a variable of another Type
     if isinstance(other, Variable):
         result._truth = truth
     return result

@@ -1,6 +1,6 @@
 """Constructors of tensor variables.
 
-The names follow one scheme. ``vector("x")`` has the configured ``floatX``, or the dtype given.
+The names follow a scheme. ``vector("x")`` has the configured ``floatX``, or the given dtype.
 ``dvector`` is the *type* of float64 vectors, and calling it makes a variable, as calling any type
 does. ``dvectors("x", "y")`` and ``dvectors(2)`` make several variables.
 
@@ -216,11 +216,11 @@ def tensor(
     Parameters
     ----------
     name
-        A name for people.
+        A name used in printouts and error messages.
     shape
-        A size, or ``None`` where unknown, for each dimension.
+        For each dimension its size, or ``None`` if unknown.
     dtype
-        The configured ``floatX`` unless given.
+        The configured ``floatX`` by default.
 
     Examples
     --------
@@ -240,7 +240,7 @@ def tensor(
 def _make(
     name: str | None, dtype: Any, shape: Shape | None, pattern: tuple[int | None, ...]
 ) -> TensorVariable:
-    """Make a variable whose shape fits ``pattern``."""
+    """Make a variable whose shape matches ``pattern``."""
     dtype = "floatX" if dtype is None else normalize_dtype(dtype)
     if shape is None:
         return TensorType(dtype, pattern).make_variable(name)
@@ -254,75 +254,75 @@ def _make(
 def scalar(
     name: str | None = None, *, dtype: Any = None, shape: Shape | None = None
 ) -> TensorVariable:
-    """Return a variable without dimensions."""
+    """Return a 0-d variable."""
     return _make(name, dtype, shape, ())
 
 
 def vector(
     name: str | None = None, *, dtype: Any = None, shape: Shape | None = None
 ) -> TensorVariable:
-    """Return a variable of one dimension."""
+    """Return a 1-d variable."""
     return _make(name, dtype, shape, (None,))
 
 
 def matrix(
     name: str | None = None, *, dtype: Any = None, shape: Shape | None = None
 ) -> TensorVariable:
-    """Return a variable of two dimensions."""
+    """Return a 2-d variable."""
     return _make(name, dtype, shape, (None, None))
 
 
 def row(
     name: str | None = None, *, dtype: Any = None, shape: Shape | None = None
 ) -> TensorVariable:
-    """Return a variable of one row: two dimensions, the first of size 1, which broadcasts."""
+    """Return a 2-d variable with one row: the first dimension has size 1, and so broadcasts."""
     return _make(name, dtype, shape, (1, None))
 
 
 def col(
     name: str | None = None, *, dtype: Any = None, shape: Shape | None = None
 ) -> TensorVariable:
-    """Return a variable of one column: two dimensions, the second of size 1, which broadcasts."""
+    """Return a 2-d variable with one column: the second dimension has size 1, and so broadcasts."""
     return _make(name, dtype, shape, (None, 1))
 
 
 def tensor3(
     name: str | None = None, *, dtype: Any = None, shape: Shape | None = None
 ) -> TensorVariable:
-    """Return a variable of 3 dimensions."""
+    """Return a 3-d variable."""
     return _make(name, dtype, shape, (None,) * 3)
 
 
 def tensor4(
     name: str | None = None, *, dtype: Any = None, shape: Shape | None = None
 ) -> TensorVariable:
-    """Return a variable of 4 dimensions."""
+    """Return a 4-d variable."""
     return _make(name, dtype, shape, (None,) * 4)
 
 
 def tensor5(
     name: str | None = None, *, dtype: Any = None, shape: Shape | None = None
 ) -> TensorVariable:
-    """Return a variable of 5 dimensions."""
+    """Return a 5-d variable."""
     return _make(name, dtype, shape, (None,) * 5)
 
 
 def tensor6(
     name: str | None = None, *, dtype: Any = None, shape: Shape | None = None
 ) -> TensorVariable:
-    """Return a variable of 6 dimensions."""
+    """Return a 6-d variable."""
     return _make(name, dtype, shape, (None,) * 6)
 
 
 def tensor7(
     name: str | None = None, *, dtype: Any = None, shape: Shape | None = None
 ) -> TensorVariable:
-    """Return a variable of 7 dimensions."""
+    """Return a 7-d variable."""
     return _make(name, dtype, shape, (None,) * 7)
 
 
 class Several:
-    """Make several variables at once: by their names, or unnamed by their number.
+    """Make several variables at once, given their names, or their number if unnamed.
 
     Examples
     --------
@@ -342,9 +342,9 @@ class Several:
         Parameters
         ----------
         names
-            The name of each variable, or one int, how many to make.
+            The name of each variable, or a single int: the number of variables to make.
         options
-            ``dtype`` and ``shape``, for constructors that take them.
+            ``dtype`` and ``shape``, for constructors that accept them.
         """
         if len(names) == 1 and isinstance(names[0], int) and not isinstance(names[0], bool):
             return [self._one(**options) for _ in range(names[0])]

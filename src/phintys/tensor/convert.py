@@ -1,4 +1,4 @@
-"""Making tensor variables out of numbers, arrays, lists, and variables of other Types."""
+"""Conversion of numbers, arrays, lists and variables of other Types to tensor variables."""
 
 from __future__ import annotations
 
@@ -35,17 +35,17 @@ def constant(
     x
         A number, an array, or nested lists of numbers.
     name
-        A name for people.
+        A name used in printouts and error messages.
     ndim
-        Number of dimensions; more than ``x`` has are added in front, with size 1.
+        Number of dimensions; missing ones are added in front, with size 1.
     dtype
-        Cast to this dtype. By default an array keeps its own, Python ints are int64, and Python
-        floats have the configured ``floatX``.
+        Cast to this dtype. By default arrays keep their dtype, Python ints become int64, and Python
+        floats get the configured ``floatX``.
 
     Raises
     ------
     TypeContractError
-        ``x`` is symbolic, or not numbers.
+        ``x`` is symbolic, or is not numeric.
 
     Examples
     --------
@@ -82,7 +82,7 @@ def constant(
 
 
 def _holds_numpy(x: Any) -> bool:
-    """Tell whether a nested sequence holds NumPy values, which keep their precision."""
+    """Return whether a nested sequence holds NumPy values, which keep their precision."""
     while isinstance(x, list | tuple) and x:
         x = x[0]
     return isinstance(x, np.ndarray | np.generic)
@@ -105,12 +105,12 @@ def _convert(x: Any, name: str | None) -> TensorLike:
 def register_conversion(
     python_type: type, converter: Callable[[Any, str | None], TensorLike]
 ) -> None:
-    """Tell :func:`as_tensor_variable` how to convert instances of a Python type."""
+    """Register how :func:`as_tensor_variable` converts instances of a Python type."""
     _convert.register(python_type, converter)
 
 
 def contains_variable(x: Any) -> bool:
-    """Tell whether nested sequences contain a symbolic variable."""
+    """Return whether nested sequences contain a symbolic variable."""
     stack = [x]
     while stack:
         item = stack.pop()
@@ -145,20 +145,20 @@ def as_tensor_variable(
     Parameters
     ----------
     x
-        A tensor variable (returned as it is), a number, an array, nested lists of numbers or of
+        A tensor variable (returned unchanged), a number, an array, nested lists of numbers or of
         variables (stacked), an Apply node with a default output, or anything with a registered
         conversion.
     name
-        Name for a variable that is made.
+        Name for the new variable, if one is made.
     ndim
         Number of dimensions; missing ones are added in front, with size 1.
     dtype
-        Required dtype: constants are cast, a variable of another dtype raises.
+        Required dtype: constants are cast, and a variable of another dtype raises.
 
     Raises
     ------
     TypeContractError
-        ``x`` cannot become a tensor.
+        ``x`` cannot be converted to a tensor.
 
     Examples
     --------
@@ -193,13 +193,13 @@ def as_tensor_variable(
 def convert_operands(scalar_op: ScalarOp, inputs: Sequence[Any]) -> list[TensorLike]:
     """Return the operands of an elementwise op as tensor variables.
 
-    Python numbers are weak, as in NumPy: they take the dtype that the other operands agree on, so
-    that ``x + 1.5`` keeps a float32 ``x`` in float32.
+    Python numbers are weakly typed, as in NumPy: they take the common dtype of the other operands,
+    so that ``x + 1.5`` keeps a float32 ``x`` in float32.
 
     Parameters
     ----------
     scalar_op
-        The op that they are for; it decides the dtypes of literals.
+        The op that the operands are for; it decides the dtypes of literals.
     inputs
         Variables, arrays, lists and Python numbers.
 
@@ -209,7 +209,7 @@ def convert_operands(scalar_op: ScalarOp, inputs: Sequence[Any]) -> list[TensorL
         A Python int does not fit the dtype of the other operands.
     """
     operands: list[Any] = [x if type(x) in _WEAK else as_tensor_variable(x) for x in inputs]
-    if not any([type(x) in _WEAK for x in operands]):  # noqa: C419 - a list is quicker, and this is on the way of every node
+    if not any([type(x) in _WEAK for x in operands]):  # noqa: C419 - a list is faster, and every node passes here
         return operands
     dtypes = scalar_op.literal_dtypes(
         [x if type(x) in _WEAK else x.type.numpy_dtype for x in operands]

@@ -1,4 +1,4 @@
-"""Arrays of one value: alloc, zeros, ones, full and what is made like another array."""
+"""Arrays filled with one value: alloc, zeros, ones, full, and their ``_like`` variants."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _WRITERS: set[type[Op]] = set()
 
 
 def register_writer(op_class: type[Op]) -> None:
-    """Tell that an Op will write into its first input, if that is a new array.
+    """Register an Op that writes to its first input if that is a new array.
 
     :class:`Alloc` then stays in the graph instead of becoming a constant, which would have to be
     copied at each call.
@@ -59,7 +59,7 @@ def register_writer(op_class: type[Op]) -> None:
 
 
 def as_sizes(shape: Any, what: str = "A size") -> list[Any]:
-    """Return a shape as a list of symbolic int64, one for each dimension.
+    """Return a shape as a list of symbolic int64 sizes, one for each dimension.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ def as_sizes(shape: Any, what: str = "A size") -> list[Any]:
         A size; a list, tuple or array of sizes, each an int or symbolic; or a symbolic vector whose
         length is known.
     what
-        What a size is for, for messages.
+        What a size is for, as a subject for error messages.
 
     Raises
     ------
@@ -95,7 +95,7 @@ def check_sizes(known: Sequence[int | None], what: str) -> None:
 
 
 class Alloc(Op):
-    """Return a new array of a given shape, filled with a value that is broadcast to it.
+    """Return a new array of a given shape, filled with a value broadcast to that shape.
 
     Takes the value and one size for each dimension.
 
@@ -144,7 +144,7 @@ class Alloc(Op):
         if former is not None and former.shape == shape and former.flags.writeable:
             former[...] = value
         elif value.ndim == 0 and not any(value.tobytes()):
-            cell[0] = np.zeros(shape, value.dtype)  # of untouched pages where it is large
+            cell[0] = np.zeros(shape, value.dtype)  # large arrays get untouched zero pages
         else:
             former = cell[0] = np.empty(shape, value.dtype)
             former[...] = value
@@ -170,13 +170,13 @@ class Alloc(Op):
         return [tuple(node.inputs[1:])]
 
     def connection_pattern(self, node: Any) -> list[list[bool]]:
-        """The sizes have no influence on the elements."""
+        """The sizes do not influence the elements."""
         return [[True], *([False] for _ in node.inputs[1:])]
 
     def L_op(
         self, inputs: Sequence[Any], outputs: Sequence[Any], output_grads: Sequence[Any]
     ) -> list[Any]:
-        """Sum over what was broadcast."""
+        """Sum over the dimensions that were broadcast."""
         value = inputs[0]
         disconnected = [disconnected_type() for _ in inputs[1:]]
         if is_discrete(value):
@@ -188,9 +188,9 @@ class Alloc(Op):
         return [None if is_missing(point) else self(point, *inputs[1:])]
 
     def do_constant_folding(self, fgraph: FunctionGraph | None, node: Any) -> bool:
-        """A new array that is written to, or returned, is not made a constant.
+        """Do not fold an array that is written to or returned.
 
-        The constant would be copied each time, which takes longer than to fill an array.
+        As a constant it would be copied at each call, which takes longer than filling an array.
         """
         if fgraph is None:
             return True
@@ -203,7 +203,7 @@ class Alloc(Op):
 
 
 def sum_to(gradient: Any, x: Any) -> Any:
-    """Return a gradient summed over the dimensions in which ``x`` was broadcast to its shape."""
+    """Return a gradient summed over the dimensions in which ``x`` was broadcast."""
     extra = gradient.ndim - x.ndim
     if extra:
         gradient = operators.sum(gradient, axis=tuple(range(extra)))
@@ -219,7 +219,7 @@ _alloc = Alloc()
 
 
 def alloc(value: Any, *shape: Any) -> TensorVariable:
-    """Return a new array of the given sizes, filled with ``value``, which is broadcast.
+    """Return a new array of the given sizes, filled with ``value``, which is broadcast to them.
 
     Parameters
     ----------
@@ -246,7 +246,7 @@ def alloc(value: Any, *shape: Any) -> TensorVariable:
 
 
 class AllocEmpty(Op):
-    """Return a new array whose elements are whatever was in memory.
+    """Return a new array with uninitialized elements.
 
     Parameters
     ----------
@@ -281,7 +281,7 @@ class AllocEmpty(Op):
     def debug_perform(
         self, node: Any, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
     ) -> None:
-        """Fill the array with a number that stands out, always the same."""
+        """Fill the array with a fixed, conspicuous number."""
         self.perform(node, inputs, output_storage)
         output_storage[0][0].fill(_STANDS_OUT if self.dtype != "bool" else True)
 
@@ -291,7 +291,7 @@ class AllocEmpty(Op):
         return [tuple(node.inputs)]
 
     def connection_pattern(self, node: Any) -> list[list[bool]]:
-        """The sizes have no influence on the elements."""
+        """The sizes do not influence the elements."""
         return [[False] for _ in node.inputs]
 
     def L_op(
@@ -303,20 +303,20 @@ class AllocEmpty(Op):
         return [None]
 
     def do_constant_folding(self, fgraph: FunctionGraph | None, node: Any) -> bool:
-        """There is nothing worth keeping."""
+        """Do not fold: uninitialized memory is not worth keeping."""
         return False
 
 
-_STANDS_OUT = 123  # fits into each dtype
+_STANDS_OUT = 123  # fits every dtype
 
 
 def empty(shape: Any, dtype: Any = None) -> TensorVariable:
-    """Return a new array whose elements are whatever was in memory; ``floatX`` by default."""
+    """Return a new array with uninitialized elements; ``floatX`` by default."""
     return AllocEmpty("floatX" if dtype is None else dtype)(*as_sizes(shape))
 
 
 def full(shape: Any, fill_value: Any, dtype: Any = None) -> TensorVariable:
-    """Return a new array filled with a value, which is broadcast.
+    """Return a new array filled with a value, which is broadcast to the shape.
 
     Parameters
     ----------
@@ -349,7 +349,7 @@ def _value(value: Any, dtype: Any) -> Any:
 
 @cache
 def _zero_or_one(value: int, dtype: str) -> Any:
-    """Return a constant that gradients need again and again."""
+    """Return a constant that gradients often need."""
     return constant(np.array(value, dtype))
 
 
@@ -379,7 +379,7 @@ def ones(shape: Any, dtype: Any = None) -> TensorVariable:
 
 
 def full_like(x: Any, fill_value: Any, dtype: Any = None) -> TensorVariable:
-    """Return a new array of the shape of ``x``, and of its dtype by default, filled with a value.
+    """Return a new array with the shape, and by default the dtype, of ``x``, filled with a value.
 
     Examples
     --------
@@ -391,14 +391,14 @@ def full_like(x: Any, fill_value: Any, dtype: Any = None) -> TensorVariable:
     value = _value(fill_value, x.dtype if dtype is None else dtype)
     if x.ndim or value.ndim:
         return _alloc(value, *sizes_of(x))
-    if not isinstance(x, TensorConstant):  # nothing of x is needed, but the program says x
+    if not isinstance(x, TensorConstant):  # x is named, though its values are not needed
         value = value.clone()
         note_sources(value, [x])
     return value
 
 
 def zeros_like(x: Any, dtype: Any = None, opt: bool = False) -> TensorVariable:
-    """Return zeros of the shape of ``x``, and of its dtype by default.
+    """Return zeros with the shape, and by default the dtype, of ``x``.
 
     Parameters
     ----------
@@ -407,13 +407,13 @@ def zeros_like(x: Any, dtype: Any = None, opt: bool = False) -> TensorVariable:
     dtype
         Another dtype.
     opt
-        Taken for the sake of older programs. What is known of the shape is always used.
+        Accepted for compatibility and ignored: static shape information is always used.
     """
     return full_like(x, 0, dtype)
 
 
 def ones_like(x: Any, dtype: Any = None, opt: bool = False) -> TensorVariable:
-    """Return ones of the shape of ``x``, and of its dtype by default.
+    """Return ones with the shape, and by default the dtype, of ``x``.
 
     Parameters
     ----------
@@ -422,12 +422,12 @@ def ones_like(x: Any, dtype: Any = None, opt: bool = False) -> TensorVariable:
     dtype
         Another dtype.
     opt
-        Taken for the sake of older programs. What is known of the shape is always used.
+        Accepted for compatibility and ignored: static shape information is always used.
     """
     return full_like(x, 1, dtype)
 
 
 def empty_like(x: Any, dtype: Any = None) -> TensorVariable:
-    """Return a new array like ``x`` whose elements are whatever was in memory."""
+    """Return a new, uninitialized array with the shape, and by default the dtype, of ``x``."""
     x = as_tensor_variable(x)
     return AllocEmpty(x.dtype if dtype is None else dtype)(*sizes_of(x))

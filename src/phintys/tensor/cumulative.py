@@ -1,8 +1,8 @@
-"""Running sums and products, and differences.
+"""Cumulative sums and products, and differences.
 
-The derivative of a running product is a linear recurrence, and the derivative of a linear
-recurrence is one too. So :class:`CumOp` and :class:`LinearRecurrence` together are closed under
-differentiation: derivatives of any order are right where elements are zero, at linear cost.
+The derivative of a cumulative product is a linear recurrence, and so is the derivative of a linear
+recurrence. So :class:`CumOp` and :class:`LinearRecurrence` together are closed under
+differentiation: derivatives of any order are correct where elements are zero, at linear cost.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def _check_axis(op: Op, x: Any, axis: int) -> None:
 
 
 def _storage(cell: list[Any], shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
-    """Return an array to write to: the one in the cell where it fits, else a new one."""
+    """Return an array to write to: the one in the cell if it fits, else a new one."""
     former = cell[0]
     if (
         former is None
@@ -60,7 +60,7 @@ def _storage(cell: list[Any], shape: tuple[int, ...], dtype: np.dtype[Any]) -> A
 
 
 class CumOp(Op):
-    """Add up, or multiply, the elements along an axis and keep all results on the way.
+    """Return the cumulative sum or product of the elements along an axis.
 
     Parameters
     ----------
@@ -69,14 +69,14 @@ class CumOp(Op):
     mode
         ``"add"`` or ``"mul"``.
     exclusive
-        Leave each element out of the result at its own place, so that the first result is 0 or 1.
+        Exclude each element from the result at its own position, so that the first one is 0 or 1.
     reverse
-        Begin at the end of the axis.
+        Start from the end of the axis.
 
     Notes
     -----
-    The dtype is that of the input, so small integers overflow; :func:`cumsum` and :func:`cumprod`
-    widen them first, as NumPy does.
+    The dtype is that of the input, so small integers can overflow; :func:`cumsum` and
+    :func:`cumprod` widen them first, as NumPy does.
 
     Examples
     --------
@@ -130,7 +130,7 @@ class CumOp(Op):
     def L_op(
         self, inputs: Sequence[Any], outputs: Sequence[Any], output_grads: Sequence[Any]
     ) -> list[Any]:
-        """Accumulate the gradient the other way round.
+        """Accumulate the gradient in the opposite direction.
 
         For a product ``y_k = prod_{j <= k} x_j``, with ``p_i = prod_{j < i} x_j``:
         ``gx_i = p_i (g_i + sum_{k > i} g_k prod_{i < j <= k} x_j)``, whose sum is a recurrence.
@@ -161,7 +161,7 @@ class CumOp(Op):
         return [tangent if self.exclusive else v * before + x * tangent]
 
     def flops(self, input_shapes: Sequence[Any], output_shapes: Sequence[Any]) -> int:
-        """Return one operation an element."""
+        """Return one operation per element."""
         return int(np.prod(output_shapes[0], dtype=int))
 
     def __str__(self) -> str:
@@ -171,14 +171,14 @@ class CumOp(Op):
 
 
 class LinearRecurrence(Op):
-    """Carry out ``u_0 = 0, u_{i+1} = b_i + a_i u_i`` along an axis.
+    """Compute ``u_0 = 0, u_{i+1} = b_i + a_i u_i`` along an axis.
 
     Parameters
     ----------
     axis
         The axis, counted from the front.
     reverse
-        Begin at the end of the axis.
+        Start from the end of the axis.
 
     Examples
     --------
@@ -213,13 +213,13 @@ class LinearRecurrence(Op):
     def perform(
         self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
     ) -> None:
-        """Take one step after the other, each for all other axes at once."""
+        """Step through the recurrence, vectorized over all other axes."""
         a, b = inputs
         if a.shape != b.shape:
             msg = f"{self}: factors of shape {a.shape} and terms of shape {b.shape}; one is needed."
             raise ShapeError(msg)
         out = _storage(output_storage[0], a.shape, a.dtype)
-        # The new last axis makes a step of a vector an array that can be written to.
+        # The trailing axis makes each step of a vector an array that can be written to.
         a, b, u = (np.moveaxis(array, self.axis, 0)[..., None] for array in (a, b, out))
         if self.reverse:
             a, b, u = a[::-1], b[::-1], u[::-1]
@@ -257,7 +257,7 @@ class LinearRecurrence(Op):
         return [self(a, add_all(terms))]
 
     def flops(self, input_shapes: Sequence[Any], output_shapes: Sequence[Any]) -> int:
-        """Return a product and a sum an element."""
+        """Return one multiplication and one addition per element."""
         return 2 * int(np.prod(output_shapes[0], dtype=int))
 
 
@@ -272,7 +272,7 @@ def _recurrence(axis: int, reverse: bool) -> LinearRecurrence:
 
 
 def product_of_others(x: Any, axis: int) -> Any:
-    """Return, for each element, the product of the others along ``axis``."""
+    """Return, for each element, the product of all others along ``axis``."""
     before = _cum_op(axis, "mul", exclusive=True)(x)
     after = _cum_op(axis, "mul", exclusive=True, reverse=True)(x)
     return before * after
@@ -290,21 +290,21 @@ def _cumulate(x: Any, axis: int | None, dtype: Any, mode: str) -> TensorVariable
 
 
 def cumsum(x: Any, axis: int | None = None, dtype: Any = None) -> TensorVariable:
-    """Return the running sums along an axis.
+    """Return the cumulative sum along an axis.
 
     Parameters
     ----------
     x
         A tensor.
     axis
-        Along which axis; ``None`` flattens first.
+        The axis; ``None`` flattens first.
     dtype
         Cast to this dtype first. By default integers and bools are widened to int64 or uint64.
 
     Raises
     ------
     ShapeError
-        There is no such axis.
+        ``axis`` is out of range.
 
     Examples
     --------
@@ -316,21 +316,21 @@ def cumsum(x: Any, axis: int | None = None, dtype: Any = None) -> TensorVariable
 
 
 def cumprod(x: Any, axis: int | None = None, dtype: Any = None) -> TensorVariable:
-    """Return the running products along an axis.
+    """Return the cumulative product along an axis.
 
     Parameters
     ----------
     x
         A tensor.
     axis
-        Along which axis; ``None`` flattens first.
+        The axis; ``None`` flattens first.
     dtype
         Cast to this dtype first. By default integers and bools are widened to int64 or uint64.
 
     Raises
     ------
     ShapeError
-        There is no such axis.
+        ``axis`` is out of range.
 
     Examples
     --------
@@ -342,21 +342,21 @@ def cumprod(x: Any, axis: int | None = None, dtype: Any = None) -> TensorVariabl
 
 
 def diff(x: Any, n: int = 1, axis: int = -1) -> TensorVariable:
-    """Return the differences of neighbours along an axis, ``n`` times over.
+    """Return the ``n``-th differences of adjacent elements along an axis.
 
     Parameters
     ----------
     x
-        A tensor. Of bools, the result tells where neighbours differ.
+        A tensor. For bools, the result says where adjacent elements differ.
     n
-        How often to take differences; each time the axis gets shorter by 1.
+        How many times to take differences; each time the axis gets shorter by 1.
     axis
-        Along which axis.
+        The axis.
 
     Raises
     ------
     ShapeError
-        There is no such axis, or ``n`` is negative.
+        ``axis`` is out of range, or ``n`` is negative.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Diagonals, identities and triangles."""
+"""Diagonals, identity matrices and triangular matrices."""
 
 from __future__ import annotations
 
@@ -58,12 +58,12 @@ def _checked_offset(offset: Any) -> int:
 
 
 class ExtractDiag(Op):
-    """Return the diagonal of the last two dimensions, as a view.
+    """Return a diagonal of the last two dimensions, as a view.
 
     Parameters
     ----------
     offset
-        How far above the main diagonal; negative ones are below it.
+        Offset from the main diagonal: positive is above it, negative below.
 
     Examples
     --------
@@ -94,7 +94,7 @@ class ExtractDiag(Op):
     ) -> None:
         value = inputs[0]
         rows, columns = value.shape[-2:]
-        offset = min(max(self.offset, -rows), columns)  # NumPy takes no more than 32 bits
+        offset = min(max(self.offset, -rows), columns)  # NumPy accepts at most 32 bits
         view = value.diagonal(offset, -2, -1)
         view.flags.writeable = value.flags.writeable  # NumPy makes it read-only
         output_storage[0][0] = view
@@ -118,14 +118,14 @@ class ExtractDiag(Op):
 
 
 class AllocDiag(Op):
-    """Return new matrices with the last dimension of the input on a diagonal, zeros elsewhere.
+    """Return new matrices with the last dimension of the input on a diagonal and zeros elsewhere.
 
     Takes the diagonals, the number of rows and the number of columns.
 
     Parameters
     ----------
     offset
-        How far above the main diagonal; negative ones are below it.
+        Offset from the main diagonal: positive is above it, negative below.
 
     Examples
     --------
@@ -185,7 +185,7 @@ class AllocDiag(Op):
         return [(*input_shapes[0][:-1], *node.inputs[1:])]
 
     def connection_pattern(self, node: Any) -> list[list[bool]]:
-        """The sizes have no influence on the elements."""
+        """The sizes do not influence the elements."""
         return [[True], [False], [False]]
 
     def L_op(
@@ -203,16 +203,16 @@ class AllocDiag(Op):
 
 
 def diagonal(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> TensorVariable:
-    """Return the diagonal of two dimensions, as the last dimension of the result.
+    """Return a diagonal over two dimensions, as the last dimension of the result.
 
     Parameters
     ----------
     x
         A tensor with at least 2 dimensions.
     offset
-        How far above the main diagonal; negative ones are below it.
+        Offset from the main diagonal: positive is above it, negative below.
     axis1, axis2
-        The rows and the columns.
+        The dimensions that serve as rows and as columns.
 
     Examples
     --------
@@ -229,7 +229,7 @@ def diagonal(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> TensorV
 
 
 def trace(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> TensorVariable:
-    """Return the sum of the diagonal; see :func:`diagonal`.
+    """Return the sum of a diagonal; see :func:`diagonal`.
 
     Examples
     --------
@@ -241,14 +241,14 @@ def trace(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> TensorVari
 
 
 def diag(v: Any, k: int = 0) -> TensorVariable:
-    """Return the diagonal of a matrix, or the matrix that has a vector on its diagonal.
+    """Return the diagonal of a matrix, or the matrix with a vector on its diagonal.
 
     Parameters
     ----------
     v
         A matrix or a vector.
     k
-        How far above the main diagonal; negative ones are below it.
+        Offset from the main diagonal: positive is above it, negative below.
 
     Examples
     --------
@@ -276,9 +276,9 @@ def eye(n: Any, m: Any = None, k: Any = 0, dtype: Any = None) -> TensorVariable:
     Parameters
     ----------
     n, m
-        Number of rows and of columns (as many by default), ints or symbolic.
+        Number of rows and of columns (equal by default), ints or symbolic.
     k
-        How far the ones are above the main diagonal; an int, negative below it, or symbolic.
+        Offset of the ones from the main diagonal, an int or symbolic: positive is above it.
     dtype
         ``floatX`` by default.
 
@@ -305,12 +305,12 @@ def _row_and_column_numbers(n: Any, m: Any, k: Any) -> tuple[Any, Any]:
 
 
 def identity(n: Any, dtype: Any = None) -> TensorVariable:
-    """Return the identity matrix with ``n`` rows; ``floatX`` by default."""
+    """Return the ``n`` by ``n`` identity matrix; ``floatX`` by default."""
     return eye(n, dtype=dtype)
 
 
 def identity_like(x: Any, dtype: Any = None) -> TensorVariable:
-    """Return a matrix like ``x`` with ones on the main diagonal and zeros elsewhere."""
+    """Return a matrix with the shape and dtype of ``x``, with ones on the main diagonal."""
     x = as_tensor_variable(x)
     if x.ndim != 2:
         msg = f"identity_like takes a matrix, got {x} of type {x.type}."
@@ -324,9 +324,9 @@ def tri(n: Any, m: Any = None, k: Any = 0, dtype: Any = None) -> TensorVariable:
     Parameters
     ----------
     n, m
-        Number of rows and of columns (as many by default), ints or symbolic.
+        Number of rows and of columns (equal by default), ints or symbolic.
     k
-        How far the diagonal is above the main one; an int, negative below it, or symbolic.
+        Offset of the diagonal from the main one, an int or symbolic: positive is above it.
     dtype
         ``floatX`` by default.
 
@@ -342,14 +342,14 @@ def tri(n: Any, m: Any = None, k: Any = 0, dtype: Any = None) -> TensorVariable:
 
 
 def tril(x: Any, k: Any = 0) -> TensorVariable:
-    """Return ``x`` with zeros above a diagonal of its last two dimensions.
+    """Return ``x`` with the elements above a diagonal of its last two dimensions set to zero.
 
     Parameters
     ----------
     x
         A tensor with at least 2 dimensions.
     k
-        How far the diagonal is above the main one; an int, negative below it, or symbolic.
+        Offset of the diagonal from the main one, an int or symbolic: positive is above it.
 
     Examples
     --------
@@ -363,14 +363,14 @@ def tril(x: Any, k: Any = 0) -> TensorVariable:
 
 
 def triu(x: Any, k: Any = 0) -> TensorVariable:
-    """Return ``x`` with zeros below a diagonal of its last two dimensions.
+    """Return ``x`` with the elements below a diagonal of its last two dimensions set to zero.
 
     Parameters
     ----------
     x
         A tensor with at least 2 dimensions.
     k
-        How far the diagonal is above the main one; an int, negative below it, or symbolic.
+        Offset of the diagonal from the main one, an int or symbolic: positive is above it.
 
     Examples
     --------

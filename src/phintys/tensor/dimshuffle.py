@@ -46,8 +46,8 @@ class DimShuffle(Op):
     input_ndim
         Rank of the input.
     new_order
-        For each dimension of the output, the input's dimension that it shows, or ``"x"`` for a new
-        one of size 1. Dimensions of the input that are not listed are dropped; their size must
+        For each dimension of the output, the corresponding dimension of the input, or ``"x"`` for a
+        new one of size 1. Dimensions of the input that are not listed are dropped; their size must
         be 1.
 
     Examples
@@ -120,7 +120,7 @@ class DimShuffle(Op):
     def perform(
         self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
     ) -> None:
-        """Make the view."""
+        """Return the view."""
         (value,) = inputs
         for dim in self.drop:
             if value.shape[dim] != 1:
@@ -144,7 +144,7 @@ class DimShuffle(Op):
     def L_op(
         self, inputs: Sequence[Any], outputs: Sequence[Any], output_grads: Sequence[Any]
     ) -> list[Any]:
-        """Shuffle the gradient back."""
+        """Apply the inverse permutation to the gradient."""
         (gradient,) = output_grads
         order: list[int | str] = ["x"] * self.input_ndim
         for position, entry in enumerate(self.new_order):
@@ -153,7 +153,7 @@ class DimShuffle(Op):
         return [_dimshuffle_op(len(self.new_order), tuple(order))(gradient)]
 
     def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
-        """Shuffle the direction."""
+        """Apply the op to the tangent."""
         return [None if eval_points[0] is None else self(eval_points[0])]
 
     def __str__(self) -> str:
@@ -166,12 +166,12 @@ class DimShuffle(Op):
 
 
 def normalize_axis(axis: Any, ndim: int) -> int:
-    """Return ``axis`` counted from the front; one out of range raises.
+    """Return ``axis`` counted from the front; raise if it is out of range.
 
     Raises
     ------
     AxisError
-        An array of rank ``ndim`` has no such axis.
+        ``axis`` is out of range for an array of rank ``ndim``.
     """
     try:
         position = axis if type(axis) is int else axis.__index__()
@@ -189,12 +189,12 @@ def normalize_axis(axis: Any, ndim: int) -> int:
 
 
 def normalize_axes(axis: Any, ndim: int) -> tuple[int, ...]:
-    """Return axes in ascending order; ``None`` stands for all of them.
+    """Return axes in ascending order; ``None`` means all of them.
 
     Raises
     ------
     ShapeError
-        An axis is out of range or named twice.
+        An axis is out of range or repeated.
     """
     if axis is None:
         return tuple(range(ndim))
@@ -208,14 +208,14 @@ def normalize_axes(axis: Any, ndim: int) -> tuple[int, ...]:
 
 
 def dimshuffle(x: Any, *pattern: Any) -> TensorVariable:
-    """Return the dimensions of ``x`` in another order.
+    """Return ``x`` with its dimensions reordered, and with new ones of size 1 inserted.
 
     Parameters
     ----------
     x
         A tensor.
     pattern
-        For each dimension of the result, a dimension of ``x`` (negative ones count from the back),
+        For each dimension of the result, a dimension of ``x`` (negative ones count from the end),
         or ``"x"`` for a new one of size 1; or all of these in one list.
 
     Examples
@@ -239,7 +239,7 @@ def _dimshuffle_op(input_ndim: int, new_order: tuple[int | str, ...]) -> DimShuf
 
 
 def transpose(x: Any, axes: Sequence[int] | None = None) -> TensorVariable:
-    """Return the dimensions of ``x`` in the order ``axes``, reversed by default."""
+    """Return ``x`` with its dimensions in the order ``axes``, reversed by default."""
     x = as_tensor_variable(x)
     order = tuple(reversed(range(x.ndim))) if axes is None else tuple(axes)
     if len(order) != x.ndim:
@@ -283,14 +283,14 @@ def moveaxis(
 
 
 def squeeze(x: Any, axis: Any = None) -> TensorVariable:
-    """Return ``x`` without dimensions of size 1.
+    """Return ``x`` with dimensions of size 1 removed.
 
     Parameters
     ----------
     x
         A tensor.
     axis
-        Which dimensions to drop; by default all whose size is known to be 1.
+        The dimensions to drop; by default all whose size is known to be 1.
     """
     x = as_tensor_variable(x)
     if axis is None:

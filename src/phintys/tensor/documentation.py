@@ -26,7 +26,7 @@ _KINDS = {
 
 _DEFAULT_EXAMPLES = {1: "[0.5, 1.0]", 2: "[1.0, 2.0], [3.0, 4.0]"}
 
-_DIGITS = 4  # of results in examples: fewer than what versions of NumPy and SciPy agree on
+_DIGITS = 4  # of results in examples: within the agreement between versions of NumPy and SciPy
 
 
 def signature_of(op: Elemwise) -> inspect.Signature | None:
@@ -50,7 +50,7 @@ def signature_of(op: Elemwise) -> inspect.Signature | None:
 
 
 def documentation_of(op: Elemwise) -> str | None:
-    """Return the documentation of an elementwise function; ``None`` if its row has no text.
+    """Return the documentation of an elementwise function; ``None`` if its row has no description.
 
     Examples
     --------
@@ -91,7 +91,7 @@ def documentation_of(op: Elemwise) -> str | None:
 
 
 def _parameters(row: Row) -> list[str]:
-    """Return the section on the operands, those that take the same kinds of numbers together."""
+    """Return the Parameters section, with operands that accept the same dtypes grouped."""
     accepted = [
         kinds
         for kinds in itertools.product(_KINDS, repeat=abs(row.nin))

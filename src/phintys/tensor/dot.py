@@ -1,10 +1,10 @@
 """Products of vectors, matrices, and batches of them.
 
 Two ops do the work: :class:`Dot` for ranks 1 and 2, and :class:`BatchedDot` for stacks of matrices.
-The functions bring other ranks into these forms.
+The functions reduce other ranks to these cases.
 
-For a cost C and ``Z = X Y`` with the gradient G for Z, ``dC = Re sum(conj(G) dZ)`` gives the
-gradients ``G Y^H`` for X and ``X^H G`` for Y.
+For a cost C and ``Z = X Y`` with gradient G with respect to Z, ``dC = Re sum(conj(G) dZ)`` gives
+the gradients ``G Y^H`` for X and ``X^H G`` for Y.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def _misfit(op: Op, operands: Sequence[Any], shapes: Sequence[Any]) -> ShapeErro
 
 
 class _Product(Op):
-    """What both products have in common: they are linear in each operand."""
+    """Base class of both products, which are linear in each operand."""
 
     __props__ = ()
 
@@ -86,7 +86,7 @@ class _Product(Op):
         return (type(self), ())
 
     def make_node(self, x: Any, y: Any) -> Apply:
-        """Apply to tensors whose ranks and sizes fit."""
+        """Apply to tensors whose ranks and sizes match."""
         x, y = as_tensor_variable(x), as_tensor_variable(y)
         key = (x.type, y.type)
         output = self._types.get(key)
@@ -97,11 +97,11 @@ class _Product(Op):
 
     @abstractmethod
     def _output_shape(self, x: Any, y: Any) -> tuple[int | None, ...]:
-        """Return the static shape; operands of wrong ranks or sizes raise."""
+        """Return the static shape; raise if the ranks or sizes of the operands do not match."""
 
     @abstractmethod
     def _adjoint(self, inputs: Sequence[Any], g: Any) -> list[Any]:
-        """Return the gradient for each operand, broadcast and promoted as it may be."""
+        """Return the gradient for each operand, possibly still broadcast and promoted."""
 
     def L_op(
         self, inputs: Sequence[Any], outputs: Sequence[Any], output_grads: Sequence[Any]
@@ -126,12 +126,12 @@ class _Product(Op):
         return [math.cast(add_all(terms), out.dtype)]
 
     def flops(self, input_shapes: Sequence[Any], output_shapes: Sequence[Any]) -> int:
-        """Return a product and a sum for each element of a row, for each result."""
+        """Return one multiplication and one addition for each term of each result."""
         return 2 * int(np.prod(output_shapes[0], dtype=int)) * input_shapes[0][-1]
 
 
 def fitting(former: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
-    """Return a former result if it can take a new one, in the form that NumPy wants it."""
+    """Return a former result if it can store a new one, in the layout that NumPy requires."""
     is_fit = (
         former is not None
         and former.shape == shape
@@ -146,8 +146,8 @@ class Dot(_Product):
     """Multiply vectors and matrices: the sum of products over the last axis of the first operand
     and the first axis of the second.
 
-    Operands have rank 1 or 2 and any dtypes, which are promoted. Products of integers overflow, and
-    those of bools are ``any(x & y)``, as in NumPy.
+    Operands have rank 1 or 2 and any dtypes, which are promoted. Products of integers can overflow,
+    and those of bools are ``any(x & y)``, as in NumPy.
 
     Examples
     --------
@@ -183,7 +183,7 @@ class Dot(_Product):
     def infer_shape(
         self, fgraph: FunctionGraph | None, node: Apply, input_shapes: Sequence[Any]
     ) -> list[Any]:
-        """Drop the axis that both share."""
+        """Drop the axis that the operands share."""
         x_sizes, y_sizes = input_shapes
         return [(*x_sizes[:-1], *y_sizes[1:])]
 
@@ -199,7 +199,7 @@ class Dot(_Product):
 
 
 class BatchedDot(_Product):
-    """Multiply stacks of matrices: the matrix product in the last two axes.
+    """Multiply stacks of matrices: the matrix product over the last two axes.
 
     Both operands have the same rank, at least 3. A leading dimension broadcasts if its static size
     is 1; sizes that differ at run time raise :class:`ShapeError`.
@@ -315,10 +315,10 @@ def dot(x: Any, y: Any) -> TensorVariable:
     Parameters
     ----------
     x, y
-        Tensors of any ranks. Vectors give their inner product, matrices the matrix product, and an
-        operand of rank 0 an elementwise product. With higher ranks the sum is over the last axis of
-        ``x`` and the last but one of ``y``, and the result has the other axes of ``x``, then those
-        of ``y``.
+        Tensors of any rank. For vectors it is the inner product, for matrices the matrix product,
+        and with an operand of rank 0 the elementwise product. With higher ranks the sum is over the
+        last axis of ``x`` and the second-to-last of ``y``, and the result has the other axes of
+        ``x``, then those of ``y``.
 
     Raises
     ------
@@ -340,18 +340,18 @@ def dot(x: Any, y: Any) -> TensorVariable:
 
 
 def matmul(x: Any, y: Any) -> TensorVariable:
-    """Return the matrix product, of stacks of matrices if the ranks are above 2: ``x @ y``.
+    """Return the matrix product ``x @ y``, of stacks of matrices if the ranks are above 2.
 
     Parameters
     ----------
     x, y
-        Tensors of rank 1 or more. A vector is a row on the left and a column on the right, and its
-        axis does not appear in the result. The axes before the last two are those of the stack;
-        they broadcast where their size is known to be 1, and missing ones do.
+        Tensors of rank 1 or more. A vector is treated as a row on the left and as a column on the
+        right, and its axis does not appear in the result. The axes before the last two are those of
+        the stack; they broadcast where their size is known to be 1 or where they are missing.
 
     Raises
     ------
-    ShapeError
+    An operand has rank 0, or the sizes do not match.
         An operand has rank 0, or the sizes do not fit.
 
     Examples
@@ -377,7 +377,7 @@ def matmul(x: Any, y: Any) -> TensorVariable:
 
 
 def _contracted_axes(x: Any, y: Any, axes: Any) -> tuple[list[int], list[int]]:
-    """Return the axes of both operands over which a tensordot sums."""
+    """Return the axes of both operands over which tensordot sums."""
     if isinstance(axes, int | np.integer):
         count = int(axes)
         if not 0 <= count <= min(x.ndim, y.ndim):
@@ -408,7 +408,7 @@ def _contracted_axes(x: Any, y: Any, axes: Any) -> tuple[list[int], list[int]]:
 
 
 def _check_contracted(x: Any, y: Any, x_axes: list[int], y_axes: list[int]) -> Any:
-    """Return ``y`` with the sizes of its summed axes known, or checked, to be those of ``x``."""
+    """Return ``y`` with the sizes of its summed axes known, or checked, to match those of ``x``."""
     stated: list[Any] = [None] * y.ndim
     for i, j in zip(x_axes, y_axes, strict=True):
         if _disagree(x.type.shape[i], y.type.shape[j]):
@@ -419,12 +419,12 @@ def _check_contracted(x: Any, y: Any, x_axes: list[int], y_axes: list[int]) -> A
             raise ShapeError(msg)
         if x.type.shape[i] is None or y.type.shape[j] is None:
             stated[j] = sizes_of(x)[i]
-    # One axis is checked by the product itself; the product of several could agree by chance.
+    # A single axis is checked by the product itself; the product of several could agree by chance.
     return specify_shape(y, stated) if len(x_axes) > 1 else y
 
 
 def _as_ndim(x: Any, ndim: int, sizes: Sequence[Any]) -> Any:
-    """Reshape unless ``x`` has these dimensions already."""
+    """Reshape ``x`` unless it already has this rank."""
     return x if x.ndim == ndim else reshape(x, tuple(sizes))
 
 
@@ -436,18 +436,18 @@ def tensordot(x: Any, y: Any, axes: Axes = 2) -> TensorVariable:
     x, y
         Tensors.
     axes
-        The axes of ``x`` and the axes of ``y``, which are paired in the order given; or a number n,
-        for the last n axes of ``x`` and the first n of ``y``.
+        The axes of ``x`` and the axes of ``y``, paired in the order given; or a number n, for the
+        last n axes of ``x`` and the first n of ``y``.
 
     Returns
     -------
     TensorVariable
-        With the remaining axes of ``x``, then those of ``y``.
+        Has the remaining axes of ``x``, then those of ``y``.
 
     Raises
     ------
     ShapeError
-        There are no such axes, or the sizes of paired axes differ.
+        An axis is out of range, or the sizes of paired axes differ.
 
     Examples
     --------
@@ -480,16 +480,16 @@ def batched_tensordot(x: Any, y: Any, axes: Axes = 2) -> TensorVariable:
     Parameters
     ----------
     x, y
-        Tensors of rank 1 or more; the first axis of both counts the elements.
+        Tensors of rank 1 or more; the first axis of both is the batch axis.
     axes
-        The axes of ``x`` and the axes of ``y`` to sum over, counted with the first axis, which is
-        not among them; or a number n, for the last n axes of ``x`` and the first n of ``y`` after
-        the first.
+        The axes of ``x`` and the axes of ``y`` to sum over, numbered with the batch axis included,
+        though it cannot be among them; or a number n, for the last n axes of ``x`` and the first n
+        of ``y`` after the batch axis.
 
     Raises
     ------
     ShapeError
-        There are no such axes, or sizes differ.
+        An axis is out of range, or sizes differ.
 
     Examples
     --------
@@ -532,12 +532,12 @@ def batched_dot(x: Any, y: Any) -> TensorVariable:
     Parameters
     ----------
     x, y
-        Tensors of rank 1 or more; the first axis of both counts the elements.
+        Tensors of rank 1 or more; the first axis of both is the batch axis.
 
     Raises
     ------
     ShapeError
-        Sizes do not fit.
+        The sizes do not match.
 
     Examples
     --------
@@ -561,7 +561,7 @@ def _as_vector(x: Any) -> Any:
 
 
 def outer(x: Any, y: Any) -> TensorVariable:
-    """Return the matrix of all products of an element of ``x`` and one of ``y``, both flattened.
+    """Return the outer product of ``x`` and ``y``, both flattened.
 
     Examples
     --------
@@ -580,7 +580,7 @@ def inner(x: Any, y: Any) -> TensorVariable:
     Raises
     ------
     ShapeError
-        The last sizes differ.
+        The sizes of the last axes differ.
 
     Examples
     --------
@@ -595,7 +595,7 @@ def inner(x: Any, y: Any) -> TensorVariable:
 
 
 def vdot(x: Any, y: Any) -> TensorVariable:
-    """Return the sum of products of the conjugate of ``x`` with ``y``, both flattened.
+    """Return the dot product of the conjugate of ``x`` with ``y``, both flattened.
 
     Raises
     ------
@@ -612,7 +612,7 @@ def vdot(x: Any, y: Any) -> TensorVariable:
 
 
 def kron(x: Any, y: Any) -> TensorVariable:
-    """Return the Kronecker product: blocks of ``y``, one for each element of ``x``, times it.
+    """Return the Kronecker product: a block of ``y``, scaled, for each element of ``x``.
 
     Examples
     --------

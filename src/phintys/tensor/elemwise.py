@@ -1,4 +1,4 @@
-"""Elemwise: a scalar op carried out on each element of its operands."""
+"""Elemwise: a scalar op applied to each element of its operands."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ _MOST_LITERALS = 512
 
 
 class _OfFunctions:
-    """An attribute that instances of a class work out, and that is something else in the class.
+    """An attribute that is computed for instances of a class and has another value on the class.
 
     Parameters
     ----------
     of_class
-        What it is in the class, and where there is nothing to say of an instance.
+        The value on the class, and the fallback where there is nothing to report for an instance.
     worker
-        Name of the function in :mod:`phintys.tensor.documentation` that works it out.
+        Name of the function in :mod:`phintys.tensor.documentation` that computes it.
     """
 
     def __init__(self, of_class: Any, worker: str) -> None:
@@ -87,7 +87,7 @@ class Elemwise(Op):
 
     __props__ = ("scalar_op", "inplace_pattern")
 
-    # Those of a function; the class keeps its own.
+    # The signature and docstring of a function on instances; the class keeps its own.
     __doc__: Any = _OfFunctions(__doc__, "documentation_of")
     __signature__ = _OfFunctions(None, "signature_of")
 
@@ -126,7 +126,7 @@ class Elemwise(Op):
 
     def __getstate__(self) -> dict[str, Any]:
         state = dict(self.__dict__)
-        # The hash of a string differs from process to process; the caches are only caches.
+        # String hashes differ between processes; the caches can be rebuilt.
         for name in ("_hash", "_output_types", "_kernels", "_literals"):
             del state[name]
         return state
@@ -141,13 +141,13 @@ class Elemwise(Op):
     if TYPE_CHECKING:
 
         def __call__(self, *inputs: Any, name: str | None = None, **options: Any) -> TensorVariable:
-            """Apply the op; one of several outputs gives a list of them."""
+            """Apply the op; several outputs are returned as a list."""
             ...
 
     # ---- types -------------------------------------------------------------------------------
 
     def make_node(self, *inputs: Any) -> Apply:
-        """Apply to tensors and numbers of any ranks and dtypes that the scalar op takes."""
+        """Apply to tensors and numbers of any ranks, with dtypes that the scalar op accepts."""
         operands: Sequence[Any] = inputs
         try:
             output_types = self._output_types[tuple([x.type for x in inputs])]
@@ -156,7 +156,7 @@ class Elemwise(Op):
         return Apply(self, operands, [output_type() for output_type in output_types])
 
     def _prepare(self, inputs: Sequence[Any]) -> tuple[Sequence[Any], tuple[TensorType, ...]]:
-        """Return the operands as tensors of one rank, and the types of the outputs."""
+        """Return the operands as tensors of equal rank, and the types of the outputs."""
         nin = self.scalar_op.nin
         if not inputs or (nin >= 0 and len(inputs) != nin):
             wanted = "one or more operands" if nin < 0 else f"{nin} operand{'s' * (nin != 1)}"
@@ -182,11 +182,11 @@ class Elemwise(Op):
         return inputs, output_types
 
     def _known_literals(self, inputs: Sequence[Any]) -> tuple[Any, Any]:
-        """Return a key for these operands, and the constants that literals among them became.
+        """Return a key for these operands, and the constants made of the literals among them.
 
-        Programs use few literals, many times over: the 2 in ``x ** 2``. The constants of the last
-        few are remembered. There is no key for what is no tensor or plain number, or for what
-        does not compare (NaN) or compares equal to something else (-0.0).
+        Programs use few literals, many times over, such as the 2 in ``x ** 2``. The constants most
+        recently made are cached. There is no key if an operand is neither a tensor nor a plain
+        number, does not equal itself (NaN), or equals a different value (-0.0).
         """
         parts: list[Any] = [self.scalar_op.nin]
         for x in inputs:
@@ -202,7 +202,7 @@ class Elemwise(Op):
 
     def _remember_literals(self, key: Any, given: Sequence[Any], inputs: Sequence[Any]) -> None:
         if any(x is not y for x, y in zip(given, inputs, strict=True) if isinstance(x, Variable)):
-            return  # an operand changed its rank; that is not for a table of constants
+            return  # an operand changed its rank, which does not belong in a table of constants
         if len(self._literals) >= _MOST_LITERALS:
             self._literals.clear()
         self._literals[key] = [
@@ -282,7 +282,7 @@ class Elemwise(Op):
     def perform(
         self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
     ) -> None:
-        """Compute with NumPy, into the memory of a former result where it fits."""
+        """Compute with NumPy, into the memory of a former result where possible."""
         shape = inputs[0].shape
         for value in inputs:
             if value.shape != shape:
@@ -302,7 +302,7 @@ class Elemwise(Op):
             return
         result = kernel(*inputs)
         if not shape:
-            result = np.asarray(result)  # ufuncs give NumPy scalars
+            result = np.asarray(result)  # ufuncs return NumPy scalars
         cell[0] = _own(result, inputs) if self.scalar_op.ufunc is None else result
 
     @staticmethod
@@ -337,7 +337,7 @@ class Elemwise(Op):
             cell[0] = target
 
     def _broadcast_shape(self, node: Apply, inputs: Sequence[Any]) -> tuple[int, ...]:
-        """Return the shape of the result; operands that do not fit raise."""
+        """Return the shape of the result; raise if the operands do not broadcast."""
         shape: list[int] = []
         operands = cast("list[Any]", node.inputs)
         for dim, static in enumerate(zip(*(x.type.shape for x in operands), strict=True)):
@@ -362,7 +362,7 @@ class Elemwise(Op):
     def L_op(
         self, inputs: Sequence[Any], outputs: Sequence[Any], output_grads: Sequence[Any]
     ) -> list[Variable]:
-        """Differentiate by the scalar op's rule and sum over what was broadcast."""
+        """Apply the scalar op's derivative rule and sum over broadcast dimensions."""
         gradients = operators.pull_back_guarded(self.scalar_op, inputs, outputs, output_grads)
         return [
             self._sum_broadcast(gradient, variable, outputs[0])
@@ -384,18 +384,18 @@ class Elemwise(Op):
         if not axes:
             return gradient
         node = gradient.owner
-        if _is_quotient(node) and node.inputs[1] is variable:  # of a log: one division is enough
+        if _is_quotient(node) and node.inputs[1] is variable:  # of a log: one division suffices
             total = operators.sum(node.inputs[0], axis=axes, keepdims=True)
             return node.op(total, variable)
         return operators.sum(gradient, axis=axes, keepdims=True)
 
     def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
-        """Differentiate by the scalar op's rule, and broadcast to the shape of the result."""
+        """Apply the scalar op's derivative rule, and broadcast to the shape of the result."""
         tangents = self.scalar_op.R_op(inputs, eval_points)
         return [self._broadcast_tangent(tangent, inputs) for tangent in tangents]
 
     def _broadcast_tangent(self, tangent: Any, inputs: Sequence[Any]) -> Any:
-        """Expand a direction that rests on some of the operands to the shape of all."""
+        """Expand a tangent that depends on some of the operands to the common shape."""
         if tangent is None or isinstance(tangent.type, NullType | DisconnectedType):
             return tangent
         sizes = zip(*(variable.type.shape for variable in inputs), strict=True)
@@ -410,11 +410,11 @@ class Elemwise(Op):
 
     @property
     def connection_pattern(self) -> Callable[[Apply], list[list[bool]]]:
-        """The scalar op's; absent, like most, if every operand counts."""
+        """The scalar op's pattern; absent, as for most ops, if every operand is connected."""
         return self.scalar_op.connection_pattern  # pyright: ignore[reportAttributeAccessIssue]
 
     def flops(self, input_shapes: Sequence[Any], output_shapes: Sequence[Any]) -> float:
-        """Return what the scalar op costs for each element."""
+        """Return the cost of the scalar op for all elements."""
         return math.prod(output_shapes[0]) * self.scalar_op.cost
 
     def __str__(self) -> str:
@@ -433,9 +433,9 @@ def _is_quotient(node: Any) -> bool:
 def _compute_into(
     kernel: Callable[..., Any], inputs: Sequence[Any], targets: Sequence[Any]
 ) -> None:
-    """Compute into arrays; into those that are not contiguous by way of new ones.
+    """Compute into arrays; use temporaries for those that are not contiguous.
 
-    NumPy 2.4's ``negative`` leaves out elements of such an array, for some strides of the operand.
+    NumPy 2.4's ``negative`` skips elements of such an array, for some strides of the operand.
     """
     into = [one if one.flags.forc else np.empty(one.shape, one.dtype) for one in targets]
     kernel(*inputs, out=into[0] if len(into) == 1 else tuple(into))
@@ -445,14 +445,14 @@ def _compute_into(
 
 
 def _own(result: Any, inputs: Sequence[Any]) -> Any:
-    """Return ``result``, copied if the scalar op handed an operand (or a view of one) back."""
+    """Return ``result``, copied if the scalar op returned an operand (or a view of one)."""
     if any(np.may_share_memory(result, value) for value in inputs):
         return result.copy()
     return result
 
 
 def pad_rank(x: Any, ndim: int) -> Any:
-    """Return ``x`` with dimensions of size 1 in front, ``ndim`` in all."""
+    """Return ``x`` padded in front with dimensions of size 1 to rank ``ndim``."""
     missing = ndim - x.type.ndim
     if isinstance(x, TensorConstant):
         data = x.data.reshape((1,) * missing + x.data.shape)
@@ -476,24 +476,24 @@ def elemwise(scalar_op: ScalarOp) -> Elemwise:
 
 
 def _elemwise(scalar_op: ScalarOp) -> Elemwise:
-    """Return the Elemwise of an op that is met for the first time, or was made by a program."""
-    if isinstance(scalar_op, Row):  # these there are for good
+    """Return the Elemwise of an op that is new, or was made by a program."""
+    if isinstance(scalar_op, Row):  # rows live as long as the process
         return _CACHE.setdefault(scalar_op, Elemwise(scalar_op))
     with _LOCK_OF_OTHERS:
         return _CACHE_OF_OTHERS.setdefault(scalar_op, Elemwise(scalar_op))
 
 
 def name_functions(namespace: Mapping[str, Any], names: Sequence[str], module: str) -> None:
-    """Tell the elementwise ops among some public names what they are called, and where.
+    """Give the elementwise ops among some public names their names and module.
 
     Parameters
     ----------
     namespace
-        Of the module that defines the names.
+        The namespace of the module that defines the names.
     names
-        The names; of several for one op, the first, or the one that its scalar op has.
+        The names; if an op has several, the first, or the one that its scalar op has.
     module
-        Where users find them.
+        The module from which users import them.
     """
     for name in names:
         op = namespace.get(name)

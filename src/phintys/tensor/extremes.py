@@ -1,4 +1,4 @@
-"""Where the largest and smallest elements are."""
+"""Indices of the largest and smallest elements."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _refuse_empty(op: Op, variable: Variable, shape: tuple[int, ...], axis: int)
 
 
 class _ArgExtreme(Op):
-    """Common to :class:`Argmax` and :class:`Argmin`."""
+    """Base class of :class:`Argmax` and :class:`Argmin`."""
 
     __props__ = ("axis",)
 
@@ -70,13 +70,13 @@ class _ArgExtreme(Op):
         return Apply(self, [x], [TensorType("int64", shape)()])
 
     def axes(self, ndim: int) -> tuple[int, ...]:
-        """Return the axes that an input of rank ``ndim`` loses."""
+        """Return the axes that are removed from an input of rank ``ndim``."""
         return tuple(range(ndim)) if self.axis is None else self.axis
 
     def perform(
         self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
     ) -> None:
-        """Search with NumPy; several axes as one."""
+        """Search with NumPy, with several axes merged into one."""
         (x,) = inputs
         axes = self.axes(x.ndim)
         if x.size == 0:
@@ -105,7 +105,7 @@ class _ArgExtreme(Op):
     def L_op(
         self, inputs: Sequence[Any], outputs: Sequence[Any], output_grads: Sequence[Any]
     ) -> list[Any]:
-        """Return zeros: a small change of the elements almost nowhere moves the extreme."""
+        """Return zeros: a small change of the elements does not, in general, move the extreme."""
         return [zero_gradient(inputs[0])]
 
     def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
@@ -113,7 +113,7 @@ class _ArgExtreme(Op):
         return [None if is_missing(eval_points[0]) else zero_gradient(self(*inputs))]
 
     def flops(self, input_shapes: Sequence[Any], output_shapes: Sequence[Any]) -> int:
-        """Return one comparison an element."""
+        """Return one comparison per element."""
         return int(np.prod(input_shapes[0], dtype=int))
 
     def __str__(self) -> str:
@@ -128,7 +128,7 @@ class Argmax(_ArgExtreme):
     ----------
     axis
         The axes, counted from the front, ``None`` for all. They are dropped. With several, the
-        index counts the elements in their order in memory were the array of these axes alone.
+        index is into the flattened array of these axes alone, in C order.
 
     Examples
     --------
@@ -168,7 +168,7 @@ class ArgExtremeAlong(Op):
 
     Notes
     -----
-    The gradient for the axis is undefined: there is no array along a fraction of an axis.
+    The gradient for the axis is undefined, since an axis has no fractions.
 
     Examples
     --------
@@ -186,7 +186,7 @@ class ArgExtremeAlong(Op):
         self.which = which
 
     def make_node(self, x: Any, axis: Any) -> Apply:
-        """Apply to a tensor of rank 1 or more and an integer without dimensions."""
+        """Apply to a tensor of rank 1 or more and a 0-d integer."""
         x, axis = as_tensor_variable(x), as_tensor_variable(axis)
         if axis.type.numpy_dtype.kind not in "iu":
             msg = f"{self}: an axis is an integer, got {axis} of dtype {axis.dtype}."
@@ -217,7 +217,7 @@ class ArgExtremeAlong(Op):
         return [zero_gradient(x), undefined]
 
     def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
-        """Return zeros for a direction of the tensor; none is defined for the axis."""
+        """Return zeros for a tangent of the tensor; none is defined for the axis."""
         x_direction, axis_direction = eval_points
         if not is_missing(axis_direction):
             return [grad_undefined(self, 1, inputs[1], "an axis has no direction")]
@@ -260,12 +260,12 @@ def argmax(x: Any, axis: Any = None, keepdims: bool = False) -> TensorVariable:
     Returns
     -------
     TensorVariable
-        Of int64.
+        The indices, of dtype int64.
 
     Raises
     ------
     ShapeError
-        There is no such axis; at run time, there is no element along it.
+        The axis is out of range; at run time, it has no elements.
 
     Examples
     --------
@@ -292,12 +292,12 @@ def argmin(x: Any, axis: Any = None, keepdims: bool = False) -> TensorVariable:
     Returns
     -------
     TensorVariable
-        Of int64.
+        The indices, of dtype int64.
 
     Raises
     ------
     ShapeError
-        There is no such axis; at run time, there is no element along it.
+        The axis is out of range; at run time, it has no elements.
 
     Examples
     --------

@@ -1,15 +1,15 @@
-"""Gradients of guarded expressions: what a condition leaves out has no part in them.
+"""Gradients of guarded expressions: branches excluded by a condition contribute nothing.
 
 In ``switch(x > 0, sqrt(x), 0)`` the gradient that flows into the square root is
-``switch(x > 0, g, 0)``, zero where the branch is not taken. Multiplied with the derivative, which
+``switch(x > 0, g, 0)``, zero where the branch is not taken. Multiplied by the derivative, which
 is infinite at 0, it would be NaN there. So an elementwise Op whose incoming gradient is known to be
-zero outside of a condition multiplies within it: ``switch(c, g, 0)`` times f' is taken as
-``switch(c, g * f', 0)``, and the next Op below finds the condition outermost again. The two are
+zero outside a condition multiplies inside it: ``switch(c, g, 0)`` times f' is taken as
+``switch(c, g * f', 0)``, and the next Op below again finds the condition outermost. The two are
 equal wherever f' is finite.
 
-The condition is found at the gradient itself, or below what only moves, repeats or adds elements:
-changes of rank and shape, indices, fills, sums of several gradients, and sums over what was
-broadcast.
+The condition is found at the gradient itself, or below operations that only move, repeat or add
+elements: changes of rank and shape, indexing, fills, sums of several gradients, and sums over
+broadcast dimensions.
 """
 
 from __future__ import annotations
@@ -46,11 +46,11 @@ __all__ = ["is_known_zero", "pull_back_guarded"]
 
 _MOST_STEPS = 8  # from the gradient down to its condition
 
-# Their partials are constants, and hand the gradient on as it is, with its condition.
+# Their partials are constant, and pass the gradient on unchanged, with its condition.
 _PASS_ON = frozenset({ps.add, ps.second, ps.identity, ps.pos})
 
-# Rows that are infinite or steep without bound at finite arguments. Conditions that must be
-# computed first, over what was broadcast or overwritten, are looked for here only.
+# Rows whose derivative is unbounded at finite arguments. Conditions that must be computed first,
+# over broadcast or overwritten elements, are looked for here only.
 _STEEP = frozenset({
     *(ps.sqrt, ps.cbrt, ps.log, ps.log2, ps.log10, ps.log1p, ps.log1mexp, ps.xlogy, ps.xlog1py),
     *(ps.reciprocal, ps.true_div, ps.pow, ps.hypot),
@@ -66,20 +66,20 @@ class Guard(NamedTuple):
     inner: Any
 
     def around(self, x: Any) -> Any:
-        """Return ``x`` where the gradient is not zero for certain, else 0."""
+        """Return ``x`` where the gradient can be nonzero, else 0."""
         return self._choose(x, 0) if self.holds else self._choose(0, x)
 
     def _choose(self, a: Any, b: Any) -> Any:
         return math.switch(self.condition, a, b)
 
     def truth(self) -> Any:
-        """Return where the gradient is not zero for certain, as bools."""
+        """Return where the gradient can be nonzero, as bools."""
         if self.condition.dtype != "bool":
             return (math.neq if self.holds else math.eq)(self.condition, 0)
         return self.condition if self.holds else math.invert(self.condition)
 
     def along(self, op: Any, *rest: Any) -> Guard:
-        """Return the guard of what an Op makes that moves or repeats elements."""
+        """Return the guard after an Op that moves or repeats elements."""
         return Guard(op(self.condition, *rest), self.holds, op(self.inner, *rest))
 
 
@@ -89,7 +89,7 @@ def pull_back_guarded(
     outputs: Sequence[Any],
     output_grads: Sequence[Any],
 ) -> list[Any]:
-    """Return what a scalar op's ``L_op`` says of tensors, within the condition of its gradient."""
+    """Apply a scalar op's ``L_op`` to tensors, inside the condition of its gradient."""
     guard = None
     if len(outputs) == 1 and scalar_op not in _PASS_ON:
         steep = scalar_op in _STEEP or not isinstance(scalar_op, Row)
@@ -109,8 +109,8 @@ def _guarded(gradient: Any, guard: Guard, whole: Any) -> Any:
 
 
 def is_known_zero(variable: Any) -> bool:
-    """Return whether a tensor is zeros by its very construction, as ``zeros_like`` gives them."""
-    for _ in range(_MOST_STEPS):  # fill, cast, a change of rank: few steps lead to the constant
+    """Return whether a tensor is zero by construction, like the result of ``zeros_like``."""
+    for _ in range(_MOST_STEPS):  # fill, cast, a change of rank: the constant is a few steps away
         if isinstance(variable, TensorConstant):
             return not variable.data.any()
         node = variable.owner
@@ -134,7 +134,7 @@ def _is_cast(op: Elemwise) -> bool:
 
 
 def _guard_of(g: Any, steep: bool, steps: int = _MOST_STEPS) -> Guard | None:
-    """Return the guard of a gradient, if it is known to be zero outside of some condition."""
+    """Return the guard of a gradient, if it is known to be zero outside some condition."""
     node = g.owner
     if node is None or steps == 0:
         return None
@@ -189,7 +189,7 @@ def _of_switch(node: Apply, g: Any) -> Guard | None:
 
 
 def _merged(outer: Guard, inner: Guard | None) -> Guard:
-    """Return one guard for a guard within a guard."""
+    """Return a single guard for nested guards."""
     if inner is None:
         return outer
     if inner.condition is outer.condition and inner.holds == outer.holds:
@@ -212,7 +212,7 @@ def _of_sum(node: Apply, g: Any, steep: bool, steps: int) -> Guard | None:
 
 
 def _of_places(node: Apply, g: Any, found: Guard) -> Guard:
-    """Take the places of a condition that an index or a new shape takes of the gradient."""
+    """Apply the index or reshape that was applied to the gradient to its condition."""
     x, rest, op = node.inputs[0], node.inputs[1:], node.op
     full = Guard(_filled(x, found.condition), found.holds, _filled(x, found.inner))
 

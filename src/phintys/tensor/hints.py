@@ -1,4 +1,4 @@
-"""What to write instead where operands would broadcast if a size were known to be 1."""
+"""Remedies for operands that would broadcast if a size were known to be 1."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ __all__ = ["broadcast_hint"]
 def broadcast_hint(
     operands: Sequence[Any], shapes: Sequence[Sequence[int | None]], dim: int
 ) -> str:
-    """Return what to write so that operands broadcast in a dimension in which they differ.
+    """Return how to make operands broadcast in a dimension in which their sizes differ.
 
     Parameters
     ----------
     operands
-        Tensor variables of one rank.
+        Tensor variables of equal rank.
     shapes
-        Their shapes, as far as they are known.
+        Their shapes, as far as known.
     dim
         The dimension in which the sizes differ.
 

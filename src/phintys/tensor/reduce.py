@@ -558,7 +558,7 @@ def _truth(x: Any) -> Any:
 
 
 def all(x: Any, axis: Axis = None, keepdims: bool = False) -> TensorVariable:
-    """Tell whether all elements along some axes are true, that is not 0.
+    """Return whether all elements along some axes are true, that is not 0.
 
     Parameters
     ----------
@@ -584,7 +584,7 @@ def all(x: Any, axis: Axis = None, keepdims: bool = False) -> TensorVariable:
 
 
 def any(x: Any, axis: Axis = None, keepdims: bool = False) -> TensorVariable:
-    """Tell whether any element along some axes is true, that is not 0.
+    """Return whether any element along some axes is true, that is not 0.
 
     Parameters
     ----------
@@ -612,7 +612,7 @@ def any(x: Any, axis: Axis = None, keepdims: bool = False) -> TensorVariable:
 def allclose(
     a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
 ) -> TensorVariable:
-    """Tell whether ``abs(a - b) <= atol + rtol * abs(b)`` for all elements.
+    """Return whether ``abs(a - b) <= atol + rtol * abs(b)`` for all elements.
 
     Parameters
     ----------

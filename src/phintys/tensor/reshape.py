@@ -133,7 +133,7 @@ def _infer_size(sizes: Sequence[Any], dim: int, old_shape: Sequence[Any]) -> Any
 
 
 def _is_size(x: Any) -> bool:
-    """Tell whether an entry of a shape cannot be -1, by itself."""
+    """Return whether an entry of a shape cannot be -1, by itself."""
     if isinstance(x, int):
         return x >= 0
     return x.owner is not None and isinstance(x.owner.op, ShapeI)

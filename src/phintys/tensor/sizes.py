@@ -144,7 +144,7 @@ def clip_size(a: Size, lower: Size | None, upper: Size | None) -> Size:
 
 
 def same_size(a: Size, b: Size) -> bool:
-    """Tell whether two sizes are equal for all that can be seen now."""
+    """Return whether two sizes are equal for all that can be seen now."""
     if a is b:
         return True
     return isinstance(a, int) and isinstance(b, int) and a == b

@@ -283,7 +283,7 @@ class TensorType(Type):
         raise TypeContractError(msg)
 
     def is_valid_value(self, value: Any) -> bool:
-        """Tell whether ``value`` is an array of this dtype, rank and static shape."""
+        """Return whether ``value`` is an array of this dtype, rank and static shape."""
         return (
             isinstance(value, np.ndarray)
             and (value.__class__ is np.ndarray or isinstance(value, np.memmap))
@@ -293,7 +293,7 @@ class TensorType(Type):
         )
 
     def values_eq(self, a: Any, b: Any) -> bool:
-        """Tell whether two arrays are equal in dtype, shape and all elements (NaN equals NaN)."""
+        """Return whether two arrays are equal in dtype, shape and all elements (NaN equals NaN)."""
         a, b = np.asarray(a), np.asarray(b)
         if a.dtype != b.dtype or a.shape != b.shape:
             return False
@@ -302,7 +302,7 @@ class TensorType(Type):
     def values_eq_approx(
         self, a: Any, b: Any, rtol: float | None = None, atol: float | None = None
     ) -> bool:
-        """Tell whether two arrays agree up to rounding (``rtol`` and ``atol`` by dtype)."""
+        """Return whether two arrays agree up to rounding (``rtol`` and ``atol`` by dtype)."""
         a, b = np.asarray(a), np.asarray(b)
         if a.dtype != b.dtype or a.shape != b.shape:
             return False
@@ -316,7 +316,7 @@ class TensorType(Type):
 
     @staticmethod
     def may_share_memory(a: Any, b: Any) -> bool:
-        """Tell whether two arrays could share memory (their address ranges overlap)."""
+        """Return whether two arrays could share memory (their address ranges overlap)."""
         if not isinstance(a, np.ndarray) or not isinstance(b, np.ndarray):
             return False
         return bool(np.may_share_memory(a, b))
@@ -352,7 +352,7 @@ class TensorType(Type):
         )
 
     def is_super(self, other: Type) -> bool:
-        """Tell whether ``other`` has the same dtype and rank and knows at least as much."""
+        """Return whether ``other`` has the same dtype and rank and knows at least as much."""
         if self is other:
             return True
         return (
@@ -366,7 +366,7 @@ class TensorType(Type):
         )
 
     def in_same_class(self, other: Type) -> bool:
-        """Tell whether ``other`` has the same dtype and rank."""
+        """Return whether ``other`` has the same dtype and rank."""
         return (
             isinstance(other, TensorType) and self.dtype == other.dtype and self.ndim == other.ndim
         )
@@ -485,7 +485,7 @@ def _of_length(length: int | None) -> str:
 
 
 def _are_numbers(array: np.ndarray[Any, Any]) -> bool:
-    """Tell whether an array of objects holds Python's numbers only."""
+    """Return whether an array of objects holds Python's numbers only."""
     return all(isinstance(item, int | float | complex) for item in array.flat)
 
 

@@ -465,11 +465,11 @@ class TensorMethods:
         return operators.argmin(self, axis=axis, keepdims=keepdims)
 
     def all(self, axis: Axis = None, keepdims: bool = False) -> TensorVariable:
-        """Tell whether all elements over ``axis`` are true."""
+        """Return whether all elements over ``axis`` are true."""
         return operators.all(self, axis=axis, keepdims=keepdims)
 
     def any(self, axis: Axis = None, keepdims: bool = False) -> TensorVariable:
-        """Tell whether any element over ``axis`` is true."""
+        """Return whether any element over ``axis`` is true."""
         return operators.any(self, axis=axis, keepdims=keepdims)
 
     def cumsum(self, axis: int | None = None) -> TensorVariable:

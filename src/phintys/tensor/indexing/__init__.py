@@ -1,4 +1,4 @@
-"""Indexing: what stands between brackets, and setting the part of an array that it names."""
+"""Indexing, and setting the elements that an index selects."""
 
 from phintys.tensor.indexing.advanced import AdvancedSubtensor
 from phintys.tensor.indexing.basic import Subtensor

@@ -1,4 +1,4 @@
-"""AdvancedSubtensor: indexing with arrays of integers and of bools."""
+"""AdvancedSubtensor: indexing with integer and bool arrays."""
 
 from __future__ import annotations
 
@@ -57,10 +57,10 @@ __all__ = ["AdvancedSubtensor"]
 
 
 class AdvancedSubtensor(Op):
-    """Index with arrays of integers or bools, beside integers, slices and new dimensions.
+    """Index with integer or bool arrays, together with integers, slices and new dimensions.
 
-    Takes the array and what the template says: integers without dimensions, arrays of integers,
-    arrays of bools. The index arrays broadcast against each other; the rules are NumPy's.
+    Takes the array and the inputs that the template calls for: 0-d integers, integer arrays and
+    bool arrays. The index arrays broadcast against each other; the rules are NumPy's.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ class AdvancedSubtensor(Op):
             result = value[numpy_index(self.idx_list, indices)]
         except (IndexError, ValueError):
             raise explain(self, node.inputs[0], value.shape, self.idx_list, indices) from None
-        # A number where no dimensions are left.
+        # A NumPy scalar is returned where no dimensions are left.
         output_storage[0][0] = np.asarray(result, dtype=value.dtype)
 
     def infer_shape(
@@ -123,13 +123,13 @@ class AdvancedSubtensor(Op):
         ]
 
     def connection_pattern(self, node: Any) -> list[list[bool]]:
-        """The elements come from the array; an index only says which ones."""
+        """The elements come from the array; the indices only select them."""
         return [[True], *([False] for _ in node.inputs[1:])]
 
     def L_op(
         self, inputs: Sequence[Any], outputs: Sequence[Any], output_grads: Sequence[Any]
     ) -> list[Any]:
-        """Add the gradient up where the elements were taken from."""
+        """Accumulate the gradient at the selected elements."""
         x, *indices = inputs
         disconnected = [disconnected_type() for _ in indices]
         if is_discrete(x):
@@ -149,7 +149,7 @@ class AdvancedSubtensor(Op):
 
 
 def check_advanced(op: Any, template: Template) -> None:
-    """Raise unless an array takes part in a template."""
+    """Raise unless a template contains an array."""
     if not is_advanced(template):
         msg = (
             f"{type(op).__name__} indexes with at least one array, got {template}. Integers and "
@@ -159,7 +159,7 @@ def check_advanced(op: Any, template: Template) -> None:
 
 
 def as_indices(op: Any, template: Template, inputs: Sequence[Any]) -> list[Any]:
-    """Return the index inputs of a node as tensors; wrong dtypes and ranks raise."""
+    """Return the index inputs of a node as tensors; raise for wrong dtypes and ranks."""
     if len(inputs) != count_inputs(template):
         msg = f"{op} takes {count_inputs(template)} indices, got {len(inputs)}."
         raise OpContractError(msg)
@@ -188,7 +188,7 @@ def _as_array(op: Any, index: Any, kinds: str, ndim: int | None) -> Any:
 def static_advanced_shape(
     op: Any, x: Any, template: Template, indices: Sequence[Any]
 ) -> tuple[int | None, ...]:
-    """Return what is known of the shape of an index; what is known to be wrong raises."""
+    """Return the static shape of an index; raise for statically known errors."""
     check_rank(op, x, template)
     static = x.type.shape
     entries = list(fill(template, indices))
@@ -224,7 +224,7 @@ def _check_mask(op: Any, x: Any, mask: Any, dim: int) -> None:
 
 
 def _static_index_shape(op: Any, template: Template, entries: Sequence[Any]) -> list[int | None]:
-    """Return what is known of the shape to which index arrays broadcast."""
+    """Return the static shape to which index arrays broadcast."""
     shapes: list[Sequence[Any]] = []
     for entry, index in zip(template, entries, strict=True):
         if entry is ARRAY:
@@ -237,13 +237,13 @@ def _static_index_shape(op: Any, template: Template, entries: Sequence[Any]) -> 
 
 
 class _Unknown:
-    """A size of which nothing is known."""
+    """An unknown size."""
 
 
 def index_sizes(
     template: Template, indices: Sequence[Any], index_shapes: Sequence[Any]
 ) -> list[Any]:
-    """Return the sizes, ints or symbolic, of the shape to which index arrays broadcast."""
+    """Return the shape to which index arrays broadcast, as int or symbolic sizes."""
     shapes: list[Sequence[Any]] = []
     kinds = input_kinds(template)
     for entry, index, shape in zip(kinds, indices, index_shapes, strict=True):
@@ -265,7 +265,7 @@ def _count(mask: Any) -> Any:
 
 
 def input_kinds(template: Template) -> list[Any]:
-    """Return, for each index input, the entry that it belongs to."""
+    """Return, for each index input, the template entry that it belongs to."""
     return [entry for entry in template for _ in range(count_inputs((entry,)))]
 
 
@@ -299,7 +299,7 @@ def check_index_shapes(
 def check_empty_masks(
     op: Any, x: Any, shape: Sequence[int], template: Template, indices: Sequence[Any]
 ) -> None:
-    """Raise for a mask without elements whose shape does not fit, which NumPy lets pass."""
+    """Raise for an empty mask of the wrong shape, which NumPy accepts."""
     if all(index.size or index.dtype != "bool" for index in indices):
         return
     dim = 0
@@ -311,12 +311,12 @@ def check_empty_masks(
 
 
 def may_repeat(template: Template, indices: Sequence[Any]) -> bool:
-    """Tell whether an index could name an element twice, for all that is known."""
+    """Return whether an index might select an element twice, as far as is known."""
     arrays = [
         index for entry, index in zip(input_kinds(template), indices, strict=True) if entry is ARRAY
     ]
     if not arrays:
-        return False  # a mask names each element once
+        return False  # a mask selects each element once
     if any(isinstance(entry, Mask) for entry in template):
         return True
     owners = {index.owner for index in arrays}
@@ -332,7 +332,7 @@ def may_repeat(template: Template, indices: Sequence[Any]) -> bool:
 
 
 def _broadcasts(index: Any, arrays: Sequence[Any]) -> bool:
-    """Tell whether an index array, of the highest rank, is repeated to fit the others."""
+    """Return whether an index array, of the highest rank, is repeated to fit the others."""
     return any(
         size == 1 and any(len(o.type.shape) >= dim and o.type.shape[-dim] != 1 for o in arrays)
         for dim, size in enumerate(reversed(index.type.shape), start=1)
@@ -340,12 +340,12 @@ def _broadcasts(index: Any, arrays: Sequence[Any]) -> bool:
 
 
 def _is_distinct(index: Any) -> bool:
-    """Tell whether it is known that no two elements of an index array name the same place."""
+    """Return whether the elements of an index array are known to select distinct positions."""
     while index.owner is not None and isinstance(index.owner.op, DimShuffle):
         index = index.owner.inputs[0]
     if isinstance(index, Constant):
         data = index.data
-        # -1 and 4 may be the same place.
+        # -1 and 4 can be the same position.
         one_sided = data.size == 0 or data.min() >= 0 or data.max() < 0
         return bool(one_sided and np.unique(data).size == data.size)
     if index.owner is not None and isinstance(index.owner.op, ARange):
@@ -357,7 +357,7 @@ def _is_distinct(index: Any) -> bool:
 def numpy_result_shape(
     template: Template, shape: Sequence[int], indices: Sequence[Any]
 ) -> tuple[int, ...]:
-    """Return the shape of the result, from values."""
+    """Return the shape of the result, given values."""
     entries = list(fill(template, indices))
     result: list[int] = []
     for place in layout(template, len(shape)):

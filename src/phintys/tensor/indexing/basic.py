@@ -44,13 +44,13 @@ __all__ = ["Subtensor"]
 class Subtensor(Op):
     """Index with integers and slices. The result is a view.
 
-    Takes the array, and an integer without dimensions for each ``SCALAR`` of the template.
+    Takes the array, and a 0-d integer for each ``SCALAR`` of the template.
 
     Parameters
     ----------
     idx_list
-        The template of the index; see :mod:`phintys.tensor.indexing.template`. Python slices will
-        do. Dimensions that it does not cover are kept.
+        The template of the index; see :mod:`phintys.tensor.indexing.template`. Python slices are
+        accepted. Dimensions that it does not cover are kept.
 
     Examples
     --------
@@ -82,7 +82,7 @@ class Subtensor(Op):
         self, node: Any, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
     ) -> None:
         value = inputs[0]
-        # The ellipsis makes an array, not a number, of what has no dimensions left.
+        # The ellipsis keeps a result without dimensions an array.
         index = self._fixed or (*numpy_index(self.idx_list, inputs[1:]), ...)
         try:
             output_storage[0][0] = value[index]
@@ -104,13 +104,13 @@ class Subtensor(Op):
         ]
 
     def connection_pattern(self, node: Any) -> list[list[bool]]:
-        """The elements come from the array; an index only says which ones."""
+        """The elements come from the array; the indices only select them."""
         return [[True], *([False] for _ in node.inputs[1:])]
 
     def L_op(
         self, inputs: Sequence[Any], outputs: Sequence[Any], output_grads: Sequence[Any]
     ) -> list[Any]:
-        """Put the gradient where the elements were taken from."""
+        """Write the gradient at the selected elements."""
         x, *indices = inputs
         disconnected = [disconnected_type() for _ in indices]
         if is_discrete(x):
@@ -138,7 +138,7 @@ def check_basic(op: Any, template: Template) -> None:
 
 
 def as_scalars(op: Any, template: Template, inputs: Sequence[Any]) -> list[Any]:
-    """Return the index inputs of a node as integer tensors without dimensions."""
+    """Return the index inputs of a node as 0-d integer tensors."""
     if len(inputs) != count_inputs(template):
         msg = f"{op} takes {count_inputs(template)} indices, got {len(inputs)}."
         raise OpContractError(msg)
@@ -146,7 +146,7 @@ def as_scalars(op: Any, template: Template, inputs: Sequence[Any]) -> list[Any]:
 
 
 def as_scalar_index(op: Any, index: Any) -> Any:
-    """Return an index as an integer tensor without dimensions."""
+    """Return an index as a 0-d integer tensor."""
     variable = as_tensor_variable(index)
     if variable.ndim != 0 or variable.type.numpy_dtype.kind not in "iu":
         msg = f"{op}: expected an integer without dimensions, got {variable} of {variable.type}."
@@ -157,7 +157,7 @@ def as_scalar_index(op: Any, index: Any) -> Any:
 def static_basic_shape(
     op: Any, x: Any, template: Template, indices: Sequence[Any]
 ) -> tuple[int | None, ...]:
-    """Return what is known of the shape of a basic index; what is known to be wrong raises."""
+    """Return the static shape of a basic index; raise for statically known errors."""
     check_rank(op, x, template)
     shape: list[int | None] = []
     for dim, entry in enumerate(fill(template, indices)):

@@ -1,4 +1,4 @@
-"""From what stands between brackets to a template and its inputs."""
+"""Conversion of the expression between brackets to a template and its inputs."""
 
 from __future__ import annotations
 
@@ -38,22 +38,22 @@ _advanced = lru_cache(maxsize=1024)(AdvancedSubtensor)
 
 
 def index(x: Any, args: Any) -> TensorVariable:
-    """Return ``x[args]``, as NumPy would.
+    """Return ``x[args]``, as NumPy does.
 
     Parameters
     ----------
     x
         A tensor.
     args
-        What stands between the brackets: ints, slices, ``...`` and ``None``; symbolic integers,
-        alone or as bounds of slices; arrays, lists and symbolic tensors of integers; masks of
-        bools. Several stand in a tuple.
+        The expression between the brackets: ints, slices, ``...`` and ``None``; symbolic integers,
+        alone or as bounds of slices; arrays, lists and symbolic tensors of integers; bool masks.
+        Several indices form a tuple.
 
     Raises
     ------
     IndexingError
-        An index is of another kind; there are more than ``x`` has dimensions; or it is known now
-        that one is out of range.
+        An index is of an unsupported kind; there are more indices than dimensions of ``x``; or an
+        index is statically known to be out of range.
 
     Examples
     --------
@@ -69,7 +69,7 @@ def index(x: Any, args: Any) -> TensorVariable:
     taken = [entry for entry in template if entry is not NEWAXIS]
     while taken and is_full(taken[-1]):
         taken.pop()
-    # x[None] is x with a dimension more; but x[:] is a part of x that can be set.
+    # x[None] is x with an added dimension; but x[:] is a part of x that can be set.
     result = x if not taken and NEWAXIS in template else _basic(tuple(taken))(x, *inputs)
     if NEWAXIS not in template:
         return result
@@ -89,7 +89,7 @@ def parse(x: Any, args: Any) -> tuple[list[Any], list[Any]]:
     Raises
     ------
     IndexingError
-        An index is of a kind that arrays do not take, or there are too many.
+        An index is of an unsupported kind, or there are too many.
     """
     parts = list(args) if isinstance(args, tuple) or _is_tuple_of_old(args) else [args]
     template: list[Any] = []
@@ -109,7 +109,7 @@ def parse(x: Any, args: Any) -> tuple[list[Any], list[Any]]:
 
 
 def _is_tuple_of_old(args: Any) -> bool:
-    """Return whether a list stands for a tuple: one with a slice in it, which no array has."""
+    """Return whether a list means a tuple: it contains a slice, which no array does."""
     return isinstance(args, list) and any(isinstance(part, slice) for part in args)
 
 
@@ -155,7 +155,7 @@ def _parse_array(part: Any) -> tuple[Any, list[Any]]:
     except ValueError:
         _refuse(part)
     if array.size == 0 and not isinstance(part, np.ndarray):
-        array = array.astype(np.int64)  # NumPy makes floats of []
+        array = array.astype(np.int64)  # NumPy makes [] float
     if array.dtype.kind not in "biu":
         _refuse(part)
     return _parse_variable(constant(array), part)

@@ -1,4 +1,4 @@
-"""set_subtensor, inc_subtensor and take: what users call."""
+"""The functions for users: set_subtensor, inc_subtensor and take."""
 
 from __future__ import annotations
 
@@ -33,33 +33,33 @@ _KIND_RANK = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}
 def set_subtensor(
     x: Any, y: Any, inplace: bool = False, tolerate_inplace_aliasing: bool = False
 ) -> TensorVariable:
-    """Return an array in which the part that an index names is set.
+    """Return an array with the elements selected by an index set to new values.
 
     Parameters
     ----------
     x
-        The part: the result of indexing an array, as in ``a[3:5]``; also after ``dimshuffle``,
-        ``reshape`` and the like.
+        The selected part: the result of indexing an array, as in ``a[3:5]``; also after
+        ``dimshuffle``, ``reshape`` and the like.
     y
-        What it is set to: a tensor that broadcasts to the part and whose dtype fits into that of
-        the array, or a number.
+        The new values: a tensor that broadcasts to the part and whose dtype can be cast to that of
+        the array without loss, or a number.
     inplace
-        Overwrite the memory of the array. Leave it to rewriting, which knows when that is safe.
+        Overwrite the memory of the array. Leave this to the rewrites, which know when it is safe.
     tolerate_inplace_aliasing
-        With ``inplace``, ``y`` may share memory with the array.
+        With ``inplace``, allow ``y`` to share memory with the array.
 
     Returns
     -------
     TensorVariable
-        All of the array that was indexed, with the part set. Where an index names an element
-        several times the last value stays.
+        The whole array that was indexed, with the part set. If an index selects an element several
+        times, the last value is kept.
 
     Raises
     ------
     OpContractError
         ``x`` is not the result of indexing.
     DtypeError
-        ``y`` does not fit into the dtype of the array without loss.
+        ``y`` cannot be cast to the dtype of the array without loss.
     ShapeError
         ``y`` does not broadcast to the part.
 
@@ -81,37 +81,37 @@ def inc_subtensor(
     tolerate_inplace_aliasing: bool = False,
     ignore_duplicates: bool = False,
 ) -> TensorVariable:
-    """Return an array in which something is added to the part that an index names.
+    """Return an array with the elements selected by an index incremented.
 
     Parameters
     ----------
     x
-        The part: the result of indexing an array, as in ``a[3:5]``; also after ``dimshuffle``,
-        ``reshape`` and the like.
+        The selected part: the result of indexing an array, as in ``a[3:5]``; also after
+        ``dimshuffle``, ``reshape`` and the like.
     y
-        What is added to it: a tensor that broadcasts to the part and whose dtype fits into that of
-        the array, or a number.
+        The increment: a tensor that broadcasts to the part and whose dtype can be cast to that of
+        the array without loss, or a number.
     inplace
-        Overwrite the memory of the array. Leave it to rewriting, which knows when that is safe.
+        Overwrite the memory of the array. Leave this to the rewrites, which know when it is safe.
     set_instead_of_inc
-        Set the part instead, as :func:`set_subtensor`.
+        Set the part instead, as :func:`set_subtensor` does.
     tolerate_inplace_aliasing
-        With ``inplace``, ``y`` may share memory with the array.
+        With ``inplace``, allow ``y`` to share memory with the array.
     ignore_duplicates
-        Where an index names an element several times, only the last increment counts. By default
-        all of them do.
+        If an index selects an element several times, count only the last increment. By default all
+        of them count.
 
     Returns
     -------
     TensorVariable
-        All of the array that was indexed, with the part incremented.
+        The whole array that was indexed, with the part incremented.
 
     Raises
     ------
     OpContractError
         ``x`` is not the result of indexing.
     DtypeError
-        ``y`` does not fit into the dtype of the array without loss.
+        ``y`` cannot be cast to the dtype of the array without loss.
     ShapeError
         ``y`` does not broadcast to the part.
 
@@ -164,13 +164,13 @@ def _update(
 
 
 def _only_adds_dims(op: DimShuffle) -> bool:
-    """Tell whether a DimShuffle is what ``x[None]`` makes."""
+    """Return whether a DimShuffle only adds dimensions, as ``x[None]`` does."""
     kept = [entry for entry in op.new_order if entry != "x"]
     return "x" in op.new_order and kept == list(range(op.input_ndim))
 
 
 def _is_whole(x: Any) -> bool:
-    """Tell whether no index is found further down, so that ``x`` itself is written to."""
+    """Return whether no index is found further down, so that ``x`` itself is written to."""
     while x.owner is not None:
         if isinstance(x.owner.op, Subtensor | AdvancedSubtensor):
             return False
@@ -181,7 +181,7 @@ def _is_whole(x: Any) -> bool:
 
 
 def _unshuffle(op: DimShuffle, y: Any) -> Any:
-    """Return ``y``, which is written to a DimShuffle of something, as it is written to that."""
+    """Return ``y``, a value for a DimShuffle, as a value for the input of that DimShuffle."""
     if y.ndim == 0:
         return y
     y = shape_padleft(y, len(op.new_order) - y.ndim)
@@ -204,7 +204,7 @@ def _not_indexed(x: Any, name: str) -> OpContractError:
 
 
 def _value_for(x: Any, y: Any, name: str) -> Any:
-    """Return what is written to ``x`` as a tensor; Python numbers take the dtype of ``x``."""
+    """Return the value to write to ``x`` as a tensor; Python numbers take the dtype of ``x``."""
     if isinstance(y, Variable | np.ndarray | np.generic) or contains_variable(y):
         return as_tensor_variable(y)
     array = np.asarray(y)
@@ -223,20 +223,19 @@ def _value_for(x: Any, y: Any, name: str) -> Any:
 def take(
     x: Any, indices: Any, axis: int | None = None, mode: Literal["raise", "wrap", "clip"] = "raise"
 ) -> TensorVariable:
-    """Return the elements of ``x`` at given places along a dimension.
+    """Return the elements of ``x`` at given indices along a dimension.
 
     Parameters
     ----------
     x
         A tensor.
     indices
-        Integers, in an array of any shape, which replaces the dimension.
+        An integer array of any shape, which replaces the dimension.
     axis
         The dimension; by default ``x`` is flattened first.
     mode
-        What happens to an index out of range: ``"raise"`` an error; ``"wrap"`` counts on from the
-        other end; ``"clip"`` takes the nearest element, and negative ones do not count from the
-        end.
+        How to treat an index out of range: ``"raise"`` raises an error; ``"wrap"`` wraps around;
+        ``"clip"`` takes the nearest element, and does not count negative indices from the end.
 
     Raises
     ------

@@ -168,7 +168,7 @@ def count_dims(template: Template) -> int:
 
 
 def is_advanced(template: Template) -> bool:
-    """Tell whether arrays take part in an index."""
+    """Return whether arrays take part in an index."""
     return any(entry is ARRAY or isinstance(entry, Mask) for entry in template)
 
 
