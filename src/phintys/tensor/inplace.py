@@ -1,8 +1,8 @@
 """The elementwise ops that overwrite their first operand.
 
-``add_inplace(x, y)`` returns the sum in the memory of ``x``, which is destroyed. Graphs are written
-with the pure ops; rewriting puts these in where nobody needs ``x`` any more. The operand must have
-the dtype and the size of the result.
+``add_inplace(x, y)`` returns the sum in the memory of ``x``, which is destroyed. Graphs are built
+from the pure ops; rewrites introduce these where ``x`` is not used afterwards. The operand must
+have the dtype and the size of the result.
 
 Examples
 --------

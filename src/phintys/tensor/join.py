@@ -1,4 +1,4 @@
-"""Joining arrays to one, and splitting one into several."""
+"""Joining several arrays into one, and splitting one into several."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ __all__ = [
 
 
 class Join(Op):
-    """Put arrays one after the other along one dimension.
+    """Join arrays along an existing dimension.
 
     Parameters
     ----------
@@ -161,7 +161,7 @@ register_knowledge(Join, _know_join)
 
 
 class Split(Op):
-    """Cut an array into parts along one dimension; the parts are views.
+    """Split an array along one dimension; the parts are views.
 
     Takes the array and a vector with the size of each part.
 
@@ -250,7 +250,7 @@ class Split(Op):
         return [(*shape[: self.axis], as_size(size), *shape[self.axis + 1 :]) for size in sizes]
 
     def connection_pattern(self, node: Any) -> list[list[bool]]:
-        """Where the array is cut counts as part of the program, not of its derivative."""
+        """The gradient does not flow to the sizes: they select the parts."""
         return [[True] * self.n_splits, [False] * self.n_splits]
 
     def L_op(
@@ -274,7 +274,7 @@ class Split(Op):
 
 
 def _operands(tensors: Any, name: str) -> list[Any]:
-    """Return tensors; Python numbers take the dtype of those among them that have one."""
+    """Return tensors; Python numbers take the dtype of the operands that have one."""
     if isinstance(tensors, Variable):
         msg = (
             f"{name} takes a list or tuple of tensors, got the variable {tensors}. Write "
@@ -299,20 +299,20 @@ _WEAK = frozenset((int, float, complex))
 
 
 def concatenate(tensors: Any, axis: Any = 0) -> TensorVariable:
-    """Return arrays put one after the other along a dimension.
+    """Return arrays joined along an existing dimension.
 
     Parameters
     ----------
     tensors
-        A list or tuple of tensors of one rank. But for dimension ``axis`` their sizes are equal.
+        A list or tuple of tensors of equal rank, whose sizes may differ in dimension ``axis`` only.
     axis
-        The dimension, an int; negative ones count from the back. A symbolic integer will do, but
-        the sizes of the result are then known only at run time.
+        The dimension, an int; negative ones count from the end. It can also be a symbolic integer,
+        but the sizes of the result are then known only at run time.
 
     Raises
     ------
     ShapeError
-        Ranks or sizes do not fit together.
+        The ranks or sizes do not match.
 
     Examples
     --------
@@ -337,19 +337,19 @@ def concatenate(tensors: Any, axis: Any = 0) -> TensorVariable:
 
 
 def join(axis: Any, *tensors: Any) -> TensorVariable:
-    """Return arrays put one after the other along ``axis``; see :func:`concatenate`."""
+    """Return arrays joined along ``axis``; see :func:`concatenate`."""
     return concatenate(tensors, axis)
 
 
 def stack(tensors: Any, axis: int = 0) -> TensorVariable:
-    """Return arrays put side by side along a new dimension.
+    """Return arrays joined along a new dimension.
 
     Parameters
     ----------
     tensors
-        A list or tuple of tensors of one shape.
+        A list or tuple of tensors of equal shape.
     axis
-        Which dimension of the result is the new one.
+        The position of the new dimension in the result.
 
     Examples
     --------
@@ -371,7 +371,7 @@ def stack(tensors: Any, axis: int = 0) -> TensorVariable:
 
 
 def stack_nested(x: Any) -> Any:
-    """Return nested lists of tensors and numbers as one tensor, as ``numpy.array`` would."""
+    """Return nested lists of tensors and numbers as one tensor, as ``numpy.array`` does."""
     if not contains_variable(x):
         return x if type(x) in _WEAK else as_tensor_variable(x)
     if isinstance(x, Variable):
@@ -380,7 +380,7 @@ def stack_nested(x: Any) -> Any:
 
 
 def stacklists(tensors: Any) -> TensorLike:
-    """Return nested lists of tensors as one tensor, with one dimension for each level of nesting.
+    """Return nested lists of tensors as one tensor, with one dimension for each nesting level.
 
     Examples
     --------
@@ -393,13 +393,13 @@ def stacklists(tensors: Any) -> TensorLike:
 
 
 def hstack(tensors: Any) -> TensorVariable:
-    """Return arrays put side by side: along dimension 1, vectors along dimension 0."""
+    """Return arrays joined along dimension 1, or along dimension 0 if they are vectors."""
     arrays = [_at_least(x, 1) for x in _operands(tensors, "hstack")]
     return concatenate(arrays, axis=0 if arrays[0].ndim == 1 else 1)
 
 
 def vstack(tensors: Any) -> TensorVariable:
-    """Return arrays put one below the other, along dimension 0; a vector is one row."""
+    """Return arrays joined along dimension 0, with vectors as rows."""
     return concatenate([_at_least(x, 2) for x in _operands(tensors, "vstack")], axis=0)
 
 
@@ -410,24 +410,24 @@ def _at_least(x: Any, ndim: int) -> Any:
 def split(
     x: Any, splits_size: Any, n_splits: int | None = None, axis: Any = 0
 ) -> list[TensorVariable]:
-    """Return parts of an array that follow each other along a dimension.
+    """Return consecutive parts of an array along a dimension.
 
     Parameters
     ----------
     x
         A tensor.
     splits_size
-        Size of each part: a list of ints and symbolic integers, or a symbolic vector. They add up
-        to the size of the dimension.
+        Size of each part: a list of ints and symbolic integers, or a symbolic vector. They must add
+        up to the size of the dimension.
     n_splits
-        Number of parts; needed only for a vector whose length is not known.
+        Number of parts; needed only for a vector of unknown length.
     axis
         The dimension.
 
     Raises
     ------
     ShapeError
-        The sizes do not add up, or their number is not known.
+        The sizes do not add up, or their number is unknown.
 
     Examples
     --------
@@ -449,15 +449,15 @@ def split(
 
 
 def array_split(x: Any, indices_or_sections: Any, axis: Any = 0) -> list[TensorVariable]:
-    """Return parts of an array along a dimension, as NumPy's ``array_split``.
+    """Return parts of an array along a dimension, as NumPy's ``array_split`` does.
 
     Parameters
     ----------
     x
         A tensor.
     indices_or_sections
-        An int: into so many parts, of which the first are longer by one where the size does not
-        divide. A list of ints: where to cut, each between 0 and the size, in ascending order.
+        An int: the number of parts, of which the first are longer by one if the size is not
+        divisible. A list of ints: where to cut, each between 0 and the size, in ascending order.
     axis
         The dimension.
 

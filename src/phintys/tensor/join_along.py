@@ -1,7 +1,7 @@
-"""Joining along an axis that is known only when a function is called.
+"""Joining along an axis that is known only at run time.
 
-The sizes of the result, and the place of each part in it, are expressions of the axis; the parts
-are written into their places. So derivatives and native code are those of setting a part.
+The sizes of the result, and the position of each part in it, are expressions of the axis; the parts
+are written at their positions. So derivatives and native code are those of setting a part.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ __all__ = ["join_along"]
 
 
 def join_along(axis: Any, arrays: Sequence[Any]) -> TensorVariable:
-    """Return arrays put one after the other along a symbolic axis.
+    """Return arrays joined along a symbolic axis.
 
     Parameters
     ----------
     axis
-        An integer without dimensions; negative ones count from the back.
+        A 0-d integer; negative ones count from the end.
     arrays
-        Tensors of one rank. But for dimension ``axis`` their sizes are equal.
+        Tensors of equal rank. Except in dimension ``axis`` their sizes are equal.
 
     Raises
     ------
     DtypeError
         The axis is not an integer.
     ShapeError
-        The ranks differ. At run time, sizes that do not fit together raise, and an
-        ``AssertionError`` says that an axis is out of range.
+        The ranks differ. At run time, sizes that do not match raise ShapeError, and an axis that is
+        out of range raises an ``AssertionError``.
 
     Examples
     --------
@@ -88,7 +88,7 @@ def _total(arrays: Sequence[Any], dim: int) -> Any:
 
 
 def _unlike_one(x: Any, chosen: Sequence[Any], lengths: Sequence[Any]) -> Any:
-    """Return ``x``, checked where its size of 1 would broadcast: what is joined does not."""
+    """Return ``x``, checked where its size of 1 would broadcast, which joining does not allow."""
     fits = [
         math.or_(chosen[dim], math.eq(lengths[dim], 1))
         for dim, size in enumerate(x.type.shape)

@@ -1,8 +1,8 @@
-"""What is known of small integer expressions, such as sizes, when the graph is built.
+"""Static values of small integer expressions, such as sizes.
 
 ``x.reshape((x.shape[0], 6))`` should have a static shape where ``x`` has one. The expressions that
-sizes are made of are followed a few steps, by rules that the Ops register; nothing is computed that
-is not an integer or a short vector of integers.
+sizes are made of are followed for a few steps, by rules registered for the Ops; only integers and
+short integer vectors are computed.
 """
 
 from __future__ import annotations
@@ -43,24 +43,24 @@ _RULES: dict[type[Op], _Rule] = {}
 
 
 def register_knowledge(op_class: type[Op], rule: Rule, reads_inputs: bool = True) -> None:
-    """Tell what is known of the output of an Op.
+    """Register how the static value of an Op's output is found.
 
     Parameters
     ----------
     op_class
-        Class of the Op; its subclasses are not meant.
+        Class of the Op; the rule does not apply to subclasses.
     rule
         ``rule(node, known_inputs)`` returns an int for a 0-d output, a tuple of ints and Nones for
         a vector, ``None`` if nothing is known. ``known_inputs`` has the same for each input.
     reads_inputs
-        Whether the rule needs ``known_inputs``; otherwise they are not worked out, and it gets an
+        Whether the rule needs ``known_inputs``; otherwise they are not computed, and it gets an
         empty tuple.
     """
     _RULES[op_class] = _Rule(rule, reads_inputs)
 
 
 def known_int(x: Variable) -> int | None:
-    """Return the value of an integer scalar or 0-d tensor, if it is known now.
+    """Return the value of an integer scalar or 0-d tensor, or ``None`` if it is not known.
 
     Examples
     --------
@@ -83,12 +83,12 @@ def known_int(x: Variable) -> int | None:
 
 
 def known_sizes(vector: Variable) -> tuple[int | None, ...] | None:
-    """Return what is known of the elements of an integer vector.
+    """Return the known elements of an integer vector.
 
     Returns
     -------
     tuple of int or None
-        One entry for each element; ``None`` alone if not even their number is known.
+        One entry for each element; ``None`` alone if even the length is unknown.
     """
     if not _is_integer(vector):
         return None
@@ -154,7 +154,7 @@ def _known_of_leaf(variable: Variable) -> Known:
 
 
 def _unknown(variable: Variable) -> Known:
-    """Return what is known when only the type is: of a vector, maybe its length."""
+    """Return what the type alone tells: the length of a vector, if static."""
     type_: Any = variable.type
     if not isinstance(type_, TensorType) or type_.ndim != 1 or type_.shape[0] is None:
         return None

@@ -1,4 +1,4 @@
-"""``phintys.tensor.linalg``: norms, products and traces, with NumPy's names.
+"""``phintys.tensor.linalg``: norms, products and traces, under NumPy's names.
 
 Norms that need singular values, and decompositions and solvers, are a later addition; they have
 their place after the norms, as ops of their own.
@@ -44,7 +44,7 @@ __all__ = [
 
 
 def diagonal(x: Any, offset: int = 0, axis1: int = -2, axis2: int = -1) -> TensorVariable:
-    """Return the diagonals of matrices, by default of those in the last two axes.
+    """Return diagonals of matrices, by default of those in the last two axes.
 
     Examples
     --------
@@ -58,14 +58,14 @@ def diagonal(x: Any, offset: int = 0, axis1: int = -2, axis2: int = -1) -> Tenso
 def trace(
     x: Any, offset: int = 0, axis1: int = -2, axis2: int = -1, dtype: Any = None
 ) -> TensorVariable:
-    """Return the sums of the diagonals of matrices, by default of those in the last two axes.
+    """Return the sums of diagonals of matrices, by default of those in the last two axes.
 
     Parameters
     ----------
     x
         A tensor of rank 2 or more.
     offset
-        Which diagonal; above the main one if positive.
+        Offset from the main diagonal: positive is above it, negative below.
     axis1, axis2
         The axes of the rows and columns.
     dtype
@@ -84,7 +84,7 @@ def trace(
 
 
 def _magnitudes(x: Any) -> Any:
-    """Return absolute values; of integers and bools, as float64."""
+    """Return absolute values; those of integers and bools as float64."""
     x = as_tensor_variable(x)
     return math.abs(math.cast(x, "float64") if is_discrete(x) else x)
 
@@ -97,7 +97,7 @@ def _order(ord: Any, function: str) -> float:
 
 
 def vector_norm(x: Any, ord: Any = 2, axis: Axis = None, keepdims: bool = False) -> TensorVariable:
-    """Return the norm of the elements along some axes, as of one vector.
+    """Return the vector norm of the elements along some axes.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ def vector_norm(x: Any, ord: Any = 2, axis: Axis = None, keepdims: bool = False)
         A tensor; integers and bools are cast to float64.
     ord
         p, for ``sum(abs(x)**p)**(1/p)``; ``inf`` for the largest and ``-inf`` for the smallest
-        absolute value; 0 for the number of elements that are not 0.
+        absolute value; 0 for the number of nonzero elements.
     axis
         One axis, several, or ``None`` for all.
     keepdims
@@ -114,9 +114,9 @@ def vector_norm(x: Any, ord: Any = 2, axis: Axis = None, keepdims: bool = False)
     Raises
     ------
     ShapeError
-        There is no such axis.
+        ``axis`` is out of range.
     OpContractError
-        ``ord`` is no number.
+        ``ord`` is not a number.
 
     Notes
     -----
@@ -145,7 +145,7 @@ def vector_norm(x: Any, ord: Any = 2, axis: Axis = None, keepdims: bool = False)
 
 
 def _squares(x: Any) -> Any:
-    """Return ``abs(x)**2`` without the root in between, whose derivative at 0 is no number."""
+    """Return ``abs(x)**2`` without an intermediate root, whose derivative at 0 is not finite."""
     x = as_tensor_variable(x)
     if x.type.numpy_dtype.kind == "c":
         return math.sqr(math.real(x)) + math.sqr(math.imag(x))
@@ -162,8 +162,8 @@ def matrix_norm(
     x
         A tensor of rank 2 or more; integers and bools are cast to float64.
     ord
-        ``"fro"`` for the root of the sum of squares; 1 and -1 for the largest and smallest sum of
-        absolute values of a column, ``inf`` and ``-inf`` for those of a row.
+        ``"fro"`` for the root of the sum of squares; 1 and -1 for the largest and smallest absolute
+        column sum, ``inf`` and ``-inf`` for the largest and smallest absolute row sum.
     axis
         The axes of the rows and columns.
     keepdims
@@ -172,11 +172,11 @@ def matrix_norm(
     Raises
     ------
     ShapeError
-        ``x`` has no two such axes.
+        ``x`` does not have these two axes.
     MethodNotDefinedError
         ``ord`` is 2, -2 or ``"nuc"``, which need singular values.
     OpContractError
-        ``ord`` is something else.
+        ``ord`` has any other value.
 
     Examples
     --------
@@ -209,25 +209,25 @@ def matrix_norm(
 
 
 def norm(x: Any, ord: Any = None, axis: Axis = None, keepdims: bool = False) -> TensorVariable:
-    """Return a norm of vectors or of matrices, as ``numpy.linalg.norm``.
+    """Return a norm of vectors or matrices, as ``numpy.linalg.norm`` does.
 
     Parameters
     ----------
     x
         A tensor; integers and bools are cast to float64.
     ord
-        ``None`` for the root of the sum of squares; else an order of :func:`vector_norm` for one
-        axis, of :func:`matrix_norm` for two.
+        ``None`` for the root of the sum of squares; otherwise an order of :func:`vector_norm` for
+        one axis, or of :func:`matrix_norm` for two.
     axis
-        One axis, or two. ``None`` takes a vector or a matrix as a whole, and without ``ord`` a
-        tensor of any rank.
+        One axis, or two. ``None`` treats a vector or a matrix, or without ``ord`` a tensor of any
+        rank, as a whole.
     keepdims
         Keep the axes, with size 1.
 
     Raises
     ------
     ShapeError
-        There are no such axes; or ``ord`` is given for other than one or two.
+        An axis is out of range; or ``ord`` is given with neither one nor two axes.
     MethodNotDefinedError
         The matrix norm needs singular values.
 

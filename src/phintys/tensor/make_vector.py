@@ -1,4 +1,4 @@
-"""MakeVector: a vector out of single numbers."""
+"""MakeVector: a vector from 0-d tensors."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ __all__ = ["MakeVector", "make_vector"]
 
 
 class MakeVector(Op):
-    """Make a vector of tensors without dimensions.
+    """Make a vector of 0-d tensors.
 
     Parameters
     ----------
     dtype
-        Dtype of the vector. Elements of other dtypes are cast where that loses nothing.
+        Dtype of the vector. Elements of other dtypes are cast where that is lossless.
 
     Examples
     --------
@@ -100,7 +100,7 @@ class MakeVector(Op):
 
 
 def make_vector(*elements: Any) -> TensorVariable:
-    """Return a vector of tensors without dimensions, of the dtype to which they promote.
+    """Return a vector of 0-d tensors, with the dtype to which they promote.
 
     Examples
     --------

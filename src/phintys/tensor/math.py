@@ -1,7 +1,7 @@
-"""The scalar ops on tensors, one name each, and what is said in terms of them.
+"""Elementwise functions: one for each scalar op, and functions defined in terms of them.
 
-The rows of :mod:`phintys.scalar` have the dtype rules, derivatives and NumPy functions. NumPy's
-names of the same functions follow at the end.
+The rows of :mod:`phintys.scalar` define the dtype rules, derivatives and NumPy functions. NumPy's
+aliases of the same functions follow at the end.
 """
 
 from __future__ import annotations
@@ -204,7 +204,7 @@ lt = elemwise(ps.lt)
 neq = elemwise(ps.ne)
 signbit = elemwise(ps.signbit)
 
-# Logic, and bits
+# Logic and bitwise operations
 
 and_ = elemwise(ps.and_)
 invert = elemwise(ps.invert)
@@ -315,7 +315,7 @@ minimum = elemwise(ps.minimum)
 second = elemwise(ps.second)
 switch = elemwise(ps.switch)
 
-# The names that NumPy has for some of these
+# NumPy's aliases
 
 absolute = abs
 bitwise_and = and_
@@ -345,20 +345,20 @@ _CASTS = {dtype: elemwise(op) for dtype, op in ps.CASTS.items()}
 
 
 def cast(x: Any, dtype: Any) -> TensorVariable:
-    """Return ``x`` with its elements cast to ``dtype``, as NumPy's ``astype``.
+    """Return ``x`` with its elements cast to ``dtype``, as NumPy's ``astype`` does.
 
     Parameters
     ----------
     x
         A tensor.
     dtype
-        A dtype or its name; ``"floatX"`` for the configured default. With the dtype of ``x``
+        A dtype or its name; ``"floatX"`` for the configured default. If it is the dtype of ``x``,
         the result is ``x`` itself.
 
     Raises
     ------
     DtypeError
-        A complex tensor cannot be cast to a real dtype (but to bool, true where it is not 0).
+        A complex tensor cannot be cast to a real dtype, except bool (true where it is nonzero).
 
     Examples
     --------
@@ -377,11 +377,11 @@ def round(x: Any, decimals: int = 0, mode: Rounding = "half_to_even") -> TensorV
     Parameters
     ----------
     x
-        A tensor. Integers stay as they are when ``decimals`` is not negative.
+        A tensor. Integers are unchanged unless ``decimals`` is negative.
     decimals
-        Digits after the point; negative ones round to tens, hundreds ...
+        Number of decimal places; negative values round to tens, hundreds and so on.
     mode
-        Where halves go: ``"half_to_even"`` as in NumPy, or ``"half_away_from_zero"``.
+        How to round halves: ``"half_to_even"`` as in NumPy, or ``"half_away_from_zero"``.
 
     Examples
     --------
@@ -399,7 +399,7 @@ def round(x: Any, decimals: int = 0, mode: Rounding = "half_to_even") -> TensorV
         return x
     if decimals == 0:
         return modes[mode](x)
-    power = float(10.0 ** np.abs(decimals))  # of Python, so that it keeps a float32 x in float32
+    power = float(10.0 ** np.abs(decimals))  # a Python float, so that a float32 x stays float32
     scaled = x * power if decimals > 0 else x / power
     rounded = modes[mode](scaled)
     result = rounded / power if decimals > 0 else rounded * power
@@ -412,17 +412,17 @@ def divmod(x: Any, y: Any) -> tuple[TensorVariable, TensorVariable]:
 
 
 def ceil_intdiv(x: Any, y: Any) -> TensorVariable:
-    """Return the quotient of integers rounded up."""
+    """Return the quotient of integers, rounded up."""
     return int_div(x, y) + cast(neq(mod(x, y), 0), "int64")
 
 
 def isclose(
     a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
 ) -> TensorVariable:
-    """Tell for each element whether ``abs(a - b) <= atol + rtol * abs(b)``, as NumPy does."""
+    """Return, elementwise, whether ``abs(a - b) <= atol + rtol * abs(b)``, as NumPy does."""
     a, b = as_tensor_variable(a), as_tensor_variable(b)
     if b.type.numpy_dtype.kind in "biu":
-        b = cast(b, "float64")  # unsigned integers and bools have no difference of either sign
+        b = cast(b, "float64")  # differences of unsigned integers or bools cannot be negative
     close = le(abs(a - b), atol + rtol * abs(b)) & isfinite(a) & isfinite(b)
     close = close | eq(a, b)
     return close | (isnan(a) & isnan(b)) if equal_nan else close

@@ -1,4 +1,4 @@
-"""Where an array is not zero."""
+"""Indices of nonzero elements."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = ["Nonzero", "flatnonzero", "nonzero", "where"]
 
 
 class Nonzero(Op):
-    """Return the indices of the elements that are not zero: one vector for each dimension."""
+    """Return the indices of the nonzero elements: one vector for each dimension."""
 
     __props__ = ()
 
@@ -42,13 +42,13 @@ class Nonzero(Op):
         self, node: Any, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
     ) -> None:
         for cell, indices in zip(output_storage, np.nonzero(inputs[0]), strict=True):
-            # NumPy gives views into one array, which would all be kept by one of them.
+            # NumPy returns views of one array, any of which would keep all of it alive.
             cell[0] = np.ascontiguousarray(indices, dtype=np.int64)
 
     def infer_shape(
         self, fgraph: FunctionGraph | None, node: Any, input_shapes: Sequence[Any]
     ) -> list[Any]:
-        """Count them."""
+        """Count the nonzero elements."""
         count = operators.sum(math.cast(math.neq(node.inputs[0], 0), "int64"))
         return [(count,)] * len(node.outputs)
 
@@ -66,14 +66,14 @@ def nonzero(x: Any, return_matrix: Literal[False] = False) -> tuple[TensorVariab
 @overload
 def nonzero(x: Any, return_matrix: Literal[True]) -> TensorVariable: ...
 def nonzero(x: Any, return_matrix: bool = False) -> Any:
-    """Return the indices of the elements of ``x`` that are not zero, in row-major order.
+    """Return the indices of the nonzero elements of ``x``, in row-major order.
 
     Parameters
     ----------
     x
         A tensor with at least one dimension.
     return_matrix
-        Return one matrix, with a row for each dimension, in place of a tuple of vectors.
+        Return one matrix, with a row for each dimension, instead of a tuple of vectors.
 
     Examples
     --------
@@ -86,7 +86,7 @@ def nonzero(x: Any, return_matrix: bool = False) -> Any:
 
 
 def flatnonzero(x: Any) -> TensorVariable:
-    """Return the indices, into the flattened array, of the elements that are not zero.
+    """Return the indices of the nonzero elements in the flattened array.
 
     Examples
     --------
@@ -102,7 +102,7 @@ def where(condition: Any) -> tuple[TensorVariable, ...]: ...
 @overload
 def where(condition: Any, x: Any, y: Any) -> TensorVariable: ...
 def where(condition: Any, x: Any = None, y: Any = None) -> Any:
-    """Return ``x`` where ``condition`` holds and ``y`` elsewhere; without them, the places.
+    """Return ``x`` where ``condition`` is true and ``y`` elsewhere; without them, the indices.
 
     ``where(condition, x, y)`` is ``switch(condition, x, y)``, ``where(condition)`` is
     ``nonzero(condition)``.
@@ -110,7 +110,7 @@ def where(condition: Any, x: Any = None, y: Any = None) -> Any:
     Parameters
     ----------
     condition
-        A tensor; what is not zero holds.
+        A tensor; nonzero elements are true.
     x, y
         Tensors that broadcast with ``condition``; both or neither.
 

@@ -1,6 +1,6 @@
-"""Ops that return what they are given and look at it on the way: checks, prints, breakpoints.
+"""Ops that return their input and observe it: checks, prints, breakpoints.
 
-They may be put around any variable. Gradients and shapes pass through as if they were not there.
+They can wrap any variable. Gradients and shapes pass through unchanged.
 
 Examples
 --------
@@ -50,7 +50,7 @@ def _as_condition(op: Op, condition: Any) -> Any:
 
 
 class _Observer(Op):
-    """Base of Ops whose first output is their first input."""
+    """Base class of Ops whose first output is their first input."""
 
     view_map = {0: [0]}
 
@@ -60,11 +60,11 @@ class _Observer(Op):
         return [input_shapes[0]]
 
     def connection_pattern(self, node: Any) -> list[list[bool]]:
-        """Only the first input has an influence on the value."""
+        """Only the first input influences the value."""
         return [[True], *([False] for _ in node.inputs[1:])]
 
     def do_constant_folding(self, fgraph: FunctionGraph, node: Any) -> bool:
-        """Never: something is to happen at each call."""
+        """Never fold: the Op has an effect at each call."""
         return False
 
     def L_op(
@@ -78,19 +78,19 @@ class _Observer(Op):
 
 
 class CheckAndRaise(_Observer):
-    """Return the first input, or raise an exception where a condition does not hold.
+    """Return the first input, or raise an exception if a condition is false.
 
     Parameters
     ----------
     exc_type
-        The class of the exception.
+        The class of the exception to raise.
     msg
-        What it says.
+        The message of the exception.
 
     Notes
     -----
-    ``op(value, *conditions)`` returns ``value``. A condition holds if all its elements are true.
-    The check is made where its result is used; what nobody needs is not checked.
+    ``op(value, *conditions)`` returns ``value``. A condition is true if all its elements are. The
+    check runs where the result of the op is used; if nothing uses it, nothing is checked.
 
     Examples
     --------
@@ -133,12 +133,12 @@ class CheckAndRaise(_Observer):
 
 
 class Assert(CheckAndRaise):
-    """Return the first input, or raise AssertionError where a condition does not hold.
+    """Return the first input, or raise AssertionError if a condition is false.
 
     Parameters
     ----------
     msg
-        What the exception says.
+        The message of the exception.
     """
 
     __props__ = ("msg",)
@@ -158,7 +158,7 @@ def _print_attributes(op: Print, value: Any) -> None:
     for attribute in op.attrs:
         found = getattr(value, attribute)
         shown = found() if callable(found) else found
-        print(op.message, attribute, "=", shown)  # noqa: T201 - what the Op is for
+        print(op.message, attribute, "=", shown)  # noqa: T201 - the purpose of the Op
 
 
 class Print(_Observer):
@@ -169,15 +169,14 @@ class Print(_Observer):
     message
         Printed before the value.
     attrs
-        What is printed: attributes, or methods without arguments, such as ``"shape"`` or
-        ``"min"``.
+        What to print: attributes, or methods without arguments, such as ``"shape"`` or ``"min"``.
     global_fn
-        Called with the Op and the value in place of printing.
+        Called with the Op and the value instead of printing.
 
     Notes
     -----
-    Nothing is printed of what is not computed: put the Op where its result is used. Rules do not
-    see through it, so that an expression around it may be less stable.
+    A value that is not computed is not printed: put the Op where its result is used. Rewrites do
+    not see through it, so an expression that contains it can be less stable numerically.
 
     Examples
     --------
@@ -212,7 +211,7 @@ class Print(_Observer):
         self.global_fn(self, inputs[0])
         output_storage[0][0] = inputs[0]
 
-    # Once is enough where DebugMode computes everything many times.
+    # Once is enough where DebugMode computes everything several times.
     debug_perform = perform
 
     def __str__(self) -> str:
@@ -220,7 +219,7 @@ class Print(_Observer):
 
 
 class Breakpoint(Op):
-    """Return the inputs after the first, and stop in the debugger where the first is true.
+    """Return the inputs after the first, and stop in the debugger if the first is true.
 
     Parameters
     ----------
@@ -232,8 +231,8 @@ class Breakpoint(Op):
 
     Notes
     -----
-    ``op(condition, *variables)`` returns one variable for each of ``variables`` (itself, not a
-    list, if there is one). Use those in the place of the originals.
+    ``op(condition, *variables)`` returns one variable for each of ``variables`` (the variable
+    itself, not a list, if there is one). Use those in place of the originals.
 
     Examples
     --------
@@ -265,7 +264,7 @@ class Breakpoint(Op):
         if not variables:
             msg = f"{self}(condition, *variables): expected at least one variable to return."
             raise ArgumentError(msg)
-        # How many inputs there are tells what is a view of what, which an Op says of itself.
+        # The view map is an attribute of the Op, and depends on the number of inputs.
         known = len(variables) == self.count
         op = self if known else Breakpoint(self.name, self.action, len(variables))
         given = [_as_variable(variable) for variable in variables]
@@ -284,9 +283,9 @@ class Breakpoint(Op):
             self.action(self, values)
             return
         print(f"Breakpoint {self.name!r}, made at\n  {node.origin}")  # noqa: T201
-        breakpoint()  # noqa: T100 - what the Op is for
+        breakpoint()  # noqa: T100 - the purpose of the Op
 
-    # Once is enough where DebugMode computes everything many times.
+    # Once is enough where DebugMode computes everything several times.
     debug_perform = perform
 
     def infer_shape(
@@ -295,12 +294,12 @@ class Breakpoint(Op):
         return list(input_shapes[1:])
 
     def connection_pattern(self, node: Any) -> list[list[bool]]:
-        """Each input but the first has an influence on its own output."""
+        """Each input except the first influences its own output only."""
         count = self.count
         return [[False] * count, *([i == j for j in range(count)] for i in range(count))]
 
     def do_constant_folding(self, fgraph: FunctionGraph, node: Any) -> bool:
-        """Never: something is to happen at each call."""
+        """Never fold: the Op has an effect at each call."""
         return False
 
     def L_op(

@@ -1,4 +1,4 @@
-"""How expressions of tensors are written out by ``pprint``: as one would type them.
+"""How ``pprint`` writes tensor expressions: as one would type them.
 
 Examples
 --------
@@ -63,7 +63,7 @@ _CALL = PRECEDENCE["call"]  # how tightly x binds in x.T and x[0]
 
 
 def _separated(parts: Iterable[Sequence[Part]]) -> list[Part]:
-    """Return lists of parts as one, with commas between them."""
+    """Return lists of parts joined into one, separated by commas."""
     joined: list[Part] = []
     for part in parts:
         if joined:
@@ -78,7 +78,7 @@ def _call(name: str, variables: Iterable[Variable], *options: str) -> list[Part]
 
 
 def _operand(variable: Variable, precedence: float = 0.0) -> Part:
-    """Return a place for a variable; short constant vectors are written as Python would."""
+    """Return a part for a variable; short constant vectors are written as in Python."""
     if _is_plain_constant(variable) and variable.data.ndim == 1 and variable.data.size:
         return f"[{', '.join(map(str, variable.data.tolist()))}]"
     return Operand(variable, precedence)
@@ -105,14 +105,14 @@ def _axis_option(axis: Sequence[int] | int | None) -> list[str]:
 
 
 def _number(variable: Any) -> Variable | None:
-    """Return the number that a constant repeats in one element, whatever its rank."""
+    """Return the number to which all elements of a constant are equal, whatever its rank."""
     if not _is_plain_constant(variable) or variable.data.size != 1:
         return None
     return TensorConstant(TensorType(variable.type.dtype, ()), variable.data.reshape(()))
 
 
 def _unpadded(variable: Any) -> Variable:
-    """Return what is behind new dimensions in front, which broadcasting adds by itself."""
+    """Return a variable without leading new dimensions, which broadcasting adds by itself."""
     node = variable.owner
     if node is None or not isinstance(node.op, DimShuffle):
         return variable
@@ -124,19 +124,19 @@ def _unpadded(variable: Any) -> Variable:
 
 
 def _as_written(variable: Variable) -> dict[Variable, Variable]:
-    """Return, for each operand of an elementwise op, what a user would have written."""
+    """Return, for each operand of an elementwise op, the expression that a user would write."""
     operands: list[Any] = require_owner(variable).inputs
     numbers: dict[Any, Any] = {x: _number(x) for x in operands if len(operands) > 1}
     arrays = [x for x in operands if numbers.get(x) is None]
     shown: dict[Any, Any] = {x: _unpadded(x) for x in arrays}
     rank = max((x.type.ndim for x in arrays), default=0)
-    if all(x.type.ndim < rank for x in shown.values()):  # one of them must bring the rank
+    if all(x.type.ndim < rank for x in shown.values()):  # one of them must supply the rank
         shown = {x: x for x in arrays}
     return {**numbers, **shown}
 
 
 class _ElemwisePrinter(Printer):
-    """Operators by their symbol, other functions by name."""
+    """Print operators as their symbols and other functions by name."""
 
     def template(self, variable: Variable) -> Template:
         node = require_owner(variable)
@@ -166,7 +166,7 @@ class _ElemwisePrinter(Printer):
 
 
 class _CallPrinter(Printer):
-    """``name(inputs, axis=...)``, by the Op's axis; several outputs by their number."""
+    """``name(inputs, axis=...)``, with the Op's axis; several outputs are numbered."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -270,7 +270,7 @@ class _DimShufflePrinter(Printer):
 
 
 def _index(op: Any, inputs: Iterable[Variable]) -> list[Part]:
-    """Return what stands between the brackets."""
+    """Return the expression between the brackets."""
     entries = [_entry(entry) for entry in fill(op.idx_list, inputs)]
     return _separated(entries) or ["..."]
 

@@ -32,9 +32,9 @@ __all__ = ["ARange", "arange", "linspace"]
 
 
 class ARange(Op):
-    """Return the numbers from ``start`` to ``stop`` (not included) in steps of ``step``.
+    """Return the numbers from ``start`` to ``stop`` (exclusive) in steps of ``step``.
 
-    Takes three numbers without dimensions.
+    Takes three 0-d numbers.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ class ARange(Op):
         bounds = _exact(inputs)
         if all(isinstance(bound, int) for bound in bounds):
             _check_length(range(*bounds), self.dtype)
-            if not range(*bounds):  # where these overflow, NumPy raises, or has some numbers
+            if not range(*bounds):  # if the bounds overflow, NumPy raises or returns some numbers
                 output_storage[0][0] = np.empty(0, self.dtype)
                 return
         output_storage[0][0] = np.arange(*bounds, dtype=self.dtype)
@@ -80,7 +80,7 @@ class ARange(Op):
         return [(as_size(_symbolic_length(*node.inputs) if static is None else static),)]
 
     def connection_pattern(self, node: Any) -> list[list[bool]]:
-        """Where the range ends has no influence on its elements, only on their number."""
+        """The end of the range does not influence its elements, only their number."""
         return [[True], [False], [True]]
 
     def L_op(
@@ -110,7 +110,7 @@ class ARange(Op):
 
 
 def _exact(bounds: Sequence[Any]) -> list[Any]:
-    """Return the bounds with integers wide enough that they do not overflow."""
+    """Return the bounds, with integers wide enough not to overflow."""
     whole = [bound.dtype.kind in "iu" for bound in bounds]
     if all(whole):
         values = [int(bound) for bound in bounds]
@@ -130,7 +130,7 @@ def _exact(bounds: Sequence[Any]) -> list[Any]:
 
 
 def _check_length(numbers: range, dtype: str) -> None:
-    """Raise if there are too many numbers for an array: NumPy would return an empty one of some."""
+    """Raise if there are too many numbers for an array; NumPy would return a truncated one."""
     try:
         fits = len(numbers) * np.dtype(dtype).itemsize < 2**63
     except OverflowError:
@@ -149,7 +149,7 @@ def _known_length(start: Any, stop: Any, step: Any) -> int | None:
         try:
             return len(np.arange(*_exact([start.data, stop.data, step.data])))
         except ShapeError:
-            return None  # the error comes with the value
+            return None  # the error is raised once there is a value
     return None
 
 
@@ -167,16 +167,16 @@ def _symbolic_length(start: Any, stop: Any, step: Any) -> Any:
 
 
 def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> TensorVariable:
-    """Return the numbers from ``start`` to ``stop`` (not included) in steps of ``step``.
+    """Return the numbers from ``start`` to ``stop`` (exclusive) in steps of ``step``.
 
     Parameters
     ----------
     start, stop, step
-        Numbers, or symbolic integers or floats without dimensions. With one argument that is
-        ``stop``, and the range starts at 0.
+        Numbers, or 0-d symbolic integers or floats. A single argument is ``stop``, and the range
+        starts at 0.
     dtype
-        Dtype of the result. By default the one that NumPy gives: at least int64; where the only
-        floats are Python's, ``config.floatX``.
+        Dtype of the result. By default the same as NumPy's: at least int64; if the only floats are
+        Python floats, ``config.floatX``.
 
     Raises
     ------
@@ -213,20 +213,20 @@ def linspace(
     dtype: Any = None,
     axis: int = 0,
 ) -> TensorVariable:
-    """Return ``num`` numbers from ``start`` to ``stop`` with equal distances.
+    """Return ``num`` evenly spaced numbers from ``start`` to ``stop``.
 
     Parameters
     ----------
     start, stop
         Numbers or tensors, which broadcast against each other.
     num
-        How many, an int or symbolic.
+        How many numbers, an int or symbolic.
     endpoint
-        Whether ``stop`` is the last of them.
+        Whether ``stop`` is the last number.
     dtype
         Dtype of the result; floating by default, and ``config.floatX`` for integers.
     axis
-        Where the numbers stand among the dimensions of ``start`` and ``stop``.
+        The position of the new dimension among those of ``start`` and ``stop``.
 
     Examples
     --------
@@ -249,7 +249,7 @@ def linspace(
     intervals = math.maximum(math.sub(num, 1) if endpoint else num, 1)
     distance = math.true_div(difference, _cast(intervals, working))
     result = math.add(math.mul(math.cast(positions, working), distance), start)
-    if endpoint:  # exactly, whatever was rounded
+    if endpoint:  # exact, regardless of rounding
         result = math.switch(math.eq(positions, intervals), stop, result)
     if axis:
         result = moveaxis(result, 0, axis)

@@ -1,4 +1,4 @@
-"""Reductions: one value out of all elements along some axes."""
+"""Reductions: combining all elements along some axes into one value."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _WIDENING = (ps.add, ps.mul)
 
 
 def _ufunc_of(scalar_op: Any) -> np.ufunc:
-    """Return the NumPy ufunc of two arguments whose ``reduce`` carries out a reduction."""
+    """Return the binary NumPy ufunc whose ``reduce`` performs a reduction."""
     if not isinstance(scalar_op, ScalarOp):
         msg = f"Reduce takes a scalar op, such as phintys.scalar.add, got {scalar_op!r}."
         raise OpContractError(msg)
@@ -68,23 +68,23 @@ class Reduce(Op):
     Parameters
     ----------
     scalar_op
-        ``add``, ``mul``, ``maximum``, ``minimum``, ``and_``, ``or_``, ``xor``, or another op of
-        two numbers that is associative and has a NumPy ufunc.
+        ``add``, ``mul``, ``maximum``, ``minimum``, ``and_``, ``or_``, ``xor``, or another binary op
+        that is associative and has a NumPy ufunc.
     axis
         The axes, counted from the front; ``None`` for all of them. They are dropped.
     dtype
         Dtype of the result. By default that of the input, but sums and products of integers and
         bools are int64 or uint64, as in NumPy.
     acc_dtype
-        Dtype to compute in; by default ``dtype``, and float32 for sums and products in float16.
+        Dtype in which to compute; by default ``dtype``, and float32 for float16 sums and products.
 
     Notes
     -----
-    Along an empty axis the result is the op's identity; ``maximum`` and ``minimum`` have none and
-    raise :class:`ShapeError`.
+    Along an empty axis the result is the identity of the op; ``maximum`` and ``minimum`` have none
+    and raise :class:`ShapeError`.
 
-    The derivative of a maximum is shared evenly by the elements that attain it. So the derivative
-    is right when they move together (that of ``max([t, t])`` is 1), it is a subgradient, and
+    The gradient of a maximum is shared evenly by the elements that attain it. So the derivative is
+    correct when they move together (that of ``max([t, t])`` is 1), it is a subgradient, and
     reverse and forward mode agree.
 
     Examples
@@ -118,7 +118,7 @@ class Reduce(Op):
         return Apply(self, [x], [self._types_for(x.type)[0]()])
 
     def _types_for(self, input_type: TensorType) -> tuple[TensorType, np.dtype[Any]]:
-        """Return the type of the output and the dtype to compute in."""
+        """Return the type of the output and the dtype in which to compute."""
         found = self._types.get(input_type)
         if found is None:
             axes = self.axes(input_type.ndim)
@@ -131,16 +131,16 @@ class Reduce(Op):
         return found
 
     def axes(self, ndim: int) -> tuple[int, ...]:
-        """Return the axes that an input of rank ``ndim`` loses."""
+        """Return the axes that are removed from an input of rank ``ndim``."""
         return tuple(range(ndim)) if self.axis is None else self.axis
 
     def resolve_dtypes(self, dtype: str) -> tuple[str, str]:
-        """Return the dtype of the result and the dtype computed in, for an input of a dtype.
+        """Return the result dtype and the accumulator dtype for an input of a given dtype.
 
         Raises
         ------
         DtypeError
-            The scalar op does not take the dtype, or a complex result would become real.
+            The scalar op does not accept the dtype, or a complex result would become real.
         """
         out = self.dtype
         if out is None:
@@ -228,7 +228,7 @@ class Reduce(Op):
     def L_op(
         self, inputs: Sequence[Any], outputs: Sequence[Any], output_grads: Sequence[Any]
     ) -> list[Any]:
-        """Give each element the gradient of the result times its derivative."""
+        """Multiply the gradient of the result by its derivative with respect to each element."""
         (x,), (out,), (g,) = inputs, outputs, output_grads
         if is_discrete(out):
             return [zero_gradient(x)]
@@ -241,7 +241,7 @@ class Reduce(Op):
         return [fit_gradient(g * conjugate(self._partials(x, out)), x)]
 
     def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
-        """Sum the direction times the derivative of each element."""
+        """Sum the tangent times the derivative with respect to each element."""
         (x,), (v,) = inputs, eval_points
         if is_missing(v):
             return [None]
@@ -252,7 +252,7 @@ class Reduce(Op):
         return [_total(change, self.axis, out.dtype, self.acc_dtype)]
 
     def flops(self, input_shapes: Sequence[Any], output_shapes: Sequence[Any]) -> int:
-        """Return one operation an element."""
+        """Return one operation per element."""
         return int(np.prod(input_shapes[0], dtype=int))
 
     def __str__(self) -> str:
@@ -290,9 +290,9 @@ def _plainest_op(
     input_dtype: str,
     ndim: int,
 ) -> Reduce:
-    """Return a reduction in which what goes without saying is not said.
+    """Return a reduction in which default values are not spelled out.
 
-    So that equal reductions are equal nodes.
+    Equal reductions are then equal nodes.
     """
     if axis is not None and len(axis) == ndim:
         axis = None
@@ -339,8 +339,8 @@ def _one_each(x: Any, out: Any, axes: tuple[int, ...]) -> Any:
 def _other_factors(x: Any, out: Any, axes: tuple[int, ...]) -> Any:
     """Return the partials of a product: for each element, the product of all others.
 
-    By the chain rule one axis at a time, the last one first. No quotient, so zeros are no special
-    case, neither here nor in higher derivatives.
+    The chain rule is applied one axis at a time, from the last. There is no division, so zeros are
+    not a special case, here or in higher derivatives.
     """
     partials = ones_like(x)
     for position, axis in enumerate(reversed(axes)):
@@ -360,7 +360,7 @@ def _share_of_extreme(x: Any, out: Any, axes: tuple[int, ...]) -> Any:
 def _share_of_gradient(x: Any, kept: Any, axes: tuple[int, ...], g: Any) -> Any:
     """Return equal shares of a gradient where an extreme is attained, and 0 elsewhere.
 
-    A choice, not a product: what lies below an element that does not count may be infinite.
+    A switch, not a product: the gradient below an element that does not count can be infinite.
     """
     attained = math.eq(x, kept)
     ties = with_kept_dims(_total(math.cast(attained, g.dtype), axes, g.dtype), axes, x.ndim)
@@ -412,11 +412,11 @@ def sum(
     axis
         One axis, several, or ``None`` for all.
     dtype
-        Dtype of the result. By default that of ``x``, and int64 or uint64 for integers and bools.
+        Dtype of the result. By default that of ``x``, or int64 or uint64 for integers and bools.
     keepdims
         Keep the axes, with size 1.
     acc_dtype
-        Dtype to add in; by default ``dtype``, and float32 for float16.
+        Dtype in which to add; by default ``dtype``, and float32 for float16.
 
     Returns
     -------
@@ -426,7 +426,7 @@ def sum(
     Raises
     ------
     ShapeError
-        There is no such axis.
+        ``axis`` is out of range.
     DtypeError
         ``x`` is complex and ``dtype`` is not.
 
@@ -444,7 +444,7 @@ def prod(
 ) -> TensorVariable:
     """Return the product of the elements along some axes.
 
-    Derivatives of any order are right where elements are zero.
+    Derivatives of any order are correct where elements are zero.
 
     Parameters
     ----------
@@ -453,11 +453,11 @@ def prod(
     axis
         One axis, several, or ``None`` for all.
     dtype
-        Dtype of the result. By default that of ``x``, and int64 or uint64 for integers and bools.
+        Dtype of the result. By default that of ``x``, or int64 or uint64 for integers and bools.
     keepdims
         Keep the axes, with size 1.
     acc_dtype
-        Dtype to multiply in; by default ``dtype``, and float32 for float16.
+        Dtype in which to multiply; by default ``dtype``, and float32 for float16.
 
     Returns
     -------
@@ -467,7 +467,7 @@ def prod(
     Raises
     ------
     ShapeError
-        There is no such axis.
+        ``axis`` is out of range.
     DtypeError
         ``x`` is complex and ``dtype`` is not.
 
@@ -481,9 +481,9 @@ def prod(
 
 
 def max(x: Any, axis: Axis = None, keepdims: bool = False) -> TensorVariable:
-    """Return the largest element along some axes; NaN if there is one.
+    """Return the largest element along some axes, or NaN if any element is NaN.
 
-    Elements that share the maximum share its gradient evenly.
+    Elements that attain the maximum share its gradient evenly.
 
     Parameters
     ----------
@@ -497,7 +497,7 @@ def max(x: Any, axis: Axis = None, keepdims: bool = False) -> TensorVariable:
     Raises
     ------
     ShapeError
-        There is no such axis; at run time, there is no element along it.
+        ``axis`` is out of range; at run time, the axis is empty.
 
     Examples
     --------
@@ -509,9 +509,9 @@ def max(x: Any, axis: Axis = None, keepdims: bool = False) -> TensorVariable:
 
 
 def min(x: Any, axis: Axis = None, keepdims: bool = False) -> TensorVariable:
-    """Return the smallest element along some axes; NaN if there is one.
+    """Return the smallest element along some axes, or NaN if any element is NaN.
 
-    Elements that share the minimum share its gradient evenly.
+    Elements that attain the minimum share its gradient evenly.
 
     Parameters
     ----------
@@ -525,7 +525,7 @@ def min(x: Any, axis: Axis = None, keepdims: bool = False) -> TensorVariable:
     Raises
     ------
     ShapeError
-        There is no such axis; at run time, there is no element along it.
+        ``axis`` is out of range; at run time, the axis is empty.
 
     Examples
     --------
@@ -541,7 +541,7 @@ amin = min
 
 
 def ptp(x: Any, axis: Axis = None, keepdims: bool = False) -> TensorVariable:
-    """Return the largest minus the smallest element along some axes.
+    """Return the range (maximum minus minimum) of the elements along some axes.
 
     Examples
     --------
@@ -558,7 +558,7 @@ def _truth(x: Any) -> Any:
 
 
 def all(x: Any, axis: Axis = None, keepdims: bool = False) -> TensorVariable:
-    """Return whether all elements along some axes are true, that is not 0.
+    """Return whether all elements along some axes are true (nonzero).
 
     Parameters
     ----------
@@ -572,7 +572,7 @@ def all(x: Any, axis: Axis = None, keepdims: bool = False) -> TensorVariable:
     Returns
     -------
     TensorVariable
-        Of bools; true along an empty axis.
+        A bool tensor; true along an empty axis.
 
     Examples
     --------
@@ -584,7 +584,7 @@ def all(x: Any, axis: Axis = None, keepdims: bool = False) -> TensorVariable:
 
 
 def any(x: Any, axis: Axis = None, keepdims: bool = False) -> TensorVariable:
-    """Return whether any element along some axes is true, that is not 0.
+    """Return whether any element along some axes is true (nonzero).
 
     Parameters
     ----------
@@ -598,7 +598,7 @@ def any(x: Any, axis: Axis = None, keepdims: bool = False) -> TensorVariable:
     Returns
     -------
     TensorVariable
-        Of bools; false along an empty axis.
+        A bool tensor; false along an empty axis.
 
     Examples
     --------
@@ -619,14 +619,14 @@ def allclose(
     a, b
         Tensors that broadcast against each other.
     rtol, atol
-        How much of a difference is let pass, relative to ``b`` and in itself.
+        Tolerance relative to ``b``, and absolute tolerance.
     equal_nan
-        Whether NaN is close to NaN.
+        Whether NaNs compare as close to each other.
 
     Returns
     -------
     TensorVariable
-        A single bool.
+        A 0-d bool tensor.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Reshape: the same elements in another shape."""
+"""Reshape: the same elements in a different shape."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ __all__ = ["Reshape", "flatten", "reshape", "shape_vector"]
 
 
 class Reshape(Op):
-    """Return the elements of an array, in row-major order, in another shape.
+    """Return the elements of an array, in row-major order, in a new shape.
 
-    Takes the array and a vector of sizes, of which one may be -1: it is what remains. The result
-    is a view where the memory allows it.
+    Takes the array and a vector of sizes, one of which can be -1 and is then inferred. The result
+    is a view where the memory layout allows it.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ class Reshape(Op):
         ]
 
     def connection_pattern(self, node: Any) -> list[list[bool]]:
-        """The sizes have no influence on the elements."""
+        """The sizes do not influence the elements."""
         return [[True], [False]]
 
     def L_op(
@@ -117,23 +117,23 @@ class Reshape(Op):
 
 
 def _infer_size(sizes: Sequence[Any], dim: int, old_shape: Sequence[Any]) -> Any:
-    """Return one size of the result. Each of ``sizes`` is an int (maybe -1) or symbolic."""
+    """Return one size of the result. Each of ``sizes`` is an int (possibly -1) or symbolic."""
     size = sizes[dim]
     if _is_size(size):
         return size
     others = [other for position, other in enumerate(sizes) if position != dim]
     if not isinstance(size, int) and -1 in [other for other in others if isinstance(other, int)]:
-        return size  # there is but one -1
+        return size  # at most one size is -1
     total = multiply_sizes(fold(old) for old in old_shape)
     rest = multiply_sizes(others)
-    if isinstance(rest, int) and rest > 0:  # then the number of elements leaves no choice
+    if isinstance(rest, int) and rest > 0:  # then the number of elements determines the size
         return total // rest if isinstance(total, int) or rest > 1 else total
     remaining = math.floor_div(total, math.maximum(rest, 1))
     return remaining if isinstance(size, int) else math.switch(math.lt(size, 0), remaining, size)
 
 
 def _is_size(x: Any) -> bool:
-    """Return whether an entry of a shape cannot be -1, by itself."""
+    """Return whether an entry of a shape is known not to be -1."""
     if isinstance(x, int):
         return x >= 0
     return x.owner is not None and isinstance(x.owner.op, ShapeI)
@@ -153,7 +153,7 @@ def _as_shape_vector(shape: Any, op: Any) -> Any:
 
 
 def _static_shape(op: Any, x: Any, known: Sequence[int | None]) -> list[int | None]:
-    """Return what is known of the shape of the result; what cannot be raises."""
+    """Return the static shape of the result; raise if it is impossible."""
     wrong = [size for size in known if size is not None and size < -1]
     if wrong or sum(size == -1 for size in known) > 1:
         msg = (
@@ -189,14 +189,14 @@ def _misfit(op: Any, x: Any, old: Sequence[Any], new: Sequence[Any]) -> ShapeErr
 
 
 def shape_vector(shape: Any, what: Any = "A shape") -> Any:
-    """Return sizes as one symbolic vector of int64: a constant if all are ints.
+    """Return sizes as one symbolic int64 vector: a constant if all are ints.
 
     Parameters
     ----------
     shape
-        A size, or a sequence of ints and symbolic integers without dimensions.
+        A size, or a sequence of ints and 0-d symbolic integers.
     what
-        What takes the shape, for messages.
+        The subject that takes the shape, for error messages.
 
     Raises
     ------
@@ -216,22 +216,22 @@ def shape_vector(shape: Any, what: Any = "A shape") -> Any:
 
 
 def reshape(x: Any, newshape: Any, ndim: int | None = None) -> TensorVariable:
-    """Return the elements of ``x``, in row-major order, in another shape.
+    """Return the elements of ``x``, in row-major order, in a new shape.
 
     Parameters
     ----------
     x
         A tensor.
     newshape
-        The sizes: ints and symbolic integers, one of which may be -1 (what remains), in a list or
+        The sizes: ints and symbolic integers, one of which can be -1 (inferred), in a list or
         tuple; a single size; or a symbolic vector.
     ndim
-        Number of dimensions of the result; needed only for a vector whose length is not known.
+        Number of dimensions of the result; needed only for a vector of unknown length.
 
     Raises
     ------
     ShapeError
-        The number of elements differs, or the number of dimensions is not known.
+        The number of elements differs, or the number of dimensions is unknown.
 
     Examples
     --------
@@ -260,7 +260,7 @@ def reshape(x: Any, newshape: Any, ndim: int | None = None) -> TensorVariable:
 
 
 def flatten(x: Any, ndim: int = 1) -> TensorVariable:
-    """Return ``x`` with ``ndim`` dimensions, of which the last takes in all that remain.
+    """Return ``x`` with ``ndim`` dimensions, all remaining ones being merged into the last.
 
     Parameters
     ----------
@@ -286,6 +286,6 @@ def flatten(x: Any, ndim: int = 1) -> TensorVariable:
         return x
     if ndim == 1:
         return reshape(x, (-1,))
-    # Not -1: where a leading size is 0, nothing would tell what remains.
+    # Not -1: with a leading size of 0, the remaining size could not be inferred.
     sizes = sizes_of(x)
     return reshape(x, (*sizes[: ndim - 1], multiply_sizes(sizes[ndim - 1 :])))

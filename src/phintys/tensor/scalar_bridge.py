@@ -1,4 +1,4 @@
-"""The way between scalar variables and 0-d tensors."""
+"""Conversion between scalar variables and 0-d tensors."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ __all__ = [
 
 
 class TensorFromScalar(Op):
-    """Return a scalar as an array without dimensions."""
+    """Return a scalar as a 0-d array."""
 
     __props__ = ()
 
@@ -60,12 +60,12 @@ class TensorFromScalar(Op):
         return [scalar_from_tensor(output_grads[0])]
 
     def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
-        """Convert the direction."""
+        """Convert the tangent."""
         return [None if eval_points[0] is None else self(eval_points[0])]
 
 
 class ScalarFromTensor(Op):
-    """Return the element of an array without dimensions as a scalar."""
+    """Return the element of a 0-d array as a scalar."""
 
     __props__ = ()
 
@@ -80,7 +80,7 @@ class ScalarFromTensor(Op):
     def perform(
         self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
     ) -> None:
-        """Take the element."""
+        """Return the element."""
         output_storage[0][0] = inputs[0][()]
 
     def infer_shape(
@@ -96,7 +96,7 @@ class ScalarFromTensor(Op):
         return [tensor_from_scalar(output_grads[0])]
 
     def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
-        """Convert the direction."""
+        """Convert the tangent."""
         return [None if eval_points[0] is None else self(eval_points[0])]
 
 

@@ -1,4 +1,4 @@
-"""The shape of a tensor as an expression, and facts about it that the user states."""
+"""The shape of a tensor as an expression, and shape assertions by the user."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _SIZE = TensorType("int64", ())
 
 
 def _with_shape(x: Any, op: Op) -> Any:
-    """Return a variable whose Type has a shape: a tensor, or one of another Type with a rank."""
+    """Return a variable whose Type has a shape: a tensor, or another Type with a rank."""
     if isinstance(x, Variable) and isinstance(getattr(x.type, "ndim", None), int):
         return x
     try:
@@ -55,7 +55,7 @@ def _with_shape(x: Any, op: Op) -> Any:
 
 
 class Shape(Op):
-    """Return the sizes of an array as a vector of int64.
+    """Return the shape of an array as an int64 vector.
 
     Examples
     --------
@@ -81,7 +81,7 @@ class Shape(Op):
         return [(constant(node.inputs[0].type.ndim),)]
 
     def connection_pattern(self, node: Any) -> list[list[bool]]:
-        """The elements have no influence on the shape."""
+        """The elements do not influence the shape."""
         return [[False]]
 
     def L_op(
@@ -94,12 +94,12 @@ class Shape(Op):
 
 
 class ShapeI(Op):
-    """Return one size of an array.
+    """Return the size of one dimension of an array.
 
     Parameters
     ----------
     i
-        Which dimension, counted from 0.
+        The dimension, counted from 0.
 
     Examples
     --------
@@ -135,7 +135,7 @@ class ShapeI(Op):
         return [()]
 
     def connection_pattern(self, node: Any) -> list[list[bool]]:
-        """The elements have no influence on the shape."""
+        """The elements do not influence the shape."""
         return [[False]]
 
     def L_op(
@@ -168,7 +168,7 @@ _shape = Shape()
 
 
 def shape(x: Any) -> TensorVariable:
-    """Return the sizes of ``x`` as a symbolic vector of int64; ``x.type.shape`` has what is known.
+    """Return the shape of ``x`` as a symbolic int64 vector; ``x.type.shape`` is the static shape.
 
     Examples
     --------
@@ -180,7 +180,7 @@ def shape(x: Any) -> TensorVariable:
 
 
 def shape_i(x: Any, i: int) -> TensorVariable:
-    """Return the size of dimension ``i`` of ``x``, a constant if it is known.
+    """Return the size of dimension ``i`` of ``x``, as a constant if it is known.
 
     Examples
     --------
@@ -192,7 +192,7 @@ def shape_i(x: Any, i: int) -> TensorVariable:
     i = normalize_axis(i, x.type.ndim)
     known = getattr(x.type, "shape", None)
     if known is not None and known[i] is not None:
-        return constant(known[i])  # pyright: ignore[reportReturnType] - a constant will do
+        return constant(known[i])  # pyright: ignore[reportReturnType] - a constant is accepted
     return _SHAPE_I[i](x) if i < len(_SHAPE_I) else ShapeI(i)(x)
 
 
@@ -200,7 +200,7 @@ _SHAPE_I = [ShapeI(dim) for dim in range(8)]
 
 
 def shape_tuple(x: Any) -> tuple[TensorVariable, ...]:
-    """Return all sizes of ``x``, those that are known as constants.
+    """Return all sizes of ``x``, the known ones as constants.
 
     Examples
     --------
@@ -213,7 +213,7 @@ def shape_tuple(x: Any) -> tuple[TensorVariable, ...]:
 
 
 def sizes_of(x: Any) -> tuple[Any, ...]:
-    """Return all sizes of a tensor: ints where known, else symbolic."""
+    """Return all sizes of a tensor: ints where known, otherwise symbolic."""
     return tuple(
         shape_i(x, dim) if known is None else known for dim, known in enumerate(x.type.shape)
     )
@@ -232,12 +232,12 @@ def size(x: Any) -> TensorVariable:
 
 
 def vector_elements(vector: Any) -> list[Any]:
-    """Return the elements of a symbolic vector of known length, each on its own.
+    """Return the elements of a symbolic vector of known length, as a list.
 
     Raises
     ------
     ShapeError
-        The length is not known.
+        The length is unknown.
     """
     node = vector.owner
     if node is not None and isinstance(node.op, MakeVector):
@@ -254,13 +254,13 @@ def vector_elements(vector: Any) -> list[Any]:
 
 
 class SpecifyShape(Op):
-    """Return the array itself, after a check that some of its sizes are as stated.
+    """Return the array itself, after checking that some of its sizes are as stated.
 
     Parameters
     ----------
     checked
         For each dimension, whether its size is checked. The op takes the array and one size for
-        each dimension that is.
+        each checked dimension.
 
     Examples
     --------
@@ -321,7 +321,7 @@ class SpecifyShape(Op):
         return [tuple(sizes)]
 
     def connection_pattern(self, node: Any) -> list[list[bool]]:
-        """The stated sizes have no influence."""
+        """The stated sizes have no influence on the elements."""
         return [[True], *([False] for _ in node.inputs[1:])]
 
     def L_op(
@@ -335,20 +335,20 @@ class SpecifyShape(Op):
 
 
 def specify_shape(x: Any, shape: Any) -> TensorVariable:
-    """Return ``x`` with more of its shape known; checked when the value is computed.
+    """Return ``x`` with a more specific static shape, checked when the value is computed.
 
     Parameters
     ----------
     x
         A tensor.
     shape
-        One entry for each dimension: its size, an int or symbolic, or ``None`` where nothing is
-        stated; or a symbolic vector of sizes.
+        One entry for each dimension: its size, an int or symbolic, or ``None`` to leave it
+        unspecified; or a symbolic vector of sizes.
 
     Raises
     ------
     ShapeError
-        The statement contradicts what is known; at run time, the value.
+        The stated shape contradicts the static shape or, at run time, the value.
 
     Examples
     --------
@@ -373,7 +373,7 @@ def specify_shape(x: Any, shape: Any) -> TensorVariable:
         msg = f"specify_shape: {x} has {x.ndim} dimensions, got {len(shape)} sizes: {shape!r}."
         raise ShapeError(msg)
     sizes = [None if entry is None else as_size(entry) for entry in shape]
-    # What the type says already needs no check.
+    # Sizes that the type already guarantees need no check.
     checked = [
         entry is not None and (static is None or known_int(entry) != static)
         for entry, static in zip(sizes, x.type.shape, strict=True)
@@ -385,14 +385,14 @@ def specify_shape(x: Any, shape: Any) -> TensorVariable:
 
 
 def specify_broadcastable(x: Any, *axes: int) -> TensorVariable:
-    """Return ``x`` with size 1 stated for some dimensions, so that they broadcast.
+    """Return ``x`` with size 1 specified for some dimensions, so that they broadcast.
 
     Parameters
     ----------
     x
         A tensor.
     axes
-        The dimensions; all of them have size 1 at run time, which is checked.
+        The dimensions; their sizes are checked to be 1 at run time.
 
     Examples
     --------

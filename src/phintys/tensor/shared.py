@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     Numbers = complex | np.generic | np.ndarray[Any, Any] | Sequence["Numbers"]
 
-    # What phintys.graph.sharing.shared returns is said here, where tensors are known.
+    # What phintys.graph.sharing.shared returns is declared here, where tensors are known.
     @overload
     def shared(
         value: Numbers,
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
         **options: Any,
     ) -> Any: ...
     def shared(value: Any, *args: Any, **options: Any) -> Any:
-        """Return a shared variable that starts with ``value``."""
+        """Return a shared variable with the initial value ``value``."""
 else:
     from phintys.graph.sharing import shared
 
@@ -71,7 +71,7 @@ class TensorSharedVariable(TensorMethods, SharedVariable):
         Parameters
         ----------
         borrow
-            Write into the stored array itself, which others may hold.
+            Write to the stored array itself, to which there may be other references.
         """
         value = self.container.value
         if borrow:
@@ -94,12 +94,12 @@ def shared_array(
     Parameters
     ----------
     value
-        The first value; copied unless ``borrow``.
+        The initial value; copied unless ``borrow``.
     shape
-        Sizes that every value must have, ``None`` for any; by default all are free, so that later
-        values may have other shapes.
+        Sizes that every value must have, ``None`` for any; by default all are unconstrained, so
+        that later values can have other shapes.
     broadcastable
-        Instead of ``shape``: which dimensions have size 1 always.
+        An alternative to ``shape``: which dimensions always have size 1.
 
     Examples
     --------
@@ -129,14 +129,14 @@ def shared_sequence(
     Parameters
     ----------
     value
-        Lists or tuples. Python floats have the configured ``floatX``.
+        Lists or tuples. Python floats get the configured ``floatX``.
     options
-        Those of :func:`shared_array`, and ``dtype``.
+        The options of :func:`shared_array`, and ``dtype``.
 
     Raises
     ------
     TypeContractError
-        The lists hold symbolic variables, or are not the rows of an array.
+        The lists hold symbolic variables, or are ragged.
 
     Examples
     --------
@@ -162,7 +162,7 @@ def shared_sequence(
 
 
 def _are_numbers(value: Any) -> bool:
-    """Return whether nested lists hold numbers and arrays of numbers only."""
+    """Return whether nested lists hold only numbers and numeric arrays."""
     stack = [value]
     while stack:
         item = stack.pop()
@@ -184,7 +184,7 @@ def shared_number(
     dtype: Any = None,
     borrow: bool = False,
 ) -> TensorSharedVariable:
-    """Make a shared 0-d array from a number; a Python float has the configured ``floatX``."""
+    """Make a shared 0-d array from a number; a Python float gets the configured ``floatX``."""
     if dtype is None and type(value) is float:
         dtype = config.floatX
     array = np.asarray(value, dtype=None if dtype is None else normalize_dtype(dtype))

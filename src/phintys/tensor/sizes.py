@@ -1,6 +1,6 @@
-"""Arithmetic on sizes, each of which is a Python int or a symbolic int64 without dimensions.
+"""Arithmetic on sizes, each of which is a Python int or a 0-d symbolic int64.
 
-What is known is computed at once, so the expressions for shapes stay as small as they can be.
+Known values are computed at once, which keeps shape expressions small.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ _INT64 = np.iinfo(np.int64)
 
 
 def as_size(x: Any, what: str = "A size") -> Any:
-    """Return ``x`` as a symbolic int64 without dimensions.
+    """Return ``x`` as a 0-d symbolic int64.
 
     Parameters
     ----------
     x
-        An int, or an integer variable without dimensions.
+        An int, or a 0-d integer variable.
     what
-        What ``x`` is meant to be, for the message.
+        What ``x`` means, as the subject of the error message.
 
     Raises
     ------
@@ -80,7 +80,7 @@ def _as_int(x: Any, what: str) -> int:
 
 
 def fold(x: Any) -> Size:
-    """Return a size as an int if its value is known, else as it is."""
+    """Return a size as an int if its value is known, otherwise unchanged."""
     if not isinstance(x, Variable):
         return int(x)
     known = known_int(x)
@@ -122,7 +122,7 @@ def multiply_sizes(sizes: Iterable[Size]) -> Size:
 
 
 def ceil_div_sizes(a: Size, b: Size) -> Size:
-    """Return a / b rounded up; ``b`` is not 0."""
+    """Return a / b, rounded up; ``b`` is nonzero."""
     if isinstance(a, int) and isinstance(b, int):
         return -(-a // b)
     if isinstance(b, int) and b == 1:
@@ -133,7 +133,7 @@ def ceil_div_sizes(a: Size, b: Size) -> Size:
 
 
 def clip_size(a: Size, lower: Size | None, upper: Size | None) -> Size:
-    """Return ``a``, or the bound that it exceeds."""
+    """Return ``a`` clipped to its bounds."""
     if lower is not None:
         both = isinstance(a, int) and isinstance(lower, int)
         a = max(a, lower) if both else math.maximum(a, lower)
@@ -144,7 +144,7 @@ def clip_size(a: Size, lower: Size | None, upper: Size | None) -> Size:
 
 
 def same_size(a: Size, b: Size) -> bool:
-    """Return whether two sizes are equal for all that can be seen now."""
+    """Return whether two sizes are known to be equal."""
     if a is b:
         return True
     return isinstance(a, int) and isinstance(b, int) and a == b

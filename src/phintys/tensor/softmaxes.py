@@ -1,7 +1,7 @@
 """Softmax, its logarithm, and the logarithm of a sum of exponentials.
 
-They are ops of their own, not expressions, because they must not overflow: the largest element is
-subtracted before the exponential, and its own term, 1, goes through ``log1p``.
+They are ops, not expressions, because they must not overflow: the largest element is subtracted
+before the exponential, and its own term, 1, goes through ``log1p``.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ __all__ = ["LogSoftmax", "LogSumExp", "Softmax", "log_softmax", "logsumexp", "so
 
 
 class _ExpFamily(Op):
-    """Common to the three ops."""
+    """Base class of the three ops."""
 
     __props__ = ("axis",)
 
@@ -43,11 +43,11 @@ class _ExpFamily(Op):
             raise OpContractError(msg)
 
     def axes(self, ndim: int) -> tuple[int, ...]:
-        """Return the axes that belong together, for an input of rank ``ndim``."""
+        """Return the axes over which to sum, for an input of rank ``ndim``."""
         return tuple(range(ndim)) if self.axis is None else self.axis
 
     def _operand(self, x: Any) -> Any:
-        """Return the input with the axes, cast to float64 if it is of integers or bools."""
+        """Return the input, which has the axes, cast to float64 if its dtype is integer or bool."""
         x = as_tensor_variable(x)
         if self.axis and self.axis[-1] >= x.ndim:
             msg = f"{self} works along axis {self.axis[-1]}, but {x} has {x.ndim} dimensions."
@@ -69,7 +69,7 @@ class _ExpFamily(Op):
         return sum(x, self.axes(x.ndim), keepdims=True)
 
     def flops(self, input_shapes: Sequence[Any], output_shapes: Sequence[Any]) -> int:
-        """Return a comparison, a difference, an exponential, a sum and a quotient an element."""
+        """Return five operations per element: compare, subtract, exp, add and divide."""
         return 5 * int(np.prod(input_shapes[0], dtype=int))
 
     def __str__(self) -> str:
@@ -78,12 +78,12 @@ class _ExpFamily(Op):
 
 
 def _wide(x: Any) -> Any:
-    """Return values in the dtype that is computed in."""
+    """Return values in the dtype used for computation."""
     return x.astype(np.float32) if x.dtype == np.float16 else x
 
 
 def _largest(x: Any, axes: tuple[int, ...]) -> Any:
-    """Return the largest real part; minus infinity of nothing."""
+    """Return the largest real part; minus infinity along empty axes."""
     return np.maximum.reduce(x.real, axes, keepdims=True, initial=-np.inf)
 
 
@@ -109,7 +109,7 @@ class Softmax(_ExpFamily):
 
     Notes
     -----
-    An infinite element, or nothing but minus infinity, gives NaN.
+    NaN if an element is positive infinity, or if all elements are minus infinity.
 
     Examples
     --------
@@ -197,7 +197,7 @@ class LogSumExp(_ExpFamily):
 
     Notes
     -----
-    Minus infinity of nothing, and of nothing but minus infinity.
+    Minus infinity along empty axes, and if all elements are minus infinity.
 
     Examples
     --------
@@ -222,7 +222,7 @@ class LogSumExp(_ExpFamily):
         with np.errstate(invalid="ignore", divide="ignore"):
             largest = _largest(x, axes)
             if x.dtype.kind == "c":
-                # There is no log1p here in which infinite elements cancel.
+                # Without log1p here, in which infinite elements would cancel.
                 largest = np.where(np.isfinite(largest), largest, 0).astype(largest.dtype)
             result = _log_terms(x, largest, axes) + largest
         output_storage[0][0] = np.asarray(np.squeeze(result, axes), inputs[0].dtype)
@@ -273,7 +273,7 @@ def softmax(x: Any, axis: Axis = None) -> TensorVariable:
     Raises
     ------
     ShapeError
-        There is no such axis.
+        ``axis`` is out of range.
 
     Examples
     --------
@@ -298,7 +298,7 @@ def log_softmax(x: Any, axis: Axis = None) -> TensorVariable:
     Raises
     ------
     ShapeError
-        There is no such axis.
+        ``axis`` is out of range.
 
     Examples
     --------
@@ -330,7 +330,7 @@ def logsumexp(x: Any, axis: Axis = None, keepdims: bool = False) -> TensorVariab
     Raises
     ------
     ShapeError
-        There is no such axis.
+        ``axis`` is out of range.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Sorting, and the order that sorts."""
+"""Sorting and argsort."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ KINDS = ("quicksort", "mergesort", "heapsort", "stable")
 
 
 class _SortingOp(Op):
-    """Common to :class:`SortOp` and :class:`ArgSortOp`."""
+    """Base class of :class:`SortOp` and :class:`ArgSortOp`."""
 
     __props__ = ("axis", "kind")
 
@@ -65,7 +65,7 @@ class _SortingOp(Op):
 
 
 class SortOp(_SortingOp):
-    """Sort along an axis, in ascending order and NaN last.
+    """Sort along an axis, in ascending order, with NaN last.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ class SortOp(_SortingOp):
     def L_op(
         self, inputs: Sequence[Any], outputs: Sequence[Any], output_grads: Sequence[Any]
     ) -> list[Any]:
-        """Put the gradient where the elements came from: by the inverse of their order."""
+        """Move the gradient back by the inverse of the sorting permutation."""
         (x,), (g,) = inputs, output_grads
         if is_discrete(x):
             return [zero_gradient(x)]
@@ -118,7 +118,7 @@ class SortOp(_SortingOp):
         return [_along(g, inverse, self.axis)]
 
     def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
-        """Put the direction into the order of the elements."""
+        """Apply the sorting permutation to the tangent."""
         (x,), (v,) = inputs, eval_points
         if is_missing(v):
             return [None]
@@ -128,7 +128,7 @@ class SortOp(_SortingOp):
 
 
 class ArgSortOp(_SortingOp):
-    """Return the order that sorts along an axis: the index of the smallest element first.
+    """Return the indices that sort along an axis.
 
     Parameters
     ----------
@@ -152,14 +152,14 @@ class ArgSortOp(_SortingOp):
     def perform(
         self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
     ) -> None:
-        """Find the order with NumPy."""
+        """Sort indices with NumPy."""
         order = np.argsort(inputs[0], self.axis, self.kind)
         output_storage[0][0] = order.astype(np.int64, copy=False)
 
     def L_op(
         self, inputs: Sequence[Any], outputs: Sequence[Any], output_grads: Sequence[Any]
     ) -> list[Any]:
-        """Return zeros: a small change of the elements almost nowhere changes their order."""
+        """Return zeros: a small change of the elements does not, in general, change their order."""
         return [zero_gradient(inputs[0])]
 
     def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
@@ -217,18 +217,18 @@ def sort(
     x
         A tensor. NaN comes last; complex numbers are ordered by real, then imaginary part.
     axis
-        Along which axis; ``None`` flattens first.
+        The axis; ``None`` flattens first.
     kind
         ``"quicksort"`` (the default), ``"mergesort"``, ``"heapsort"`` or ``"stable"``.
     order
-        Only for the sake of NumPy's signature.
+        Accepted for compatibility with NumPy's signature.
     stable
-        ``True`` is another way to say ``kind="stable"``.
+        ``True`` is equivalent to ``kind="stable"``.
 
     Raises
     ------
     ShapeError
-        There is no such axis.
+        ``axis`` is out of range.
     OpContractError
         ``kind`` is unknown, or both it and ``stable`` are given.
 
@@ -249,31 +249,31 @@ def argsort(
     order: None = None,
     stable: bool | None = None,
 ) -> TensorVariable:
-    """Return the order that sorts along an axis.
+    """Return the indices that sort along an axis.
 
     Parameters
     ----------
     x
         A tensor. NaN comes last; complex numbers are ordered by real, then imaginary part.
     axis
-        Along which axis; ``None`` flattens first.
+        The axis; ``None`` flattens first.
     kind
         ``"quicksort"`` (the default), ``"mergesort"``, ``"heapsort"`` or ``"stable"``, with which
         equal elements keep their order.
     order
-        Only for the sake of NumPy's signature.
+        Accepted for compatibility with NumPy's signature.
     stable
-        ``True`` is another way to say ``kind="stable"``.
+        ``True`` is equivalent to ``kind="stable"``.
 
     Returns
     -------
     TensorVariable
-        Indices along the axis, of int64.
+        Indices along the axis, of dtype int64.
 
     Raises
     ------
     ShapeError
-        There is no such axis.
+        ``axis`` is out of range.
     OpContractError
         ``kind`` is unknown, or both it and ``stable`` are given.
 

@@ -1,6 +1,6 @@
-"""``phintys.tensor.special``: special functions, with the names and defaults of SciPy's.
+"""``phintys.tensor.special``: special functions, with SciPy's names and defaults.
 
-Most work element by element; ``softmax``, ``log_softmax`` and ``logsumexp`` along axes.
+Most are elementwise; ``softmax``, ``log_softmax`` and ``logsumexp`` work along axes.
 """
 
 from phintys.tensor.math import (

@@ -1,4 +1,4 @@
-"""Means and variances, said in terms of sums."""
+"""Means and variances, expressed as sums."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _REAL = {"complex64": "float32", "complex128": "float64"}
 
 
 def _count(x: Any, axes: tuple[int, ...], dtype: str) -> Any:
-    """Return how many elements are reduced: a Python float if that is known, else symbolic."""
+    """Return the number of reduced elements: a Python float if it is known, otherwise symbolic."""
     static = x.type.shape
     count = multiply_sizes(
         shape_i(x, axis) if static[axis] is None else static[axis] for axis in axes
@@ -32,7 +32,7 @@ def _count(x: Any, axes: tuple[int, ...], dtype: str) -> Any:
 
 
 def _dtypes(x: Any, dtype: Any, acc_dtype: Any) -> tuple[str, str]:
-    """Return the dtype of a mean and that to compute in."""
+    """Return the dtype of a mean and the dtype in which to compute it."""
     usual = "float64" if is_discrete(x) else x.dtype
     wanted = usual if dtype is None else normalize_dtype(dtype)
     if wanted[0] not in "fc":
@@ -58,11 +58,11 @@ def mean(
     axis
         One axis, several, or ``None`` for all.
     dtype
-        Dtype of the result. By default that of ``x``, and float64 for integers and bools.
+        Dtype of the result. By default that of ``x``, or float64 for integers and bools.
     keepdims
         Keep the axes, with size 1.
     acc_dtype
-        Dtype to compute in; by default ``dtype``, and float32 for float16.
+        Dtype in which to compute; by default ``dtype``, and float32 for float16.
 
     Returns
     -------
@@ -72,9 +72,9 @@ def mean(
     Raises
     ------
     ShapeError
-        There is no such axis.
+        ``axis`` is out of range.
     DtypeError
-        ``dtype`` is an integer, or real where ``x`` is complex.
+        ``dtype`` is an integer dtype, or is real while ``x`` is complex.
 
     Examples
     --------
@@ -106,14 +106,14 @@ def var(
     axis
         One axis, several, or ``None`` for all.
     dtype
-        Dtype to compute the mean in. By default that of ``x``, and float64 for integers and bools.
-        The result is real.
+        Dtype in which to compute the mean. By default that of ``x``, or float64 for integers and
+        bools. The result is real.
     ddof
         The sum of squares is divided by the number of elements minus ``ddof``.
     keepdims
         Keep the axes, with size 1.
     corrected
-        Another way to say ``ddof=1``.
+        An alternative to ``ddof``: ``True`` is equivalent to ``ddof=1``.
 
     Returns
     -------
@@ -124,9 +124,9 @@ def var(
     ------
     ShapeError
         There is no such axis.
-    DtypeError
+    ``axis`` is out of range.
         ``dtype`` is an integer, or real where ``x`` is complex.
-
+``dtype`` is an integer dtype, or is real while ``x`` is complex.
     Examples
     --------
     >>> import phintys.tensor as pt
@@ -192,15 +192,15 @@ def average(
     axis
         One axis, several, or ``None`` for all.
     weights
-        As many as ``x`` has elements, in the same shape; or a vector, for a single axis. Without
-        weights all elements weigh the same.
+        An array of the shape of ``x``, or a vector if there is a single axis. By default all
+        elements have equal weight.
     keepdims
         Keep the axes, with size 1.
 
     Raises
     ------
     ShapeError
-        There is no such axis, or the weights are of another rank.
+        ``axis`` is out of range, or the weights have the wrong rank.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Repeating, tiling and rolling, in terms of other ops."""
+"""Repeating, tiling and rolling, expressed by other ops."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ __all__ = ["RepeatIndex", "repeat", "roll", "tile"]
 
 
 class RepeatIndex(Op):
-    """Return 0, 1, 2, ... with each number as often as a vector of counts says.
+    """Return 0, 1, 2, ..., each repeated as often as a vector of counts says.
 
     Examples
     --------
@@ -63,7 +63,7 @@ class RepeatIndex(Op):
         counts = inputs[0].astype(np.int64)
         if counts.size and counts.min() < 0:
             raise self._negative(counts.tolist())
-        if counts.sum(dtype="float64") >= 2.0**62:  # np.repeat would write out of its memory
+        if counts.sum(dtype="float64") >= 2.0**62:  # np.repeat would write out of bounds
             msg = (
                 f"{self}: the sum of the counts, {sum(counts.tolist())}, is too long for an array."
             )
@@ -85,21 +85,21 @@ class RepeatIndex(Op):
 
 
 def repeat(x: Any, repeats: Any, axis: int | None = None) -> TensorVariable:
-    """Return ``x`` with each element along ``axis`` several times.
+    """Return ``x`` with its elements along ``axis`` repeated.
 
     Parameters
     ----------
     x
         A tensor.
     repeats
-        How often: an int or symbolic integer; or a vector with one entry for each element.
+        The number of repetitions: an int or symbolic integer; or a vector, one entry per element.
     axis
         The dimension; by default ``x`` is flattened first.
 
     Raises
     ------
     ShapeError
-        ``repeats`` has another length than the dimension, or an entry is negative.
+        The length of ``repeats`` is not that of the dimension, or an entry is negative.
 
     Examples
     --------
@@ -139,8 +139,8 @@ def tile(x: Any, reps: Any, ndim: int | None = None) -> TensorVariable:
     x
         A tensor.
     reps
-        How many copies there are in each dimension: an int, a list or tuple of ints and symbolic
-        integers, or a symbolic vector of known length. It counts for the last dimensions.
+        The number of copies in each dimension: an int, a list or tuple of ints and symbolic
+        integers, or a symbolic vector of known length. It applies to the last dimensions.
     ndim
         Number of dimensions of the result, if more than those of ``x`` and the length of ``reps``.
 
@@ -170,14 +170,14 @@ def tile(x: Any, reps: Any, ndim: int | None = None) -> TensorVariable:
 
 
 def roll(x: Any, shift: Any, axis: Any = None) -> TensorVariable:
-    """Return ``x`` with its elements moved along dimensions; what leaves comes in on the far side.
+    """Return ``x`` with its elements shifted cyclically along dimensions.
 
     Parameters
     ----------
     x
         A tensor.
     shift
-        How far: an int or symbolic integer; a tuple of them for a tuple of axes.
+        How far to shift: an int or symbolic integer; a tuple of them for a tuple of axes.
     axis
         The dimension, or a tuple of them; by default ``x`` is rolled as if it were flat.
 

@@ -1,4 +1,4 @@
-"""TensorType: arrays of one dtype and a known number of dimensions."""
+"""TensorType: arrays of a given dtype and number of dimensions."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def normalize_dtype(dtype: Any) -> str:
     Raises
     ------
     TypeContractError
-        Tensors do not take the dtype.
+        The dtype is not supported for tensors.
 
     Examples
     --------
@@ -79,7 +79,7 @@ def normalize_dtype(dtype: Any) -> str:
         msg = f"Tensors do not take the dtype {name}; expected one of {', '.join(DTYPES)}."
         raise TypeContractError(msg)
     if isinstance(dtype, np.dtype | type):
-        _NAME_OF[dtype] = name  # to ask NumPy for the name takes microseconds
+        _NAME_OF[dtype] = name  # getting the name from NumPy takes microseconds
     return name
 
 
@@ -91,15 +91,15 @@ def promote(*dtypes: str) -> str:
 class TensorType(Type):
     """The arrays of a dtype and rank, with as much of the shape as is known.
 
-    Types that are equal are usually the same object, so comparing them is cheap.
+    Equal types are usually the same object, so comparing them is cheap.
 
     Parameters
     ----------
     dtype
         Name or NumPy dtype; ``"floatX"`` for the configured default.
     shape
-        One entry for each dimension: its size, or ``None`` where it is only known at run time.
-        A dimension broadcasts against others if its entry is 1.
+        One entry for each dimension: its size, or ``None`` if it is known only at run time. A
+        dimension broadcasts against others if its entry is 1.
 
     Examples
     --------
@@ -117,13 +117,13 @@ class TensorType(Type):
     ndim: int
     numpy_dtype: np.dtype[Any]
     _interned: ClassVar[dict[Any, Any]] = {}
-    # Programs make types with lengths without end, one for each length of a constant.
+    # The number of types is unbounded: there is one for each length of a constant.
     _with_lengths: ClassVar[WeakValueDictionary[Any, Any]] = WeakValueDictionary()
     _hash: int
     _static: bool
 
     def __new__(cls, dtype: Any = "floatX", shape: Iterable[int | None] = ()) -> Self:
-        """Return the one instance for these parameters."""
+        """Return the unique instance for these parameters."""
         name = normalize_dtype(dtype)
         shape = _normalize_shape(shape)
         key = (cls, name, shape)
@@ -173,7 +173,7 @@ class TensorType(Type):
         return tuple(size == 1 for size in self.shape)
 
     if TYPE_CHECKING:
-        # variable_type, which tensor/__init__.py sets, makes them; here is what it makes.
+        # variable_type, which tensor/__init__.py sets, makes them; this declares what it makes.
         def make_variable(self, name: str | None = None) -> TensorVariable: ...
         def __call__(self, name: str | None = None) -> TensorVariable: ...
 
@@ -184,10 +184,9 @@ class TensorType(Type):
     ) -> np.ndarray[Any, Any]:
         """Return ``value`` as an array of this type.
 
-        An array of the right dtype is returned as it is. Unless ``strict``, anything that NumPy
-        makes an array of is cast where no value changes by it. With ``allow_downcast`` precision
-        may be lost. With ``allow_downcast=None`` Python floats may be rounded to
-        ``config.floatX``.
+        An array of the right dtype is returned unchanged. Unless ``strict``, anything that NumPy
+        converts to an array is cast if no value changes. With ``allow_downcast``, precision can be
+        lost. With ``allow_downcast=None``, Python floats can be rounded to ``config.floatX``.
 
         Raises
         ------
@@ -199,7 +198,7 @@ class TensorType(Type):
             if value.__class__ is not np.ndarray:
                 if isinstance(value, np.ma.MaskedArray):
                     raise _mask_refused()
-                data = value.view(np.ndarray)  # a numpy.matrix, say, has other rules for indices
+                data = value.view(np.ndarray)  # subclasses such as numpy.matrix index differently
         elif strict:
             msg = (
                 f"Expected an array of dtype {self.dtype} and no cast (strict=True), got "
@@ -229,7 +228,7 @@ class TensorType(Type):
         )
 
     def _cast(self, value: Any, allow_downcast: bool | None) -> np.ndarray[Any, Any]:
-        """Return ``value``, which is not an array of our dtype, as one."""
+        """Return ``value``, which is not an array of this dtype, as one."""
         if isinstance(value, Variable):
             msg = (
                 f"Expected a value for {self}, got the symbolic variable {value}. Symbolic "
@@ -243,7 +242,7 @@ class TensorType(Type):
         try:
             array = np.asarray(value)
             if array.dtype == np.object_ and ours.kind in "fc" and _are_numbers(array):
-                array = array.astype(ours)  # ints that no dtype of integers holds
+                array = array.astype(ours)  # ints that no integer dtype holds
         except (ValueError, TypeError, OverflowError) as error:
             reason = unevenness(value) or error
             msg = f"Cannot make an array for {self} from {_describe(value)}: {reason}"
@@ -265,7 +264,7 @@ class TensorType(Type):
             converted = array.astype(ours)
         if allow_downcast:
             return converted
-        # An array of another dtype may be a mistake; a number is just a number.
+        # An array of another dtype can be a mistake; a number is just a number.
         if not isinstance(value, np.ndarray):
             rounds_to_default = (
                 allow_downcast is None
@@ -316,17 +315,17 @@ class TensorType(Type):
 
     @staticmethod
     def may_share_memory(a: Any, b: Any) -> bool:
-        """Return whether two arrays could share memory (their address ranges overlap)."""
+        """Return whether two arrays might share memory (their address ranges overlap)."""
         if not isinstance(a, np.ndarray) or not isinstance(b, np.ndarray):
             return False
         return bool(np.may_share_memory(a, b))
 
     def get_shape_info(self, obj: np.ndarray[Any, Any]) -> tuple[int, ...]:
-        """Return the shape, from which :meth:`get_size` works out the bytes."""
+        """Return the shape, from which :meth:`get_size` computes the number of bytes."""
         return obj.shape
 
     def get_size(self, shape_info: Sequence[int]) -> int:
-        """Return the bytes of data of an array of the given shape."""
+        """Return the size in bytes of the data of an array of the given shape."""
         size = self.numpy_dtype.itemsize
         for length in shape_info:
             size *= length
@@ -352,7 +351,7 @@ class TensorType(Type):
         )
 
     def is_super(self, other: Type) -> bool:
-        """Return whether ``other`` has the same dtype and rank and knows at least as much."""
+        """Return whether ``other`` has the same dtype and rank and an equal or narrower shape."""
         if self is other:
             return True
         return (
@@ -374,7 +373,7 @@ class TensorType(Type):
     def convert_variable(self, variable: Variable) -> Variable | None:
         """Return a variable of this type with the value of ``variable``, or ``None``.
 
-        What this type says of the shape and the variable's type does not is checked at run time.
+        Sizes that this type specifies and the variable's type does not are checked at run time.
         """
         other = variable.type
         if self.is_super(other):
@@ -433,7 +432,7 @@ def _shape_text(shape: Sequence[int | None]) -> str:
 
 
 def _describe(value: Any) -> str:
-    """Say what a value is, for a message."""
+    """Return a description of a value for an error message."""
     if isinstance(value, np.ndarray | np.generic):
         return f"an array of dtype {value.dtype} and shape {value.shape}"
     text = repr(value)
@@ -450,7 +449,7 @@ def _mask_refused() -> TypeContractError:
 
 
 def unevenness(value: Any) -> str:
-    """Return why nested sequences are not the rows of an array; empty if they are.
+    """Return why nested sequences do not form an array; empty if they do.
 
     Examples
     --------
@@ -485,14 +484,14 @@ def _of_length(length: int | None) -> str:
 
 
 def _are_numbers(array: np.ndarray[Any, Any]) -> bool:
-    """Return whether an array of objects holds Python's numbers only."""
+    """Return whether an object array holds only Python numbers."""
     return all(isinstance(item, int | float | complex) for item in array.flat)
 
 
 def _same_values(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
     with np.errstate(all="ignore"):
-        # Compared in the original dtype: 2**53 + 1 must not pass for 2.0**53. Nor may -1 pass for
-        # the uint64 that it wraps to, and back from.
+        # Compared in the original dtype: 2**53 + 1 must not equal 2.0**53. Nor may -1 equal the
+        # uint64 to which it wraps, and back.
         back = b.astype(a.dtype)
         if a.dtype.kind in "iu" and not np.array_equal(a < 0, b < 0):
             return False

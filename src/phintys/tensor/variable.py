@@ -1,4 +1,4 @@
-"""Tensor variables and constants: what users combine with operators and methods."""
+"""Tensor variables and constants, with their operators and methods."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _LARGE = 1024  # bytes; the data of larger constants are compared by digest
 
 
 class TensorMethods:
-    """NumPy-like operators, methods and attributes of everything of a TensorType."""
+    """NumPy-like operators, methods and attributes of all variables of a TensorType."""
 
     type: TensorType
     owner: Apply | None
@@ -65,7 +65,7 @@ class TensorMethods:
 
     @property
     def shape(self) -> TensorVariable:
-        """The sizes, as a symbolic vector of int64; ``type.shape`` has what is known now."""
+        """The shape as a symbolic int64 vector; ``type.shape`` is the static shape."""
         return operators.shape(self)
 
     @property
@@ -75,12 +75,12 @@ class TensorMethods:
 
     @property
     def T(self) -> TensorVariable:
-        """The dimensions in reverse order."""
+        """The transpose: the dimensions in reverse order."""
         return operators.transpose(self)
 
     @property
     def mT(self) -> TensorVariable:
-        """The last two dimensions swapped."""
+        """The matrix transpose: the last two dimensions swapped."""
         if self.ndim < 2:
             msg = f"mT needs at least 2 dimensions, {self} has {self.ndim}."
             raise ShapeError(msg)
@@ -181,8 +181,8 @@ class TensorMethods:
     def __ne__(self, other: object) -> TensorVariable:
         return operators.not_equal(self, other)
 
-    # Variables are keys of dicts, and each is a key of its own: dicts look at identity first, and
-    # no two objects that are alive have the same hash.
+    # Variables serve as keys of dicts, and each is distinct: dicts compare identity first, and no
+    # two live objects have the same hash.
     __hash__ = object.__hash__
 
     _truth: bool | None = None  # set by == and != of two variables
@@ -233,7 +233,7 @@ class TensorMethods:
         return operators.right_shift(other, self)
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
-        """Answer NumPy: ``np.exp(x)`` is ``pt.exp(x)``, ``np.ones(3) + x`` an expression."""
+        """Apply a NumPy ufunc: ``np.exp(x)`` is ``pt.exp(x)``, ``np.ones(3) + x`` an expression."""
         function = operators.ufuncs.get(ufunc)
         if function is None or method != "__call__" or options:
             what = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
@@ -252,10 +252,10 @@ class TensorMethods:
         )
         raise TypeError(msg)
 
-    # ---- what a symbolic value cannot do -----------------------------------------------------
+    # ---- operations that a symbolic value does not support --------------------------------------
 
     def __bool__(self) -> bool:
-        if self._truth is not None:  # x == y: Python looks for a variable in a list, or compares
+        if self._truth is not None:  # x == y: Python searches a list for a variable, or compares
             return self._truth
         msg = (
             f"{self} is symbolic, so it is neither true nor false yet. Use pt.switch(condition, "
@@ -324,11 +324,11 @@ class TensorMethods:
         return (self[position] for position in range(length))
 
     def set(self, value: Any) -> TensorVariable:
-        """Return the array that this is an index into, with the indexed part set to ``value``."""
+        """Return the indexed array with the part that this variable selects set to ``value``."""
         return operators.set_subtensor(self, value)
 
     def inc(self, value: Any) -> TensorVariable:
-        """Return the array that this is an index into, with ``value`` added to the part."""
+        """Return the indexed array with ``value`` added to the part that this variable selects."""
         return operators.inc_subtensor(self, value)
 
     def take(
@@ -337,36 +337,36 @@ class TensorMethods:
         axis: int | None = None,
         mode: Literal["raise", "wrap", "clip"] = "raise",
     ) -> TensorVariable:
-        """Return the elements at ``indices`` along ``axis`` (flattened without one)."""
+        """Return the elements at ``indices`` along ``axis``; by default, of the flattened array."""
         return operators.take(self, indices, axis=axis, mode=mode)
 
     def nonzero(self) -> tuple[TensorVariable, ...]:
-        """Return the indices of the elements that are not zero, one vector a dimension."""
+        """Return the indices of the nonzero elements, one vector for each dimension."""
         return operators.nonzero(self)
 
     # ---- shape -------------------------------------------------------------------------------
 
     def reshape(self, *shape: Any, ndim: int | None = None) -> TensorVariable:
-        """Return the elements in another shape, given as one sequence or as several sizes."""
+        """Return the elements in a new shape, given as one sequence or as several sizes."""
         wanted = shape[0] if len(shape) == 1 else shape
         if len(shape) == 2 and ndim is None and isinstance(shape[0], tuple | list):
             wanted, ndim = shape  # reshape(shape, ndim)
         return operators.reshape(self, wanted, ndim=ndim)
 
     def flatten(self, ndim: int = 1) -> TensorVariable:
-        """Return the elements in ``ndim`` dimensions; the last one takes in the rest."""
+        """Return the array with ``ndim`` dimensions, the remaining ones merged into the last."""
         return operators.flatten(self, ndim)
 
     def ravel(self) -> TensorVariable:
-        """Return the elements as a vector."""
+        """Return the array flattened to a vector."""
         return operators.flatten(self, 1)
 
     def dimshuffle(self, *pattern: Any) -> TensorVariable:
-        """Return the dimensions in another order; ``"x"`` makes a new one of size 1."""
+        """Return the array with its dimensions reordered; ``"x"`` inserts one of size 1."""
         return operators.dimshuffle(self, *pattern)
 
     def transpose(self, *axes: Any) -> TensorVariable:
-        """Return the dimensions in another order, reversed by default."""
+        """Return the array with its dimensions reordered, by default reversed."""
         wanted = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes
         return operators.transpose(self, wanted or None)
 
@@ -379,15 +379,15 @@ class TensorMethods:
         return operators.squeeze(self, axis)
 
     def repeat(self, repeats: Any, axis: int | None = None) -> TensorVariable:
-        """Return each element several times, along ``axis``."""
+        """Return the array with its elements along ``axis`` repeated."""
         return operators.repeat(self, repeats, axis)
 
     def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> TensorVariable:
-        """Return the diagonal."""
+        """Return a diagonal over two dimensions."""
         return operators.diagonal(self, offset, axis1, axis2)
 
     def trace(self) -> TensorVariable:
-        """Return the sum of the diagonal."""
+        """Return the sum of the main diagonal."""
         return operators.trace(self)
 
     # ---- values ------------------------------------------------------------------------------
@@ -407,23 +407,23 @@ class TensorMethods:
     conjugate = conj
 
     def clip(self, a_min: Any, a_max: Any) -> TensorVariable:
-        """Return the elements limited to an interval."""
+        """Return the elements clipped to an interval."""
         return operators.clip(self, a_min, a_max)
 
     def round(self, decimals: int = 0) -> TensorVariable:
-        """Return the elements rounded, halves to even."""
+        """Return the elements rounded to ``decimals`` places, with halves to even."""
         return operators.round(self, decimals)
 
     def fill(self, value: Any) -> TensorVariable:
-        """Return an array of this shape filled with ``value``."""
+        """Return an array of the same shape filled with ``value``."""
         return operators.fill(self, value)
 
     def zeros_like(self, dtype: Any = None) -> TensorVariable:
-        """Return zeros of this shape."""
+        """Return zeros of the same shape."""
         return operators.zeros_like(self, dtype)
 
     def ones_like(self, dtype: Any = None) -> TensorVariable:
-        """Return ones of this shape."""
+        """Return ones of the same shape."""
         return operators.ones_like(self, dtype)
 
     # ---- reductions --------------------------------------------------------------------------
@@ -449,11 +449,11 @@ class TensorMethods:
         return operators.std(self, axis=axis, **options)
 
     def max(self, axis: Axis = None, keepdims: bool = False) -> TensorVariable:
-        """Return the largest element over ``axis``; NaN if there is one."""
+        """Return the maximum over ``axis``; NaN if any element is NaN."""
         return operators.max(self, axis=axis, keepdims=keepdims)
 
     def min(self, axis: Axis = None, keepdims: bool = False) -> TensorVariable:
-        """Return the smallest element over ``axis``; NaN if there is one."""
+        """Return the minimum over ``axis``; NaN if any element is NaN."""
         return operators.min(self, axis=axis, keepdims=keepdims)
 
     def argmax(self, axis: Axis = None, keepdims: bool = False) -> TensorVariable:
@@ -473,11 +473,11 @@ class TensorMethods:
         return operators.any(self, axis=axis, keepdims=keepdims)
 
     def cumsum(self, axis: int | None = None) -> TensorVariable:
-        """Return the running sum along ``axis``."""
+        """Return the cumulative sum along ``axis``."""
         return operators.cumsum(self, axis)
 
     def cumprod(self, axis: int | None = None) -> TensorVariable:
-        """Return the running product along ``axis``."""
+        """Return the cumulative product along ``axis``."""
         return operators.cumprod(self, axis)
 
     def norm(self, L: Any = 2, axis: Axis = None, keepdims: bool = False) -> TensorVariable:
@@ -489,7 +489,7 @@ class TensorMethods:
         return operators.sort(self, axis, **options)
 
     def argsort(self, axis: int | None = -1, **options: Any) -> TensorVariable:
-        """Return the order that sorts along ``axis``."""
+        """Return the indices that sort along ``axis``."""
         return operators.argsort(self, axis, **options)
 
     def dot(self, other: Any) -> TensorVariable:
@@ -513,7 +513,7 @@ class TensorVariable(TensorMethods, Variable):
 
 
 class TensorConstant(TensorMethods, Constant):
-    """A known array. Its data are its own, and read-only."""
+    """A constant array. It owns its data, which are read-only."""
 
     type: TensorType
     data: np.ndarray[Any, Any]
@@ -527,7 +527,7 @@ class TensorConstant(TensorMethods, Constant):
 
     @classmethod
     def trusted(cls, type: TensorType, data: np.ndarray[Any, Any]) -> TensorConstant:
-        """Return a constant of data that are known to fit and to be read-only, at little cost."""
+        """Return a constant of data known to be of the type and read-only, skipping the checks."""
         self = cls.__new__(cls)
         self.type = type
         self.owner = self.index = self.name = None
@@ -548,7 +548,7 @@ class TensorConstant(TensorMethods, Constant):
 
     @property
     def unique_value(self) -> np.generic | None:
-        """The value of all elements when they are the same, else ``None``."""
+        """The common value of all elements, or ``None`` if they differ."""
         try:
             return self._unique_value
         except AttributeError:
@@ -562,11 +562,11 @@ class TensorConstant(TensorMethods, Constant):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self.data.flags.writeable = False  # pickle makes arrays writable
+        self.data.flags.writeable = False  # unpickled arrays are writable
 
 
 def _common_value(data: np.ndarray[Any, Any]) -> np.generic | None:
-    """Return the value of all elements when they are the same, else ``None``."""
+    """Return the common value of all elements, or ``None`` if they differ."""
     if data.size == 0:
         return None
     first = data.flat[0]

@@ -1,17 +1,17 @@
-"""What an index looks like, apart from the values that are known only at run time.
+"""The structure of an index, apart from the values known only at run time.
 
-An indexing Op keeps a *template*: a tuple with one entry for each part of the index. Ints stand in
-the template; symbolic numbers and arrays are inputs of the node, and the template says where they
-belong. An entry is one of
+An indexing Op keeps a *template*: a tuple with one entry for each part of the index. Ints are
+stored in the template; symbolic numbers and arrays are inputs of the node, and the template says
+where they belong. An entry is one of
 
 - an int;
-- :data:`SCALAR`: an integer without dimensions, the next input;
+- :data:`SCALAR`: a 0-d integer, the next input;
 - a :class:`Slice`, each of whose bounds is ``None``, an int, or :data:`SCALAR`;
-- :data:`ARRAY`: an array of integers, the next input;
-- a :class:`Mask`: an array of bools, the next input;
+- :data:`ARRAY`: an integer array, the next input;
+- a :class:`Mask`: a bool array, the next input;
 - :data:`NEWAXIS`: a new dimension of size 1;
-- :data:`SEPARATOR`: nothing, but it stands between arrays, and so decides where their dimensions
-  go (``x[:, a, ..., b]`` where the ellipsis stands for no dimension).
+- :data:`SEPARATOR`: nothing, but it separates arrays, and so decides where their dimensions go
+  (``x[:, a, ..., b]`` where the ellipsis covers no dimension).
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ __all__ = [
 
 
 class Kind(Enum):
-    """Entries of a template that carry nothing."""
+    """Entries of a template that carry no data."""
 
     SCALAR = "i"
     ARRAY = "array"
@@ -96,7 +96,7 @@ def is_full(entry: Any) -> bool:
 
 
 class Mask(NamedTuple):
-    """An array of bools in a template."""
+    """A bool array in a template."""
 
     ndim: int
 
@@ -109,12 +109,12 @@ Template = tuple[int | Kind | Slice | Mask, ...]
 
 
 def as_template(entries: Iterable[Any]) -> Template:
-    """Return a template; Python slices and ``None`` (a new dimension) are taken as well.
+    """Return a template; Python slices and ``None`` (a new dimension) are accepted as well.
 
     Raises
     ------
     OpContractError
-        An entry is none of those that a template has.
+        An entry is not a valid template entry.
     """
     template: list[Any] = []
     for entry in entries:
@@ -139,14 +139,14 @@ def _as_bound(bound: Any) -> Bound:
 
 
 def template_text(template: Template) -> str:
-    """Return how a template is printed."""
+    """Return the printed form of a template."""
     if not template:
         return "..."
     return ", ".join(str(e.value) if isinstance(e, Kind) else str(e) for e in template)
 
 
 def count_inputs(template: Template) -> int:
-    """Return how many inputs a template takes."""
+    """Return the number of inputs that a template takes."""
     total = 0
     for entry in template:
         if isinstance(entry, Slice):
@@ -157,7 +157,7 @@ def count_inputs(template: Template) -> int:
 
 
 def count_dims(template: Template) -> int:
-    """Return how many dimensions of the indexed array a template covers."""
+    """Return the number of dimensions of the indexed array that a template covers."""
     total = 0
     for entry in template:
         if isinstance(entry, Mask):
@@ -168,14 +168,14 @@ def count_dims(template: Template) -> int:
 
 
 def is_advanced(template: Template) -> bool:
-    """Return whether arrays take part in an index."""
+    """Return whether an index contains arrays."""
     return any(entry is ARRAY or isinstance(entry, Mask) for entry in template)
 
 
 def fill(template: Template, values: Iterable[Any]) -> Iterator[Any]:
-    """Yield the entries with the inputs in place of what stands for them.
+    """Yield the entries, with the inputs in place of their placeholders.
 
-    A slice comes as a tuple of three, of the class :class:`Slice`.
+    A slice is yielded as a :class:`Slice`, a tuple of three.
     """
     following = iter(values)
     for entry in template:
@@ -188,7 +188,7 @@ def fill(template: Template, values: Iterable[Any]) -> Iterator[Any]:
 
 
 def numpy_index(template: Template, values: Sequence[Any]) -> tuple[Any, ...]:
-    """Return the index that NumPy takes, given the values of the inputs."""
+    """Return the index in NumPy's form, given the values of the inputs."""
     index: list[Any] = []
     following = iter(values)
     for entry in template:
@@ -218,17 +218,17 @@ class Kept(NamedTuple):
 
 
 class Placed(Enum):
-    """Dimensions of the result that come from elsewhere."""
+    """Dimensions of the result that are not slices of the indexed array."""
 
     NEW = 0
-    ADVANCED = 1  # all the dimensions of the index arrays, broadcast
+    ADVANCED = 1  # all dimensions of the broadcast index arrays
 
 
 def layout(template: Template, ndim: int) -> list[Kept | Placed]:
-    """Return where the dimensions of the result come from, in order, as NumPy has it.
+    """Return where the dimensions of the result come from, in order, by NumPy's rules.
 
-    The dimensions of index arrays stand where the arrays do if these are neighbours, and else in
-    front. Ints beside arrays count as arrays.
+    The dimensions of index arrays replace the arrays if these are adjacent, and else come first.
+    Ints next to arrays count as arrays.
     """
     result: list[Kept | Placed] = []
     advanced = is_advanced(template)
@@ -282,7 +282,7 @@ def slice_length(size: Any, bounds: Slice) -> Any:
 
 
 def _length_for(size: Any, start: Any, stop: Any, step: Any, forward: bool) -> Any:
-    # Going backward, the place before the first element is a place to stop at.
+    # Going backward, the position before the first element is a valid stop.
     lowest: Any = 0 if forward else -1
     highest = size if forward else subtract_sizes(size, 1)
     first = _place(start, size, lowest, highest, lowest if forward else highest)
@@ -291,7 +291,7 @@ def _length_for(size: Any, start: Any, stop: Any, step: Any, forward: bool) -> A
 
 
 def _place(bound: Any, size: Any, lowest: Any, highest: Any, default: Any) -> Any:
-    """Return the place that a bound of a slice stands for, within the dimension."""
+    """Return the position in the dimension that a bound of a slice refers to."""
     if bound is None:
         return default
     if isinstance(bound, int):
@@ -310,7 +310,7 @@ def static_slice_length(size: int | None, bounds: Slice) -> int | None:
     known = all(isinstance(bound, int | None) for bound in (start, stop, step))
     if size is not None and known:
         return len(range(*slice(start, stop, step).indices(size)))
-    # x[:0] and x[3:3] are empty, whatever x is.
+    # x[:0] and x[3:3] are empty for any x.
     if step not in {None, 1}:
         return None
     if isinstance(stop, int) and stop == 0:
@@ -335,7 +335,7 @@ def check_rank(op: Any, x: Any, template: Template) -> None:
 
 
 def out_of_range(op: Any, x: Any, index: Any, dim: int, size: int) -> IndexingError:
-    """Return the error for an index that a dimension does not have."""
+    """Return the error for an index that is out of range for a dimension."""
     return IndexingError(
         f"{op}: index {index} is out of range for axis {dim} of {x}, which has size {size}: "
         f"expected an index from {-size} to {size - 1}."
@@ -345,7 +345,7 @@ def out_of_range(op: Any, x: Any, index: Any, dim: int, size: int) -> IndexingEr
 
 
 def explain(op: Any, x: Any, shape: Sequence[int], template: Template, values: Any) -> Exception:
-    """Return the error for an index that NumPy refused."""
+    """Return the error for an index that NumPy rejected."""
     dim = 0
     for entry, value in zip(template, fill(template, values), strict=True):
         if entry in {NEWAXIS, SEPARATOR}:
@@ -373,7 +373,7 @@ def explain(op: Any, x: Any, shape: Sequence[int], template: Template, values: A
 def mask_misfit(
     op: Any, x: Any, mask: Sequence[Any], dim: int, covered: Sequence[Any]
 ) -> IndexingError:
-    """Return the error for a mask whose shape is not that of what it covers."""
+    """Return the error for a mask whose shape differs from that of the dimensions it covers."""
     return IndexingError(
         f"{op}: a mask of shape {tuple(mask)} covers the dimensions from {dim} on of {x}, which "
         f"have sizes {tuple(covered)}. Both must be the same."
@@ -381,7 +381,7 @@ def mask_misfit(
 
 
 def check_scalar_in_range(op: Any, x: Any, index: int | None, dim: int) -> None:
-    """Raise if it is known that a dimension does not have an index."""
+    """Raise if an index is known to be out of range for a dimension."""
     size = x.type.shape[dim]
     if index is not None and size is not None and not -size <= index < size:
         raise out_of_range(op, x, index, dim, size)

@@ -1,4 +1,4 @@
-"""Setting and incrementing what an index names: IncSubtensor and AdvancedIncSubtensor."""
+"""Setting and incrementing the elements that an index selects."""
 
 from __future__ import annotations
 
@@ -60,14 +60,14 @@ __all__ = ["AdvancedIncSubtensor", "IncSubtensor"]
 
 
 class _Update(Op):
-    """What the two Ops that write to an index have in common."""
+    """Base class of the two Ops that write to an index."""
 
     idx_list: Template
     inplace: bool
     set_instead_of_inc: bool
 
     def _prepare(self, x: Any, y: Any, static: Sequence[int | None]) -> tuple[Any, Any]:
-        """Return the array and what is written to it; what cannot fit raises."""
+        """Return the array and the values to write; raise if they cannot fit."""
         check_written_dtype(self, x, y)
         if y.ndim > len(static):
             msg = (
@@ -89,7 +89,7 @@ class _Update(Op):
         )
 
     def _check_value(self, node: Any, value: Any, wanted: Sequence[int]) -> None:
-        """Raise unless a value has the shape that it is written to, or broadcasts to it."""
+        """Raise unless a value has the shape of the selected part, or broadcasts to it."""
         static = node.inputs[1].type.shape
         for known, given, size in zip(static[::-1], value.shape[::-1], wanted[::-1], strict=False):
             if known != 1 and given != size:
@@ -111,19 +111,19 @@ class _Update(Op):
         return [input_shapes[0]]
 
     def connection_pattern(self, node: Any) -> list[list[bool]]:
-        """The elements come from the two arrays; an index only says where they go."""
+        """The elements come from the two arrays; the indices only say where they are written."""
         return [[True], [True], *([False] for _ in node.inputs[2:])]
 
     def _plain(self) -> Any:
-        """Return the Op that leaves its inputs alone."""
+        """Return the Op that does not overwrite its inputs."""
         raise NotImplementedError
 
     def _reader(self) -> Any:
-        """Return the Op that reads what this one writes to."""
+        """Return the Op that reads the elements to which this one writes."""
         raise NotImplementedError
 
     def _written(self, gradient: Any, x: Any, indices: Sequence[Any]) -> Any:
-        """Return the gradient for what was written, before it is summed over broadcasting."""
+        """Return the gradient for the written values, before summing over broadcast dimensions."""
         return self._reader()(gradient, *indices)
 
     def L_op(
@@ -159,7 +159,7 @@ class _Update(Op):
 
 
 def check_written_dtype(op: Any, x: Any, y: Any) -> None:
-    """Raise unless what is written has a dtype that fits into that of the array."""
+    """Raise unless the written values can be cast to the dtype of the array without loss."""
     if not np.can_cast(y.dtype, x.dtype):
         msg = (
             f"{op}: {y} of dtype {y.dtype} does not fit into {x} of dtype {x.dtype} without loss. "
@@ -178,21 +178,21 @@ def _zero(dtype: Any) -> Any:
 
 
 class IncSubtensor(_Update):
-    """Write to what integers and slices name: add to it, or set it.
+    """Set or increment the elements selected by integers and slices.
 
-    Takes the array, what is added or set (which broadcasts), and an integer without dimensions for
-    each ``SCALAR`` of the template.
+    Takes the array, the values to set or add (which broadcast), and a 0-d integer for each
+    ``SCALAR`` of the template.
 
     Parameters
     ----------
     idx_list
         The template of the index; see :mod:`phintys.tensor.indexing.template`.
     inplace
-        Write into the memory of the array itself.
+        Write to the memory of the array itself.
     set_instead_of_inc
         Set the elements; otherwise add to them.
     tolerate_aliased
-        What is written may share memory with the array that is overwritten.
+        Allow the written values to share memory with the array that is overwritten.
 
     Examples
     --------
@@ -260,24 +260,24 @@ class IncSubtensor(_Update):
 
 
 class AdvancedIncSubtensor(_Update):
-    """Write to what an index with arrays names: add to it, or set it.
+    """Set or increment the elements selected by an index with arrays.
 
-    Where the index names an element several times, all increments add up; of several values that
-    are set the last one stays.
+    Where the index selects an element several times, all increments add up; if values are set, the
+    last one is kept.
 
-    Takes the array, what is added or set (which broadcasts), and the inputs of the template.
+    Takes the array, the values to set or add (which broadcast), and the inputs of the template.
 
     Parameters
     ----------
     idx_list
         The template of the index; see :mod:`phintys.tensor.indexing.template`.
     inplace
-        Write into the memory of the array itself.
+        Write to the memory of the array itself.
     set_instead_of_inc
         Set the elements; otherwise add to them.
     ignore_duplicates
-        Of several increments of one element only the last one counts, as in NumPy's
-        ``x[index] += y``; faster where it is known that there are none.
+        Of several increments of one element, count only the last, as NumPy's ``x[index] += y``
+        does; faster where it is known that no element is selected twice.
 
     Examples
     --------
@@ -323,7 +323,7 @@ class AdvancedIncSubtensor(_Update):
             if y.ndim:
                 wanted = numpy_result_shape(self.idx_list, x.shape, indices)
                 self._check_value(node, y, wanted)
-                # NumPy 2.4's add.at reads beyond a vector that is to be broadcast.
+                # NumPy 2.4's add.at reads past the end of a vector that is to be broadcast.
                 y = np.broadcast_to(y, wanted)
             result = self._target(x, output_storage[0])
             if self.set_instead_of_inc:
@@ -351,7 +351,7 @@ class AdvancedIncSubtensor(_Update):
         return AdvancedSubtensor(self.idx_list)
 
     def _written(self, gradient: Any, x: Any, indices: Sequence[Any]) -> Any:
-        """Return the gradient where a value was written; zero where it was written over."""
+        """Return the gradient where a value was written; zero where it was overwritten."""
         taken = self._reader()(gradient, *indices)
         last_counts = self.set_instead_of_inc or self.ignore_duplicates
         if not last_counts or not may_repeat(self.idx_list, indices):
@@ -362,10 +362,10 @@ class AdvancedIncSubtensor(_Update):
         return math.switch(shape_padright(stays, after), taken, _zero(gradient.dtype))
 
     def _values_that_stay(self, x: Any, indices: Sequence[Any]) -> Any:
-        """Tell, for each place in the index arrays, whether its value is the last for an element.
+        """Return, for each position in the index arrays, whether its value is the last one written.
 
-        Each place writes its number to the element that it names; then it looks whether it is
-        still there.
+        Each position writes its number to the element that it selects; a position whose number is
+        still there afterwards was the last.
         """
         arrays: list[Any] = []
         sizes: list[Any] = []
