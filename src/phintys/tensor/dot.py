@@ -351,8 +351,8 @@ def matmul(x: Any, y: Any) -> TensorVariable:
 
     Raises
     ------
-    An operand has rank 0, or the sizes do not match.
-        An operand has rank 0, or the sizes do not fit.
+    ShapeError
+        An operand has rank 0, or the sizes do not match.
 
     Examples
     --------

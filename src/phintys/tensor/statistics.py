@@ -123,10 +123,10 @@ def var(
     Raises
     ------
     ShapeError
-        There is no such axis.
-    ``axis`` is out of range.
-        ``dtype`` is an integer, or real where ``x`` is complex.
-``dtype`` is an integer dtype, or is real while ``x`` is complex.
+        ``axis`` is out of range.
+    DtypeError
+        ``dtype`` is an integer dtype, or is real while ``x`` is complex.
+
     Examples
     --------
     >>> import phintys.tensor as pt
