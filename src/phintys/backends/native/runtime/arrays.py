@@ -1,4 +1,4 @@
-"""Arrays in native code: checking one that comes in, and making one that goes out."""
+"""Arrays in native code: checking input arrays and creating output arrays."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ _FLAGS = ALIGNED | C_CONTIGUOUS
 
 
 def emit_take(module: Module, api: CApi) -> None:
-    """``take(process, input, object, frame)``: check an array, and note its address and lengths.
+    """``take(process, input, object, frame)``: check an array, and store its address and lengths.
 
-    Returns whether it is what native code takes: exactly an array, of the dtype, rank and known
-    lengths, aligned and contiguous.
+    Returns whether native code accepts it: exactly an ndarray, with the expected dtype, rank and
+    known lengths, aligned and contiguous.
     """
     array = api.array
     b = Builder(module.function("phintys_take", BOOL, [PTR] * 4, linkage="internal"))
@@ -86,7 +86,7 @@ def emit_take(module: Module, api: CApi) -> None:
 
 
 def emit_make_array(module: Module) -> None:
-    """``make_array(call, object, lengths)``: a new array, its memory recycled if it is large."""
+    """``make_array(call, object, lengths)``: a new array, in recycled memory if it is large."""
     b = Builder(module.function("phintys_make_array", PTR, [PTR] * 3, linkage="internal"))
     call, record, lengths = b.arguments
     process = CONTEXT.load(b, CALL.load(b, call, "context"), "process")
@@ -103,14 +103,14 @@ def emit_make_array(module: Module) -> None:
     b.branch(is_large, large, small)
 
     b.begin(small)
-    # NumPy raises where lengths are negative, or the array would be too large.
+    # NumPy raises if lengths are negative, or if the array would be too large.
     b.ret(empty_array(b, record, lengths))
     b.begin(large)
     b.ret(b.call("phintys_large_array", PTR, [call, record, lengths, size]))
 
 
 def empty_array(b: Builder, record: Value, lengths: Value) -> Value:
-    """Return a new array in memory of NumPy's."""
+    """Return a new array in memory allocated by NumPy."""
     dtype = OBJECT.load(b, record, "dtype")
     b.call("Py_IncRef", VOID, [dtype])
     rank = b.convert(OBJECT.load(b, record, "ndim"), INT32)
@@ -120,7 +120,7 @@ def empty_array(b: Builder, record: Value, lengths: Value) -> Value:
 def emit_large_array(module: Module, api: CApi) -> None:
     """``large_array(call, object, lengths, bytes)``: an array in recycled memory.
 
-    It owns that memory and gives it back through its handler, as NumPy's arrays do.
+    It owns that memory and releases it through its handler, as NumPy's arrays do.
     """
     b = Builder(module.function("phintys_large_array", PTR, [PTR, PTR, PTR, INT64]))
     call, record, lengths, size = b.arguments

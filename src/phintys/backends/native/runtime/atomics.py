@@ -1,4 +1,4 @@
-"""Instructions that threads agree by, and calls through pointers: what only the runtime writes."""
+"""Atomic instructions and calls through pointers, which only the runtime emits."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ def null(b: Builder) -> Value:
 
 
 def atomic_load(b: Builder, type: Type, pointer: Value) -> Value:
-    """Read what other threads write."""
+    """Read memory that other threads write."""
     return b.write(type, f"load atomic {type.text}, {pointer.typed} seq_cst, align {type.itemsize}")
 
 
 def atomic_store(b: Builder, x: Value, pointer: Value) -> None:
-    """Write what other threads read."""
+    """Write memory that other threads read."""
     b.write_void(f"store atomic {x.typed}, {pointer.typed} seq_cst, align {x.type.itemsize}")
 
 
 def compare_exchange(b: Builder, pointer: Value, expected: Value, new: Value) -> Value:
-    """Replace a value if it is the expected one; return whether it was."""
+    """Replace a value if it is the expected one; return whether it was replaced."""
     pair = b.function.fresh_name()
     b.write_void(
         f"%p{pair} = cmpxchg {pointer.typed}, {expected.typed}, {new.typed} seq_cst seq_cst"
@@ -47,17 +47,17 @@ def compare_exchange(b: Builder, pointer: Value, expected: Value, new: Value) ->
 
 
 def exchange(b: Builder, pointer: Value, new: Value) -> Value:
-    """Replace a value and return the former one."""
+    """Replace a value and return the previous one."""
     return b.write(new.type, f"atomicrmw xchg {pointer.typed}, {new.typed} seq_cst")
 
 
 def fetch_add(b: Builder, pointer: Value, amount: Value) -> Value:
-    """Add to a number and return the former one."""
+    """Add to a number and return the previous value."""
     return b.write(amount.type, f"atomicrmw add {pointer.typed}, {amount.typed} seq_cst")
 
 
 def pause(b: Builder) -> None:
-    """Tell the CPU that this is a loop that waits."""
+    """Hint to the CPU that this is a spin loop."""
     triple = b.target.triple
     if triple.startswith(("x86_64", "amd64")):
         b.call("llvm.x86.sse2.pause", VOID, [])
@@ -74,7 +74,7 @@ def call_pointer(b: Builder, function: Value, returns: Type, values: Sequence[Va
 
 
 def wait_lock(b: Builder, pointer: Value, free: Value, taken: Value) -> None:
-    """Wait, awake, until a lock is free, and take it: for locks that are held for nanoseconds."""
+    """Spin until a lock is free, and acquire it: for locks that are held for nanoseconds."""
     attempt, again, after = b.new_block("lock"), b.new_block("wait"), b.new_block("locked")
     b.jump(attempt)
     b.begin(attempt)
@@ -86,5 +86,5 @@ def wait_lock(b: Builder, pointer: Value, free: Value, taken: Value) -> None:
 
 
 def unlock(b: Builder, pointer: Value, free: Value) -> None:
-    """Let go of a lock."""
+    """Release a lock."""
     atomic_store(b, free, pointer)

@@ -1,4 +1,4 @@
-"""Work in another thread while this one goes on: LLVM lets other threads run Python meanwhile."""
+"""Work in another thread: LLVM releases the GIL, so that Python code can run meanwhile."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ _Result = TypeVar("_Result")
 
 
 class Background(Generic[_Result]):
-    """A function that is being called in a thread of its own.
+    """A function that runs in its own thread.
 
     Parameters
     ----------
     function, arguments
-        What is called, with the configuration that holds here and now.
+        The function and its arguments; it runs with the current configuration.
 
-    The interpreter does not end before the function has, and a process forks only after that: LLVM
-    must not be left in the middle of its work.
+    The interpreter does not exit before the function has returned, and a process does not fork
+    before that: LLVM must not be interrupted in the middle of its work.
 
     Examples
     --------
@@ -44,13 +44,13 @@ class Background(Generic[_Result]):
         self._outcome: _Result | None = None
         self._error: BaseException | None = None
         self._thread = 0
-        # Not Thread.join, which a handler of a signal that raises leaves with the thread for dead.
+        # Not Thread.join: a signal handler that raises in it leaves the thread marked as finished.
         self._done = _thread.allocate_lock()
         self._done.acquire()
         _RUNNING.add(self)
         try:
             start_thread(partial(copy_context().run, self._run), "phintys compiler")
-        except RuntimeError:  # there are no threads to be had, or the interpreter is ending
+        except RuntimeError:  # no thread can be started, or the interpreter is exiting
             self._run()
 
     def _run(self) -> None:
@@ -64,14 +64,14 @@ class Background(Generic[_Result]):
             self._done.release()
 
     def result(self) -> _Result:
-        """Wait for the function, and return what it returned or raise what it raised."""
+        """Wait for the function, and return its result or raise its exception."""
         self.wait()
         if self._error is not None:
             raise self._error
         return self._outcome  # pyright: ignore[reportReturnType] - the function has returned it
 
     def wait(self) -> None:
-        """Wait for the function, whatever comes of it."""
+        """Wait for the function, whether it succeeds or fails."""
         if self._thread != _thread.get_ident():
             with self._done:
                 pass
@@ -81,9 +81,9 @@ _RUNNING: set[Background[Any]] = set()
 
 
 class Chores:
-    """Work that can wait, and that nobody waits for: one thread does it, piece by piece.
+    """A queue of deferred tasks that are not waited for, run by one thread in order.
 
-    What has not been begun when the interpreter ends is left undone.
+    Tasks that have not begun when the interpreter exits are not run.
     """
 
     def __init__(self) -> None:
@@ -93,12 +93,12 @@ class Chores:
         self._worker: Background[None] | None = None
 
     def add(self, chore: Callable[[], None]) -> None:
-        """Have something done, with the configuration that holds here and now."""
+        """Queue a task, to be run with the current configuration."""
         self._queue.append((copy_context(), chore))
         self.resume()
 
     def resume(self) -> None:
-        """See to it that work goes on."""
+        """Make sure that a thread works on the queue."""
         with self._lock:
             if self._is_worked_on or not self._queue:
                 return
@@ -106,7 +106,7 @@ class Chores:
         self._worker = Background(self._work)
 
     def wait(self) -> None:
-        """Wait until all is done."""
+        """Wait until the queue is empty."""
         while self._worker is not None and self._is_worked_on:
             self._worker.wait()
 
@@ -115,8 +115,9 @@ class Chores:
             context, function = chore
             try:
                 context.run(function)
-            except Exception as error:  # noqa: BLE001 - it is told, and the others have their turn
-                warnings.warn(f"A program stays as it is: {error!r}", RuntimeWarning, stacklevel=1)
+            except Exception as error:  # noqa: BLE001 - it is reported, and the other tasks run
+                message = f"A program could not be recompiled and keeps its code: {error!r}"
+                warnings.warn(message, RuntimeWarning, stacklevel=1)
 
     def _next(self) -> tuple[Context, Callable[[], None]] | None:
         with self._lock:

@@ -1,7 +1,7 @@
 """SciPy's BLAS as C functions: ``scipy.linalg.cython_blas`` exports pointers to them.
 
 Importing that module normally imports all of ``scipy.linalg``, which takes ten times as long as the
-one extension module that is needed, so this is loaded by its file.
+one extension module that is needed, so the module is loaded from its file.
 """
 
 from __future__ import annotations
@@ -58,12 +58,12 @@ def blas_address(symbol: str) -> int:
     Parameters
     ----------
     symbol
-        What code calls it: ``"phintys_dgemm"``.
+        Its name in generated code: ``"phintys_dgemm"``.
 
     Raises
     ------
     MethodNotDefinedError
-        The installed SciPy does not have it, or its integers are not 32 bits wide.
+        If the installed SciPy does not have it, or its integers are not 32 bits wide.
     """
     name = symbol.removeprefix(_PREFIX)
     capsule = _blas_module().__pyx_capi__.get(name)
@@ -87,14 +87,14 @@ _PREFIXES = ("scipy_openblas_", "openblas_")
 def blas_threads() -> int:
     """Return the address of the record :class:`BLAS_THREADS` of this process.
 
-    Known is OpenBLAS with threads of its own, or none, as SciPy's wheels have it. Another library,
-    or one whose threads belong to OpenMP, multiplies with as many threads as it likes.
+    Supported is OpenBLAS with its own threads, or without threads, as in SciPy's wheels. Other
+    libraries, and those that use OpenMP, decide themselves how many threads they use.
     """
     memory = np.zeros(BLAS_THREADS.size // 8, np.int64)
     address = int(memory.ctypes.data)
     _RECORDS.append(memory)
     try:
-        # What a library exports is found by way of those that were linked to it.
+        # Symbols of a library are found through the libraries that link to it.
         found = _thread_functions(ctypes.CDLL(_blas_module().__file__))
     except (OSError, TypeError):
         found = None
@@ -108,13 +108,13 @@ def blas_threads() -> int:
 
 
 _RECORDS: list[np.ndarray[Any, Any]] = []
-"""Records stay where they are: threads that the interpreter does not wait for may use them."""
+"""Records are never freed: threads that the interpreter does not wait for may use them."""
 
 
 def _thread_functions(library: ctypes.CDLL) -> dict[str, int] | None:
-    """Return the functions of OpenBLAS that tell and set its threads; ``None`` if there are none.
+    """Return the OpenBLAS functions that get and set its threads; ``None`` if not found.
 
-    No functions are wanted if the library has no threads.
+    The result is empty if the library has no threads.
     """
     for prefix in _PREFIXES:
         names = [f"{prefix}{name}" for name in ("get_num_threads", "set_num_threads")]
@@ -130,7 +130,7 @@ def _thread_functions(library: ctypes.CDLL) -> dict[str, int] | None:
 
 
 def after_fork(address: int) -> None:
-    """In a new process: the threads that computed products are not there."""
+    """Reset the record in a forked process, where the threads of BLAS do not exist."""
     if BLAS_THREADS.read(address, "users"):
         former = BLAS_THREADS.read(address, "former")
         ctypes.CFUNCTYPE(None, ctypes.c_int)(BLAS_THREADS.read(address, "set"))(former)
@@ -139,7 +139,7 @@ def after_fork(address: int) -> None:
 
 
 def blas_version() -> str:
-    """Return what tells the BLAS of this process from others: SciPy's version and place."""
+    """Return an identification of the BLAS of this process: SciPy's version and path."""
     import scipy
 
     return f"scipy {scipy.__version__} in {Path(scipy.__file__).parent}"
@@ -148,7 +148,7 @@ def blas_version() -> str:
 @Once
 def _blas_module() -> Any:
     if _PACKAGE not in sys.modules:
-        # Another layout of SciPy, or another importlib, takes the usual way.
+        # With another layout of SciPy, or another importlib, import it normally.
         with suppress(ImportError, AttributeError):
             return run_whole(_load_by_file)
     return import_whole(_MODULE)
@@ -157,10 +157,10 @@ def _blas_module() -> Any:
 def _load_by_file() -> Any:
     """Load the extension module without its package.
 
-    Its memory is there once in a process, and ``import scipy.linalg`` in another thread fills it
-    too: so this holds the lock that imports of that name hold, which no public function gives. The
-    module enters itself into ``sys.modules``. It is taken out again, so that a later import is what
-    it would have been, and finds the same module.
+    The module is loaded only once in a process, and ``import scipy.linalg`` in another thread loads
+    it too. So this holds the import lock of that name, which no public function provides. The
+    module adds itself to ``sys.modules``; it is removed again, so that a later import works as
+    usual and finds the same module.
     """
     import scipy
 

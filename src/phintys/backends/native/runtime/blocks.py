@@ -1,12 +1,12 @@
-"""Large memory that is used again and again, in native code.
+"""A pool of large memory blocks, in native code.
 
-Fresh pages cost the operating system twice the time that writing to them costs. So large results
-and arenas come from here and return here, when the array dies or the call ends: the next call of
-about the same size gets warm pages. Blocks are kept by size class, four classes for each doubling,
-so at most a quarter of a block is unused; how many bytes are kept in all is limited.
+Fresh pages take the operating system twice the time of writing to them. So large results and arenas
+are allocated here and returned here when the array dies or the call ends: the next call of about
+the same size gets warm pages. Blocks are kept by size class, four classes per power of two, so at
+most a quarter of a block is unused; the total number of bytes kept is limited.
 
-Arrays return their memory through NumPy's own interface (NEP 49, ``PyDataMem_Handler``): to the
-user they are arrays like any other, which own their data.
+Arrays release their memory through NumPy's own interface (NEP 49, ``PyDataMem_Handler``): to the
+user they are ordinary arrays, which own their data.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _CLASSES = 4 * (48 - _SMALLEST)
 _SLOTS = 7
 _CLASS_BYTES = 8 + 8 * _SLOTS
 _HUGE = 4 << 20
-"""Bytes from which Linux is asked for huge pages, as NumPy asks."""
+"""Minimum size for which Linux is asked for huge pages, as in NumPy."""
 
 BLOCKS = Record(
     {
@@ -44,20 +44,20 @@ BLOCKS = Record(
 _BLOCKS_BYTES = 64 + _CLASS_BYTES * _CLASSES
 _CLASS = Record({"count": (INT64, 0), "slots": (PTR, 8)})
 _HEADER = Record({"raw": (PTR, 0), "size": (INT64, 8), "next": (PTR, 16)})
-"""Stands before each block: what the C library gave, the size of the class, and a link for the one
-who uses the block."""
+"""The header of each block: the pointer from the C library, the size of the class, and a link for
+the user of the block."""
 
 _SYMBOL = "phintys_blocks"
 
 
 def emit_blocks(module: Module) -> None:
-    """Write the pool of memory.
+    """Emit the memory pool.
 
     ``phintys_acquire(bytes)`` returns memory aligned to 64 bytes, or null;
-    ``phintys_release(memory)`` takes it back; ``phintys_trim()`` gives all idle blocks to the
-    system. ``phintys_acquire_chained(first, bytes)`` puts the block in front of a chain that begins
-    at ``*first``, which ``phintys_release_chain`` takes back as a whole. ``phintys_numpy_malloc``
-    and its three sisters are what NumPy calls.
+    ``phintys_release(memory)`` returns it to the pool; ``phintys_trim()`` returns all idle blocks
+    to the system. ``phintys_acquire_chained(first, bytes)`` prepends the block to a chain that
+    begins at ``*first``, which ``phintys_release_chain`` releases as a whole. NumPy calls
+    ``phintys_numpy_malloc`` and the three related functions.
     """
     module.memory(_SYMBOL, _BLOCKS_BYTES)
     _emit_acquire(module)
@@ -86,7 +86,7 @@ def _floor_log2(b: Builder, x: Value) -> Value:
 
 
 def _class_of(b: Builder, size: Value) -> Value:
-    """Return the number of the class of a size that is one of the classes' sizes."""
+    """Return the class of a size, which must be the size of a class."""
     log = _floor_log2(b, size)
     return (log - _SMALLEST) * 4 + ((size >> (log - 2)) - 4)
 
@@ -194,7 +194,7 @@ def _emit_trim(module: Module) -> None:
 
 
 def header_of(b: Builder, block: Value) -> Value:
-    """Return the address of what stands before a block."""
+    """Return the address of a block's header."""
     return byte_offset(b, block, -_ALIGNMENT)
 
 

@@ -1,13 +1,14 @@
 """The object cache: compiled code on disk, by content, private to the user.
 
-An entry is named by a hash of everything that decides the machine code. It bears a seal: a keyed
-hash of its name and content, made with a secret of the folder that only the user can read. It is
-used only if it lies in a folder that nobody else can write to, is the user's own regular file, and
-its seal is right; anything else is a miss. So neither damage nor code from another folder, user or
-machine is ever run, and what has left the folder (a pickled function) is known again by its seal.
+An entry is named by a hash of everything that determines the machine code. It carries a seal: a
+keyed hash of its name and content, made with a secret of the folder that only the user can read. It
+is used only if it is in a folder that only the user can write to, is a regular file owned by the
+user, and its seal is valid; anything else is a miss. So neither damaged code nor code from another
+folder, user or machine is ever run, and code that has left the folder (a pickled function) is
+recognized by its seal.
 
 Entries appear by renaming a finished file, so a process that is killed leaves at most a temporary
-file, which is swept away later. Any number of processes may use a cache at once.
+file, which is removed later. Any number of processes can use a cache at the same time.
 
 The seal is HMAC-SHA256 (RFC 2104).
 """
@@ -45,34 +46,34 @@ _SECRET = "secret"  # noqa: S105 - the name of a file
 _SUFFIX = ".phc"
 _TEMPORARY = ".tmp"
 _STALE_SECONDS = 3600
-"""A temporary file older than this belongs to a process that died."""
+"""Age at which a temporary file is considered to belong to a dead process."""
 
 _SWEPT = "swept"
 _SWEEP_SECONDS = 3600
-"""How often a process that writes little looks at the whole folder: it may hold many files."""
+"""Interval at which a process that writes little scans the whole folder, which may be large."""
 
 _KEEP = 0.8
-"""Eviction goes down to this part of the limit, so that it is not needed again at once."""
+"""Eviction frees space down to this fraction of the limit, so that it is not needed at once."""
 
 
 @record(frozen=True)
 class CacheKey:
-    """The name of an entry: a hash of all that decides its content."""
+    """The name of an entry: a hash of everything that determines its content."""
 
     digest: bytes
 
     @classmethod
     def of(cls, text: str, target: Target, options: str) -> CacheKey:
-        """Return the key of code.
+        """Return the key of a piece of code.
 
         Parameters
         ----------
         text
-            The module in LLVM's language.
+            The module as LLVM IR.
         target
             The CPU.
         options
-            How it is compiled.
+            The compiler options.
         """
         parts = (
             *_versions(),
@@ -104,24 +105,24 @@ def _versions() -> tuple[str, str]:
 
 @record()
 class CacheStatistics:
-    """What happened in this process.
+    """Counts of cache events in this process.
 
     Attributes
     ----------
     hits, misses
-        Look-ups.
+        Lookups.
     written, evicted
         Entries.
     damaged
-        Entries that were found but not right, and not used.
+        Entries that were found to be damaged, and not used.
     foreign
         Pieces of code from elsewhere (a pickled function) that were not sealed here for this CPU,
         and not used.
     refused
-        Times that a folder or a file was not used because others could have written it, or
-        because something else stands in its place.
+        Times that a folder or a file was not used because others could have written to it, or
+        because something else was in its place.
     failed
-        Writes that the operating system refused: no room, no right.
+        Writes that failed: no space, no permission.
     """
 
     hits: int = 0
@@ -152,9 +153,9 @@ class ObjectCache:
     Parameters
     ----------
     folder
-        Where; it is made when first written to. ``None`` makes a cache that holds nothing.
+        Its path; created on the first write. ``None`` makes a cache that is always empty.
     limit
-        Most bytes of all entries together; the ones not used for longest go first.
+        Maximum total size in bytes; the least recently used entries are evicted first.
     """
 
     def __init__(self, folder: Path | None, limit: int) -> None:
@@ -165,17 +166,17 @@ class ObjectCache:
         self._trusted: bool | None = None
         self._secret: bytes | None = None
         self._writable = True
-        self._unswept: int | None = None  # bytes written since the folder was looked at
+        self._unswept: int | None = None  # bytes written since the folder was scanned
 
     # ---- reading and writing -------------------------------------------------------------------
 
     def get(self, key: CacheKey) -> bytes | None:
-        """Return the content of an entry, ``None`` if there is none that can be relied on."""
+        """Return the content of an entry, ``None`` if there is no trustworthy one."""
         found = self.first_of([key])
         return None if found is None else found[1]
 
     def first_of(self, keys: Sequence[CacheKey]) -> tuple[int, bytes] | None:
-        """Return the first of several entries that is there: its number, and its content."""
+        """Return the number and content of the first of several entries that exists."""
         secret = self._known_secret()
         if self.folder is not None and secret is not None:
             for number, key in enumerate(keys):
@@ -191,7 +192,7 @@ class ObjectCache:
             setattr(self.statistics, what, getattr(self.statistics, what) + 1)
 
     def put(self, key: CacheKey, content: bytes) -> None:
-        """Write an entry, or note that it could not be written: a cache is never an obstacle."""
+        """Write an entry, or record that this failed: a cache must never raise an error."""
         folder = self.folder
         if folder is None or not self._writable or len(content) + _HEADER > self.limit:
             return
@@ -209,14 +210,14 @@ class ObjectCache:
         self._sweep_if_due(len(content))
 
     def _write_no_more(self, folder: Path, error: OSError) -> None:
-        """Leave the folder alone from now on, and say so once, whichever thread met the error."""
+        """Stop writing to the folder, and warn once, whichever thread got the error."""
         with self._lock:
             if not self._writable:
                 return
             self._writable = False
             self._count("failed")
         _warn(
-            f"Compiled code cannot be kept in {folder}: {error}. This process goes on without "
+            f"Compiled code cannot be kept in {folder}: {error}. This process continues without "
             "writing there; set config.cache_dir to another folder, or config.object_cache = "
             "False to do without."
         )
@@ -238,11 +239,11 @@ class ObjectCache:
             _remove(path)
             return None
         with suppress(OSError):
-            os.utime(path)  # used now: eviction takes the others first
+            os.utime(path)  # mark as used for eviction
         return content
 
     def _is_trusted(self, folder: Path) -> bool:
-        """Return whether nobody but the user can have written to the folder; asked once."""
+        """Return whether only the user can have written to the folder; checked once."""
         if self._trusted is None:
             with self._lock:
                 problem = _problem_with(folder)
@@ -252,9 +253,9 @@ class ObjectCache:
                     self._trusted = False
                     self._count("refused")
                     _warn(
-                        f"Compiled code is not kept between runs: {problem}. Code from there could "
-                        "be anybody's. Remove the folder, make it yours alone (chmod 700), or set "
-                        "config.cache_dir to another one."
+                        f"Compiled code is not kept between runs: {problem}. Others could have "
+                        "written code there. Remove the folder, make it yours alone (chmod 700), "
+                        "or set config.cache_dir to another one."
                     )
                 else:
                     return False  # it does not exist yet
@@ -263,7 +264,7 @@ class ObjectCache:
     # ---- seals ---------------------------------------------------------------------------------
 
     def seal(self, key: CacheKey, content: bytes) -> bytes | None:
-        """Return content with the seal of this folder, for keeping elsewhere.
+        """Return content with the seal of this folder, to be stored elsewhere.
 
         ``None`` if there is no folder to keep a secret in.
         """
@@ -276,7 +277,7 @@ class ObjectCache:
         return None if secret is None else _sealed(secret, key.digest, content)
 
     def unseal(self, key: CacheKey, sealed: bytes) -> bytes | None:
-        """Return what :meth:`seal` sealed; ``None`` if the seal is not this folder's, or broken."""
+        """Return the content that :meth:`seal` sealed; ``None`` if the seal is not valid."""
         secret = self._known_secret()
         content = None if secret is None else _opened(secret, key.digest, sealed)
         if content is None:
@@ -290,7 +291,7 @@ class ObjectCache:
         return self._secret
 
     def _secret_to_write(self, folder: Path) -> bytes | None:
-        """Return the folder's secret, made if need be; ``None`` if the folder is not trusted."""
+        """Return the folder's secret, created if needed; ``None`` if the folder is not trusted."""
         _make_private(folder)
         secret = self._known_secret()
         if secret is None and self._is_trusted(folder):
@@ -312,12 +313,12 @@ class ObjectCache:
             self.evict()
 
     def _was_swept_lately(self) -> bool:
-        """Return whether some process has looked at the whole folder not long ago."""
+        """Return whether some process has scanned the whole folder recently."""
         swept = None if self.folder is None else _entry(self.folder / _SWEPT)
         return swept is not None and abs(time.time() - swept.used) < _SWEEP_SECONDS
 
     def evict(self) -> None:
-        """Remove what died processes left, and the entries used longest ago beyond the limit."""
+        """Remove files of dead processes, and the least recently used entries beyond the limit."""
         if self.folder is None:
             return
         with suppress(OSError):
@@ -348,10 +349,10 @@ class ObjectCache:
                 yield entry
 
     def problem(self) -> str:
-        """Say why the folder is not relied on; ``""`` if nothing stands against it."""
+        """Return why the folder is not trusted; ``""`` if it is."""
         return "" if self.folder is None else _problem_with(self.folder) or ""
 
-    # ---- the command line's ----------------------------------------------------------------------
+    # ---- used by the command line ----------------------------------------------------------------
 
     def verify(self) -> list[Path]:
         """Check all entries, remove those that are damaged, and return them."""
@@ -392,7 +393,7 @@ def _sealed(secret: bytes, digest: bytes, content: bytes) -> bytes:
 
 
 def _opened(secret: bytes, digest: bytes, sealed: bytes) -> bytes | None:
-    """Return what is in a sealed entry, ``None`` if the seal is not right."""
+    """Return the content of a sealed entry, ``None`` if the seal is not valid."""
     content = sealed[_HEADER:]
     expected = _MAGIC + _seal(secret, digest, content)
     return content if hmac.compare_digest(sealed[:_HEADER], expected) else None
@@ -403,7 +404,7 @@ def _seal(secret: bytes, digest: bytes, content: bytes) -> bytes:
 
 
 def _read_secret(folder: Path) -> bytes | None:
-    """Return the secret of a folder, ``None`` if it has none that can be relied on."""
+    """Return the secret of a folder, ``None`` if it has no trustworthy one."""
     try:
         secret = _read_own(folder / _SECRET, is_secret=True)
     except OSError:
@@ -412,13 +413,13 @@ def _read_secret(folder: Path) -> bytes | None:
 
 
 def _make_secret(folder: Path) -> None:
-    """Give a folder a secret, unless another process is quicker."""
+    """Create a folder's secret, unless another process is faster."""
     path = folder / _SECRET
     temporary = _written_aside(path, os.urandom(_DIGEST))
     try:
-        os.link(temporary, path)  # unlike a renamed file, a link never takes another's place
+        os.link(temporary, path)  # unlike a renamed file, a link never replaces another file
     except OSError:
-        # Where there are no links, and instead of a secret that cannot be relied on.
+        # Where there are no links, and to replace a secret that cannot be trusted.
         if _read_secret(folder) is None:
             temporary.replace(path)
     finally:
@@ -426,11 +427,11 @@ def _make_secret(folder: Path) -> None:
 
 
 def _read_own(path: Path, *, is_secret: bool = False) -> bytes:
-    """Read a regular file that belongs to the user and that nobody else may write.
+    """Read a regular file that belongs to the user and that only the user can write.
 
-    A secret nobody else may read either.
+    For a secret, only the user may be able to read it, too.
     """
-    # A pipe is opened without waiting for somebody who writes to it, and then refused.
+    # A pipe is opened without waiting for a writer, and then rejected.
     optional = ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY")
     flags = os.O_RDONLY | sum(getattr(os, name, 0) for name in optional)
     descriptor = os.open(path, flags)
@@ -448,9 +449,9 @@ def _read_own(path: Path, *, is_secret: bool = False) -> bytes:
 
 
 def _write(path: Path, data: bytes) -> bool:
-    """Write a file so that others see all of it or nothing; return whether there is room for it.
+    """Write a file atomically; return whether its path could be used.
 
-    There is none where a folder stands in its place.
+    It cannot if there is a folder at that path.
     """
     temporary = _written_aside(path, data)
     try:
@@ -464,7 +465,7 @@ def _write(path: Path, data: bytes) -> bool:
 
 
 def _written_aside(path: Path, data: bytes) -> Path:
-    """Write a temporary file next to where it shall be, and return its path."""
+    """Write a temporary file in the same folder as the target, and return its path."""
     temporary = path.with_name(f"{path.stem}.{os.getpid()}.{os.urandom(4).hex()}{_TEMPORARY}")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
     try:
@@ -477,7 +478,7 @@ def _written_aside(path: Path, data: bytes) -> Path:
 
 
 def _remove(path: Path) -> None:
-    with suppress(OSError):  # gone already, or not ours: then it is not used either
+    with suppress(OSError):  # already gone, or not ours: then it is not used either
         path.unlink()
 
 
@@ -509,7 +510,7 @@ def _others_read(status: os.stat_result) -> bool:
 
 
 def _problem_with(folder: Path) -> str | None:
-    """Say why a folder cannot be relied on: ``""`` if it can, ``None`` if it does not exist."""
+    """Return why a folder is not trusted: ``""`` if it is, ``None`` if it does not exist."""
     try:
         status = folder.lstat()
     except (FileNotFoundError, NotADirectoryError):
@@ -531,20 +532,20 @@ def _warn(message: str) -> None:
     warnings.warn(message, RuntimeWarning, stacklevel=2)
 
 
-# ---- which one is used -------------------------------------------------------------------------
+# ---- choice of the cache -------------------------------------------------------------------------
 
 
 @Interned
 def object_cache_at(folder: str, limit: int) -> ObjectCache:
-    """Return the cache in a folder; one object for each, so that it warns once."""
+    """Return the cache in a folder; the same object each time, so that it warns once."""
     return ObjectCache(Path(folder) if folder else None, limit)
 
 
 @cache
 def _default_folder() -> str:
     if sys.platform == "linux":
-        # In the common cases without platformdirs, which loads slowly. A relative path is ignored,
-        # as the XDG Base Directory Specification asks, and not all versions of platformdirs do.
+        # Common cases without platformdirs, which loads slowly. A relative path is ignored, as
+        # required by the XDG Base Directory Specification; some versions of platformdirs do not.
         for variable, below in (("XDG_CACHE_HOME", ""), ("HOME", ".cache")):
             folder = Path(os.environ.get(variable, ""), below)
             if folder.is_absolute():
@@ -556,7 +557,7 @@ def _default_folder() -> str:
 
 
 def _folder_in_home_by_user() -> str:
-    """Return the folder in the home that the system knows of, "" if it knows none."""
+    """Return the folder in the home directory known to the system, "" if there is none."""
     import pwd
 
     try:
@@ -567,7 +568,7 @@ def _folder_in_home_by_user() -> str:
 
 
 def object_cache() -> ObjectCache:
-    """Return the cache that the configuration asks for."""
+    """Return the configured cache."""
     if not config.object_cache:
         return object_cache_at("", 0)
     folder = config.cache_dir

@@ -1,7 +1,7 @@
-"""Ops carried out by their own Python code, with the storage rules of their contract.
+"""Ops executed by their own Python code, with the storage rules of their contract.
 
-What the thunks of one call share lives in a :class:`Machine`; a call takes an idle one or makes
-one, so that threads and recursive calls never meet in the same cells.
+The state shared by the thunks of one call is in a :class:`Machine`; a call takes an idle machine or
+creates one, so that threads and recursive calls never share cells.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ _MOST_IDLE = 16
 
 
 def plain_array(value: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
-    """Return an array as native code takes it: no subclass, contiguous, aligned, of this dtype.
+    """Return an array as native code accepts it: ndarray, contiguous, aligned, of this dtype.
 
-    It is the array itself where it is like that.
+    The array itself is returned if it already has that form.
     """
     flags = value.flags
     if (
@@ -47,13 +47,13 @@ def plain_array(value: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> np.ndarray
     plain = np.array(value, dtype=dtype, order="C", copy=None, subok=False)
     if not plain.flags.aligned or plain is value:
         plain = np.array(value, dtype=dtype, order="C", copy=True, subok=False)
-    if plain.dtype is not dtype:  # an equal dtype that is another object, as pickles make them
+    if plain.dtype is not dtype:  # equal but not identical, as from a pickle
         plain = plain.view(dtype)
     return plain
 
 
 class _Step:
-    """One node: its cells, and the thunk that works on them."""
+    """One node: its cells, and the thunk that operates on them."""
 
     __slots__ = ("computed", "dtypes", "inputs", "node", "outputs", "storage_map", "thunk")
 
@@ -67,14 +67,14 @@ class _Step:
             variable.type.numpy_dtype if isinstance(variable.type, TensorType) else None
             for variable in node.outputs
         ]
-        # Results leave the cells after each call, so every one of them is empty then.
+        # Results are removed from the cells after each call, so all cells are empty then.
         thunk = thunks.make_thunk(node, storage_map, compute_map, list(node.outputs), debug=False)
         self.thunk: Callable[[], None] = ownership.owning_thunk(thunk, node, storage_map)
 
     def run(self, values: Sequence[Any]) -> tuple[Any, ...]:
-        """Carry out the node on values, and return those of its outputs.
+        """Execute the node on values, and return the values of its outputs.
 
-        Where some are not as native code takes them, all follow once more in such a form.
+        If native code does not accept some of them, all follow once more in a form that it accepts.
         """
         for cell, value in zip(self.inputs, values, strict=True):
             cell[0] = value
@@ -101,7 +101,7 @@ class _Step:
 
 
 class Machine:
-    """The cells and thunks of one call at a time."""
+    """The cells and thunks for one call at a time."""
 
     def __init__(self, nodes: Sequence[Apply]) -> None:
         storage_map: StorageMap = {}
@@ -116,7 +116,7 @@ class Machine:
 
 
 class Callbacks:
-    """The callbacks of one program, as the entry calls them.
+    """The callbacks of one program, called by the entry.
 
     Parameters
     ----------
@@ -126,7 +126,8 @@ class Callbacks:
 
     def __init__(self, nodes: Sequence[Apply]) -> None:
         self.nodes = list(nodes)
-        # Made now, so that an Op whose make_thunk fails is reported when the function is compiled.
+        # Created now, so that an Op whose make_thunk fails is reported when the function is
+        # compiled.
         self._idle = [Machine(self.nodes)] if self.nodes else []
 
     def start(self) -> Machine:
@@ -139,14 +140,14 @@ class Callbacks:
 
     @staticmethod
     def run(machine: Machine, number: int, *values: Any) -> tuple[Any, ...]:
-        """Carry out one node."""
+        """Execute one node."""
         return machine.steps[number].run(values)
 
     def finish(self, machine: Machine) -> None:
-        """Take the machine of a call that went well; others are dropped."""
+        """Take back the machine of a successful call; others are dropped."""
         if len(self._idle) < _MOST_IDLE:
             self._idle.append(machine)
 
     def free(self) -> None:
-        """Let go of what is kept for the next call."""
+        """Release memory kept for the next call."""
         self._idle.clear()

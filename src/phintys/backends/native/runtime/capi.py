@@ -1,8 +1,8 @@
-"""CPython and NumPy from native code: addresses of their C functions, and where objects keep what.
+"""CPython's and NumPy's C API for native code: function addresses and object layouts.
 
-Both have a C interface that is stable but meant for a C compiler. What a header file would say is
-worked out here and held against live objects; where anything is not as expected, the fast path is
-not used and calls go through Python, which is slower and always right.
+Both have a C interface that is stable but meant for a C compiler. The information of the header
+files is reconstructed here and checked against live objects; if anything differs from what is
+expected, the fast path is not used and calls go through Python, which is slower but always correct.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from phintys.backends.native.runtime.record import Record
 
 __all__ = ["CApi", "Unsupported", "c_api", "check_objects", "new_builtin", "redirect_builtins"]
 
-# Positions in NumPy's table, fixed for good (numpy/_core/code_generators/numpy_api.py).
+# Indices into NumPy's table, which never change (numpy/_core/code_generators/numpy_api.py).
 _NUMPY_FUNCTIONS = {"PyArray_NewFromDescr": 94, "PyArray_Empty": 184}
 _NUMPY_ARRAY_TYPE = 2
 
@@ -53,31 +53,31 @@ _PYTHON_FUNCTIONS = (
 )
 
 _FIRST_ADDRESS = 65536
-"""No memory of a process lies below."""
+"""No valid address is below this one."""
 
 ALIGNED, C_CONTIGUOUS, OWNDATA, WRITEABLE = 0x100, 0x1, 0x4, 0x400
 """Bits of an array's flags."""
 
 FASTCALL_KEYWORDS = 0x80 | 0x2
-"""Flags of a builtin that takes ``(self, arguments, count, keyword names)``."""
+"""Flags of a builtin with the signature ``(self, arguments, count, keyword names)``."""
 
 
 class Unsupported(Exception):  # noqa: N818 - says why the fast path is not used; not an error
-    """The interpreter or NumPy is not one that the fast path knows."""
+    """The interpreter or NumPy is not supported by the fast path."""
 
 
 @record(frozen=True)
 class CApi:
-    """What native code must know of the interpreter.
+    """The parts of the C API that native code uses.
 
     Attributes
     ----------
     functions
         Name -> address.
     array
-        Fields of an array.
+        The fields of an array.
     list_items
-        Bytes from the start of a list to the address of its items.
+        Offset in bytes of the address of a list's items.
     """
 
     functions: dict[str, int]
@@ -119,17 +119,17 @@ def _array_record(header: int) -> Record:
 
 @cache
 def c_api() -> CApi:
-    """Return what is known of this interpreter.
+    """Return the C API of this interpreter.
 
     Raises
     ------
     Unsupported
-        It is not one that the fast path knows; the message says why.
+        If the fast path does not support it; the message says why.
     """
     if sys.implementation.name != "cpython":
         msg = f"the interpreter is {sys.implementation.name}, not CPython"
         raise Unsupported(msg)
-    if "free-threading" in sys.version:  # sysconfig would say it too, but loads slowly
+    if "free-threading" in sys.version:  # sysconfig knows it too, but loads slowly
         msg = "this is a free-threaded Python"
         raise Unsupported(msg)
     if ctypes.sizeof(ctypes.c_void_p) != 8 or sys.byteorder != "little":
@@ -137,7 +137,7 @@ def c_api() -> CApi:
         raise Unsupported(msg)
     header = object.__basicsize__
     array = _array_record(header)
-    # A list is: header, length, address of the items, room.
+    # A list is: header, length, address of the items, capacity.
     api = CApi(_functions(), array, header + 8)
     check_objects(api)
     return api
@@ -157,12 +157,12 @@ def _functions() -> dict[str, int]:
 
 
 def check_objects(api: CApi) -> None:
-    """Hold what is said of objects against live ones.
+    """Check the expected layout of objects against live ones.
 
     Raises
     ------
     Unsupported
-        Something is elsewhere.
+        If something differs.
     """
     whole = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
     for array in (whole, whole[:, ::2, 1:], whole[0, 0, 0:0], np.array(3), np.zeros((0, 2))):
@@ -177,7 +177,7 @@ def check_objects(api: CApi) -> None:
 
 
 def _check_references(api: CApi) -> None:
-    """Hold against a live array that its references are counted where they are said to be."""
+    """Check the expected place of reference counts against a live array."""
     holders = [np.zeros(3)]
     address = id(holders[0])
     counts: list[int] = []
@@ -212,7 +212,7 @@ def _check_array(api: CApi, array: np.ndarray[Any, Any]) -> None:
 
 
 def _words(start: int, count: int) -> list[int] | None:
-    """Return 8-byte numbers from memory, ``None`` for what can be no address."""
+    """Return 8-byte numbers from memory, ``None`` if the address cannot be valid."""
     if start < _FIRST_ADDRESS or start % 8:
         return None
     return [ctypes.c_int64.from_address(start + 8 * number).value for number in range(count)]
@@ -236,21 +236,21 @@ _DEFINITIONS: dict[int, _MethodDefinition] = {}
 
 
 def new_builtin(address: int, self: Any) -> Any:
-    """Return a builtin function of Python with native code behind it.
+    """Return a builtin function implemented by native code.
 
     Parameters
     ----------
     address
-        Of ``PyObject *(PyObject *self, PyObject **arguments, ssize_t count, PyObject *names)``,
-        code that is never freed.
+        Address of ``PyObject *(PyObject *self, PyObject **arguments, ssize_t count, PyObject
+        *names)``, in code that is never freed.
     self
-        What it gets first; the builtin keeps it alive.
+        Its first argument; the builtin keeps it alive.
     """
     definition = _DEFINITIONS.get(address)
     if definition is None:
         made = _MethodDefinition(b"function", address, FASTCALL_KEYWORDS, None)
         definition = _DEFINITIONS.setdefault(address, made)
-        # A builtin may outlive this module when the interpreter ends.
+        # A builtin may outlive this module when the interpreter exits.
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(definition))
     make = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)(
         ("PyCFunction_NewEx", ctypes.pythonapi)
@@ -259,7 +259,7 @@ def new_builtin(address: int, self: Any) -> Any:
 
 
 def redirect_builtins(address: int, better: int) -> None:
-    """Let all builtins that were made with some code use other code that does the same.
+    """Redirect all builtins implemented by some code to other, equivalent code.
 
     Python reads the address in the definition at every call.
     """

@@ -1,4 +1,4 @@
-"""What the entry must know of one program, as the numbers and addresses that it reads."""
+"""The entry's description of one program, as the numbers and addresses that it reads."""
 
 from __future__ import annotations
 
@@ -48,44 +48,44 @@ _CODE_CHANGES = ProcessLock()
 
 
 class _Context(np.ndarray[Any, np.dtype[np.int64]]):
-    """A CONTEXT in memory, and all that it points to; the builtin's ``self``."""
+    """A CONTEXT in memory, with the records that it points to; the builtin's ``self``."""
 
     kept: list[Any]
 
 
 class _Tables:
-    """Records in memory; whatever they point to is kept."""
+    """Records in memory; the objects that they point to are kept alive."""
 
     def __init__(self) -> None:
         self.kept: list[Any] = []
 
     def object(self, thing: Any) -> int:
-        """Return the address of an object, which is kept."""
+        """Return the address of an object, and keep the object alive."""
         self.kept.append(thing)
         return id(thing)
 
     def words(self, numbers: Sequence[int]) -> int:
-        """Return the address of 8-byte numbers."""
+        """Return the address of an array of 8-byte numbers."""
         array = np.array([*numbers, 0], np.int64)
         self.kept.append(array)
         return int(array.ctypes.data)
 
     def records(self, record: Record, rows: Sequence[dict[str, int]]) -> int:
-        """Return the address of several records side by side."""
+        """Return the address of an array of records."""
         names = sorted(record.fields, key=record.offset)
         return self.words([row[name] for row in rows for name in names])
 
 
 @record(eq=False)
 class Interface:
-    """What the runtime must know of a program: all but what it does.
+    """The runtime's description of a program: its interface, without its code.
 
     Attributes
     ----------
     arguments, results
         As in the program.
     layout
-        Its frame.
+        The layout of its frame.
     """
 
     arguments: list[Value]
@@ -95,16 +95,16 @@ class Interface:
 
 @record(eq=False)
 class Improvement:
-    """How code on trial gets better.
+    """How to replace code on trial by better code.
 
     Attributes
     ----------
     load
         Returns the better code.
     patience
-        Nanoseconds of calls after which that is worth its time.
+        Nanoseconds of calls after which recompiling pays off.
     is_begun
-        Whether another thread has been asked to see to it.
+        Whether another thread has been asked to recompile.
     """
 
     load: Callable[[], Code]
@@ -113,7 +113,7 @@ class Improvement:
 
 
 class _Improving:
-    """The work of improving a program, unless nobody has it any more."""
+    """The task of recompiling a program, skipped if the program no longer exists."""
 
     def __init__(self, program: ProgramCode) -> None:
         self._program = weakref.ref(program)
@@ -125,20 +125,20 @@ class _Improving:
 
 
 class ProgramCode:
-    """A program in memory, from which builtins are made.
+    """A program in memory, from which builtins are created.
 
     Parameters
     ----------
     interface
-        What goes in and out, and the frame.
+        The program's inputs, outputs and frame.
     code
         Its machine code.
     improvement
-        How to get better code, and when.
+        How and when to get better code, if possible.
     callbacks, failures
-        What it calls in Python.
+        The Python functions that it calls.
     support
-        The native code that serves all programs.
+        The native code shared by all programs.
     """
 
     def __init__(
@@ -166,14 +166,14 @@ class ProgramCode:
         for callback in layout.callbacks:
             for value in callback.outputs:
                 self._objects[value] = self._count
-                self._count += 2  # the output, and its form for native code
+                self._count += 2  # the output, and the form of it that native code accepts
 
     def builtin(self, shape: CallShape) -> Callable[..., Any]:
         """Return a builtin that runs the program."""
         tables = _Tables()
         fields = self._fields(tables, shape)
         if fields["only_object"] < 0 or fields["locks"] or fields["frame_bytes"] > FRAME_ON_STACK:
-            self.support.services()  # the entry calls them without looking whether they are there
+            self.support.services()  # the entry calls them without checking that they exist
         context = np.zeros(CONTEXT.size // 8, np.int64).view(_Context)
         for name, value in fields.items():
             CONTEXT.write(context.ctypes.data, name, value)
@@ -187,11 +187,11 @@ class ProgramCode:
 
     @property
     def is_on_trial(self) -> bool:
-        """Whether the code was compiled quickly, and there may be better one."""
+        """Whether the code was compiled at -O0, and better code is possible."""
         return self._improvement is not None
 
     def improve(self) -> None:
-        """Have the program compiled well, now; calls that are under way go on as they are."""
+        """Recompile the program now; calls in progress continue with the old code."""
         improvement = self._improvement
         if improvement is None:
             return
@@ -205,7 +205,7 @@ class ProgramCode:
                 self._enter_code(context)
 
     def _improve_later(self) -> None:
-        """Have the program compiled well by another thread; native code calls this."""
+        """Have another thread recompile the program; native code calls this."""
         with _CODE_CHANGES:
             improvement = self._improvement
             if improvement is None or improvement.is_begun:
@@ -220,7 +220,7 @@ class ProgramCode:
         return [context for context in found if context is not None]
 
     def _enter_code(self, context: _Context) -> None:
-        """Write into a context which code runs, and whether it is on trial."""
+        """Store in a context which code runs, and whether it is on trial."""
         improvement, run = self._improvement, self.code.address("run")
         is_on_trial = improvement is not None and not improvement.is_begun
         fields = {
@@ -271,7 +271,7 @@ class ProgramCode:
         }
 
     def _only_object(self, shape: CallShape, places: Sequence[dict[str, int]]) -> int:
-        """Return the number of the object that is all a call returns; -1 if there is more."""
+        """Return the number of the only object that a call returns; -1 if it returns more."""
         layout = self.layout
         simple = len(places) == 1 and not shape.as_list
         simple = simple and not layout.callbacks and not layout.has_end
@@ -293,7 +293,7 @@ class ProgramCode:
         return tables.records(INPUT, [self._input(tables, value) for value in values])
 
     def _input(self, tables: _Tables, value: Value) -> dict[str, int]:
-        """Return what an array from outside must be, and where the frame wants it."""
+        """Return the expected properties of an input array, and its offsets in the frame."""
         if isinstance(value, Handle):
             return {"dtype": 0, "ndim": 0, "pointer": 0, "axes": 0, "itemsize": 0}
         record = self.layout.records[value]
@@ -318,7 +318,7 @@ class ProgramCode:
         }
 
     def _place(self, tables: _Tables, value: Value) -> dict[str, int]:
-        """Return where a value is that Python gets: a result, or an input of a callback."""
+        """Return the source of a value passed to Python: a result, or an input of a callback."""
         if value in self._inputs:
             return _place(PLACE_INPUT, self._inputs[value])
         if value in self._objects:

@@ -1,9 +1,9 @@
-"""Up to which size products of matrices are better without BLAS: measured here, and remembered.
+"""The size up to which matrix products are faster without BLAS: measured here and cached.
 
-It is measured when a program is compiled for which it matters, by timing both ways on a few sizes:
-about ten milliseconds, most of them to compile what is timed and to wake up the library. The result
-is kept with the compiled code, under the names of the CPU and of the library, so that it is
-measured once on each machine, and all processes decide alike.
+It is measured when a program for which it matters is compiled, by timing both ways on a few sizes:
+this takes about ten milliseconds, mostly to compile the timed code and to start the library's
+threads. The result is kept in the object cache, under the names of the CPU and of the library, so
+that it is measured once on each machine, and all processes use the same value.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ if TYPE_CHECKING:
 __all__ = ["TimedProduct", "measure", "measured_crossover"]
 
 _SIZES = (10, 12, 14, 16, 20, 24, 28, 32)
-"""Lengths of the square matrices that are tried; see ``FEW`` and ``MANY``."""
+"""Sizes of the square matrices that are tried; see ``FEW`` and ``MANY``."""
 
 _ROUNDS, _PASSES = 12, 10
 
 _MARGIN = 1.05
-"""So much slower tiles must be to count: without it a tie would be decided by noise."""
+"""Minimum slowdown of tiles that counts: otherwise noise would decide between equals."""
 
 _KIND = "crossover of products 1"
 
@@ -49,17 +49,17 @@ _known: dict[tuple[Target, str, str], int] = {}
 
 
 class TimedProduct:
-    """Products of matrices that are timed, as programs compute them.
+    """Matrix products for timing, computed as in programs.
 
     Parameters
     ----------
     target, type
-        What they are computed on, and in.
+        The CPU and the dtype.
 
     Raises
     ------
     ConfigError
-        This CPU cannot run code for the target.
+        If this CPU cannot run code for the target.
     """
 
     def __init__(self, target: Target, type: Type) -> None:
@@ -89,16 +89,16 @@ class TimedProduct:
         rounds: int = _ROUNDS,
         passes: int = _PASSES,
     ) -> tuple[float, float]:
-        """Return how long a product takes in tiles and by BLAS, the best of many rounds in turns.
+        """Return the times of a product in tiles and by BLAS, the best of many alternating rounds.
 
         Parameters
         ----------
         lengths
             m, n and k, of an m by k and a k by n matrix.
         transposed
-            Whether the second matrix lies in memory as its transpose.
+            Whether the second matrix is stored transposed.
         rounds, passes
-            How often it is timed, and how many products are timed at once.
+            Number of timings, and number of products per timing.
         """
         m, n, k = lengths
         rng = np.random.default_rng(0)
@@ -115,17 +115,17 @@ class TimedProduct:
 
 
 def measure(target: Target, type: Type) -> int:
-    """Return up to how many multiplications tiles are better than BLAS, by trying.
+    """Measure up to how many multiplications tiles are faster than BLAS.
 
     Parameters
     ----------
     target, type
-        What products are computed on, and in.
+        The CPU and the dtype.
 
     Raises
     ------
     ConfigError
-        This CPU cannot run code for the target.
+        If this CPU cannot run code for the target.
     """
     timed = TimedProduct(target, type)
     lanes = target.lanes(type)
@@ -138,19 +138,19 @@ def measure(target: Target, type: Type) -> int:
         elif lost:
             break
         else:
-            lost = 1  # libraries are quicker for some sizes than for those on both sides
+            lost = 1  # libraries are faster for some sizes than for those on either side
     return found
 
 
 def measured_crossover(target: Target, type: Type) -> int:
-    """Return up to how many multiplications tiles are better than BLAS.
+    """Return up to how many multiplications tiles are faster than BLAS.
 
-    Measured the first time; for a CPU that is not this one it is the least that is sure.
+    Measured the first time; for a CPU other than this one, a safe lower bound is returned.
 
     Parameters
     ----------
     target, type
-        What products are computed on, and in.
+        The CPU and the dtype.
     """
     cache = object_cache()
     key = (target, type.name, str(cache.folder))
@@ -169,7 +169,7 @@ def measured_crossover(target: Target, type: Type) -> int:
 
 
 def _read(content: bytes | None) -> int | None:
-    """Return the number that was kept, if it can be right."""
+    """Return the cached number, if it is valid."""
     if content is None or not content.isdigit():
         return None
     number = int(content)

@@ -1,8 +1,8 @@
-"""From LLVM text to machine code in memory, by way of the object cache.
+"""Compiling LLVM text to machine code in memory, through the object cache.
 
-Text is verified before it is compiled, and every symbol that code needs is found before the code is
-linked: LLVM would end the process where it stumbles. Symbols are bound for each piece of code by
-itself, so code for several CPUs can live side by side in one process.
+Text is verified before it is compiled, and every symbol that code needs is resolved before the code
+is linked, because LLVM ends the process on an error there. Symbols are bound separately for each
+piece of code, so code for several CPUs can coexist in one process.
 """
 
 from __future__ import annotations
@@ -48,19 +48,20 @@ __all__ = [
 ]
 
 _QUICK, _WELL = 0, 1
-"""LLVM's effort. With less of it compiling takes a fifth of the time; the code gives the same bits,
-most of it nearly as fast, long reductions several times as slowly. More changes nothing."""
+"""Optimization levels of LLVM. At the lower one compiling takes a fifth of the time; the code gives
+the same bits, mostly at nearly the same speed, but long reductions run several times as slowly.
+Higher levels bring nothing."""
 
 _LARGE = 60_000
-"""Lines of text above which LLVM never tries hard."""
+"""Number of lines of text above which LLVM always uses the lower level."""
 
 _LINE_NANOSECONDS = 30_000
-"""What it costs to compile a line well."""
+"""Time to compile a line at the higher level."""
 
 
 @record(frozen=True)
 class CompiledObject:
-    """Machine code as it lies on disk.
+    """Machine code in the form in which it is saved on disk.
 
     Attributes
     ----------
@@ -74,20 +75,20 @@ class CompiledObject:
     data: bytes
 
     def pack(self) -> bytes:
-        """Return all of it as bytes."""
+        """Return the object as bytes."""
         names = "\n".join(self.needs).encode()
         return len(names).to_bytes(4, "little") + names + self.data
 
     @classmethod
     def unpack(cls, packed: bytes) -> CompiledObject:
-        """Return what :meth:`pack` packed."""
+        """Return the object that :meth:`pack` packed."""
         end = 4 + int.from_bytes(packed[:4], "little")
         names = packed[4:end].decode()
         return cls(tuple(filter(None, names.split("\n"))), packed[end:])
 
 
 class Code:
-    """Machine code in memory; its addresses are valid while this object lives.
+    """Machine code in memory; its addresses are valid as long as this object exists.
 
     Parameters
     ----------
@@ -106,7 +107,7 @@ class Code:
         Raises
         ------
         IntegrityError
-            The code does not define it.
+            If the code does not define it.
         """
         found = self._engine.address(symbol)
         if not found:
@@ -115,7 +116,7 @@ class Code:
         return found
 
     def data_address(self, symbol: str) -> int:
-        """Return the address of memory that the code names."""
+        """Return the address of a global variable of the code."""
         return self._engine.data_address(symbol)
 
 
@@ -123,21 +124,21 @@ class Code:
 
 
 def compile_object(text: str, target: Target, level: int | None = None) -> CompiledObject:
-    """Return the machine code of a module, from the object cache if it is there.
+    """Return the machine code of a module, from the object cache if possible.
 
     Parameters
     ----------
     text
-        The module in LLVM's language.
+        The module as LLVM IR.
     target
         The CPU.
     level
-        LLVM's effort, 0 to 3; by the length of the text if not given.
+        LLVM's optimization level, 0 to 3; chosen by the length of the text if not given.
 
     Raises
     ------
     IntegrityError
-        LLVM's verifier refuses the text: a bug in Phintys.
+        If LLVM's verifier rejects the text: a bug in Phintys.
     """
     if level is None:
         level = _best_level(text)
@@ -163,7 +164,7 @@ def _best_level(text: str) -> int:
 
 @contextmanager
 def _needs_meanwhile(module: Module, math_level: int) -> Generator[None]:
-    """Let other threads see to the BLAS and the vector math that a module needs."""
+    """Provide the BLAS and the vector math that a module needs, in other threads."""
     work: list[Background[Any]] = []
     routines = [name for name in module.declared if is_blas(name)]
     if routines and not blas_is_loaded():
@@ -180,7 +181,7 @@ def _needs_meanwhile(module: Module, math_level: int) -> Generator[None]:
 
 def _compile(text: str, target: Target, level: int) -> CompiledObject:
     idle = _idle_machines(target, level)
-    try:  # to look first would leave room for another thread to take the last one
+    try:  # a check first could race with another thread for the last one
         machine = idle.pop()
     except IndexError:
         machine = target.machine(level)
@@ -191,20 +192,20 @@ def _compile(text: str, target: Target, level: int) -> CompiledObject:
 
 @Interned
 def _idle_machines(target: Target, level: int) -> list[Machine]:
-    """Return code generators to be used again: what they do first is to learn the CPU."""
+    """Return code generators for reuse: creating one is slow, as it first analyses the CPU."""
     return []
 
 
 def _declared(text: str) -> set[str]:
-    """Return the functions that a module declares, but for LLVM's own."""
+    """Return the functions that a module declares, without LLVM's intrinsics."""
     names = re.findall(r'^declare [^@\n]*@"?([\w.$]+)"?\(', text, re.MULTILINE)
     return {name for name in names if not name.startswith("llvm.")}
 
 
 def undefined_symbols(data: bytes) -> set[str]:
-    """Return the symbols that an object file needs; nothing for formats other than 64-bit ELF.
+    """Return the symbols that an object file needs; empty for formats other than 64-bit ELF.
 
-    LLVM calls some functions of its own accord (``memset``, ``fmod``), which no declaration names.
+    LLVM calls some functions without a declaration (``memset``, ``fmod``).
     The layout is that of the System V ABI, "Object files".
     """
     if data[:6] != b"\x7fELF\x02\x01":
@@ -224,7 +225,7 @@ def undefined_symbols(data: bytes) -> set[str]:
             if section == 0 and name:  # SHN_UNDEF
                 first = names_at + name
                 found.add(data[first : data.index(b"\0", first)].decode())
-    # What position-independent code calls the table of addresses that the linker makes.
+    # The symbol by which position-independent code refers to the linker's global offset table.
     return found - {"_GLOBAL_OFFSET_TABLE_"}
 
 
@@ -234,14 +235,14 @@ def undefined_symbols(data: bytes) -> set[str]:
 def load(
     module: Module, symbols: Mapping[str, int] | None = None, level: int | None = None
 ) -> Code:
-    """Compile a module, or take it from the cache, and bring it into memory.
+    """Compile a module, or take it from the cache, and load it into memory.
 
     Parameters
     ----------
     module
         The module.
     symbols
-        Addresses of functions that it calls, where they are not vector math, listed in
+        Addresses of functions that it calls, unless they are vector math, listed in
         :data:`~phintys.backends.native.emit.externals.EXTERNALS`, or exported by the process.
     level
         As for :func:`compile_object`.
@@ -252,7 +253,7 @@ def load(
 
 
 def load_quickly(module: Module, symbols: Mapping[str, int]) -> tuple[Code, int]:
-    """Bring a module into memory with the least delay.
+    """Load a module into memory with the least delay.
 
     Parameters
     ----------
@@ -262,8 +263,8 @@ def load_quickly(module: Module, symbols: Mapping[str, int]) -> tuple[Code, int]
     Returns
     -------
     tuple
-        The code, and how many nanoseconds it should have run before :func:`load` is worth its time;
-        0 if it cannot be better.
+        The code, and how many nanoseconds it should have run before :func:`load` pays off; 0 if
+        there is no better code.
     """
     text, target = str(module), module.target
     best = _best_level(text)
@@ -288,7 +289,7 @@ def load_object(
     *,
     math_level: int = _WELL,
 ) -> Code:
-    """Bring machine code into memory, with the symbols that it needs bound.
+    """Load machine code into memory, with the symbols that it needs bound.
 
     Parameters
     ----------
@@ -297,12 +298,12 @@ def load_object(
     symbols
         As for :func:`load`.
     math_level
-        LLVM's effort for vector math that has to be compiled.
+        LLVM's optimization level for vector math that has to be compiled.
 
     Raises
     ------
     MethodNotDefinedError
-        A symbol is nowhere to be found.
+        If a symbol cannot be resolved.
     """
     known = {} if symbols is None else symbols
     missing = [name for name in compiled.needs if name not in known]
@@ -311,7 +312,7 @@ def load_object(
 
 
 def _link(objects: Sequence[CompiledObject], symbols: Mapping[str, int], target: Target) -> Code:
-    """Return objects in memory, with their symbols bound to addresses."""
+    """Load objects into memory, with their symbols bound to addresses."""
     bound = {name: symbols[name] for one in objects for name in one.needs}
     return Code(llvm().link([one.data for one in objects], bound, target.machine()))
 
@@ -322,7 +323,7 @@ def check_runs_here(target: Target) -> None:
     Raises
     ------
     ConfigError
-        ``config.native_target`` names another kind of CPU, or instructions that this one lacks.
+        If ``config.native_target`` names another kind of CPU, or instructions that this one lacks.
     """
     host = Target.host()
     architecture = target.triple.partition("-")[0]
@@ -352,7 +353,7 @@ class _MathLibrary:
     target
         The CPU.
     level
-        LLVM's effort.
+        LLVM's optimization level.
     """
 
     def __init__(self, target: Target, level: int) -> None:
@@ -362,11 +363,11 @@ class _MathLibrary:
         self._lock = ProcessLock()
 
     def lacks(self, symbols: Iterable[str]) -> bool:
-        """Return whether some functions are not in memory yet."""
+        """Return whether some of the functions are not in memory yet."""
         return not all(symbol in self.addresses for symbol in symbols)
 
     def provide(self, symbols: Iterable[str]) -> None:
-        """Bring outlined functions into memory, those that are not there yet."""
+        """Load those outlined functions into memory that are not there yet."""
         if not self.lacks(symbols):
             return
         with self._lock:
@@ -382,13 +383,13 @@ class _MathLibrary:
             self.addresses.update({symbol: code.address(symbol) for symbol in missing})
 
     def _without_better(self, symbols: Sequence[str]) -> list[str]:
-        """Take functions of which there is better code in memory; return the others."""
+        """Use better code where it is already in memory; return the remaining functions."""
         better = _math_library(self.target, _WELL).addresses
         self.addresses.update({one: better[one] for one in symbols if one in better})
         return [one for one in symbols if one not in better]
 
     def _objects(self, symbols: Sequence[str]) -> list[CompiledObject]:
-        if self.level == _QUICK:  # quickest in one piece
+        if self.level == _QUICK:  # fastest as one object
             return [compile_object(str(library(self.target, symbols)), self.target, _QUICK)]
         texts = [str(library(self.target, [symbol])) for symbol in symbols]
         return [compile_object(text, self.target, self.level) for text in texts]
@@ -405,7 +406,7 @@ def _resolve_all(names: Iterable[str], target: Target, math_level: int) -> dict[
     Raises
     ------
     MethodNotDefinedError
-        One of them is nowhere to be found.
+        If one of them cannot be resolved.
     """
     math = {name for name in names if name not in EXTERNALS and is_outlined(name)}
     functions = _math_library(target, math_level)
@@ -447,9 +448,9 @@ def _address_in_process(name: str) -> int:
 
 
 def immortal(thing: Any) -> Any:
-    """Keep an object for good, past the end of the interpreter, and return it.
+    """Keep an object alive forever, past the end of the interpreter, and return it.
 
-    Arrays that outlive this module hand their memory back to native code; worker threads run it.
+    Arrays that outlive this module return their memory to native code; worker threads run it.
     """
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(thing))
     return thing

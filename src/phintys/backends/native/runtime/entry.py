@@ -1,15 +1,15 @@
-"""The way into native code: a builtin function that checks its arguments itself.
+"""The entry into native code: a builtin function that checks its arguments itself.
 
-One function, ``phintys_entry``, serves all programs. What is different between them is data: a
-context, found through the builtin's ``self``, with the address of the program's main function, what
-each argument must be, where the main function wants its address and lengths, and what is returned.
+One function, ``phintys_entry``, serves all programs. The differences between programs are data: a
+context, found through the builtin's ``self``, with the address of the program's main function, the
+expected properties of each argument, where in the frame its address and lengths are stored, and
+what is returned.
 
-An array of exactly the right type, aligned and contiguous, is taken as it is. Anything else sends
-the whole call to a Python function, the slow path, before any work is done.
+An array of exactly the right type, aligned and contiguous, is used directly. Otherwise the whole
+call is passed to a Python function, the slow path, before any work is done.
 
-What is there on every call stands here; the rest is in :mod:`.services`, compiled when needed. All
-that belongs to one call is on its stack, so any number of calls may run at once, and inside one
-another.
+Code needed by every call is here; the rest is in :mod:`.services`, compiled on demand. All state of
+a call is on its stack, so calls can run concurrently and recursively.
 """
 
 from __future__ import annotations
@@ -50,14 +50,14 @@ from phintys.backends.native.runtime.stubs import call_service, emit_stubs
 __all__ = ["FRAME_ON_STACK", "emit_entry"]
 
 _CALL_NANOSECONDS = 10_000
-"""What a call of a program on trial counts for beside its time: who calls often will go on."""
+"""Nanoseconds added to each call's time on trial: frequent callers are likely to continue."""
 
 FRAME_ON_STACK = 4096
-"""Bytes of a frame that lies on the stack."""
+"""Maximum size in bytes of a frame on the stack."""
 
 
 def emit_entry(module: Module, api: CApi) -> None:
-    """Write the entry, and how programs get new arrays."""
+    """Emit the entry, and the function that creates arrays for programs."""
     if has_clock():
         write_clock(module)
     emit_poll(module)
@@ -70,7 +70,7 @@ def emit_entry(module: Module, api: CApi) -> None:
 
 
 def _emit_new_array(module: Module, api: CApi) -> None:
-    """``new_array(call, number, lengths)``: make an array, and return its data's address."""
+    """``new_array(call, number, lengths)``: create an array, and return its data's address."""
     b = Builder(module.function("phintys_new_array", PTR, [PTR, INT64, PTR]))
     call, number, lengths = b.arguments
     context = CALL.load(b, call, "context")
@@ -80,7 +80,7 @@ def _emit_new_array(module: Module, api: CApi) -> None:
         made = b.call("phintys_make_array", PTR, [call, record, lengths])
         hold(b, made, place)
         with when(b, is_null(b, made)):
-            b.call("PyErr_Clear", VOID, [])  # the status says it, and Python finds the words
+            b.call("PyErr_Clear", VOID, [])  # the status reports it; Python adds the message
     got, failed = b.new_block("got"), b.new_block("failed")
     b.branch(not_null(b, made), got, failed)
     b.begin(got)
@@ -90,7 +90,7 @@ def _emit_new_array(module: Module, api: CApi) -> None:
 
 
 def _emit_trial(module: Module) -> None:
-    """``trial(frame)``: run a program that was compiled quickly, as long as that is good enough."""
+    """``trial(frame)``: run a program compiled at -O0, until its calls repay recompiling."""
     b = Builder(module.function("phintys_trial", INT32, [PTR]))
     (frame,) = b.arguments
     call = b.load(PTR, b.offset(frame, STATE, INT64))
@@ -100,7 +100,7 @@ def _emit_trial(module: Module) -> None:
     spent = now(b) - begin + _CALL_NANOSECONDS
     left = CONTEXT.load(b, context, "patience") - spent
     CONTEXT.store(b, context, "patience", left)
-    # No Python code must run while an exception is on its way.
+    # No Python code may run while an exception is pending.
     went_well = b.eq(status, 0) & ~is_interrupted(b, call)
     with when(b, b.le(left, 0) & went_well), with_gil(b, call):
         improve = CONTEXT.load(b, context, "improve")
@@ -131,7 +131,7 @@ class _Entry:
         return CONTEXT.load(self.b, self.context, name)
 
     def _service(self, name: str, *values: Value) -> Value:
-        """Call a service; programs that can come here have had the services compiled."""
+        """Call a service; it has been compiled for all programs that can get here."""
         return call_service(self.b, self._field("process"), name, *values)
 
     def write(self) -> None:
@@ -151,7 +151,7 @@ class _Entry:
         b.ret(null(b))
 
         b.begin(begin)
-        # One word more in front, which ``failure`` needs.
+        # One extra word in front, which ``failure`` needs.
         self.vector = self._room(self.everything + 1)
         self.inputs = b.offset(self.vector, 1, PTR)
         self.frame = self._frame()
@@ -216,14 +216,14 @@ class _Entry:
         return phi.value
 
     def _take_inputs(self) -> Value:
-        """Put all inputs side by side, and return whether they are as the program wants them.
+        """Store all inputs in the vector, and return whether the program accepts them.
 
-        Those from cells are held, because others may replace them meanwhile.
+        Inputs from cells are referenced, because other threads may replace them meanwhile.
         """
         b = self.b
         records, process = self._field("inputs"), self._field("process")
         start = not_null(b, self.frame)
-        # Without memory for a frame the slow path finds out.
+        # If there is no memory for a frame, the slow path reports it.
         frame = b.select(start, self.frame, self.vector)
         with loop(b, 0, self.explicit, carried=[start]) as each:
             thing = b.load(PTR, b.offset(self.arguments, each.index, PTR))
@@ -246,7 +246,7 @@ class _Entry:
         return self.b.call("phintys_take", BOOL, [process, record, thing, frame])
 
     def _drop_inputs(self) -> None:
-        """Let go of the inputs from cells, and of a frame that is not on the stack."""
+        """Release the inputs from cells, and a frame that is not on the stack."""
         b = self.b
         with loop(b, 0, self.hidden) as each:
             place = b.offset(self.inputs, self.explicit + each.index, PTR)
@@ -283,13 +283,13 @@ class _Entry:
         b.store(self._field("constants"), b.offset(self.frame, CONSTANTS, INT64))
 
     def _regain(self) -> None:
-        """Take the GIL again."""
+        """Acquire the GIL again."""
         b, call = self.b, self.call
         with when(b, not_null(b, CALL.load(b, call, "thread_state"))):
             self._service("regain", call)
 
     def _drop_arena(self) -> None:
-        """Give memory back."""
+        """Release the arena's memory."""
         b = self.b
         arena = CALL.load(b, self.call, "arena")
         with when(b, not_null(b, arena)):
@@ -308,7 +308,7 @@ class _Entry:
         b.branch(b.le(0, only), simple, other)
 
         b.begin(simple)
-        # The reference that the call holds is handed on.
+        # The reference held by the call is passed on.
         place = b.offset(self.objects, only, PTR)
         thing = b.load(PTR, place)
         b.store(null(b), place)
@@ -321,7 +321,7 @@ class _Entry:
         b.jump(after)
         b.begin(failed)
         b.call("phintys_failure", VOID, [self.call, self.vector, self.everything])
-        # Where not even the words for an error could be had, memory has run out.
+        # If not even the error could be created, memory has run out.
         with when(b, is_null(b, b.call("PyErr_Occurred", PTR, []))):
             b.call("PyErr_NoMemory", PTR, [])
         failed = b.block

@@ -1,4 +1,4 @@
-"""NativeProgram: what the native backend makes of a graph."""
+"""NativeProgram: a graph compiled to native code."""
 
 from __future__ import annotations
 
@@ -47,22 +47,22 @@ __all__ = ["NativeProgram", "SavedProgram"]
 
 
 class NativeProgram:
-    """A graph as native code; called with a value for each input, it returns a list.
+    """A graph compiled to native code; takes a value for each input and returns a list of outputs.
 
     Parameters
     ----------
     fgraph
         The graph, for error messages.
     interface
-        What the runtime must know of the program.
+        The interface between program and runtime.
     code
-        Its code, in memory.
+        Its machine code.
     improvement
-        How to get better code, if that is possible.
+        How to recompile it at a higher optimization level, if that is possible.
     support
-        The native code that serves all programs.
+        The native code shared by all programs.
     made
-        The program and its text, where they are at hand.
+        The program and its text, if available.
     """
 
     def __init__(
@@ -83,7 +83,8 @@ class NativeProgram:
         self._dtypes = [
             value.dtype if isinstance(value, Array) else None for value in interface.arguments
         ]
-        # What is handed on is the caller's own object, even where native code took a copy.
+        # Values that are passed through are the caller's own objects, even if native code took a
+        # copy.
         arguments = {value: number for number, value in enumerate(interface.arguments)}
         self._handed_on = [
             (number, arguments[value])
@@ -95,10 +96,10 @@ class NativeProgram:
     def compiled(
         cls, fgraph: FunctionGraph, program: Program, emitted: EmittedProgram, support: Support
     ) -> NativeProgram:
-        """Return the program of a graph that has been lowered and written as text.
+        """Return the program of a graph that has been lowered and emitted as text.
 
-        It is compiled quickly, and compiled again, well, when its calls have taken so long that
-        this is worth its time. A program that is measured is compiled well at once.
+        It is compiled at -O0 first, and recompiled at -O1 once its calls repay it. A program that
+        is measured is compiled at -O1 immediately.
         """
         module = emitted.module
         support.foresee(module.declared, len(program.results))
@@ -126,21 +127,21 @@ class NativeProgram:
         return self._code.builtin(CallShape(len(self._dtypes), _refuse))
 
     def fast_call(self, shape: CallShape) -> Callable[..., Any]:
-        """Return a builtin that checks its arguments itself."""
+        """Return a builtin function that checks its arguments itself."""
         return self._code.builtin(shape)
 
     @property
     def callback_nodes(self) -> list[Apply]:
-        """The nodes that are carried out by their own Python code."""
+        """The nodes that are executed by their own Python code."""
         return self._callbacks.nodes
 
     @property
     def is_on_trial(self) -> bool:
-        """Whether the code was compiled quickly, and will be compiled well if that is worth it."""
+        """Whether the code was compiled at -O0, and is to be recompiled once its calls repay it."""
         return self._code.is_on_trial
 
     def improve(self) -> None:
-        """Compile the program well, now."""
+        """Recompile the program at -O1 now."""
         self._code.improve()
 
     def explain(self) -> str:
@@ -148,7 +149,7 @@ class NativeProgram:
         return explaining.explain_program(*self._program_and_text())
 
     def _program_and_text(self) -> tuple[Program, EmittedProgram]:
-        if self._made is None:  # the program was loaded, code and all
+        if self._made is None:  # the program was loaded with its code
             program = lower_program(self.fgraph)
             self._made = program, emit_program(program, Target.configured())
         return self._made
@@ -162,7 +163,7 @@ class NativeProgram:
         return None if sealed is None else SavedProgram(*sealed)
 
     def free(self) -> None:
-        """Let go of memory kept for the next call."""
+        """Release memory kept for the next call."""
         self._callbacks.free()
         trim()
 
@@ -173,21 +174,21 @@ def _interface(program: Program, emitted: EmittedProgram) -> Interface:
 
 @record(frozen=True, eq=False)
 class SavedProgram:
-    """A program as it is pickled, next to its graph.
+    """The pickled form of a program; its graph is pickled separately.
 
     Attributes
     ----------
     parts
         Nodes and variables of the graph that it refers to.
     sealed
-        All else; see :mod:`~phintys.backends.native.runtime.saving`.
+        All other data; see :mod:`~phintys.backends.native.runtime.saving`.
     """
 
     parts: list[Any]
     sealed: bytes
 
     def link(self, fgraph: FunctionGraph) -> NativeProgram | None:
-        """Return the program, if the code was made here, for the CPU that is asked for.
+        """Return the program, if its code was made here for the configured CPU.
 
         Parameters
         ----------

@@ -1,7 +1,7 @@
-"""What native code and Python tell each other, as records in memory.
+"""The data that native code and Python exchange, as records in memory.
 
-Python writes a CONTEXT for each builtin, and all that it points to; native code reads it. A CALL
-belongs to one call and is native code's own.
+Python writes a CONTEXT for each builtin, and the records that it points to; native code reads them.
+A CALL belongs to one call and is used by native code only.
 """
 
 from __future__ import annotations
@@ -39,66 +39,66 @@ __all__ = [
 CONTEXT = Record.packed(
     process=PTR,  # PROCESS
     main=PTR,  # i32 run(ptr frame), or the function that runs it on trial
-    on_trial=PTR,  # i32 run(ptr frame), compiled quickly
-    patience=INT64,  # nanoseconds of calls after which it is worth compiling well
-    improve=PTR,  # improve() sees to that
+    on_trial=PTR,  # i32 run(ptr frame), compiled at -O0
+    patience=INT64,  # nanoseconds of calls after which to recompile
+    improve=PTR,  # improve() recompiles
     frame_bytes=INT64,
-    constants=PTR,  # the table of addresses that the program wants
-    explicit=INT64,  # how many inputs are arguments
-    hidden=INT64,  # and how many are read from cells: shared variables
+    constants=PTR,  # the table of addresses that the program uses
+    explicit=INT64,  # number of inputs that are arguments
+    hidden=INT64,  # number of inputs read from cells: shared variables
     inputs=PTR,  # INPUT for each
     cells=PTR,  # address of a list of length 1, for each hidden input
-    objects=INT64,  # how many objects a call makes
+    objects=INT64,  # number of objects that a call creates
     object_records=PTR,  # OBJECT for each
-    returned=INT64,  # how many values are returned
+    returned=INT64,  # number of values that are returned
     places=PTR,  # PLACE for each, then for each update
     returns_list=INT64,  # 0: the first value is returned itself
-    only_object=INT64,  # the number of the object that is all there is to return; -1: otherwise
-    updates=INT64,  # how many cells get new values
+    only_object=INT64,  # number of the object if it is the only value returned; else -1
+    updates=INT64,  # number of cells that get new values
     updated_cells=PTR,  # the address of a list of length 1, for each
-    locks=INT64,  # how many locks are held during a call with updates
+    locks=INT64,  # number of locks held during a call with updates
     acquire=PTR,  # acquire() and release() of each, builtins that run no Python code
     release=PTR,
     callbacks=PTR,  # CALLBACK for each
     claims=PTR,  # CLAIM for each
-    end=PTR,  # i32 finish(ptr frame), called when all else went well; null if there is none
-    slow=PTR,  # slow(*args, **kwargs) takes calls that are unusual
+    end=PTR,  # i32 finish(ptr frame), called last, after success; null if there is none
+    slow=PTR,  # slow(*args, **kwargs) handles unusual calls
     failed=PTR,  # failed(address of the frame, *inputs) raises the error
-    start=PTR,  # start() returns what callbacks of one call share
+    start=PTR,  # start() returns the state shared by the callbacks of a call
     callback=PTR,  # callback(shared, number, *inputs) returns a tuple, see CALLBACK
-    finish=PTR,  # finish(shared) takes it back
-    threads=PTR,  # threads() returns how many there may be; null if nothing runs in parallel
+    finish=PTR,  # finish(shared) releases it
+    threads=PTR,  # threads() returns the limit; null if nothing runs in parallel
 )
-"""All that is known of a program."""
+"""The description of a program."""
 
 INPUT = Record.packed(
-    dtype=PTR,  # the dtype object; null takes any object
+    dtype=PTR,  # the dtype object; null accepts any object
     ndim=INT64,
-    pointer=INT64,  # where in the frame the address of the data goes
+    pointer=INT64,  # offset in the frame for the address of the data
     axes=PTR,  # AXIS for each
     itemsize=INT64,
 )
 AXIS = Record.packed(length=INT64, target=INT64)
-"""The only length that is taken (-1: any), and where in the frame it goes."""
+"""The only length that is accepted (-1: any), and the offset in the frame for the length."""
 
 OBJECT = Record.packed(dtype=PTR, ndim=INT64, itemsize=INT64)
-"""An array that a call makes."""
+"""An array that a call creates."""
 
 PLACE = Record.packed(kind=INT64, value=PTR, record=INT64)
-"""Where a value is: an object of the call or an input, with its number; an object itself; or memory
-of the program, of which a copy is made, described by an OBJECT and a record in the frame."""
+"""The source of a value: an object of the call or an input, with its number; an object itself; or
+memory of the program, which is copied, described by an OBJECT and a record in the frame."""
 
 PLACE_OBJECT, PLACE_INPUT, PLACE_ITSELF, PLACE_COPY = range(4)
 
 CLAIM = Record.packed(
     input=INT64,  # the number of the input
-    object=INT64,  # the number of the object of the call that takes its place
-    is_shared=INT64,  # 0: the caller lets it be overwritten
-    is_long=INT64,  # 0: writing takes no longer than the bytes tell
-    is_kept=INT64,  # 0: whatever is there will do, if it is not the input itself
-    cell=PTR,  # of a shared value: the list of length 1 that keeps it; null if it is not known
+    object=INT64,  # the number of the object of the call that replaces it
+    is_shared=INT64,  # 0: the caller permits overwriting it
+    is_long=INT64,  # 0: writing takes no longer than its size suggests
+    is_kept=INT64,  # 0: any content will do, if it is not the input itself
+    cell=PTR,  # the list of length 1 that holds a shared value; null if unknown
 )
-"""An array of the call that begins as an input."""
+"""An array of the call whose initial value is an input."""
 
 CALLBACK = Record.packed(
     label=PTR,  # its number, as an object
@@ -108,8 +108,9 @@ CALLBACK = Record.packed(
     output_objects=PTR,  # the number of the object, for each
     output_inputs=PTR,  # INPUT for each
 )
-"""An Op's Python code. It returns its outputs; after them, if some are not as native code takes
-them, all of them in such a form. The latter are objects of the call too, each next to the output.
+"""An Op's Python code. It returns its outputs; after them, if native code does not accept some of
+them, all of them in an accepted form. The latter are objects of the call too, each next to the
+output.
 """
 
 SERVICES: dict[str, tuple[Type, tuple[Type, ...]]] = {
@@ -125,13 +126,13 @@ SERVICES: dict[str, tuple[Type, tuple[Type, ...]]] = {
     "unlock": (VOID, (PTR,)),
     "work": (VOID, (PTR, INT64)),
 }
-"""Functions that few calls need, with what they return and take. They are compiled when a program
-first needs one of them."""
+"""Functions that few calls need, with their result and parameter types. They are compiled when a
+program first needs one of them."""
 
 PROCESS = Record.packed(
     array_type=PTR,  # numpy.ndarray
-    handler=PTR,  # NumPy's handler of memory for large arrays; null if there is none
-    large=INT64,  # bytes from which an array is large
+    handler=PTR,  # NumPy's memory handler for large arrays; null if there is none
+    large=INT64,  # minimum size of a large array in bytes
     release_gil=INT64,  # nanoseconds of work from which the GIL is released
     use_threads=INT64,  # nanoseconds of work from which threads are used
     main=INT64,  # the main thread, the only one in which Python runs handlers of signals
@@ -139,47 +140,47 @@ PROCESS = Record.packed(
     prepare_threads=PTR,  # and those that run in parallel
     **dict.fromkeys(SERVICES, PTR),  # their addresses; null before they are compiled
 )
-"""What holds for the whole process."""
+"""Data shared by the whole process."""
 
 CALL = Record.packed(
     context=PTR,
     frame=PTR,
     inputs=PTR,  # the objects
     objects=PTR,
-    shared=PTR,  # what callbacks share
+    shared=PTR,  # the state shared by callbacks
     thread_state=PTR,  # not null while the GIL is released
-    arena=PTR,  # first of the blocks of memory that the call has taken
-    threads=INT64,  # how many there may be; 0: not asked yet
-    interrupted=INT64,  # 1: an exception came while the program was running
-    error_kind=PTR,  # and is kept here until native code has been left
+    arena=PTR,  # first of the blocks of memory that the call has allocated
+    threads=INT64,  # limit on their number; 0: not determined yet
+    interrupted=INT64,  # 1: an exception was raised while the program was running
+    error_kind=PTR,  # and is kept here until native code returns
     error_value=PTR,
     error_trace=PTR,
-    polled=INT64,  # when signals were looked for last; 0: not yet
+    polled=INT64,  # time of the last check for signals; 0: not yet
     phase=INT64,  # PHASE_RUN ...
 )
 """One call, on the stack of the entry."""
 
 
 PHASE_RUN, PHASE_END, PHASE_ALONE = range(3)
-"""Where a call is: at its work, at its end, in which nothing may fail, or at an end that overwrites
-shared values: nobody else may run meanwhile."""
+"""The phase of a call: running, at its end, in which nothing can fail, or at an end that overwrites
+shared values, during which no other thread may run Python."""
 
 
-# ---- writing code that reads them --------------------------------------------------------------
+# ---- emitting code that reads them -------------------------------------------------------------
 
 
 def element(b: Builder, base: Value, number: Value, record: Record) -> Value:
-    """Return the address of one of several records that lie side by side."""
+    """Return the address of an element of an array of records."""
     return byte_offset(b, base, number * record.size)
 
 
 def is_null(b: Builder, pointer: Value) -> Value:
-    """Whether a pointer is null."""
+    """Return whether a pointer is null."""
     return b.compare("eq", pointer, null(b))
 
 
 def not_null(b: Builder, pointer: Value) -> Value:
-    """Whether a pointer is not null."""
+    """Return whether a pointer is not null."""
     return b.compare("ne", pointer, null(b))
 
 

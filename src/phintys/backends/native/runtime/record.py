@@ -1,4 +1,4 @@
-"""Records: named fields of memory that native code and Python read and write alike."""
+"""Records: named fields of memory that both native code and Python read and write."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _C_TYPES: dict[str, Any] = {
 
 
 def byte_offset(b: Builder, pointer: Value, offset: Operand) -> Value:
-    """Return the address some bytes further."""
+    """Return an address moved by an offset in bytes."""
     return b.offset(pointer, offset, UINT8)
 
 
 class Record:
-    """Fields of a structure: for each its type and the bytes from the start.
+    """The fields of a structure: for each its type and its offset in bytes.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ class Record:
 
     @classmethod
     def packed(cls, **types: Type) -> Record:
-        """Return a record with the fields one after the other, each aligned to its size."""
+        """Return a record with its fields in order, each aligned to its size."""
         fields: dict[str, tuple[Type, int]] = {}
         end = 0
         for name, type in types.items():
@@ -57,12 +57,12 @@ class Record:
 
     @property
     def size(self) -> int:
-        """Bytes of the structure, a multiple of 8."""
+        """Size of the structure in bytes, a multiple of 8."""
         end = max(offset + type.itemsize for type, offset in self.fields.values())
         return -(-end // 8) * 8
 
     def offset(self, name: str) -> int:
-        """Return the bytes from the start to a field."""
+        """Return the offset of a field in bytes."""
         return self.fields[name][1]
 
     # ---- in native code

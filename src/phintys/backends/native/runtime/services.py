@@ -1,6 +1,6 @@
-"""What programs and the entry call: memory, threads, Ops in Python, results in lists, errors.
+"""Services called by programs and the entry: memory, threads, callbacks, results and errors.
 
-:mod:`~phintys.backends.native.emit.layout` says what programs expect of the functions they call.
+:mod:`~phintys.backends.native.emit.layout` defines what programs expect of these functions.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ __all__ = ["emit_parallel_for", "emit_services", "hold"]
 
 
 def emit_services(module: Module, api: CApi) -> None:
-    """Write the services but for ``parallel_for``; those of ``blocks`` are in the same module."""
+    """Emit the services except ``parallel_for``; those of ``blocks`` are in the same module."""
     emit_take(module, api)
     emit_make_array(module)
     emit_large_array(module, api)
@@ -62,7 +62,7 @@ def emit_services(module: Module, api: CApi) -> None:
 
 
 _SHORT_BYTES = 4 << 20
-"""What is written in less time than Python lets a thread run before it turns to the next."""
+"""Writes that take less time than the interval at which Python switches threads."""
 
 
 def _process(b: Builder, call: Value) -> Value:
@@ -74,20 +74,20 @@ def _call_without_arguments(b: Builder, function: Value) -> Value:
 
 
 def _drop(b: Builder, thing: Value) -> None:
-    """Give back a reference that may be null."""
+    """Release a reference that may be null."""
     with when(b, not_null(b, thing)):
         b.call("Py_DecRef", VOID, [thing])
 
 
 def hold(b: Builder, thing: Value, place: Value) -> None:
-    """Put an object where a call holds its objects, instead of a former one."""
+    """Store an object among those held by a call, releasing the previous one."""
     former = b.load(PTR, place)
     b.store(thing, place)
     _drop(b, former)
 
 
 def _take_gil(b: Builder, call: Value) -> None:
-    """Write what takes the GIL, if it is released, until the next long work."""
+    """Emit code that acquires the GIL, if it is released, until the next long work."""
     state = CALL.load(b, call, "thread_state")
     with when(b, not_null(b, state)):
         b.call("PyEval_RestoreThread", VOID, [state])
@@ -98,7 +98,7 @@ def _take_gil(b: Builder, call: Value) -> None:
 
 
 def _emit_arena(module: Module) -> None:
-    """``arena(call, group, bytes)``: memory for the rest of the call."""
+    """``arena(call, group, bytes)``: allocate memory for the rest of the call."""
     b = Builder(module.function("phintys_arena", PTR, [PTR, INT64, INT64]))
     call, _, size = b.arguments
     chain = CALL.pointer(b, call, "arena")
@@ -106,9 +106,10 @@ def _emit_arena(module: Module) -> None:
 
 
 def _emit_work(module: Module) -> None:
-    """``work(call, nanoseconds)``: decide on threads, and on the GIL.
+    """``work(call, nanoseconds)``: decide about threads and the GIL.
 
-    The GIL is kept while shared values are overwritten: nobody may see one that is half done.
+    The GIL is held while shared values are overwritten: other threads must not see a partial
+    update.
     """
     b = Builder(module.function("phintys_work", VOID, [PTR, INT64]))
     call, amount = b.arguments
@@ -141,12 +142,12 @@ def _emit_work(module: Module) -> None:
 def emit_parallel_for(module: Module) -> None:
     """``parallel_for(call, kernel, arguments, count, grain)``, in the module of the threads.
 
-    Returns 0 if all is done.
+    Returns 0 if all iterations are done.
     """
     parameters = [PTR, PTR, PTR, INT64, INT64]
     b = Builder(module.function("phintys_parallel_for", INT32, parameters))
     call, kernel, arguments, count, grain = b.arguments
-    # Where there is no grain, an iteration takes longer than one.
+    # Without a grain, an iteration takes longer than one.
     amount = b.binary("sdiv", count, b.maximum_number(grain, 1)) * GRAIN_NANOSECONDS
     b.call("phintys_work", VOID, [call, amount])
     threads = CALL.load(b, call, "threads")
@@ -158,7 +159,7 @@ def emit_parallel_for(module: Module) -> None:
 
 
 def _emit_value(module: Module, api: CApi) -> None:
-    """``value(place, call)``: the object at a place, a new reference, or null with an error."""
+    """``value(place, call)``: the object at a place, a new reference; null with an error set."""
     b = Builder(module.function("phintys_value", PTR, [PTR, PTR], linkage="internal"))
     place, call = b.arguments
     names = ("itself", "other", "numbered", "copied")
@@ -191,12 +192,12 @@ def _emit_value(module: Module, api: CApi) -> None:
 
 
 def _emit_claim(module: Module, api: CApi) -> None:
-    """``claim(call, number, lengths)``: let an input be an object of the call, and overwritten.
+    """``claim(call, number, lengths)``: make an input an object of the call, to be overwritten.
 
-    Returns where its data is, or that of a copy; null if there is no memory for one. A shared value
-    is copied unless it is known to nobody but this call and the cell that keeps it. While one is
-    being overwritten the GIL is kept, so what takes long to write is written elsewhere if there are
-    other threads.
+    Returns the address of its data, or that of a copy; null if there is no memory for one. A shared
+    value is copied unless only this call and its cell refer to it. The GIL is held while one is
+    overwritten, so if there are other threads, a value that takes long to compute is written to
+    other memory.
     """
     b = Builder(module.function("phintys_claim", PTR, [PTR, INT64, PTR]))
     call, number, lengths = b.arguments
@@ -221,7 +222,7 @@ def _emit_claim(module: Module, api: CApi) -> None:
             made = b.call("phintys_make_array", PTR, [call, record, lengths])
             hold(b, made, place)
             with when(b, is_null(b, made)):
-                b.call("PyErr_Clear", VOID, [])  # the status says it, and Python finds the words
+                b.call("PyErr_Clear", VOID, [])  # the status reports it; Python adds the message
     taken = b.load(PTR, place)
     got, failed = b.new_block("got"), b.new_block("failed")
     b.branch(not_null(b, taken), got, failed)
@@ -235,7 +236,7 @@ def _emit_claim(module: Module, api: CApi) -> None:
 
 
 def _is_only_thread(b: Builder) -> Value:
-    """Return whether no other thread is known to Python, which the GIL would keep waiting."""
+    """Return whether Python has no other thread, which holding the GIL would block."""
     interpreter = b.call("PyInterpreterState_Get", PTR, [])
     first = b.call("PyInterpreterState_ThreadHead", PTR, [interpreter])
     return is_null(b, b.call("PyThreadState_Next", PTR, [first]))
@@ -244,7 +245,7 @@ def _is_only_thread(b: Builder) -> Value:
 def _is_apart(
     b: Builder, api: CApi, call: Value, number: Value, thing: Value, size: Value
 ) -> Value:
-    """Return whether no other input lies in the memory of one."""
+    """Return whether no other input shares memory with an input."""
     array = api.array
     context, inputs = CALL.load(b, call, "context"), CALL.load(b, call, "inputs")
     records = CONTEXT.load(b, context, "inputs")
@@ -266,7 +267,7 @@ def _is_apart(
 def _may_be_overwritten(
     b: Builder, api: CApi, call: Value, claim: Value, thing: Value, size: Value
 ) -> Value:
-    """Return whether an input is an array of its own that nobody misses."""
+    """Return whether an input is an array that is not referenced elsewhere."""
     array = api.array
     flags = array.load(b, thing, "flags")
     is_writeable = b.ne(flags & WRITEABLE, 0)
@@ -276,7 +277,7 @@ def _may_be_overwritten(
     b.branch(not_null(b, cell), known, unknown)
     b.begin(known)
     kept = b.load(PTR, b.load(PTR, byte_offset(b, cell, api.list_items)))
-    # This call holds it, and the cell does if nobody has given that another value meanwhile.
+    # It is referenced by this call, and by the cell unless another thread has replaced its value.
     expected = b.convert(b.compare("eq", kept, thing), INT32) + 1
     is_ours = b.eq(array.load(b, thing, "references"), expected) & is_own
     b.jump(after)
@@ -293,7 +294,7 @@ def _may_be_overwritten(
 
 
 def _bytes_of(b: Builder, described: Value, lengths: Value, record: Record = OBJECT) -> Value:
-    """Return how many bytes the elements of an array take; the record says of what kind it is."""
+    """Return the size of an array in bytes, given the record of its kind."""
     start = [record.load(b, described, "itemsize")]
     with loop(b, 0, record.load(b, described, "ndim"), carried=start) as axes:
         length = b.load(INT64, b.offset(lengths, axes.index, INT64))
@@ -305,7 +306,7 @@ def _bytes_of(b: Builder, described: Value, lengths: Value, record: Record = OBJ
 
 
 def _emit_callback(module: Module) -> None:
-    """``callback(call, number)``: let an Op's Python code compute; 0 if all went well."""
+    """``callback(call, number)``: run an Op's Python code; returns 0 on success."""
     b = Builder(module.function("phintys_callback", INT32, [PTR, INT64]))
     call, number = b.arguments
     _take_gil(b, call)
@@ -350,7 +351,7 @@ def _emit_callback(module: Module) -> None:
 
 
 def _collect(b: Builder, call: Value, record: Value, vector: Value, count: Value) -> Value:
-    """Write ``shared, label, *inputs`` side by side; return whether that worked."""
+    """Store ``shared, label, *inputs`` in a vector; return whether that succeeded."""
     b.store(CALL.load(b, call, "shared"), vector)
     b.store(CALLBACK.load(b, record, "label"), b.offset(vector, 1, PTR))
     places = CALLBACK.load(b, record, "input_places")
@@ -365,7 +366,7 @@ def _collect(b: Builder, call: Value, record: Value, vector: Value, count: Value
 
 
 def _keep_outputs(b: Builder, call: Value, record: Value, result: Value) -> Value:
-    """Hold the outputs of an Op, and note where they are; return whether they fit."""
+    """Hold the outputs of an Op, and record their addresses; return whether they are valid."""
     objects, frame = CALL.load(b, call, "objects"), CALL.load(b, call, "frame")
     numbers = CALLBACK.load(b, record, "output_objects")
     inputs = CALLBACK.load(b, record, "output_inputs")
@@ -394,7 +395,7 @@ def _hold_item(b: Builder, result: Value, number: Value, place: Value) -> None:
 
 
 def _emit_regain(module: Module) -> None:
-    """``regain(call)``: take the GIL again."""
+    """``regain(call)``: acquire the GIL again."""
     b = Builder(module.function("phintys_regain", VOID, [PTR]))
     (call,) = b.arguments
     _take_gil(b, call)
@@ -402,10 +403,10 @@ def _emit_regain(module: Module) -> None:
 
 
 def _emit_outcome(module: Module) -> None:
-    """``outcome(call)``: what a call returns, a new reference; updates are made by the way.
+    """``outcome(call)``: the result of a call, a new reference; updates are made along the way.
 
-    What overwrites shared values comes last. Without cells nothing is overwritten, and what would
-    have been is among the results.
+    Shared values are overwritten last. Without cells nothing is overwritten, and the values that
+    would have been are among the results.
     """
     b = Builder(module.function("phintys_outcome", PTR, [PTR]))
     (call,) = b.arguments
@@ -440,7 +441,8 @@ def _emit_outcome(module: Module) -> None:
     result.add(thing, single)
     result.add(items, several_end)
     _finish_callbacks(b, context, call)
-    # Nothing is updated if there was no memory for a copy, or an exception came at the last moment.
+    # Nothing is updated if there was no memory for a copy, or if an exception arrived at the last
+    # moment.
     b.branch(is_null(b, b.call("PyErr_Occurred", PTR, [])), out, failed)
     b.begin(failed)
     _drop(b, result.value)
@@ -459,7 +461,7 @@ def _emit_outcome(module: Module) -> None:
 
 
 def _update(b: Builder, context: Value, call: Value, places: Value) -> None:
-    """Put new values into cells; they are objects of the call, so nothing can fail."""
+    """Store new values in cells; they are objects of the call, so nothing can fail."""
     cells = CONTEXT.load(b, context, "updated_cells")
     with loop(b, 0, CONTEXT.load(b, context, "updates")) as each:
         value = b.call("phintys_value", PTR, [element(b, places, each.index, PLACE), call])
@@ -468,7 +470,7 @@ def _update(b: Builder, context: Value, call: Value, places: Value) -> None:
 
 
 def _emit_end(module: Module) -> None:
-    """``end(call)``: carry out the end of a program, if it has one; whether it did not fail.
+    """``end(call)``: run the end of a program, if it has one; return whether it succeeded.
 
     No Python code runs from here on until new values are in their cells.
     """
@@ -506,9 +508,9 @@ def _finish_callbacks(b: Builder, context: Value, call: Value) -> None:
 
 
 def _emit_failure(module: Module) -> None:
-    """``failure(call, vector, count)``: raise the error of a call, if it has not been raised.
+    """``failure(call, vector, count)``: raise the error of a call, unless already raised.
 
-    The vector holds the inputs, with room for one more object in front.
+    The vector holds the inputs, with one free slot in front.
     """
     b = Builder(module.function("phintys_failure", VOID, [PTR, PTR, INT64]))
     call, vector, count = b.arguments
@@ -525,10 +527,11 @@ def _emit_failure(module: Module) -> None:
 
 
 def _emit_lock(module: Module) -> None:
-    """``lock(context)`` and ``unlock(context)``: take and release the locks of updated cells.
+    """``lock(context)`` and ``unlock(context)``: acquire and release the locks of updated cells.
 
-    One builtin comes after the other, with nothing between that could be interrupted. ``lock``
-    returns whether it got all of them; where an exception came while it waited, it holds none.
+    The builtins are called one after the other, with no point in between that could be interrupted.
+    ``lock`` returns whether it acquired all of them; if an exception arrived while it waited, it
+    holds none.
     """
     _emit_release(module)
     b = Builder(module.function("phintys_lock", BOOL, [PTR]))
@@ -565,9 +568,9 @@ def _emit_lock(module: Module) -> None:
 
 
 def _emit_release(module: Module) -> None:
-    """``release_locks(context, count)``: let go of so many locks, the last one first.
+    """``release_locks(context, count)``: release ``count`` locks, the last one first.
 
-    An error that is on its way is put aside meanwhile.
+    A pending exception is saved meanwhile.
     """
     name = "phintys_release_locks"
     b = Builder(module.function(name, VOID, [PTR, INT64], linkage="internal"))
@@ -578,7 +581,7 @@ def _emit_release(module: Module) -> None:
     with loop(b, 0, count) as each:
         function = b.load(PTR, b.offset(release, count - 1 - each.index, PTR))
         answer = _call_without_arguments(b, function)
-        with when(b, is_null(b, answer)):  # a lock that is not held: nobody can do anything
+        with when(b, is_null(b, answer)):  # the lock is not held: nothing can be done about it
             b.call("PyErr_WriteUnraisable", VOID, [function])
         _drop(b, answer)
     with when(b, not_null(b, b.load(PTR, kind))):
