@@ -1,15 +1,15 @@
-# `make demo` needs only Python 3.11+ and make; everything lands in .venv.
+# `make demo` needs only Python 3.11+ and make; everything is installed in .venv.
 PYTHON ?= python3
 VENV   ?= .venv
-# What `make test-all` tries: names on the PATH, or paths.
+# The interpreters of `make test-all`: names on the PATH, or paths.
 PYTHONS ?= python3.11 python3.12 python3.13 python3.14
-# Options of pytest for every target that runs tests, such as PYTEST='-n 2 tests/tensor'.
+# pytest options for every target that runs tests, such as PYTEST='-n 2 tests/tensor'.
 PYTEST ?= -n auto
 
 BIN   := $(VENV)/bin
 READY := $(VENV)/.ready
 PEERS := $(VENV)/.peers
-# The order of sets of strings is part of the dice too: `make test-seeds` throws them.
+# Fixes the iteration order of sets of strings; `make test-seeds` varies it.
 export PYTHONHASHSEED ?= 0
 
 .DEFAULT_GOAL := help
@@ -19,7 +19,7 @@ export PYTHONHASHSEED ?= 0
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-# Made once, and again whenever the dependencies may have changed.
+# Created once, and updated whenever the dependencies may have changed.
 $(READY): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
 	  echo "Phintys needs Python 3.11 or newer, and '$(PYTHON)' is" \
@@ -37,15 +37,15 @@ $(PEERS): $(READY)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[bench]'
 	@touch $@
 
-setup: $(READY) ## make .venv with everything the other targets need
+setup: $(READY) ## create .venv with everything that the other targets need
 
-demo: $(READY) ## learn to read handwritten digits
+demo: $(READY) ## train a classifier of handwritten digits
 	$(BIN)/python examples/digits.py
 
-test: $(READY) ## run every test; the same cases on every run
+test: $(READY) ## run all tests; the same cases on every run
 	$(BIN)/python -m pytest $(PYTEST)
 
-test-all: ## run the tests on each of $(PYTHONS), and in every other way below
+test-all: ## run the tests on each of $(PYTHONS), and all test-* targets below
 	@set -e; for python in $(PYTHONS); do \
 	  if version=$$($$python -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null); \
 	  then echo "== Python $$version"; $(MAKE) PYTHON=$$python VENV=.venv-$$version test; \
@@ -56,12 +56,12 @@ test-all: ## run the tests on each of $(PYTHONS), and in every other way below
 	$(MAKE) test-lowest
 	$(MAKE) test-wheel
 
-test-seeds: $(READY) ## run them with other hash seeds, and warnings as errors from the first import
+test-seeds: $(READY) ## run the tests with other hash seeds, and warnings as errors from the first import
 	PYTHONHASHSEED=1 PYTHONWARNINGS=error $(BIN)/python -m pytest $(PYTEST)
 	PYTHONHASHSEED=2 PYTHONWARNINGS=error $(BIN)/python -m pytest $(PYTEST)
 
-# pytest's own asserts are kept; those of Phintys and of programs that the tests start are not.
-test-optimized: $(READY) ## run them under python -OO
+# Asserts in test modules are kept; those in Phintys and in subprocesses of tests are removed.
+test-optimized: $(READY) ## run the tests under python -OO
 	PYTHONOPTIMIZE=2 $(BIN)/python -m pytest $(PYTEST) -W 'ignore:assertions not in test modules'
 
 .venv-lowest/.ready: pyproject.toml
@@ -72,7 +72,7 @@ test-optimized: $(READY) ## run them under python -OO
 	    print(*(re.sub(r">=([0-9]+[.][0-9]+).*", r"==\1.*", one) for one in project["dependencies"]))')
 	@touch $@
 
-test-lowest: .venv-lowest/.ready ## run them with the oldest allowed dependencies
+test-lowest: .venv-lowest/.ready ## run the tests with the oldest supported dependencies
 	.venv-lowest/bin/python -m pytest $(PYTEST)
 
 test-wheel: $(READY) ## run the tests of the sdist with the wheel installed
@@ -84,42 +84,42 @@ test-wheel: $(READY) ## run the tests of the sdist with the wheel installed
 	  "phintys[examples,dev] @ file://$$(ls $(CURDIR)/build/wheel/phintys-*.whl)"
 	cd build/wheel && .venv/bin/python -m pytest $(PYTEST)
 
-stress: $(READY) ## run the long forms of tests: storms of signals, forks, threads (some minutes)
+stress: $(READY) ## run the long forms of tests: many signals, forks, threads (several minutes)
 	$(BIN)/python -m pytest -m stress
 
-reference: $(READY) ## run the tests in the reference backend
+reference: $(READY) ## run the tests with the reference backend
 	PHINTYS_FLAGS=mode=reference $(BIN)/python -m pytest -n auto --ignore tests/backends/native
 
-pytensor-tests: $(READY) ## run the tests published with PyTensor and Aesara (fetched; half an hour)
+pytensor-tests: $(READY) ## run the tests published with PyTensor and Aesara (downloads them; half an hour)
 	$(BIN)/python -m tools.published_tests
 
-# What is found is printed as a program, as calls, or as an @example: add it as a case.
-fuzz: $(READY) ## search for cases that fail, and print them (half an hour)
+# Findings are printed as a program, as calls, or as an @example: add them as test cases.
+fuzz: $(READY) ## search for failing cases, and print them (half an hour)
 	$(BIN)/python -m phintys.testing.fuzz --jobs 2 --count 10000
 	$(BIN)/python -m phintys.testing.fuzz --jobs 2 --kind aliasing --count 20000
 	$(BIN)/python tests/backends/native/stress/random_calls.py $$(date +%s) 50000
 	PHINTYS_HYPOTHESIS=search $(BIN)/python -m pytest $(PYTEST) -m hypothesis
 
-debug: $(READY) ## hold the library's own Ops and rules against DebugMode (a few minutes)
+debug: $(READY) ## check the library's own Ops and rules under DebugMode (a few minutes)
 	PHINTYS_FLAGS=mode=debug $(BIN)/python -m pytest -n auto tests/tensor tests/gradient tests/passes
 	PHINTYS_HYPOTHESIS=thorough $(BIN)/python -m pytest -n auto tests/records -k debug_mode
 
-lint: $(READY) ## ruff: rules and format
+lint: $(READY) ## ruff: lint rules and formatting
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 
-types: $(READY) ## check the types
+types: $(READY) ## check types with basedpyright
 	$(BIN)/basedpyright
 
-bench: $(READY) ## measure, and write benchmarks/RESULTS.md
+bench: $(READY) ## run the benchmarks, and write benchmarks/RESULTS.md
 	$(BIN)/python benchmarks/run.py
 	$(BIN)/python -m benchmarks.suite.run
 	$(BIN)/python -m benchmarks.suite.busy
 
-peers: $(PEERS) ## compare with peers (installs them first)
+peers: $(PEERS) ## compare with other compilers (installs them first)
 	$(BIN)/python -m benchmarks.suite.run
 	$(BIN)/python -m benchmarks.suite.busy
 
-clean: ## remove .venv, caches and build products
+clean: ## remove .venv, caches and build artifacts
 	rm -rf $(VENV) build dist .pytest_cache .ruff_cache .hypothesis
 	find src tests examples benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
