@@ -529,7 +529,7 @@ def _store(cells: Sequence[list[Any]], values: Sequence[Any]) -> None:
 
 
 def _takes_arrays(cls: type[Type]) -> bool:
-    """Tell whether any array of the right dtype, rank and static shape is taken as it is."""
+    """Return whether any array of the right dtype, rank and static shape is taken as it is."""
     return issubclass(cls, TensorType) and cls.filter is TensorType.filter
 
 

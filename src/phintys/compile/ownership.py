@@ -144,7 +144,7 @@ class _Memory:
         return self.roots.get(variable) or frozenset((variable,))
 
     def is_overwritten(self, variable: Variable) -> bool:
-        """Tell whether the memory of a variable is written to after it was computed."""
+        """Return whether the memory of a variable is written to after it was computed."""
         seen = self.written.get(variable, {})
         return any(
             self.last_write.get(root, -1) > seen.get(root, -1) for root in self.roots_of(variable)
@@ -190,7 +190,7 @@ def _is_outside(
     specs: dict[Variable, In],
     replaced: set[Variable],
 ) -> bool:
-    """Tell whether memory belongs to somebody who does not expect it to be shared."""
+    """Return whether memory belongs to somebody who does not expect it to be shared."""
     if isinstance(root, Constant):
         return True
     spec = specs.get(root)

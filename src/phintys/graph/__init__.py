@@ -1,4 +1,4 @@
-"""The intermediate representation: types, variables, operations and the graphs they form."""
+"""The intermediate representation: types, variables, Ops and the graphs they form."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""The inputs and outputs of a FunctionGraph, and what leaves the graph with them."""
+"""The inputs and outputs of a FunctionGraph, and the nodes removed along with them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["Ends", "Journal"]
 
 
 class Journal(list[tuple["Apply | Literal['output']", int, Variable]]):
-    """What was changed in a transaction: (node, position, old variable)."""
+    """The changes of a transaction: (node, position, old variable)."""
 
     __slots__ = ("number_of_inputs",)
 
@@ -34,11 +34,11 @@ class Ends(Membership):
         self._journals: list[Journal] = []
 
     def _outside_transactions(self) -> None:
-        """Refuse a change that cannot be taken back where it might have to be."""
+        """Raise inside a transaction, for changes that cannot be undone."""
         if self._journals:
             msg = (
-                "Outputs cannot be added inside of a transaction, nor inputs, outputs or nodes "
-                "removed: that could not be taken back. Only replacements can."
+                "Outputs cannot be added inside a transaction, nor inputs, outputs or nodes "
+                "removed: only replacements can be undone."
             )
             raise InconsistencyError(msg)
 
@@ -52,14 +52,14 @@ class Ends(Membership):
         var
             The new output.
         reason
-            Told to features.
+            Passed to features.
         import_missing
-            Make inputs of leaves that have no value.
+            Add leaves without a value to the inputs.
 
         Raises
         ------
         MissingInputError
-            Not ``import_missing``, and there is such a leaf.
+            A leaf has no value and ``import_missing`` is false.
         """
         self._outside_transactions()
         check_variables([var], "output")
@@ -69,7 +69,7 @@ class Ends(Membership):
         self._add_client(var, ("output", len(self.outputs) - 1))
 
     def remove_output(self, output_idx: int, reason: object = None) -> None:
-        """Remove an output, and what only it needs; later outputs move up."""
+        """Remove an output and the nodes that only it needs; later outputs move up."""
         self._outside_transactions()
         self._remove_outputs([range(len(self.outputs))[output_idx]], reason)
 

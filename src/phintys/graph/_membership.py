@@ -1,4 +1,4 @@
-"""What is in a FunctionGraph: who uses what, and nodes that come and go."""
+"""Membership of a FunctionGraph: its nodes and variables, their clients, import and pruning."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 __all__ = ["Membership", "check_variables"]
 
-_FEW = 32  # clients; from here on a table of their places is worth its keep
+_FEW = 32  # clients; above this, an index of their positions pays off
 
 
 class Membership:
-    """The part of :class:`FunctionGraph` that knows its members.
+    """The part of :class:`FunctionGraph` that keeps track of its nodes, variables and clients.
 
-    Each change costs as much as what changes, however large the graph is and however many uses a
-    variable has.
+    The cost of a change is proportional to the change, regardless of the size of the graph and of
+    the number of uses of a variable.
     """
 
     def __init__(self) -> None:
@@ -35,15 +35,15 @@ class Membership:
         self.clients: dict[Variable, list[Client]] = {}
         self._nodes: dict[Apply, None] = {}
         self._input_set: set[Variable] = set()
-        # Variable -> client -> its place in the list of clients; only for long lists.
+        # Variable -> client -> its position in the list of clients; only for long lists.
         self._places: dict[Variable, dict[Client, int]] = {}
-        self._order: list[Apply] | None = None  # the sorted nodes, until something changes
+        self._order: list[Apply] | None = None  # the sorted nodes; None after a change
         self._on_import: list[Callable[..., Any]] = []
         self._on_prune: list[Callable[..., Any]] = []
 
     @property
     def apply_nodes(self) -> KeysView[Apply]:
-        """The nodes, as an ordered set: in the order of their import."""
+        """The nodes, as an ordered set in order of import."""
         return self._nodes.keys()
 
     @property
@@ -73,7 +73,7 @@ class Membership:
         Raises
         ------
         InconsistencyError
-            ``check``, and the variable is no leaf, or is an input already, or a constant.
+            ``check``, and the variable is not a leaf, is already an input, or is a constant.
         """
         check_variables([var], "input")
         if check:
@@ -97,7 +97,7 @@ class Membership:
     def import_var(
         self, var: Variable, reason: object = None, import_missing: bool = False
     ) -> None:
-        """Bring a variable into the graph, with all that it needs; the caller adds a client.
+        """Import a variable and everything that it depends on; the caller adds a client.
 
         Raises
         ------
@@ -117,9 +117,9 @@ class Membership:
                 self.clients[var] = []
 
     def import_node(self, node: Apply, reason: object = None, import_missing: bool = False) -> None:
-        """Bring a node into the graph, with all that it needs; the caller adds clients.
+        """Import a node and everything that it depends on; the caller adds clients.
 
-        If a leaf is missing the graph is left as it was.
+        If a leaf is missing, the graph is left unchanged.
 
         Raises
         ------
@@ -158,7 +158,7 @@ class Membership:
                 hook(self, entering, reason)
 
     def add_client(self, var: Variable, new_client: Client) -> None:
-        """Note a use of a variable; for those who change nodes themselves."""
+        """Record a use of a variable; for callers that change nodes themselves."""
         if var not in self.clients:
             raise self._stranger(var)
         self._order = None
@@ -171,7 +171,7 @@ class Membership:
         reason: object = None,
         remove_if_empty: bool = True,
     ) -> None:
-        """Forget a use of a variable; with the last one its node leaves the graph.
+        """Remove a use of a variable; removing the last one removes its node from the graph.
 
         Parameters
         ----------
@@ -180,9 +180,9 @@ class Membership:
         client_to_remove
             The use: (node, input position) or ("output", position).
         reason
-            Told to features.
+            Passed to features.
         remove_if_empty
-            Prune what nobody uses any more.
+            Prune nodes that are no longer used.
         """
         if client_to_remove not in self.get_clients(var):
             msg = f"{client_to_remove} is no client of {var}."
@@ -199,7 +199,7 @@ class Membership:
         entries.append(client)
 
     def _drop_client(self, variable: Variable, client: Client) -> None:
-        """Remove a client in constant time, however many there are: the last takes its place."""
+        """Remove a client in constant time, by moving the last one to its position."""
         entries = self.clients[variable]
         if len(entries) <= _FEW:
             entries.remove(client)
@@ -216,7 +216,7 @@ class Membership:
             places[last] = place
 
     def _prune(self, variable: Variable, reason: object) -> None:
-        """Remove what nobody uses any more, beginning with a variable."""
+        """Remove nodes that are no longer used, starting from a variable."""
         clients = self.clients
         stack = [variable]
         while stack:

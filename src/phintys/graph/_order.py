@@ -1,4 +1,4 @@
-"""The order of nodes: one loop that sorts, imports, clones and pickles all rest on."""
+"""Topological sorting: the one loop behind sorting, importing, cloning and pickling."""
 
 from __future__ import annotations
 
@@ -23,28 +23,28 @@ def nodes_below(
     blockers: Container[Variable] = _NOTHING,
     orderings: Mapping[Apply, Iterable[Apply]] | None = None,
 ) -> list[Apply]:
-    """Return the nodes that ``roots`` need, and these themselves, each after those it needs.
+    """Return ``roots`` and the nodes that they depend on, in topological order.
 
-    The order depends on nothing but the graph: roots from first to last, inputs from first to last.
+    The order is determined by the graph alone: roots and inputs are visited first to last.
 
     Parameters
     ----------
     roots
-        Nodes to begin with.
+        Nodes to start from.
     known
-        Nodes that are left out, with all that only they need.
+        Nodes to leave out, along with the nodes that only they depend on.
     blockers
-        Variables that are taken as given: their owners are not needed.
+        Variables that are taken as given: their owners are not visited.
     orderings
         Node -> further nodes that must come before it.
 
     Raises
     ------
     CycleError
-        Some nodes need each other.
+        The graph has a cycle.
     """
     order: list[Apply] = []
-    finished: dict[Apply, bool] = {}  # False while the nodes that it needs are being finished
+    finished: dict[Apply, bool] = {}  # False while its dependencies are being visited
     look_up = finished.get
     stack: list[Apply] = []
     for root in roots:
@@ -86,8 +86,8 @@ def nodes_below(
 
 def _cycle(stack: list[Apply], again: Apply, finished: dict[Apply, bool]) -> CycleError:
     """Describe the cycle from ``again`` up the stack and back."""
-    # The nodes begun but not finished are the path down from the root. One may also wait further
-    # below for another user, so its topmost place counts.
+    # The nodes started but not finished are the path down from the root. A node can also be on the
+    # stack further down, for another user, so its topmost position counts.
     path: dict[Apply, None] = {}
     for node in reversed(stack):
         if finished.get(node) is False:
@@ -98,7 +98,7 @@ def _cycle(stack: list[Apply], again: Apply, finished: dict[Apply, bool]) -> Cyc
 
 
 def cycle_error(path: list[Apply]) -> CycleError:
-    """Return the error for a cycle, given nodes of which each needs the next."""
+    """Return the error for a cycle, given as nodes that each depend on the next."""
     shown = 12
     lines = [f"  {node.op}, made at\n    {_indented(node)}" for node in path[:shown]]
     if len(path) > shown:

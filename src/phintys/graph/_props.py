@@ -1,4 +1,4 @@
-"""The values of ``__props__``: compared and hashed wherever Ops and Types are looked up."""
+"""The values of ``__props__``, by which Ops and Types are compared and hashed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["missing_prop", "values_getter"]
 
 
 def values_getter(props: tuple[str, ...]) -> Callable[[Any], tuple[Any, ...]]:
-    """Return a function that gives the values of some attributes as a tuple, in C where it can."""
+    """Return a function that gets some attributes as a tuple, in C where possible."""
     if len(props) > 1:
         return attrgetter(*props)
     if not props:
@@ -22,7 +22,7 @@ def values_getter(props: tuple[str, ...]) -> Callable[[Any], tuple[Any, ...]]:
 
 
 def missing_prop(thing: Any, error: AttributeError) -> AttributeError:
-    """Return what to raise when an attribute that ``__props__`` names is not there."""
+    """Return the error for an attribute that ``__props__`` names and the instance lacks."""
     if error.obj is not thing:
         return error
     return AttributeError(

@@ -1,9 +1,9 @@
-"""The part of a graph in which a change may spoil the order that overwriting nodes ask for.
+"""The part of a graph in which a change can violate the order that overwriting nodes require.
 
-A node that overwrites a value must run after all that read the value. That is impossible only if a
-reader depends on it, through nodes that lie both below an overwriting node and above a reader. As
-long as changes stay out of there, and nothing new reads or overwrites the values concerned, a graph
-that was sound is sound still.
+A node that overwrites a value must run after all readers of the value. This is impossible only if a
+reader depends on it, through nodes that are both below an overwriting node and above a reader. As
+long as changes stay outside this zone, and nothing new reads or overwrites the values concerned, a
+sound graph remains sound.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ __all__ = ["Zone"]
 
 
 _MOST_LOOKED_AT = 300
-"""Nodes between a new overwriting node and a reader beyond which the whole graph is looked at."""
+"""Nodes to search between a new overwriting node and a reader before checking the whole graph."""
 
 
 class Zone:
-    """Follows the changes of a sound graph, and tells whether one may have spoilt it.
+    """Tracks the changes of a sound graph, and whether one could have made it unsound.
 
     Parameters
     ----------
     fgraph
         The graph.
     victims
-        Node that overwrites -> the positions of the inputs that it overwrites.
+        Overwriting node -> positions of the inputs that it overwrites.
     roots
         Variable -> its roots, for all variables of the graph.
 
@@ -43,7 +43,7 @@ class Zone:
     in_doubt : bool
         Whether the graph must be checked again.
     arrived : dict
-        Overwriting nodes that are new or have other inputs, and have not been taken up.
+        Overwriting nodes that are new or have changed inputs, and are not yet accepted.
     """
 
     def __init__(
@@ -59,8 +59,8 @@ class Zone:
         for node, positions in victims.items():
             for position in positions:
                 by_root.update(dict.fromkeys(roots[node.inputs[position]], node))
-        self._memory: dict[Variable, set[Apply]] = {}  # each with the nodes that overwrite it
-        self._overwrites: dict[Apply, set[Variable]] = {}  # the other way round
+        self._memory: dict[Variable, set[Apply]] = {}  # root -> nodes that overwrite it
+        self._overwrites: dict[Apply, set[Variable]] = {}  # the inverse of _memory
         for variable, found in roots.items():
             for root in found:
                 if root in by_root:
@@ -73,8 +73,8 @@ class Zone:
                 for position, variable in enumerate(node.inputs)
             )
         ]
-        self._above: set[Apply] = set()  # what readers need
-        self._below: set[Apply] = set()  # what needs overwriting nodes
+        self._above: set[Apply] = set()  # nodes that readers depend on
+        self._below: set[Apply] = set()  # nodes that depend on overwriting nodes
         _spread(readers, self._above, _needed)
         _spread(victims, self._below, lambda node: _users(fgraph, node))
 
@@ -83,7 +83,7 @@ class Zone:
         self._overwrites.setdefault(node, set()).add(variable)
 
     def _forget(self, node: Apply) -> None:
-        """Forget what a node overwrites."""
+        """Remove the record of what a node overwrites."""
         for variable in self._overwrites.pop(node, ()):
             left = self._memory.get(variable, set())
             left.discard(node)
@@ -93,7 +93,7 @@ class Zone:
     # ---- changes -------------------------------------------------------------------------------
 
     def on_import(self, node: Apply) -> None:
-        """Take note of a new node."""
+        """Record a new node."""
         if any(variable in self._memory for variable in node.inputs):
             self.in_doubt = True
             return
@@ -103,7 +103,7 @@ class Zone:
             self._below.add(node)
 
     def on_prune(self, node: Apply) -> None:
-        """Take note of a node that left."""
+        """Record the removal of a node."""
         self.arrived.pop(node, None)
         self._above.discard(node)
         self._below.discard(node)
@@ -115,7 +115,7 @@ class Zone:
     def on_change_input(
         self, fgraph: FunctionGraph, node: Apply | Literal["output"], i: int, new: Variable
     ) -> None:
-        """Take note that a node, or an output of the graph, uses a variable from now on."""
+        """Record that a node, or an output of the graph, now uses a variable."""
         if self.in_doubt:
             return
         if new in self._memory or (isinstance(node, Apply) and self._hands_on(node)):
@@ -141,18 +141,18 @@ class Zone:
             self.in_doubt = True
 
     def knows_outputs(self, fgraph: FunctionGraph) -> bool:
-        """Return whether no output was added or removed, of which features are not told."""
+        """Return whether the outputs are as recorded; features do not see them added or removed."""
         outputs = fgraph.outputs
         return len(outputs) == len(self._outputs) and all(map(is_, outputs, self._outputs))
 
     def _hands_on(self, node: Apply) -> bool:
-        """Tell whether other values are overwritten when a node gets another input."""
+        """Return whether a change of a node's input changes which values are overwritten."""
         return bool(node.op.view_map) and any(variable in self._memory for variable in node.outputs)
 
     # ---- new overwriting nodes -----------------------------------------------------------------
 
     def take_up(self, fgraph: FunctionGraph, node: Apply, gone: Collection[Variable]) -> bool:
-        """Let a node overwrite memory of its own inputs, if that is clearly sound; tell whether.
+        """Accept a node that overwrites its own inputs if it is clearly sound; return whether.
 
         Parameters
         ----------
@@ -161,11 +161,11 @@ class Zone:
         node
             The node.
         gone
-            The roots of what it overwrites, which may be overwritten if nobody else does so.
+            The roots that it overwrites; no other node may overwrite them.
         """
         shown = _views_of(fgraph, gone)
         if any(variable in self._memory for variable in shown):
-            return False  # somebody else overwrites it
+            return False  # another node overwrites it
         clients = [client for variable in shown for client, _ in fgraph.clients.get(variable, ())]
         readers = {client for client in clients if isinstance(client, Apply)}
         if len(readers) < len({*clients}):
@@ -180,10 +180,10 @@ class Zone:
         return True
 
     def _can_precede(self, fgraph: FunctionGraph, readers: Collection[Apply], node: Apply) -> bool:
-        """Tell whether no reader depends on a node; not if that takes long to find out.
+        """Return whether no reader depends on a node; false if the search is cut off.
 
-        What depends on the node and what the readers depend on are followed by turns: one of them
-        may end soon.
+        The search alternates between descendants of the node and ancestors of the readers, since
+        either can be exhausted early.
         """
         later, sooner = [node], list(readers)
         below, above = {node}, set(readers)
@@ -197,13 +197,13 @@ class Zone:
         return False
 
     def _later(self, fgraph: FunctionGraph, node: Apply) -> Iterator[Apply]:
-        """Yield nodes that must run after one."""
+        """Yield the nodes that must run after ``node``."""
         yield from _users(fgraph, node)
         for variable in node.inputs:
             yield from (one for one in self._memory.get(variable, ()) if one is not node)
 
     def _sooner(self, fgraph: FunctionGraph, node: Apply) -> Iterator[Apply]:
-        """Yield nodes that must run before one."""
+        """Yield the nodes that must run before ``node``."""
         yield from _needed(node)
         for variable in self._overwrites.get(node, ()):
             for client, _ in fgraph.clients.get(variable, ()):
@@ -212,7 +212,7 @@ class Zone:
 
 
 def _meets(found: Iterable[Apply], queue: list[Apply], seen: set[Apply], other: set[Apply]) -> bool:
-    """Add nodes to those that were seen; tell whether one was seen from the other side."""
+    """Add nodes to ``seen``; return whether one is already in ``other``."""
     for node in found:
         if node in other:
             return True
@@ -223,7 +223,7 @@ def _meets(found: Iterable[Apply], queue: list[Apply], seen: set[Apply], other: 
 
 
 def _views_of(fgraph: FunctionGraph, roots: Iterable[Variable]) -> set[Variable]:
-    """Return the variables in the memory of some roots."""
+    """Return the variables that may share memory with some roots."""
     found = set(roots)
     stack = list(found)
     while stack:
@@ -253,7 +253,7 @@ def _users(fgraph: FunctionGraph, node: Apply) -> list[Apply]:
 def _spread(
     start: Iterable[Apply], known: set[Apply], beside: Callable[[Apply], Iterable[Apply]]
 ) -> list[Apply]:
-    """Add nodes to a set, and all that can be reached from them; return those that were new."""
+    """Add nodes and all nodes reachable from them to a set; return the new ones."""
     joined: list[Apply] = []
     stack = list(start)
     while stack:

@@ -1,12 +1,13 @@
-"""Which variables share memory, and what follows from that for the order of computation.
+"""Memory sharing between variables, and the constraints it puts on the execution order.
 
-An Op says with ``view_map`` which inputs an output may share memory with, and with ``destroy_map``
-which inputs it overwrites. The *roots* of a variable are the variables whose memory it may be part
-of: itself if it has memory of its own, the roots of all inputs that it may view otherwise. Two
-variables may share memory if they have a root in common. An output that overwrites an input begins
-a new root, although the memory is the same: whoever reads the old value must have done so by then.
+An Op declares with ``view_map`` which inputs an output may share memory with, and with
+``destroy_map`` which inputs it overwrites. The *roots* of a variable are the variables whose memory
+it may be part of: the variable itself if it owns its memory, otherwise the roots of all inputs that
+it may view. Two variables may share memory if they have a root in common. An output that overwrites
+an input is a new root, although the memory is the same: all readers of the old value must have run
+by then.
 
-All here looks at whole graphs, and at nothing more than the Ops where none overwrites anything.
+The functions here analyze whole graphs; if no Op overwrites anything, they look only at the Ops.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ __all__ = [
 
 
 def check_maps(node: Apply) -> None:
-    """Check that ``view_map`` and ``destroy_map`` name outputs and inputs that are there.
+    """Check that ``view_map`` and ``destroy_map`` name existing outputs and inputs.
 
     Parameters
     ----------
@@ -56,7 +57,7 @@ def check_maps(node: Apply) -> None:
     Raises
     ------
     BadViewMap, BadDestroyMap
-        They do not.
+        A map names an output or input that does not exist.
     """
     for name, kind in (("view_map", BadViewMap), ("destroy_map", BadDestroyMap)):
         declared: Mapping[int | None, Iterable[int]] = getattr(node.op, name)
@@ -80,7 +81,7 @@ def check_maps(node: Apply) -> None:
 
 
 def destroyed_inputs(node: Apply) -> dict[int, int | None]:
-    """Return the positions of the inputs that a node overwrites, each with an output.
+    """Return the positions of the inputs that a node overwrites, each with the output responsible.
 
     Parameters
     ----------
@@ -90,8 +91,8 @@ def destroyed_inputs(node: Apply) -> dict[int, int | None]:
     Returns
     -------
     dict
-        Input position -> the first output that overwrites it, or ``None`` if the input only serves
-        as scratch.
+        Input position -> the first output that overwrites it, or ``None`` if the input is only used
+        as scratch space.
     """
     found: dict[int, int | None] = {}
     for output, positions in node.op.destroy_map.items():
@@ -102,7 +103,7 @@ def destroyed_inputs(node: Apply) -> dict[int, int | None]:
 
 
 def destroyers(fgraph: FunctionGraph) -> dict[Variable, list[Apply]]:
-    """Return variable -> nodes that overwrite it, as their own input.
+    """Return variable -> nodes that overwrite it, as a direct input.
 
     Parameters
     ----------
@@ -148,7 +149,7 @@ def view_roots(fgraph: FunctionGraph) -> dict[Variable, Roots]:
     roots: dict[Variable, Roots] = {
         variable: (variable,) for variable in fgraph.variables if variable.owner is None
     }
-    # Orderings do not matter here, and may be what somebody wants the roots for.
+    # Orderings do not matter here, and computing them may itself require the roots.
     for node in nodes_below(fgraph.apply_nodes):
         _enter_roots(node, roots)
     return roots
@@ -162,7 +163,7 @@ def root_of(variable: Variable) -> Roots:
     variable
         Any variable, in a FunctionGraph or not.
     """
-    # Only nodes that may give their inputs' memory on are followed.
+    # Only nodes that may pass on the memory of their inputs are followed.
     roots: dict[Variable, Roots] = {}
     opened: set[Variable] = set()
     stack = [variable]
@@ -174,7 +175,7 @@ def root_of(variable: Variable) -> Roots:
             stack.pop()
             continue
         positions = {i for viewed in node.op.view_map.values() for i in viewed}
-        if positions:  # what views show may have been overwritten
+        if positions:  # the viewed memory may have been overwritten
             positions.update(destroyed_inputs(node))
         given = [node.inputs[position] for position in sorted(positions)]
         missing = [one for one in given if one not in roots and one not in opened]
@@ -193,7 +194,7 @@ def _aliases(node: Apply) -> bool:
 
 
 def _enter_roots(node: Apply, roots: dict[Variable, Roots]) -> None:
-    """Find the roots of a node's outputs, given those of its inputs."""
+    """Add the roots of a node's outputs, given those of its inputs."""
     outputs = node.outputs
     if not _aliases(node):
         for output in outputs:
@@ -211,7 +212,7 @@ def _enter_roots(node: Apply, roots: dict[Variable, Roots]) -> None:
                 if root not in gone:
                     found[root] = None
                     continue
-                # A view of what the node overwrites shares memory with the output that does it.
+                # A view of an overwritten input shares memory with the overwriting output.
                 for other, by in destroyed.items():
                     if by is not None and root in roots[node.inputs[other]]:
                         found[outputs[by]] = None
@@ -221,9 +222,9 @@ def _enter_roots(node: Apply, roots: dict[Variable, Roots]) -> None:
 
 
 def destroy_orderings(fgraph: FunctionGraph) -> dict[Apply, list[Apply]]:
-    """Return node -> nodes that must run before it, since it overwrites what they read.
+    """Return node -> nodes that must run before it, because it overwrites their inputs.
 
-    These are all other nodes that read a variable with a root in common with an overwritten input.
+    These are all other nodes that read a variable that shares a root with an overwritten input.
 
     Parameters
     ----------
@@ -278,15 +279,14 @@ def check_aliasing(
 ) -> None:
     """Check that the graph can be computed although some nodes overwrite their inputs.
 
-    Refused are: an input of the graph that is overwritten but not declared mutable; a constant or a
-    shared variable that is; an output of the graph that is, or a view of it; a value that two nodes
-    overwrite; a node that reads what it overwrites through another of its inputs; and an order
-    that cannot be.
+    The following are errors: overwriting an input of the graph that was not declared mutable, a
+    constant, a shared variable, or an output of the graph or a view of it; two nodes that overwrite
+    the same value; a node that reads the memory it overwrites through another of its inputs; and
+    ordering constraints that form a cycle.
 
-    An Op that can stand to read what it overwrites says so with one of the attributes
-    ``destroyhandler_tolerate_same`` (the very same variable) and
-    ``destroyhandler_tolerate_aliased`` (any variable that may share memory), lists of pairs
-    (overwritten position, other position).
+    An Op that tolerates reading the memory it overwrites declares this with one of the attributes
+    ``destroyhandler_tolerate_same`` (the same variable) and ``destroyhandler_tolerate_aliased``
+    (any variable that may share memory), lists of pairs (overwritten position, other position).
 
     Parameters
     ----------
@@ -298,7 +298,7 @@ def check_aliasing(
     Raises
     ------
     InconsistencyError
-        The graph cannot be computed so; the message names the nodes and the lines that made them.
+        The graph cannot be computed; the message names the nodes and the lines that made them.
     """
     destroying = _destroying(fgraph)
     if destroying:
@@ -342,7 +342,7 @@ def _check(
 
 
 def check_own_inputs(node: Apply, roots: Mapping[Variable, Roots]) -> None:
-    """Check that a node does not read what it overwrites through another of its inputs.
+    """Check that a node does not read the memory it overwrites through another of its inputs.
 
     Parameters
     ----------
@@ -354,7 +354,7 @@ def check_own_inputs(node: Apply, roots: Mapping[Variable, Roots]) -> None:
     Raises
     ------
     InconsistencyError
-        It does, and does not say that it can stand it.
+        It does, and its Op does not declare that it tolerates this.
     """
     tolerated_same = _pairs(node, "destroyhandler_tolerate_same")
     tolerated_alias = _pairs(node, "destroyhandler_tolerate_aliased")
@@ -408,11 +408,11 @@ def _conflict(node: Apply, message: str) -> InconsistencyError:
 
 
 def fast_inplace_check(fgraph: FunctionGraph, inputs: Iterable[Variable]) -> list[Variable]:
-    """Return those variables that a node might overwrite, for rules that bring in-place Ops.
+    """Return the variables that a node might overwrite, for rules that introduce in-place Ops.
 
-    Left out are constants and shared variables, inputs of the graph that are not mutable, outputs
-    of the graph, what is overwritten already, and views of these. What is returned may still be
-    refused by ``replace_validate``: whether there is an order of computation is not looked at.
+    Constants, shared variables, inputs of the graph that are not mutable, outputs of the graph,
+    variables that are already overwritten, and views of these are left out. Overwriting a returned
+    variable can still be rejected by ``replace_validate``: the execution order is not checked here.
 
     Parameters
     ----------
@@ -449,11 +449,11 @@ def fast_inplace_check(fgraph: FunctionGraph, inputs: Iterable[Variable]) -> lis
 
 
 class DestroyHandler(Feature):
-    """Keeps a graph with overwriting nodes computable, and its nodes in an order that is right.
+    """Keeps a graph with overwriting nodes computable, and its nodes correctly ordered.
 
-    Changes that break a rule of :func:`check_aliasing` are refused by
-    ``FunctionGraph.replace_all_validate``. As long as no node overwrites anything, or changes stay
-    away from what is overwritten, following the graph costs next to nothing.
+    ``FunctionGraph.replace_all_validate`` rejects changes that break a rule of
+    :func:`check_aliasing`. As long as no node overwrites anything, or changes do not affect
+    overwritten values, tracking the graph costs next to nothing.
 
     Parameters
     ----------
@@ -473,7 +473,7 @@ class DestroyHandler(Feature):
     [log(x), add_inplace(x, y)]
     """
 
-    outlives_rewriting = True  # the order of computation rests on it
+    outlives_rewriting = True  # the execution order depends on it
 
     def __init__(self, mutable_inputs: Iterable[Variable] = ()) -> None:
         self.mutable_inputs = list(mutable_inputs)
@@ -527,7 +527,7 @@ class DestroyHandler(Feature):
         self._zone = Zone(fgraph, victims, roots)
 
     def _takes_up(self, fgraph: FunctionGraph, zone: Zone) -> bool:
-        """Tell whether all overwriting nodes that are new may be where they are."""
+        """Return whether all new overwriting nodes are known to be sound."""
         for node in list(zone.arrived):
             roots = {variable: root_of(variable) for variable in node.inputs}
             gone = _destroyed_roots(node, roots)
@@ -550,5 +550,5 @@ class DestroyHandler(Feature):
         return iter(self._destroying)
 
     def clone(self) -> DestroyHandler:
-        # Which inputs of the copy are mutable is known to whoever copies.
+        # Only the caller knows which inputs of the copy are mutable.
         return DestroyHandler()

@@ -27,9 +27,9 @@ class Apply:
     op
         The operation.
     inputs
-        Variables that it reads.
+        The input variables.
     outputs
-        Variables that it computes; each must be new: a leaf that no other node computes.
+        The output variables; each must be new, that is, not computed by another node.
 
     Attributes
     ----------
@@ -79,7 +79,7 @@ class Apply:
                 raise self._refused(_own_input(op, variable))
 
     def _refused(self, error: OpContractError) -> OpContractError:
-        """Leave no trace on the variables of a node that is not to be."""
+        """Detach the variables from a node that failed validation, and return the error."""
         for variable in self.outputs:
             if getattr(variable, "owner", None) is self:
                 variable.owner = None
@@ -88,7 +88,7 @@ class Apply:
 
     @property
     def tag(self) -> SimpleNamespace:
-        """Free space for notes about this node, kept by clones."""
+        """A namespace for arbitrary annotations of the node, copied by :meth:`clone`."""
         if self._tag is None:
             self._tag = SimpleNamespace()
         return self._tag
@@ -99,16 +99,16 @@ class Apply:
 
     @property
     def nin(self) -> int:
-        """Number of inputs."""
+        """The number of inputs."""
         return len(self.inputs)
 
     @property
     def nout(self) -> int:
-        """Number of outputs."""
+        """The number of outputs."""
         return len(self.outputs)
 
     def default_output(self) -> Variable:
-        """Return the output that stands for the node when one variable is wanted.
+        """Return the output that represents the node where a single variable is required.
 
         Raises
         ------
@@ -140,7 +140,7 @@ class Apply:
         Parameters
         ----------
         inputs
-            Inputs of the copy, of the same types; the node's own when not given.
+            Inputs of the copy, of the same types; by default those of the node.
         """
         cls = self.__class__
         copy = cls.__new__(cls)
@@ -160,21 +160,21 @@ class Apply:
     def clone_with_new_inputs(self, inputs: Sequence[Variable], strict: bool = True) -> Apply:
         """Return a node that applies the same Op to other inputs.
 
-        When all types agree the node is copied; otherwise ``op.make_node`` works out the types of
-        the outputs anew. The user's line stays that of this node.
+        If all types agree, the node is copied; otherwise ``op.make_node`` determines the types of
+        the outputs again. The new node keeps the origin of this one.
 
         Parameters
         ----------
         inputs
-            As many variables as the node has inputs.
+            One variable for each input of the node.
         strict
-            Require that each new input's type can stand for the old one's (it is equal to it or
-            a special case of it); otherwise ``make_node`` alone decides.
+            Require each new input to have the type of the old one, a subtype of it, or a type that
+            converts to it; otherwise ``make_node`` alone decides.
 
         Raises
         ------
         TypeContractError
-            ``strict`` and a type does not fit.
+            ``strict``, and a type is not compatible.
         """
         if len(inputs) != len(self.inputs):
             msg = f"{self.op} is applied to {len(self.inputs)} inputs here, got {len(inputs)}."

@@ -1,4 +1,4 @@
-"""Copies of graphs, as they are or with parts replaced."""
+"""Copying graphs, optionally with parts replaced."""
 
 from __future__ import annotations
 
@@ -42,21 +42,21 @@ def clone(
     copy_orphans: bool | None = None,
     clone_inner_graphs: bool = False,
 ) -> tuple[list[Variable], list[Variable]]:
-    """Return copies of the inputs and of the outputs, computed by copies of the nodes between.
+    """Copy the graph between ``inputs`` and ``outputs``.
 
     Parameters
     ----------
     inputs
-        Where the copied graph begins.
+        The inputs of the graph.
     outputs
-        Where it ends.
+        The outputs of the graph.
     copy_inputs
-        Whether the copy begins at new variables or at ``inputs`` themselves.
+        Whether the inputs are copied; otherwise the copy uses ``inputs`` themselves.
     copy_orphans
-        Whether leaves that are not among the inputs (constants, shared variables) are copied; by
-        default as ``copy_inputs`` says.
+        Whether leaves that are not among the inputs (constants, shared variables) are copied;
+        defaults to ``copy_inputs``.
     clone_inner_graphs
-        Whether Ops with an inner graph are copied with it.
+        Whether Ops with an inner graph are copied along with that graph.
 
     Returns
     -------
@@ -99,8 +99,7 @@ def clone_get_equiv(
     inputs, outputs, copy_inputs, copy_orphans, clone_inner_graphs
         As for :func:`clone`.
     memo
-        What to begin with: variables in it are taken as copied already. It is extended and
-        returned.
+        Initial mapping: its variables are treated as already copied. It is extended and returned.
 
     Returns
     -------
@@ -134,19 +133,18 @@ def _uncopied_owners(outputs: Iterable[Variable], equiv: Mapping[Any, Any]) -> I
 def clone_node_and_cache(
     node: Apply, equiv: dict[Any, Any], clone_inner_graphs: bool = False
 ) -> Apply:
-    """Copy one node, of which all inputs are copied, and enter it in ``equiv``.
+    """Copy one node, all of whose inputs are already copied, and add it to ``equiv``.
 
-    Outputs for which ``equiv`` has a variable already (inputs of the graph that a node computes)
-    keep that.
+    Outputs that are already in ``equiv`` (inputs of the graph that a node computes) are kept.
 
     Parameters
     ----------
     node
         The node to copy.
     equiv
-        Variable -> its copy; extended by the node, its outputs, and its Op if that is copied.
+        Variable -> its copy; extended with the node, its outputs, and its Op if that is copied.
     clone_inner_graphs
-        Whether an Op with an inner graph is copied with it.
+        Whether an Op with an inner graph is copied along with that graph.
     """
     twin = node.clone([equiv[variable] for variable in node.inputs])
     if clone_inner_graphs and has_inner_graph(node.op):
@@ -160,7 +158,7 @@ def clone_node_and_cache(
 
 
 def has_inner_graph(op: Op) -> bool:
-    """Tell whether an Op contains a graph of its own, as ``op.fgraph``."""
+    """Return whether an Op contains a graph of its own, as ``op.fgraph``."""
     return hasattr(getattr(op, "fgraph", None), "apply_nodes")
 
 
@@ -213,9 +211,9 @@ def clone_replace(
 ) -> Any:
     """Copy the graph that computes some outputs, with variables replaced.
 
-    All replacements happen at once: they are not looked for in each other's new parts, so
-    ``{x: y, y: x}`` swaps, and ``{x: f(x)}`` is fine. Inner graphs of Ops are closed, and nothing
-    is replaced inside of them.
+    All replacements are simultaneous: the new variables are not searched for further replacements,
+    so ``{x: y, y: x}`` swaps, and ``{x: f(x)}`` is valid. Nothing is replaced in inner graphs of
+    Ops, which are closed.
 
     Parameters
     ----------
@@ -223,22 +221,22 @@ def clone_replace(
         A variable, a sequence of variables, or a mapping with variables as values.
     replace
         Old variable -> new variable, as a mapping or as pairs. Old variables that the outputs do
-        not need are ignored; :func:`graph_replace` refuses them.
+        not depend on are ignored, whereas :func:`graph_replace` raises for them.
     rebuild_strict
-        Require that the type of each new variable can stand for that of the old one. Otherwise the
-        nodes above are made anew by ``make_node`` with whatever types come.
+        Require the type of each new variable to be compatible with that of the old one. Otherwise
+        ``make_node`` rebuilds the nodes that depend on it, for whatever types result.
     copy_inputs_over
-        Keep the leaves of the graph as they are; otherwise copy them too.
+        Share the leaves of the graph with the copy; otherwise copy them too.
 
     Returns
     -------
     Variable, list or dict
-        As ``output`` is.
+        With the structure of ``output``.
 
     Raises
     ------
     TypeContractError
-        ``rebuild_strict``, and a type does not fit; or something is not a variable.
+        ``rebuild_strict``, and a type is not compatible; or something is not a variable.
 
     Examples
     --------
@@ -272,9 +270,9 @@ def graph_replace(
     outputs: Sequence[Variable], replace: Replacements, *, strict: bool = True
 ) -> list[Variable]: ...
 def graph_replace(outputs: Any, replace: Replacements, *, strict: bool = True) -> Any:
-    """Return the outputs with variables replaced; what does not change is shared, not copied.
+    """Return the outputs with variables replaced; unchanged parts are shared, not copied.
 
-    All replacements happen at once, as for :func:`clone_replace`.
+    All replacements are simultaneous, as for :func:`clone_replace`.
 
     Parameters
     ----------
@@ -283,20 +281,20 @@ def graph_replace(outputs: Any, replace: Replacements, *, strict: bool = True) -
     replace
         Old variable -> new variable, as a mapping or as pairs.
     strict
-        Require that the outputs need each old variable, and that the type of each new one can stand
-        for the old one's.
+        Require the outputs to depend on each old variable, and the type of each new variable to be
+        compatible with that of the old one.
 
     Returns
     -------
     Variable or list
-        As ``outputs`` is.
+        With the structure of ``outputs``.
 
     Raises
     ------
     RewriteError
         ``strict``, and an old variable does not occur in the graph.
     TypeContractError
-        ``strict``, and a type does not fit; or something is not a variable.
+        ``strict``, and a type is not compatible; or something is not a variable.
 
     Examples
     --------
@@ -332,7 +330,7 @@ def graph_replace(outputs: Any, replace: Replacements, *, strict: bool = True) -
 
 
 def _rebuild(node: Apply, equiv: dict[Any, Any], strict: bool) -> None:
-    """Enter a copy of the node, with the inputs that ``equiv`` gives, into ``equiv``."""
+    """Add to ``equiv`` a copy of the node whose inputs are taken from ``equiv``."""
     inputs = [equiv.get(variable, variable) for variable in node.inputs]
     try:
         twin = node.clone_with_new_inputs(inputs, strict=strict)
@@ -386,19 +384,19 @@ def _checked_pairs(
 
 
 def pairs_of(replacements: Replacements) -> list[tuple[Variable, Variable]]:
-    """Return replacements as pairs (old, new), be they a mapping or pairs."""
+    """Return replacements, given as a mapping or as pairs, as a list of pairs (old, new)."""
     if isinstance(replacements, Mapping):
         return list(cast("Mapping[Variable, Variable]", replacements).items())
     return list(replacements)
 
 
 def fitting(old: Variable, new: Variable) -> Variable:
-    """Return ``new``, or an expression of it, with a type that can stand for that of ``old``.
+    """Return ``new``, converted if necessary to a type that is compatible with that of ``old``.
 
     Raises
     ------
     TypeContractError
-        There is none.
+        There is no such conversion.
     """
     if old.type == new.type or old.type.is_super(new.type):
         return new

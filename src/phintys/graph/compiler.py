@@ -1,7 +1,7 @@
-"""A hook for what lies low and needs the compiler, which lies high.
+"""A hook that gives lower layers access to the compiler.
 
-An Op with a graph inside, and the checks of gradients, want a function for a graph. They ask here,
-and the compiler registers itself when it is imported.
+Ops with an inner graph and gradient checks need to compile a graph, but are in a lower layer than
+the compiler. They call :func:`compile_graph`; the compiler registers itself when it is imported.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _compiler: Compiler | None = None
 
 
 def set_compiler(compiler: Compiler) -> None:
-    """Tell :func:`compile_graph` how to compile; called once, by the compiler.
+    """Register the compiler that :func:`compile_graph` uses; called once, by the compiler.
 
     ``compiler(inputs, outputs, **options)`` returns a function from the values of the inputs to a
     list with those of the outputs.

@@ -1,8 +1,8 @@
-"""Calls of the optional methods of Ops, checked against the contract.
+"""Calls of the optional methods of Ops, with their results checked against the contract.
 
 All other modules call Ops through these functions. They adapt the older signatures
-(``infer_shape(node, shapes)``, ``do_constant_folding(node)``), supply the defaults, and turn a
-wrong return value into an error that names the Op and the rule.
+(``infer_shape(node, shapes)``, ``do_constant_folding(node)``), supply the defaults, and raise an
+error that names the Op and the rule for an invalid return value.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ __all__ = [
 
 
 def _is_list(thing: object) -> TypeGuard[Sequence[Any]]:
-    """Tell whether an Op's answer is a list or a tuple."""
+    """Return whether a value returned by an Op is a list or a tuple."""
     return isinstance(thing, list | tuple)
 
 
 def defines(op: object, method: str) -> bool:
-    """Tell whether an Op defines an optional method, in its class or on the instance."""
+    """Return whether an Op defines an optional method, on its class or on the instance."""
     own = getattr(type(op), method, None)
     from_base = getattr(Op, method, None)
     return method in getattr(op, "__dict__", {}) or (own is not None and own is not from_base)
@@ -54,10 +54,10 @@ def _takes_arguments(method: Callable[..., Any], most: int) -> int:
         return min(most, _count_arguments(method.__func__, most + 1) - 1)
     if inspect.isfunction(method):
         return _count_arguments(method, most)
-    return _count_arguments.__wrapped__(method, most)  # perhaps not hashable
+    return _count_arguments.__wrapped__(method, most)  # may not be hashable
 
 
-# Reading a signature takes longer than everything else that is done for a node.
+# Inspecting a signature takes longer than everything else that is done for a node.
 @lru_cache(maxsize=4096)
 def _count_arguments(method: Callable[..., Any], most: int) -> int:
     try:
@@ -71,7 +71,7 @@ def _count_arguments(method: Callable[..., Any], most: int) -> int:
 
 
 def do_constant_folding(fgraph: FunctionGraph | None, node: Apply) -> bool:
-    """Tell whether a node with constant inputs may be computed at compile time."""
+    """Return whether a node with constant inputs may be computed at compile time."""
     method: Callable[..., Any] = node.op.do_constant_folding
     older = _takes_arguments(method, 2) == 1
     return bool(method(node) if older else method(fgraph, node))
@@ -91,7 +91,7 @@ def infer_shape(
     Raises
     ------
     MethodNotDefinedError
-        The Op does not tell its shapes.
+        The Op does not define ``infer_shape``.
     OpContractError
         It returned something other than one tuple for each output, of the output's rank.
     """
@@ -128,12 +128,12 @@ def infer_shape(
 
 
 def connection_pattern(node: Apply) -> list[list[bool]]:
-    """Return ``[input][output] -> bool``; all true for an Op that does not say.
+    """Return ``[input][output] -> bool``; all true for an Op without ``connection_pattern``.
 
     Raises
     ------
     OpContractError
-        The Op's answer does not have one row for each input and one entry for each output.
+        The result does not have one row for each input and one entry for each output.
     """
     method = getattr(node.op, "connection_pattern", None)
     if method is None:
@@ -167,14 +167,14 @@ def _pullback(op: object) -> str:
 def input_gradients(node: Apply, output_grads: Sequence[Variable]) -> list[Variable]:
     """Return the gradient with respect to each input of a node.
 
-    ``None`` in the Op's answer becomes a NullType variable.
+    ``None`` in the Op's result becomes a NullType variable.
 
     Raises
     ------
     MethodNotDefinedError
         The Op defines neither ``grad`` nor ``L_op``.
     OpContractError
-        The answer is not a list with one Variable for each input, or one has an integer dtype.
+        The result is not a list with one Variable for each input, or one has an integer dtype.
     """
     op = node.op
     gradients = op.L_op(node.inputs, node.outputs, output_grads)
@@ -217,16 +217,16 @@ def input_gradients(node: Apply, output_grads: Sequence[Variable]) -> list[Varia
 def push_forward(node: Apply, eval_points: Sequence[Variable | None]) -> list[Variable | None]:
     """Return the Jacobian-vector product for each output of a node.
 
-    ``None`` stands for a missing direction: the Op has no answer (it may also return ``None`` for
-    all outputs at once), or says with ``DisconnectedType`` that there is none. Callers find out
-    from the reverse rule which of the two it is; it does not mean zero.
+    ``None`` is a missing tangent: the Op has no result (it may also return ``None`` for all outputs
+    at once), or returned a ``DisconnectedType`` variable. It does not mean zero; callers determine
+    from the reverse rule which of the two cases applies.
 
     Raises
     ------
     MethodNotDefinedError
         The Op does not define ``R_op``.
     OpContractError
-        The answer does not have one Variable or ``None`` for each output.
+        The result does not have one Variable or ``None`` for each output.
     """
     op = node.op
     tangents = op.R_op(node.inputs, eval_points)

@@ -1,4 +1,4 @@
-"""Whether two graphs compute the same."""
+"""Structural equality of graphs."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ def equal_computations(
     in_ys: Sequence[Variable] | None = None,
     strict_dtype: bool = True,
 ) -> bool:
-    """Tell whether two lists of outputs are computed in the same way.
+    """Return whether two lists of outputs are computed by structurally equal graphs.
 
-    They are if the outputs are computed by equal Ops from inputs that are computed in the same way,
-    down to equal constants, to inputs that correspond, and to leaves that are the same variable.
-    Whether equal parts are shared or written twice makes no difference.
+    Two variables are equal if equal Ops compute them from equal inputs, down to equal constants,
+    corresponding inputs, and leaves that are the same variable. It makes no difference whether
+    equal subgraphs are shared or duplicated.
 
     Parameters
     ----------
     xs, ys
-        Outputs of the two graphs, to be compared one by one. Entries may also be values (arrays,
-        numbers), which equal values and constants.
+        Outputs of the two graphs, compared pairwise. Entries may also be values (arrays, numbers),
+        which are compared with values and constants.
     in_xs, in_ys
-        Inputs of the two graphs that correspond, one by one.
+        Corresponding inputs of the two graphs, in order.
     strict_dtype
-        Require equal types; otherwise it is enough that they are of the same kind
-        (``type.in_same_class``), and constants are compared by value alone.
+        Require equal types; otherwise types of the same class (``type.in_same_class``) suffice, and
+        constants are compared by value alone.
 
     Returns
     -------
@@ -95,10 +95,10 @@ def equal_computations(
 
 
 class _Numbers:
-    """Numbers for expressions, the same for equal ones.
+    """Value numbering: equal expressions have the same number.
 
-    An expression is known by its Op and the numbers of its inputs, so each node is looked at once,
-    however often it is used and in however many ways it could be paired with others.
+    An expression is identified by its Op and the numbers of its inputs, so each node is visited
+    once, regardless of how often it is used and how many nodes it could be paired with.
     """
 
     def __init__(self, strict_dtype: bool) -> None:
@@ -111,7 +111,7 @@ class _Numbers:
         return self.count
 
     def enter(self, outputs: Sequence[Any], known: dict[Variable, int]) -> None:
-        """Number everything that ``outputs`` need; ``known`` holds the inputs, and is extended."""
+        """Number everything that ``outputs`` depend on; extends ``known``, which has the inputs."""
         roots = [
             output.owner
             for output in outputs
@@ -125,7 +125,7 @@ class _Numbers:
                     known[variable] = self._number((node.op, inputs, index, known_type))
 
     def of(self, variable: Variable, known: dict[Variable, int]) -> int:
-        """Return the number of a variable that was entered, or of a leaf."""
+        """Return the number of a leaf or of a variable that has been numbered."""
         number = known.get(variable)
         if number is None:
             number = known[variable] = self._number(self._leaf_key(variable))
@@ -146,7 +146,7 @@ class _Numbers:
 
 
 def _values_agree(x: object, y: object) -> bool:
-    """Compare two outputs of which one or both are values."""
+    """Compare two outputs, at least one of which is a value."""
     values = [thing.data if isinstance(thing, Constant) else thing for thing in (x, y)]
     if any(isinstance(value, Variable) for value in values):
         return False
@@ -154,7 +154,7 @@ def _values_agree(x: object, y: object) -> bool:
 
 
 def _value_key(value: Any) -> Hashable:
-    """Return a key that is equal for equal values, whatever their dtypes."""
+    """Return a key that is equal for equal values, regardless of dtype."""
     array = np.asarray(value)
     if array.dtype.kind in "biufc":
         return ("value", array.shape, tuple(_canonical(item) for item in array.ravel().tolist()))

@@ -1,4 +1,4 @@
-"""Features: what follows the changes of a FunctionGraph.
+"""Features: objects that are notified of the changes of a FunctionGraph.
 
 A feature is any object with some of the methods of :class:`Feature`; a FunctionGraph calls those
 that it defines.
@@ -32,17 +32,17 @@ __all__ = [
 
 
 class AlreadyThere(PhintysError):  # noqa: N818 - no error: a feature's way to decline
-    """Raised by ``on_attach`` of a feature that the graph does not need a second time."""
+    """Raised by ``on_attach`` of a feature if the graph already has an equivalent one."""
 
 
 class Feature:
-    """Base of features; every method may be overridden, and does nothing here.
+    """Base class of features; every method does nothing by default.
 
-    A feature may also define ``validate(fgraph)``, which raises if the graph breaks a rule that
-    the feature guards: then :meth:`FunctionGraph.replace_all_validate` takes the change back.
+    A feature may also define ``validate(fgraph)``, which raises if the graph breaks a rule that the
+    feature enforces; :meth:`FunctionGraph.replace_all_validate` then undoes the change.
 
-    Features are pickled and copied with their graph, and attached to the new one: so ``on_attach``
-    must find out all that the feature knows.
+    Features are pickled and copied with their graph, and attached to the new one, so ``on_attach``
+    must rebuild the entire state of the feature.
 
     Examples
     --------
@@ -59,25 +59,25 @@ class Feature:
     """
 
     outlives_rewriting: ClassVar[bool] = False
-    """Whether a compiled function keeps the feature on its graph when rewriting is over."""
+    """Whether a compiled function keeps the feature attached to its graph after rewriting."""
 
     def on_attach(self, fgraph: FunctionGraph) -> None:
-        """Meet a graph that the feature will follow; it may have nodes already.
+        """Handle being attached to a graph, which may already have nodes.
 
         Raises
         ------
         AlreadyThere
-            Another feature of the graph does the job; this one is then not attached.
+            The graph already has an equivalent feature, so this one is not attached.
         """
 
     def on_detach(self, fgraph: FunctionGraph) -> None:
-        """Take leave of a graph."""
+        """Handle being detached from a graph."""
 
     def on_import(self, fgraph: FunctionGraph, node: Apply, reason: object) -> None:
-        """Take note of a node that entered the graph, after those that it needs."""
+        """Handle a node that was added to the graph; its dependencies are added first."""
 
     def on_prune(self, fgraph: FunctionGraph, node: Apply, reason: object) -> None:
-        """Take note of a node that left the graph."""
+        """Handle a node that was removed from the graph."""
 
     def on_change_input(
         self,
@@ -88,9 +88,9 @@ class Feature:
         new: Variable,
         reason: object,
     ) -> None:
-        """Take note that input ``i`` of ``node``, or output ``i`` of the graph, was exchanged.
+        """Handle the replacement of input ``i`` of ``node``, or of output ``i`` of the graph.
 
-        ``new`` has been imported by now; ``old`` is pruned later, if nothing else uses it.
+        ``new`` is already imported; ``old`` is pruned afterwards, if nothing else uses it.
         """
 
     def orderings(self, fgraph: FunctionGraph) -> Mapping[Apply, Sequence[Apply]]:
@@ -98,9 +98,9 @@ class Feature:
         return {}
 
     def clone(self) -> Self:
-        """Return a feature for a copy of the graph; it will be attached to that.
+        """Return a feature to attach to a copy of the graph.
 
-        The default makes one without arguments.
+        The default implementation calls the class without arguments.
         """
         try:
             return self.__class__()
@@ -113,7 +113,7 @@ class Feature:
 
 
 class Bookkeeper(Feature):
-    """Base of features that keep books on nodes: attaching imports all, detaching prunes all."""
+    """Base class of features that track nodes: attaching imports all, detaching prunes all."""
 
     def on_attach(self, fgraph: FunctionGraph) -> None:
         for node in fgraph.toposort():
@@ -160,11 +160,11 @@ class NodeFinder(Bookkeeper):
         return tuple(self.nodes.get(op, ()))
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"nodes": {}}  # found again when attached
+        return {"nodes": {}}  # rebuilt when attached
 
 
 class _Attached(Feature):
-    """A feature that belongs to one graph, and is its only one of the kind."""
+    """A feature that is attached to at most one graph, which has no other of its class."""
 
     _fgraph: FunctionGraph | None = None
 
@@ -185,7 +185,7 @@ class _Attached(Feature):
 
     @property
     def fgraph(self) -> FunctionGraph:
-        """The graph that this is attached to."""
+        """The graph that the feature is attached to."""
         if self._fgraph is None:
             msg = f"This {type(self).__name__} is attached to no graph: call attach_feature first."
             raise InconsistencyError(msg)
@@ -196,9 +196,9 @@ class _Attached(Feature):
 
 
 class History(_Attached):
-    """Remembers the changes of a graph, to take them back.
+    """Records the changes of a graph, so that they can be undone.
 
-    Only exchanged inputs and outputs are remembered, which is all that ``replace`` does.
+    Only replaced inputs and outputs are recorded; ``replace`` makes no other changes.
 
     Examples
     --------
@@ -240,16 +240,16 @@ class History(_Attached):
             self._log.append((node, i, old))
 
     def checkpoint(self) -> int:
-        """Return a mark for the graph as it is now."""
+        """Return a checkpoint of the current state of the graph."""
         return len(self._log)
 
     def revert(self, checkpoint: int) -> None:
-        """Bring the graph back to what it was at a mark.
+        """Restore the graph to its state at a checkpoint.
 
         Raises
         ------
         InconsistencyError
-            There is no such mark, or not any more: the graph was brought back to an earlier one.
+            The checkpoint does not exist, or is gone because an earlier one was restored.
         """
         if not 0 <= checkpoint <= len(self._log):
             msg = (
@@ -268,12 +268,12 @@ class History(_Attached):
 
 
 class Validator(_Attached):
-    """Runs the ``validate`` methods of the features of its graph, and keeps the time they take.
+    """Runs the ``validate`` methods of the features of its graph, and measures their time.
 
     Attributes
     ----------
     count : int
-        How often the graph was validated through this.
+        How many times the graph was validated.
     seconds : float
         Time spent on that.
     """
@@ -297,7 +297,7 @@ class Validator(_Attached):
             self.seconds += time.perf_counter() - start
 
     def consistent(self) -> bool:
-        """Tell whether all features find the graph valid."""
+        """Return whether the graph is valid according to all features."""
         try:
             self.run()
         except InconsistencyError:
@@ -306,14 +306,14 @@ class Validator(_Attached):
 
 
 class ReplaceValidate(History, Validator):
-    """Replaces with validation, all or nothing, and counts what was refused.
+    """Makes validated, all-or-nothing replacements, and counts the rejected ones.
 
-    ``FunctionGraph.replace_all_validate`` does the same without the books.
+    ``FunctionGraph.replace_all_validate`` does the same without counting.
 
     Attributes
     ----------
     failures : int
-        How many replacements a feature refused.
+        How many replacements were rejected by a feature.
     """
 
     def __init__(self) -> None:
@@ -326,13 +326,13 @@ class ReplaceValidate(History, Validator):
         self.failures = 0
 
     def replace_validate(self, var: Variable, new_var: Variable, reason: object = None) -> None:
-        """Replace a variable, unless a feature refuses; see :meth:`replace_all_validate`."""
+        """Replace a variable, unless a feature rejects it; see :meth:`replace_all_validate`."""
         self.replace_all_validate([(var, new_var)], reason)
 
     def replace_all_validate(
         self, replacements: Iterable[tuple[Variable, Variable]], reason: object = None
     ) -> None:
-        """Replace variables and validate the graph; on any error the graph is as before."""
+        """Replace variables and validate the graph; on any error the graph is restored."""
         self.replace_all_validate_remove(replacements, (), reason)
 
     def replace_all_validate_remove(
@@ -341,12 +341,12 @@ class ReplaceValidate(History, Validator):
         remove: Iterable[Apply],
         reason: object = None,
     ) -> None:
-        """Replace variables, validate the graph, and see that some nodes are gone from it.
+        """Replace variables, validate the graph, and check that some nodes were removed from it.
 
         Raises
         ------
         InconsistencyError
-            A feature refused, or a node of ``remove`` is still needed; the graph is as before.
+            A feature rejected the change, or a node of ``remove`` is still used.
         """
         before = self.checkpoint()
         try:

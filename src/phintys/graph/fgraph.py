@@ -1,4 +1,4 @@
-"""FunctionGraph: a graph with inputs and outputs that can be changed, and knows who uses what."""
+"""FunctionGraph: a mutable graph with inputs and outputs that tracks the uses of variables."""
 
 from __future__ import annotations
 
@@ -27,24 +27,24 @@ __all__ = ["FunctionGraph"]
 
 
 class FunctionGraph(Ends):
-    """A graph from inputs to outputs that can be changed, and knows who uses what.
+    """A mutable graph from inputs to outputs that tracks the uses of each variable.
 
-    Leaves are inputs, constants, or shared variables. By default the graph is a copy of what is
-    given, so that changing it changes nothing else; with ``clone=False`` it owns the given nodes,
-    and these should belong to no other FunctionGraph.
+    Leaves are inputs, constants, or shared variables. By default the given graph is copied, so
+    changes do not affect it; with ``clone=False`` the FunctionGraph owns the given nodes, which
+    should not belong to any other FunctionGraph.
 
     Parameters
     ----------
     inputs
-        Variables that are given; by default all leaves that have no value of their own.
+        The input variables; by default all leaves without a value.
     outputs
-        Variables that are wanted.
+        The output variables.
     features
-        What follows the changes of the graph.
+        Features to attach.
     clone
         Copy the graph first. Constants and shared variables are not copied.
     update_mapping
-        Output position -> position of the input that it becomes for the next call.
+        Output position -> position of the input that it updates for the next call.
     clone_kwds
         For :func:`~phintys.graph.clone_get_equiv`: ``copy_inputs``, ``copy_orphans``, ``memo``,
         ``clone_inner_graphs``.
@@ -54,13 +54,13 @@ class FunctionGraph(Ends):
     inputs, outputs : list of Variable
     clients : dict
         Variable -> list of its uses, each a pair (node, input position), or ("output", position).
-        To be read, not changed. The order of the uses is determined, but has no meaning.
+        Read-only. The order of the uses is deterministic but carries no meaning.
     update_mapping : dict
 
     Raises
     ------
     MissingInputError
-        An output needs a leaf that is neither an input nor has a value.
+        An output depends on a leaf that is not an input and has no value.
 
     Examples
     --------
@@ -118,17 +118,17 @@ class FunctionGraph(Ends):
     # Order
 
     def toposort(self) -> list[Apply]:
-        """Return the nodes in an order in which they can be computed.
+        """Return the nodes in topological order.
 
         The order is determined by the graph alone and respects the features' ``orderings``.
 
         Raises
         ------
         CycleError
-            There is no such order; the message names the nodes that need each other.
+            The graph has a cycle; the message names its nodes.
         """
         orderings = self.orderings() if self._orders else None
-        if orderings:  # features may change their mind
+        if orderings:  # orderings can change between calls
             return self._sort(orderings)
         if self._order is None:
             self._order = self._sort({})
@@ -137,7 +137,7 @@ class FunctionGraph(Ends):
     def _sort(self, orderings: Mapping[Apply, Iterable[Apply]]) -> list[Apply]:
         roots = [output.owner for output in self.outputs if output.owner is not None]
         order = nodes_below(roots, orderings=orderings or None)
-        if len(order) < len(self._nodes):  # nodes that nothing uses yet
+        if len(order) < len(self._nodes):  # some nodes are not used yet
             order = nodes_below([*roots, *self._nodes], orderings=orderings or None)
         if len(order) > len(self._nodes):
             stranger = next(node for node in order if node not in self._nodes)
@@ -159,12 +159,12 @@ class FunctionGraph(Ends):
         return merged
 
     def check_integrity(self) -> None:
-        """Check everything that holds for a sound graph.
+        """Check the invariants of the graph.
 
         Raises
         ------
         IntegrityError
-            Something does not hold.
+            An invariant is violated.
         """
         verify_graph(self)
 
@@ -176,9 +176,9 @@ class FunctionGraph(Ends):
         return tuple(self._features)
 
     def attach_feature(self, feature: Any) -> None:
-        """Let a feature follow the changes of the graph.
+        """Attach a feature, which is then notified of changes of the graph.
 
-        Nothing happens if it is attached already or declines with ``AlreadyThere``.
+        This has no effect if it is already attached or its ``on_attach`` raises ``AlreadyThere``.
         """
         if any(feature is other for other in self._features):
             return
@@ -192,7 +192,7 @@ class FunctionGraph(Ends):
         self._set_hooks()
 
     def remove_feature(self, feature: Any) -> None:
-        """Detach a feature. Nothing happens if it is not attached."""
+        """Detach a feature. This has no effect if it is not attached."""
         kept = [other for other in self._features if other is not feature]
         if len(kept) == len(self._features):
             return
@@ -203,7 +203,7 @@ class FunctionGraph(Ends):
             detach(self)
 
     def _set_hooks(self) -> None:
-        """Find the features' methods, so that a change costs nothing for those that do not care."""
+        """Collect the features' methods, so that features without one add no cost to a change."""
         self._order = None
         self._on_import = self._methods("on_import")
         self._on_prune = self._methods("on_prune")
@@ -244,7 +244,7 @@ class FunctionGraph(Ends):
         import_missing: bool = False,
         check: bool = True,
     ) -> None:
-        """Exchange one input of a node, or one output of the graph.
+        """Replace one input of a node, or one output of the graph.
 
         Parameters
         ----------
@@ -253,21 +253,21 @@ class FunctionGraph(Ends):
         i
             Which input of the node, or which output of the graph.
         new_var
-            What to put there; what it needs is imported.
+            The new variable; the nodes that it depends on are imported.
         reason
-            Told to features.
+            Passed to features.
         import_missing
-            Make inputs of leaves that have no value.
+            Add leaves without a value to the inputs.
         check
-            See that the type of the new variable can stand for the old one's; a conversion that
-            keeps the value (``Type.filter_variable``) is inserted where that helps.
+            Check that the type of the new variable is compatible with that of the old one; if
+            possible, a conversion that keeps the value (``Type.filter_variable``) is inserted.
 
         Raises
         ------
         TypeContractError
-            ``check``, and the type does not fit.
+            ``check``, and the type is not compatible.
         MissingInputError
-            The new variable needs a leaf that has no value.
+            The new variable depends on a leaf that has no value.
         InconsistencyError
             The node is not in the graph.
         """
@@ -302,30 +302,30 @@ class FunctionGraph(Ends):
         reason: object = None,
         import_missing: bool = False,
     ) -> None:
-        """Let all users of a variable use another.
+        """Replace a variable in all its uses.
 
-        The new variable may be computed from the old one, if by nodes that the graph does not have
-        yet. Whether it makes the graph depend on itself is found out by ``toposort``.
+        The new variable may be computed from the old one, by nodes that are not in the graph yet.
+        If the replacement introduces a cycle, ``toposort`` raises.
 
         Parameters
         ----------
         var
             A variable of the graph.
         new_var
-            What takes its place; what it needs is imported.
+            The replacement; the nodes that it depends on are imported.
         reason
-            Told to features.
+            Passed to features.
         import_missing
-            Make inputs of leaves that have no value.
+            Add leaves without a value to the inputs.
 
         Raises
         ------
         InconsistencyError
             ``var`` is not in the graph.
         TypeContractError
-            The type of ``new_var`` cannot stand for that of ``var``.
+            The type of ``new_var`` is not compatible with that of ``var``.
         MissingInputError
-            ``new_var`` needs a leaf that has no value.
+            ``new_var`` depends on a leaf that has no value.
         """
         if var not in self.clients:
             raise self._stranger(var)
@@ -339,7 +339,7 @@ class FunctionGraph(Ends):
             return
         new_var = fitting(var, new_var)
         for node, position in list(self.clients[var]):
-            # Users may leave while it goes on, with the last that used them in turn.
+            # Clients can be pruned during the loop, together with their own last users.
             if isinstance(node, str) or node in self._nodes:
                 self.change_node_input(node, position, new_var, reason, import_missing, check=False)
 
@@ -348,8 +348,8 @@ class FunctionGraph(Ends):
     ) -> None:
         """Call :meth:`replace` for each pair, in order.
 
-        All old variables must be in the graph at the start; those that an earlier replacement made
-        unneeded are passed over.
+        All old variables must be in the graph at the start; those that an earlier replacement
+        removed are skipped.
 
         Parameters
         ----------
@@ -378,13 +378,13 @@ class FunctionGraph(Ends):
         reason: object = None,
         import_missing: bool = False,
     ) -> None:
-        """Call :meth:`replace`, then :meth:`validate`; on any error the graph is as before."""
+        """Call :meth:`replace`, then :meth:`validate`; on any error the graph is restored."""
         self.replace_all_validate([(var, new_var)], reason, import_missing)
 
     def replace_all_validate(
         self, replacements: Replacements, reason: object = None, import_missing: bool = False
     ) -> None:
-        """Call :meth:`replace_all`, then :meth:`validate`; on any error the graph is as before.
+        """Call :meth:`replace_all`, then :meth:`validate`; on any error the graph is restored.
 
         Parameters
         ----------
@@ -394,9 +394,9 @@ class FunctionGraph(Ends):
         Raises
         ------
         InconsistencyError
-            A feature refused the change.
+            A feature rejected the change.
         """
-        journal = self._begin()  # as transaction() does, but this is called for each rewrite
+        journal = self._begin()  # inlined transaction(), since this is called for each rewrite
         try:
             self.replace_all(replacements, reason, import_missing)
             self.validate()
@@ -407,9 +407,9 @@ class FunctionGraph(Ends):
 
     @contextmanager
     def transaction(self) -> Generator[None]:
-        """Take back all changes made in a ``with`` block if an error leaves it.
+        """Undo all changes made in a ``with`` block if it raises.
 
-        Changes are ``replace`` and its relatives; others are refused inside of the block.
+        Only ``replace`` and related methods may be called inside the block; other changes raise.
 
         Examples
         --------
@@ -464,7 +464,7 @@ class FunctionGraph(Ends):
         check_integrity
             Check the copy.
         attach_features
-            Give the copy clones of the features.
+            Attach clones of the features to the copy.
         clone_kwds
             For :func:`~phintys.graph.clone_get_equiv`.
         """

@@ -1,4 +1,4 @@
-"""``wrap_py``: an Op made from a Python function of values."""
+"""``wrap_py``: an Op from a Python function on values."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class FromFunction(Op):
     def perform(
         self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
     ) -> None:
-        """Call the function, and store what it returns as values of the outputs' Types."""
+        """Call the function, and store its results as values of the outputs' Types."""
         returned = self.function(*inputs)
         several = isinstance(returned, tuple | list) and len(self._types) != 1
         results: Sequence[Any] = cast("Sequence[Any]", returned if several else (returned,))
@@ -79,7 +79,7 @@ class FromFunction(Op):
             cell[0] = self._value(index, result, inputs)
 
     def _value(self, index: int, result: Any, inputs: Sequence[Any]) -> Any:
-        """Return a result as a value of the output's Type, in memory that no input has."""
+        """Return a result as a value of the output's Type that shares no memory with an input."""
         otype = self._types[index]
         try:
             value = otype.filter(result)
@@ -94,14 +94,14 @@ class FromFunction(Op):
         )
 
     def __reduce__(self) -> str | tuple[Any, ...]:
-        # The name of a decorated function is the Op's, so pickle could not find the function.
+        # The name of a decorated function refers to the Op, so pickle cannot find the function.
         found: Any = sys.modules.get(self.__module__)
         try:
             found = attrgetter(self.__qualname__)(found)
         except AttributeError:
             found = None
         if found is self:
-            return self.__qualname__  # pickle finds it there
+            return self.__qualname__  # pickle looks it up by name
         parts = (self.function, self.itypes, self.otypes, self._infer_shape, self._grad)
         return (FromFunction, parts)
 
@@ -129,27 +129,27 @@ def wrap_py(
     infer_shape: Callable[..., Any] | None = None,
     grad: Callable[..., Any] | None = None,
 ) -> Callable[[Callable[..., Any]], FromFunction]:
-    """Decorate a Python function of values, which becomes an Op.
+    """Turn a Python function on values into an Op; a decorator.
 
-    A compiled function calls it back, so it is slow beside what is written with symbolic
-    functions. It must depend on its arguments only, and must not change them.
+    Compiled functions call it back, which is slow compared with symbolic expressions. The function
+    must depend on its arguments only, and must not modify them.
 
     Parameters
     ----------
     itypes, otypes
-        The Type of each input and of each output; one may stand alone. What the function returns
-        is filtered by them: a Python float will do for ``pt.dscalar``.
+        The Types of the inputs and of the outputs, as a list or a single Type. The results of the
+        function are filtered by ``otypes``: a Python float is valid for ``pt.dscalar``.
     infer_shape
         ``infer_shape(fgraph, node, input_shapes)`` returns a tuple of sizes for each output, so
-        that shapes are known without a call.
+        that shapes are known without calling the function.
     grad
         ``grad(inputs, output_grads)`` returns the gradient for each input, as variables; without
-        it, the Op has no derivative.
+        it, the Op is not differentiable.
 
     Raises
     ------
     OpContractError
-        ``itypes`` or ``otypes`` are not Types.
+        ``itypes`` or ``otypes`` contain something that is not a Type.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """Comparing variables by identity.
 
-What ``==`` gives for two variables is up to their class: for tensors it is an expression. The
-library itself means the object, and says so with these functions and ``is``.
+The meaning of ``==`` for two variables depends on their class: for tensors it is an expression. The
+library itself compares variables by identity, with these functions and ``is``.
 
 Examples
 --------
@@ -26,11 +26,11 @@ __all__ = ["all_same", "is_among", "place_of"]
 
 def is_among(thing: object, things: Iterable[object]) -> bool:
     """Return whether ``thing`` itself is one of ``things``."""
-    return any([one is thing for one in things])  # noqa: C419 - a list is quicker for a few
+    return any([one is thing for one in things])  # noqa: C419 - a list is faster for a few
 
 
 def place_of(thing: object, things: Iterable[object]) -> int | None:
-    """Return the first position at which ``thing`` itself stands; ``None`` if it does not."""
+    """Return the first position of ``thing`` itself in ``things``, or ``None``."""
     for position, one in enumerate(things):
         if one is thing:
             return position

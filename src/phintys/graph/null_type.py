@@ -1,4 +1,4 @@
-"""Types of gradients that are not there: undefined, and disconnected."""
+"""Types of gradients without a value: undefined and disconnected."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class NullType(Type):
     Parameters
     ----------
     why_null
-        The reason, shown to the user who needs the gradient.
+        The reason, shown in the error for a use of the gradient.
 
     Examples
     --------
@@ -44,12 +44,12 @@ class NullType(Type):
     def filter(
         self, value: Any, strict: bool = False, allow_downcast: bool | None = None
     ) -> NoReturn:
-        """Raise: a NullType has no values."""
+        """Raise TypeContractError: a NullType has no values."""
         msg = f"A NullType variable has no value ({self.why_null})."
         raise TypeContractError(msg)
 
     def filter_variable(self, other: Any, allow_convert: bool = True) -> NoReturn:
-        """Raise: nothing can stand for a NullType variable."""
+        """Raise TypeContractError: a NullType variable cannot be replaced."""
         msg = f"A NullType variable cannot be replaced ({self.why_null})."
         raise TypeContractError(msg)
 
@@ -64,7 +64,7 @@ class NullType(Type):
 
 
 class DisconnectedType(Type):
-    """Type of the gradient with respect to something that a cost does not depend on.
+    """Type of the gradient with respect to a variable that the cost does not depend on.
 
     Examples
     --------
@@ -78,7 +78,7 @@ class DisconnectedType(Type):
     def filter(
         self, value: Any, strict: bool = False, allow_downcast: bool | None = None
     ) -> NoReturn:
-        """Raise: a DisconnectedType has no values."""
+        """Raise TypeContractError: a DisconnectedType has no values."""
         msg = (
             "A disconnected gradient has no value: the cost does not depend on this variable. "
             "For zeros instead, use grad(..., disconnected_inputs='ignore')."
@@ -86,7 +86,7 @@ class DisconnectedType(Type):
         raise TypeContractError(msg)
 
     def filter_variable(self, other: Any, allow_convert: bool = True) -> NoReturn:
-        """Raise: nothing can stand for a DisconnectedType variable."""
+        """Raise TypeContractError: a DisconnectedType variable cannot be replaced."""
         msg = f"A DisconnectedType variable cannot be replaced by {other!r}."
         raise TypeContractError(msg)
 
@@ -96,17 +96,17 @@ disconnected_type = DisconnectedType()
 
 
 def is_null(variable: Variable) -> bool:
-    """Tell whether a gradient is undefined."""
+    """Return whether a gradient is undefined."""
     return isinstance(variable.type, NullType)
 
 
 def is_disconnected(variable: Variable) -> bool:
-    """Tell whether a gradient is of something that the cost does not depend on."""
+    """Return whether a gradient is disconnected: the cost does not depend on the variable."""
     return isinstance(variable.type, DisconnectedType)
 
 
 def grad_undefined(op: Op, x_pos: int, x: Variable, comment: str = "") -> Variable:
-    """Return what ``Op.grad`` gives for an input for which the gradient does not exist.
+    """Return the value for ``Op.grad`` to return for an input whose gradient is undefined.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ def grad_undefined(op: Op, x_pos: int, x: Variable, comment: str = "") -> Variab
     x
         That input.
     comment
-        Why there is none; added to the message of the error that the user may get.
+        Why it is undefined; included in the error for a use of the gradient.
 
     Returns
     -------
@@ -138,7 +138,7 @@ def grad_undefined(op: Op, x_pos: int, x: Variable, comment: str = "") -> Variab
 
 
 def grad_not_implemented(op: Op, x_pos: int, x: Variable, comment: str = "") -> Variable:
-    """Return what ``Op.grad`` gives for an input whose gradient nobody has written yet.
+    """Return the value for ``Op.grad`` to return for an input whose gradient is not implemented.
 
     Parameters
     ----------
@@ -149,7 +149,7 @@ def grad_not_implemented(op: Op, x_pos: int, x: Variable, comment: str = "") -> 
     x
         That input.
     comment
-        More about it; added to the message of the error that the user may get.
+        Further details; included in the error for a use of the gradient.
 
     Returns
     -------

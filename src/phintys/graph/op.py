@@ -1,4 +1,4 @@
-"""Op: an operation, which makes nodes and can carry them out."""
+"""Op: an operation, which builds nodes and computes their outputs."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ _NO_ALIASES: Mapping[Any, Sequence[int]] = MappingProxyType({})
 class Op:
     """An operation on variables.
 
-    A new Op is made by subclassing and defining :meth:`make_node` and :meth:`perform`, or by
+    An Op is defined by subclassing and defining :meth:`make_node` and :meth:`perform`, or by
     setting both on a plain ``Op()`` instance. Instances must not change once they are in use.
 
     Beyond the methods below, an Op may define
 
     - ``infer_shape(fgraph, node, input_shapes)``: one tuple of symbolic sizes for each output;
-    - ``connection_pattern(node)``: ``[input][output] -> bool``, which elements influence which;
-    - ``flops(input_shapes, output_shapes)``: operations of a call, for the profiler;
-    - ``debug_perform(node, inputs, output_storage)``: stands in for ``perform`` while debugging.
+    - ``connection_pattern(node)``: ``[input][output] -> bool``, which inputs affect which outputs;
+    - ``flops(input_shapes, output_shapes)``: number of operations of a call, for the profiler;
+    - ``debug_perform(node, inputs, output_storage)``: replaces ``perform`` while debugging.
 
     Examples
     --------
@@ -60,17 +60,17 @@ class Op:
     """
 
     __props__: ClassVar[tuple[str, ...]]
-    """Names of the attributes that tell instances apart; gives ``__eq__``, ``__hash__``,
-    ``__str__``. Two equal Ops promise the same outputs, views and destruction for equal inputs."""
+    """Names of the attributes that identify an instance; defines ``__eq__``, ``__hash__`` and
+    ``__str__``. Equal Ops must have the same outputs, views and overwriting for equal inputs."""
 
     default_output: int | None = None
-    """Which output :meth:`__call__` returns; ``None`` returns all of them."""
+    """Index of the output that :meth:`__call__` returns; ``None`` returns all outputs."""
 
     view_map: Mapping[int, Sequence[int]] = _NO_ALIASES
     """Output index -> input indices whose memory the output may share."""
 
     destroy_map: Mapping[int | None, Sequence[int]] = _NO_ALIASES
-    """Output index -> input indices overwritten by it; ``None`` for inputs used as scratch."""
+    """Output index -> indices of inputs that it overwrites; ``None`` for inputs used as scratch."""
 
     _props_key: ClassVar[Callable[[Any], tuple[Any, ...]]]
 
@@ -104,11 +104,11 @@ class Op:
         for name, method in (("__eq__", _props_eq), ("__hash__", _props_hash)):
             if name not in own:
                 setattr(cls, name, method)
-        if cls.__str__ is Op.__str__:  # a name that a base gives its kind is kept
+        if cls.__str__ is Op.__str__:  # keep a __str__ that a base class defines
             setattr(cls, "__str__", _props_str)  # noqa: B010 - pyright takes it for a redefinition
 
     def make_node(self, *inputs: Any) -> Apply:
-        """Check and wrap the inputs, and return the Apply node with new output variables.
+        """Validate and convert the inputs, and return an Apply node with new output variables.
 
         The inputs of the node must be ordered so that ``op.make_node(*node.inputs)`` makes an
         equivalent node. The default serves Ops with ``itypes`` and ``otypes``.
@@ -130,7 +130,7 @@ class Op:
     def __call__(
         self, *inputs: Any, name: str | None = None, return_list: bool = False, **kwargs: Any
     ) -> Any:
-        """Apply the Op and return its output variable, or a list when there are several.
+        """Apply the Op and return its output variable, or a list if there are several.
 
         Parameters
         ----------
@@ -162,18 +162,18 @@ class Op:
     def perform(
         self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
     ) -> None:
-        """Compute the outputs from values and put each into its storage cell.
+        """Compute the output values and store each in its storage cell.
 
         Parameters
         ----------
         node
-            The node that is computed.
+            The node to compute.
         inputs
-            Values, one for each of ``node.inputs``.
+            The values of ``node.inputs``.
         output_storage
             One cell, a list of length 1, for each output. A cell holds ``None`` (new storage is
-            wanted) or a former value of the right type, whose memory may be reused whatever its
-            shape. Cells must not be resized.
+            required) or a previous value of the right type but any shape, whose memory may be
+            reused. Cells must not be resized.
         """
         msg = (
             f"The Op {self} has no perform. Define perform(node, inputs, output_storage) in its "
@@ -196,14 +196,14 @@ class Op:
         node
             The node to compute.
         storage_map
-            Variable -> the cell with its value.
+            Variable -> the cell that holds its value.
         compute_map
             Variable -> a cell with 0 (not computed), 1 (valid) or 2 (freed). The thunk sets
             those of its outputs to 1.
         no_recycling
-            Outputs for which new storage must be made at each call.
+            Outputs that need new storage at each call.
         impl
-            ``"py"``, ``"c"`` or ``None``; a wish, for Ops with several implementations.
+            ``"py"``, ``"c"`` or ``None``; a hint for Ops with several implementations.
         """
         return self.make_py_thunk(node, storage_map, compute_map, no_recycling)
 
@@ -215,7 +215,7 @@ class Op:
         no_recycling: Sequence[Variable],
         debug: bool = False,
     ) -> Thunk:
-        """Return a thunk that calls :meth:`perform`, or ``debug_perform`` when ``debug``."""
+        """Return a thunk that calls :meth:`perform`, or ``debug_perform`` if ``debug``."""
         inputs = [storage_map[variable] for variable in node.inputs]
         outputs = [storage_map[variable] for variable in node.outputs]
         computed = [compute_map[variable] for variable in node.outputs if variable in compute_map]
@@ -232,15 +232,15 @@ class Op:
         return thunk
 
     def do_constant_folding(self, fgraph: FunctionGraph, node: Apply) -> bool:
-        """Tell whether a node of which all inputs are constants may be computed at compile time."""
+        """Return whether a node whose inputs are all constants may be computed at compile time."""
         return True
 
     def grad(self, inputs: Sequence[Variable], output_grads: Sequence[Variable]) -> Any:
-        """Return the gradient of a cost for each input, given it for each output.
+        """Return the gradient of a cost with respect to each input, given those for the outputs.
 
-        The vector-Jacobian product of the Op, as a list with one variable for each input. An
-        input that does not influence the outputs gets a ``DisconnectedType`` variable, one for
-        which the gradient is undefined a ``NullType`` variable (``grad_undefined``).
+        This is the vector-Jacobian product of the Op, as a list with one variable for each input:
+        a ``DisconnectedType`` variable for an input that does not affect the outputs, and a
+        ``NullType`` variable (``grad_undefined``) where the gradient is undefined.
         """
         msg = (
             f"The Op {self} does not define grad, so nothing can be differentiated through it. "
@@ -255,7 +255,7 @@ class Op:
         outputs: Sequence[Variable],
         output_grads: Sequence[Variable],
     ) -> Any:
-        """Like :meth:`grad`, with the outputs at hand, so that they need not be computed again."""
+        """Like :meth:`grad`, but also given the outputs, so that they can be reused."""
         return self.grad(inputs, output_grads)
 
     def R_op(self, inputs: Sequence[Variable], eval_points: Sequence[Variable | None]) -> Any:

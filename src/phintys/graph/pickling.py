@@ -1,17 +1,18 @@
 """Pickling and deep-copying of graphs of any depth.
 
-Pickle saves what an object refers to before the object itself, so a chain of 100,000 nodes would
-need 100,000 nested calls. Here the first computed variable that a pickler meets brings a
-:class:`_Bundle` along: a list of all nodes below it, inputs first. Pickle walks that list, and by
-the time it reaches a node, the node's inputs are already in the pickler's memo, so nothing nests.
+Pickle saves the objects that an object refers to before the object itself, so a chain of 100,000
+nodes would need 100,000 nested calls. Instead, the first computed variable that a pickler visits
+refers to a :class:`_Bundle`: a list of all nodes below it, inputs first. Pickle walks this list,
+and when it reaches a node, the node's inputs are already in the pickler's memo, so nothing nests.
 
-Which nodes has a pickler met? It cannot be asked, but its memo keeps the bundles that it has saved
-alive for exactly as long as the memo lives; so a weak reference to the :class:`_Session` that the
-bundles share tells. Should the session be mistaken for another one's, all is saved correctly, only
-with nesting or with a list of nodes that the pickler knows already.
+A pickler cannot be asked which nodes it has visited, but its memo keeps the bundles that it has
+saved alive for exactly as long as the memo lives, which a weak reference to the :class:`_Session`
+shared by the bundles detects. If the session is mistaken for that of another pickler, everything is
+still saved correctly, but with nesting or with a list of nodes that are already in the memo.
 
-Deep copies need none of this: ``__deepcopy__`` is given the memo. They share Types, Ops and origins
-with the original, which are immutable, so that copied variables go on working with others.
+Deep copies need none of this, since ``__deepcopy__`` is given the memo. They share Types, Ops and
+origins, which are immutable, with the original, so that copied variables can still be combined with
+others.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ __all__ = ["deepcopy_apply", "deepcopy_variable", "reduce_apply", "reduce_variab
 
 
 class _Session:
-    """What one pickler has met: nodes that it has saved, or was given to save next."""
+    """The nodes that one pickler has saved, or was given to save next."""
 
     def __init__(self) -> None:
         self.met: set[Apply] = set()
@@ -51,10 +52,10 @@ class _Bundle:
         self.session: _Session | None = None
 
     def append(self, node: Apply) -> None:
-        """Accept a node; unpickling calls this as it rebuilds. Nothing needs to be kept."""
+        """Discard a node; called by unpickling, which needs no list of the nodes."""
 
     def extend(self, nodes: list[Apply]) -> None:
-        """Accept several nodes."""
+        """Discard several nodes; see :meth:`append`."""
 
     def _give(self, session: _Session) -> Iterator[Apply]:
         for node in self.nodes:
@@ -81,10 +82,10 @@ _PYTHON_SAVE: Any = getattr(pickle, "_Pickler").save.__code__  # noqa: B009 - pr
 
 
 def _session_key() -> object:
-    """Return what tells the pickler that is at work from others of this thread.
+    """Return a key that distinguishes the running pickler from others in this thread.
 
-    A pickler written in Python is itself in sight; of one written in C only the place is known from
-    which it was called.
+    A pickler written in Python can be found on the call stack; for one written in C, only the place
+    from which it was called is known.
     """
     frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
     while frame.f_back is not None and (
@@ -100,7 +101,7 @@ _OWN_GLOBALS = globals()
 
 
 def _session() -> _Session:
-    """Return the session of the pickler that is at work."""
+    """Return the session of the running pickler."""
     sessions = _SESSIONS.by_key
     key = _session_key()
     reference = sessions.get(key)
@@ -122,11 +123,11 @@ def _forgetter(
 
 
 def _is_met(node: Apply, session: _Session) -> bool:
-    """Tell whether the pickler has the node, or asks for it because a bundle gave it."""
+    """Return whether the pickler has saved the node, or was given it by a bundle."""
     if node in session.met:
         session.due.discard(node)
         return True
-    # A pickler that is not recognised from one question to the next must not be sent in circles.
+    # A pickler that is not recognised between two calls must not loop forever.
     for reference in list(_SESSIONS.by_key.values()):
         other = reference()
         if other is not None and node in other.due:
@@ -136,12 +137,12 @@ def _is_met(node: Apply, session: _Session) -> bool:
 
 
 def _bundle_for(node: Apply) -> _Bundle | None:
-    """Return a bundle that brings ``node``, or ``None`` if the pickler has met it."""
+    """Return a bundle with ``node``, or ``None`` if the pickler has already visited it."""
     session = _session()
     if _is_met(node, session):
         return None
     nodes = nodes_below([node], known=session.met)
-    # Not all leaves: only those that refer to nodes. Others come with the nodes that read them.
+    # Only leaves that refer to nodes; others are saved with the nodes that read them.
     leaves = {
         variable: None
         for below in nodes
@@ -191,7 +192,7 @@ def _new_node(
 
 
 def reduce_variable(variable: Variable) -> tuple[Any, ...]:
-    """Answer pickle for a variable: a leaf by its state, a computed one by its node."""
+    """Implement ``__reduce__`` for a variable: a leaf by its state, a computed one by its node."""
     node = variable.owner
     if node is None:
         return (_new_leaf, (type(variable),), dict(variable.__dict__))
@@ -202,7 +203,7 @@ def reduce_variable(variable: Variable) -> tuple[Any, ...]:
 
 
 def reduce_apply(node: Apply) -> tuple[Any, ...]:
-    """Answer pickle for an Apply node."""
+    """Implement ``__reduce__`` for an Apply node."""
     bundle = _bundle_for(node)
     if bundle is not None:
         return (_pick_bundled_node, (bundle, node))
@@ -231,14 +232,14 @@ def deepcopy_apply(node: Apply, memo: dict[int, Any]) -> Apply:
         for variable in below.inputs:
             if id(variable) not in memo:
                 _copy_leaf(variable, memo)
-        # A leaf may refer to graphs (the updates of shared variables): look again.
+        # A leaf may refer to graphs (the updates of shared variables), so repeat.
         if id(below) not in memo:
             _copy_node(below, memo)
     return memo[id(node)]
 
 
 class _Copied:
-    """The objects that a memo of :func:`copy.deepcopy` has copies of."""
+    """The objects that have a copy in a memo of :func:`copy.deepcopy`."""
 
     def __init__(self, memo: dict[int, Any]) -> None:
         self.memo = memo

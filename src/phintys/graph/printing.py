@@ -47,8 +47,8 @@ __all__ = [
     "pprint",
 ]
 
-# Levels of a tree before it goes on in a new one: indentation would make the text of a chain of n
-# nodes grow with the square of n.
+# Depth at which a tree is continued in a new one: otherwise indentation would make the text of a
+# chain of n nodes grow with the square of n.
 _FOLD = 30
 _ID_TYPES = ("CHAR", "int", "id", "auto", "")
 _MORE = " ···"
@@ -71,12 +71,12 @@ def debugprint(
     print_fgraph_inputs: bool = False,
     profile: Any = None,
 ) -> str | None:
-    """Print graphs as trees, each output above what it is computed from.
+    """Print graphs as trees, with each node above its inputs.
 
-    A part that is used several times is shown once; later uses show its id and ``···``. A tree
-    that is deeper than 30 levels goes on, under the id where it was folded, in a tree below. Inner
-    graphs of Ops come last. The nodes of a FunctionGraph are followed by their place in the order
-    of computation.
+    A subgraph that is used several times is shown once; later uses show its id and ``···``. A tree
+    that is deeper than 30 levels is continued in a separate tree, under the id where it was cut.
+    Inner graphs of Ops are printed last. The nodes of a FunctionGraph are followed by their
+    position in topological order.
 
     Parameters
     ----------
@@ -85,31 +85,31 @@ def debugprint(
     depth
         How many levels to show; -1 for all.
     print_type, print_shape
-        Show the type of each variable; its static shape, where the type has one.
+        Show the type, or the static shape if the type has one, of each variable.
     file
         Where to print, by default standard output; ``"str"`` returns the text.
     id_type
-        How nodes and leaves are told apart: by letters (``"CHAR"``), numbers (``"int"``), numbers
+        How nodes and leaves are identified: by letters (``"CHAR"``), numbers (``"int"``), numbers
         with a prefix (``"auto"``), Python's ``id`` (``"id"``), or not at all (``""``).
     stop_on_name
-        Do not show what variables with a name are computed from.
+        Do not expand variables that have a name.
     done
-        Node -> id, for nodes already shown elsewhere; extended.
+        Node -> id, for nodes that have already been shown; updated in place.
     print_storage
-        Show values: those of constants and shared variables, and of a compiled function's storage,
-        or of a mapping variable -> cell given here.
+        Show the values of constants, of shared variables, and in a compiled function's storage
+        or in a mapping variable -> cell given here.
     used_ids
-        Node or leaf -> id, to go on with the ids of an earlier call; extended.
+        Node or leaf -> id, to continue the ids of an earlier call; updated in place.
     print_destroy_map, print_view_map
-        Show which inputs a node overwrites (``d=``), or may return as views (``v=``).
+        Show which inputs a node overwrites (``d=``) or may return views of (``v=``).
     print_origin
         Show the line of user code that made each node.
     print_fgraph_inputs
         Show the inputs of FunctionGraphs before their outputs.
     profile
-        Show the time of each node, and its share, in columns on the left. ``True`` takes the times
-        of the compiled functions that are printed, which must have been compiled with
-        ``profile=True``; otherwise a profile, or a mapping node -> seconds.
+        Show the time of each node, and its share of the total, in columns on the left. ``True``
+        uses the times of the printed functions, which must have been compiled with
+        ``profile=True``; alternatively a profile, or a mapping node -> seconds.
 
     Returns
     -------
@@ -119,7 +119,7 @@ def debugprint(
     Raises
     ------
     TypeContractError
-        ``graph_like`` cannot be printed, or ``profile`` is none.
+        ``graph_like`` cannot be printed, or ``profile`` is not a profile.
 
     Examples
     --------
@@ -174,7 +174,7 @@ _IN_ASCII = str.maketrans({"├": "|", "│": "|", "└": "`", "─": "-", "·":
 
 
 def _writable(text: str, stream: Any) -> str:
-    """Return a text as a stream can write it: the tree in ASCII, and escapes for other letters."""
+    """Return a text that the stream can encode: the tree in ASCII, other characters escaped."""
     encoding: Any = getattr(stream, "encoding", None)
     if not isinstance(encoding, str):
         return text
@@ -182,7 +182,7 @@ def _writable(text: str, stream: Any) -> str:
         text.encode(encoding)
     except UnicodeEncodeError:
         return text.translate(_IN_ASCII).encode(encoding, "backslashreplace").decode(encoding)
-    except LookupError:  # a stream with ideas of its own
+    except LookupError:  # the stream names an unknown encoding
         return text
     return text
 
@@ -198,7 +198,7 @@ def _as_list(graph_like: Any) -> list[Any]:
 
 
 def _times(profile: Any, things: Iterable[Any]) -> Mapping[Apply, float] | None:
-    """Return what the argument ``profile`` asks for as a mapping node -> seconds."""
+    """Return the argument ``profile`` as a mapping node -> seconds."""
     if profile is None or profile is False:
         return None
     if profile is True:
@@ -242,7 +242,7 @@ def _short(value: Any) -> str:
 
 @dataclass(kw_only=True)
 class _DebugPrinter:
-    """The options of :func:`debugprint`, and what was printed so far."""
+    """The options of :func:`debugprint`, and its state while printing."""
 
     depth: int
     print_type: bool
@@ -262,7 +262,7 @@ class _DebugPrinter:
     storage: dict[Variable, list[Any]] = field(default_factory=dict["Variable", list[Any]])
     order: dict[Apply, int] = field(default_factory=dict["Apply", int])
     labels: dict[Variable, str] = field(default_factory=dict["Variable", str])
-    """Of the inputs of inner graphs."""
+    """Ids of the inputs of inner graphs."""
     inner: dict[Op, Apply] = field(default_factory=dict["Op", "Apply"])
     """Ops with an inner graph, each with the first node that applies it."""
 
@@ -272,7 +272,7 @@ class _DebugPrinter:
             self.lines.append(f"{'seconds':>10} {'share':>6}")
 
     def add(self, thing: Any) -> None:
-        """Print one of the things that were asked for."""
+        """Print one variable, node, graph or compiled function."""
         if isinstance(thing, Variable):
             self.tree(thing)
         elif isinstance(thing, Apply):
@@ -295,7 +295,7 @@ class _DebugPrinter:
         """Print a graph, output by output."""
         try:
             order = fgraph.toposort()
-        except CycleError:  # worth seeing, too
+        except CycleError:  # a cyclic graph can be printed, too
             order = []
         self.order.update((node, place) for place, node in enumerate(order))
         if self.print_fgraph_inputs:
@@ -308,7 +308,7 @@ class _DebugPrinter:
             self.tree(variable, head, " " * len(head), note)
 
     def inner_graphs(self) -> None:
-        """Print the inner graphs of all Ops met, and of Ops inside of these."""
+        """Print the inner graphs of all Ops printed, and of Ops inside these."""
         printed: set[Op] = set()
         while len(printed) < len(self.inner):
             if not printed:
@@ -323,7 +323,7 @@ class _DebugPrinter:
             self.fgraph(fgraph, margin="   ")
 
     def tree(self, root: Variable, head: str = "", tail: str = "", note: str = "") -> None:
-        """Print a tree, and those in which it goes on."""
+        """Print a tree and its continuations."""
         roots = deque([root])
         while roots:
             variable = roots.popleft()
@@ -383,7 +383,7 @@ class _DebugPrinter:
         self.lines.append(column + head + label)
 
     def id_of(self, thing: Apply | Variable) -> str:
-        """Return ``[id X]`` with a space before it, or nothing."""
+        """Return ``[id X]`` with a space before it, or an empty string."""
         if self.id_type == "":
             return ""
         text = self.used_ids.get(thing)

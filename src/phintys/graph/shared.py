@@ -1,4 +1,4 @@
-"""Shared variables: symbolic variables with a value that outlives a call."""
+"""Shared variables: symbolic variables whose value persists between calls."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ __all__ = ["Container", "SharedVariable", "shared_class"]
 
 
 class Container:
-    """A place for one value of a Type.
+    """A container for one value of a Type.
 
     Parameters
     ----------
     type
-        What the value must fit.
+        The Type of the value.
     storage
-        The cell, a list of length 1; other holders of the cell see each change.
+        The cell, a list of length 1; changes are visible to all holders of the cell.
     strict, allow_downcast
         How values are filtered.
     name
@@ -48,7 +48,7 @@ class Container:
 
     @property
     def value(self) -> Any:
-        """The value; assignment filters through the type."""
+        """The value; an assigned value is filtered by the type."""
         return self.storage[0]
 
     @value.setter
@@ -56,7 +56,7 @@ class Container:
         self.storage[0] = self.filter(value)
 
     def filter(self, value: Any) -> Any:
-        """Return ``value`` as the container would hold it, without storing it."""
+        """Return ``value`` filtered by the type, without storing it."""
         try:
             if self.type.filter_inplace is not None:
                 return self.type.filter_inplace(
@@ -71,26 +71,26 @@ class Container:
 class SharedVariable(Variable):
     """A variable whose value is kept between calls and shared by all functions that use it.
 
-    Make one with :func:`shared`.
+    Use :func:`shared` to create one.
 
     Parameters
     ----------
     type
-        Type of the variable and its value.
+        Type of the variable and of its value.
     value
-        First value; ``None`` with ``container``.
+        Initial value; ``None`` if ``container`` is given.
     strict, allow_downcast
         How values are filtered.
     container
         An existing container to share with another variable.
     name
-        A name for people.
+        Name of the variable, for display.
 
     Attributes
     ----------
     default_update : Variable or None
         Expression for the next value, used by every function that depends on the variable, unless
-        the function gives another or says ``no_default_updates``.
+        the function is given another update or ``no_default_updates``.
     """
 
     def __init__(
@@ -119,9 +119,9 @@ class SharedVariable(Variable):
         Parameters
         ----------
         borrow
-            Return the stored object itself rather than a copy. Changing it changes the variable.
+            Return the stored object itself rather than a copy. Changes to it affect the variable.
         return_internal_type
-            Accepted for programs that name it; a backend with its own storage returns that.
+            Accepted for compatibility; a backend with its own storage type returns that.
         """
         value = self.container.value
         return value if borrow else copy.deepcopy(value)
@@ -132,7 +132,7 @@ class SharedVariable(Variable):
         Parameters
         ----------
         new_value
-            Filtered by the type.
+            The new value, which is filtered by the type.
         borrow
             Allow the object itself to be stored rather than a copy.
         """
@@ -161,12 +161,12 @@ class SharedVariable(Variable):
 def shared_class(variable_type: type[Variable]) -> type[SharedVariable]:
     """Return a class of shared variables that have the methods of a class of variables.
 
-    The class is made at the first call, and is the same ever after.
+    The class is created at the first call and reused afterwards.
 
     Parameters
     ----------
     variable_type
-        What the variables of a Type are.
+        The class of a Type's variables.
 
     Raises
     ------
@@ -213,6 +213,6 @@ _MAKING = ProcessLock()
 
 
 def _new_shared(variable_type: type[Variable]) -> SharedVariable:
-    """Return an empty variable for pickle to fill; its class cannot be found by its name."""
+    """Return an empty variable for pickle to fill, since its class cannot be looked up by name."""
     cls = shared_class(variable_type)
     return cls.__new__(cls)

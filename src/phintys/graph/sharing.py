@@ -1,4 +1,4 @@
-"""``shared``: which shared variable a value becomes."""
+"""``shared``: shared variables for values of any type."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ def shared_constructor(
     allow_downcast: bool | None = None,
     **options: Any,
 ) -> SharedVariable:
-    """Make a shared variable for a value of some Python type; extended by ``.register``.
+    """Return a shared variable for a value, by its Python type; extended with ``.register``.
 
-    Without a constructor for its type, any object is kept as it is.
+    A value whose type has no constructor is stored unchanged.
     """
     if options:
         msg = (
@@ -48,22 +48,22 @@ def shared(
     ----------
     value
         An array, a number, (nested) lists of numbers, or an object for whose class a constructor is
-        registered. Other objects are kept as they are, in a variable of the Type ``generic``.
+        registered. Other objects are stored unchanged, in a variable of the Type ``generic``.
     name
-        A name for people.
+        Name of the variable, for display.
     strict
-        Forbid casts when the value is set.
+        Disallow casts when the value is set.
     allow_downcast
         Whether a cast may lose precision; ``None`` leaves it to the type.
     type
-        Type of the variable; by default it follows from the class of ``value``.
+        Type of the variable; by default inferred from the class of ``value``.
     options
-        For the constructor, such as ``shape=`` and ``borrow=`` for arrays.
+        Passed to the constructor, such as ``shape=`` and ``borrow=`` for arrays.
 
     Raises
     ------
     TypeContractError
-        ``value`` is itself symbolic.
+        ``value`` is symbolic.
 
     Examples
     --------
@@ -73,7 +73,7 @@ def shared(
     >>> w.get_value()
     array([1., 2., 3.])
 
-    A Type of one's own makes a variable with the operators of that Type:
+    With ``type``, the variable has the operators of that Type:
 
     >>> phintys.shared(2, type=phintys.scalar.float64) * 3
     mul.0

@@ -1,8 +1,7 @@
-"""What a variable was made from where its graph no longer shows it.
+"""The variables that a variable was derived from, where its graph no longer shows them.
 
 ``zeros_like(x)`` of a scalar is a constant, and so may be a gradient: 3 for ``3 * x``. Nothing is
-computed from x, and yet the program says x. Who asks which variables a program uses, as the check
-for unused inputs does, finds those here.
+computed from x, although the program uses x. The check for unused inputs finds such uses here.
 """
 
 from __future__ import annotations
@@ -19,13 +18,13 @@ if TYPE_CHECKING:
 
 __all__ = ["made_from", "note_sources", "variables_used"]
 
-# By id, as variables are not compared; an entry goes with its variable. What a variable was made
-# from must be older than the variable: it would keep the variable, and its own entry with it.
+# Keyed by id, since variables are not compared; an entry is removed with its variable. The sources
+# must be older than the variable: otherwise they would keep it, and thereby their entry, alive.
 _SOURCES: dict[int, tuple[Any, tuple[Variable, ...]]] = {}
 
 
 def note_sources(variable: Variable, sources: Iterable[Variable]) -> None:
-    """Note what a variable was made from.
+    """Record the variables that a variable was derived from.
 
     Examples
     --------
@@ -43,13 +42,13 @@ def note_sources(variable: Variable, sources: Iterable[Variable]) -> None:
 
 
 def made_from(variable: Variable) -> tuple[Variable, ...]:
-    """Return what was noted for a variable."""
+    """Return the variables that a variable was derived from, as recorded."""
     found = _SOURCES.get(id(variable))
     return () if found is None else found[1]
 
 
 def variables_used(outputs: Iterable[Variable]) -> set[Variable]:
-    """Return the variables that a program used to make some outputs, as far as is known."""
+    """Return the variables that a program used to derive some outputs, as far as is known."""
     used: set[Variable] = set()
     waiting = list(outputs)
     while waiting:

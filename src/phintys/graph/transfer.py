@@ -1,4 +1,4 @@
-"""Moving variables between places: the memory of the machine, of accelerators, of others."""
+"""Transfer of variables between devices: host memory, accelerators and others."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ _TRANSFERS: list[Callable[[Variable, str], Variable | None]] = []
 def register_transfer(
     function: Callable[[Variable, str], Variable | None],
 ) -> Callable[[Variable, str], Variable | None]:
-    """Teach ``Variable.transfer`` a kind of target.
+    """Register a function that transfers variables to some kind of target.
 
     Parameters
     ----------
     function
         ``function(variable, target)`` returns the transferred variable (``variable`` itself if
-        there is nothing to do), or ``None`` for a target or a type that it does not know. The
-        newest function is asked first.
+        there is nothing to do), or ``None`` for a target or a type that it does not support. The
+        most recently registered function is tried first.
 
     Returns
     -------
     function
-        The same function, so that this serves as a decorator.
+        The same function, so that this can be used as a decorator.
 
     Examples
     --------
@@ -52,19 +52,19 @@ def register_transfer(
 
 
 def transfer(variable: Variable, target: str) -> Variable:
-    """Return ``variable`` moved to ``target``.
+    """Return ``variable`` transferred to ``target``.
 
     Parameters
     ----------
     variable
-        What is to be moved.
+        The variable to transfer.
     target
-        ``"cpu"``, where everything begins, or a name that a registered function knows.
+        ``"cpu"``, the default location, or a name that a registered function supports.
 
     Raises
     ------
     TransferError
-        No registered function knows the target, or one returned something else than a variable.
+        No registered function supports the target, or one did not return a variable.
     """
     for function in reversed(_TRANSFERS):
         result = function(variable, target)

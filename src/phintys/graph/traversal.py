@@ -1,8 +1,8 @@
-"""Ways through a graph: what a variable needs, and in which order nodes can be computed.
+"""Graph traversal: ancestors of variables, and topological order of nodes.
 
-A graph is given by its outputs. *Blockers* are variables at which a walk stops: they are taken as
-given, even where a node computes them. Nothing here is recursive, each function is linear in the
-part of the graph that it visits, and every order is determined by the graph alone.
+A graph is given by its outputs. *Blockers* are variables at which a traversal stops: they are
+treated as given, even if a node computes them. Nothing here is recursive, each function is linear
+in the part of the graph that it visits, and every order is determined by the graph alone.
 """
 
 from __future__ import annotations
@@ -46,18 +46,18 @@ def walk(
     bfs: bool = True,
     hash_fn: Callable[[T], Hashable] = id,
 ) -> Iterator[T]:
-    """Yield everything that can be reached, each once.
+    """Yield all items reachable from ``start``, each once.
 
     Parameters
     ----------
     start
         Where to begin.
     expand
-        Gives what can be reached from an item in one step; ``None`` means nothing.
+        Returns the neighbours of an item; ``None`` means none.
     bfs
-        Breadth first; otherwise depth first, the first neighbour first.
+        Traverse breadth first; otherwise depth first, in order of the neighbours.
     hash_fn
-        Two items are the same if this gives equal values for them.
+        Items for which this returns equal values are the same.
 
     Examples
     --------
@@ -84,14 +84,14 @@ def walk(
 def ancestors(
     graphs: Iterable[Variable], blockers: Collection[Variable] | None = None
 ) -> Iterator[Variable]:
-    """Yield the variables that ``graphs`` need, themselves among them, each once.
+    """Yield ``graphs`` and all variables that they depend on, each once.
 
     Parameters
     ----------
     graphs
         Where to begin.
     blockers
-        Variables that are yielded, but not what they need.
+        Variables that are yielded, but whose ancestors are not visited.
 
     Examples
     --------
@@ -119,14 +119,14 @@ def ancestors(
 def graph_inputs(
     graphs: Iterable[Variable], blockers: Collection[Variable] | None = None
 ) -> Iterator[Variable]:
-    """Yield the leaves that ``graphs`` need: inputs, constants, shared variables, and blockers.
+    """Yield the leaves that ``graphs`` depend on: inputs, constants, shared variables, blockers.
 
     Parameters
     ----------
     graphs
         Where to begin.
     blockers
-        Variables to take as leaves.
+        Variables to treat as leaves.
     """
     stop = _as_set(blockers)
     for variable in ancestors(graphs, stop):
@@ -135,12 +135,12 @@ def graph_inputs(
 
 
 def explicit_graph_inputs(graphs: Variable | Iterable[Variable]) -> Iterator[Variable]:
-    """Yield the leaves that have no value: neither constants nor shared variables.
+    """Yield the leaves without a value, that is, neither constants nor shared variables.
 
     Parameters
     ----------
     graphs
-        A variable or several.
+        A variable, or several.
     """
     for variable in graph_inputs([graphs] if isinstance(graphs, Variable) else graphs):
         if not isinstance(variable, Constant | SharedVariable):
@@ -148,7 +148,7 @@ def explicit_graph_inputs(graphs: Variable | Iterable[Variable]) -> Iterator[Var
 
 
 def applys_between(ins: Collection[Variable], outs: Iterable[Variable]) -> Iterator[Apply]:
-    """Yield the nodes needed to get from ``ins`` to ``outs``, each after those it needs.
+    """Yield the nodes that compute ``outs`` from ``ins``, in topological order.
 
     Parameters
     ----------
@@ -161,10 +161,10 @@ def applys_between(ins: Collection[Variable], outs: Iterable[Variable]) -> Itera
 
 
 def vars_between(ins: Collection[Variable], outs: Iterable[Variable]) -> Iterator[Variable]:
-    """Yield the variables from which ``outs`` are computed, given ``ins``; both are included.
+    """Yield the variables between ``ins`` and ``outs``; both are included.
 
-    Outputs of multi-output nodes that nobody uses are included too. Inputs that are not needed are
-    not.
+    Unused outputs of multi-output nodes are included, too; inputs that ``outs`` do not depend on
+    are not.
 
     Parameters
     ----------
@@ -190,7 +190,7 @@ def vars_between(ins: Collection[Variable], outs: Iterable[Variable]) -> Iterato
 
 
 def orphans_between(ins: Collection[Variable], outs: Iterable[Variable]) -> Iterator[Variable]:
-    """Yield the leaves that ``outs`` need and that are not in ``ins``.
+    """Yield the leaves that ``outs`` depend on and that are not in ``ins``.
 
     Parameters
     ----------
@@ -215,7 +215,7 @@ def orphans_between(ins: Collection[Variable], outs: Iterable[Variable]) -> Iter
 
 
 def variable_depends_on(variable: Variable, depends_on: Variable | Collection[Variable]) -> bool:
-    """Tell whether ``variable`` needs one of some variables; each needs itself.
+    """Return whether ``variable`` depends on any of some variables, or is one of them.
 
     Parameters
     ----------
@@ -231,9 +231,9 @@ def variable_depends_on(variable: Variable, depends_on: Variable | Collection[Va
 def truncated_graph_inputs(
     outputs: Iterable[Variable], ancestors_to_include: Collection[Variable] | None = None
 ) -> list[Variable]:
-    """Return variables from which ``outputs`` can be computed, as few nodes above as possible.
+    """Return variables from which ``outputs`` can be computed, close to the outputs.
 
-    The walk up from the outputs goes on only through variables that depend on one of
+    The traversal from the outputs continues only through variables that depend on one of
     ``ancestors_to_include``; where it stops, the variable is an input of the truncated graph.
 
     Parameters
@@ -241,7 +241,7 @@ def truncated_graph_inputs(
     outputs
         Variables that are wanted.
     ancestors_to_include
-        Variables that must be among the inputs where the outputs depend on them.
+        Variables that must be among the inputs if the outputs depend on them.
 
     Returns
     -------
@@ -264,7 +264,7 @@ def truncated_graph_inputs(
     included = _as_set(ancestors_to_include)
     if not included:
         return list(dict.fromkeys(v for v in outputs if not isinstance(v, Constant)))
-    # Inputs before users: a node is passed through if something that it needs is included.
+    # In topological order: a node is passed through if it depends on an included variable.
     passed: set[Apply] = set()
     for node in nodes_below(_owners(outputs)):
         if any(v in included or (v.owner is not None and v.owner in passed) for v in node.inputs):
@@ -291,12 +291,12 @@ def io_toposort(
     outputs: Iterable[Variable],
     orderings: Mapping[Apply, Iterable[Apply]] | None = None,
 ) -> list[Apply]:
-    """Return the nodes between ``inputs`` and ``outputs``, each after those it needs.
+    """Return the nodes between ``inputs`` and ``outputs`` in topological order.
 
     Parameters
     ----------
     inputs
-        Variables that are given: what computes them is left out.
+        Variables that are given: the nodes that compute them are left out.
     outputs
         Variables that are wanted.
     orderings
@@ -305,7 +305,7 @@ def io_toposort(
     Raises
     ------
     CycleError
-        Some nodes need each other; the message names them and the lines that made them.
+        The graph has a cycle; the message names its nodes and the lines that made them.
 
     Examples
     --------
@@ -328,7 +328,7 @@ def toposort(
     blockers: Collection[Variable] | None = None,
     orderings: Mapping[Apply, Iterable[Apply]] | None = None,
 ) -> list[Apply]:
-    """Return the nodes that compute ``graphs``, each after those it needs.
+    """Return the nodes that compute ``graphs`` in topological order.
 
     Parameters
     ----------
@@ -342,25 +342,25 @@ def toposort(
     Raises
     ------
     CycleError
-        Some nodes need each other.
+        The graph has a cycle.
     """
     return io_toposort(() if blockers is None else blockers, graphs, orderings)
 
 
 def general_toposort(outputs: Iterable[H], deps: Callable[[H], Iterable[H] | None]) -> list[H]:
-    """Return everything that ``outputs`` need, each item after those it needs.
+    """Return ``outputs`` and everything they depend on, in topological order.
 
     Parameters
     ----------
     outputs
-        Where to begin: hashable items of any kind.
+        The items to start from: hashable objects of any kind.
     deps
-        Gives what an item needs; ``None`` means nothing. It is called once for each item.
+        Returns the dependencies of an item; ``None`` means none. Called once for each item.
 
     Raises
     ------
     CycleError
-        Some items need each other.
+        The items have a cyclic dependency.
 
     Examples
     --------
@@ -379,7 +379,7 @@ def general_toposort(outputs: Iterable[H], deps: Callable[[H], Iterable[H] | Non
             needed = [dep for dep in (deps(item) or ()) if not finished.get(dep, False)]
             again = next((dep for dep in needed if dep in finished), None)
             if again is not None:
-                # What is begun but not finished leads from `again` here; the topmost place counts.
+                # The unfinished items lead from `again` to here; the topmost position counts.
                 begun = dict.fromkeys(t for t in reversed(stack) if finished.get(t) is False)
                 path = list(begun)[: list(begun).index(again) + 1][::-1]
                 names = " needs ".join(str(thing) for thing in path[-12:])
@@ -397,14 +397,14 @@ def general_toposort(outputs: Iterable[H], deps: Callable[[H], Iterable[H] | Non
 
 
 def get_var_by_name(graphs: Iterable[Variable], name: str) -> tuple[Variable, ...]:
-    """Return the variables with a name among those that ``graphs`` need.
+    """Return the variables named ``name`` among ``graphs`` and their ancestors.
 
     Parameters
     ----------
     graphs
         Where to begin.
     name
-        The name that is looked for.
+        The name to look for.
 
     Examples
     --------

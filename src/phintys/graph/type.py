@@ -1,4 +1,4 @@
-"""Type: a set of values, and what can be done with them."""
+"""Type: a set of values and the operations on them."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ __all__ = ["Generic", "Type", "generic"]
 class Type:
     """A constraint on values: the static annotation of a :class:`Variable`.
 
-    A Type is made by subclassing and defining :meth:`filter`, or by setting ``filter`` on a plain
-    ``Type()``; everything else has a default.
+    A new Type is a subclass that defines :meth:`filter`, or a plain ``Type()`` with ``filter`` set
+    on the instance; everything else has a default.
 
     Two Types that compare equal are interchangeable. The default comparison is identity;
     a parametrised Type lists its parameters in ``__props__`` and gets ``__eq__``, ``__hash__``
@@ -77,16 +77,16 @@ class Type:
         Parameters
         ----------
         value
-            Anything.
+            Any object.
         strict
-            Forbid casting: return ``value`` itself or raise.
+            Disallow casting: return ``value`` itself or raise.
         allow_downcast
             Whether a cast may lose precision; ``None`` leaves it to the Type.
 
         Raises
         ------
         TypeError
-            ``value`` does not fit.
+            ``value`` is not valid for this Type.
         """
         msg = (
             f"The Type {self!r} has no filter. Define filter(value, strict=False, "
@@ -99,7 +99,7 @@ class Type:
     :meth:`filter`, but may reuse ``storage``, the old value. Used when a shared value is set."""
 
     def is_valid_value(self, value: Any) -> bool:
-        """Tell whether ``value`` belongs to the Type as it is, without a cast."""
+        """Return whether ``value`` belongs to the Type without a cast."""
         try:
             self.filter(value, strict=True)
         except MethodNotDefinedError:
@@ -109,20 +109,20 @@ class Type:
         return True
 
     def values_eq(self, a: Any, b: Any) -> bool:
-        """Tell whether two values are equal."""
+        """Return whether two values are equal."""
         return bool(a == b)
 
     def values_eq_approx(self, a: Any, b: Any) -> bool:
-        """Tell whether two values are equal up to what rewriting may change, such as rounding."""
+        """Return whether two values are equal up to differences that rewriting may cause."""
         return self.values_eq(a, b)
 
     def filter_variable(self, other: Any, allow_convert: bool = True) -> Variable:
-        """Return ``other`` as a variable of this Type.
+        """Convert ``other`` to a variable of this Type.
 
         Parameters
         ----------
         other
-            A variable, or a value to be made a constant.
+            A variable, or a value to convert to a constant.
         allow_convert
             Try :meth:`convert_variable` on a variable of another Type.
 
@@ -147,11 +147,11 @@ class Type:
         return variable if self.is_super(variable.type) else None
 
     def is_super(self, other: Type) -> bool:
-        """Tell whether every value of ``other`` belongs to this Type too."""
+        """Return whether every value of ``other`` is also a value of this Type."""
         return self == other
 
     def in_same_class(self, other: Type) -> bool:
-        """Tell whether the two Types differ at most in static facts such as sizes."""
+        """Return whether the two Types differ at most in static information such as sizes."""
         return self == other
 
     def make_variable(self, name: str | None = None) -> Variable:
@@ -175,11 +175,11 @@ class Type:
         Parameters
         ----------
         value
-            The first value, filtered by the Type.
+            The initial value, filtered by the Type.
         name
-            A name for people.
+            Name of the variable, for display.
         strict, allow_downcast
-            How values are filtered, the first one and later ones.
+            How the initial value and later values are filtered.
         borrow
             Allow the object itself to be stored rather than a copy.
 
@@ -213,18 +213,18 @@ class Type:
         raise MethodNotDefinedError(msg)
 
     def get_shape_info(self, obj: Any) -> Any:
-        """Return what :meth:`get_size` needs to know of the value ``obj``; must be quick."""
+        """Return the information about ``obj`` that :meth:`get_size` needs; must be fast."""
         msg = f"The Type {self!r} does not define get_shape_info, which profiling memory needs."
         raise MethodNotDefinedError(msg)
 
     def get_size(self, shape_info: Any) -> int:
-        """Return the bytes of data that a value described by ``shape_info`` takes."""
+        """Return the size in bytes of a value described by ``shape_info``."""
         msg = f"The Type {self!r} does not define get_size, which profiling memory needs."
         raise MethodNotDefinedError(msg)
 
     @staticmethod
     def may_share_memory(a: Any, b: Any) -> bool:
-        """Tell whether two values could share memory. The default says: only if identical."""
+        """Return whether two values could share memory; by default only if identical."""
         return a is b
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:

@@ -32,9 +32,9 @@ class Variable:
     owner
         The Apply node that computes the variable; ``None`` for a leaf.
     index
-        Which of the owner's outputs it is.
+        The position among the owner's outputs.
     name
-        A name for people; it has no meaning for the graph.
+        Name for display; it does not affect the graph.
 
     Examples
     --------
@@ -71,7 +71,7 @@ class Variable:
 
     @property
     def tag(self) -> SimpleNamespace:
-        """Free space for notes about this variable, kept by clones."""
+        """A namespace for arbitrary annotations of the variable, copied by :meth:`clone`."""
         if self._tag is None:
             self._tag = SimpleNamespace()
         return self._tag
@@ -82,11 +82,11 @@ class Variable:
 
     @property
     def origin(self) -> Origin | None:
-        """Where in user code the variable's node was made; ``None`` for a leaf."""
+        """The line of user code that made the variable's node; ``None`` for a leaf."""
         return None if self.owner is None else self.owner.origin
 
     def clone(self, name: str | None = None) -> Variable:
-        """Return a leaf of the same class and type, with the same tag and, unless given, name."""
+        """Return a leaf of the same class, type and tag, and with the same name by default."""
         cls = self.__class__
         copy = cls.__new__(cls)
         if cls is not self.type.variable_type:  # a class of its own may have state of its own
@@ -100,12 +100,12 @@ class Variable:
         return copy
 
     def transfer(self, target: str) -> Variable:
-        """Return the variable moved to another place; ``"cpu"`` is where all begin.
+        """Return the variable transferred to another device; ``"cpu"`` is the default location.
 
         Raises
         ------
         TransferError
-            No function given to :func:`phintys.graph.register_transfer` knows the target.
+            No function registered with :func:`phintys.graph.register_transfer` supports the target.
         """
         return transfer(self, target)
 
@@ -117,15 +117,15 @@ class Variable:
         Parameters
         ----------
         inputs_to_values
-            Values for the graph's inputs, by variable or by name. A graph of constants and shared
-            variables needs none.
+            Values for the graph's inputs, by variable or by name. Not needed for a graph of
+            constants and shared variables.
         options
             Passed to :func:`phintys.function`.
 
         Raises
         ------
         MissingInputError
-            An input of the graph was given no value.
+            An input of the graph has no value.
 
         Notes
         -----
@@ -178,7 +178,7 @@ class Variable:
 class Constant(Variable):
     """A variable whose value is known when the graph is built.
 
-    The value is filtered by the type, so a value that does not fit is refused here.
+    The value is filtered by the type, which raises if it is not valid.
 
     Examples
     --------
@@ -194,7 +194,7 @@ class Constant(Variable):
 
     @property
     def value(self) -> Any:
-        """The value; another name of ``data``."""
+        """The value; an alias of ``data``."""
         return self.data
 
     def signature(self) -> Hashable:
@@ -204,21 +204,21 @@ class Constant(Variable):
             hash(data)
         except TypeError:
             return (self.type, id(data))
-        # 0.0 == -0.0 and 1 == True, but they are not interchangeable; NaN differs from itself, but
-        # one is as good as another.
+        # 0.0 == -0.0 and 1 == True, but they are not interchangeable; NaN != NaN, but all NaNs are
+        # equivalent.
         if isinstance(data, float | complex):
             return (self.type, data.__class__, repr(data))
         return (self.type, data.__class__, data, repr(data))
 
     def equals(self, other: object) -> bool:
-        """Tell whether ``other`` is a constant of the same type and value."""
+        """Return whether ``other`` is a constant of the same type and value."""
         return isinstance(other, Constant) and self.signature() == other.signature()
 
     def clone(self, name: str | None = None) -> Constant:
         """Return a constant with the same value."""
         cls = self.__class__
         copy = cls.__new__(cls)
-        copy.__dict__.update(self.__dict__)  # the value was filtered once; it need not be again
+        copy.__dict__.update(self.__dict__)  # the value is already filtered
         if name is not None:
             copy.name = name
         if self._tag is not None:
@@ -239,7 +239,7 @@ _evaluator: Callable[..., Any] | None = None
 
 
 def set_evaluator(evaluator: Callable[..., Any]) -> None:
-    """Tell :meth:`Variable.eval` how to compute; called once, by the compiler.
+    """Register the evaluator that :meth:`Variable.eval` uses; called once, by the compiler.
 
     ``evaluator(variable, inputs_to_values, **options)`` returns the value.
     """
@@ -248,7 +248,7 @@ def set_evaluator(evaluator: Callable[..., Any]) -> None:
 
 
 def require_owner(variable: Variable) -> Apply:
-    """Return the variable's Apply node; a leaf raises.
+    """Return the variable's Apply node, or raise if it is a leaf.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The verifier: everything that holds for a sound FunctionGraph."""
+"""The verifier of the invariants of a FunctionGraph."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ __all__ = ["verify_graph"]
 def verify_graph(fgraph: FunctionGraph, make_nodes: bool = False) -> None:
     """Check every invariant of a FunctionGraph, in linear time.
 
-    - Each output of a node knows the node and its own position; no variable has two nodes.
+    - Each output of a node refers to the node and to its own position; no variable has two nodes.
     - The clients of each variable are exactly its uses, each once.
-    - Each variable comes from a node of the graph, or is an input, a constant, or shared.
-    - Inputs are leaves, no constants, and each is there once.
-    - Each node is needed by something, and no node by itself.
+    - Each variable is an output of a node of the graph, an input, a constant, or shared.
+    - Inputs are distinct leaves and not constants.
+    - Each node is used, and no node depends on itself.
     - Nodes have an Op that can be compared and hashed.
     - With ``make_nodes``: ``make_node`` of a node's Op, given its inputs, makes a node with outputs
       of the same number and types.
@@ -33,12 +33,12 @@ def verify_graph(fgraph: FunctionGraph, make_nodes: bool = False) -> None:
     fgraph
         The graph.
     make_nodes
-        Check the types of outputs too, at the cost of building the graph anew.
+        Check the types of outputs, too, at the cost of rebuilding every node.
 
     Raises
     ------
     IntegrityError
-        Something does not hold; the message names the node and the line that made it.
+        An invariant is violated; the message names the node and the line that made it.
 
     Examples
     --------

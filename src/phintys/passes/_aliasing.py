@@ -35,7 +35,7 @@ def overwritten_variables(fgraph: FunctionGraph) -> set[Variable]:
 
 
 def is_overwritten(fgraph: FunctionGraph, variable: Variable) -> bool:
-    """Tell whether some node overwrites the memory of a variable, directly or through views."""
+    """Return whether some node overwrites the memory of a variable, directly or through views."""
     stack, seen = [variable], {variable}
     while stack:
         for client, position in fgraph.clients.get(stack.pop(), ()):

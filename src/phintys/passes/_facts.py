@@ -84,7 +84,7 @@ def output_type(node: Apply) -> TensorType:
 
 
 def is_pure(node: Apply | None) -> bool:
-    """Tell whether a node is elementwise and overwrites nothing."""
+    """Return whether a node is elementwise and overwrites nothing."""
     return node is not None and isinstance(node.op, Elemwise) and not node.op.inplace_pattern
 
 
@@ -110,7 +110,7 @@ def scalar_node(variable: Variable, *ops: ScalarOp) -> Apply | None:
 
 
 def has_one_client(fgraph: FunctionGraph, variable: Variable) -> bool:
-    """Tell whether only one node (or output) needs a variable, once."""
+    """Return whether only one node (or output) needs a variable, once."""
     return len(fgraph.clients[variable]) == 1
 
 
@@ -123,7 +123,7 @@ def as_value(number: Any, type_: TensorType) -> Any:
 
 
 def keeps_digits(result: Any, given: Iterable[Any]) -> bool:
-    """Tell whether what is computed from finite constants is finite and has not underflowed.
+    """Return whether what is computed from finite constants is finite and has not underflowed.
 
     What is computed from infinities or NaN does not: such constants stay where they are.
     """
@@ -135,7 +135,7 @@ def keeps_digits(result: Any, given: Iterable[Any]) -> bool:
 
 
 def is_moderate(value: Any) -> bool:
-    """Tell whether a factor changes numbers by at most 1000, so that it may change places.
+    """Return whether a factor changes numbers by at most 1000, so that it may change places.
 
     What was far from overflow then stays far from it.
     """
@@ -181,7 +181,7 @@ def _uniform(constant: TensorConstant) -> Any:
 
 
 def is_uniformly(variable: Variable, number: float) -> bool:
-    """Tell whether all elements of a tensor are known to be ``number``."""
+    """Return whether all elements of a tensor are known to be ``number``."""
     value = uniform_value(variable)
     return value is not NOT_CONSTANT and bool(value == number)
 
@@ -194,7 +194,7 @@ _REAL_PART = {"complex64": "float32", "complex128": "float64"}
 
 
 def holds_exactly(dtype: str, other: str) -> bool:
-    """Tell whether each value of a dtype is kept when it is cast to another one.
+    """Return whether each value of a dtype is kept when it is cast to another one.
 
     NumPy calls the cast from int64 to float64 safe; it rounds, so here it is not.
 
@@ -272,7 +272,7 @@ def _asked_for(size: Variable) -> tuple[Any, int] | None:
 
 
 def same_size(a: Variable, b: Variable, dim: int) -> bool:
-    """Tell whether two tensors are known to have the same size in a dimension.
+    """Return whether two tensors are known to have the same size in a dimension.
 
     Known statically, or because both come from one size; what has a size of 1 by its type only
     equals another such.
@@ -282,14 +282,14 @@ def same_size(a: Variable, b: Variable, dim: int) -> bool:
 
 
 def is_size_of(size: Variable, variable: Any, dim: int) -> bool:
-    """Tell whether an expression is known to be the size of a tensor in a dimension."""
+    """Return whether an expression is known to be the size of a tensor in a dimension."""
     asked = _asked_for(size)
     mine = (id(size), None) if asked is None else _origin_of_size(*asked)
     return mine == _origin_of_size(variable, dim)
 
 
 def sizes_covered(dropped: Any, kept: Iterable[Any]) -> bool:
-    """Tell whether an elementwise node can do without an operand, as far as its shape goes.
+    """Return whether an elementwise node can do without an operand, as far as its shape goes.
 
     In each dimension in which the operand does not broadcast, one of those that are kept must be
     known to have its size. So neither the shape of the result changes nor is an error about
@@ -347,7 +347,7 @@ def as_one(fgraph: FunctionGraph, node: Apply, value: Any) -> Variable | None:
 
 
 def fits(wanted: TensorType, given: TensorType) -> bool:
-    """Tell whether a variable of type ``given`` can stand for one of type ``wanted``."""
+    """Return whether a variable of type ``given`` can stand for one of type ``wanted``."""
     return wanted == given or (
         wanted.is_super(given) and wanted.broadcastable == given.broadcastable
     )

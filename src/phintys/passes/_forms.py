@@ -34,7 +34,7 @@ def argument(variable: Variable, *ops: ps.ScalarOp) -> Any:
 
 
 def is_same(x: Any, y: Any, levels: int = 2) -> bool:
-    """Tell whether two variables are one, or computed alike by nodes not merged yet."""
+    """Return whether two variables are one, or computed alike by nodes not merged yet."""
     if x is y:
         return True
     one, other = x.owner, y.owner

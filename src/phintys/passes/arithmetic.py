@@ -48,7 +48,7 @@ __all__ = ["CANONICAL_ARITHMETIC", "negated"]
 
 
 def _of_one_dtype(node: Apply) -> bool:
-    """Tell whether a node's operands have the dtype of its result."""
+    """Return whether a node's operands have the dtype of its result."""
     dtype = output_type(node).dtype
     return all(x.dtype == dtype for x in operands(node))
 
@@ -457,7 +457,7 @@ def collect_factors(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None
 
 
 def _starts_with_all(node: Apply) -> bool:
-    """Tell whether all powers of one number come first, so that they are multiplied anyway.
+    """Return whether all powers of one number come first, so that they are multiplied anyway.
 
     ``y * x * x`` may be finite where sqr(x) is not.
     """

@@ -49,7 +49,7 @@ _dot, _gemm = Dot(), Gemm()
 
 
 def _is_stored(fgraph: FunctionGraph, variable: Variable) -> bool:
-    """Tell whether anybody but a loop needs a variable: a loop has each element in a register."""
+    """Return whether anybody but a loop needs a variable: a loop has each element in a register."""
     return not all(
         isinstance(client, Apply) and isinstance(client.op, Elemwise | Reduce)
         for client, _ in fgraph.clients[variable]

@@ -58,7 +58,7 @@ def _everywhere(fgraph: FunctionGraph, node: Apply, value: Any) -> list[Variable
 
 
 def is_not_negative(variable: Any) -> bool:
-    """Tell whether an integer is known not to be negative, whatever the inputs are.
+    """Return whether an integer is known not to be negative, whatever the inputs are.
 
     Sizes are not, and neither are their sums and products: these would have to exceed 64 bits.
     """

@@ -82,7 +82,7 @@ def drop_identity(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
 
 
 def _is_identity(op: Any, value: Any, result: TensorType) -> bool:
-    """Tell whether an operand of this value leaves the others as they are."""
+    """Return whether an operand of this value leaves the others as they are."""
     if op is ps.add:
         return bool(value == 0)
     if op is ps.mul:
@@ -158,7 +158,7 @@ def _nested_operand(fgraph: FunctionGraph, node: Apply) -> int | None:
 
 
 def _is_absorbed(fgraph: FunctionGraph, node: Apply) -> bool:
-    """Tell whether the one node that needs this one will take it apart."""
+    """Return whether the one node that needs this one will take it apart."""
     clients = fgraph.clients[node.outputs[0]]
     if len(clients) != 1:
         return False

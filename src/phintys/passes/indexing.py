@@ -382,7 +382,7 @@ def _part_of_join(parts: Sequence[Any], axis: int, entry: Any) -> tuple[Any, Any
 
 
 def _is_size(bound: Any, x: Any, dim: int) -> bool:
-    """Tell whether a bound of a slice is the size of a tensor in a dimension."""
+    """Return whether a bound of a slice is the size of a tensor in a dimension."""
     if bound is None or isinstance(bound, int):
         return bound is not None and bound == x.type.shape[dim]
     return is_size_of(bound, x, dim)

@@ -356,7 +356,7 @@ class _Books:
         return True
 
     def _reads_others(self, new: Apply) -> bool:
-        """Tell whether a twin reads what it overwrites by no other way, or can stand it."""
+        """Return whether a twin reads what it overwrites by no other way, or can stand it."""
         found = [root for variable in new.inputs for root in self.roots[variable]]
         if len(found) == len(new.inputs) == len(set(found)):
             return True

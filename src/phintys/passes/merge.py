@@ -171,7 +171,7 @@ class _Merging:
 
 
 def _is_commutative(op: Any) -> bool:
-    """Tell whether two operands may change places without any change of the result."""
+    """Return whether two operands may change places without any change of the result."""
     return isinstance(op, Elemwise) and op.scalar_op.commutative
 
 

@@ -132,7 +132,7 @@ def all_rules() -> Iterator[NodeRewriter]:
 
 
 def keeps_extremes(rule: NodeRewriter) -> bool:
-    """Tell whether a rule keeps infinities and NaN: stable forms, and rules so tagged, do not."""
+    """Return whether a rule keeps infinities and NaN: stable forms, and rules so tagged, do not."""
     return rule not in _STABLE and "extremes" not in rule.tags
 
 

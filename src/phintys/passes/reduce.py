@@ -99,7 +99,7 @@ def reduce_before_dimshuffle(fgraph: FunctionGraph, node: Apply) -> list[Variabl
 
 
 def _plain_dtype(node: Apply) -> bool:
-    """Tell whether a reduction computes and returns in the dtype of its input."""
+    """Return whether a reduction computes and returns in the dtype of its input."""
     op = node.op
     assert isinstance(op, Reduce)
     dtype = operands(node)[0].dtype

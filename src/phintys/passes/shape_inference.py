@@ -172,7 +172,7 @@ class ShapeInference:
         return size
 
     def _needs(self, size: Variable, output: Variable) -> bool:
-        """Tell whether an expression made just now is about ``output`` itself."""
+        """Return whether an expression made just now is about ``output`` itself."""
         stack = [size]
         while stack:
             variable = stack.pop()
@@ -192,7 +192,7 @@ def _static_shape(variable: Variable) -> tuple[int | None, ...] | None:
 
 
 def _is_unknown(x: Any) -> bool:
-    """Tell whether nothing is known statically of a tensor's sizes."""
+    """Return whether nothing is known statically of a tensor's sizes."""
     return all(size is None for size in x.type.shape)
 
 
@@ -299,7 +299,7 @@ def _expression(node: Apply, inference: ShapeInference) -> Any:
 
 
 def _asks(size: Variable, variable: Variable, dim: int) -> bool:
-    """Tell whether ``size`` is nothing but ``Shape_i`` of a variable."""
+    """Return whether ``size`` is nothing but ``Shape_i`` of a variable."""
     node = size.owner
     return (
         node is not None

@@ -99,7 +99,7 @@ def log1p_of_minus_sigmoid(fgraph: FunctionGraph, node: Apply) -> list[Variable]
 
 
 def _are_opposite(x: Any, y: Any) -> bool:
-    """Tell whether y is known to be -x."""
+    """Return whether y is known to be -x."""
     for one, other in ((x, y), (y, x)):
         node = scalar_node(one, ps.neg)
         if node is not None and is_same(node.inputs[0], other):

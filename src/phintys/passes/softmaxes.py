@@ -44,7 +44,7 @@ def _shuffled(variable: Variable) -> tuple[Apply | None, DimShuffle | None]:
 
 
 def _keeps_axes(shuffle: DimShuffle | None, axes: tuple[int, ...], ndim: int) -> bool:
-    """Tell whether a reduction with a dimshuffle is one with ``keepdims=True``."""
+    """Return whether a reduction with a dimshuffle is one with ``keepdims=True``."""
     kept = iter(range(ndim))
     wanted = tuple("x" if dim in axes else next(kept) for dim in range(ndim))
     return (() if shuffle is None else shuffle.new_order) == wanted
@@ -189,7 +189,7 @@ def _centred(difference: Any, s: Any) -> Any:
 
 
 def _same_factors(factors: list[Variable], u: Any, s: Any) -> bool:
-    """Tell whether factors are those of u * s."""
+    """Return whether factors are those of u * s."""
     place = place_of(s, factors)
     if place is None:
         return False

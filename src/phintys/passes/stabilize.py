@@ -144,7 +144,7 @@ def _one_minus(variable: Any) -> Any:
 
 
 def _has_function(node: Apply, depth: int = 1) -> bool:
-    """Tell whether an operand is one of the functions, or minus one of them."""
+    """Return whether an operand is one of the functions, or minus one of them."""
     for x in node.inputs:
         inner = x.owner
         if inner is None:

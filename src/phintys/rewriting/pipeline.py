@@ -50,7 +50,7 @@ class Pass:
         return self.tags | {self.name} | self.step.names()
 
     def called(self, names: frozenset[str]) -> bool:
-        """Tell whether the pass itself is named or tagged so."""
+        """Return whether the pass itself is named or tagged so."""
         return self.name in names or not (self.tags | self.step.tags).isdisjoint(names)
 
     def apply(self, fgraph: FunctionGraph, trace: RewriteTrace | None = None) -> None:

@@ -149,7 +149,7 @@ class NodeRewriter:
         raise NotImplementedError
 
     def matches_name(self, names: frozenset[str]) -> bool:
-        """Tell whether the rule's name or one of its tags is among ``names``."""
+        """Return whether the rule's name or one of its tags is among ``names``."""
         return self.name in names or not self.tags.isdisjoint(names)
 
     def __repr__(self) -> str:

@@ -72,7 +72,7 @@ class NodeRun:
     used: Collection[Variable]
 
     def is_used(self, index: int) -> bool:
-        """Tell whether somebody reads an output."""
+        """Return whether somebody reads an output."""
         return self.node.outputs[index] in self.used
 
     def again(self, **options: Any) -> list[Any]:
@@ -170,7 +170,7 @@ def _check_memory(run: NodeRun, values: Sequence[Any]) -> None:
 def _shares_any(
     node: Apply, values: Sequence[Any], some: Iterable[int], others: Iterable[int]
 ) -> bool:
-    """Tell whether one of some inputs shares memory with one of others."""
+    """Return whether one of some inputs shares memory with one of others."""
     return any(
         share_memory(values[one], values[other], node.inputs[one].type)
         for one, other in product(some, others)
@@ -260,7 +260,7 @@ def _check_again(run: NodeRun) -> None:
 
 
 def _is_rounding(run: NodeRun, index: int, other: Any) -> bool:
-    """Tell whether a result differs from what the node computes by no more than rounding."""
+    """Return whether a result differs from what the node computes by no more than rounding."""
     known = dict(zip(run.node.inputs, run.values, strict=True))
     variable = run.node.outputs[index]
     known[variable] = result = run.results[index]

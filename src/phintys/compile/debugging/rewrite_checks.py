@@ -89,7 +89,7 @@ class RewriteChecks:
                 raise self._fault(one, describe_difference(old, new, "old", "new"), known)
 
     def _excused(self, one: Replacement, old: Any, new: Any, known: Values) -> bool:
-        """Tell whether rounding, or overflow on the way, explains that values differ."""
+        """Return whether rounding, or overflow on the way, explains that values differ."""
         try:
             common = {*ancestors([one.old])} & {*ancestors([one.new])}
             olds, news = nodes_between(one.old, common), nodes_between(one.new, common)

@@ -117,7 +117,7 @@ def _distances(a: Any, b: Any) -> Any:
 
 
 def rounding_explains(a: Any, b: Any, moved: Any) -> bool:
-    """Tell whether two arrays differ by no more than rounding moves them.
+    """Return whether two arrays differ by no more than rounding moves them.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ def rounding_explains(a: Any, b: Any, moved: Any) -> bool:
 
 
 def loses_its_way(nodes: Sequence[Apply], known: Values, *, poles: bool) -> bool:
-    """Tell whether a computation overflows on the way, from numbers that are finite.
+    """Return whether a computation overflows on the way, from numbers that are finite.
 
     Parameters
     ----------

@@ -248,7 +248,7 @@ class Offer:
         return array
 
     def overrun(self) -> bool:
-        """Tell whether the Op wrote beside the memory that was offered."""
+        """Return whether the Op wrote beside the memory that was offered."""
         return any(
             buffer[untouched].tobytes() != before[untouched].tobytes()
             for buffer, untouched, before in self._buffers

@@ -38,7 +38,7 @@ def duplicate(value: Any) -> Any:
 
 
 def may_be_compared(value: Any) -> bool:
-    """Tell whether values of this kind are equal when they look equal.
+    """Return whether values of this kind are equal when they look equal.
 
     Objects that only equal themselves say nothing about a copy.
     """
@@ -46,7 +46,7 @@ def may_be_compared(value: Any) -> bool:
 
 
 def is_unchanged(value: Any, before: Any) -> bool:
-    """Tell whether a value is what its copy, made before, still is, bit by bit."""
+    """Return whether a value is what its copy, made before, still is, bit by bit."""
     if isinstance(value, np.ndarray) and isinstance(before, np.ndarray):
         return (
             value.dtype == before.dtype
@@ -66,7 +66,7 @@ def _equal(a: Any, b: Any) -> bool:
 
 
 def agree(type_: Type, a: Any, b: Any) -> bool:
-    """Tell whether two values are the same up to rounding, as their Type sees it."""
+    """Return whether two values are the same up to rounding, as their Type sees it."""
     if a is b:
         return True
     if not may_be_compared(a) and type(a) is type(b):
@@ -78,7 +78,7 @@ def agree(type_: Type, a: Any, b: Any) -> bool:
 
 
 def share_memory(a: Any, b: Any, type_: Type) -> bool:
-    """Tell whether two values lie in the same memory, so that changing one changes the other."""
+    """Return whether two values lie in the same memory, so that changing one changes the other."""
     if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
         return bool(np.may_share_memory(a, b)) and bool(np.shares_memory(a, b))
     # Numbers, strings and the like are shared by Python, and cannot be changed.
