@@ -1,4 +1,4 @@
-"""Compiling: functions, their inputs and outputs, modes, and shared values."""
+"""Compilation: functions, their inputs and outputs, modes, and shared variables."""
 
 from typing import TYPE_CHECKING
 

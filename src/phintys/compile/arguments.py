@@ -1,4 +1,4 @@
-"""The arguments of ``function``, checked and brought into one form."""
+"""Validation and normalization of the arguments of ``function``."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = [
 
 
 def checked_inputs(inputs: Any, allow_downcast: bool | None) -> list[In]:
-    """Return ``inputs`` as a list of different Ins."""
+    """Return ``inputs`` as a list of distinct :class:`In` objects."""
     if isinstance(inputs, Variable | In):
         msg = f"function: inputs is a list, got {inputs!r}. Write [{inputs}]."
         raise ArgumentError(msg)
@@ -50,7 +50,7 @@ def checked_inputs(inputs: Any, allow_downcast: bool | None) -> list[In]:
 
 
 def checked_outputs(outputs: Any) -> tuple[list[Out], list[str] | None, str]:
-    """Return the outputs, the keys of the returned dict if any, and what a call returns."""
+    """Return the outputs, the keys of the returned dict if any, and the form of the result."""
     if outputs is None:
         return [], None, "none"
     if isinstance(outputs, dict):
@@ -104,7 +104,7 @@ def checked_name(name: object) -> str | None:
 
 
 def checked_choice(on_unused_input: object) -> str:
-    """Return ``on_unused_input``, or what the configuration says."""
+    """Return ``on_unused_input``, or the configured default if it is ``None``."""
     chosen = config.on_unused_input if on_unused_input is None else on_unused_input
     if chosen not in {"raise", "warn", "ignore"}:
         msg = f"function: on_unused_input is 'raise', 'warn' or 'ignore', got {on_unused_input!r}."

@@ -1,4 +1,4 @@
-"""function: from expressions to something that can be called."""
+"""``function``: compilation of expressions into a callable."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     Number = complex | np.ndarray[Any, Any] | np.generic
 
     class FunctionOptions(TypedDict, total=False):
-        """The further options of :func:`function`."""
+        """The keyword options of :func:`function`."""
 
         no_default_updates: bool | Sequence[SharedVariable]
         accept_inplace: bool
@@ -136,35 +136,35 @@ def function(
     Parameters
     ----------
     inputs
-        Variables, or :class:`In` for more control. A computed variable may be an input: the graph
-        is cut there.
+        Variables, or :class:`In` for more control. A computed variable can be an input: its value
+        is then given instead of computed.
     outputs
-        One variable, a list of them, a dict from str to them, or ``None``: a call returns an
-        array, a list, a dict, or ``None``. :class:`Out` gives more control. 0-d results are 0-d
-        arrays.
+        A variable, a list of variables, a dict from str to variables, or ``None``: a call returns
+        an array, a list, a dict, or ``None``, respectively. Use :class:`Out` for more control. 0-d
+        results are 0-d arrays.
     mode
-        A :class:`Mode` or the name of one; ``config.mode`` by default.
+        A :class:`Mode` or its name; ``config.mode`` by default.
     updates
         Pairs or a dict: shared variable -> expression for its next value. All outputs and updates
-        are computed from the old values; a call that fails changes nothing.
+        are computed from the old values; a call that fails changes no value.
     givens
-        Pairs or a dict: variable of the graph -> what to use in its place. All at once: they do
-        not see each other.
+        Pairs or a dict: variable of the graph -> its replacement. The replacements are
+        simultaneous: they are not applied to each other.
     no_default_updates
-        ``True``, or a list of shared variables: leave out their ``default_update``.
+        ``True``, or a list of shared variables whose ``default_update`` is not applied.
     accept_inplace
-        Accept Ops in the graph that overwrite their inputs.
+        Allow the graph to contain Ops that overwrite their inputs.
     name
-        A name for people, shown in messages.
+        Name of the function, for messages.
     rebuild_strict
-        Require that ``givens`` keep all types.
+        Require replacements in ``givens`` to keep the types of the variables.
     allow_input_downcast
-        Let arguments be cast with loss of precision. ``None`` allows it for Python floats where
-        the input has the dtype ``config.floatX``.
+        Allow casts of arguments that lose precision. ``None`` allows them for Python floats if the
+        input has the dtype ``config.floatX``.
     profile
         ``True``, a name, or a :class:`Profile`: measure each node. ``config.profile`` by default.
     on_unused_input
-        ``"raise"``, ``"warn"`` or ``"ignore"`` inputs that have no influence on any output;
+        ``"raise"``, ``"warn"`` or ``"ignore"``: what to do about inputs that no output depends on;
         ``config.on_unused_input`` by default.
 
     Returns
@@ -174,11 +174,11 @@ def function(
     Raises
     ------
     MissingInputError
-        An expression needs a variable that is not among the inputs.
+        An expression depends on a variable that is not among the inputs.
     UnusedInputError
-        An input has no influence, and ``on_unused_input`` is ``"raise"``.
+        An input is not used, and ``on_unused_input`` is ``"raise"``.
     ArgumentError
-        An argument is not what is described above.
+        An argument is not valid.
 
     Examples
     --------
@@ -252,9 +252,9 @@ def function(
 
 
 def _rewrite(fgraph: FunctionGraph, mode: Mode, profile: Profile | None) -> RewriteTrace | None:
-    """Run the passes of a mode; return what they did, if that is asked for.
+    """Run the passes of a mode; return a trace of the rewrites if the mode is tracing.
 
-    A profile is told how long each pass took, and each rule.
+    The time of each pass and rule is added to the profile.
     """
     if profile is None and not mode.traced:
         mode.rewrite(fgraph)
@@ -278,7 +278,7 @@ def _roots(
     new_values: Mapping[SharedVariable, Variable],
     rebuilt: Rebuilt,
 ) -> dict[Variable, str]:
-    """Return what the user wants computed, each with what it is for."""
+    """Return the expressions that the user gave, each with a description of its role."""
     roots: dict[Variable, str] = {}
     for index, out in enumerate(outs):
         roots.setdefault(out.variable, f"output {index}, {out.variable}")
@@ -297,7 +297,7 @@ def _roots(
 def _close(
     specs: Sequence[In], rebuilt: Rebuilt, states: Iterable[In], returned: int
 ) -> tuple[FunctionGraph, list[In], list[int]]:
-    """Return the graph with shared variables as inputs, its inputs, and which are updated.
+    """Return the graph with shared variables as inputs, its inputs, and the updated ones.
 
     Explicit inputs come first.
     """
@@ -318,7 +318,7 @@ def _close(
 
 
 def _container(spec: In) -> Container:
-    """Return the place for an input's value."""
+    """Return the container for an input's value."""
     if isinstance(spec.value, Container):
         return spec.value
     container = Container(spec.variable.type, [None], spec.strict, spec.allow_downcast, spec.name)

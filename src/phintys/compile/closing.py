@@ -1,4 +1,4 @@
-"""Checks of a graph that is about to become a function: is all there, and is all of it needed?"""
+"""Checks before compilation: missing inputs, unused inputs, and Ops that overwrite inputs."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ _PACKAGE = __name__.partition(".")[0]
 def missing_input(
     rebuilt: Rebuilt, specs: Sequence[In], roots: Mapping[Variable, str]
 ) -> MissingInputError:
-    """Return the error about the first leaf without a value: which, who needs it, what to do.
+    """Return the error for the first leaf without a value: where it is used, and how to fix it.
 
     Parameters
     ----------
     rebuilt
-        Knows what is missing.
+        The copied graph, with its missing leaves.
     specs
         The inputs.
     roots
-        Original expression -> what it is for, in words.
+        Original expression -> description of its role.
     """
     leaf = next(iter(rebuilt.missing))
     inputs = ", ".join(str(spec.variable) for spec in specs) or "(none)"
@@ -61,7 +61,7 @@ def missing_input(
 
 
 def _way(leaf: Variable, roots: Mapping[Variable, str]) -> list[str]:
-    """Return lines that lead from a leaf to an expression that needs it."""
+    """Return the lines that trace a leaf to an expression that depends on it."""
     users: dict[Variable, Apply] = {}
     for variable in ancestors(roots):
         if variable.owner is not None:
@@ -85,10 +85,10 @@ def _way(leaf: Variable, roots: Mapping[Variable, str]) -> list[str]:
 def check_unused(
     specs: Sequence[In], rebuilt: Rebuilt, choice: str, written: Iterable[Variable]
 ) -> None:
-    """Raise or warn, as ``choice`` says, about the first input that the program does not use.
+    """Raise or warn, depending on ``choice``, about the first input that the program does not use.
 
-    ``written`` are the expressions as the user gave them. What was simplified away when they were
-    built, as x in the gradient of ``3 * x``, was used.
+    ``written`` are the expressions as the user gave them. A variable that was simplified away when
+    they were built, such as x in the gradient of ``3 * x``, counts as used.
     """
     if choice == "ignore":
         return
@@ -118,7 +118,7 @@ def check_unused(
 
 
 def _levels_to_user() -> int:
-    """Return the ``stacklevel`` at which a warning shows the user's line."""
+    """Return the ``stacklevel`` with which a warning points to the user's line."""
     frame = sys._getframe(1)
     level = 1
     while frame.f_back is not None and str(frame.f_globals.get("__name__")).startswith(_PACKAGE):

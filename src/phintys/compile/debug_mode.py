@@ -1,4 +1,4 @@
-"""DebugMode: slow and suspicious."""
+"""DebugMode: a slow mode that checks every Op and every rewrite."""
 
 from __future__ import annotations
 
@@ -24,49 +24,49 @@ __all__ = ["DebugMode"]
 
 
 class DebugMode(Mode):
-    """A mode that believes nothing: it computes everything in several ways, and compares.
+    """A mode that computes everything in several ways, and compares the results.
 
-    Every Op is carried out in Python and in native code, twice, with inputs in several orders of
-    memory, and with several kinds of memory in its storage cells. It must not change inputs but
-    those in its ``destroy_map``, nor share memory but as its ``view_map`` says; its outputs must
-    belong to their Types and have the shapes that ``infer_shape`` tells. Every variable that a
-    rewrite replaced is computed as well, and must have the value of its replacement. At last the
-    graph as a whole, run in Python and as native code, must give what its nodes gave one by one.
-    The graph is verified after each pass. An Op with ``debug_perform`` is carried out by that
-    alone, and no more often than is needed.
+    Every Op is run in Python and in native code, twice, with inputs in several memory layouts, and
+    with several kinds of preallocated memory in its storage cells. It must not modify any inputs
+    except those in its ``destroy_map``, nor share memory except as declared in its ``view_map``;
+    its outputs must belong to their Types and have the shapes given by ``infer_shape``. Every
+    variable that a rewrite replaced is computed as well, and must have the value of its
+    replacement. Finally, the whole graph, run in Python and as native code, must give the same
+    results as its nodes run one by one. The graph is verified after each pass. An Op with
+    ``debug_perform`` is run only by that method, and no more often than necessary.
 
-    What is found is raised, as a :class:`~phintys._base.errors.DebugModeError`: ``BadDestroyMap``,
+    Faults are raised as a :class:`~phintys._base.errors.DebugModeError`: ``BadDestroyMap``,
     ``BadViewMap``, ``BadThunkOutput``, ``UnreproducibleOutput``, ``BadPreallocatedOutput``,
     ``BadStorage``, ``InvalidValueError``, ``BadInferShape``, ``BadRewrite``, ``StochasticOrder``.
 
     Parameters
     ----------
     pipeline
-        The passes; none unless given.
+        The passes; none by default.
     stability_patience
-        How many more times to rewrite each graph, to see that it goes the same way.
+        How many more times to rewrite each graph, to check that the rewrites are the same.
     check_py
-        Compute twice in Python, and in all forms that an Op has in Python.
+        Compute twice in Python, and with every Python implementation of an Op.
     check_native
-        Compute in native code too, each node and the whole.
+        Also compute in native code, both each node and the whole graph.
     check_isfinite
-        Take NaN and infinity for faults where all inputs of a node are finite.
+        Treat NaN and infinity as faults if all inputs of a node are finite.
     check_preallocated_output
-        Which kinds of memory to offer in storage cells: names in a list, or with colons between
-        them, of ``previous``, ``c_contiguous``, ``f_contiguous``, ``strided``, ``negative``,
+        The kinds of memory to offer in storage cells, as a list or separated by colons:
+        ``previous``, ``c_contiguous``, ``f_contiguous``, ``strided``, ``negative``,
         ``wrong_size``; ``"ALL"``, or ``""`` for none.
     check_strides
-        Try inputs in Fortran order, strided, and with negative strides.
+        Run with inputs in Fortran order, strided, and with negative strides.
     check_infer_shape
-        Compare shapes with what ``infer_shape`` says.
+        Compare shapes with the results of ``infer_shape``.
     check_rewrites
-        Compare the values of what was rewritten.
+        Compare the values of rewritten variables with those of their replacements.
     require_matching_strides
-        Require results of Python and of native code to have the same strides.
+        Require results computed in Python and in native code to have the same strides.
 
     Examples
     --------
-    An Op that works in place, and does not say so:
+    An Op that works in place without declaring it:
 
     >>> import phintys, phintys.tensor as pt
     >>> class Halve(phintys.Op):
@@ -116,26 +116,26 @@ class DebugMode(Mode):
 
     @property
     def backend(self) -> Backend:
-        """The backend, which knows the rules of the pipeline."""
+        """The debug backend, set up with the rules of the pipeline."""
         chosen = super().backend
         if not isinstance(chosen, DebugBackend):
             return chosen
         return replace(chosen, rules=tuple(_rules_of(self.pipeline)))
 
     def rewrite(self, fgraph: FunctionGraph, trace: RewriteTrace | None = None) -> None:
-        """Run the passes over a graph, and note what they replace.
+        """Run the passes over a graph, and record the replacements.
 
         Parameters
         ----------
         fgraph
-            The graph, changed in place.
+            The graph, modified in place.
         trace
-            Where to note what was rewritten.
+            The trace in which to record the rewrites.
 
         Raises
         ------
         StochasticOrder
-            Another run over a copy of the graph took other steps.
+            Another run over a copy of the graph made different rewrites.
         """
         twins = [_twin(fgraph) for _ in range(self.options.stability_patience)]
         steps = self._noting(fgraph, RewriteTrace() if trace is None else trace)
@@ -163,7 +163,7 @@ def _rules_of(pipeline: Pipeline) -> Iterable[NodeRewriter]:
 
 
 def _twin(fgraph: FunctionGraph) -> FunctionGraph:
-    """Return a copy of a graph in which the same may be overwritten."""
+    """Return a copy of a graph in which the corresponding variables may be overwritten."""
     twin, equiv = fgraph.clone_get_equiv(check_integrity=False, attach_features=False)
     for feature in fgraph.features:
         copied: Any = feature.clone()

@@ -1,4 +1,4 @@
-"""Variable.eval and the compiler for those who lie below it."""
+"""The implementation of ``Variable.eval`` and of the compiler hook for lower layers."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ _MOST_KEPT = 16
 
 
 class _Compiled:
-    """Functions that were compiled for a variable, newest last.
+    """A cache of the functions compiled for a variable, newest last.
 
-    It lives on the variable, so it goes when the variable goes. It is not pickled or copied.
+    It is stored on the variable, and therefore freed with it. It is not pickled or copied.
     """
 
     def __init__(self) -> None:
         self.functions: dict[Any, Function] = {}
 
     def add(self, key: Any, compiled: Function) -> None:
-        """Keep a function; the oldest one goes if there are many."""
+        """Add a function, evicting the oldest one if there are too many."""
         functions = dict(self.functions)
         functions[key] = compiled
         while len(functions) > _MOST_KEPT:
             del functions[next(iter(functions))]
-        # Replaced as a whole: another thread may be reading. What it adds at once may get lost.
+        # Replaced as a whole, as another thread may be reading; concurrent additions can be lost.
         self.functions = functions
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -59,7 +59,7 @@ def evaluate(variable: Variable, inputs_to_values: Mapping[Any, Any], **options:
         key: Any = (inputs, config.mode, config.floatX, tuple(sorted(options.items())))
         hash(key)
     except TypeError:
-        key = None  # an option such as givens={...}: compiled anew at each call
+        key = None  # an option such as givens={...}: compiled again at each call
     kept: _Compiled | None = variable.__dict__.get("_compiled")
     compiled = None if kept is None or key is None else kept.functions.get(key)
     if compiled is None:
@@ -86,7 +86,7 @@ def _compile(variable: Variable, inputs: Sequence[Variable], options: dict[str, 
 
 
 def _by_variable(variable: Variable, given: Mapping[Any, Any]) -> dict[Variable, Any]:
-    """Return the values by variable, where some are given by name."""
+    """Return the values keyed by variable, resolving names."""
     leaves = [
         leaf for leaf in graph_inputs([variable]) if not isinstance(leaf, Constant | SharedVariable)
     ]
@@ -110,7 +110,7 @@ def _by_variable(variable: Variable, given: Mapping[Any, Any]) -> dict[Variable,
 def compile_for_values(
     inputs: Sequence[Variable], outputs: Sequence[Variable], **options: Any
 ) -> Callable[..., list[Any]]:
-    """Return a function from values of ``inputs`` to a list; what lies below asks for it."""
+    """Return a function from values of ``inputs`` to a list; the compiler hook of lower layers."""
     return function(list(inputs), list(outputs), **options)
 
 

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     R_co = TypeVar("R_co", covariant=True, default=Any)
 
     class _Returning(Generic[R_co]):
-        """What a call returns, for type checkers."""
+        """The return type of a call, for type checkers."""
 else:
     printing = LateModule("phintys.graph.printing")
     R_co = Any
@@ -48,8 +48,8 @@ else:
         __slots__ = ()
 
         def __class_getitem__(cls, returned: Any) -> type:
-            # At run time Function[np.ndarray] is Function: its class is made anew for each
-            # function, for which typing.Generic costs too much.
+            # At run time Function[np.ndarray] is Function: every function has a class of its own,
+            # and making those with typing.Generic costs too much.
             return cls
 
 
@@ -80,23 +80,23 @@ class _Values:
 
 
 class Function(_Returning[R_co]):
-    """A compiled function. Make one with :func:`phintys.function`.
+    """A compiled function; created by :func:`phintys.function`.
 
-    Calls may come from several threads at once and from inside one another.
+    Calls are thread-safe and reentrant.
 
     Attributes
     ----------
     maker : FunctionMaker
         The graph, the inputs and outputs, and the mode.
     vm : Program
-        What the backend made of the graph.
+        The program that the backend compiled the graph to.
     name : str or None
-        A name for people.
+        Name of the function, for display.
     profile : Profile or None
-        Times of calls and nodes, where they are measured.
+        Times of calls and nodes, if the function is profiled.
     trust_input : bool
-        Take arguments as they are, without a check. Wrong ones then give wrong results or odd
-        errors; right ones save a little time.
+        Skip the checks of arguments, which saves a little time. Invalid arguments then lead to
+        wrong results or obscure errors.
     input_storage : list of Container
         Values of the inputs that keep one, in the order of ``maker.inputs``.
 
@@ -145,7 +145,7 @@ class Function(_Returning[R_co]):
         self._take_fast_call()
 
     def _take_fast_call(self) -> None:
-        """Let calls go straight to the program, if it can check its arguments itself."""
+        """Call the program directly, if it can check its arguments itself."""
         maker, program = self.maker, self.vm
         types = [type(parameter.spec.variable.type) for parameter in self.signature.parameters]
         if (
@@ -165,14 +165,15 @@ class Function(_Returning[R_co]):
                 locks=self._locks,
             )
         )
-        # What a call of an instance means is looked up in its class, so each has one of its own.
+        # Python looks up __call__ on the class, so each function has a class of its own.
         own: Any = type(cls.__name__, (cls,), {"__slots__": (), "__call__": call})
         self.__class__ = own
 
     def _updating_call(self) -> Callable[..., list[Any]]:
-        """Return what takes checked arguments, stores the updates and returns the outputs.
+        """Return a callable that takes checked arguments, stores updates and returns the outputs.
 
-        A program that reads and writes the cells itself may overwrite values that nobody else has.
+        A program that reads and writes the cells itself can overwrite values that are not
+        referenced elsewhere.
         """
         program = self.vm
         if not self._updated_cells or not isinstance(program, FastProgram):
@@ -207,18 +208,18 @@ class Function(_Returning[R_co]):
         args, kwargs
             Values of the inputs, by position or by name.
         output_subset
-            Numbers (or keys, where a dict is returned) of the outputs wanted; the others are not
-            computed. All updates are made nevertheless.
+            Indices (or keys, if a dict is returned) of the outputs to compute; the others are not
+            computed. All updates are made regardless.
 
         Raises
         ------
         ArgumentError
             Too many, unknown, repeated or missing arguments.
         TypeError
-            An argument does not fit its input's Type.
+            An argument is not valid for its input's Type.
         """
         if self._is_plain and output_subset is None:
-            # What most calls need, and nothing else.
+            # The fast path, which is sufficient for most calls.
             values = self._arguments(args, kwargs)
             for cell in self._cells:
                 values.append(cell[0])
@@ -227,7 +228,7 @@ class Function(_Returning[R_co]):
         return while_held(self._locks, self._call, args, kwargs, output_subset)
 
     def _arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
-        """Return the values of the inputs that are arguments, checked."""
+        """Return the checked values of the explicit inputs."""
         if kwargs or len(args) != self._arity:
             values = self.signature.bind(args, kwargs, trust=self.trust_input)
         elif self.trust_input:
@@ -264,7 +265,7 @@ class Function(_Returning[R_co]):
         """Return the outputs of a program, and store the updates."""
         results = program([*arguments, *(cell[0] for cell in self._cells)])
         if self._updated_cells:
-            # Every output is there by now, so a call that fails changes nothing.
+            # All outputs are computed by now, so a call that fails changes nothing.
             first = len(results) - len(self._updated_cells)
             _store(self._updated_cells, results[first:])
             del results[first:]
@@ -312,7 +313,7 @@ class Function(_Returning[R_co]):
         Raises
         ------
         KeyError
-            No input is called so, or several are.
+            No input has the name, or several do.
         """
         return self.input_storage[self._index_of(key)]
 
@@ -356,12 +357,12 @@ class Function(_Returning[R_co]):
 
     @property
     def value(self) -> _Values:
-        """The values of the inputs that keep one, by variable, name or position."""
+        """The stored values of inputs, by variable, name or position."""
         return _Values(self)
 
     @property
     def container(self) -> _Values:
-        """The containers of those values."""
+        """The containers of the stored values."""
         return _Values(self, lambda container: container)
 
     def get_shared(self) -> list[SharedVariable]:
@@ -371,7 +372,7 @@ class Function(_Returning[R_co]):
         ]
 
     def explain(self) -> str:
-        """Return what the backend made of the graph, as text: kernels, buffers, callbacks."""
+        """Return a description of the compiled program: kernels, buffers, callbacks."""
         explain = getattr(self.vm, "explain", None)
         if explain is not None:
             return str(explain())
@@ -380,7 +381,7 @@ class Function(_Returning[R_co]):
         return f"The {backend} backend computes node by node:\n{graph}"
 
     def trace(self) -> RewriteTrace:
-        """Return what was rewritten while this was compiled: which rule changed what, in order.
+        """Return the trace of the rewrites made during compilation, in order.
 
         Raises
         ------
@@ -405,7 +406,7 @@ class Function(_Returning[R_co]):
         return self.maker.trace
 
     def free(self) -> None:
-        """Let go of memory kept for the next call."""
+        """Release memory kept for the next call."""
         self.vm.free()
         self._programs.clear()
 
@@ -419,18 +420,18 @@ class Function(_Returning[R_co]):
         name: str | None = None,
         profile: bool | str | Profile | None = None,
     ) -> Function:
-        """Return a function of the same graph, without compiling it again.
+        """Return a copy of the function, without compiling it again.
 
-        Values that inputs keep are copied; shared variables stay shared.
+        Stored values of inputs are copied; shared variables remain shared.
 
         Parameters
         ----------
         share_memory
-            Let both functions use the same memory for intermediate results.
+            Use the same memory for the intermediate results of both functions.
         swap
-            Shared variable -> another one of the same type to use in its place.
+            Shared variable -> replacement of the same type.
         delete_updates
-            Leave the updates out.
+            Drop the updates.
         name
             Name of the copy; this function's name with ``" copy"`` by default.
         profile
@@ -494,7 +495,7 @@ class Function(_Returning[R_co]):
         maker = self.maker
         state = {name: getattr(maker, name) for name in maker.__dataclass_fields__}
         fgraph = state.pop("fgraph")
-        state["trace"] = None  # it has the nodes of many graphs
+        state["trace"] = None  # it refers to the nodes of many graphs
         saved = None
         if maker.profile is not None:
             state["profile"] = as_profile(True, maker.profile.name)
@@ -529,7 +530,7 @@ def _store(cells: Sequence[list[Any]], values: Sequence[Any]) -> None:
 
 
 def _takes_arrays(cls: type[Type]) -> bool:
-    """Return whether any array of the right dtype, rank and static shape is taken as it is."""
+    """Return whether every array of the right dtype, rank and static shape is valid unchanged."""
     return issubclass(cls, TensorType) and cls.filter is TensorType.filter
 
 
@@ -546,7 +547,7 @@ def _twin(
         return swap[spec.variable].container
     if isinstance(spec.value, Container):
         return container
-    # The value itself is not written to, only replaced, so both may start from the same one.
+    # The value is only ever replaced, not written to, so both can start from the same one.
     return Container(
         container.type,
         [container.storage[0]],

@@ -1,4 +1,4 @@
-"""In and Out: what a function takes and gives, with all that can be said about it."""
+"""In and Out: the inputs and outputs of a function, with their options."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ class In:
     name
         Keyword for the argument; the variable's name by default (unless ``autoname=False``).
     value
-        Value when the argument is not given. Without one the argument is required.
+        Default value. Without one, the argument is required.
     update
-        Expression for the value that the input has at the next call, which starts with ``value``.
+        Expression for the value of the input at the next call; the first value is ``value``.
     mutable
         Allow the argument's memory to be overwritten.
     strict
-        Refuse an argument that would have to be cast.
+        Reject arguments that would have to be cast.
     allow_downcast
         Whether the cast may lose precision. ``None`` allows it for Python floats only.
     autoname
-        Take the variable's name where ``name`` is not given.
+        Use the variable's name if ``name`` is not given.
     implicit
-        The input is never given as an argument; by default so if ``value`` is a container.
+        The input is never passed as an argument; the default if ``value`` is a container.
     borrow
         Allow results to share the argument's memory; implied by ``mutable``.
     shared
-        The input stands for a shared variable.
+        The input represents a shared variable.
 
     Examples
     --------
@@ -48,7 +48,7 @@ class In:
     >>> f(3.0), f(3.0, 5.0), f(3.0, y=7.0)
     (array(6.), array(15.), array(21.))
 
-    An input with an update is a state of the function:
+    An input with an update is internal state of the function:
 
     >>> count = pt.dscalar("count")
     >>> f = phintys.function([x, phintys.In(count, value=0.0, update=count + x)], count)
@@ -147,10 +147,10 @@ class Out:
     Parameters
     ----------
     variable
-        The variable whose value is wanted; a number becomes a constant.
+        The variable to compute; a number is converted to a constant.
     borrow
-        Allow the result to share memory that the function or another result uses, which saves a
-        copy. Such a result may be overwritten by the next call.
+        Allow the result to share memory with the function or another result, which avoids a copy.
+        Such a result may be overwritten by the next call.
 
     Examples
     --------
@@ -186,5 +186,5 @@ def as_in(param: Any, *, strict: bool = False, allow_downcast: bool | None = Non
 
 
 def shared_input(variable: SharedVariable) -> In:
-    """Return the implicit input that stands for a shared variable."""
+    """Return the implicit input that represents a shared variable."""
     return In(variable, value=variable.container, implicit=True, shared=True, borrow=True)

@@ -1,4 +1,4 @@
-"""From a rewritten graph to a program."""
+"""Linking of a rewritten graph into a program."""
 
 from __future__ import annotations
 
@@ -18,6 +18,6 @@ __all__ = ["link_outputs"]
 def link_outputs(
     fgraph: FunctionGraph, chosen: Sequence[int], mode: Mode, profiler: Profiler | None
 ) -> Program:
-    """Return a program for some of a graph's outputs."""
+    """Return a program that computes some of a graph's outputs."""
     outputs = [fgraph.outputs[index] for index in chosen]
     return mode.backend.link(FunctionGraph(fgraph.inputs, outputs, clone=True), profiler=profiler)

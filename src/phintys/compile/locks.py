@@ -1,8 +1,8 @@
-"""One lock for each place that holds a value, for functions that update it.
+"""One lock for each container, for functions that update its value.
 
-Two threads that call functions with ``updates`` of the same shared variable take turns, so that no
-update is lost. Functions that only read take no lock: an update replaces a value, or it writes into
-one that nobody else holds, at a moment when no other thread runs.
+Calls in several threads of functions that update the same shared variable are serialized, so that
+no update is lost. Functions that only read take no lock: an update either replaces a value, or
+writes into one that is not referenced elsewhere, while no other thread runs.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ _GUARD = ProcessLock()
 
 
 def locks_of(containers: Iterable[Container]) -> tuple[ProcessLock, ...]:
-    """Return what must be held while some containers are updated.
+    """Return the locks to hold while some containers are updated.
 
-    The locks are in the order in which they must be taken, the same for all functions, so that no
-    two threads wait for each other.
+    They are in the order in which they must be acquired, which is the same for all functions, so
+    that deadlocks cannot occur.
     """
     ranked: dict[int, ProcessLock] = {}
     with _GUARD:

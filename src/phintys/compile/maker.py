@@ -1,4 +1,4 @@
-"""FunctionMaker: what a compiled function was made of."""
+"""FunctionMaker: everything that a compiled function was made from."""
 
 from __future__ import annotations
 
@@ -18,31 +18,31 @@ __all__ = ["FunctionMaker"]
 
 @record(frozen=True, eq=False)
 class FunctionMaker:
-    """What a function was made of.
+    """The graph, inputs, outputs and mode of a compiled function.
 
     Attributes
     ----------
     fgraph : FunctionGraph
-        The graph after all rewrites: inputs in the order of ``inputs``, outputs first those that
-        are returned, then the new values of ``updated``.
+        The graph after all rewrites. Its inputs are in the order of ``inputs``; its outputs are the
+        returned ones, followed by the new values of ``updated``.
     inputs : list of In
-        Explicit inputs first, then those that hold their own values, shared variables among them.
+        Explicit inputs first, then implicit ones, including shared variables.
     outputs : list of Out
-        What is returned.
+        The returned outputs.
     updated : list of int
-        For each update, the number of the input whose next value it is.
+        For each update, the index of the input that it updates.
     mode : Mode
-        How the function was compiled.
+        The mode with which the function was compiled.
     name : str or None
         The function's name.
     profile : Profile or None
-        Where times are added up.
+        The profile in which times are accumulated.
     keys : list of str or None
         Keys of the returned dict.
     unpack : str
-        ``"one"``, ``"list"``, ``"dict"`` or ``"none"``: what a call returns.
+        The form of the result: ``"one"``, ``"list"``, ``"dict"`` or ``"none"``.
     trace : RewriteTrace or None
-        What was rewritten, if the mode is tracing.
+        The trace of the rewrites, if the mode is tracing.
     """
 
     fgraph: FunctionGraph
@@ -58,5 +58,5 @@ class FunctionMaker:
 
     @property
     def function_name(self) -> str:
-        """The function's name; another name of ``name`` that is never ``None``."""
+        """The function's name, like ``name`` but never ``None``."""
         return self.name or "function"

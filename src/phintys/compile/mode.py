@@ -1,4 +1,4 @@
-"""Modes: a pipeline of rewrites and a backend, under a name."""
+"""Modes: named combinations of a pipeline of rewrites and a backend."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ if TYPE_CHECKING:
         "DebugMode",
         "DEBUG_MODE",
     ]
-    """The modes that there are by name; one of a user's own is ``get_mode(name)``."""
+    """The names of the built-in modes; use ``get_mode(name)`` for registered ones."""
 
 __all__ = ["Mode", "get_mode", "mode_names", "register_late_mode", "register_mode"]
 
 
 class Mode:
-    """How functions are compiled: which passes rewrite the graph, and which backend runs it.
+    """How functions are compiled: the passes that rewrite the graph, and the backend that runs it.
 
-    Modes never change; the methods that add or drop a pass return new ones.
+    Modes are immutable; the methods that add or remove passes return new modes.
 
     Parameters
     ----------
@@ -47,11 +47,11 @@ class Mode:
     pipeline
         The passes; none by default.
     name
-        A name for people.
+        Name of the mode, for display.
     verify
         Check the invariants of the graph between passes.
     traced
-        Note what is rewritten, for ``f.trace()``. The replaced nodes are kept alive by it.
+        Record the rewrites for ``f.trace()``. This keeps the replaced nodes alive.
 
     Examples
     --------
@@ -86,7 +86,7 @@ class Mode:
 
     @property
     def backend(self) -> Backend:
-        """The backend, which is imported when it is asked for."""
+        """The backend, which is imported on first access."""
         return get_backend(self._backend)
 
     def rewrite(self, fgraph: FunctionGraph, trace: RewriteTrace | None = None) -> None:
@@ -95,34 +95,34 @@ class Mode:
         Parameters
         ----------
         fgraph
-            The graph, changed in place.
+            The graph, modified in place.
         trace
-            Where to note what was rewritten.
+            The trace in which to record the rewrites.
         """
         self.pipeline.apply(fgraph, trace, verify=self.verify or None)
 
     def including(self, *names: str) -> Self:
-        """Return the mode with the passes of these names or tags turned on."""
+        """Return a mode with the passes of these names or tags enabled."""
         return self._with(self.pipeline.including(*names))
 
     def excluding(self, *names: str) -> Self:
-        """Return the mode without the passes and rules of these names or tags."""
+        """Return a mode without the passes and rules of these names or tags."""
         return self._with(self.pipeline.excluding(*names))
 
     def requiring(self, *names: str) -> Self:
-        """Return the mode with only the passes of these names or tags."""
+        """Return a mode with only the passes of these names or tags."""
         return self._with(self.pipeline.requiring(*names))
 
     def stop_after(self, name: str) -> Self:
-        """Return the mode whose last pass is the one of that name."""
+        """Return a mode whose pipeline ends with the named pass."""
         return self._with(self.pipeline.stop_after(name))
 
     def inserting(self, new: Pass, *, before: str | None = None, after: str | None = None) -> Self:
-        """Return the mode with one more pass; at the end when no place is given."""
+        """Return a mode with an additional pass; at the end by default."""
         return self._with(self.pipeline.inserting(new, before=before, after=after))
 
     def adding(self, *rules: NodeRewriter, to: str = "canonicalize") -> Self:
-        """Return the mode with more rules in one of its passes.
+        """Return a mode with additional rules in one of its passes.
 
         Examples
         --------
@@ -141,11 +141,11 @@ class Mode:
         return self._with(self.pipeline.adding(*rules, to=to))
 
     def tracing(self) -> Self:
-        """Return the mode whose functions tell what was rewritten: ``f.trace()``."""
+        """Return a mode that records the rewrites, for ``f.trace()``."""
         return self.clone(traced=True)
 
     def clone(self, **changes: Any) -> Self:
-        """Return the mode with other arguments, and in all else the same.
+        """Return a copy of the mode with some arguments changed.
 
         Examples
         --------
@@ -192,7 +192,7 @@ _HOMES: dict[str, Mapping[str, object]] = {}
 
 
 def register_mode(name: str, mode: Mode, *aliases: str) -> None:
-    """Make a mode known by name, and by further names.
+    """Register a mode under a name and optional aliases.
 
     Raises
     ------
@@ -208,7 +208,7 @@ def register_mode(name: str, mode: Mode, *aliases: str) -> None:
 
 
 def register_late_mode(name: str, make: Callable[[], Mode], *aliases: str) -> None:
-    """Make a mode known by name that is made when it is first asked for.
+    """Register a mode that is created on first use.
 
     Raises
     ------
@@ -221,7 +221,7 @@ def register_late_mode(name: str, make: Callable[[], Mode], *aliases: str) -> No
 
 
 def _take_names(home: Mapping[str, object], *names: str) -> None:
-    """Note which module names modes, unless another one has named one so."""
+    """Record the module that registers the names, or raise if another module has registered one."""
     for name in names:
         if name in mode_names() and not is_imported_again(_HOMES.get(name, {}), home):
             msg = f"There is a mode {name!r} already; choose another name."
@@ -230,24 +230,24 @@ def _take_names(home: Mapping[str, object], *names: str) -> None:
 
 
 def mode_names() -> tuple[str, ...]:
-    """Return the names that :func:`get_mode` knows."""
+    """Return the names that :func:`get_mode` accepts."""
     return (*dict.fromkeys([*_MODES, *_LATE_MODES]), *_ALIASES)
 
 
 def get_mode(mode: str | Mode | None = None) -> Mode:
-    """Return the mode of a name.
+    """Return the mode with a name.
 
     Parameters
     ----------
     mode
         ``"reference"`` (or ``"FAST_COMPILE"``), ``"native"`` (or ``"FAST_RUN"``), ``"debug"``
         (``"DebugMode"``), ``"NanGuardMode"`` or a registered name; ``None`` for ``config.mode``;
-        a mode is returned as it is.
+        a Mode is returned unchanged.
 
     Raises
     ------
     ConfigError
-        No mode has the name.
+        There is no mode with the name.
 
     Examples
     --------

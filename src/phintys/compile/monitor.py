@@ -1,4 +1,4 @@
-"""MonitorMode: call a function before and after each node."""
+"""MonitorMode: a mode that calls functions before and after each node."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ __all__ = ["MonitorMode", "NodeCall"]
 
 @dataclass(frozen=True)
 class NodeCall:
-    """The values around a node that is carried out.
+    """The values of a node that is run.
 
     Attributes
     ----------
     inputs, outputs : list of list
         A cell, a list of length 1, for each input and output. Those of the outputs hold ``None``
-        before the node is carried out.
+        before the node is run.
     """
 
     inputs: list[list[Any]]
@@ -73,11 +73,11 @@ class MonitorMode(Mode):
     Parameters
     ----------
     pre_func, post_func
-        Called as ``pre_func(fgraph, i, node, fn)``: the graph, the place of the node in the order
-        of computation, the node, and its values in cells, ``fn.inputs[0][0]`` and
-        ``fn.outputs[0][0]``. They must not change the values.
+        Called as ``pre_func(fgraph, i, node, fn)``: the graph, the position of the node in the
+        execution order, the node, and its values in cells, ``fn.inputs[0][0]`` and
+        ``fn.outputs[0][0]``. They must not modify the values.
     pipeline
-        The passes; none unless given.
+        The passes; none by default.
 
     Examples
     --------

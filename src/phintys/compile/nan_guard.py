@@ -1,4 +1,4 @@
-"""NanGuardMode: stop at the first node whose result is NaN, infinite, or huge."""
+"""NanGuardMode: raise at the first node whose result has NaN, infinity, or huge values."""
 
 from __future__ import annotations
 
@@ -28,10 +28,9 @@ _BIG = 1e10
 
 @dataclass(frozen=True)
 class NanGuard:
-    """Looks at the values around each node.
+    """Checks the values of the inputs and outputs of each node.
 
-    A variable whose ``tag.nan_guard_mode_check`` is ``False`` is not looked at; constants are not
-    either.
+    Constants and variables whose ``tag.nan_guard_mode_check`` is ``False`` are not checked.
     """
 
     nan_is_error: bool = True
@@ -39,16 +38,16 @@ class NanGuard:
     big_is_error: bool = True
 
     def before(self, node: Apply, inputs: Sequence[Any]) -> None:
-        """Raise :class:`NanGuardError` if a value from outside is not as it should be."""
+        """Raise :class:`NanGuardError` if the value of a leaf is bad."""
         for index, (variable, value) in enumerate(zip(node.inputs, inputs, strict=True)):
-            # Computed values were looked at when they were computed.
+            # Computed values were checked when they were computed.
             if variable.owner is None and not isinstance(variable, Constant):
                 self._check(variable, value, f"input {index}", node, inputs)
 
     def after(self, node: Apply, inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
-        """Raise :class:`NanGuardError` if a result is not as it should be."""
+        """Raise :class:`NanGuardError` if a result is bad."""
         if isinstance(node.op, AllocEmpty):
-            return  # memory that nobody has written to yet
+            return  # uninitialized memory
         for index, (variable, value) in enumerate(zip(node.outputs, outputs, strict=True)):
             self._check(variable, value, f"output {index}", node, inputs)
 
@@ -69,7 +68,7 @@ class NanGuard:
         raise NanGuardError("\n".join(lines))
 
     def _complaint(self, value: Any) -> str:
-        """Return what is wrong with a value; empty if nothing is."""
+        """Return a description of what is wrong with a value; empty if nothing is."""
         if not isinstance(value, np.ndarray | np.inexact | float | complex):
             return ""
         array = np.asarray(value)
@@ -119,9 +118,9 @@ class NanGuardMode(Mode):
     Parameters
     ----------
     nan_is_error, inf_is_error, big_is_error
-        What to stop at: NaN, infinities, magnitudes above 1e10.
+        Whether to raise for NaN, infinities, and magnitudes above 1e10.
     pipeline
-        The passes; those of the default mode unless given.
+        The passes; by default those of the default mode.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Ops that the compiler itself puts into graphs."""
+"""Ops that the compiler inserts into graphs."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ __all__ = ["DeepCopy", "deep_copy"]
 
 
 class DeepCopy(Op):
-    """y = x, in memory of its own.
+    """y = x, as a copy in new memory.
 
-    The compiler applies it where an output would share memory with an input, a shared value, a
-    constant or another output, and to inputs that would be overwritten.
+    The compiler inserts it where an output would share memory with an input, a shared value, a
+    constant or another output, and for inputs that would be overwritten.
     """
 
     __props__ = ()

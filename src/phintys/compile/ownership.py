@@ -1,11 +1,11 @@
-"""Who owns which memory: explicit copies, so that no value is shared or overwritten unasked.
+"""Memory ownership: explicit copies, so that no value is shared or overwritten without permission.
 
-A result belongs to the caller. It must not share memory with an argument, with a shared value, with
-a constant, or with another result, unless both sides were marked ``borrow``. New values of shared
-variables share memory with nothing outside but arguments that were marked so. Arguments, shared
-values and constants are not written to, except for arguments marked ``mutable``. Where the graph
-would break one of these rules a :class:`~phintys.compile.ops.DeepCopy` is put in, so that backends
-need not know them.
+A result belongs to the caller. It must not share memory with an argument, a shared value, a
+constant, or another result, unless both sides are marked ``borrow``. The new value of a shared
+variable must not share memory with anything outside the function except arguments marked
+``borrow``. Arguments, shared values and constants are not written to, except for arguments marked
+``mutable``. Where the graph would break one of these rules, a
+:class:`~phintys.compile.ops.DeepCopy` is inserted, so that backends need not know them.
 """
 
 from __future__ import annotations
@@ -30,25 +30,25 @@ __all__ = ["guard_memory", "separate_outputs"]
 
 
 def guard_memory(fgraph: FunctionGraph, inputs: Sequence[In]) -> None:
-    """Make a graph safe in which Ops may overwrite their inputs, and keep it so.
+    """Make it safe for Ops of a graph to overwrite their inputs, and keep it safe.
 
-    Arguments, shared values and constants are copied before they are overwritten, and so are
-    outputs that would be overwritten later. From then on a
-    :class:`~phintys.graph.aliasing.DestroyHandler` refuses rewrites that break a rule.
+    Arguments, shared values and constants are copied before they are overwritten, as are outputs
+    that would be overwritten later. From then on, a
+    :class:`~phintys.graph.aliasing.DestroyHandler` rejects rewrites that break a rule.
 
     Parameters
     ----------
     fgraph
         The graph, before any rewrites.
     inputs
-        One for each input of the graph.
+        The specification of each input of the graph.
 
     Raises
     ------
     InconsistencyError
-        Two nodes overwrite the same value, or there is no order in which to run.
+        Two nodes overwrite the same value, or there is no valid execution order.
     OpContractError
-        A ``view_map`` or ``destroy_map`` makes no sense.
+        A ``view_map`` or ``destroy_map`` is not valid.
     """
     mutable = [
         variable
@@ -71,26 +71,26 @@ def guard_memory(fgraph: FunctionGraph, inputs: Sequence[In]) -> None:
 def separate_outputs(
     fgraph: FunctionGraph, inputs: Sequence[In], borrow: Sequence[bool], updated: Sequence[int]
 ) -> None:
-    """Copy each output that would share memory with what it must not, in a rewritten graph.
+    """Copy each output of a rewritten graph that would share memory where it must not.
 
     Parameters
     ----------
     fgraph
-        Its outputs are first those that are returned, then the new values of ``updated``.
+        The graph. Its outputs are the returned ones, followed by the new values of ``updated``.
     inputs
-        One for each input of the graph.
+        The specification of each input of the graph.
     borrow
-        For each output that is returned, whether it may share memory.
+        For each returned output, whether it may share memory.
     updated
-        For each update, the number of the input whose next value it is.
+        For each update, the index of the input that it updates.
     """
     memory = _Memory(fgraph.toposort())
     specs = dict(zip(fgraph.inputs, inputs, strict=True))
     replaced = {fgraph.inputs[number] for number in updated}
     targets: list[Variable | None] = [None] * len(borrow)
     targets.extend(fgraph.inputs[number] for number in updated)
-    users: dict[Variable, bool] = {}  # root -> whether all outputs that lie in it are borrowed
-    # Of what is returned, views come last: to copy them costs less than to copy all they show.
+    users: dict[Variable, bool] = {}  # root -> whether all outputs that share it are borrowed
+    # Views are handled last, since copying a view is cheaper than copying its base.
     views = [
         target is None and output not in memory.roots_of(output)
         for output, target in zip(fgraph.outputs, targets, strict=True)
@@ -108,7 +108,7 @@ def separate_outputs(
 
 
 def _pairs(node: Apply) -> Iterator[tuple[Variable | None, Variable]]:
-    """Yield which output of a node may share memory with which input."""
+    """Yield pairs of an output and an input of a node that may share memory."""
     for aliases in (node.op.view_map, node.op.destroy_map):
         for output, positions in aliases.items():
             for position in positions:
@@ -122,17 +122,17 @@ def _destroyed(node: Apply) -> list[Variable]:
 
 
 class _Memory:
-    """What shares memory with what.
+    """Memory sharing and overwriting in a sorted graph.
 
     Attributes
     ----------
     roots : dict
-        Variable -> the variables in whose memory it may lie; itself if it has its own.
+        Variable -> the variables whose memory it may share; itself if it has its own.
     """
 
     def __init__(self, nodes: Sequence[Apply]) -> None:
         self.roots: dict[Variable, Roots] = {}
-        # The number of the last node that overwrites a root's memory.
+        # Root -> the number of the last node that overwrites its memory.
         self.last_write: dict[Variable, int] = {}
         # For each root, the number of the last overwriting node that a value has gone through.
         self.written: dict[Variable, dict[Variable, int]] = {}
@@ -140,7 +140,7 @@ class _Memory:
             self._add(node, number)
 
     def roots_of(self, variable: Variable) -> Roots:
-        """Return the variables in whose memory a variable may lie."""
+        """Return the variables whose memory a variable may share."""
         return self.roots.get(variable) or frozenset((variable,))
 
     def is_overwritten(self, variable: Variable) -> bool:
@@ -169,7 +169,7 @@ class _Memory:
 
 
 def _protect_inputs(fgraph: FunctionGraph, mutable: set[Variable]) -> None:
-    """Copy what comes from outside before it is overwritten."""
+    """Copy inputs and constants before they are overwritten."""
     memory = _Memory(fgraph.toposort())
     victims: dict[Variable, Apply] = {}
     for node in fgraph.apply_nodes:
@@ -190,7 +190,7 @@ def _is_outside(
     specs: dict[Variable, In],
     replaced: set[Variable],
 ) -> bool:
-    """Return whether memory belongs to somebody who does not expect it to be shared."""
+    """Return whether an output must not share the memory of ``root``."""
     if isinstance(root, Constant):
         return True
     spec = specs.get(root)
@@ -198,7 +198,7 @@ def _is_outside(
         return False
     if target is None:
         return not (borrowed and spec.borrow)
-    # An update may take over the old value of what is updated as well: a swap costs nothing.
+    # An update can take over the old value of an updated variable, so a swap needs no copy.
     if root in replaced:
         return False
     return spec.shared or spec.value is not None or not spec.borrow

@@ -1,7 +1,7 @@
-"""From the user's expressions to a closed graph: givens, shared variables, updates.
+"""Construction of a closed graph from the user's expressions: givens, shared variables, updates.
 
-The user's graph is copied once. The copy has leaves of its own for the inputs (which may be
-computed variables in the user's graph: it is cut there) and for the shared variables.
+The user's graph is copied once. The copy has new leaves for the inputs (which can be computed
+variables in the user's graph) and for the shared variables.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ class Rebuilt:
     Attributes
     ----------
     inputs, outputs
-        Copies of what was asked for.
+        Copies of the given inputs and outputs.
     shared
-        The shared variables that the outputs or updates need, or that are updated, with their
+        The shared variables that the outputs or updates depend on, or that are updated, with their
         copies, which are leaves.
     updates
         Shared variable -> copy of the expression for its next value.
     missing
-        Leaves of the original graph that got no value, as keys.
+        Leaves of the original graph without a value, as keys.
     """
 
     inputs: list[Variable]
@@ -56,9 +56,9 @@ class _Copier:
     Parameters
     ----------
     leaves
-        Original variable -> its copy, for variables at which the copy ends.
+        Original variable -> its copy, for variables at which copying stops.
     strict
-        Whether replacements must keep the types of what is computed from them.
+        Whether replacements must keep the types of variables computed from them.
     """
 
     def __init__(self, rebuilt: Rebuilt, leaves: dict[Variable, Variable], strict: bool) -> None:
@@ -94,7 +94,7 @@ class _Copier:
 
 
 def add_shared(rebuilt: Rebuilt, variable: SharedVariable) -> Variable:
-    """Return the leaf that stands for a shared variable, made when first asked for."""
+    """Return the leaf that represents a shared variable, creating it on first use."""
     if variable not in rebuilt.shared:
         rebuilt.shared[variable] = variable.clone()
     return rebuilt.shared[variable]
@@ -109,16 +109,16 @@ def rebuild_collect_shared(
     rebuild_strict: bool = True,
     no_default_updates: bool | Sequence[SharedVariable] = False,
 ) -> Rebuilt:
-    """Copy the graph of ``outputs``, and find the shared variables and updates that belong to it.
+    """Copy the graph of ``outputs``, and collect its shared variables and their updates.
 
     Parameters
     ----------
     outputs
-        The expressions wanted.
+        The expressions to compute.
     inputs
-        Variables whose values will be given; the graph is cut there.
+        Variables whose values are given; the graph is cut there.
     givens
-        Replacements, made all at once: they do not see each other.
+        Simultaneous replacements: they are not applied to each other.
     updates
         Expressions for the next values of shared variables.
     rebuild_strict
@@ -148,7 +148,7 @@ def _add_default_updates(
     if without is True:
         return
     refused = set(without or ())
-    # Copying an update may bring in shared variables with updates of their own.
+    # Copying an update can add shared variables with updates of their own.
     done: set[SharedVariable] = set()
     while waiting := [variable for variable in rebuilt.shared if variable not in done]:
         done.update(waiting)
@@ -197,10 +197,10 @@ def _remedy(variable: Variable, expression: Any) -> str:
 
 
 def _remedy_of_dtype(variable: Variable, wanted: np.dtype[Any], came: np.dtype[Any]) -> str:
-    """Return how to mend an update of another dtype; a cast where it does not change what is meant.
+    """Return how to fix an update of another dtype; a cast only where it keeps the meaning.
 
-    A weight of integers that is updated with floats must become one of floats: a cast rounds each
-    new value towards zero, and what is small is never added up.
+    An integer weight that is updated with floats must become a float weight: a cast would truncate
+    each new value, so that small steps are lost.
     """
     cast = f"expression.astype({wanted.name!r})"
     if wanted.kind in "biu" and came.kind in "fc":
@@ -287,7 +287,7 @@ def _as_pairs(pairs: Any, argument: str) -> list[tuple[Any, Any]]:
         return []
     if isinstance(pairs, Mapping):
         return list(pairs.items())
-    if isinstance(pairs, Iterator | ItemsView):  # of zip, of a generator, of a dict
+    if isinstance(pairs, Iterator | ItemsView):  # e.g. zip(...), a generator, dict.items()
         pairs = list(pairs)
     if isinstance(pairs, list | tuple):
         if all(isinstance(pair, list | tuple) and len(pair) == 2 for pair in pairs):

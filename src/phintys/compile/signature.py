@@ -1,4 +1,4 @@
-"""The arguments of a compiled function: binding them to inputs, and saying what is wrong."""
+"""The arguments of a compiled function: binding to inputs, and error messages."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ class Parameter:
     Attributes
     ----------
     spec : In
-        What the user said about it.
+        The specification of the input.
     default : Container or None
-        Holds the value that is used when the argument is not given; ``None`` if it is required.
+        The container of the default value; ``None`` if the argument is required.
     filter : callable
         Returns an argument as a value of the input's Type, or raises.
     """
@@ -59,7 +59,7 @@ def _filter_of(spec: In) -> Callable[[Any], Any]:
 
 
 def _array_filter(type_: Any, strict: bool, allow_downcast: bool | None) -> Callable[[Any], Any]:
-    """Return a filter that looks at the array itself first, as it is what mostly comes."""
+    """Return a filter with a fast path for arrays that are already valid."""
     ndarray, dtype, ndim = np.ndarray, type_.numpy_dtype, type_.ndim
     open_shape = all(size is None for size in type_.shape)
     full = type_.filter
@@ -85,7 +85,7 @@ class Signature:
     parameters
         The inputs.
     function_name
-        For messages.
+        Name of the function, for messages.
     """
 
     def __init__(self, parameters: Sequence[Parameter], function_name: str | None) -> None:
@@ -160,7 +160,7 @@ class Signature:
         raise ArgumentError(msg)
 
     def filter(self, index: int, value: Any) -> Any:
-        """Return an argument as a value of its input's Type; an error gets a note."""
+        """Return an argument as a value of its input's Type, adding a note to errors."""
         try:
             return self.parameters[index].filter(value)
         except Exception as error:
@@ -168,7 +168,7 @@ class Signature:
             raise
 
     def explain(self, error: Exception, index: int, value: Any) -> None:
-        """Add a note to an error: which argument was bad, and what to do."""
+        """Add a note to an error: which argument is bad, and how to fix it."""
         parameter = self.parameters[index]
         type_ = parameter.spec.variable.type
         name = f" ({parameter.name!r})" if parameter.name else ""

@@ -1,4 +1,4 @@
-"""The modes that exist by name."""
+"""The built-in modes."""
 
 from typing import TYPE_CHECKING
 

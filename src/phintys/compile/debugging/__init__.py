@@ -1,1 +1,1 @@
-"""What DebugMode does: checks of nodes, of rewrites, and of whole programs."""
+"""The checks of DebugMode: of nodes, of rewrites, and of whole programs."""

@@ -1,4 +1,4 @@
-"""Checks of one node on values: everything that its Op promises about storage and results."""
+"""Checks of a single node on values: the contract of its Op about storage and results."""
 
 from __future__ import annotations
 
@@ -51,19 +51,19 @@ __all__ = ["NodeRun", "check_node", "fault", "run_checked"]
 
 @dataclass(frozen=True)
 class NodeRun:
-    """A node that was carried out.
+    """A node that was run.
 
     Attributes
     ----------
     node : Apply
         The node.
     values : list
-        One for each input; nobody changes them.
+        One for each input; they are not modified.
     results : list
         One for each output.
     used : collection of Variable
-        Variables that somebody reads. An output that nobody reads, such as a buffer that an Op
-        keeps for itself, may have any value, and share memory with another output.
+        Variables that are used. An output that is not used, such as an Op's private buffer, can
+        have any value, and share memory with another output.
     """
 
     node: Apply
@@ -72,16 +72,16 @@ class NodeRun:
     used: Collection[Variable]
 
     def is_used(self, index: int) -> bool:
-        """Return whether somebody reads an output."""
+        """Return whether an output is used."""
         return self.node.outputs[index] in self.used
 
     def again(self, **options: Any) -> list[Any]:
-        """Carry the node out once more."""
+        """Run the node again."""
         return run_node(self.node, protected(self.node, self.values), **options)
 
 
 def fault(kind: type[DebugModeError], node: Apply, problem: str, advice: str = "") -> Exception:
-    """Return an error about a node: what is wrong, where it was made, and what to do."""
+    """Return an error about a node: the problem, where the node was made, and how to fix it."""
     parts = [f"{node.op}: {problem}", f"Node: {node}, made at\n  {node.origin}"]
     if advice:
         parts.append(advice)
@@ -89,7 +89,7 @@ def fault(kind: type[DebugModeError], node: Apply, problem: str, advice: str = "
 
 
 def run_checked(node: Apply, values: Sequence[Any], used: Collection[Variable]) -> NodeRun:
-    """Carry out a node, and see that it left its inputs alone and shares no memory unasked.
+    """Run a node, and check that it modifies inputs and shares memory only as declared.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ def _check_inputs(
 
 
 def _check_memory(run: NodeRun, values: Sequence[Any]) -> None:
-    """Outputs share memory with inputs, and with each other, only as the maps say."""
+    """Check that outputs share memory with inputs and with each other only as declared."""
     node, results = run.node, run.results
     op = node.op
     declared = {
@@ -141,7 +141,7 @@ def _check_memory(run: NodeRun, values: Sequence[Any]) -> None:
             result, value, node.outputs[index].type
         ):
             if _shares_any(node, values, {position}, declared[index]):
-                continue  # it is a view of one input, which shares the memory of another
+                continue  # a view of one input that itself shares memory with another
             raise fault(
                 BadViewMap,
                 node,
@@ -170,7 +170,7 @@ def _check_memory(run: NodeRun, values: Sequence[Any]) -> None:
 def _shares_any(
     node: Apply, values: Sequence[Any], some: Iterable[int], others: Iterable[int]
 ) -> bool:
-    """Return whether one of some inputs shares memory with one of others."""
+    """Return whether any of some inputs shares memory with any of some others."""
     return any(
         share_memory(values[one], values[other], node.inputs[one].type)
         for one, other in product(some, others)
@@ -178,14 +178,14 @@ def _shares_any(
 
 
 def check_node(run: NodeRun, options: DebugOptions, computed: Mapping[Variable, Any]) -> None:
-    """Carry out a node again in every way that should make no difference.
+    """Run a node again in every way that should make no difference.
 
     Parameters
     ----------
     run
-        The node, and what it gave the first time.
+        The node, and its results from the first run.
     options
-        What is looked for.
+        The checks to make.
     computed
         Values of other variables of the graph.
 
@@ -200,7 +200,7 @@ def check_node(run: NodeRun, options: DebugOptions, computed: Mapping[Variable, 
     if options.check_infer_shape:
         check_shapes(node, run.values, run.results, computed)
     if getattr(node.op, "debug_perform", None) is not None:
-        return  # which is there because of trouble with what follows
+        return  # debug_perform is defined to avoid the checks below
     if options.check_py:
         _check_again(run)
         for _form in python_forms(node):
@@ -260,7 +260,7 @@ def _check_again(run: NodeRun) -> None:
 
 
 def _is_rounding(run: NodeRun, index: int, other: Any) -> bool:
-    """Return whether a result differs from what the node computes by no more than rounding."""
+    """Return whether a result differs from that of the node by no more than rounding."""
     known = dict(zip(run.node.inputs, run.values, strict=True))
     variable = run.node.outputs[index]
     known[variable] = result = run.results[index]
@@ -296,7 +296,7 @@ def _compare(
 
 
 def _check_strides(run: NodeRun) -> None:
-    """The same numbers in another order of memory give the same results."""
+    """Check that the memory layout of the inputs does not affect the results."""
     node, values = run.node, run.values
     for name, change in _LAYOUTS.items():
         changed = [

@@ -1,4 +1,4 @@
-"""What DebugMode looks for, as options."""
+"""The options of DebugMode."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["DebugOptions", "offers"]
 
 @dataclass(frozen=True)
 class DebugOptions:
-    """What :class:`~phintys.compile.DebugMode` looks for; its parameters are described there."""
+    """The options of :class:`~phintys.compile.DebugMode`, which documents them."""
 
     stability_patience: int = 1
     check_py: bool = True
@@ -28,18 +28,18 @@ class DebugOptions:
 
 
 def offers(kinds: str | Iterable[str] | bool) -> tuple[str, ...]:
-    """Return the kinds of memory that ``check_preallocated_output`` asks for.
+    """Return the kinds of memory that ``check_preallocated_output`` selects.
 
     Parameters
     ----------
     kinds
-        Names in a list, or in one str with colons between them; ``"ALL"`` or ``True``, and ``""``
-        or ``False``.
+        Names, as a list or a str separated by colons; ``"ALL"`` or ``True`` for all, ``""`` or
+        ``False`` for none.
 
     Raises
     ------
     ConfigError
-        There is no such kind.
+        A kind is unknown.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""A program that computes everything in all ways, and compares."""
+"""A program that computes a graph in several ways, and compares the results."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ __all__ = ["DebugBackend", "DebugProgram"]
 
 @dataclass
 class _Evaluation:
-    """What became of each variable, computed one by one, with no value ever overwritten.
+    """The result for each variable, computed node by node, with no value ever overwritten.
 
     Attributes
     ----------
@@ -49,7 +49,7 @@ class _Evaluation:
     failed: dict[Variable, Exception] = field(default_factory=dict["Variable", Exception])
 
     def values_for(self, node: Apply) -> list[Any] | None:
-        """Return the values of a node's inputs, ``None`` if some are not to be had."""
+        """Return the values of a node's inputs, or ``None`` if some are not available."""
         values: list[Any] = []
         for variable in node.inputs:
             if isinstance(variable, Constant):
@@ -62,19 +62,19 @@ class _Evaluation:
 
 
 class DebugProgram:
-    """A graph, and all that rewriting made of it on the way, computed with suspicion.
+    """A graph and the variables that rewriting replaced in it, computed with all checks.
 
     Parameters
     ----------
     fgraph
-        The graph. What was replaced in it is compared if it has the feature
+        The graph. Replaced variables are compared if it has the feature
         :class:`~phintys.compile.debugging.replacements.Replacements`.
     options
-        What is looked for.
+        The checks to make.
     rules
         The rules by name, for messages.
     profiler
-        Told what is measured.
+        Receives the measurements.
     """
 
     def __init__(
@@ -106,7 +106,7 @@ class DebugProgram:
         stand_ins = any(
             getattr(node.op, "debug_perform", None) is not None for node in fgraph.apply_nodes
         )
-        # A single node as native code is compared anyway.
+        # A single node is already compared with its native code.
         if options.check_native and len(fgraph.apply_nodes) > 1 and not stand_ins:
             self._native = native_whole(fgraph)
 
@@ -116,7 +116,7 @@ class DebugProgram:
         Raises
         ------
         DebugModeError
-            Something is not as it should be.
+            A check failed.
         """
         found = self._evaluate(inputs)
         for_native = [duplicate(value) for value in inputs]
@@ -127,11 +127,11 @@ class DebugProgram:
         return results
 
     def free(self) -> None:
-        """Let go of memory kept for the next call."""
+        """Release memory kept for the next call."""
         self.vm.free()
 
     def _evaluate(self, inputs: Sequence[Any]) -> _Evaluation:
-        """Compute each node by itself, and hold it to its promises."""
+        """Compute each node by itself, and check it against the contract of its Op."""
         found = _Evaluation()
         for variable, value in zip(self.fgraph.inputs, inputs, strict=True):
             found.known[variable] = duplicate(value)
@@ -161,7 +161,7 @@ class DebugProgram:
         return found
 
     def _compare(self, found: _Evaluation, results: Sequence[Any], how: str) -> None:
-        """See that a program as a whole gives what its nodes give one by one."""
+        """Check that a whole program gives the same results as its nodes run one by one."""
         for index, (variable, result) in enumerate(zip(self.fgraph.outputs, results, strict=True)):
             if isinstance(variable, Constant):
                 continue
@@ -191,7 +191,7 @@ class DebugBackend:
     Parameters
     ----------
     options
-        What is looked for.
+        The checks to make.
     """
 
     options: DebugOptions = field(default_factory=DebugOptions)

@@ -1,4 +1,4 @@
-"""What rewriting put in the place of what, so that values can be compared afterwards."""
+"""A record of the replacements made by rewriting, whose values are compared afterwards."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ _MOST_LINES = 30
 
 @dataclass(frozen=True, eq=False)
 class Replacement:
-    """One variable that another took the place of.
+    """The replacement of one variable by another.
 
     Attributes
     ----------
     old, new : Variable
         The two, which must have the same value.
     rule, pass_name : str
-        Who did it; empty if unknown.
+        The rule and the pass that made it; empty if unknown.
     before, after : str
-        The graphs of the two as they were then: rewriting goes on, and changes nodes in place.
+        The graphs of the two as text, at the time: later rewrites change nodes in place.
     """
 
     old: Variable
@@ -41,7 +41,7 @@ class Replacement:
     after: str
 
     def step(self) -> tuple[str, str, str, str]:
-        """Return what must be the same when rewriting is repeated."""
+        """Return the part that must be the same when rewriting is repeated."""
         return (self.pass_name, self.rule, _head(self.old), _head(self.new))
 
     def __str__(self) -> str:
@@ -54,7 +54,7 @@ def _head(variable: Variable) -> str:
 
 
 def _shown(variable: Variable) -> str:
-    """Return the graph of a variable as an indented tree, as far as it is easily read."""
+    """Return the graph of a variable as an indented tree, cut to a readable size."""
     lines: list[str] = []
     stack = [(variable, 0)]
     while stack:
@@ -72,14 +72,14 @@ def _shown(variable: Variable) -> str:
 
 
 class Replacements(Feature):
-    """Notes each variable of a graph that was replaced, and by what.
+    """Records each variable of a graph that was replaced, and its replacement.
 
-    What was taken back, because some feature refused the change, is forgotten.
+    Replacements that were undone, because a feature rejected the change, are dropped.
 
     Parameters
     ----------
     trace
-        Knows which pass is running.
+        Tells which pass is running.
     """
 
     outlives_rewriting = True
@@ -108,9 +108,9 @@ class Replacements(Feature):
             self._noted[old, new] = Replacement(old, new, rule, pass_name, _shown(old), _shown(new))
 
     def found(self) -> list[Replacement]:
-        """Return the replacements that stayed, each once, in the order in which they were made."""
+        """Return the replacements that were not undone, each once, in the order they were made."""
         stayed = dict.fromkeys((old, new) for _, _, old, new in self._changes)
         return [self._noted[pair] for pair in stayed]
 
     def __getstate__(self) -> dict[str, object]:
-        return Replacements().__dict__  # a copy of the graph begins anew
+        return Replacements().__dict__  # a copy of the graph starts with an empty record

@@ -1,4 +1,4 @@
-"""Replacements against values: a rule may change how a value is computed, not the value."""
+"""Checks of replacements on values: a rule may change how a value is computed, not the value."""
 
 from __future__ import annotations
 
@@ -27,22 +27,22 @@ if TYPE_CHECKING:
 __all__ = ["RewriteChecks", "steps_differ"]
 
 _STABLE = "stabilize"
-"""The name of the pass, and the tag of rules, that may give a value where there was none."""
+"""The name of the pass, and the tag of rules, that may give a value where there was NaN or inf."""
 
 _MOST_LEAVES = 10
 
 
 class RewriteChecks:
-    """Compares the variables that rewriting exchanged.
+    """Compares replaced variables with their replacements.
 
     Parameters
     ----------
     replacements
-        What was replaced by what.
+        The recorded replacements.
     rules
-        Rules by name, to say what they stand for.
+        Rules by name, to show their equations in messages.
     order
-        Variable -> its place in the order of computation.
+        Variable -> its position in the execution order.
     """
 
     def __init__(
@@ -53,14 +53,14 @@ class RewriteChecks:
     ) -> None:
         self.rules = rules
 
-        # What a replacement leads to is computed after it, so the first difference is its cause.
+        # Effects of a replacement are computed after it, so the first difference is the cause.
         def place(one: Replacement) -> int:
             return max(order.get(one.old, -1), order.get(one.new, -1))
 
         self.replacements = sorted(replacements, key=place)
 
     def check(self, known: Values, failed: Mapping[Variable, Exception]) -> None:
-        """Raise if two variables that were exchanged have different values.
+        """Raise if a replaced variable and its replacement have different values.
 
         Parameters
         ----------
@@ -76,7 +76,7 @@ class RewriteChecks:
         """
         for one in self.replacements:
             if one.old not in known and not isinstance(one.old, Constant):
-                continue  # its error is gone, which rewriting may do
+                continue  # rewriting removed its error, which is allowed
             old = _value(one.old, known)
             if one.new in failed:
                 error = failed[one.new]
@@ -89,12 +89,12 @@ class RewriteChecks:
                 raise self._fault(one, describe_difference(old, new, "old", "new"), known)
 
     def _excused(self, one: Replacement, old: Any, new: Any, known: Values) -> bool:
-        """Return whether rounding, or overflow on the way, explains that values differ."""
+        """Return whether rounding or intermediate overflow explains the difference."""
         try:
             common = {*ancestors([one.old])} & {*ancestors([one.new])}
             olds, news = nodes_between(one.old, common), nodes_between(one.new, common)
             moved = spread(olds, one.old, known) + spread(news, one.new, known)
-        except Exception:  # noqa: BLE001 - an Op that cannot be carried out again excuses nothing
+        except Exception:  # noqa: BLE001 - an Op that cannot be run again excuses nothing
             return False
         if rounding_explains(old, new, moved):
             return True
@@ -135,7 +135,7 @@ def _indented(text: str) -> str:
 
 
 def steps_differ(first: Sequence[Replacement], second: Sequence[Replacement]) -> str:
-    """Return where two ways of rewriting part; empty if they are one."""
+    """Return a description of the first difference between two runs; empty if there is none."""
     for number, (one, other) in enumerate(zip(first, second, strict=False)):
         if one.step() != other.step():
             return f"Step {number} was\n  {one}\nthe first time, and then\n  {other}"

@@ -1,9 +1,9 @@
-"""How far rounding alone can move the value of an expression.
+"""How much rounding alone can change the value of an expression.
 
-Two expressions that are equal on paper differ on a machine, sometimes a lot: in ``(a + b) - b`` all
-digits of ``a`` may be lost. To tell this from a mistake, an expression is computed several times
-with numbers that are off by a few units in the last place, at the entrance of every node: as far as
-its value moves then, nothing can be said about its digits. (This is the idea of stochastic
+Two expressions that are mathematically equal can differ numerically, sometimes a lot: in
+``(a + b) - b`` all digits of ``a`` can be lost. To distinguish this from a mistake, an expression
+is computed several times with the inputs of every node perturbed by a few units in the last place:
+differences up to the resulting spread are attributed to rounding. (This is the idea of stochastic
 arithmetic: J. Vignes, *A stochastic arithmetic for reliable scientific computation*, Mathematics
 and Computers in Simulation 35, 1993.)
 """
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 __all__ = ["loses_its_way", "nodes_between", "rounding_explains", "spread"]
 
 _SAMPLES = 8
-_UNITS = 4.0  # in the last place, by which numbers are off
-_EXACT = 1e6  # whole numbers below are exact as constants
-_SAFETY = 8.0  # how much further than the samples a value may be
+_UNITS = 4.0  # in the last place, the size of perturbations
+_EXACT = 1e6  # constants that are integers below this are not perturbed
+_SAFETY = 8.0  # factor allowed beyond the observed spread
 
 
 def _shaken(value: Any, rng: np.random.Generator) -> Any:
-    """Return a float array with every element off by a few units in the last place."""
+    """Return a float array with every element perturbed by a few units in the last place."""
     if not isinstance(value, np.ndarray) or value.dtype.kind not in "fc":
         return value
     unit = _UNITS * float(np.finfo(value.dtype).eps)
@@ -44,7 +44,7 @@ def _shaken(value: Any, rng: np.random.Generator) -> Any:
 
 
 def _shaken_constant(value: Any, rng: np.random.Generator) -> Any:
-    """Return a constant shaken, but for small whole numbers, such as exponents."""
+    """Return a perturbed constant; small integers, such as exponents, are kept."""
     shaken = _shaken(value, rng)
     if shaken is value:
         return value
@@ -55,7 +55,7 @@ def _shaken_constant(value: Any, rng: np.random.Generator) -> Any:
 def _recompute(
     nodes: Sequence[Apply], known: Values, rng: np.random.Generator | None
 ) -> dict[Variable, Any]:
-    """Compute nodes once more, with numbers shaken if there is a generator."""
+    """Compute nodes again, with perturbed values if a generator is given."""
     found: dict[Variable, Any] = {}
     for node in nodes:
         values = [
@@ -71,12 +71,12 @@ def _recompute(
 
 
 def spread(nodes: Sequence[Apply], variable: Variable, known: Values) -> Any:
-    """Return how far each element of an array moves when rounding is made worse.
+    """Return how much each element of an array changes under perturbation.
 
     Parameters
     ----------
     nodes
-        What is computed, in this order, from values in ``known``.
+        The nodes to compute, in this order, from values in ``known``.
     variable
         The variable of interest.
     known
@@ -85,7 +85,7 @@ def spread(nodes: Sequence[Apply], variable: Variable, known: Values) -> Any:
     Returns
     -------
     array of float64
-        Distances; infinite where the value is sometimes finite and sometimes not.
+        Distances; infinite where the value is only sometimes finite.
     """
     base = np.asarray(known[variable])
     moved = np.zeros(base.shape)
@@ -95,11 +95,11 @@ def spread(nodes: Sequence[Apply], variable: Variable, known: Values) -> Any:
     with np.errstate(all="ignore"):
         again = _recompute(nodes, known, None).get(variable, base)
         if np.shape(again) != base.shape or _distances(np.asarray(again), base).any():
-            return moved  # it changes by itself, which is no matter of rounding
+            return moved  # it is not reproducible, which rounding does not explain
         for _ in range(_SAMPLES):
             try:
                 sample = np.asarray(_recompute(nodes, known, rng).get(variable, base))
-            except Exception:  # noqa: BLE001 - an Op may refuse what is off by a little
+            except Exception:  # noqa: BLE001 - an Op may reject perturbed values
                 return np.full(base.shape, np.inf)
             if sample.shape != base.shape:
                 return np.full(base.shape, np.inf)
@@ -117,14 +117,14 @@ def _distances(a: Any, b: Any) -> Any:
 
 
 def rounding_explains(a: Any, b: Any, moved: Any) -> bool:
-    """Return whether two arrays differ by no more than rounding moves them.
+    """Return whether rounding explains the difference between two arrays.
 
     Parameters
     ----------
     a, b
         Arrays.
     moved
-        What :func:`spread` says about them, added up.
+        The sum of the results of :func:`spread` for them.
     """
     if not isinstance(a, np.ndarray) or not isinstance(b, np.ndarray):
         return False
@@ -137,16 +137,16 @@ def rounding_explains(a: Any, b: Any, moved: Any) -> bool:
 
 
 def loses_its_way(nodes: Sequence[Apply], known: Values, *, poles: bool) -> bool:
-    """Return whether a computation overflows on the way, from numbers that are finite.
+    """Return whether an intermediate step of a computation overflows for finite inputs.
 
     Parameters
     ----------
     nodes
-        What is computed, in this order.
+        The nodes to compute, in this order.
     known
-        Values of what the nodes read.
+        Values of the variables that the nodes read.
     poles
-        Whether a pole and a form such as 0/0 count as well.
+        Whether division by zero and invalid operations such as 0/0 count as well.
     """
     found: dict[Variable, Any] = {}
     states: Any = {"over": "raise", "divide": "raise" if poles else "ignore"}

@@ -1,4 +1,4 @@
-"""Carrying out one node by itself: its Python forms, its native form, and the memory offered."""
+"""Running a single node: its Python and native implementations, and preallocated memory."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ __all__ = [
 
 
 def protected(node: Apply, values: Sequence[Any]) -> list[Any]:
-    """Return the values of a node's inputs, those that it overwrites as copies."""
+    """Return the values of a node's inputs, with copies of those that it overwrites."""
     destroyed = destroyed_inputs(node)
     return [
         duplicate(value) if position in destroyed else value
@@ -58,7 +58,7 @@ def run_node(
     perform: bool = False,
     quiet: bool = True,
 ) -> list[Any]:
-    """Carry out a node on values, and return those of its outputs, checked against their Types.
+    """Run a node on values, and return its outputs, checked against their Types.
 
     Parameters
     ----------
@@ -67,11 +67,11 @@ def run_node(
     values
         One for each input. Those that the Op overwrites are overwritten.
     storage
-        What is in the storage cells before; nothing by default.
+        The initial contents of the storage cells; empty by default.
     perform
-        Call ``perform``, though the Op makes its own thunks.
+        Call ``perform``, even if the Op makes its own thunks.
     quiet
-        Say nothing about overflow, poles, and the like; otherwise NumPy's settings hold.
+        Ignore floating-point errors such as overflow; otherwise NumPy's settings apply.
 
     Raises
     ------
@@ -101,7 +101,7 @@ def run_node(
 
 
 def python_forms(node: Apply) -> list[str]:
-    """Return the names of the forms that a node has in Python beside its usual one."""
+    """Return the names of a node's Python implementations other than the default one."""
     op = node.op
     if getattr(op, "debug_perform", None) is not None or has_default_thunk(op):
         return []
@@ -117,7 +117,7 @@ _NATIVE_FORMS: OrderedDict[Hashable, Run | None] = OrderedDict()
 
 
 def native_form(node: Apply) -> Run | None:
-    """Return the node alone as native code; ``None`` if it has none, or stands in for another.
+    """Return the node alone as native code; ``None`` if it has none.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ def native_form(node: Apply) -> Run | None:
 
 
 def _key_of(node: Apply) -> Hashable | None:
-    """Return what the native form depends on; ``None`` if that has no hash."""
+    """Return a key of everything the native code depends on; ``None`` if it is not hashable."""
     positions = {variable: position for position, variable in enumerate(node.inputs)}
     try:
         inputs = tuple(
@@ -191,13 +191,13 @@ def native_whole(fgraph: FunctionGraph) -> Run | None:
 
 
 OFFERS = ("previous", "c_contiguous", "f_contiguous", "strided", "negative", "wrong_size")
-"""Kinds of memory that may be in the storage cells of a node when it is carried out."""
+"""Kinds of memory that can be in the storage cells of a node when it is run."""
 
 _GUARD = 1
 
 
 class Offer:
-    """Arrays for the storage cells of a node, full of what no result should depend on.
+    """Arrays for the storage cells of a node, filled with garbage.
 
     Attributes
     ----------
@@ -212,7 +212,7 @@ class Offer:
         aliased = {*node.op.view_map, *node.op.destroy_map}
         self._buffers: list[tuple[Any, Any, Any]] = []
         self.arrays = [
-            # The cell of a view holds memory of somebody else, which is not to be written to.
+            # The cell of a view holds memory of another variable, which must not be written to.
             None if index in aliased else self._array(variable, value)
             for index, (variable, value) in enumerate(zip(node.outputs, results, strict=True))
         ]
@@ -248,7 +248,7 @@ class Offer:
         return array
 
     def overrun(self) -> bool:
-        """Return whether the Op wrote beside the memory that was offered."""
+        """Return whether the Op wrote outside the memory that was offered."""
         return any(
             buffer[untouched].tobytes() != before[untouched].tobytes()
             for buffer, untouched, before in self._buffers
@@ -256,7 +256,7 @@ class Offer:
 
 
 def garbage(dtype: np.dtype[Any]) -> Any:
-    """Return a number that no result should contain by chance."""
+    """Return a number that results are unlikely to contain by chance."""
     if dtype.kind in "fc":
         return dtype.type(np.nan)
     if dtype.kind in "iu":
@@ -265,7 +265,7 @@ def garbage(dtype: np.dtype[Any]) -> Any:
 
 
 def offered_storage(node: Apply, results: Sequence[Any], kinds: Sequence[str]) -> Iterator[Offer]:
-    """Yield memory of each kind that differs from empty cells."""
+    """Yield preallocated memory of each kind."""
     for kind in kinds:
         offer = Offer(kind, node, results)
         if any(array is not None for array in offer.arrays):

@@ -1,4 +1,4 @@
-"""``infer_shape`` against the shapes that values have."""
+"""Check of ``infer_shape`` against the shapes of values."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _SIZE = TensorType("int64", ())
 def check_shapes(
     node: Apply, values: Sequence[Any], results: Sequence[Any], computed: Mapping[Variable, Any]
 ) -> None:
-    """Check that ``infer_shape`` says the shapes of the results.
+    """Check that ``infer_shape`` gives the shapes of the results.
 
     Parameters
     ----------
@@ -37,12 +37,12 @@ def check_shapes(
     values, results
         Values of its inputs and outputs.
     computed
-        Values of other variables of the graph, on which a shape may depend.
+        Values of other variables of the graph, on which a shape can depend.
 
     Raises
     ------
     BadInferShape
-        It does not.
+        A shape differs.
     """
     if not defines(node.op, "infer_shape"):
         return
@@ -75,9 +75,9 @@ def check_shapes(
 
 
 def symbolic_shape(variable: Variable, value: Any, known: MutableMapping[Variable, Any]) -> Any:
-    """Return the sizes of an input: constants where its type tells them, as in a real graph.
+    """Return the sizes of an input: constants where its type is static, as in a real graph.
 
-    The others are new variables, whose values are put into ``known``.
+    The others are new variables, whose values are added to ``known``.
     """
     if not isinstance(variable.type, TensorType):
         return None

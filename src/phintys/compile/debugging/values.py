@@ -1,4 +1,4 @@
-"""Values under suspicion: copies, comparisons, and how much of a difference rounding explains."""
+"""Copies and comparisons of values for DebugMode."""
 
 from __future__ import annotations
 
@@ -26,27 +26,27 @@ _IMMUTABLE = (bool, int, float, complex, str, bytes, frozenset, np.generic, type
 
 
 def duplicate(value: Any) -> Any:
-    """Return a copy that may be changed; what cannot be copied is returned as it is."""
+    """Return an independent copy; a value that cannot be copied is returned itself."""
     if isinstance(value, np.ndarray) and not value.dtype.hasobject:
         return value.copy(order="K")
     if isinstance(value, _IMMUTABLE):
         return value
     try:
         return copy.deepcopy(value)
-    except Exception:  # noqa: BLE001 - an open file, say: then nobody can tell whether it changed
+    except Exception:  # noqa: BLE001 - e.g. an open file; changes cannot be detected
         return value
 
 
 def may_be_compared(value: Any) -> bool:
-    """Return whether values of this kind are equal when they look equal.
+    """Return whether a value can be compared with a copy of it.
 
-    Objects that only equal themselves say nothing about a copy.
+    It cannot if it compares equal only to itself.
     """
     return type(value).__eq__ is not object.__eq__
 
 
 def is_unchanged(value: Any, before: Any) -> bool:
-    """Return whether a value is what its copy, made before, still is, bit by bit."""
+    """Return whether a value is bitwise equal to a copy made before."""
     if isinstance(value, np.ndarray) and isinstance(before, np.ndarray):
         return (
             value.dtype == before.dtype
@@ -61,24 +61,24 @@ def is_unchanged(value: Any, before: Any) -> bool:
 def _equal(a: Any, b: Any) -> bool:
     try:
         return bool(a == b)
-    except Exception:  # noqa: BLE001 - such as the truth of a list of arrays: it says nothing
+    except Exception:  # noqa: BLE001 - e.g. the truth value of a list of arrays is undefined
         return True
 
 
 def agree(type_: Type, a: Any, b: Any) -> bool:
-    """Return whether two values are the same up to rounding, as their Type sees it."""
+    """Return whether two values are equal up to rounding, according to their Type."""
     if a is b:
         return True
     if not may_be_compared(a) and type(a) is type(b):
         return True
     try:
         return bool(type_.values_eq_approx(a, b))
-    except Exception:  # noqa: BLE001 - values that a Type cannot compare say nothing
+    except Exception:  # noqa: BLE001 - the Type cannot compare the values
         return True
 
 
 def share_memory(a: Any, b: Any, type_: Type) -> bool:
-    """Return whether two values lie in the same memory, so that changing one changes the other."""
+    """Return whether two values share memory, so that changing one changes the other."""
     if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
         return bool(np.may_share_memory(a, b)) and bool(np.shares_memory(a, b))
     # Numbers, strings and the like are shared by Python, and cannot be changed.
@@ -88,7 +88,7 @@ def share_memory(a: Any, b: Any, type_: Type) -> bool:
 
 
 def describe_difference(a: Any, b: Any, first: str, second: str) -> str:
-    """Return lines that show two values, and where arrays differ most.
+    """Return a description of two values, and of where arrays differ most.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The profiler: where the time and the memory of functions go."""
+"""The profiler: time and memory used by functions."""
 
 from typing import TYPE_CHECKING
 

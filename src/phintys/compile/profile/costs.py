@@ -1,4 +1,4 @@
-"""Operations and bytes of a node, from the shapes of one call."""
+"""Operation counts and sizes of nodes, from the shapes of one call."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def flops_of(node: Apply, shapes: Mapping[Variable, Any]) -> tuple[float | None,
     node
         The node.
     shapes
-        What ``Type.get_shape_info`` says of values.
+        Results of ``Type.get_shape_info`` for values.
 
     Returns
     -------

@@ -1,7 +1,7 @@
-"""Runs of functions and steps in the Trace Event Format, which Chrome and Perfetto show.
+"""Calls of functions and steps in the Trace Event Format, for Chrome and Perfetto.
 
 The format is described in the document "Trace Event Format" of the Chromium project: an event with
-``"ph": "X"`` has a beginning ``ts`` and a duration ``dur`` in microseconds.
+``"ph": "X"`` has a start ``ts`` and a duration ``dur`` in microseconds.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Profile: what was measured of a function, by step, node and Op."""
+"""Profile: the measurements of a function, by step, node and Op."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ __all__ = ["NodeCost", "OpCost", "Profile"]
 
 @dataclass
 class NodeCost:
-    """What one node cost.
+    """The cost of one node.
 
     Attributes
     ----------
     node : Apply
         The node.
     calls : int
-        How often it was computed.
+        How many times it was computed.
     seconds : float
-        Time, all calls together; estimated where a kernel computes several nodes.
+        Total time over all calls; estimated if a kernel computes several nodes.
     flops : float or None
-        Floating-point operations of one call, where the Op has ``flops``.
+        Floating-point operations of one call, if the Op defines ``flops``.
     size : int or None
-        Bytes of its outputs in the last call, ``None`` where they are not known.
+        Size in bytes of its outputs in the last call; ``None`` if unknown.
     """
 
     node: Apply
@@ -47,14 +47,14 @@ class NodeCost:
 
 @dataclass
 class OpCost:
-    """What all nodes of an Op cost together.
+    """The total cost of all nodes of an Op.
 
     Attributes
     ----------
     nodes, calls : int
-        How many nodes there are, and how often they were computed.
+        The number of nodes, and how many times they were computed.
     seconds, flops : float
-        Time, and operations as far as they are known, all calls together.
+        Total time, and operations as far as known, over all calls.
     """
 
     nodes: int = 0
@@ -65,22 +65,22 @@ class OpCost:
 
 @dataclass
 class Profile:
-    """Time and memory of a function, added up over all calls.
+    """Time and memory of a function, accumulated over all calls.
 
-    Functions may share one. Threads that call a function at the same time may lose a count.
+    Functions can share a profile. Concurrent calls in several threads can lose counts.
 
     Attributes
     ----------
     name : str or None
-        For the report.
+        Name of the function, for the report.
     compile_seconds : float
-        Time that compiling took.
+        Compilation time.
     stages : dict of str -> float
-        Seconds of each stage of compiling: passes by their names, then those of the backend.
+        Seconds of each stage of compilation: passes by name, then stages of the backend.
     rules : dict of str -> (int, float)
-        How often each rewriting rule was applied, and the seconds that took.
+        How many times each rewrite rule was applied, and the seconds it took.
     programs : list of Measurements
-        What the backends measure.
+        The measurements of the programs.
 
     Examples
     --------
@@ -101,18 +101,18 @@ class Profile:
     rules: dict[str, tuple[int, float]] = field(default_factory=dict)
     programs: list[Measurements] = field(default_factory=list)
 
-    # ---- being told --------------------------------------------------------------------------
+    # ---- recording ---------------------------------------------------------------------------
 
     def watch(self, measurements: Measurements) -> None:
-        """Take notice of a program that measures itself."""
+        """Add the measurements of a program."""
         self.programs.append(measurements)
 
     def compiled(self, stage: str, seconds: float) -> None:
-        """Note how long a stage of compiling took."""
+        """Add the time of a stage of compilation."""
         self.stages[stage] = self.stages.get(stage, 0.0) + seconds
 
     def rewritten(self, rule: str, count: int, seconds: float) -> None:
-        """Note how often a rule was applied, and how long that took."""
+        """Add applications of a rule, and their time."""
         before = self.rules.get(rule, (0, 0.0))
         self.rules[rule] = (before[0] + count, before[1] + seconds)
 
@@ -120,17 +120,17 @@ class Profile:
 
     @property
     def calls(self) -> int:
-        """Calls that came to an end."""
+        """The number of completed calls."""
         return sum(program.calls.calls for program in self.programs)
 
     @property
     def call_seconds(self) -> float:
-        """Time in calls, without the check of arguments and the making of results."""
+        """Time in calls, excluding the checks of arguments and the construction of results."""
         return sum(program.calls.seconds for program in self.programs)
 
     @property
     def steps(self) -> list[StepTime]:
-        """What the backends carried out: nodes, kernels, calls of libraries, callbacks."""
+        """The steps that the backends ran: nodes, kernels, library calls, callbacks."""
         return [step for program in self.programs for step in program.steps]
 
     @property
@@ -140,16 +140,16 @@ class Profile:
 
     @property
     def callbacks(self) -> int:
-        """How many times native code called the Python code of an Op."""
+        """The number of calls from native code to the Python code of an Op."""
         return sum(step.calls for step in self.steps if step.kind == "callback")
 
     @property
     def node_seconds(self) -> dict[Apply, float]:
-        """The seconds that each node took, all calls together."""
+        """The total seconds of each node over all calls."""
         return {cost.node: cost.seconds for cost in self.by_node()}
 
     def by_node(self) -> list[NodeCost]:
-        """Return what each node cost, the slowest first."""
+        """Return the cost of each node, slowest first."""
         costs: dict[Apply, NodeCost] = {}
         for program in self.programs:
             shapes = program.shapes
@@ -164,7 +164,7 @@ class Profile:
         return sorted(costs.values(), key=lambda cost: -cost.seconds)
 
     def by_op(self) -> dict[str, OpCost]:
-        """Return what each Op cost, the slowest first."""
+        """Return the cost of each Op, slowest first."""
         totals: dict[str, OpCost] = {}
         for cost in self.by_node():
             total = totals.setdefault(str(cost.node.op), OpCost())
@@ -178,23 +178,23 @@ class Profile:
 
     @property
     def memory(self) -> list[MemoryUse]:
-        """The memory of a call, for each program that was measured."""
+        """The memory used by a call, for each measured program."""
         return [program.memory for program in self.programs]
 
     @property
     def peak_memory(self) -> int:
-        """The most bytes that intermediate values and results of one call took at a time."""
+        """The peak size in bytes of the intermediate values and results of one call."""
         return max((use.peak for use in self.memory), default=0)
 
     # ---- showing -----------------------------------------------------------------------------
 
     def summary(self, most: int = 20) -> str:
-        """Return everything as tables.
+        """Return the report as text tables.
 
         Parameters
         ----------
         most
-            Rows of a table at most.
+            The maximum number of rows of a table.
         """
         return write_report(self, most)
 
@@ -202,7 +202,7 @@ class Profile:
         return self.summary()
 
     def as_dict(self) -> dict[str, Any]:
-        """Return everything as plain data, as :func:`json.dumps` takes it."""
+        """Return the profile as plain data that :func:`json.dumps` accepts."""
         return {
             "name": self.name,
             "calls": self.calls,
@@ -244,12 +244,12 @@ class Profile:
         }
 
     def write_trace(self, path: str | PathLike[str]) -> None:
-        """Write the first calls as a file for the trace viewer of Chrome, or for Perfetto.
+        """Write the first calls to a file for Chrome's trace viewer or Perfetto.
 
         Parameters
         ----------
         path
-            The file, in the Trace Event Format (JSON).
+            Path of the file, in the Trace Event Format (JSON).
         """
         text = json.dumps({"traceEvents": trace_events(self), "displayTimeUnit": "ns"})
         Path(path).write_text(text, encoding="utf-8")

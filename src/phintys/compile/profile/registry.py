@@ -1,4 +1,4 @@
-"""All profiles of the process, for a report on the whole program."""
+"""The profiles of the process, for a report on the whole program."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ _PROFILES: list[Profile] = []
 
 
 def profiles() -> list[Profile]:
-    """Return the profiles that ``config.profile`` asked for, in the order of compilation."""
+    """Return the profiles created because of ``config.profile``, in order of compilation."""
     return list(_PROFILES)
 
 
 def print_profiles(file: TextIO | None = None, most: int = 10) -> None:
-    """Print the time by function, then each function's own report, the slowest first.
+    """Print the time by function, then the report of each function, slowest first.
 
     Parameters
     ----------
     file
-        Where to; ``sys.stderr`` by default.
+        The stream to print to; ``sys.stderr`` by default.
     most
-        Rows of a table at most.
+        The maximum number of rows of a table.
     """
     file = sys.stderr if file is None else file
     known = sorted(_PROFILES, key=lambda profile: -profile.call_seconds)
@@ -51,9 +51,9 @@ def print_profiles(file: TextIO | None = None, most: int = 10) -> None:
 
 
 def as_profile(profile: bool | str | Profile | None, name: str | None) -> Profile | None:
-    """Return what the ``profile`` argument of ``function`` asks for.
+    """Return the profile for the ``profile`` argument of ``function``, if any.
 
-    Where ``config.profile`` asks for it the profile is kept, and printed when Python ends.
+    A profile created because of ``config.profile`` is kept, and printed when Python exits.
     """
     if profile is None:
         return _kept(_profile.Profile(name)) if config.profile else None

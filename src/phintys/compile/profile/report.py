@@ -1,4 +1,4 @@
-"""A profile as tables for people."""
+"""The text report of a profile."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Row = tuple[object, ...]
 
 
 def write_report(profile: Profile, most: int) -> str:
-    """Return the report, each table with ``most`` rows at most."""
+    """Return the report, with at most ``most`` rows per table."""
     lines = _head(profile)
     for title, columns, rows in _SECTIONS:
         table = [_line(row) for row in rows(profile)]
