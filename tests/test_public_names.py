@@ -80,6 +80,7 @@ HEAVY = """
     phintys.testing phintys.backends.reference.vm phintys.backends.reference.thunks
     phintys.compile.debug_mode phintys.compile.debugging phintys.compile.monitor
     phintys.compile.nan_guard phintys.compile.profile.profile phintys.graph.printing
+    phintys.graph.latex phintys.graph.notebooks phintys.scalar.notation phintys.tensor.notation
     phintys.gradient.forward phintys.gradient.reverse phintys.gradient.verify
     phintys.scalar.formula_derivatives phintys.tensor.inplace
     """

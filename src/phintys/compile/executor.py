@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from phintys.backends.base import Program, SavedProgram
     from phintys.compile.io import In
     from phintys.compile.profile import Profile
-    from phintys.graph import printing
+    from phintys.graph import notebooks, printing
     from phintys.graph.type import Type
     from phintys.rewriting import RewriteTrace
 
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     class _Returning(Generic[R_co]):
         """The return type of a call, for type checkers."""
 else:
+    notebooks = LateModule("phintys.graph.notebooks")
     printing = LateModule("phintys.graph.printing")
     R_co = Any
 
@@ -522,6 +523,10 @@ class Function(_Returning[R_co]):
             names = ", ".join(str(spec.name or spec.variable) for spec in updated)
             returned += f", updates {names}"
         return f"<Function {self.signature} -> {returned}>"
+
+    def _repr_html_(self) -> str | None:
+        """Return what notebooks show: signature, mode, and the graph as a tree to unfold."""
+        return notebooks.html_of_function(self)
 
 
 def _store(cells: Sequence[list[Any]], values: Sequence[Any]) -> None:

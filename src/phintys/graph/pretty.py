@@ -14,7 +14,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Literal
 
+    from phintys._base.late import LateModule
+
 __all__ = [
+    "NOTATIONS",
     "PRECEDENCE",
     "DefaultPrinter",
     "FunctionPrinter",
@@ -211,7 +214,7 @@ class PatternPrinter(Printer):
     precedence
         How tightly the text binds; by default it never needs parentheses.
     inner
-        How tightly an input must bind to go without parentheses.
+        How tightly an input must bind to go without parentheses; or this for each input.
 
     Examples
     --------
@@ -222,7 +225,9 @@ class PatternPrinter(Printer):
     ... )
     """
 
-    def __init__(self, *patterns: str, precedence: float = inf, inner: float = 0.0) -> None:
+    def __init__(
+        self, *patterns: str, precedence: float = inf, inner: float | Sequence[float] = 0.0
+    ) -> None:
         self.patterns = patterns
         self.precedence = precedence
         self.inner = inner
@@ -233,7 +238,9 @@ class PatternPrinter(Printer):
         pieces = re.split(r"%\((\d+)\)s", self.patterns[variable.index or 0])
         for place, piece in enumerate(pieces):
             if place % 2:
-                parts.append(Operand(inputs[int(piece)], self.inner))
+                inner = self.inner
+                needed = inner if isinstance(inner, float | int) else inner[int(piece)]
+                parts.append(Operand(inputs[int(piece)], needed))
             elif piece:
                 parts.append(piece)
         return Template(parts, self.precedence)
@@ -258,11 +265,14 @@ class PrettyPrinter:
     '(x + y)²'
     """
 
+    parentheses = ("(", ")")
+    """What stands around operands that bind less tightly than their operator."""
+
     def __init__(self) -> None:
         self._by_op: dict[Op, Printer] = {}
         self._by_class: dict[type[Op], Printer] = {}
         self._by_predicate: list[tuple[Callable[[Variable], bool], Printer]] = []
-        self._default = DefaultPrinter()
+        self.default = DefaultPrinter()
 
     def assign(self, which: Op | type[Op] | Callable[[Variable], bool], printer: Printer) -> None:
         """Choose a printer for some variables.
@@ -289,7 +299,7 @@ class PrettyPrinter:
         """Return the printer for a variable."""
         node = variable.owner
         if node is None:
-            return self._default
+            return self.default
         found = self._by_op.get(node.op)
         if found is not None:
             return found
@@ -299,7 +309,7 @@ class PrettyPrinter:
         for cls in type(node.op).__mro__:
             if cls in self._by_class:
                 return self._by_class[cls]
-        return self._default
+        return self.default
 
     def __call__(self, graph: Variable | Iterable[Variable]) -> str:
         """Return the text of an expression, or of several, one a line.
@@ -320,8 +330,11 @@ class PrettyPrinter:
         templates = self._templates(root)
         names = self._names(root, templates)
         for variable, name in names.items():
-            yield f"{name} = {_text(variable, templates, names)}"
-        yield _text(root, templates, names)
+            yield self._definition(name, self._text(variable, templates, names))
+        yield self._text(root, templates, names)
+
+    def _definition(self, name: str, text: str) -> str:
+        return f"{name} = {text}"
 
     def _templates(self, root: Variable) -> dict[Variable, Template]:
         """Return the templates of all variables that occur, each after those that it shows."""
@@ -341,8 +354,7 @@ class PrettyPrinter:
                 stack.extend(other for other in reversed(shown) if other not in begun)
         return templates
 
-    @staticmethod
-    def _names(root: Variable, templates: dict[Variable, Template]) -> dict[Variable, str]:
+    def _names(self, root: Variable, templates: dict[Variable, Template]) -> dict[Variable, str]:
         """Return names for the parts that occur several times, if the whole is large."""
         size: dict[Variable, int] = {}
         occurrences: dict[Variable, int] = {}
@@ -364,6 +376,30 @@ class PrettyPrinter:
         free = (name for count in _count() if (name := f"t{count}") not in taken)
         return dict(zip(shared, free, strict=False))
 
+    def _text(
+        self, root: Variable, templates: dict[Variable, Template], names: dict[Variable, str]
+    ) -> str:
+        before, behind = self.parentheses
+        written: list[str] = []
+        stack: list[str | Operand] = list(templates[root].parts)[::-1]
+        while stack:
+            part = stack.pop()
+            if isinstance(part, str):
+                written.append(part)
+                continue
+            name = names.get(part.variable)
+            if name is not None:
+                written.append(name)
+                continue
+            template = templates[part.variable]
+            if template.precedence < part.precedence:
+                stack.append(behind)
+                stack.extend(reversed(template.parts))
+                stack.append(before)
+            else:
+                stack.extend(reversed(template.parts))
+        return "".join(written)
+
 
 def _count() -> Iterator[int]:
     number = 0
@@ -372,27 +408,9 @@ def _count() -> Iterator[int]:
         number += 1
 
 
-def _text(root: Variable, templates: dict[Variable, Template], names: dict[Variable, str]) -> str:
-    written: list[str] = []
-    stack: list[str | Operand] = list(templates[root].parts)[::-1]
-    while stack:
-        part = stack.pop()
-        if isinstance(part, str):
-            written.append(part)
-            continue
-        name = names.get(part.variable)
-        if name is not None:
-            written.append(name)
-            continue
-        template = templates[part.variable]
-        if template.precedence < part.precedence:
-            stack.append(")")
-            stack.extend(reversed(template.parts))
-            stack.append("(")
-        else:
-            stack.extend(reversed(template.parts))
-    return "".join(written)
-
-
 pprint = PrettyPrinter()
 """The printer that all use; rooms above assign printers for their Ops to it."""
+
+NOTATIONS: list[LateModule] = []
+"""Modules of rooms above with a function ``assign_notations(printer)``, called when expressions are
+first written in LaTeX."""

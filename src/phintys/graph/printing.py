@@ -6,6 +6,7 @@ import sys
 from collections import deque
 from collections.abc import Iterable, Mapping, MutableMapping
 from dataclasses import dataclass, field
+from math import inf
 from typing import TYPE_CHECKING, Any, Literal, TextIO, cast
 
 from phintys._base.errors import CycleError, TypeContractError
@@ -25,6 +26,7 @@ from phintys.graph.pretty import (
     pprint,
 )
 from phintys.graph.shared import SharedVariable
+from phintys.graph.traversal import ancestors
 from phintys.graph.variable import Constant, Variable
 
 if TYPE_CHECKING:
@@ -44,6 +46,7 @@ __all__ = [
     "Template",
     "debugprint",
     "dprint",
+    "first_lines",
     "pprint",
 ]
 
@@ -170,6 +173,57 @@ def debugprint(
 dprint = debugprint
 
 
+def first_lines(graph_like: Any, most: int) -> tuple[list[str], int]:
+    """Return the first lines that :func:`debugprint` prints, in time for these lines.
+
+    Parameters
+    ----------
+    graph_like
+        A variable, a node, a FunctionGraph, a compiled function, or an iterable of these.
+    most
+        How many lines.
+
+    Returns
+    -------
+    list of str
+        The lines.
+    int
+        How many nodes are not shown.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> first_lines(pt.exp(pt.sin(pt.dvector("x"))), 1)
+    (['Exp [id A]'], 1)
+    """
+    things = _as_list(graph_like)
+    printer = _DebugPrinter(most_lines=most)
+    for thing in things:
+        printer.add(thing)
+    printer.inner_graphs()
+    return printer.lines[:most], len(_nodes_of(things) - printer.done.keys())
+
+
+def _nodes_of(things: Iterable[Any]) -> set[Apply]:
+    """Return all nodes of what :func:`debugprint` takes, with those of inner graphs."""
+    nodes: set[Apply] = set()
+    inner: set[Op] = set()
+    waiting = list(things)
+    while waiting:
+        thing = waiting.pop()
+        thing = _fgraph_of(thing) or thing
+        if isinstance(thing, FunctionGraph):
+            found = set(thing.apply_nodes)
+        else:
+            outputs = thing.outputs if isinstance(thing, Apply) else [thing]
+            found = {x.owner for x in ancestors(outputs) if x.owner is not None}
+        for op in {node.op for node in found if has_inner_graph(node.op)} - inner:
+            inner.add(op)
+            waiting.append(getattr(op, "fgraph"))  # noqa: B009 - only some have it
+        nodes |= found
+    return nodes
+
+
 _IN_ASCII = str.maketrans({"├": "|", "│": "|", "└": "`", "─": "-", "·": ".", "←": "<", "→": ">"})
 
 
@@ -244,19 +298,22 @@ def _short(value: Any) -> str:
 class _DebugPrinter:
     """The options of :func:`debugprint`, and its state while printing."""
 
-    depth: int
-    print_type: bool
-    print_shape: bool
-    id_type: IdType
-    stop_on_name: bool
-    done: MutableMapping[Apply, str]
-    print_storage: bool
-    used_ids: MutableMapping[Apply | Variable, str]
-    print_destroy_map: bool
-    print_view_map: bool
-    print_origin: bool
-    print_fgraph_inputs: bool
-    profile: Mapping[Apply, float] | None
+    depth: int = -1
+    print_type: bool = False
+    print_shape: bool = False
+    id_type: IdType = "CHAR"
+    stop_on_name: bool = False
+    done: MutableMapping[Apply, str] = field(default_factory=dict["Apply", str])
+    print_storage: bool = False
+    used_ids: MutableMapping[Apply | Variable, str] = field(
+        default_factory=dict["Apply | Variable", str]
+    )
+    print_destroy_map: bool = False
+    print_view_map: bool = False
+    print_origin: bool = False
+    print_fgraph_inputs: bool = False
+    profile: Mapping[Apply, float] | None = None
+    most_lines: float = inf
 
     lines: list[str] = field(default_factory=list[str])
     storage: dict[Variable, list[Any]] = field(default_factory=dict["Variable", list[Any]])
@@ -270,6 +327,10 @@ class _DebugPrinter:
         self.total = sum(self.profile.values()) if self.profile else 0.0
         if self.profile is not None:
             self.lines.append(f"{'seconds':>10} {'share':>6}")
+
+    @property
+    def is_full(self) -> bool:
+        return len(self.lines) >= self.most_lines
 
     def add(self, thing: Any) -> None:
         """Print one variable, node, graph or compiled function."""
@@ -310,7 +371,7 @@ class _DebugPrinter:
     def inner_graphs(self) -> None:
         """Print the inner graphs of all Ops printed, and of Ops inside these."""
         printed: set[Op] = set()
-        while len(printed) < len(self.inner):
+        while len(printed) < len(self.inner) and not self.is_full:
             if not printed:
                 self.lines += ["", "Inner graphs:"]
             op, node = next((op, node) for op, node in self.inner.items() if op not in printed)
@@ -325,7 +386,7 @@ class _DebugPrinter:
     def tree(self, root: Variable, head: str = "", tail: str = "", note: str = "") -> None:
         """Print a tree and its continuations."""
         roots = deque([root])
-        while roots:
+        while roots and not self.is_full:
             variable = roots.popleft()
             if variable is not root:
                 if variable.owner in self.done:
@@ -338,7 +399,7 @@ class _DebugPrinter:
         self, root: Variable, head: str, tail: str, note: str, folded: deque[Variable]
     ) -> None:
         stack = [(root, head, tail, 0)]
-        while stack:
+        while stack and not self.is_full:
             variable, head, tail, level = stack.pop()
             node = variable.owner
             if node is None or variable in self.labels:

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from phintys._base.errors import MissingInputError, PhintysError, TypeContractError
+from phintys._base.late import LateModule
 from phintys.graph.pickling import deepcopy_variable, reduce_variable
 from phintys.graph.transfer import transfer
 
@@ -13,8 +14,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping
 
     from phintys._base.origin import Origin
+    from phintys.graph import notebooks
     from phintys.graph.apply import Apply
     from phintys.graph.type import Type
+else:
+    notebooks = LateModule("phintys.graph.notebooks")
 
 __all__ = ["Constant", "Variable", "require_owner", "set_evaluator"]
 
@@ -157,6 +161,14 @@ class Variable:
 
     def __repr__(self) -> str:
         return str(self)
+
+    def _repr_html_(self) -> str | None:
+        """Return what notebooks show: type, name, formula, and the graph as a tree to unfold."""
+        return notebooks.html_of_variable(self)
+
+    def _repr_latex_(self) -> str | None:
+        """Return the formula in LaTeX; ``None`` for one too large to read."""
+        return notebooks.latex_of_variable(self)
 
     def __copy__(self) -> Variable:
         if self.owner is None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from phintys.graph.pretty import OperatorPrinter, Printer, pprint
+from phintys._base.late import LateModule
+from phintys.graph.pretty import NOTATIONS, OperatorPrinter, Printer, pprint
 from phintys.scalar.op import ScalarOp
 from phintys.scalar.table import SCALAR_OPS
 
@@ -34,3 +35,5 @@ for _row in SCALAR_OPS.values():
     _printer = operator_printer(_row)
     if _printer is not None:
         pprint.assign(_row, _printer)
+
+NOTATIONS.append(LateModule("phintys.scalar.notation"))

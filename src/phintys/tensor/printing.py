@@ -14,7 +14,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeGuard
 
+from phintys._base.late import LateModule
 from phintys.graph.pretty import (
+    NOTATIONS,
     PRECEDENCE,
     FunctionPrinter,
     Operand,
@@ -57,7 +59,7 @@ if TYPE_CHECKING:
 
     Part = str | Operand
 
-__all__: list[str] = []
+__all__ = ["as_written"]
 
 _CALL = PRECEDENCE["call"]  # how tightly x binds in x.T and x[0]
 
@@ -123,7 +125,7 @@ def _unpadded(variable: Any) -> Variable:
     return variable
 
 
-def _as_written(variable: Variable) -> dict[Variable, Variable]:
+def as_written(variable: Variable) -> dict[Variable, Variable]:
     """Return, for each operand of an elementwise op, the expression that a user would write."""
     operands: list[Any] = require_owner(variable).inputs
     numbers: dict[Any, Any] = {x: _number(x) for x in operands if len(operands) > 1}
@@ -141,7 +143,7 @@ class _ElemwisePrinter(Printer):
     def template(self, variable: Variable) -> Template:
         node = require_owner(variable)
         op: Any = node.op
-        shown = _as_written(variable)
+        shown = as_written(variable)
         operator = None if op.inplace_pattern else operator_printer(op.scalar_op)
         if operator is not None:
             parts, precedence = operator.template(variable)
@@ -345,3 +347,5 @@ _PRINTERS: dict[Any, Printer] = {
 
 for _op, _printer in _PRINTERS.items():
     pprint.assign(_op, _printer)
+
+NOTATIONS.append(LateModule("phintys.tensor.notation"))

@@ -1,0 +1,128 @@
+"""What notebooks show of variables and compiled functions."""
+
+from __future__ import annotations
+
+from html import escape
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from phintys.graph.latex import latex
+from phintys.graph.pretty import pprint
+from phintys.graph.printing import first_lines
+from phintys.graph.traversal import ancestors
+
+if TYPE_CHECKING:
+    from phintys.graph.variable import Variable
+
+__all__ = ["html_of_function", "html_of_variable", "latex_of_variable"]
+
+# Beyond these nobody reads on, and a page would become slow.
+_MOST_VARIABLES = 200  # in a formula
+_MOST_CHARACTERS = 2_000  # of a formula
+_MOST_LINES = 200  # of a tree
+
+
+def html_of_variable(variable: Variable) -> str | None:
+    """Return type, name and formula of a variable, and its graph as a tree to unfold.
+
+    Parameters
+    ----------
+    variable
+        Any variable.
+
+    Returns
+    -------
+    str or None
+        ``None`` if a Type or Op of it cannot be printed: notebooks then show its ``repr``.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> print(html_of_variable(pt.dscalar("x")))
+    <div><code>x</code>: <code>Scalar(float64)</code></div>
+    """
+    try:
+        head = _code(str(variable.type))
+        if variable.owner is None:
+            return f"<div>{_code(str(variable))}: {head}</div>"
+        if variable.name is not None:
+            head = f"{_code(variable.name)}: {head}"
+        return f"<div>{head}{_formula(variable)}{_tree(variable)}</div>"
+    except Exception:  # noqa: BLE001 - code of users; what is printed must not fail for its sake
+        return None
+
+
+def html_of_function(function: Any) -> str | None:
+    """Return signature and mode of a compiled function, and its graph as a tree to unfold.
+
+    Parameters
+    ----------
+    function
+        What :func:`phintys.function` returned.
+
+    Returns
+    -------
+    str or None
+        ``None`` if a Type or Op of it cannot be printed: notebooks then show its ``repr``.
+    """
+    try:
+        mode = function.maker.mode
+        signature, mode = _code(repr(function)), _code(mode.name or repr(mode))
+        return f"<div>{signature}<br>mode {mode}{_tree(function)}</div>"
+    except Exception:  # noqa: BLE001 - code of users; what is printed must not fail for its sake
+        return None
+
+
+def latex_of_variable(variable: Variable) -> str | None:
+    r"""Return the formula of a variable in LaTeX.
+
+    Parameters
+    ----------
+    variable
+        Any variable.
+
+    Returns
+    -------
+    str or None
+        ``None`` if the formula is too large to read, or has parts that cannot be printed.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> x, y = pt.dvectors("x", "y")
+    >>> print(latex_of_variable(x / y))
+    $\displaystyle \frac{x}{y}$
+    """
+    try:
+        if _is_large(variable):
+            return None
+        text = latex(variable)
+    except Exception:  # noqa: BLE001 - code of users; what is printed must not fail for its sake
+        return None
+    return None if len(text) > _MOST_CHARACTERS else rf"$\displaystyle {text}$"
+
+
+def _is_large(variable: Variable) -> bool:
+    return sum(1 for _ in islice(ancestors([variable]), _MOST_VARIABLES + 1)) > _MOST_VARIABLES
+
+
+def _bounded(text: str) -> str:
+    return escape(text if len(text) <= _MOST_CHARACTERS else f"{text[:_MOST_CHARACTERS]} ...")
+
+
+def _code(text: str) -> str:
+    return f"<code>{_bounded(text)}</code>"
+
+
+def _formula(variable: Variable) -> str:
+    if _is_large(variable):
+        return ""
+    return f"<pre>{_bounded(pprint(variable))}</pre>"
+
+
+def _tree(graph: Any) -> str:
+    lines, left_out = first_lines(graph, _MOST_LINES)
+    if left_out:
+        lines.append(f"... and {left_out:,} nodes more: phintys.dprint shows them")
+    shown = escape("\n".join(lines))
+    return f"<details><summary>graph</summary><pre>{shown}</pre></details>"
