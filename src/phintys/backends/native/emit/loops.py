@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from functools import reduce
+from operator import or_
 from typing import TYPE_CHECKING
 
 from phintys.backends.native.emit.accumulators import State as Carried
@@ -18,9 +20,10 @@ if TYPE_CHECKING:
     from phintys.backends.native.emit.builder import Builder
     from phintys.backends.native.emit.plans import KernelPlan, Level, NestPlan
     from phintys.backends.native.emit.scope import Slot
+    from phintys.backends.native.polynomials import Polynomial
     from phintys.backends.native.program import Failure
 
-__all__ = ["LoopWriter", "Places", "number_of"]
+__all__ = ["Bounds", "LoopWriter", "Places", "number_of"]
 
 TILE = 32
 """Elements of the innermost loop that are computed for each iteration of the loops around it, where
@@ -34,6 +37,12 @@ POLLED_ELEMENTS = 1 << 16
 
 LONG_NEST = 12
 """Statements from which on a masked loop, half as much code, is better than a loop and its rest."""
+
+Bounds = tuple[Value, Value]
+"""Where a loop begins and ends."""
+
+Nests = Sequence[Sequence["Polynomial"]]
+"""For each of some nests the lengths of loops."""
 
 Places = Sequence[tuple[Value, Value | None]]
 """Counters of a loop, of the first lane each, and masks of the lanes that are there."""
@@ -102,7 +111,9 @@ class LoopWriter(ABC):
             return
         level = nest.kept[-1]
         extent = self.prelude.number(level.extent)
-        with loop(self.b, 0, extent, TILE) as block:
+        around = [one.extent for one in nest.kept[:-1]]
+        bounds = self.unless_empty([around], self.b.constant(INT64, 0), extent)
+        with loop(self.b, *bounds, TILE) as block:
             end = self.b.minimum_number(block.index + TILE, extent)
             self._tile = (level, block.index, end)
             self._kept(nest, 0, [scope])
@@ -180,8 +191,53 @@ class LoopWriter(ABC):
         if self._tile is not None and level is self._tile[0]:
             return self._tile[1:]
         if level is self.plan.parallel:
-            return self.b.arguments[1], self.b.arguments[2]
-        return self.b.constant(INT64, 0), self.prelude.number(level.extent)
+            start, stop = self.b.arguments[1], self.b.arguments[2]
+        else:
+            start, stop = self.b.constant(INT64, 0), self.prelude.number(level.extent)
+        return self.unless_empty(self.lengths_inside(level), start, stop)
+
+    def unless_empty(self, nests: Nests, start: Value, stop: Value) -> Bounds:
+        """Return bounds of a loop: no pass of it if each of some nests has a length that is 0.
+
+        An array without elements may have axes of any length, such as 2^60. All passes of a loop
+        along one of them would find nothing to do, and take forever.
+        """
+        b = self.b
+        # Short loops may as well be walked through.
+        length = number_of(stop)
+        if length is not None and length < POLLED_PASSES:
+            return start, stop
+        is_empty: Value | None = None
+        for lengths in nests:
+            unknown = [one for one in dict.fromkeys(lengths) if one.known is None]
+            if any(one.known == 0 for one in lengths):
+                continue
+            if not unknown:
+                return start, stop
+            zeros = [b.eq(self.prelude.number(one), 0) for one in unknown]
+            mine = reduce(or_, zeros)
+            is_empty = mine if is_empty is None else is_empty & mine
+        return start, start if is_empty is None else b.select(is_empty, start, stop)
+
+    def lengths_inside(self, level: Level) -> Nests:
+        """Return for each nest that is carried out in a level the lengths of its loops inside."""
+        outer = self.plan.outer
+        if level in outer:
+            around = [one.extent for one in outer[outer.index(level) + 1 :]]
+            nests = [nest for nest in self.plan.nests if self._reaches_memory(nest)]
+            return [[*around, *(one.extent for one in nest.kept)] for nest in nests] or [[]]
+        for nest in self.plan.nests:
+            for levels in (nest.kept, nest.reduced):
+                if level in levels:
+                    return [[one.extent for one in levels[levels.index(level) + 1 :]]]
+        return [[]]
+
+    def _reaches_memory(self, nest: NestPlan) -> bool:
+        """Return whether a nest writes more than what other nests of an iteration read."""
+        return any(
+            id(statement) in nest.stores and statement.target not in self.plan.scratch
+            for statement in nest.statements
+        )
 
     def entered_all(
         self, nest: NestPlan, number: int, scopes: Sequence[Scope], places: Places

@@ -12,6 +12,7 @@ from phintys.backends.native.emit.control import divide_up, loop, when
 from phintys.backends.native.emit.loops import (
     POLLED_ELEMENTS,
     POLLED_PASSES,
+    Bounds,
     LoopWriter,
     Places,
     number_of,
@@ -36,7 +37,6 @@ COLUMN_BLOCK = 128
 ROW_BLOCK = 16
 """The same where there are many columns: more rows at once are too many places in memory."""
 
-Bounds = tuple[Value, Value]
 Totals = list[list[State]]
 """For each place, for each reduction: its state or total."""
 
@@ -213,7 +213,7 @@ class ReductionWriter(LoopWriter):
 
     def columns(self, nest: NestPlan, number: int, scope: Scope) -> None:
         """Reduce columns, some rows of all columns at a time, so that memory is read in order."""
-        rows = self.bounds(nest.reduced[0])
+        rows = self.unless_empty([[nest.kept[number].extent]], *self.bounds(nest.reduced[0]))
         piece = _Piece(self.bounds(nest.kept[number]), rows, self.ev.rooms[nest])
         self._columns(nest, number, scope, piece)
 
@@ -359,10 +359,12 @@ class ReductionWriter(LoopWriter):
         extent = self.prelude.number(nest.reduced[0].extent)
         chunk = self.prelude.slot(Chunk())
         partials = self.prelude.slot(Partials(), PTR)
+        inside = self.lengths_inside(nest.reduced[0])
         with loop(b, b.arguments[1], b.arguments[2]) as part:
             start = part.index * chunk
             stop = b.minimum_number(start + chunk, extent)
-            (totals,) = self._totals(nest, [scope.inside()], accs, (start, stop))
+            bounds = self.unless_empty(inside, start, stop)
+            (totals,) = self._totals(nest, [scope.inside()], accs, bounds)
             merged = _flat([[reduce_total(a, b, t) for a, t in zip(accs, totals, strict=True)]])
             room = b.offset(partials, part.index * len(merged), INT64)
             for at, value in enumerate(merged):
