@@ -1,9 +1,9 @@
-"""What ``set_subtensor``, ``inc_subtensor`` and gemm write to: which memory may be overwritten.
+"""Which memory ``set_subtensor``, ``inc_subtensor`` and gemm may overwrite.
 
-Their result begins as a copy of their base. No copy is needed where nobody reads the base
-afterwards: memory of the program itself, an argument that the caller declared mutable, or a shared
+Their result begins as a copy of their base. No copy is needed if the base is not read afterwards:
+if it is memory of the program itself, an argument that the caller declared mutable, or a shared
 value whose next value this is. The latter is overwritten at the very end of a call, so that a call
-that fails leaves it as it was; here is found which updates can be made so.
+that fails leaves it unchanged; this module finds the updates for which that is possible.
 """
 
 from __future__ import annotations
@@ -31,21 +31,21 @@ __all__ = ["Base", "Bases", "base_of", "handed_on", "update_chains"]
 
 
 _FREE_KINDS = "fc"
-"""Kinds of dtypes of which nothing else may remember the values: sizes may rest on integers."""
+"""Kinds of dtypes whose values cannot be part of sizes; sizes can depend on integers."""
 
 
 @record()
 class Base:
-    """What an updating node writes to.
+    """The memory that an updating node writes to.
 
     Attributes
     ----------
     view
-        The memory; it holds what the base holds.
+        The memory; it holds the value of the base.
     is_copy
-        Whether the base is still there as well.
+        Whether the base itself still exists as well.
     is_late
-        Whether it is written to at the end of a call.
+        Whether it is written at the end of a call.
     """
 
     view: View
@@ -53,7 +53,7 @@ class Base:
     is_late: bool = False
 
     def settled(self, view: View, lowering: Lowering) -> View:
-        """Return a view of what is to be written, which shows the same when it is written."""
+        """Return a view of a value to be written that still has that value when it is written."""
         memory, bases = view.array.memory, lowering.bases
         if not self.is_late or bases.stays(memory):
             return view
@@ -64,7 +64,7 @@ class Base:
 
 
 def base_of(node: Apply, variable: Variable, lowering: Lowering) -> Base:
-    """Return what the result of a node begins as: one of its inputs itself, or a copy of that."""
+    """Return the initial memory of a node's result: one of its inputs, or a copy of it."""
     bases, sizes = lowering.bases, lowering.sizes
     x = lowering.view(variable)
     memory = x.array
@@ -85,7 +85,7 @@ def base_of(node: Apply, variable: Variable, lowering: Lowering) -> Base:
             target = Base(View.of(made, sizes), is_late=is_chained)
         elif is_free and (
             memory.place == Place.BUFFER
-            # An argument that was claimed before: the graph says what may share its memory.
+            # An argument that was claimed before: the graph determines what may share its memory.
             or (memory.place == Place.RESULT and node.op.destroy_map)
         ):
             target = Base(x)
@@ -96,23 +96,23 @@ def base_of(node: Apply, variable: Variable, lowering: Lowering) -> Base:
 
 
 class Bases:
-    """Who still needs which memory, as lowering goes along.
+    """Tracks which memory is still needed, during lowering.
 
     Attributes
     ----------
-    chained
-        Nodes whose result is, or leads to, the next value of a shared variable, each with the
-        variable.
+    Nodes whose result is, or leads to, the next value of a shared variable, each with that
+    variable.
     mutable
         Inputs of the graph that may be overwritten.
     claimed
-        Results that begin as shared values.
+        Results whose initial memory is a shared value.
     sources
-        The shared values that they begin as.
+        Those shared values.
     held
-        Memory that must stay as it is: it is read at the end of a call, or Ops in Python got it.
+        Memory that must not change: it is read at the end of a call, or was passed to Ops in
+        Python.
     depth
-        How many branches and loops there are around what is being lowered.
+        Number of branches and loops around the node that is being lowered.
     """
 
     def __init__(self) -> None:
@@ -126,7 +126,7 @@ class Bases:
         self._shown_by: dict[Array, list[Variable]] = {}
 
     def look_at(self, fgraph: FunctionGraph) -> None:
-        """Find what of a whole graph may be overwritten; its inputs have been bound."""
+        """Find which values of a whole graph may be overwritten; its inputs have been bound."""
         self.chained = update_chains(fgraph)
         handlers = [one for one in fgraph.features if isinstance(one, DestroyHandler)]
         self.mutable = frozenset(v for handler in handlers for v in handler.mutable_inputs)
@@ -138,36 +138,36 @@ class Bases:
         }
 
     def enter(self, fgraph: FunctionGraph) -> None:
-        """Count who reads the variables of a graph that is about to be lowered."""
+        """Count the readers of the variables of a graph that is about to be lowered."""
         for variable in fgraph.variables:
             self._readers[variable] = len(fgraph.clients.get(variable, ()))
 
     def leave(self, node: Apply) -> None:
-        """Note that a node has been lowered."""
+        """Record that a node has been lowered."""
         readers = self._readers
         for variable in node.inputs:
             if variable in readers:
                 readers[variable] -= 1
 
     def bound(self, variable: Variable, memory: Array) -> None:
-        """Note where the value of a variable is."""
+        """Record the memory of a variable's value."""
         self._shown_by.setdefault(memory, []).append(variable)
 
     def is_shown(self, memory: Array) -> bool:
-        """Return whether some memory holds the value of a variable."""
+        """Return whether an array holds the value of a variable."""
         return memory in self._shown_by
 
     def shown_by(self, memory: Array) -> list[Variable]:
-        """Return the variables whose value lies in some memory."""
+        """Return the variables whose value is in an array."""
         return self._shown_by.get(memory, [])
 
     def is_free(self, variable: Variable, memory: Array) -> bool:
-        """Return whether the node that is being lowered is the last to read some memory.
+        """Return whether the node that is being lowered is the last to read an array.
 
         Parameters
         ----------
         variable
-            The variable in that memory that the node reads, once.
+            The variable in that array that the node reads, once.
         memory
             The memory.
         """
@@ -182,14 +182,14 @@ class Bases:
                 is_shown = True
             elif readers.get(last, 1):
                 break
-            shown.pop()  # whom nobody reads any more is not asked for again
+            shown.pop()  # variables without readers are not checked again
         is_last = not shown
         if is_shown:
             shown.append(variable)
         return is_last and (not is_shown or readers.get(variable, 1) == 1)
 
     def stays(self, memory: Array) -> bool:
-        """Return whether memory is as it is until the end of a call, whatever is overwritten."""
+        """Return whether memory is unchanged until the end of a call, whatever is overwritten."""
         if memory.place == Place.CONSTANT:
             return True
         is_argument = memory.place == Place.ARGUMENT
@@ -197,11 +197,11 @@ class Bases:
 
 
 def update_chains(fgraph: FunctionGraph) -> dict[Apply, Variable]:
-    """Return the nodes that lead from a shared value to its next one, each with the shared value.
+    """Return the nodes that lead from a shared value to its next one, each with its variable.
 
-    They are those that write to what an index names, or add a product, one after the other, where
-    nobody else reads what is in between. Parts of the next value itself may be returned as well:
-    they are read when it has been written, at the end of a call.
+    These nodes write to indexed elements, or add a product, one after the other, and the values in
+    between have no other readers. Parts of the next value itself can be returned as well: they are
+    read when it has been written, at the end of a call.
 
     Parameters
     ----------
@@ -229,7 +229,7 @@ def update_chains(fgraph: FunctionGraph) -> dict[Apply, Variable]:
 
 
 def handed_on(fgraph: FunctionGraph) -> set[Variable]:
-    """Return the inputs in whose memory an output may lie, such as another one's next value."""
+    """Return the inputs whose memory an output may share, such as another one's next value."""
     if not fgraph.update_mapping:
         return set()
     inputs = set(fgraph.inputs)
@@ -237,9 +237,10 @@ def handed_on(fgraph: FunctionGraph) -> set[Variable]:
 
 
 def _is_read_at_the_end(fgraph: FunctionGraph, variable: Variable) -> bool:
-    """Return whether all that reads the next value of a shared variable can do so in the end.
+    """Return whether all readers of the next value of a shared variable can run at the end.
 
-    That is the update itself, and what returns copies of parts that integers and slices name.
+    These are the update itself, and outputs that are copies of parts selected by integers and
+    slices.
     """
     waiting = [variable]
     updates = 0
@@ -262,7 +263,7 @@ def _is_read_at_the_end(fgraph: FunctionGraph, variable: Variable) -> bool:
 
 
 def _updating(fgraph: FunctionGraph, variable: Variable, *, is_last: bool) -> Apply | None:
-    """Return the node that makes a variable by changing another, if one reader has it only."""
+    """Return the node that makes a variable by updating another with no other readers."""
     node = variable.owner
     if (
         node is None
@@ -282,7 +283,7 @@ def _base_input(node: Apply) -> Variable:
 
 
 def _reads_all_first(node: Apply) -> bool:
-    """Return whether a node adds to what was there before it wrote anything."""
+    """Return whether a node reads all that it adds to before it writes anything."""
     op = node.op
     return (
         isinstance(op, AdvancedIncSubtensor) and op.ignore_duplicates and not op.set_instead_of_inc

@@ -1,9 +1,9 @@
-"""Lowering of Ops whose results are as long as the values of their inputs say.
+"""Lowering of Ops whose result lengths depend on the values of their inputs.
 
-Where the elements of an array are that are not zero is found in two passes: the first counts them,
-and notes for each element how many come before it; the second writes the index of each element to
-that place. An element that is zero writes there too, before the next one that is not writes over
-it; the last ones write behind the end, where there is room for one more.
+Nonzero elements of an array are found in two passes: the first counts them, and stores for each
+element how many precede it; the second writes the index of each element to that place. A zero
+element is written there too, and overwritten by the next nonzero one; the last ones are written
+past the end, where there is room for one more.
 """
 
 from __future__ import annotations
@@ -41,16 +41,16 @@ _INT64 = np.dtype("int64")
 
 
 class _Starts:
-    """For each element of an array, in order, the sum of the numbers that belong to those before.
+    """For each element of an array, in order, the sum of the numbers of all previous elements.
 
     Attributes
     ----------
     total
         The sum of all numbers.
     place
-        Where an element's sum is: an index of the vector of sums.
+        The place of an element's sum: an index into the vector of sums.
     sum
-        The sum of the numbers up to an element, its own included.
+        The sum up to and including an element.
     """
 
     def __init__(
@@ -81,13 +81,13 @@ class _Starts:
     def write(
         self, target: Array, value: Expression, loops: Loops, node: Apply, low: Lowering
     ) -> None:
-        """Write a value for each element to its place; of several there the last one stays."""
+        """Write a value for each element to its place; if several share one, the last one stays."""
         where = [Index((), None, self.place)]
         low.store(View.of(target, low.sizes), value, loops, positions=where, nodes=(node,))
 
 
 def nonzero_views(view: View, node: Apply, lowering: Lowering) -> list[View]:
-    """Return, for each axis, the indices of the elements that are not zero: vectors of int64."""
+    """Return, for each axis, the indices of nonzero elements: vectors of int64."""
     sizes = lowering.sizes
     loops = lowering.loops(view.sizes)
     flag = lowering.load(view, loops)
@@ -107,7 +107,7 @@ def nonzero_views(view: View, node: Apply, lowering: Lowering) -> list[View]:
 
 @lower.register
 def lower_nonzero(op: Nonzero, node: Apply, lowering: Lowering) -> None:
-    """Find where ``x`` is not zero."""
+    """Find the nonzero elements of ``x``."""
     views = nonzero_views(lowering.view(node.inputs[0]), node, lowering)
     for variable, view in zip(node.outputs, views, strict=True):
         lowering.bind(variable, view)
@@ -115,7 +115,7 @@ def lower_nonzero(op: Nonzero, node: Apply, lowering: Lowering) -> None:
 
 @lower.register
 def lower_repeat_index(op: RepeatIndex, node: Apply, lowering: Lowering) -> None:
-    """Write each index where its repetitions begin; each element is the largest up to there."""
+    """Write each index where its repetitions begin; then take a running maximum."""
     sizes = lowering.sizes
     counts = lowering.view(node.inputs[0])
     loops = lowering.loops(counts.sizes)
@@ -124,7 +124,7 @@ def lower_repeat_index(op: RepeatIndex, node: Apply, lowering: Lowering) -> None
         number = Cast(number, _INT64)
     _require_no_negative(number, loops, node, lowering)
     starts = _Starts(counts.sizes, number, loops, node, lowering)
-    # Of numbers that are not negative the first sum that is out of range is negative.
+    # The numbers are not negative, so the first sum that is out of range is negative.
     _require_no_negative(starts.sum, loops, node, lowering)
     one = sizes.fixed(1)
     marks = lowering.array(_INT64, [sizes.add(starts.total, one)])

@@ -1,4 +1,4 @@
-"""Lowering of Ops that make arrays: of one value, diagonals, copies."""
+"""Lowering of Ops that create arrays: filled arrays, diagonals, copies."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ __all__ = ["lower_copy", "number"]
 
 
 def number(value: Any, dtype: Any, lowering: Lowering) -> View:
-    """Return a constant without dimensions."""
+    """Return a 0-d constant."""
     data = np.array(value, dtype)
     array = lowering.array(data.dtype, (), Place.CONSTANT, data=data)
     return View.of(array, lowering.sizes)
 
 
 def _checked_sizes(node: Apply, inputs: Sequence[Any], lowering: Lowering) -> list[Size]:
-    """Return sizes that are not negative."""
+    """Return sizes that have been checked to be non-negative."""
     found = [lowering.size_of(variable) for variable in inputs]
     for dim, size in enumerate(found):
         lowering.require_length(size, Failure(node, "negative", f"the size of dimension {dim}"))
@@ -39,7 +39,7 @@ def _checked_sizes(node: Apply, inputs: Sequence[Any], lowering: Lowering) -> li
 
 @lower.register
 def lower_alloc(op: Alloc, node: Apply, lowering: Lowering) -> None:
-    """``out[i, j] = value[0, j]``: no memory, just another view of the value."""
+    """``out[i, j] = value[0, j]``: no memory, just a view of the value."""
     sizes = lowering.sizes
     value: Any = node.inputs[0]
     view = lowering.view(value)
@@ -52,13 +52,13 @@ def lower_alloc(op: Alloc, node: Apply, lowering: Lowering) -> None:
     whole = view.rearranged([*[None] * missing, *range(view.ndim)], sizes)
     lengths = [sizes.canonical(size) for size in lengths]
     whole = whole.broadcast(lengths, sizes)
-    # For the graph this is new memory; what repeats nothing must not be handed on as it is.
+    # For the graph this is new memory; without any repetition, it must not be passed through.
     lowering.bind(node.outputs[0], lowering.copied(whole) if whole.is_whole(sizes) else whole)
 
 
 @lower.register
 def lower_alloc_empty(op: AllocEmpty, node: Apply, lowering: Lowering) -> None:
-    """Whatever is there: zeros, which take no memory."""
+    """The content is undefined: zeros, which take no memory."""
     lengths = _checked_sizes(node, node.inputs, lowering)
     view = View(number(0, op.dtype, lowering).array, (), tuple(lengths))
     lowering.bind(node.outputs[0], view if lengths else lowering.copied(view))
@@ -84,7 +84,7 @@ def _diagonal(view: View, offset: int, lowering: Lowering) -> View:
 
 @lower.register
 def lower_extract_diag(op: ExtractDiag, node: Apply, lowering: Lowering) -> None:
-    """``out[i, k] = x[i, k, k]``: another view of the same memory."""
+    """``out[i, k] = x[i, k, k]``: a view of the same memory."""
     view = lowering.view(node.inputs[0])
     lowering.bind(node.outputs[0], _diagonal(view, op.offset, lowering), is_part=True)
 
@@ -108,7 +108,7 @@ def lower_alloc_diag(op: AllocDiag, node: Apply, lowering: Lowering) -> None:
 
 
 def lower_copy(node: Apply, lowering: Lowering) -> None:
-    """``out = x``, in memory of its own."""
+    """``out = x``, in new memory."""
     if not isinstance(node.inputs[0].type, TensorType):
         msg = f"a value of type {node.inputs[0].type}"
         raise NotLowered(msg)

@@ -52,7 +52,7 @@ def lower_elemwise(op: Elemwise, node: Apply, lowering: Lowering) -> None:
 
 
 def _lower_size(op: Elemwise, node: Apply, views: Sequence[View], lowering: Lowering) -> bool:
-    """Compute an integer without dimensions as a size, if its operands are sizes."""
+    """Compute a 0-d integer as a size, if its operands are sizes."""
     output = node.outputs[0]
     dtypes = {view.array.dtype.name for view in views}
     dtype = output.type.numpy_dtype  # pyright: ignore[reportAttributeAccessIssue]
@@ -89,7 +89,7 @@ def composite_expressions(
     node: Apply,
     lowering: Lowering,
 ) -> list[Expression]:
-    """Store each step of a Composite in memory of its own, which fusion will keep in registers."""
+    """Store each step of a Composite in its own array, which fusion will keep in registers."""
     known: dict[Any, Expression] = {
         variable: _in_dtype(operand, cast("Any", variable.type).numpy_dtype)
         for variable, operand in zip(op.fgraph.inputs, operands, strict=True)
@@ -121,7 +121,7 @@ def broadcast_lengths(
 ) -> list[Size]:
     """Return the lengths of the result; operands whose lengths may differ are checked.
 
-    A dimension broadcasts where its *static* size is 1, whatever sizes are known otherwise.
+    A dimension broadcasts where its *static* size is 1, whatever else is known of sizes.
     """
     lengths: list[Size] = []
     ndim = len(operands[0])
@@ -159,7 +159,7 @@ def check_scalar_op(op: ScalarOp, dtypes: Sequence[np.dtype[Any]]) -> None:
 
 @lower.register
 def lower_dimshuffle(op: DimShuffle, node: Apply, lowering: Lowering) -> None:
-    """``out[j, 0, i] = x[i, j]``: another view of the same memory."""
+    """``out[j, 0, i] = x[i, j]``: a view of the same memory."""
     view = lowering.view(node.inputs[0])
     for axis in op.drop:
         failure = Failure(node, "drop", f"dimension {axis}")

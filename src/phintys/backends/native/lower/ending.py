@@ -1,8 +1,8 @@
-"""Updates of whole shared values, moved to the end of a program so that they may be overwritten.
+"""Updates of whole shared values, moved to the end of a program so that they can be in place.
 
 ``s - rate * g`` as the next value of s is computed by a kernel that reads each element of s where
-it writes one of the result. Where nobody else needs the result, and nothing in the kernel can fail,
-it may be the last thing that a call does, and then it may write over s.
+it writes one of the result. If the result is not needed otherwise, and nothing in the kernel can
+fail, the kernel can run last in a call, and then it can overwrite s.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["updates_last"]
 
 Updates = dict[Array, Array]
-"""The result that is the next value of an argument -> the argument."""
+"""Maps a result that is the next value of an argument to the argument."""
 
 
 def updates_last(
@@ -45,22 +45,22 @@ def updates_last(
     Parameters
     ----------
     steps
-        All but the end.
+        All steps except the end.
     ending
         The end: claims, then kernels.
     updates
-        What may be moved.
+        The updates that may be moved.
     results
-        Those of the program.
+        The results of the program.
     sizes
-        Those of the program.
+        The sizes of the program.
     """
     if not updates:
         return list(steps), list(ending)
     returned = [value.memory for value in results if isinstance(value, Array)]
     writers = Counter(array for step in (*steps, *ending) for array in arrays_written(step))
     updates = {new: old for new, old in updates.items() if writers[new] == 1}
-    # What the rest of the end reads stays as it is.
+    # Memory that the rest of the end reads must not change.
     late = {array for step in ending for array in arrays_read(step)}
     after = _Needs()
     moved: list[Kernel] = []
@@ -84,19 +84,19 @@ def updates_last(
 
 
 class _Needs:
-    """What steps read and write."""
+    """The memory that steps read and write."""
 
     def __init__(self) -> None:
         self.read: set[Array] = set()
         self.written: set[Array] = set()
 
     def add(self, step: Step) -> None:
-        """Note a step."""
+        """Add a step."""
         self.read.update(arrays_read(step))
         self.written.update(arrays_written(step))
 
     def can_wait(self, kernel: Kernel) -> bool:
-        """Return whether a kernel may run after all of them."""
+        """Return whether a kernel can run after all of the steps."""
         written = set(arrays_written(kernel))
         return self.read.isdisjoint(written) and self.written.isdisjoint(
             [*written, *arrays_read(kernel)]
@@ -132,14 +132,14 @@ def _parts(statement: Statement) -> list[object]:
 
 
 def _may_fail(part: object) -> bool:
-    """Return whether an expression may have no value: an index, or a power of integers."""
+    """Return whether an expression can fail: an index, or a power of integers."""
     if isinstance(part, Operation):
         return part.op is ps.pow and part.dtype.kind == "i"
     return isinstance(part, IndexCheck)
 
 
 def _claims(kernel: Kernel, updates: Updates, sizes: Sizes) -> list[Claim]:
-    """Return which updates a kernel makes that may be written over what they are computed from."""
+    """Return claims for the updates of a kernel that can overwrite their old values."""
     found: list[Claim] = []
     statements = _statements(kernel)
     for number, statement in enumerate(statements):

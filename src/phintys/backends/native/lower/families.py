@@ -1,6 +1,6 @@
-"""Which file lowers which Ops: a family is imported when one of its Ops is first met.
+"""The modules that lower the Ops: each is imported when one of its Ops is first met.
 
-Every such file registers its functions with ``lower``, and has it among its names.
+Each such module registers its functions with ``lower``, and has ``lower`` among its names.
 """
 
 from __future__ import annotations
@@ -56,12 +56,12 @@ FAMILIES = {
     "phintys.tensor.softmaxes": _reduce,
     "phintys.tensor.tiling": _counting,
 }
-"""The file that lowers the Ops of a module, by the module's name."""
+"""The module that lowers the Ops of a module, by the latter's name."""
 
 
 @lru_cache(maxsize=256)
 def family_of(op_class: type[Op]) -> Any:
-    """Return the module whose ``lower`` knows a class of Ops, or a class that it derives from."""
+    """Return the module that registers a rule for a class of Ops, or for a base class of it."""
     families = (FAMILIES.get(base.__module__) for base in op_class.__mro__)
     return next((family for family in families if family is not None), no_family)
 
@@ -72,6 +72,6 @@ def lower_node(op: Op, node: Apply, lowering: Lowering) -> None:
     Raises
     ------
     NotLowered
-        There is none, or it does not cover the node.
+        If there is no rule, or it does not cover the node.
     """
     family_of(type(op)).lower(op, node, lowering)

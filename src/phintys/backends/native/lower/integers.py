@@ -1,4 +1,4 @@
-"""Arithmetic on integers without dimensions, such as sizes of arrays, as arithmetic on sizes.
+"""Arithmetic on 0-d integers, such as sizes of arrays, as arithmetic on sizes.
 
 ``x.shape[0] // 2`` is a size, known before any memory is written, wherever the graph uses it.
 """
@@ -25,7 +25,7 @@ def when(sizes: Sizes, condition: Size, then: Size, otherwise: Size) -> Size:
 
 
 def apply_to_sizes(op: ScalarOp, operands: Sequence[Size], sizes: Sizes) -> Size | None:
-    """Return a scalar op of integers as a size, ``None`` if it is none of those that sizes have.
+    """Return a scalar op of integers as a size, ``None`` if sizes do not have that operation.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def _folded(operation: str) -> Callable[..., Size]:
 
 def _divided(operation: str) -> Callable[..., Size | None]:
     def rule(sizes: Sizes, x: Size, y: Size) -> Size | None:
-        # Dividing by 0 and by -1 has results of its own.
+        # Division by 0 and by -1 has special results.
         return sizes.arithmetic(operation, x, y) if (y.known or 0) > 0 else None
 
     return rule
@@ -72,7 +72,7 @@ def _eq(sizes: Sizes, x: Size, y: Size) -> Size:
 
 
 def _truth(sizes: Sizes, x: Size) -> Size:
-    """Return 1 for what is not 0; what is 1 or 0 as it is."""
+    """Return ``size != 0`` as 1 or 0."""
     return x if x.is_flag else _not(sizes, _eq(sizes, x, sizes.fixed(0)))
 
 

@@ -1,8 +1,8 @@
-"""Lowering: the steps of a Program that a graph's nodes become, before fusion.
+"""Lowering: conversion of a graph's nodes to the steps of a Program, before fusion.
 
-Nodes are taken in topological order. :func:`lower`, a ``singledispatch`` by the class of the Op,
-says what each becomes: a new view of memory there is, statements, a call of a library, or, for an
-Op without a rule or inputs that its rule does not take, a callback to the Op's own Python code.
+Nodes are processed in topological order. :func:`lower`, a ``singledispatch`` on the class of the
+Op, converts each to a view of existing memory, statements, a library call, or, for an Op without a
+rule or inputs that its rule does not support, a callback to the Op's own Python code.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ Loops = tuple[LoopVariable | None, ...]
 
 
 class NotLowered(Exception):  # noqa: N818 - a signal between a rule and its caller, not an error
-    """Raised by a rule for a node that it does not take; the text says why."""
+    """Raised by a rule for a node that it does not support; the text says why."""
 
 
 class Lowering:
@@ -68,15 +68,15 @@ class Lowering:
     Attributes
     ----------
     arguments
-        What the caller passes, in order.
+        The values that the caller passes, in order.
     sizes
         The sizes of the program.
     steps
-        What was lowered so far, in order. Statements still stand alone.
+        The steps so far, in order, with statements not yet grouped in kernels.
     ending
-        What overwrites shared values, after all else.
+        The steps that overwrite shared values, after all others.
     bases
-        What may be overwritten.
+        Tracks what may be overwritten.
     """
 
     def __init__(self) -> None:
@@ -107,7 +107,7 @@ class Lowering:
         variable: Variable | None = None,
         data: np.ndarray[Any, Any] | None = None,
     ) -> Array:
-        """Return new memory."""
+        """Return a new array."""
         prefix = {Place.ARGUMENT: "a", Place.CONSTANT: "c", Place.CALLBACK: "p"}.get(place, "t")
         label = f"{prefix}{self._count}"
         self._count += 1
@@ -115,7 +115,7 @@ class Lowering:
         return Array(place, np.dtype(dtype), lengths, label, variable, data)
 
     def foreign(self, variable: Variable, place: str) -> Value:
-        """Return a value that comes from outside: its sizes are what its type knows, or extents."""
+        """Return an external value: its sizes are those that its type knows, or extents."""
         type_ = variable.type
         if not isinstance(type_, TensorType):
             handle = Handle(f"o{self._count}", variable, place=place)
@@ -131,20 +131,20 @@ class Lowering:
         return array
 
     def bind(self, variable: Variable, view: View, *, is_part: bool = False) -> None:
-        """Say where the value of a tensor variable is.
+        """Set the value of a tensor variable.
 
-        Sizes that its type knows and the program does not are checked, and known from then on. So
-        is it that the array can be at all: of no array that a program knows do the bytes, or what
-        is computed from its lengths, wrap around.
+        Sizes that its type knows and the program does not are checked, and known from then on. It
+        is also checked that the array can exist: the size in bytes of an array of the program, and
+        other results computed from its lengths, never wrap around.
 
         Parameters
         ----------
         variable
             The variable.
         view
-            Where its value is.
+            Its value.
         is_part
-            Whether it has no more elements along any axis than an input of its node.
+            Whether it is no longer than an input of its node along any axis.
         """
         node = variable.owner
         if node is not None:
@@ -163,19 +163,19 @@ class Lowering:
         self.bases.bound(variable, memory)
 
     def view(self, variable: Variable) -> View:
-        """Return where the value of a tensor variable is.
+        """Return the value of a tensor variable as a view.
 
         Raises
         ------
         NotLowered
-            The variable is no tensor.
+            If the variable is not a tensor.
         """
         view = self._views.get(variable)
         if view is not None:
             return view
         if isinstance(variable, Constant) and isinstance(variable.type, TensorType):
             return self._constant(variable)
-        msg = f"{variable} of type {variable.type} is no tensor"
+        msg = f"{variable} of type {variable.type} is not a tensor"
         raise NotLowered(msg)
 
     def shapes(self) -> dict[Variable, tuple[Size, ...]]:
@@ -183,7 +183,7 @@ class Lowering:
         return {variable: tuple(view.sizes) for variable, view in self._views.items()}
 
     def value(self, variable: Variable) -> Value:
-        """Return memory or an object that holds the value of a variable as it is."""
+        """Return the array or object that holds exactly the value of a variable."""
         if isinstance(variable.type, TensorType):
             return self.contiguous(self.view(variable), variable.owner).array
         handle = self._handles.get(variable)
@@ -205,7 +205,7 @@ class Lowering:
         return view
 
     def contiguous(self, view: View, node: Apply | None = None) -> View:
-        """Return a view that shows its array as it lies in memory, copied if need be."""
+        """Return a view that shows its whole array in memory order, after a copy if needed."""
         return view if view.is_whole(self.sizes) else self.copied(view, node)
 
     def copied(self, view: View, node: Apply | None = None, dtype: Any = None) -> View:
@@ -241,7 +241,7 @@ class Lowering:
         Raises
         ------
         NotLowered
-            It is a constant beyond the range of sizes.
+            If it is a constant beyond the range of sizes.
         """
         return self.element(self.view(variable), ())
 
@@ -261,7 +261,7 @@ class Lowering:
                     axis, self.sizes.fixed(at), self.sizes.fixed(1), self.sizes.fixed(1), self.sizes
                 )
             value: Expression = view.load(loops)
-            if array.dtype == np.uint64:  # what int64 cannot hold is beyond all sizes
+            if array.dtype == np.uint64:  # values outside int64 are larger than all sizes
                 most = Literal(np.uint64(_MOST), array.dtype)
                 value = Operation(ps.minimum, (value, most), array.dtype)
             array = self.array(np.int64, ())
@@ -270,7 +270,7 @@ class Lowering:
         return self.sizes.element(array, flat)
 
     def known_element(self, view: View, position: Sequence[int] | None) -> Size | None:
-        """Return an element of an array of integers if no memory must be read back for it.
+        """Return an element of an array of integers if it need not be read back from memory.
 
         Parameters
         ----------
@@ -303,21 +303,21 @@ class Lowering:
         return self.sizes.element(array, flat) if is_whole else None
 
     def remember(self, array: Array, flat: int, size: Size) -> None:
-        """Note that an element of an array holds a size, so that it need not be read back.
+        """Record that an element of an array holds a size, so that it need not be read back.
 
-        A size that has become a long formula is read back all the same.
+        A size that has become a long formula is read back nevertheless.
         """
         if size.terms <= _LONGEST_FORMULA:
             self._elements.setdefault(array, {})[flat] = size
 
     def remember_source(self, array: Array, flat: int, source: View) -> None:
-        """Note that an element of an array was copied from an array without dimensions."""
+        """Record that an element of an array was copied from a 0-d array."""
         self._sources[array, flat] = source
 
     def require_equal(self, left: Size, right: Size, failure: Failure) -> None:
         """Check that two sizes are equal, once; from here on they are the same.
 
-        Inside of a body, which may not run at all, they are not.
+        In the body of a branch or loop, which may never run, they are not merged.
         """
         left, right = self.sizes.canonical(left), self.sizes.canonical(right)
         if left is right or (left, right) in self._checked:
@@ -346,7 +346,7 @@ class Lowering:
     def _require_room(self, lengths: Sequence[Size], itemsize: int, node: Apply) -> None:
         """Check that the bytes of an array are in range, unless an input of the node has as many.
 
-        NumPy makes no array without, so nobody else need look at what comes from outside.
+        NumPy cannot create arrays that exceed it, so external arrays need no check.
         """
         if all(length.known is not None for length in lengths):
             fits = self.sizes.overflow("volume", lengths, itemsize)
@@ -377,10 +377,9 @@ class Lowering:
 
     @contextmanager
     def body(self) -> Generator[list[Step | Statement]]:
-        """Collect steps that run under a condition, or many times.
+        """Collect steps that run conditionally, or repeatedly.
 
-        What is checked there is not known to hold outside, nor where variables are that are bound
-        there.
+        Facts checked there do not hold outside, and variables bound there are unbound afterwards.
         """
         before = self.steps, dict(self._views), set(self._checked), self._is_inside
         inside: list[Step | Statement] = []
@@ -397,7 +396,7 @@ class Lowering:
     def loops(self, lengths: Sequence[Size]) -> Loops:
         """Return loops over an array of these lengths, the same for equal lengths.
 
-        There is ``None`` for a length of 1, so that arrays with and without such axes have the
+        The entry for a length of 1 is ``None``, so that arrays with and without such axes have the
         same loops.
         """
         key = tuple([self.sizes.canonical(length) for length in lengths])
@@ -426,8 +425,9 @@ class Lowering:
     ) -> None:
         """Add the statement ``target[...] = value``.
 
-        ``positions`` says where in the target's array, if not at the loops. What has the wrong
-        dtype is cast, but for what is reduced. Shared values are overwritten at the end.
+        ``positions`` gives the place in the target's array, if it is not given by the loops. A
+        value of another dtype is cast, except if it is reduced. Shared values are overwritten at
+        the end.
         """
         indices = target.indices(loops) if positions is None else tuple(positions)
         reduced = tuple([loop for loop in reduction if loop is not None])
@@ -452,14 +452,14 @@ class Lowering:
         )
 
     def _is_late(self, target: View, value: Expression) -> bool:
-        """Return whether a statement writes, or reads, what is only there at the end of a call."""
+        """Return whether a statement accesses memory that exists only at the end of a call."""
         claimed = self.bases.claimed
         return bool(claimed) and (
             target.array in claimed or any(load.array.memory in claimed for load in loads_of(value))
         )
 
     def compute(self, variable: Variable, lengths: Sequence[Size]) -> tuple[View, Loops]:
-        """Make memory for a variable, and loops over it; the caller stores into it."""
+        """Create memory for a variable, and loops over it; the caller stores into it."""
         array = self.array(cast("Any", variable.type).numpy_dtype, lengths, variable=variable)
         view = View.of(array, self.sizes)
         self.bind(variable, view)
@@ -468,7 +468,7 @@ class Lowering:
     # ---- callbacks -----------------------------------------------------------------------------
 
     def callback(self, node: Apply, why: str) -> None:
-        """Let the Op's Python code compute a node."""
+        """Run the Op's Python code for a node."""
         positions = {at for found in (node.op.destroy_map or {}).values() for at in found}
         viewed = {at for found in (node.op.view_map or {}).values() for at in found}
         inputs = tuple(
@@ -486,16 +486,16 @@ class Lowering:
         destroyed += dict.fromkeys(array for array in sharing if array not in overwritten)
         outputs = tuple(self.foreign(variable, Place.CALLBACK) for variable in node.outputs)
         self.steps.append(Callback(node, inputs, outputs, why, tuple(destroyed)))
-        # The Op may keep what it gets, or return views of it.
+        # The Op may keep its inputs, or return views of them.
         self.bases.held.update(value.memory for value in inputs if isinstance(value, Array))
         self._note_views(node, inputs, outputs)
 
     def memory_of(self, array: Array) -> frozenset[Array]:
-        """Return the memory in which an array may lie that an Op may have returned as a view."""
+        """Return the memory that an array may share, as an Op may have returned it as a view."""
         return self._memory_of.get(array.memory) or frozenset((array.memory,))
 
     def _note_views(self, node: Apply, inputs: Sequence[Value], outputs: Sequence[Value]) -> None:
-        """Note whose memory the outputs of an Op may lie in."""
+        """Record whose memory the outputs of an Op may share."""
         found: dict[Array, set[Array]] = {}
         for aliases in (node.op.view_map or {}, node.op.destroy_map or {}):
             for number, positions in aliases.items():
@@ -509,11 +509,11 @@ class Lowering:
                 self._seen_in.setdefault(memory, []).append(array)
 
     def _own_value(self, variable: Variable, node: Apply) -> Value:
-        """Return what holds a value that an Op may overwrite.
+        """Return a value that an Op may overwrite.
 
-        An argument is overwritten itself, since the graph holds a copy of what must not be, and so
-        is what another Op returned. Other memory may be shared here by values that the graph keeps
-        apart, and is copied.
+        An argument is passed itself, since the graph copies arguments that must not be overwritten;
+        so are outputs of other Ops. Other memory may be shared by values that are separate in the
+        graph, and is copied.
         """
         if not isinstance(variable.type, TensorType):
             return self.value(variable)
@@ -525,17 +525,17 @@ class Lowering:
         return self.copied(view, node).array
 
     def _seen_value(self, variable: Variable, node: Apply) -> Value:
-        """Return what holds a value of which an Op may return a view."""
+        """Return a value of which an Op may return a view."""
         value = self.value(variable)
         if isinstance(value, Array) and not self.is_alone(variable, value):
             return self.copied(self.view(variable), node).array
         return value
 
     def is_alone(self, variable: Variable, array: Array) -> bool:
-        """Return whether no value lies in an array that the graph believes to lie elsewhere.
+        """Return whether an array holds no value that the graph assumes to be in other memory.
 
-        A program may see a value in the memory of another although their Op says that it makes a
-        new one: ``alloc(x, 1, n)[0]`` is x itself. That does as long as both are only read.
+        A program may place a value in the memory of another although its Op says that it creates
+        new memory: ``alloc(x, 1, n)[0]`` is x itself. That is valid as long as both are only read.
         """
         for memory in self.memory_of(array):
             for one in (memory, *self._seen_in.get(memory, ())):
@@ -550,13 +550,13 @@ class Lowering:
 
 
 def _named(variable: Variable, node: Apply) -> bool:
-    """Return whether an Op says that an output may lie in the memory of an input."""
+    """Return whether an Op says that an output may share the memory of an input."""
     maps = (node.op.view_map, node.op.destroy_map)
     return any(variable is node.outputs[at] for one in maps for at in one if at is not None)
 
 
 def _flat(view: View, position: Sequence[int] | None) -> int | None:
-    """Return which element of an array is at a position of a view, if that is known."""
+    """Return the number of the element at a position of a view, if it is known."""
     flat = 0
     for map_, length in zip(view.maps, view.array.sizes, strict=True):
         at = 0 if map_.offset is None else map_.offset.known
@@ -579,8 +579,8 @@ def lower(op: Op, node: Apply, lowering: Lowering) -> None:
     """Add the steps for one node; extended with ``@lower.register`` for each class of Ops.
 
     Call :func:`~phintys.backends.native.lower.families.lower_node`, which imports the rule first.
-    A rule calls :meth:`Lowering.bind` or :meth:`Lowering.compute` for each output. Before it adds
-    any step it may raise :class:`NotLowered`, and the node becomes a callback.
+    A rule calls :meth:`Lowering.bind` or :meth:`Lowering.compute` for each output. It may raise
+    :class:`NotLowered` before it adds any step; the node then becomes a callback.
     """
     msg = f"{type(op).__name__} has no lowering"
     raise NotLowered(msg)

@@ -19,7 +19,7 @@ __all__ = ["lower_nodes"]
 def lower_nodes(fgraph: FunctionGraph, lowering: Lowering) -> None:
     """Lower all nodes, in an order in which every value is read before it is overwritten.
 
-    What has no lowering becomes a callback.
+    Nodes without a lowering become callbacks.
     """
     lowering.bases.enter(fgraph)
     for node in execution_order(fgraph):

@@ -1,4 +1,4 @@
-"""Lowering of checks that users write; what prints or stops is left to Python."""
+"""Lowering of user-defined checks; Ops that print or stop are left to Python."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Leave out what nobody reads."""
+"""Removal of statements whose results are not read."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ __all__ = ["prune"]
 
 
 def prune(steps: Sequence[Step | Statement], kept: Iterable[Array]) -> list[Step | Statement]:
-    """Return the steps without the statements whose results nobody reads.
+    """Return the steps without the statements whose results are never read.
 
-    Sizes are known without the memory that the graph would keep them in, so much of what computes
-    them is never read.
+    Sizes are known without the arrays that would hold them in the graph, so much of the code that
+    computes them is never read.
 
     Parameters
     ----------
     steps
-        What lowering made, in order.
+        The steps and statements made by lowering, in order.
     kept
         The memory that is read after the program has run.
     """

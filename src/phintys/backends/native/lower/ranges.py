@@ -85,7 +85,7 @@ def _range_of_integers(
 
 
 def _fits(size: Size, dtype: np.dtype[Any], lowering: Lowering) -> Size:
-    """Return 1 if a number is one of an integer dtype's, else 0."""
+    """Return 1 if a number is in the range of an integer dtype, else 0."""
     sizes = lowering.sizes
     info = np.iinfo(dtype)
     is_fine = sizes.arithmetic("lt", sizes.fixed(int(info.min) - 1), size)
@@ -95,7 +95,7 @@ def _fits(size: Size, dtype: np.dtype[Any], lowering: Lowering) -> Size:
 
 
 def _length_of_range(start: Size, stop: Size, step: Size, node: Apply, lowering: Lowering) -> Size:
-    """Return ``max(0, ceil((stop - start) / step))``; what overflows fails."""
+    """Return ``max(0, ceil((stop - start) / step))``; the call fails on overflow."""
     sizes = lowering.sizes
     zero, one = sizes.fixed(0), sizes.fixed(1)
     is_back = sizes.arithmetic("lt", step, zero)
@@ -106,7 +106,7 @@ def _length_of_range(start: Size, stop: Size, step: Size, node: Apply, lowering:
         msg = "a range whose step is 0"
         raise NotLowered(msg)
     first, last = when(sizes, is_back, stop, start), when(sizes, is_back, start, stop)
-    least = sizes.arithmetic("max", step, sizes.fixed(-_MOST))  # whose negative is an int64
+    least = sizes.arithmetic("max", step, sizes.fixed(-_MOST))  # so that its negative is an int64
     width = sizes.arithmetic("max", when(sizes, is_back, sizes.sub(zero, least), least), one)
     distance = sizes.sub(sizes.arithmetic("max", last, first), first)
     lowering.require_length(distance, Failure(node, "range", "the bounds are too far apart"))
@@ -119,13 +119,13 @@ def _length_of_range(start: Size, stop: Size, step: Size, node: Apply, lowering:
 
 
 def _range_of_floats(node: Apply, lowering: Lowering) -> None:
-    """Compute how many numbers there are as NumPy does, in the dtype of the bounds."""
+    """Compute the number of elements as NumPy does, in the dtype of the bounds."""
     start, stop, step = (_number(variable, lowering) for variable in node.inputs)
     store = partial(_stored, lowering, (), node)
     distance = store(_apply(ps.sub, stop, start))
     quotient = store(_apply(ps.true_div, distance, step))
     count = _apply(ps.ceil, Cast(quotient, _FLOAT64))
-    # NumPy's words for a quotient that underflows to 0, and for what is no length.
+    # NumPy's messages for a quotient that underflows to 0, and for an invalid length.
     one, none = (Literal(np.float64(value), _FLOAT64) for value in (1, 0))
     is_tiny = _apply(ps.and_, _is_zero(quotient), _apply(ps.ne, distance, _zero(distance)))
     if_tiny = _apply(ps.switch, _apply(ps.signbit, Cast(quotient, _FLOAT64)), none, one)
@@ -169,7 +169,7 @@ def _is_zero(value: Expression) -> Operation:
 def _fill(
     first: Expression, second: Expression, length: Size, node: Apply, lowering: Lowering
 ) -> None:
-    """Store ``first``, ``second``, and what continues them; float16 is computed in float32."""
+    """Store ``first``, ``second``, and the numbers that follow; float16 is computed in float32."""
     dtype = first.dtype
     wide = np.dtype("float32") if dtype == np.float16 else dtype
     number = partial(_stored, lowering, (), node)
@@ -194,7 +194,7 @@ def _fill(
 def _stored(
     lowering: Lowering, lengths: Sequence[Size], node: Apply, value: Expression
 ) -> Expression:
-    """Store a value for each element; return how it is read there."""
+    """Store a value for each element; return the expression that reads it."""
     loops: Loops = lowering.loops(lengths)
     view = View.of(lowering.array(value.dtype, lengths), lowering.sizes)
     lowering.store(view, value, loops, nodes=(node,))

@@ -1,4 +1,4 @@
-"""Lowering of reductions, and of the family of softmax, which are made of them."""
+"""Lowering of reductions, and of the softmax family, which is built from them."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def reduce_into(
 
 
 def require_elements(view: View, axes: Sequence[int], node: Apply, lowering: Lowering) -> None:
-    """Check that there is something to reduce along each axis."""
+    """Check that the length of each reduced axis is not 0."""
     sizes = lowering.sizes
     for axis in axes:
         there_is = sizes.arithmetic("lt", sizes.fixed(0), view.sizes[axis])
@@ -115,9 +115,9 @@ def _expect_order(view: View) -> None:
 
 @lower.register
 def lower_arg_extreme_along(op: ArgExtremeAlong, node: Apply, lowering: Lowering) -> None:
-    """``out[i, k] = argmax(j) x[i, j, k]``, of x as an array of three axes: the middle one counts.
+    """``out[i, k] = argmax(j) x[i, j, k]``, with x as an array of three axes.
 
-    How long these are depends on the axis; memory is the same for all of them.
+    Their lengths depend on the axis; the memory is the same for each axis.
     """
     sizes = lowering.sizes
     x = lowering.view(node.inputs[0])
@@ -166,7 +166,7 @@ def lower_arg_extreme_along(op: ArgExtremeAlong, node: Apply, lowering: Lowering
 
 
 class _Rows:
-    """Statements over the elements of ``x``, and over what is left when ``axes`` are reduced."""
+    """Statements over the elements of ``x``, and over its rows, with ``axes`` reduced."""
 
     def __init__(self, node: Apply, axes: Sequence[int], lowering: Lowering) -> None:
         self.node = node
@@ -184,7 +184,7 @@ class _Rows:
         self.row_loops = lowering.loops(self.kept_sizes)
 
     def elements(self, value: Expression, target: View | None = None) -> Expression:
-        """Store a value for each element; return how it is read at that element."""
+        """Store a value for each element; return the expression that reads it."""
         if target is None:
             array = self.lowering.array(self.dtype, self.x.sizes)
             target = View.of(array, self.lowering.sizes)
@@ -192,7 +192,7 @@ class _Rows:
         return target.load(self.loops)
 
     def reduced(self, value: Expression, reducer: str) -> View:
-        """Store a reduction of a value; return what it is stored in."""
+        """Store a reduction of a value; return the view that holds it."""
         array = self.lowering.array(self.dtype, self.kept_sizes)
         target = View.of(array, self.lowering.sizes)
         reduce_into(target, value, self.loops, self.axes, reducer, self.node, self.lowering)
@@ -207,11 +207,11 @@ class _Rows:
         return target
 
     def call(self, op: Any, *arguments: Expression) -> Operation:
-        """Return a scalar op in the dtype that is computed in."""
+        """Return a scalar op in the dtype of the computation."""
         return Operation(op, arguments, self.dtype)
 
     def number(self, value: float) -> Literal:
-        """Return a constant in the dtype that is computed in."""
+        """Return a constant in the dtype of the computation."""
         return Literal(self.dtype.type(value), self.dtype)
 
 
@@ -238,7 +238,7 @@ def lower_softmax(op: Softmax, node: Apply, lowering: Lowering) -> None:
 def _log_sum(rows: _Rows, x: Expression, largest: View) -> View:
     """Return ``log(sum(exp(x - largest)))`` of each row.
 
-    The terms that are 1 are counted, not added, so that what the others add is not rounded away:
+    Terms equal to 1 are counted, not added, so that the sum of the others is not rounded away:
     ``log1p(others / count) + log(count)``.
     """
     top = largest.load(rows.kept)

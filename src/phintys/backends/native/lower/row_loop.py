@@ -71,7 +71,7 @@ def lower_row_loop(op: RowLoop, node: Apply, lowering: Lowering) -> None:
 def _target(
     variable: Any, row: tuple[Size, ...], count: Size | None, node: Apply, lowering: Lowering
 ) -> View:
-    """Return memory for the rows, or for their sum, which begins with 0."""
+    """Return memory for the rows, or for their sum, which is initialized with 0."""
     lengths = row if count is None else (count, *row)
     dtype = variable.type.numpy_dtype
     view = View.of(lowering.array(dtype, lengths, variable=variable), lowering.sizes)
@@ -82,7 +82,7 @@ def _target(
 
 
 def _bind_counter(variable: Any, counter: LoopVariable, lowering: Lowering) -> None:
-    """Let a variable be the number of the row."""
+    """Bind a variable to the number of the row."""
     size = lowering.sizes.counter(counter)
     view = View.of(lowering.array(np.int64, ()), lowering.sizes)
     lowering.remember(view.array, 0, size)
@@ -93,7 +93,7 @@ def _bind_counter(variable: Any, counter: LoopVariable, lowering: Lowering) -> N
 def _store_row(
     variable: Any, target: View, counter: LoopVariable | None, node: Apply, lowering: Lowering
 ) -> None:
-    """Store a row at its place, or add it."""
+    """Store a row at its place, or add it to the sum."""
     sizes = lowering.sizes
     place = target if counter is None else target.picked(0, sizes.counter(counter), sizes)
     row = lowering.view(variable)

@@ -1,7 +1,7 @@
 """Lowering of running sums and products, and of linear recurrences.
 
-Each element of such a result is computed from the one before: ``t[i + 1] = t[i] + x[i + 1]``. The
-loop along the axis goes through it in order; other axes may be a vector.
+Each element of such a result is computed from the previous one: ``t[i + 1] = t[i] + x[i + 1]``. The
+loop along the axis runs in order; other axes can be vectorized.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ First = Callable[[Loops], Expression]
 """Returns the first element along the axis."""
 
 Next = Callable[[Expression, Loops], Expression]
-"""Returns an element, given the one before; the loop along the axis counts from 0."""
+"""Returns an element, given the previous one; the loop along the axis counts from 0."""
 
 
 def run_along(
@@ -38,7 +38,7 @@ def run_along(
 ) -> None:
     """Store ``target[0] = first``, then ``target[i + 1] = following(target[i], i)``, along an axis.
 
-    There may be no element at all.
+    The axis may be empty.
     """
     sizes = lowering.sizes
     zero, one = sizes.fixed(0), sizes.fixed(1)
@@ -60,14 +60,14 @@ def run_along(
 
 
 def _tail(view: View, axis: int, lowering: Lowering) -> View:
-    """Return the elements from the second one on along an axis."""
+    """Return the elements along an axis from the second one on."""
     sizes = lowering.sizes
     left = sizes.at_least_zero(sizes.sub(view.sizes[axis], sizes.fixed(1)))
     return view.sliced(axis, sizes.fixed(1), sizes.fixed(1), left, sizes)
 
 
 def _backwards(view: View, axis: int, lowering: Lowering) -> View:
-    """Return the elements in the opposite order along an axis."""
+    """Return the elements in reverse order along an axis."""
     sizes = lowering.sizes
     size = view.sizes[axis]
     last = sizes.sub(size, sizes.fixed(1))

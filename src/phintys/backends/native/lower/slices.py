@@ -1,4 +1,4 @@
-"""Integers and slices as views: where they begin, and how many elements there are.
+"""Integers and slices as views: their first positions, and their numbers of elements.
 
 The rules are those of Python's ``slice.indices``, in arithmetic on sizes.
 """
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["basic_view", "entries_with_sizes", "position_in", "slice_of"]
 
 _FAR = 2**62
-"""A step that leads out of every array, and to which a size can be added."""
+"""A step larger than any array, to which a size can still be added."""
 
 
 def entries_with_sizes(
@@ -30,7 +30,7 @@ def entries_with_sizes(
 ) -> list[Any]:
     """Return the entries of a template with sizes for its integers, and variables for its arrays.
 
-    A slice comes as a tuple of three, of the class :class:`Slice`.
+    A slice is given as a :class:`Slice`, a tuple of three.
     """
     following = iter(inputs)
 
@@ -57,7 +57,7 @@ def _filled(template: Sequence[Any], following: Iterator[Any], bound: Any) -> It
 
 
 def position_in(size: Size, index: Size, axis: int, node: Apply, lowering: Lowering) -> Size:
-    """Return the position that an index, maybe negative, stands for; out of range it fails."""
+    """Return the position of an index that may be negative; the call fails if out of range."""
     sizes = lowering.sizes
     if index.known is not None:
         negative = index.known < 0
@@ -94,7 +94,7 @@ def slice_of(size: Size, bounds: Slice, node: Apply, lowering: Lowering) -> tupl
 def _either_way(
     size: Size, bounds: Any, step: Size, node: Apply, lowering: Lowering
 ) -> tuple[Size, Size, Size]:
-    """Return the same for a step of which it is not known whether it goes back."""
+    """Return the same for a step of unknown sign."""
     sizes = lowering.sizes
     zero, one = sizes.fixed(0), sizes.fixed(1)
     is_back = sizes.arithmetic("lt", step, zero)
@@ -116,9 +116,9 @@ def _either_way(
 
 
 def _forward(size: Size, start: Any, stop: Any, lowering: Lowering) -> tuple[Size, Size]:
-    """Return the first position, and how far it is to the end.
+    """Return the first position, and the distance to the end.
 
-    Where it is not far, the first position does not matter; so it need not be clipped.
+    If the distance is 0 or less the first position does not matter, so it need not be clipped.
     """
     sizes = lowering.sizes
     zero = sizes.fixed(0)
@@ -134,7 +134,7 @@ def _forward(size: Size, start: Any, stop: Any, lowering: Lowering) -> tuple[Siz
 
 
 def _place(size: Size, bound: Size, least: Size, lowering: Lowering) -> Size:
-    """Return the place that a bound stands for, between ``least`` and ``least + size``."""
+    """Return the position of a bound, between ``least`` and ``least + size``."""
     sizes = lowering.sizes
     most = sizes.add(size, least)
     if bound.known is not None:
@@ -163,7 +163,7 @@ def _backward(size: Size, start: Any, stop: Any, lowering: Lowering) -> tuple[Si
 
 
 def basic_view(view: View, entries: Sequence[Any], node: Apply, lowering: Lowering) -> View:
-    """Return what integers and slices, one for each of the first axes, name."""
+    """Return the view selected by integers and slices, one for each of the first axes."""
     sizes = lowering.sizes
     one, dropped = sizes.fixed(1), []
     for axis, entry in enumerate(entries):

@@ -1,8 +1,8 @@
-"""View: an array seen through a change of axes, which costs nothing.
+"""View: an array seen through a change of axes, without a copy.
 
-``x.T``, ``x[::2]``, ``x[:, None]`` and ``broadcast_to(x, ...)`` are no steps of a Program. They are
-said by an affine map: for each axis of the memory, which axes of the view move along it, by how
-much, and from where.
+``x.T``, ``x[::2]``, ``x[:, None]`` and ``broadcast_to(x, ...)`` are not steps of a Program. They
+are described by an affine map: for each axis of the memory, which axes of the view move along it,
+by what step, and from which offset.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class AxisMap:
 
 @record()
 class View:
-    """An array with axes of its own.
+    """An array seen through its own axes.
 
     Attributes
     ----------
@@ -49,7 +49,7 @@ class View:
 
     @classmethod
     def of(cls, array: Array, sizes: Sizes) -> View:
-        """Return an array as it is."""
+        """Return a view of a whole array."""
         one = sizes.fixed(1)
         maps = tuple(
             AxisMap() if size is one else AxisMap(((axis, one),))
@@ -63,7 +63,7 @@ class View:
         return len(self.sizes)
 
     def is_whole(self, sizes: Sizes) -> bool:
-        """Return whether the view shows its array as it lies in memory."""
+        """Return whether the view is its whole array in memory order."""
         if len(self.sizes) != self.array.ndim:
             return False
         for axis, (map_, size) in enumerate(zip(self.maps, self.sizes, strict=True)):
@@ -81,7 +81,7 @@ class View:
         return Load(self.array, self.indices(loops))
 
     def indices(self, loops: Sequence[LoopVariable | None]) -> tuple[Index, ...]:
-        """Return where in the array the element at the given loops is."""
+        """Return the indices into the array of the element at the given loops."""
         made: list[Index] = []
         for map_ in self.maps:
             terms = [(loop, step) for axis, step in map_.terms if (loop := loops[axis]) is not None]

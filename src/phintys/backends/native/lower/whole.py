@@ -1,4 +1,4 @@
-"""From a whole graph to a Program."""
+"""Lowering of a whole graph to a Program."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ __all__ = ["lower_program"]
 
 
 def lower_program(fgraph: FunctionGraph, *, keep_shapes: bool = False) -> Program:
-    """Return a graph as a Program, its statements fused to kernels.
+    """Return a graph as a Program, with its statements fused to kernels.
 
     Parameters
     ----------
     fgraph
         The graph. Each of its inputs is an argument of the program; its outputs are the results.
     keep_shapes
-        Whether the program tells the sizes of all tensors of the graph.
+        Whether the program records the sizes of all tensors of the graph.
 
     Returns
     -------
     Program
-        A result that is an array has memory of its own, which nothing else of the program uses
+        An array that is a result has its own memory, which the rest of the program does not use
         afterwards, unless the output is an input, a constant, or made by an Op's Python code.
     """
     lowering = _lowered(fgraph)
@@ -62,7 +62,7 @@ def lower_program(fgraph: FunctionGraph, *, keep_shapes: bool = False) -> Progra
 def _updates(
     fgraph: FunctionGraph, results: Sequence[Value], lowering: Lowering
 ) -> dict[Array, Array]:
-    """Return the new values of shared ones that have memory of their own, with the old ones."""
+    """Return the new values of shared variables that have their own memory, with the old ones."""
     found: dict[Array, Array] = {}
     kept = handed_on(fgraph)
     for output, position in fgraph.update_mapping.items():
@@ -85,11 +85,11 @@ def _lowered(fgraph: FunctionGraph) -> Lowering:
 
 
 def _result(variable: Variable, lowering: Lowering, leaving: dict[Array, list[Variable]]) -> Value:
-    """Return what holds the value of an output: an array that leaves, or what is handed on.
+    """Return the value of an output: an array that is returned, or a value passed through.
 
-    An argument, a constant or another result is handed on only if the graph says that the output
-    may lie in its memory: then whoever compiled the graph has allowed it. Memory that happens to
-    hold the same is copied.
+    An argument, a constant or another result is passed through only if the graph says that the
+    output may share its memory, that is, if the caller who compiled the graph has allowed it.
+    Memory that just happens to hold the same value is copied.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def _result(variable: Variable, lowering: Lowering, leaving: dict[Array, list[Va
     lowering
         The state of lowering.
     leaving
-        For the memory of results, the outputs that it holds.
+        Maps the memory of results to the outputs that it holds.
     """
     if not isinstance(variable.type, TensorType):
         return lowering.value(variable)

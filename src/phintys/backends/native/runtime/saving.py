@@ -1,9 +1,9 @@
 """Compiled programs as bytes, for pickles of functions.
 
-What is kept is what the runtime must know of a program, and its machine code. Both bear the seal of
-the user's object cache: only what was sealed there, for this very CPU and by this very code of
-Phintys, is ever loaded. Where that code cannot be read, nothing is sealed and nothing loaded. The
-graph is pickled by whoever pickles the function, so what points into it stands here as a number.
+What is saved is the runtime's description of a program, and its machine code. Both carry the seal
+of the user's object cache: only code that was sealed there, for this CPU and by this version of the
+code of Phintys, is ever loaded. If the source files of Phintys cannot be read, nothing is sealed or
+loaded. The graph is pickled with the function, so references to parts of it are saved as numbers.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ __all__ = ["open_program", "seal_program"]
 def seal_program(
     interface: Interface, compiled: CompiledObject, target: Target
 ) -> tuple[list[Any], bytes] | None:
-    """Return a program as parts of its graph and bytes; ``None`` where there is no secret.
+    """Return a program as parts of its graph and bytes; ``None`` if there is no secret.
 
     Parameters
     ----------
     interface
-        What the runtime must know of the program.
+        The runtime's description of the program.
     compiled
         Its machine code.
     target
@@ -56,7 +56,7 @@ def seal_program(
 def open_program(
     parts: Sequence[Any], sealed: bytes, target: Target
 ) -> tuple[Interface, CompiledObject] | None:
-    """Return what :func:`seal_program` sealed; ``None`` if it was not sealed here, for this CPU."""
+    """Return the program that :func:`seal_program` sealed here, for this CPU; else ``None``."""
     key = _key(target)
     content = None if key is None else object_cache().unseal(key, sealed)
     if content is None:
@@ -72,9 +72,9 @@ def _key(target: Target) -> CacheKey | None:
 
 @cache
 def _code_of_phintys() -> str | None:
-    """Return a hash of all code of Phintys: a program fits the one that made it, and no other.
+    """Return a hash of all code of Phintys: a program is valid only for the code that made it.
 
-    Ops, rewrites and lowerings decide what a program does as much as the backend does.
+    Ops, rewrites and lowerings determine what a program does as much as the backend does.
     """
     return fingerprint("phintys")
 
@@ -88,7 +88,7 @@ class _Pickler(pickle.Pickler):
         self._constants = _constants_by_data(interface)
 
     def persistent_id(self, obj: Any) -> tuple[str, Any] | None:
-        """Return how to find an object again that is not written."""
+        """Return an identifier for an object that is not pickled itself."""
         if isinstance(obj, Apply | Variable):
             return "part", self.parts.setdefault(obj, len(self.parts))
         if isinstance(obj, np.dtype):
@@ -102,14 +102,14 @@ class _Pickler(pickle.Pickler):
 
 
 class _Unpickler(pickle.Unpickler):
-    """Reads what :class:`_Pickler` wrote."""
+    """Reads the output of :class:`_Pickler`."""
 
     def __init__(self, file: io.BytesIO, parts: Sequence[Any]) -> None:
         super().__init__(file)
         self._parts = parts
 
     def persistent_load(self, pid: tuple[str, Any]) -> Any:
-        """Return the object that was not written."""
+        """Return the object with an identifier."""
         kind, value = pid
         if kind == "dtype":
             return np.dtype(value)  # NumPy's own object, which the entry compares by identity
@@ -120,10 +120,10 @@ class _Unpickler(pickle.Unpickler):
 
 
 def _constants_by_data(interface: Interface) -> dict[int, Constant]:
-    """Return the constants of the graph, by the identity of what the program knows as their data.
+    """Return the constants of the graph, by the identity of their data in the program.
 
-    Native code has views of arrays; where they show what the constant's own array shows, that one
-    will do.
+    Native code has views of arrays; if a view is equivalent to the constant's own array, that array
+    can be used instead.
     """
     layout = interface.layout
     values = [*interface.results, *layout.constants]

@@ -1,8 +1,8 @@
-"""Services that are compiled when a call first needs them: large arrays, threads, errors.
+"""Stubs of services that are compiled on first use: large arrays, threads, errors.
 
-Most functions never need them, and the first function that is compiled on a machine would have to
-wait for their compilation. So what calls them calls a stub, which has them compiled if they
-are not there yet. What that raises, the call raises.
+Most functions never need them, and would delay the first function that is compiled on a machine. So
+callers call a stub, which has the services compiled if they are not yet. If that raises an
+exception, the call raises it.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def call_service(b: Builder, process: Value, name: str, *values: Value) -> Value
 
 
 def emit_stubs(module: Module) -> None:
-    """Write ``phintys_large_array``, ``phintys_work``, ``phintys_parallel_for`` and so on."""
+    """Emit ``phintys_large_array``, ``phintys_work``, ``phintys_parallel_for`` and so on."""
     _emit_prepare(module)
     _emit_stub(module, "large_array", _small_array)
     _emit_stub(module, "work", _nothing)
@@ -49,14 +49,14 @@ def emit_stubs(module: Module) -> None:
 
 def _emit_stub(module: Module, name: str, without: Callable[[Builder], Value | None]) -> None:
     returns, parameters = SERVICES[name]
-    # Rarely called, so LLVM is to spend no time on it.
+    # Rarely called, so LLVM should not spend time on optimizing it.
     attributes = "noinline optnone"
     b = Builder(module.function(f"phintys_{name}", returns, parameters, attributes=attributes))
     call = b.arguments[0]
     process = CONTEXT.load(b, CALL.load(b, call, "context"), "process")
     is_wanted = is_null(b, PROCESS.load(b, process, name)) & ~is_interrupted(b, call)
     wants_threads = name == "parallel_for"
-    if wants_threads:  # no Python code must run while shared values are overwritten
+    if wants_threads:  # no Python code may run while shared values are overwritten
         is_wanted &= b.eq(CALL.load(b, call, "phase"), PHASE_RUN)
     with when(b, is_wanted):
         which = "prepare_threads" if wants_threads else "prepare_services"
@@ -71,7 +71,7 @@ def _emit_stub(module: Module, name: str, without: Callable[[Builder], Value | N
 
 
 def _emit_prepare(module: Module) -> None:
-    """``prepare(call, function)``: have services compiled; what that raises is put aside."""
+    """``prepare(call, function)``: have services compiled; an exception is saved for later."""
     b = Builder(module.function(_PREPARE, VOID, [PTR, PTR], linkage="internal"))
     call, function = b.arguments
     with with_gil(b, call):
@@ -85,7 +85,7 @@ def _emit_prepare(module: Module) -> None:
 
 
 def _nothing(b: Builder) -> None:
-    """Do without."""
+    """Do nothing instead."""
 
 
 def _small_array(b: Builder) -> Value:
@@ -94,7 +94,7 @@ def _small_array(b: Builder) -> Value:
 
 
 def _alone(b: Builder) -> Value:
-    """Do in this thread what others would have helped with."""
+    """Run all iterations in this thread."""
     call, kernel, arguments, count, _ = b.arguments
     go_on, leave = b.new_block("go_on"), b.new_block("leave")
     b.branch(is_interrupted(b, call), leave, go_on)

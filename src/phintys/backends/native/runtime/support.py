@@ -1,4 +1,4 @@
-"""The native code that is there once for the whole process: the entry, memory and threads."""
+"""Native code that exists once per process: the entry, memory and threads."""
 
 from __future__ import annotations
 
@@ -44,8 +44,9 @@ from phintys.backends.native.runtime.threads import MOST_WORKERS, POOL, emit_thr
 __all__ = ["Support", "free_memory", "support", "thread_limit", "trim"]
 
 _QUICK, _BETTER = 0, 1
-"""LLVM's effort. The very first function compiled on a machine waits for this code too. Only the
-entry, which runs in every call, is worth more, a moment later and in another thread."""
+"""LLVM's optimization level. The very first function compiled on a machine waits for this code too.
+Only the entry, which runs in every call, is recompiled at a higher level, later and in another
+thread."""
 
 _FLOAT64 = np.dtype("float64")
 _PATIENCE = 2000
@@ -63,18 +64,18 @@ _IN_SERVICES = {
     "phintys_malloc": "phintys_acquire",
     "phintys_free": "phintys_release",
 }
-"""What programs call, and what it is called there."""
+"""The functions that programs call, and their names here."""
 
 
 class Support:
-    """Native code for all programs, in memory for good.
+    """Native code for all programs, kept in memory forever.
 
     Attributes
     ----------
     symbols
         Addresses of the functions that programs call.
     process
-        Address of what holds for the whole process.
+        Address of the data shared by the whole process.
     """
 
     def __init__(self, api: CApi) -> None:
@@ -86,7 +87,7 @@ class Support:
         self._memory = immortal(np.zeros(PROCESS.size // 8, np.int64))
         self.process = int(self._memory.ctypes.data)
         self._prepare_process()
-        llvm()  # without it there is no support
+        llvm()  # raises if it is missing
         self._better: Background[None] | None = None
         self._improved: Code | None = None
         self._is_hasty = False
@@ -111,7 +112,7 @@ class Support:
     # ---- the entry
 
     def _first_entry(self) -> Code:
-        """Return the best code that the cache has, or what can be compiled quickly."""
+        """Return the best code in the cache, or else compile it at the lower level."""
         compiled = cached_object(self._entry_text, Target.host(), _BETTER)
         self._is_hasty = compiled is None
         return self._compiled_entry(_QUICK) if compiled is None else self._loaded(compiled)
@@ -135,19 +136,19 @@ class Support:
 
     @property
     def entry_code(self) -> Code:
-        """The builtin's code, and what programs call that is compiled along with it."""
+        """The builtin's code, and functions called by programs that are compiled along with it."""
         return self._improved or self._entry.result()
 
     def builtin(self, context: Any) -> Callable[..., Any]:
         """Return a builtin function that runs a program.
 
-        The first one that is made on a machine has code that was written in haste; better code
-        takes its place as soon as there is some.
+        The first one created on a machine uses code compiled at the lower level, which is replaced
+        by better code as soon as that is available.
 
         Parameters
         ----------
         context
-            All that is known of the program.
+            The description of the program.
         """
         if self._services is not None:
             self._services.limit_memory()
@@ -160,25 +161,25 @@ class Support:
 
     @property
     def trial(self) -> int:
-        """Address of the function that runs a program that was compiled quickly."""
+        """Address of the function that runs a program compiled at -O0."""
         return self.entry_code.address(_TRIAL)
 
     # ---- services
 
     def services(self) -> _Services:
-        """Return the services, compiled when they are first wanted."""
+        """Return the services, compiled on first use."""
         if not self._has_services or self._services is None:
             with self._lock:
                 if self._services is None:
                     self._services = _Services(self._api, self._memory)
-                # All addresses at once, and again if an interrupt came in between: memory that one
-                # of these functions has taken must not be given back by that of another module.
+                # All addresses at once, and again after an interrupt in between: memory allocated
+                # by one of these functions must not be released by the function of another module.
                 self._memory[:] = self._services.process
                 self._has_services = True
         return self._services
 
     def threads(self) -> _Threads:
-        """Return the pool of threads, compiled when it is first wanted."""
+        """Return the thread pool, compiled on first use."""
         if self._threads is None:
             services = self.services()
             with self._lock:
@@ -188,14 +189,14 @@ class Support:
         return self._threads
 
     def foresee(self, symbols: Iterable[str], results: int) -> None:
-        """Let another thread compile the services if a program will need them.
+        """Compile the services in another thread if a program will need them.
 
         Parameters
         ----------
         symbols
-            What the program calls.
+            The functions that the program calls.
         results
-            How many it returns.
+            Number of values that it returns.
         """
         wanted = set(symbols)
         if self._services is None and (results != 1 or not _IN_SERVICES.keys().isdisjoint(wanted)):
@@ -203,7 +204,7 @@ class Support:
             Background(self.threads if f"phintys_{_PARALLEL_FOR}" in wanted else self.services)
 
     def _after_fork(self) -> None:
-        """In a new process: no worker is there, and nobody holds a lock."""
+        """Reset the state in a forked process: there are no workers, and no lock is held."""
         PROCESS.write(self.process, "main", _main_thread())
         if self._services is not None:
             self._services.after_fork()
@@ -212,22 +213,22 @@ class Support:
 
     @property
     def workers(self) -> int:
-        """How many workers were started."""
+        """Number of workers that were started."""
         return 0 if self._threads is None else self._threads.workers
 
     @property
     def kept_bytes(self) -> int:
-        """Bytes of memory that wait for the next call."""
+        """Bytes of memory kept for later calls."""
         return 0 if self._services is None else self._services.kept_bytes
 
     def trim(self) -> None:
-        """Give the system all memory that waits for the next call."""
+        """Return all memory kept for later calls to the system."""
         if self._services is not None:
             self._services.trim()
 
 
 class _Symbols(Mapping[str, int]):
-    """Addresses of what programs call; the services are compiled for the first that needs one."""
+    """Addresses of functions that programs call; compiles the services on the first lookup."""
 
     def __init__(self, support: Support) -> None:
         self._support = support
@@ -255,7 +256,7 @@ class _Symbols(Mapping[str, int]):
 
 
 class _Services:
-    """Memory, callbacks and all else that not every call needs."""
+    """Memory, callbacks and all other functions that not every call needs."""
 
     def __init__(self, api: CApi, process: np.ndarray[Any, np.dtype[np.int64]]) -> None:
         module = Module(Target.host())
@@ -282,13 +283,13 @@ class _Services:
         return ctypes.CFUNCTYPE(None)(self.address(symbol))
 
     def after_fork(self) -> None:
-        """In a new process: nobody holds a lock."""
+        """Reset the state in a forked process: no lock is held."""
         BLOCKS.write(self._blocks, "lock", 0)
 
     # ---- memory
 
     def limit_memory(self) -> None:
-        """Keep as much memory for later calls as the configuration allows now."""
+        """Apply the configured limit on the memory kept for later calls."""
         limit = config.pool_megabytes << 20
         if BLOCKS.read(self._blocks, "limit") != limit:
             BLOCKS.write(self._blocks, "limit", limit)
@@ -296,7 +297,7 @@ class _Services:
                 self.trim()
 
     def _numpy_handler(self) -> Any:
-        """Return NumPy's handle on the memory of large arrays."""
+        """Return NumPy's handler for the memory of large arrays."""
         addresses = {
             name: self.address(f"phintys_numpy_{name}")
             for name in ("malloc", "calloc", "realloc", "free")
@@ -308,7 +309,7 @@ class _Services:
         return immortal(make(ctypes.addressof(handler), b"mem_handler", None))
 
     def _makes_large_arrays(self) -> bool:
-        """Make a large array and hold it against NumPy's rules; do without if it breaks one."""
+        """Create a large array and check it against NumPy's rules; disable them on a failure."""
         record = (ctypes.c_int64 * 3)(id(_FLOAT64), 1, 8)
         lengths = (ctypes.c_int64 * 1)(_LARGE_BYTES // 8)
         pointer = ctypes.c_void_p
@@ -337,16 +338,16 @@ class _Services:
 
     @property
     def kept_bytes(self) -> int:
-        """Bytes of memory that wait for the next call."""
+        """Bytes of memory kept for later calls."""
         return BLOCKS.read(self._blocks, "kept")
 
     def trim(self) -> None:
-        """Give the system all memory that waits for the next call."""
+        """Return all memory kept for later calls to the system."""
         self._function("phintys_trim")()
 
 
 class _Threads:
-    """The pool of threads, which only long work needs."""
+    """The thread pool, which only long work needs."""
 
     def __init__(self, services: _Services, process: int, poll: int) -> None:
         module = Module(Target.host())
@@ -366,35 +367,35 @@ class _Threads:
         return ctypes.CFUNCTYPE(None)(self._code.address(symbol))
 
     def after_fork(self) -> None:
-        """In a new process: its parent's workers are not there, and nobody holds a lock."""
+        """Reset the state in a forked process: there are no workers, and no lock is held."""
         self._function("phintys_pool_reset")()
 
     @property
     def workers(self) -> int:
-        """How many workers were started."""
+        """Number of workers that were started."""
         return POOL.read(self._pool, "workers")
 
 
 def _main_thread() -> int:
-    """Return which thread it is that handles signals."""
+    """Return the identifier of the thread that handles signals."""
     return threading.main_thread().ident or 0
 
 
 def usable_cores() -> int:
-    """Return how many cores the process may use."""
+    """Return the number of cores that the process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 def thread_limit() -> int:
-    """Return how many threads a call may use now."""
+    """Return the current limit on the threads of a call."""
     return config.num_threads or usable_cores()
 
 
 @Once
 def support() -> Support | Unsupported:
-    """Return the support, or why there is none here."""
+    """Return the support, or the reason why it is not available here."""
     try:
         return Support(c_api())
     except Unsupported as reason:
@@ -402,22 +403,22 @@ def support() -> Support | Unsupported:
 
 
 def trim() -> None:
-    """Give memory that waits for the next call back to the system."""
+    """Return memory kept for later calls to the system."""
     found = support()
     if isinstance(found, Support):
         found.trim()
 
 
 def free_memory() -> int:
-    """Give memory that is kept for later calls back to the system.
+    """Return memory kept for later calls to the operating system.
 
-    Large results and intermediate arrays come from a pool of the process, up to
-    ``config.pool_megabytes``; it stays when functions are gone, for others to use.
+    Large results and intermediate arrays are allocated from a pool of the process, which keeps up
+    to ``config.pool_megabytes`` for reuse, even after functions have been deleted.
 
     Returns
     -------
     int
-        How many bytes were given back.
+        Number of bytes returned.
 
     Examples
     --------

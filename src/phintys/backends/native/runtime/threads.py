@@ -1,12 +1,12 @@
-"""The thread pool, in native code: workers know nothing of Python and never want the GIL.
+"""The thread pool, in native code: workers know nothing of Python and never need the GIL.
 
-A job is a kernel and a range. It is cut into chunks, and one 64-bit word says which job it is (its
-generation, the upper half) and how many chunks nobody has taken yet. Taking a chunk is one
+A job is a kernel and a range. It is cut into chunks, and one 64-bit word holds the job's generation
+(the upper half) and the number of chunks that have not been taken. Taking a chunk is one
 compare-and-exchange of that word, so a worker that comes late, with an old word, takes nothing. The
-caller works too, and returns when all chunks are done. Idle workers watch the word for a while and
-then sleep on a condition variable. A second caller, or a kernel inside a kernel, finds the pool
-busy and does its work alone, which gives the same bits: what a chunk computes does not depend on
-who computes it.
+caller works too, and returns when all chunks are done. Idle workers spin on the word for a while
+and then sleep on a condition variable. A second caller, or a kernel inside a kernel, finds the pool
+busy and does its work alone, with bitwise identical results: the result of a chunk does not depend
+on the thread that computes it.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ __all__ = ["MOST_WORKERS", "POOL", "emit_threads"]
 
 MOST_WORKERS = 255
 
-# What different threads write at the same time lies 64 bytes apart: on cache lines of its own.
+# Fields that different threads write at the same time are 64 bytes apart, on separate cache lines.
 POOL = Record(
     {
-        "word": (INT64, 0),  # generation << 32 | chunks that nobody has taken
+        "word": (INT64, 0),  # generation << 32 | chunks that have not been taken
         "sleepers": (INT32, 64),
         "done": (INT32, 128),  # chunks of this job that are finished
         "caller_sleeps": (INT32, 132),
@@ -46,11 +46,11 @@ POOL = Record(
         "chunks": (INT64, 288),
         "stop": (INT32, 296),
         "busy": (INT32, 300),
-        "patience": (INT64, 304),  # passes of the watching loops before a thread goes to sleep
+        "patience": (INT64, 304),  # passes of the spin loops before a thread sleeps
         "workers": (INT64, 312),
-        "wanted": (INT64, 320),  # workers that there may be
-        "skipped": (INT64, 336),  # jobs that the caller still does alone
-        "distrust": (INT64, 344),  # and how many after the last job that had to be waited for
+        "wanted": (INT64, 320),  # maximum number of workers
+        "skipped": (INT64, 336),  # number of jobs that the caller still does alone
+        "distrust": (INT64, 344),  # and their number after the last job with a long wait
         "poll": (PTR, 328),  # i32 poll(call), not 0 if the call must end; null if none ends early
         # The largest pthread objects take 64 bytes (macOS).
         "mutex": (PTR, 384),
@@ -61,38 +61,39 @@ POOL = Record(
 )
 POOL_BYTES = 768 + 8 * MOST_WORKERS
 _CHUNKS_A_THREAD = 4
-"""Chunks a thread gets on average: threads that are held up take fewer. It is one where each chunk
-costs something of its own."""
+"""Average number of chunks per thread: delayed threads take fewer. It is 1 where each chunk has an
+overhead of its own."""
 
 _MOST_GRAINS = 64
-"""Grains in a chunk: the caller looks for signals after each of its own."""
+"""Grains in a chunk: the caller checks for signals after each of its chunks."""
 
 _FINEST = 30
-"""There are never more than 2 to this power chunks."""
+"""Binary logarithm of the maximum number of chunks."""
 
 _WAIT_NANOSECONDS = 50_000_000
-"""How long the caller sleeps before it looks for signals."""
+"""How long the caller sleeps before it checks for signals."""
 
 _BILLION = 1_000_000_000
 
 _PATIENCE_NANOSECONDS = 30_000
 _MOST_DISTRUST = 255
-"""A job has been waited for too long if that took longer than the caller's own share of it, and so
-much more. Then the machine is busy with others: a worker that has begun a chunk is not running. The
-caller does the next job alone, or the next three if that comes again, and so on up to this."""
+"""A job has been waited for too long if the wait exceeded the caller's own share of it by this
+much. Then the machine is busy with other processes: a worker that has begun a chunk is not running.
+The caller does the next job alone, or the next three if this happens again, and so on up to this
+limit."""
 
 _SYMBOL = "phintys_threads"
 
 
 def emit_threads(module: Module) -> None:
-    """Write the pool.
+    """Emit the thread pool.
 
     ``phintys_run_parallel(call, kernel, arguments, count, grain, threads)`` calls
-    ``kernel(arguments, begin, end)`` until all of ``range(count)`` is done. It returns 0 then, and
-    1 if ``poll(call)`` said that the call must end; no thread works for it any more in either case.
-    Chunks are multiples of the grain; if it is 0 there are no more of them than threads, and if it
-    is negative each is as long as it says.
-    ``phintys_pool_reset()`` makes the pool new, without workers; ``phintys_pool_stop()`` ends the
+    ``kernel(arguments, begin, end)`` until all of ``range(count)`` is done. Then it returns 0, or 1
+    if ``poll(call)`` said that the call must end; in either case no thread works on it any more.
+    Chunks are multiples of the grain; if it is 0 there are no more chunks than threads, and if it
+    is negative, its absolute value is the length of each chunk.
+    ``phintys_pool_reset()`` resets the pool, without workers; ``phintys_pool_stop()`` stops the
     workers and waits for them.
     """
     module.memory(_SYMBOL, POOL_BYTES)
@@ -137,7 +138,7 @@ def _generation(b: Builder, word: Value) -> Value:
 
 
 def _emit_ask(module: Module) -> None:
-    """``ask(call)``: whether the call must end; what works for no call never does."""
+    """``ask(call)``: whether the call must end; always false without a call."""
     b = Builder(_internal(module, "phintys_ask", 1, INT32))
     (call,) = b.arguments
     ask, no = b.new_block("ask"), b.new_block("no")
@@ -150,10 +151,10 @@ def _emit_ask(module: Module) -> None:
 
 
 def _emit_drain(module: Module) -> None:
-    """``drain(pool, call)``: take chunks and compute them, until none is left.
+    """``drain(pool, call)``: take and compute chunks until none is left.
 
-    The call is that of the caller, who takes all chunks at once when the call must end; null for
-    the workers.
+    The call is that of the caller, which takes all chunks at once when the call must end; null for
+    workers.
     """
     b = Builder(_internal(module, "phintys_drain", 2))
     pool, call = b.arguments
@@ -168,7 +169,7 @@ def _emit_drain(module: Module) -> None:
     taken = compare_exchange(b, POOL.pointer(b, pool, "word"), word, word - 1)
     b.branch(taken, compute, look)
     b.begin(compute)
-    # The job's fields stay as they are until its last chunk is done, and this one is not.
+    # The job's fields do not change until its last chunk is done, and this one is not.
     kernel, arguments = (POOL.load(b, pool, name) for name in ("kernel", "arguments"))
     count, chunk, chunks = (POOL.load(b, pool, name) for name in ("count", "chunk", "chunks"))
     start = (chunks - b.convert(remaining, INT64)) * chunk
@@ -194,7 +195,7 @@ def _emit_drain(module: Module) -> None:
 
 
 def _emit_drop(module: Module) -> None:
-    """``drop_chunks(pool)``: take all chunks that nobody has taken, and do nothing for them."""
+    """``drop_chunks(pool)``: take all remaining chunks without computing them."""
     b = Builder(_internal(module, "phintys_drop_chunks", 1))
     (pool,) = b.arguments
     look, attempt, taken, out = (b.new_block(name) for name in ("look", "attempt", "taken", "out"))
@@ -214,7 +215,7 @@ def _emit_drop(module: Module) -> None:
 
 
 def _emit_worker(module: Module) -> None:
-    """``worker(pool)``: what each thread of the pool runs."""
+    """``worker(pool)``: the main function of each thread of the pool."""
     b = Builder(_internal(module, "phintys_worker", 1, PTR))
     (pool,) = b.arguments
     names = ("idle", "watch", "patient", "doze", "check", "sleep", "wake", "job", "join", "quit")
@@ -223,7 +224,7 @@ def _emit_worker(module: Module) -> None:
     b.jump(idle)
 
     b.begin(idle)
-    # The job that this worker is through with, or had no ticket for.
+    # The job that this worker has finished, or had no ticket for.
     past = b.phi(INT32)
     past.add(b.constant(INT32, 0), before)
     limit = POOL.load(b, pool, "patience")
@@ -273,12 +274,12 @@ def _emit_worker(module: Module) -> None:
 
 
 def _is_new(b: Builder, word: Value, past: Value) -> Value:
-    """Whether a word offers chunks of a job other than the past one."""
+    """Return whether a word offers chunks of a job other than the past one."""
     return b.ne(_remaining(b, word), 0) & b.ne(_generation(b, word), past)
 
 
 def _emit_spawn(module: Module) -> None:
-    """``spawn(pool)``: start the workers that are missing."""
+    """``spawn(pool)``: start the missing workers."""
     b = Builder(_internal(module, "phintys_spawn", 1))
     (pool,) = b.arguments
     more, made, failed, out = (b.new_block(name) for name in ("more", "made", "failed", "out"))
@@ -296,7 +297,7 @@ def _emit_spawn(module: Module) -> None:
     POOL.store(b, pool, "workers", workers + 1)
     b.jump(begin)
     b.begin(failed)
-    # The system has no more threads to give: do with those that there are.
+    # The system cannot start more threads: continue with the existing ones.
     POOL.store(b, pool, "wanted", workers)
     b.jump(out)
     b.begin(out)
@@ -310,7 +311,7 @@ def _emit_run(module: Module) -> None:
     call, kernel, arguments, count, grain, threads = b.arguments
     pool = _pool(b)
     alone, several, parallel = (b.new_block(name) for name in ("alone", "several", "parallel"))
-    # POOL.wanted is what the machine offers, threads what the caller allows.
+    # POOL.wanted is the machine's limit, threads is the caller's.
     helpers = b.minimum_number(POOL.load(b, pool, "wanted"), threads - 1)
     b.branch((helpers > 0) & (count > b.maximum_number(grain, 1)), several, alone)
 
@@ -350,7 +351,7 @@ def _now(b: Builder) -> Value:
 
 
 def _judge(b: Builder, pool: Value, own: Value, waited: Value) -> None:
-    """Decide how many jobs the caller does alone after one, by how long that took."""
+    """Decide how many of the next jobs the caller does alone, by the time spent waiting."""
     distrust = POOL.load(b, pool, "distrust")
     more = b.minimum_number(distrust * 2 + 1, _MOST_DISTRUST)
     is_late = waited > own + _PATIENCE_NANOSECONDS
@@ -361,7 +362,7 @@ def _judge(b: Builder, pool: Value, own: Value, waited: Value) -> None:
 def _run_alone(
     b: Builder, call: Value, kernel: Value, arguments: Value, count: Value, grain: Value
 ) -> None:
-    """Compute a range piece by piece, and return."""
+    """Compute a range in this thread, piece by piece, and return."""
     piece, rest, more, out = (b.new_block(name) for name in ("piece", "rest", "more", "out"))
     size = b.minimum_number(_longest_chunk(b, count, grain), count)
     before = b.block
@@ -384,7 +385,7 @@ def _run_alone(
 
 
 def _longest_chunk(b: Builder, count: Value, grain: Value) -> Value:
-    """Return how long a chunk may be, so that signals are looked for in time."""
+    """Return the maximum length of a chunk such that signals are checked in time."""
     finest = (count >> _FINEST) + 1
     longest = b.select(b.eq(grain, 0), count, b.maximum_number(grain * _MOST_GRAINS, -grain))
     return b.maximum_number(longest, finest)
@@ -399,7 +400,7 @@ def _publish(
     grain: Value,
     helpers: Value,
 ) -> None:
-    """Describe the job, then offer its chunks, and wake whom it takes."""
+    """Describe the job, then offer its chunks, and wake the workers that it needs."""
     chunks_each = b.select(b.eq(grain, 0), 1, b.constant(INT64, _CHUNKS_A_THREAD))
     unit = b.maximum_number(grain, 1)
     share = unit * divide_up(b, divide_up(b, count, unit), (helpers + 1) * chunks_each)
@@ -429,7 +430,7 @@ def _publish(
 
 
 def _wait(b: Builder, pool: Value, call: Value) -> None:
-    """Return when all chunks are done: watch for a while, then sleep, and look for signals."""
+    """Return when all chunks are done: spin for a while, then sleep, and check for signals."""
     names = ("watch", "patient", "doze", "check", "sleep", "ask", "wake", "after")
     watch, patient, doze, check, sleep, ask, wake, after = map(b.new_block, names)
     chunks = b.convert(POOL.load(b, pool, "chunks"), INT32)
@@ -458,7 +459,7 @@ def _wait(b: Builder, pool: Value, call: Value) -> None:
     b.branch(b.eq(late, 0), check, ask)
     b.begin(ask)
     _unlock(b, pool)
-    # Workers look for themselves whether the call goes on, so there is nothing to do here.
+    # Workers check themselves whether the call must end, so there is nothing to do here.
     b.call("phintys_ask", INT32, [call])
     _lock(b, pool)
     b.jump(check)
@@ -469,7 +470,7 @@ def _wait(b: Builder, pool: Value, call: Value) -> None:
 
 
 def _sleep_for(b: Builder, pool: Value, condition: str) -> Value:
-    """Sleep until a condition is signalled; return 0 if it was, and not the time that was up."""
+    """Sleep until a condition is signalled, and return 0; return nonzero on a timeout."""
     time = b.slot(INT64, 2)
     b.call("clock_gettime", INT32, [b.constant(INT32, 0), time])  # CLOCK_REALTIME
     place = b.offset(time, 1, INT64)
@@ -482,7 +483,7 @@ def _sleep_for(b: Builder, pool: Value, condition: str) -> Value:
 
 
 def _emit_reset(module: Module) -> None:
-    """``reset()``: no job, no workers, locks that nobody holds. For the start, and after a fork."""
+    """``reset()``: no job, no workers, free locks. Used at the start, and after a fork."""
     b = Builder(module.function("phintys_pool_reset", VOID, []))
     pool = _pool(b)
     for name in ("sleepers", "done", "caller_sleeps", "tickets", "stop", "busy"):
@@ -496,7 +497,7 @@ def _emit_reset(module: Module) -> None:
 
 
 def _emit_stop(module: Module) -> None:
-    """``stop()``: end the workers, wait for them, and work alone from now on."""
+    """``stop()``: stop the workers, wait for them, and work without them from now on."""
     b = Builder(module.function("phintys_pool_stop", VOID, []))
     pool = _pool(b)
     workers = POOL.load(b, pool, "workers")
