@@ -1,4 +1,4 @@
-"""Differentiation of graphs: in reverse, forward, and checked against finite differences."""
+"""Automatic differentiation: reverse mode, forward mode, and finite-difference checks."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""Checks of what users pass: collections of variables, choices, and directions."""
+"""Checks of user arguments: collections of variables, options, and tangents."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = ["check_choice", "check_points", "check_variable", "unpack", "variable
 
 
 def check_choice(name: str, given: object, choices: Sequence[str]) -> None:
-    """Raise unless an option has one of the values it takes."""
+    """Raise unless an option has one of its permitted values."""
     if given not in choices:
         expected = ", ".join(repr(choice) for choice in choices[:-1])
         msg = f"{name} must be {expected} or {choices[-1]!r}, got {given!r}."
@@ -45,19 +45,19 @@ def check_variable(given: Any, what: str) -> Variable:
 
 
 def unpack(given: Any, what: str) -> tuple[list[Variable], Callable[[Sequence[Any]], Any]]:
-    """Return the variables in what a user gave, and a function that packs results likewise.
+    """Return the variables in a collection, and a function that packs results in the same form.
 
     Parameters
     ----------
     given
         A variable, or a list, tuple or dict (by its values) of variables.
     what
-        The argument's name, for messages.
+        Name of the argument, for error messages.
 
     Raises
     ------
     TypeContractError
-        ``given`` is none of these or has something else inside.
+        ``given`` is none of these, or contains something else.
     """
     if isinstance(given, Variable):
         return [given], lambda results: results[0]
@@ -79,7 +79,7 @@ def unpack(given: Any, what: str) -> tuple[list[Variable], Callable[[Sequence[An
 
 
 def variables_in(given: Any, what: str) -> list[Variable]:
-    """Return the variables in a collection of any kind; none for ``None``."""
+    """Return the variables in a collection of any kind; an empty list for ``None``."""
     if given is None:
         return []
     if isinstance(given, Variable):
@@ -93,22 +93,22 @@ def variables_in(given: Any, what: str) -> list[Variable]:
 def check_points(
     variables: Sequence[Variable], given: Any, what: str, of: str
 ) -> list[Variable | None]:
-    """Return one direction or gradient for each variable, of its rank and dtype.
+    """Return one tangent or gradient for each variable, of its rank and dtype.
 
     Parameters
     ----------
     variables
-        What the directions belong to.
+        The variables that the tangents or gradients belong to.
     given
         A variable or value, or a list or tuple with one for each of the variables. ``None``
-        stands for zero.
+        means zero.
     what, of
-        Names of the argument and of the one it belongs to, for messages.
+        Name of the argument, and of the argument that it belongs to, for error messages.
 
     Raises
     ------
     GradientError
-        The wrong number, or one of the wrong rank or shape.
+        Their number does not match, or one has the wrong rank or shape.
     """
     points = list(given) if isinstance(given, list | tuple) else [given]
     if len(points) != len(variables):
@@ -124,12 +124,12 @@ def check_points(
 
 
 def check_point(variable: Variable, point: Any, what: str) -> Variable:
-    """Return a direction or gradient as a variable that fits ``variable``.
+    """Return a tangent or gradient as a variable whose type matches that of ``variable``.
 
     Raises
     ------
     GradientError
-        It has another rank or shape, or is of an integer dtype and a variable.
+        It has a different rank or shape, or is a variable of an integer dtype.
     """
     type_ = variable.type
     if not isinstance(point, Variable):
@@ -155,7 +155,7 @@ def check_point(variable: Variable, point: Any, what: str) -> Variable:
 
 
 def _wrapped(type_: Type, value: Any) -> Any:
-    """Return a value as a constant that could be a direction of a variable of ``type_``."""
+    """Return a value as a constant that can be a tangent of a variable of ``type_``."""
     if not isinstance(type_, TensorType | ScalarType):
         return type_.filter_variable(value)
     array = np.asarray(value)

@@ -1,7 +1,7 @@
-"""What the engines do with gradients as values: zeros, ones, sums, and casts to a type.
+"""Arithmetic on gradients: zeros, ones, sums, and casts to a type.
 
-Everything goes through what variables themselves offer (``zeros_like``, ``astype``, ``real``,
-``+``), so that users' own Types can be differentiated too.
+Everything uses methods of the variables (``zeros_like``, ``astype``, ``real``, ``+``), so that
+user-defined Types can be differentiated too.
 """
 
 from __future__ import annotations
@@ -46,13 +46,13 @@ def _kind(dtype: Any) -> str:
 
 
 def kind_of(type_: Type) -> str:
-    """Return NumPy's letter for the kind of a type's dtype; ``?`` for a type without one."""
+    """Return NumPy's kind code of a type's dtype; ``?`` for a type without a dtype."""
     dtype = getattr(type_, "dtype", None)
     return "?" if dtype is None else _kind(dtype)
 
 
 def is_discrete(type_: Type) -> bool:
-    """Return whether the values are bools or integers, so that a small change means nothing."""
+    """Return whether the values are bools or integers, for which small changes have no meaning."""
     return kind_of(type_) in "biu"
 
 
@@ -62,28 +62,28 @@ def is_complex(type_: Type) -> bool:
 
 
 def gradient_dtype(type_: Type) -> Any:
-    """Return the dtype of gradients for a variable: its own, or floatX for a discrete one."""
+    """Return the dtype of gradients for a variable: its own, or floatX if it is discrete."""
     return config.floatX if is_discrete(type_) else getattr(type_, "dtype", None)
 
 
 def zero_like(variable: Variable) -> Variable:
-    """Return a new variable with the zeros that a gradient for ``variable`` could be.
+    """Return a new variable of zeros that can serve as a gradient for ``variable``.
 
     Raises
     ------
     GradientError
-        The variable's Type has no zero that is known here.
+        No zero is known for the variable's Type.
     """
     return _filled(variable, 0)
 
 
 def one_like(variable: Variable) -> Variable:
-    """Return a new variable like ``variable`` full of ones, of a continuous dtype.
+    """Return a new variable of ones like ``variable``, of a continuous dtype.
 
     Raises
     ------
     GradientError
-        The variable's Type has no one that is known here.
+        No one is known for the variable's Type.
     """
     return _filled(variable, 1)
 
@@ -105,7 +105,7 @@ def _filled(variable: Variable, number: int) -> Variable:
         constant = type_.make_constant(type_.filter(float(number)))
     except (TypeError, ValueError) as error:
         raise _no_number(variable, method) from error
-    # A Type that keeps whatever it is given (generic) is not one of numbers, though it takes 0.0.
+    # A Type that accepts any value (generic) is not numeric, even though it accepts 0.0.
     if not isinstance(constant.data, Number) or type_.is_valid_value("not a number"):
         raise _no_number(variable, method)
     return constant
@@ -120,7 +120,7 @@ def _no_number(variable: Variable, method: str) -> GradientError:
 
 
 def sum_of(terms: Sequence[Any]) -> Variable:
-    """Return the sum of gradients that reach one variable on several ways.
+    """Return the sum of the gradients that reach a variable along several paths.
 
     Raises
     ------
@@ -144,10 +144,10 @@ def sum_of(terms: Sequence[Any]) -> Variable:
 
 
 def fit_dtype(gradient: Any, type_: Type) -> Variable:
-    """Return a gradient in the dtype that gradients for variables of ``type_`` have.
+    """Return a gradient in the dtype of gradients for variables of ``type_``.
 
-    The gradient of a real variable on which a complex expression depends is the real part: by
-    the convention ``dC/da + i dC/db``, and a real variable has no ``b``.
+    The gradient of a real variable on which a complex expression depends is the real part: the
+    convention is ``dC/da + i dC/db``, and a real variable has no ``b``.
     """
     dtype = getattr(type_, "dtype", None)
     given = getattr(gradient.type, "dtype", None)
@@ -161,7 +161,7 @@ def fit_dtype(gradient: Any, type_: Type) -> Variable:
 
 
 def misfit_of(given: Type, wanted: Type) -> str:
-    """Return in what a type differs from that of the variable it must fit: rank, shape, or ""."""
+    """Return what differs between a type and the one it must match: the rank, shape, or ""."""
     if getattr(given, "ndim", None) != getattr(wanted, "ndim", None):
         return "the rank"
     shapes = zip(getattr(given, "shape", ()), getattr(wanted, "shape", ()), strict=False)
@@ -170,7 +170,7 @@ def misfit_of(given: Type, wanted: Type) -> str:
 
 
 def is_known_zero(variable: Variable) -> bool:
-    """Return whether a variable is zeros by its very construction, as ``zeros_like`` gives them."""
+    """Return whether a variable is zero by construction, like the result of ``zeros_like``."""
     if isinstance(variable.type, ScalarType):
         return isinstance(variable, Constant) and not np.any(variable.data)
     return isinstance(variable.type, TensorType) and guards.is_known_zero(variable)

@@ -1,4 +1,4 @@
-"""A symbolic gradient next to a numeric one: where they differ, and why that may be."""
+"""Comparison of a symbolic gradient with a numeric one: differences and their likely reasons."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ __all__ = ["Comparison"]
 
 @dataclass
 class Comparison:
-    """What was found for one input or output, and what was expected.
+    """The symbolic and numeric gradients for one input or output.
 
     Parameters
     ----------
     position
-        Number of the input (or output).
+        Index of the input (or output).
     at
         The input's value; ``None`` for an output.
     symbolic, numeric
@@ -41,7 +41,7 @@ class Comparison:
     rel_tol: float
 
     def errors(self) -> tuple[Array, Array]:
-        """Return the absolute and the relative error of each element."""
+        """Return the absolute and relative errors of each element."""
         with np.errstate(all="ignore"):
             a, n = self.symbolic.astype(self.numeric.dtype), self.numeric
             absolute = np.abs(a - n)
@@ -51,22 +51,22 @@ class Comparison:
             return absolute, np.where(np.isnan(relative), np.inf, relative)
 
     def wrong(self) -> Array:
-        """Return which elements are outside both tolerances."""
+        """Return a mask of the elements outside both tolerances."""
         absolute, relative = self.errors()
         return (absolute > self.abs_tol) & (relative > self.rel_tol)
 
     def fails(self) -> bool:
-        """Return whether any element is wrong, or the shape is."""
+        """Return whether any element, or the shape, is wrong."""
         return self.symbolic.shape != self.numeric.shape or bool(self.wrong().any())
 
     def worst(self) -> tuple[int, ...]:
-        """Return the index of the element that is wrong by most."""
+        """Return the index of the element with the largest error."""
         absolute, relative = self.errors()
         badness = np.where(self.wrong(), np.minimum(absolute, relative), -1.0)
         return tuple(int(i) for i in np.unravel_index(int(badness.argmax()), badness.shape))
 
     def report(self, how: str) -> list[str]:
-        """Return lines that say what is wrong."""
+        """Return lines of text that describe the error."""
         if self.symbolic.shape != self.numeric.shape:
             shape = f"  its shape is {self.symbolic.shape}; it must be {self.numeric.shape}"
             return [f"{shape}, that of what it belongs to"]
@@ -84,7 +84,7 @@ class Comparison:
         ]
 
     def guess(self, cost: Callable[..., float], point: Sequence[Array], step: float) -> str:
-        """Return a likely reason."""
+        """Return a likely reason for the error."""
         a, n = self.symbolic, self.numeric
         if a.shape != n.shape:
             return "a broadcast input needs its gradient summed over what was broadcast."

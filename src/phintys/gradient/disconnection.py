@@ -1,4 +1,4 @@
-"""Why some outputs do not depend on a variable, in words."""
+"""Explanations of why outputs do not depend on a variable."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ def explain_disconnection(
     blocked: Collection[Variable],
     cuts: Mapping[Variable, Apply],
 ) -> DisconnectedInputError:
-    """Return an error that says why ``outputs`` do not depend on ``variable``.
+    """Return an error that explains why ``outputs`` do not depend on ``variable``.
 
     Parameters
     ----------
     variable
-        The variable that was asked for.
+        The variable with respect to which a gradient was requested.
     outputs
         The cost, and the variables with known gradients.
     blocked
-        What is considered constant.
+        The variables considered constant.
     cuts
         Variable -> a node that reads it and gave a disconnected gradient for it.
     """

@@ -1,7 +1,7 @@
-"""The forward engine: from directions of the inputs to directions of the outputs.
+"""The forward engine: from tangents of the inputs to tangents of the outputs.
 
-``Rop`` walks the graph once, from the inputs on, and asks each Op's ``R_op``. An Op without one is
-served by its ``L_op`` twice: ``L_op`` maps an output gradient ``w`` to ``w J``, which is linear in
+``Rop`` walks the graph once, from the inputs, and calls each Op's ``R_op``. For an Op without one,
+``L_op`` is applied twice: ``L_op`` maps an output gradient ``w`` to ``w J``, which is linear in
 ``w``, so the gradient with respect to ``w`` of ``<w J, v>`` is ``J v``. (J. Townsend, "A new trick
 for calculating Jacobian vector products", 2017.)
 """
@@ -85,17 +85,16 @@ def Rop(
     f
         A variable, or a list, tuple or dict of variables, of any shapes.
     wrt
-        A variable, or a list or tuple of variables. They may be inputs or anything in between;
-        the direction of one that depends on another is added to what flows into it.
+        A variable, or a list or tuple of variables. They can be inputs or intermediate results; the
+        tangent given for one that depends on another is added to the tangent computed for it.
     eval_points
-        One variable or value for each of ``wrt``, of its shape: the vector. ``None`` stands for
-        zero.
+        The vector: one variable or value for each of ``wrt``, of its shape. ``None`` means zero.
     disconnected_outputs
-        What happens if one of ``f`` does not depend on ``wrt``: ``"raise"`` an error, ``"warn"``,
-        or ``"ignore"``.
+        What to do if one of ``f`` does not depend on ``wrt``: ``"raise"`` an error, ``"warn"``, or
+        ``"ignore"``.
     return_disconnected
-        What stands for the result of such a variable: ``"zero"``, ``"none"`` or
-        ``"disconnected"`` (a variable of ``DisconnectedType``).
+        The result for such a variable: ``"zero"``, ``"none"`` or ``"disconnected"`` (a variable of
+        ``DisconnectedType``).
     use_op_rop_implementation
         Use the ``R_op`` of Ops that have one. Otherwise the whole graph is differentiated twice
         in reverse (:func:`pushforward_through_pullback`).
@@ -109,7 +108,7 @@ def Rop(
     Raises
     ------
     GradientError
-        The number, rank, shape or dtype of the points does not fit.
+        The number, rank, shape or dtype of the points does not match.
     DisconnectedInputError
         A variable in ``f`` does not depend on ``wrt``.
     NullGradientError
@@ -151,7 +150,7 @@ def pushforward_through_pullback(
     disconnected_outputs: Policy = "raise",
     return_disconnected: Literal["zero", "none", "disconnected"] = "zero",
 ) -> list[Any]:
-    """Return the Jacobian times a vector by two passes in reverse, using no ``R_op``.
+    """Return the Jacobian times a vector by two reverse passes, without any ``R_op``.
 
     Parameters
     ----------
@@ -205,14 +204,14 @@ def _disconnected(output: Variable, policy: str, kind: str) -> Variable | None:
 def push_forward(
     outputs: Sequence[Variable], given: Sequence[tuple[Variable, Variable]]
 ) -> list[Variable | None]:
-    """Return the direction of each output, ``None`` for zero.
+    """Return the tangent of each output, ``None`` for zero.
 
     Parameters
     ----------
     outputs
-        The variables whose directions are wanted.
+        The variables whose tangents are wanted.
     given
-        Pairs of a variable and its direction; what else flows into the variable is added.
+        Pairs of a variable and its tangent; any tangent computed for the variable is added to it.
     """
     order = toposort(outputs)
     steps, _ = influence(order, [variable for variable, _ in given])
@@ -224,7 +223,7 @@ def push_forward(
 
 
 class Tangents:
-    """The direction of each variable, as far as it is known. What is not there is zero."""
+    """The known tangents of variables. A missing tangent is zero."""
 
     def __init__(self, given: Sequence[tuple[Variable, Variable]]) -> None:
         self._terms: dict[Variable, list[Variable]] = {}
@@ -232,11 +231,11 @@ class Tangents:
             self.add(variable, point)
 
     def add(self, variable: Variable, tangent: Variable) -> None:
-        """Add to the direction of a variable."""
+        """Add to the tangent of a variable."""
         self._terms.setdefault(variable, []).append(tangent)
 
     def total(self, variable: Variable) -> Variable | None:
-        """Return the direction of a variable, ``None`` for zero."""
+        """Return the tangent of a variable, ``None`` for zero."""
         terms = self._terms.get(variable)
         if terms is None:
             return None
@@ -247,7 +246,7 @@ class Tangents:
 
 
 def _push_forward_through(step: Step, tangents: Tangents, used: Collection[Variable]) -> None:
-    """Carry the directions of a node's inputs over to its outputs."""
+    """Propagate the tangents of a node's inputs to its outputs."""
     node, pattern = step.node, step.pattern
     points: list[Variable | None] = [None] * len(node.inputs)
     nulls: dict[int, Variable] = {}
@@ -278,8 +277,8 @@ def _push_forward_through(step: Step, tangents: Tangents, used: Collection[Varia
 def _may_move(node: Apply, position: int, output: Variable) -> bool:
     """Return whether an output can change with an input at all.
 
-    An integer does not move with a float. (With an integer the question is left to the Op, which
-    may say that there is no answer.)
+    An integer does not change with a float. (Whether it changes with an integer is left to the
+    Op, which can report that there is no answer.)
     """
     return not is_discrete(output.type) or is_discrete(node.inputs[position].type)
 
@@ -310,7 +309,7 @@ def _has_r_op(op: Op) -> bool:
 
 
 def _checked(node: Apply, o: int, tangent: Variable) -> Variable:
-    """Return what an Op gave as the direction of output ``o``, in that output's dtype."""
+    """Return the tangent that an Op gave for output ``o``, in that output's dtype."""
     output = node.outputs[o]
     if tangent.type is output.type or isinstance(tangent.type, NullType):
         return tangent
@@ -328,7 +327,7 @@ def _checked(node: Apply, o: int, tangent: Variable) -> Variable:
 def _through_pullback(
     node: Apply, points: Sequence[Variable | None], wanted: Sequence[int]
 ) -> dict[int, Variable]:
-    """Return the directions of some outputs of a node by differentiating its ``L_op``."""
+    """Return the tangents of some outputs of a node by differentiating its ``L_op``."""
     weights = {o: _weight(node.outputs[o]) for o in wanted}
     output_grads = [
         weights[o] if o in weights else disconnected_type() for o in range(len(node.outputs))
@@ -355,9 +354,9 @@ def _through_pullback(
 
 
 def _weight(output: Variable) -> Variable:
-    """Return a gradient for ``output`` to differentiate with respect to; its value is no matter.
+    """Return a gradient for ``output`` to differentiate with respect to; its value is irrelevant.
 
-    It is zeros, and hidden as such: zeros that the engine knew would not flow back at all.
+    It is zero, but hidden as such: known zeros would not be propagated at all.
     """
     return disconnected_grad(zero_like(output))
 
@@ -372,7 +371,7 @@ def _pull(
 def _twice_in_reverse(
     outputs: Sequence[Variable], given: Sequence[tuple[Variable, Variable]]
 ) -> list[Variable | None]:
-    """Return the directions of ``outputs`` by differentiating the gradient of the whole graph."""
+    """Return the tangents of ``outputs`` by differentiating the gradient of the whole graph."""
     weights = [_weight(output) for output in outputs]
     variables = [variable for variable, _ in given]
     gradients = pull_back(zip(outputs, weights, strict=True), variables)

@@ -76,29 +76,28 @@ def jacobian(
     consider_constant
         Expressions through which no gradient flows.
     disconnected_inputs
-        What happens if the expression does not depend on one of ``wrt``: ``"raise"``, ``"warn"``
-        or ``"ignore"``; then its derivatives are zeros.
+        What to do if the expression does not depend on one of ``wrt``: ``"raise"``, ``"warn"`` or
+        ``"ignore"``; with the last two, its derivatives are zeros.
 
     Returns
     -------
     Variable, or a list, tuple or dict of them as ``wrt``
-        Of shape ``expression.shape + wrt.shape``: element ``[i, j]`` (``i``, ``j`` standing for
-        as many indices as the ranks say) is the derivative of ``expression[i]`` with respect to
-        ``wrt[j]``.
+        Of shape ``expression.shape + wrt.shape``: element ``[i, j]`` (where ``i`` and ``j`` are
+        multi-indices) is the derivative of ``expression[i]`` with respect to ``wrt[j]``.
 
     Raises
     ------
     GradientError
-        The expression is no tensor of real floating-point numbers.
+        The expression is not a real floating-point tensor.
     DisconnectedInputError
         The expression does not depend on a variable in ``wrt``.
 
     Notes
     -----
-    The gradient of one element is built symbolically and computed for each element in turn; what
-    the rows have in common is computed once. So the cost at run time is that of as many gradients
-    as the expression has elements: for a product of the Jacobian with a vector, ``Rop`` and
-    ``Lop`` are far cheaper.
+    The gradient of one element is built symbolically and computed for each element in turn;
+    subexpressions common to all rows are computed once. So the run-time cost is that of as many
+    gradients as the expression has elements: for a product of the Jacobian and a vector, ``Rop``
+    and ``Lop`` are far cheaper.
 
     Examples
     --------
@@ -209,7 +208,7 @@ def hessian(
     Parameters
     ----------
     cost
-        A real number, of rank 0.
+        A real scalar.
     wrt
         A tensor variable, or a list, tuple or dict of them, of any ranks.
     consider_constant, disconnected_inputs
@@ -220,12 +219,12 @@ def hessian(
     Variable, or a list, tuple or dict of them as ``wrt``
         For each variable the derivatives of its gradient with respect to the same variable, of
         shape ``wrt.shape + wrt.shape``. (For derivatives with respect to two different variables
-        take ``jacobian(grad(cost, x), y)``.)
+        use ``jacobian(grad(cost, x), y)``.)
 
     Raises
     ------
     GradientError
-        The cost is no real number.
+        The cost is not a real scalar.
     DisconnectedInputError
         The cost does not depend on a variable in ``wrt``.
 
@@ -242,8 +241,8 @@ def hessian(
     for variable in targets:
         _check_tensor(variable, "Each variable in wrt")
     gradients = grad(cost, targets, consider_constant, disconnected_inputs, add_names=False)
-    # A gradient that does not depend on the variable any more is that of a linear cost: the second
-    # derivatives are zero, and nothing is wrong.
+    # A gradient that no longer depends on the variable belongs to a linear cost: the second
+    # derivatives are zero, which is not an error.
     return pack(
         [
             jacobian(gradient, variable, consider_constant, disconnected_inputs="ignore")
@@ -271,18 +270,18 @@ def hessian_vector_product(
 @overload
 def hessian_vector_product(cost: Variable, wrt: Any, p: Any, **grad_options: Any) -> Any: ...
 def hessian_vector_product(cost: Variable, wrt: Any, p: Any, **grad_options: Any) -> Any:
-    """Return the Hessian of a scalar times a vector, without making the Hessian.
+    """Return the product of the Hessian of a scalar and a vector, without forming the Hessian.
 
     Parameters
     ----------
     cost
-        A real number, of rank 0.
+        A real scalar.
     wrt
         A variable, or a list, tuple or dict of variables.
     p
-        One variable or value for each of ``wrt``, of its shape: the vector.
+        The vector: one variable or value for each of ``wrt``, of its shape.
     grad_options
-        For the gradient, such as ``consider_constant``.
+        Options of the gradient, such as ``consider_constant``.
 
     Returns
     -------
@@ -292,14 +291,14 @@ def hessian_vector_product(cost: Variable, wrt: Any, p: Any, **grad_options: Any
     Raises
     ------
     GradientError
-        The cost is no real number, or ``p`` does not fit ``wrt``.
+        The cost is not a real scalar, or ``p`` does not match ``wrt``.
     DisconnectedInputError
         The cost does not depend on a variable in ``wrt``.
 
     Notes
     -----
-    The gradient of ``<gradient, p>``: it costs about as much as two gradients (B. Pearlmutter,
-    "Fast exact multiplication by the Hessian", 1994, in reverse over reverse).
+    It is the gradient of ``<gradient, p>`` and costs about as much as two gradients
+    (B. Pearlmutter, "Fast exact multiplication by the Hessian", 1994, in reverse over reverse).
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""Marks on a graph that change gradients and not values.
+"""Marks on a graph that change gradients but not values.
 
-Each is an Op that returns its input, so it can stand anywhere, on a variable of any Type. The
-compiler takes them out once the gradients have been built.
+Each is an Op that returns its input, so it can be applied to a variable of any Type. The compiler
+removes them once the gradients have been built.
 """
 
 from __future__ import annotations
@@ -44,20 +44,20 @@ __all__ = [
 
 
 class GradientMark(Op):
-    """An Op that returns its input as it is; subclasses say what its gradient is."""
+    """Base class of Ops that return their input; subclasses define its gradient."""
 
     __props__ = ()
     view_map: ClassVar[dict[int, list[int]]] = {0: [0]}
 
     def make_node(self, x: Any) -> Apply:
-        """Apply to a variable of any Type, or to a value that a tensor can be made of."""
+        """Apply to a variable of any Type, or to a value that can be converted to a tensor."""
         x = x if isinstance(x, Variable) else as_tensor_variable(x)
         return Apply(self, [x], [x.type()])
 
     def perform(
         self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
     ) -> None:
-        """Pass the value on."""
+        """Return the value unchanged."""
         output_storage[0][0] = inputs[0]
 
     def infer_shape(
@@ -89,7 +89,7 @@ class DisconnectedGrad(GradientMark):
     """See :func:`disconnected_grad`."""
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
-        """Return that the input does not reach the output."""
+        """Report that the input is not connected to the output."""
         return [[False]]
 
     def L_op(
@@ -99,7 +99,7 @@ class DisconnectedGrad(GradientMark):
         return [disconnected_type()]
 
     def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
-        """Return nothing."""
+        """Return no tangent."""
         return [None]
 
 
@@ -113,7 +113,7 @@ class UndefinedGrad(GradientMark):
         return [grad_undefined(self, 0, inputs[0], "it was marked so with undefined_grad")]
 
     def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
-        """Return a null direction."""
+        """Return a null tangent."""
         return [grad_undefined(self, 0, inputs[0], "it was marked so with undefined_grad")]
 
 
@@ -139,7 +139,7 @@ class GradClip(GradientMark):
         return [output_grads[0].clip(self.clip_lower_bound, self.clip_upper_bound)]
 
     def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
-        """Pass the direction on: the mark is on gradients, and clipping has no transpose."""
+        """Return the tangent unchanged: the mark is on gradients, and clipping has no transpose."""
         return [eval_points[0]]
 
 
@@ -158,7 +158,7 @@ class GradScale(GradientMark):
         return [output_grads[0] * self.multiplier]
 
     def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
-        """Multiply the direction, as the transpose of a multiplication does."""
+        """Multiply the tangent, as the transpose of a multiplication does."""
         return [None if eval_points[0] is None else eval_points[0] * self.multiplier]
 
 
@@ -173,7 +173,7 @@ def consider_constant(x: TensorMethods | Number) -> TensorVariable: ...
 @overload
 def consider_constant(x: Any) -> Any: ...
 def consider_constant(x: Any) -> Any:
-    """Return ``x``, through which gradients are zero: it is taken for a constant.
+    """Return ``x`` treated as a constant: gradients through it are zero.
 
     Parameters
     ----------
@@ -183,7 +183,7 @@ def consider_constant(x: Any) -> Any:
     See Also
     --------
     zero_grad : the same under another name.
-    disconnected_grad : makes it an error to ask for a gradient that passes only here.
+    disconnected_grad : makes it an error to request a gradient that flows only through it.
 
     Examples
     --------
@@ -201,7 +201,7 @@ def zero_grad(x: TensorMethods | Number) -> TensorVariable: ...
 @overload
 def zero_grad(x: Any) -> Any: ...
 def zero_grad(x: Any) -> Any:
-    """Return ``x``, through which gradients are zero.
+    """Return ``x`` with a zero gradient.
 
     Parameters
     ----------
@@ -226,8 +226,8 @@ def disconnected_grad(x: Any) -> Any: ...
 def disconnected_grad(x: Any) -> Any:
     """Return ``x``, through which no gradient flows.
 
-    Unlike with :func:`zero_grad`, what lies beyond counts as having no influence, so a gradient
-    that would pass only here raises ``DisconnectedInputError`` (see ``disconnected_inputs`` of
+    Unlike with :func:`zero_grad`, the variables behind it count as disconnected, so a gradient that
+    would flow only through it raises ``DisconnectedInputError`` (see ``disconnected_inputs`` of
     :func:`~phintys.grad`).
 
     Parameters
@@ -251,7 +251,7 @@ def undefined_grad(x: TensorMethods | Number) -> TensorVariable: ...
 @overload
 def undefined_grad(x: Any) -> Any: ...
 def undefined_grad(x: Any) -> Any:
-    """Return ``x``, through which asking for a gradient is an error.
+    """Return ``x`` with an undefined gradient, so that requesting it is an error.
 
     Parameters
     ----------
@@ -279,23 +279,23 @@ def grad_clip(
 @overload
 def grad_clip(x: Any, lower_bound: float, upper_bound: float) -> Any: ...
 def grad_clip(x: Any, lower_bound: float, upper_bound: float) -> Any:
-    """Return ``x``, in which each element of the gradient is clipped as it flows back.
+    """Return ``x``, clipping each element of its gradient.
 
     Parameters
     ----------
     x
         A variable, or a value.
     lower_bound, upper_bound
-        What the elements of the gradient are clipped to.
+        The bounds to which the elements of the gradient are clipped.
 
     Raises
     ------
     GradientError
-        The lower bound is above the upper one.
+        The lower bound is above the upper bound.
 
     Notes
     -----
-    The R-operator passes through unclipped: clipping is not linear, so it has no transpose.
+    The R-operator passes tangents unclipped: clipping is not linear, so it has no transpose.
 
     Examples
     --------
@@ -313,14 +313,14 @@ def grad_scale(x: TensorMethods | Number, multiplier: float) -> TensorVariable: 
 @overload
 def grad_scale(x: Any, multiplier: float) -> Any: ...
 def grad_scale(x: Any, multiplier: float) -> Any:
-    """Return ``x``, in which the gradient is multiplied by a number as it flows back.
+    """Return ``x``, multiplying its gradient by a number.
 
     Parameters
     ----------
     x
         A variable, or a value.
     multiplier
-        The number; -1 reverses the gradient, as in adversarial training.
+        The factor; -1 reverses the gradient, as in adversarial training.
 
     Examples
     --------

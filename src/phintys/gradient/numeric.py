@@ -1,4 +1,4 @@
-"""Derivatives by finite differences, and the tolerances that go with them."""
+"""Derivatives by finite differences, and their tolerances."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 __all__ = ["numeric_grad", "step_for", "tolerance_for"]
 
-# Central differences err by h²f'''/6 through the cut-off Taylor series and by about u f / h through
-# rounding (u: the unit of the dtype); h = u^(1/3) balances the two, and leaves u^(2/3).
+# Central differences err by h²f'''/6 from truncating the Taylor series and by about u f / h from
+# rounding (u: the unit of the dtype); h = u^(1/3) balances the two, which leaves u^(2/3).
 _STEPS = {"float64": 6e-6, "float32": 5e-3, "float16": 1e-1}
 _TOLERANCES = {"float64": 1e-5, "float32": 5e-3, "float16": 5e-2}
 
@@ -27,17 +27,17 @@ def _real_name(dtype: Any) -> str:
 
 
 def coarsest(dtypes: Sequence[Any]) -> str:
-    """Return the real dtype with the fewest digits among those given."""
+    """Return the real dtype of lowest precision among those given."""
     return min((_real_name(dtype) for dtype in dtypes), key=lambda name: np.dtype(name).itemsize)
 
 
 def step_for(dtypes: Sequence[Any]) -> float:
-    """Return the step of central differences that suits dtypes: that of the coarsest."""
+    """Return the central difference step for some dtypes: that of the coarsest."""
     return _STEPS[coarsest(dtypes)]
 
 
 def tolerance_for(dtypes: Sequence[Any]) -> float:
-    """Return the error to be expected of central differences in the coarsest of some dtypes."""
+    """Return the expected error of central differences in the coarsest of some dtypes."""
     return _TOLERANCES[coarsest(dtypes)]
 
 
@@ -51,8 +51,8 @@ def numeric_grad(f: Callable[..., Any], pt: Sequence[Any], eps: float | None = N
     pt
         The point: a list of floating or complex arrays.
     eps
-        Step, for numbers up to 1; larger numbers take a step as much larger. By default what suits
-        the dtypes.
+        Step for numbers up to 1; larger numbers take a proportionally larger step. The default
+        depends on the dtypes.
 
     Returns
     -------
@@ -63,7 +63,7 @@ def numeric_grad(f: Callable[..., Any], pt: Sequence[Any], eps: float | None = N
     Raises
     ------
     GradientError
-        ``pt`` holds something other than floating or complex arrays.
+        ``pt`` contains anything but floating or complex arrays.
 
     Examples
     --------
@@ -105,11 +105,11 @@ def _central(
 def _sides(
     f: Callable[..., Any], arrays: Sequence[Array], array: Array, index: Any, step: complex
 ) -> Iterator[tuple[float, complex]]:
-    """Yield the value of ``f``, and the element itself, a step ahead and a step behind."""
+    """Yield the value of ``f``, and the element itself, one step ahead and one step behind."""
     here = array[index]
     for side in (step, -step):
         array[index] = here + side * max(1.0, abs(complex(here)))
-        # What was stored is rounded, so the step actually taken is read back.
+        # The stored value is rounded, so the step actually taken is read back.
         yield float(f(*arrays)), complex(array[index])
         array[index] = here
 
@@ -117,9 +117,9 @@ def _sides(
 def one_sided(
     f: Callable[..., Any], pt: Sequence[Any], position: int, index: Any, step: float
 ) -> tuple[float, float]:
-    """Return the difference quotients to the right and to the left of one element.
+    """Return the one-sided difference quotients of one element, from the right and the left.
 
-    Where they disagree, the function has a kink or a jump.
+    Where they differ, the function has a kink or a jump.
     """
     arrays = [np.array(value) for value in pt]
     middle, here = float(f(*arrays)), complex(arrays[position][index])

@@ -1,4 +1,4 @@
-"""Through which nodes some variables influence others."""
+"""The nodes through which variables influence others."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def influence(
 ) -> tuple[list[Step], set[Variable]]:
     """Return the nodes, of those in ``order``, that ``sources`` reach, and all variables reached.
 
-    An Op's ``connection_pattern`` decides which of its outputs an input reaches. What is
-    ``blocked`` is not reached, unless it is a source itself.
+    An Op's ``connection_pattern`` decides which of its outputs an input reaches. ``blocked``
+    variables are not reached, unless they are sources themselves.
     """
     reached = set(sources)
     steps: list[Step] = []

@@ -1,16 +1,16 @@
 """The reverse engine: from gradients for outputs to gradients for the variables they depend on.
 
-One walk over the graph, from the outputs backwards, visits each node between the outputs and the
-targets once. When it comes to a node, all that reads the node's outputs has been visited, so the
-gradients that flowed into them are complete: they are added up and handed to the Op's ``L_op``.
+One walk over the graph, backwards from the outputs, visits each node between the outputs and the
+targets once. By the time it visits a node, it has visited all nodes that read its outputs, so the
+gradients for these are complete: they are summed and passed to the Op's ``L_op``.
 
 A gradient is one of
 
 - a value: a variable of a continuous dtype;
 - nothing, where the outputs do not depend on a variable (``DisconnectedType`` to the outside);
-- zero, where they depend on it only through steps: the value of an integer does not change for a
-  small change of what it is computed from. Zeros are made only where somebody asks for one;
-- null, where the gradient does not exist or nobody has written it.
+- zero, where they depend on it only through step functions: the value of an integer does not change
+  with a small change of its inputs. Zeros are created only where they are needed;
+- null, where the gradient does not exist or is not implemented.
 """
 
 from __future__ import annotations
@@ -54,20 +54,20 @@ ZERO = Zero.ZERO
 
 
 class Gradients:
-    """The gradients that have flowed into each variable so far.
+    """The gradients accumulated for each variable so far.
 
     Parameters
     ----------
     fixed
-        Variable -> the gradient that it has whatever flows into it.
+        Variable -> its gradient, regardless of what is accumulated.
 
 
     Attributes
     ----------
     blame : dict
-        Null gradient -> the node whose Op gave it.
+        Null gradient -> the node whose Op returned it.
     cuts : dict
-        Variable -> a node that reads it and says that its gradient is disconnected.
+        Variable -> a node that reads it and reports its gradient as disconnected.
     """
 
     def __init__(self, fixed: Mapping[Variable, Variable]) -> None:
@@ -82,7 +82,7 @@ class Gradients:
         self.cuts: dict[Variable, Apply] = {}
 
     def add(self, variable: Variable, term: Variable | Zero) -> None:
-        """Let a term flow into a variable."""
+        """Add a term to the gradient of a variable."""
         if variable in self.fixed:
             return
         terms = self._terms.get(variable)
@@ -92,7 +92,7 @@ class Gradients:
             terms.append(term)
 
     def total(self, variable: Variable) -> Variable | Zero | None:
-        """Return the sum of what flowed into a variable, ``None`` where nothing did."""
+        """Return the sum of the terms for a variable, ``None`` if there are none."""
         terms = self._terms.pop(variable, None)
         if terms is None:
             return self._totals.get(variable)
@@ -130,23 +130,23 @@ def pull_back(
     blocked: Collection[Variable] = (),
     fixed: Mapping[Variable, Variable] | None = None,
 ) -> Gradients:
-    """Let gradients for some variables flow back to all that lies on the way to the targets.
+    """Propagate gradients from some variables to everything on the way to the targets.
 
     Parameters
     ----------
     seeds
-        Pairs of a variable and a gradient for it; what else flows into the variable is added.
+        Pairs of a variable and a gradient for it; any computed gradient is added to it.
     targets
         The variables whose gradients are wanted.
     blocked
-        Variables beyond which nothing flows.
+        Variables through which nothing flows.
     fixed
-        Variable -> a gradient that stands in place of all that flows into it.
+        Variable -> a gradient that replaces everything accumulated for it.
 
     Returns
     -------
     Gradients
-        Ask it for the total of each target.
+        The accumulated gradients, with the total for each target.
     """
     fixed = {} if fixed is None else fixed
     seeds = list(seeds)
@@ -163,7 +163,7 @@ def pull_back(
 
 
 def _pull_back_through(step: Step, gradients: Gradients, blocked: Collection[Variable]) -> None:
-    """Carry the gradients for a node's outputs over to its inputs."""
+    """Propagate the gradients of a node's outputs to its inputs."""
     node = step.node
     flows = [None if output in blocked else gradients.total(output) for output in node.outputs]
     if len(flows) == 1 and step.pattern is None:
@@ -173,7 +173,7 @@ def _pull_back_through(step: Step, gradients: Gradients, blocked: Collection[Var
 
 
 def _pull_back_through_one(step: Step, flow: Variable | Zero | None, gradients: Gradients) -> None:
-    """Carry the gradient over where there is one output, which depends on every input."""
+    """Propagate the gradient through a node with one output, which depends on every input."""
     node = step.node
     if flow is None:
         return
@@ -190,7 +190,7 @@ def _pull_back_through_one(step: Step, flow: Variable | Zero | None, gradients: 
 def _pull_back_through_several(
     step: Step, flows: Sequence[Variable | Zero | None], gradients: Gradients
 ) -> None:
-    """Carry the gradients over where outputs, or what they depend on, must be told apart."""
+    """Propagate the gradients through a node whose outputs or connections must be distinguished."""
     node, pattern = step.node, step.pattern
     wanted: list[tuple[int, bool]] = []
     apart: list[int] = []
@@ -223,7 +223,7 @@ def _is_null(flow: Variable | Zero) -> bool:
 
 
 def _call_pullback(node: Apply, flows: Sequence[Variable | Zero | None]) -> list[Variable]:
-    """Return what an Op says of its inputs; the nodes it builds belong to the user's line."""
+    """Call an Op's ``L_op``; the nodes it builds are attributed to the user's line."""
     with inherit_origin(node.origin):
         output_grads: list[Variable] = []
         for flow, output in zip(flows, node.outputs, strict=True):
@@ -241,7 +241,7 @@ def _call_pullback(node: Apply, flows: Sequence[Variable | Zero | None]) -> list
 def _collect(
     node: Apply, position: int, gradient: Variable, vanishes: bool, gradients: Gradients
 ) -> None:
-    """Check what an Op returned for one input, and let it flow into that input."""
+    """Check what an Op returned for one input, and add it to the gradient of that input."""
     variable = node.inputs[position]
     type_ = gradient.type
     if isinstance(type_, DisconnectedType):
@@ -260,7 +260,7 @@ def _collect(
 
 
 def _check_fits(node: Apply, position: int, gradient: Variable) -> None:
-    """Raise unless a gradient has the rank, and could have the shape, of the input it is for."""
+    """Raise unless a gradient has the rank, and can have the shape, of its input."""
     variable = node.inputs[position]
     misfit = misfit_of(gradient.type, variable.type)
     if not misfit:
@@ -276,7 +276,7 @@ def _check_fits(node: Apply, position: int, gradient: Variable) -> None:
 
 
 def _check_apart(node: Apply, position: int, gradient: Variable) -> None:
-    """Raise if an Op gives a gradient for an input of which it says that it has no influence."""
+    """Raise if an Op returns a gradient for an input that it reports as disconnected."""
     if isinstance(gradient.type, DisconnectedType | NullType) or is_known_zero(gradient):
         return
     msg = (

@@ -1,4 +1,4 @@
-"""Gradients by the reverse engine: ``grad`` and ``Lop``."""
+"""Reverse-mode gradients: ``grad`` and ``Lop``."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     Policy = Literal["raise", "warn", "ignore"]
 
     class GradOptions(TypedDict, total=False):
-        """The further options of :func:`grad`."""
+        """The remaining options of :func:`grad`."""
 
         add_names: bool
         known_grads: Mapping[Variable, Any] | None
@@ -103,24 +103,24 @@ def grad(
     Parameters
     ----------
     cost
-        A real number: a variable of rank 0 and a floating dtype. ``None`` if ``known_grads`` says
-        where gradients start.
+        A real scalar: a 0-d variable of a floating dtype. ``None`` if ``known_grads`` says where
+        gradients start.
     wrt
-        A variable, or a list, tuple or dict of variables. They may be inputs or anything in
-        between, and may repeat.
+        A variable, or a list, tuple or dict of variables. They can be inputs or intermediate
+        results, and can be repeated.
     consider_constant
         Expressions through which no gradient flows. One that is itself in ``wrt`` still gets its
         gradient.
     disconnected_inputs
-        What happens if the cost does not depend on one of ``wrt``: ``"raise"`` an error,
-        ``"warn"``, or ``"ignore"``.
+        What to do if the cost does not depend on one of ``wrt``: ``"raise"`` an error, ``"warn"``,
+        or ``"ignore"``.
     add_names
         Name the results ``(dcost/dx)`` where both have a name.
     known_grads
-        Variable -> its gradient, taken in place of the one that would be computed.
+        Variable -> its gradient, used instead of the one that would be computed.
     return_disconnected
-        What stands for the gradient of a variable that the cost does not depend on: ``"zero"``, an
-        array of zeros; ``"none"``; or ``"disconnected"``, a variable of ``DisconnectedType``.
+        The gradient of a variable that the cost does not depend on: ``"zero"``, an array of zeros;
+        ``"none"``; or ``"disconnected"``, a variable of ``DisconnectedType``.
     null_gradients
         Whether a gradient that is undefined or not implemented is an error (``"raise"``) or a
         result of ``NullType`` (``"return"``).
@@ -129,12 +129,12 @@ def grad(
     -------
     Variable, or a list, tuple or dict of them as ``wrt``
         Of the shapes of ``wrt``, and of their dtypes if these are floating or complex; for
-        integers the gradients are of a floating dtype.
+        integers the gradients have a floating dtype.
 
     Raises
     ------
     GradientError
-        The cost is no real number, or an argument makes no sense.
+        The cost is not a real scalar, or an argument is invalid.
     DisconnectedInputError
         The cost does not depend on a variable in ``wrt``.
     NullGradientError
@@ -146,9 +146,9 @@ def grad(
     cost C rises fastest. For a holomorphic function ``w = f(z)`` it is the gradient with respect
     to w, times the conjugate of ``f'(z)``.
 
-    What is computed by steps, such as every integer, has the derivative zero almost everywhere.
+    The derivative of a step function, such as anything of integer dtype, is zero almost everywhere.
     So the gradient with respect to a float that was cast to an integer is zero; with respect to
-    an integer that was cast to a float it is what the float would get.
+    an integer that was cast to a float it is the gradient with respect to the float.
 
     Examples
     --------
@@ -264,7 +264,7 @@ def _results(
             gradient = disconnected(variable)
         elif isinstance(gradient.type, NullType) and not return_null:
             raise _null_error(gradient, variable, gradients, cost)
-        # A gradient handed over by the user may be what the cost is made of; it is not new.
+        # A gradient given by the user can be part of the cost; it is not new.
         if gradient is not None and cost is not None and not gradients.fixed:
             note_sources(gradient, [cost, variable])
         found[variable] = gradient
@@ -290,7 +290,7 @@ def _name(
     targets: Sequence[Variable],
     cost: Variable,
 ) -> None:
-    """Name gradients, but not what is part of the user's own graph."""
+    """Name gradients that are not part of the user's own graph."""
     pairs = [
         (gradient, variable)
         for gradient, variable in zip(results, targets, strict=True)
@@ -358,13 +358,12 @@ def Lop(
     wrt
         A variable, or a list, tuple or dict of variables.
     eval_points
-        One variable or value for each of ``f``, of its shape: the vector. ``None`` stands for
-        zero.
+        The vector: one variable or value for each of ``f``, of its shape. ``None`` means zero.
     consider_constant
         Expressions through which no gradient flows.
     disconnected_inputs
-        What happens if ``f`` does not depend on one of ``wrt``: ``"raise"``, ``"warn"`` or
-        ``"ignore"``; then its result is zero.
+        What to do if ``f`` does not depend on one of ``wrt``: ``"raise"``, ``"warn"`` or
+        ``"ignore"``; with the last two, its result is zero.
 
     Returns
     -------
@@ -375,7 +374,7 @@ def Lop(
     Raises
     ------
     GradientError
-        The number, rank, shape or dtype of the points does not fit.
+        The number, rank, shape or dtype of the points does not match.
     DisconnectedInputError
         ``f`` does not depend on a variable in ``wrt``.
     NullGradientError

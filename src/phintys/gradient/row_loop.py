@@ -1,4 +1,4 @@
-"""RowLoop: the rows of a Jacobian, one at a time, for as many rows as there are at run time."""
+"""RowLoop: the rows of a Jacobian, one at a time, for a number of rows known at run time."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ __all__ = ["RowLoop", "row_loop"]
 
 
 class RowLoop(Op):
-    """Compute a graph for each row number 0, 1, ..., n - 1, and stack or add up the results.
+    """Compute a graph for each row number 0, 1, ..., n - 1, and stack or sum the results.
 
-    The inputs of a node are the number n of rows and the variables that the graph captures. What
-    does not change from row to row belongs outside: :func:`row_loop` sorts that out.
+    The inputs of a node are the number n of rows and the variables that the graph captures.
+    Subexpressions that are the same for all rows belong outside: :func:`row_loop` separates them.
 
     Parameters
     ----------
@@ -43,18 +43,18 @@ class RowLoop(Op):
     captured
         Leaves of the inner graph, in the order of the node's further inputs.
     results
-        What the inner graph computes for one row.
+        The outputs of the inner graph for one row.
     like
-        For each result the position, among ``captured``, of a variable of the same shape: it tells
-        the shape of a result when there is no row at all.
+        For each result the position, among ``captured``, of a variable of the same shape, which
+        determines the shape of the result if there are no rows.
     stacked
-        For each result whether the rows are stacked along a new first axis, or added up.
+        For each result, whether the rows are stacked along a new first axis instead of summed.
 
     Notes
     -----
     The Op is closed under differentiation. The gradient for a captured variable is a sum over the
-    rows, so it is another RowLoop with the pulled-back graph inside, whose results are added up;
-    the R-operator is one with the pushed-forward graph.
+    rows, so it is another RowLoop that contains the pulled-back graph and sums its results; the
+    R-operator is one that contains the pushed-forward graph.
     """
 
     def __init__(
@@ -98,7 +98,7 @@ class RowLoop(Op):
 
     @kept_property
     def fgraph(self) -> FunctionGraph:
-        """A copy of the inner graph, to look at; changing it does not change the Op."""
+        """A copy of the inner graph, for inspection; changing it does not change the Op."""
         return FunctionGraph(self.inner_inputs, self.results)
 
     @property
@@ -108,7 +108,7 @@ class RowLoop(Op):
 
     @property
     def inner_outputs(self) -> list[Variable]:
-        """The results of the inner graph."""
+        """The outputs of the inner graph."""
         return self.results
 
     def __getstate__(self) -> dict[str, Any]:
@@ -167,7 +167,7 @@ class RowLoop(Op):
     def L_op(
         self, inputs: Sequence[Any], outputs: Sequence[Any], output_grads: Sequence[Any]
     ) -> list[Any]:
-        """Pull the gradients back through the inner graph, and add up over the rows."""
+        """Pull the gradients back through the inner graph, and sum over the rows."""
         seeds: list[tuple[Variable, Variable]] = []
         whole: list[tuple[Variable, Variable]] = []
         for result, g, stack in zip(self.results, output_grads, self.stacked, strict=True):
@@ -201,7 +201,7 @@ class RowLoop(Op):
         return found
 
     def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
-        """Push the directions forward through the inner graph."""
+        """Push the tangents forward through the inner graph."""
         moved = [
             (inner, inner.type() if v.type == inner.type else v.type(), v)
             for inner, v in zip(self.captured, eval_points[1:], strict=True)
@@ -232,18 +232,18 @@ def row_loop(
 ) -> list[Variable]:
     """Return, for each of ``rows``, its values for ``index = 0, ..., n - 1``, stacked.
 
-    Whatever does not depend on ``index`` is computed once, outside the loop.
+    Subexpressions that do not depend on ``index`` are computed once, outside the loop.
 
     Parameters
     ----------
     n
         Number of rows, symbolic.
     index
-        Int64 leaf of rank 0 that ``rows`` are expressions of.
+        0-d int64 leaf that ``rows`` depend on.
     rows
         Expressions for row number ``index``.
     like
-        For each of them a variable of the same shape that does not depend on ``index``.
+        For each of them, a variable of the same shape that does not depend on ``index``.
     """
     captured: dict[Variable, Variable] = {}
 

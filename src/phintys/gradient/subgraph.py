@@ -1,4 +1,4 @@
-"""Gradients of a graph, piece by piece."""
+"""Gradients of a graph, computed piecewise."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ def subgraph_grad(
     cost: Variable | None = None,
     details: bool = False,
 ) -> Any:
-    """Return gradients for a part of a graph: from known ones, as far as ``end``.
+    """Return gradients for a part of a graph, from known ones back to ``end``.
 
-    With it a long graph can be differentiated piece by piece, each piece starting from the
-    gradients where the last one ended.
+    This differentiates a long graph piece by piece, each piece starting from the gradients at which
+    the last one ended.
 
     Parameters
     ----------
@@ -39,15 +39,15 @@ def subgraph_grad(
     cost
         A scalar whose gradient is added, such as a penalty on the parameters.
     details
-        Return what came from ``start`` and what from ``cost`` too.
+        Return the contributions of ``start`` and of ``cost`` as well.
 
     Returns
     -------
     wrt_grads, end_grads : list of Variable
         The gradients with respect to ``wrt`` and to ``end``; zeros where disconnected.
     start_grads, cost_grads : list of Variable or None
-        Only with ``details``: the parts of ``wrt_grads`` that came from ``start`` and from
-        ``cost``; ``None`` where that was not given.
+        Only with ``details``: the contributions of ``start`` and of ``cost`` to ``wrt_grads``;
+        ``None`` if that was not given.
 
     Raises
     ------
@@ -56,7 +56,7 @@ def subgraph_grad(
 
     Notes
     -----
-    If the gradients in ``start`` already hold those of ``cost``, these count twice.
+    If the gradients in ``start`` already include those of ``cost``, the latter count twice.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Checks of gradients against finite differences, for whoever writes an Op."""
+"""Checks of gradients against finite differences, for authors of Ops."""
 
 from __future__ import annotations
 
@@ -39,43 +39,43 @@ def verify_grad(
     cast_to_output_type: bool = False,
     no_debug_ref: bool = True,
 ) -> None:
-    """Check a gradient against finite differences; raise where they differ.
+    """Check a gradient against finite differences; raise if they differ.
 
-    The result of ``fun`` is multiplied by random numbers and added up, which gives a scalar; its
-    symbolic gradient is compared with central differences, element by element.
+    The result of ``fun`` is multiplied by random numbers and summed to a scalar; its symbolic
+    gradient is compared with central differences, element by element.
 
     Parameters
     ----------
     fun
-        Takes one tensor variable for each entry of ``pt`` and returns a variable, or several. An
-        Op will do.
+        Takes one tensor variable for each entry of ``pt`` and returns one or more variables. It
+        can be an Op.
     pt
         The point: a list of floating or complex arrays. ``fun`` must be smooth around it.
     n_tests
-        How many sets of random numbers are tried.
+        The number of sets of random numbers to try.
     rng
-        ``numpy.random.Generator`` (or ``RandomState``) that they come from; by default one that
-        gives the same numbers each time.
+        ``numpy.random.Generator`` (or ``RandomState``) to draw them from; by default one with a
+        fixed seed.
     eps
-        Step of the differences; by default what suits the dtypes.
+        Step of the differences; the default depends on the dtypes.
     out_type
-        Dtype that decides on step and tolerance in place of the dtype of the result, for an Op
-        that is less precise than that.
+        Dtype that determines the step and the tolerance instead of the dtype of the result, for an
+        Op that is less precise than its dtype.
     abs_tol, rel_tol
-        An element is wrong if its absolute error is above ``abs_tol`` *and* its relative error
-        above ``rel_tol``. By default what suits the coarsest dtype at hand.
+        An element is wrong if its absolute error exceeds ``abs_tol`` *and* its relative error
+        exceeds ``rel_tol``. The defaults depend on the coarsest dtype involved.
     mode
         Mode in which the functions are compiled.
     cast_to_output_type
-        Multiply and add in the dtype of the result rather than in float64.
+        Multiply and sum in the dtype of the result instead of float64.
     no_debug_ref
-        Do not use a debugging ``mode`` for the many calls that differences need.
+        Do not use a debugging ``mode`` for the many calls that finite differences need.
 
     Raises
     ------
     GradientError
-        The gradient is wrong: the message says where and by how much. Also for arguments that do
-        not fit.
+        The gradient is wrong: the message says where and by how much. Also raised for invalid
+        arguments.
 
     Notes
     -----
@@ -136,22 +136,22 @@ def verify_rop(
 ) -> None:
     """Check an R-operator against finite differences and against the gradient.
 
-    For random directions v, ``J v`` is compared with the difference of ``fun`` along v, and, for
+    For random tangents v, ``J v`` is compared with the difference of ``fun`` along v, and, for
     random u, ``<u, J v>`` with ``<u J, v>``.
 
     Parameters
     ----------
     fun
-        Takes one tensor variable for each entry of ``pt`` and returns a variable, or several. An
-        Op will do.
+        Takes one tensor variable for each entry of ``pt`` and returns one or more variables. It
+        can be an Op.
     pt
         The point: a list of floating or complex arrays. ``fun`` must be smooth around it.
     n_tests
-        How many directions are tried.
+        The number of tangents to try.
     rng
         As for :func:`verify_grad`.
     eps
-        Step of the differences; by default what suits the dtypes.
+        Step of the differences; the default depends on the dtypes.
     abs_tol, rel_tol
         As for :func:`verify_grad`.
     mode
@@ -280,7 +280,7 @@ class _Case:
         return default if abs_tol is None else abs_tol, default if rel_tol is None else rel_tol
 
     def describe(self) -> str:
-        """Return what is being checked, in a line."""
+        """Return a one-line description of what is being checked."""
         shown = []
         for output in self.outputs:
             if output.owner is None:
@@ -297,7 +297,7 @@ def _generator(rng: Any) -> Any:
 
 
 def _random_like(array: Any, rng: Any) -> Array:
-    """Return numbers between 0.5 and 1.5 in size, so that none hides an error by being small."""
+    """Return numbers of magnitude 0.5 to 1.5, so that no small factor hides an error."""
     array = np.asarray(array)
     numbers = rng.random(array.shape) + 0.5
     if array.dtype.kind == "c":

@@ -1,6 +1,6 @@
-"""Numbers: scalar types, the table of scalar ops, and Composite.
+"""Scalars: types, the table of scalar ops, and Composite.
 
-Every op here applies to scalar variables, and to tensors element by element.
+Every op here applies to scalar variables, and elementwise to tensors.
 """
 
 from phintys.scalar.arithmetic import (

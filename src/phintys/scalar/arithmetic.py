@@ -116,7 +116,7 @@ mod = UfuncRow(
     domain="x2 != 0",
     example="[7, -7], 3",
     hint=_NO_COMPLEX_ORDER,
-    # x - y floor(x / y): constant but for its jumps
+    # x - y floor(x / y), where the floor is piecewise constant
     derivative=lambda x, y, out: (1, -int_div(x, y)),
     symbol="%",
     precedence=PRECEDENCE["*"],

@@ -1,4 +1,4 @@
-"""Scalar functions on whole arrays."""
+"""Application of scalar functions to arrays."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ __all__ = ["ArrayKernel"]
 
 
 class ArrayKernel:
-    """Calls a scalar function on arrays: like a ufunc, with ``out`` and broadcasting.
+    """Apply a scalar function to arrays, like a ufunc: with ``out`` and broadcasting.
 
     Parameters
     ----------
     function
-        Returns one value, or a tuple of as many as there are dtypes.
+        Returns one value, or a tuple with one value for each of ``dtypes``.
     takes_arrays
-        Whether the function takes arrays as well; otherwise it is called for each element, with
-        NumPy scalars.
+        Whether the function accepts arrays; otherwise it is called for each element, with NumPy
+        scalars.
     dtypes
         Dtypes of the results.
     """
@@ -56,7 +56,7 @@ class ArrayKernel:
 
 
 def _store(result: Any, dtype: np.dtype[Any], shape: tuple[int, ...], target: Any) -> Any:
-    """Return ``result`` as an array of a dtype and shape, in ``target`` if that is given."""
+    """Return ``result`` as an array of a given dtype and shape, stored in ``target`` if given."""
     if target is not None:
         np.copyto(target, np.asarray(result).astype(dtype, copy=False))
         return target

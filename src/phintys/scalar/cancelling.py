@@ -1,10 +1,10 @@
-"""Reverse rules in which what a gradient was divided by cancels what it is multiplied with.
+"""Reverse rules in which a divisor of the gradient cancels a factor of the partial derivative.
 
 The gradient of ``log(f)`` is ``g / f``, and that of an exponential, a product or a quotient ``f``
-is a multiple of ``f``. Computed as it stands, ``g / f * f`` is NaN where f is 0 or infinite, and
-the gradient of a logarithm of a density is then lost although it exists. So these functions look
-at the gradient that comes in: a quotient by their own value, or a product with their own argument,
-is taken apart instead. The result is the same wherever both are finite, and the limit elsewhere.
+is a multiple of ``f``. Computed literally, ``g / f * f`` is NaN where f is 0 or infinite, and the
+gradient of the logarithm of a density is lost although it exists. So these rules examine the
+incoming gradient: a quotient by their own value, or a product with their own argument, is taken
+apart instead. The result is the same wherever both are finite, and the limit elsewhere.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def _kind(x: Any) -> str:
 
 
 def _node(x: Any, scalar_op: Any) -> Apply | None:
-    """Return the node of ``x`` if it applies a scalar op, to scalars or to elements."""
+    """Return the node of ``x`` if it applies a scalar op, to scalars or elementwise."""
     node = x.owner
     if node is None or getattr(node.op, "scalar_op", node.op) is not scalar_op:
         return None
@@ -79,7 +79,7 @@ def _node(x: Any, scalar_op: Any) -> Apply | None:
 
 
 def _divided(g: Any, x: Any) -> Any:
-    """Return h, in the shape of x, where g is h / x; ``None`` where it is not."""
+    """Return h, in the shape of x, if g is h / x; otherwise ``None``."""
     node = _node(g, OPERATORS.true_div)
     if node is None or node.inputs[1] is not x:
         return None
@@ -88,7 +88,7 @@ def _divided(g: Any, x: Any) -> Any:
 
 
 def _without_factor(g: Any, x: Any) -> Any:
-    """Return h where g is a product h * x, of x itself; ``None`` where it is not."""
+    """Return h if g is a product h * x, of x itself; otherwise ``None``."""
     kept: list[Any] = []
     waiting = [g]
     found = False

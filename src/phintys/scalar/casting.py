@@ -16,10 +16,10 @@ __all__ = ["CASTS", "Cast", "cast"]
 
 
 class Cast(Row):
-    """The cast to one dtype. Use :func:`cast`, or ``CASTS[dtype]``.
+    """A cast to one dtype. Use :func:`cast`, or ``CASTS[dtype]``.
 
-    A cast that loses a fraction or overflows does what NumPy's ``astype`` does. A complex number is
-    not cast to a real one: that would silently drop its imaginary part.
+    A cast that truncates or overflows does what NumPy's ``astype`` does. A complex number cannot be
+    cast to a real one, which would silently discard its imaginary part.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ class Cast(Row):
 
     @property
     def reference(self) -> str:
-        """Where the function comes from."""
+        """The origin of the function."""
         return "numpy:astype"
 
     def _resolve(self, dtypes: Dtypes) -> Dtypes:
@@ -60,7 +60,7 @@ def cast(x: Any, dtype: Any) -> Any:
     x
         A scalar variable or number, or a variable of another type that scalar ops lift to.
     dtype
-        A dtype or its name; ``"floatX"`` stands for ``config.floatX``.
+        A dtype or its name; ``"floatX"`` means ``config.floatX``.
 
     Raises
     ------

@@ -38,8 +38,8 @@ def _holds(dtype: np.dtype[Any], number: int) -> bool:
 class Comparison(UfuncRow):
     """A comparison. Complex numbers are ordered by real, then imaginary part, as in NumPy.
 
-    A Python int that does not fit the other operand's dtype is no error, as in NumPy: ``x < 300``
-    is true for each int8.
+    A Python int that does not fit the other operand's dtype is not an error, as in NumPy:
+    ``x < 300`` is true for every int8.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class Comparison(UfuncRow):
 
 
 def _wide_enough(number: int, dtype: np.dtype[Any]) -> np.dtype[Any]:
-    # A number beyond every integer dtype is infinite in float16, and compares as it should.
+    # A number beyond every integer dtype is infinite in float16, and compares correctly.
     return next((d for d in (dtype, _INT64, _UINT64) if _holds(d, number)), _FLOAT16)
 
 

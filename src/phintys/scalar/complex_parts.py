@@ -1,6 +1,6 @@
 """Complex numbers and their parts.
 
-None of these functions is holomorphic, so each gives its own rules. The gradient of a real cost C
+None of these functions is holomorphic, so each defines its own rules. The gradient of a real cost C
 with respect to z = a + ib is dC/da + i dC/db.
 """
 
@@ -33,14 +33,14 @@ class _PartRow(Row):
 
     @property
     def reference(self) -> str:
-        """Where the function comes from."""
+        """The origin of the function."""
         return f"numpy:{self.name}"
 
     def _resolve(self, dtypes: Dtypes) -> Dtypes:
         return (real_dtype(dtypes[0]),)
 
 
-# dC/da = g: the gradient is real, and becomes complex by the cast that every gradient gets.
+# dC/da = g: the gradient is real, and the cast applied to every gradient makes it complex.
 real = _PartRow(
     "real",
     lambda x: np.real(x).copy() if isinstance(x, np.ndarray) else np.real(x),
@@ -75,7 +75,7 @@ class _Angle(_PartRow):
     def _resolve(self, dtypes: Dtypes) -> Dtypes:
         part = real_dtype(dtypes[0])
         if part == np.bool_:
-            return (np.dtype(np.float64),)  # of which NumPy's angle makes an int first
+            return (np.dtype(np.float64),)  # NumPy's angle converts these to int first
         return np.arctan2.resolve_dtypes((part, part, None))[2:]
 
 
@@ -96,7 +96,7 @@ angle = _Angle(
 
 
 class _MakerRow(Row):
-    """A complex number made of two real ones: complex64 of small floats, else complex128."""
+    """A complex number from two real ones: complex64 for small floats, else complex128."""
 
     def __init__(self, name: str, function: Callable[..., Any], **facts: Any) -> None:
         super().__init__(name, nin=2, **facts)
@@ -104,7 +104,7 @@ class _MakerRow(Row):
 
     @property
     def reference(self) -> str:
-        """Where the function comes from."""
+        """The origin of the function."""
         return f"{__package__}:{self.name}"
 
     def _resolve(self, dtypes: Dtypes) -> Dtypes:
@@ -121,7 +121,7 @@ class _MakerRow(Row):
 
 
 def _complex(re: Any, im: Any) -> Any:
-    # re + 1j * im would make a NaN of an infinite part.
+    # re + 1j * im would turn an infinite part into NaN.
     out = np.empty(np.broadcast_shapes(re.shape, im.shape), np.result_type(re, np.complex64))
     out.real = re
     out.imag = im

@@ -33,24 +33,24 @@ __all__ = ["Composite"]
 class Composite(ScalarOp):
     """One scalar op made of a graph of scalar ops.
 
-    Composites within the graph are taken apart. Two Composites that carry out the same steps are
-    equal. Each input is cast to the dtype of the graph's input, where that is safe.
+    Composites inside the graph are inlined. Two Composites that perform the same steps are equal.
+    Each input is cast to the dtype of the graph's input, where that is safe.
 
     Parameters
     ----------
     inputs
-        Scalar variables that the graph starts from.
+        Scalar variables that are the inputs of the graph.
     outputs
-        Scalar variables that it computes.
+        Scalar variables that the graph computes.
     name
-        What the op is called in print; its formula, if not given.
+        The printed name of the op; by default its formula.
 
     Raises
     ------
     MissingInputError
         An output depends on a variable that is not among the inputs.
     TypeContractError
-        The graph is not one of scalars.
+        The graph contains something other than scalars.
 
     Examples
     --------
@@ -86,7 +86,7 @@ class Composite(ScalarOp):
 
     @classmethod
     def of_formula(cls, formula: Formula, name: str | None = None) -> Composite:
-        """Return the Composite that carries out a formula."""
+        """Return the Composite that computes a formula."""
         op = cls.__new__(cls)
         op._set(formula, name)
         return op
@@ -113,7 +113,7 @@ class Composite(ScalarOp):
 
     @kept_property
     def fgraph(self) -> FunctionGraph:
-        """The graph as a FunctionGraph, to look at; changing it does not change the op."""
+        """The graph as a FunctionGraph, for inspection; changing it does not change the op."""
         return FunctionGraph(self.inner_inputs, self.inner_outputs)
 
     @property
@@ -153,7 +153,7 @@ class Composite(ScalarOp):
 
     @kept_property
     def _program(self) -> list[tuple[Any, tuple[int, ...], tuple[int, ...]]]:
-        """For each step what computes it, the values it takes, and those nobody needs after it."""
+        """For each step, its kernel, the values it reads, and those not needed after it."""
         formula = self.formula
         last_use: dict[int, int] = {}
         for number, step in enumerate(formula.steps):
@@ -192,7 +192,7 @@ class Composite(ScalarOp):
     # Derivatives
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
-        """Tell which input influences which output."""
+        """Return which inputs influence which outputs."""
         return self._pattern
 
     @kept_property
@@ -205,13 +205,13 @@ class Composite(ScalarOp):
         outputs: Sequence[Variable],
         output_grads: Sequence[Variable],
     ) -> list[Any]:
-        """Return the gradient for each input, by the rules of the ops within."""
+        """Return the gradient for each input, by the rules of the inner ops."""
         connected = tuple(not isinstance(g.type, DisconnectedType) for g in output_grads)
         key = (config.floatX, *connected)
         if key not in self._pulls:
             self._pulls[key] = derivatives.pull(self.formula, connected)
         gradients = self._pulls[key].apply([*self._cast(inputs), *outputs, *output_grads])
-        # The gradient 0 is a number, whatever the input.
+        # The gradient 0 is a number, regardless of the input.
         return [
             OPERATORS.second(x, gradient)
             if isinstance(gradient.type, ScalarType) and not isinstance(x.type, ScalarType)
@@ -220,14 +220,14 @@ class Composite(ScalarOp):
         ]
 
     def _cast(self, inputs: Sequence[Any]) -> list[Any]:
-        """Return the inputs in the dtypes that the graph computes in."""
+        """Return the inputs cast to the dtypes of the graph's inputs."""
         return [
             x if dtype_of(x) == type.numpy_dtype else OPERATORS.cast(x, type.dtype)
             for x, type in zip(inputs, self.formula.input_types, strict=True)
         ]
 
     def R_op(self, inputs: Sequence[Variable], eval_points: Sequence[Variable | None]) -> list[Any]:
-        """Return the derivative of each output along directions, by the rules of the ops within."""
+        """Return the derivative of each output along tangents, by the rules of the inner ops."""
         directions = [
             None if v is None or isinstance(v.type, DisconnectedType) else v for v in eval_points
         ]

@@ -1,4 +1,4 @@
-"""Numbers as scalar variables."""
+"""Scalar constants and conversion to scalar variables."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ def constant(x: Any, name: str | None = None, dtype: Any = None) -> ScalarConsta
     Parameters
     ----------
     x
-        A Python int becomes int64 (uint64 where it only fits there), a float ``config.floatX``, a
-        complex the complex dtype of that precision, a bool a bool. NumPy numbers and arrays of
-        rank 0 keep their dtype.
+        A Python int becomes int64 (uint64 if it fits only there), a float ``config.floatX``, a
+        complex number the complex dtype of the same precision, a bool a bool. NumPy numbers and
+        0-d arrays keep their dtype.
     name
-        A name for people.
+        The name of the constant.
     dtype
-        Another dtype; the value must be kept by the cast.
+        Another dtype; the cast must preserve the value.
 
     Raises
     ------
     TypeContractError
-        ``x`` is no number.
+        ``x`` is not a number.
     OutOfBoundsError
         A Python int is too large for any integer dtype.
 
@@ -85,14 +85,14 @@ def _type_of_int(x: int) -> ScalarType:
 
 
 def register_as_scalar(type_class: type, converter: Callable[[Variable], Any]) -> None:
-    """Tell :func:`as_scalar` how to make a scalar of variables of a class of Types.
+    """Register how :func:`as_scalar` converts variables of a class of Types.
 
     Parameters
     ----------
     type_class
         A subclass of :class:`~phintys.graph.Type`.
     converter
-        Given the variable, returns a :class:`ScalarVariable`, or raises a TypeError.
+        Takes the variable and returns a :class:`ScalarVariable`, or raises a TypeError.
     """
     _CONVERTERS[type_class] = converter
 
@@ -103,16 +103,16 @@ def as_scalar(x: Any, name: str | None = None) -> Any:
     Parameters
     ----------
     x
-        A scalar variable (returned as it is), a number (made a constant), a node with one output,
-        or a variable of a Type that has a converter (:func:`register_as_scalar`), such as a tensor
-        of rank 0.
+        A scalar variable (returned unchanged), a number (converted to a constant), a node with one
+        output, or a variable of a Type that has a converter (:func:`register_as_scalar`), such as a
+        0-d tensor.
     name
         Name of the constant, if one is made.
 
     Raises
     ------
     TypeContractError
-        ``x`` cannot be a scalar.
+        ``x`` cannot be converted to a scalar.
     """
     if isinstance(x, Apply):
         x = x.default_output()
@@ -128,27 +128,27 @@ def as_scalar(x: Any, name: str | None = None) -> Any:
 
 
 def literal_constant(value: complex, dtype: np.dtype[Any], user: Any) -> ScalarConstant:
-    """Return a Python literal in the dtype that its operation gives it.
+    """Return a Python literal as a constant of the dtype that its operation gives it.
 
     Parameters
     ----------
     value
         A Python int, float or complex.
     dtype
-        The dtype that NumPy gives to it beside the other operands.
+        The dtype that NumPy gives it next to the other operands.
     user
-        The op, for messages.
+        The op, for error messages.
 
     Raises
     ------
     OutOfBoundsError
-        An int does not fit the dtype. NumPy refuses it too.
+        An int does not fit the dtype, for which NumPy raises as well.
     """
     scalar_type = get_scalar_type(dtype)
     try:
         if dtype.kind == "f":
             value = float(value)  # pyright: ignore[reportArgumentType]
-            # np.float32(1e300) would warn of becoming infinite.
+            # np.float32(1e300) would warn about overflow to infinity.
             if dtype.itemsize < 8 and not -_SMALL < value < _SMALL:
                 return ScalarConstant(scalar_type, scalar_type.filter(value, allow_downcast=True))
         if dtype.kind == "c":

@@ -177,8 +177,8 @@ log_sigmoid = FloatRow(
 
 
 def _log1mexp(x: Any) -> Any:
-    # Mächler, "Accurately computing log(1 - exp(-|a|))", 2012: either form loses digits on the
-    # other's side of -log 2.
+    # Mächler, "Accurately computing log(1 - exp(-|a|))", 2012: each form loses digits on the other
+    # side of -log 2.
     near = x > -_LOG_2
     return np.where(
         near,
@@ -193,7 +193,7 @@ log1mexp = FloatRow(
     doc="log(1 - exp(x)) for x < 0; NaN for x > 0.",
     domain="x < 0",
     example="[-1.0, -0.5]",
-    # -exp(x) / (1 - exp(x)); abs(x) is -x, but for the sign of zero: -infinity at 0
+    # -exp(x) / (1 - exp(x)); abs(x) is -x, except for the sign of zero: -infinity at 0
     derivative=lambda x, out: (-1 / expm1(abs(x)),),
     cost=40,
 )

@@ -1,4 +1,4 @@
-"""Scalar functions of one's own, written with those that there are."""
+"""User-defined scalar functions, written in terms of existing ones."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ __all__ = ["ExpressionFunction", "from_expression"]
 
 
 class ExpressionFunction:
-    """A scalar function made of an expression; made by :func:`from_expression`.
+    """A scalar function defined by an expression; made by :func:`from_expression`.
 
-    For each combination of dtypes there is one :class:`Composite`, made when it is first needed.
+    There is one :class:`Composite` for each combination of dtypes, made when it is first needed.
     """
 
     __name__: str
@@ -47,7 +47,7 @@ class ExpressionFunction:
         self._ops: dict[tuple[np.dtype[Any], ...], Composite] = {}
 
     def op(self, *dtypes: Any) -> Composite:
-        """Return the scalar op for operands of some dtypes.
+        """Return the scalar op for operands of given dtypes.
 
         Raises
         ------
@@ -85,7 +85,7 @@ class ExpressionFunction:
         return Composite(inputs, [output], name=self.__name__)
 
     def __call__(self, *operands: Any, name: str | None = None) -> Any:
-        """Apply the function to scalars, or to tensors element by element."""
+        """Apply the function to scalars, or elementwise to tensors."""
         if len(operands) != self.nin:
             msg = f"{self.__name__} takes {self.nin} operands, got {len(operands)}."
             raise OpContractError(msg)
@@ -105,17 +105,17 @@ def _is_plain(x: Any) -> bool:
 
 
 def _dtype(x: complex, known: list[np.dtype[Any]]) -> np.dtype[Any]:
-    """Return the dtype of a Python number beside arrays of known dtypes, as NumPy has it."""
+    """Return the dtype of a Python number next to arrays of known dtypes, by NumPy's rules."""
     if known:
         return np.result_type(np.result_type(*known), x)
     return np.dtype(config.floatX) if isinstance(x, float) else np.asarray(x).dtype
 
 
 def from_expression(function: Callable[..., Any]) -> ExpressionFunction:
-    """Decorate a function of scalars, which becomes one scalar function: a node, not several.
+    """Decorate a function of scalars, making it a single scalar function: one node, not several.
 
-    It works on scalars and, element by element, on tensors. Its derivative follows from the
-    expression, and it compiles to native code. Its documentation and signature are the function's.
+    It works on scalars and, elementwise, on tensors. Its derivative follows from the expression,
+    and it compiles to native code. Documentation and signature are those of the function.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """Formula: a graph of scalar ops as a list of steps, in a canonical order.
 
-Two graphs that compute the same thing by the same steps give equal formulas, whatever their
-variables and however often they repeat a subexpression.
+Two graphs that compute the same result by the same steps have equal formulas, regardless of their
+variables and of how often they repeat a subexpression.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _MOST_TEXT = 300
 
 
 class Step:
-    """One op applied to values that are there: ``values[slot] = op(*values[args])``.
+    """One op applied to existing values: ``values[slot] = op(*values[args])``.
 
     Values are numbered: first the inputs, then the constants, then the outputs of each step.
     """
@@ -41,23 +41,23 @@ class Step:
         return (Step, (self.op, self.args, self.types))
 
     def key(self) -> Hashable:
-        """Return what equal steps have in common."""
+        """Return a key that is equal for equal steps."""
         return (self.op, self.args, self.types)
 
 
 class Formula:
-    """Steps from inputs to results.
+    """A sequence of steps from inputs to results.
 
     Parameters
     ----------
     input_types
         Types of the inputs.
     constants
-        The constants that steps or results use.
+        The constants used by steps or results.
     steps
-        In an order in which they can be carried out.
+        The steps, in an order in which they can be executed.
     results
-        The numbers of the values that are results.
+        The indices of the values that are results.
     """
 
     def __init__(
@@ -95,12 +95,12 @@ class Formula:
 
     @classmethod
     def of_graph(cls, inputs: Sequence[Variable], outputs: Sequence[Variable]) -> Formula:
-        """Read a graph of scalar ops; an op that has a ``formula`` is replaced by its steps.
+        """Build a formula from a graph of scalar ops, inlining any op that has a ``formula``.
 
         Parameters
         ----------
         inputs
-            The variables that are given; the graph above them does not matter.
+            The input variables; the graph above them is ignored.
         outputs
             The results.
 
@@ -109,7 +109,7 @@ class Formula:
         MissingInputError
             The outputs need a variable that is neither an input nor a constant.
         TypeContractError
-            An input or an op is not scalar, or an input is given twice.
+            An input or an op is not scalar, or an input is repeated.
         """
         recorder = _Recorder(inputs)
         for node in io_toposort(inputs, outputs):
@@ -121,7 +121,7 @@ class Formula:
         return recorder.formula(cls, outputs)
 
     def output_slots(self) -> list[range]:
-        """Return the numbers of each step's outputs."""
+        """Return the value indices of each step's outputs."""
         slots = []
         start = len(self.input_types) + len(self.constants)
         for step in self.steps:
@@ -130,12 +130,12 @@ class Formula:
         return slots
 
     def play(self, inputs: Sequence[Any]) -> list[Any]:
-        """Apply the steps to variables, scalar or of types to which scalar ops lift.
+        """Apply the steps to variables: scalars, or types to which scalar ops are lifted.
 
         Returns
         -------
         list of Variable
-            All values by their numbers.
+            All values, by index.
         """
         values: list[Any] = [*inputs, *self.constants]
         for step in self.steps:
@@ -147,13 +147,13 @@ class Formula:
 
 
 class _Recorder:
-    """Numbers the values of a graph, equal ones alike."""
+    """Numbers the values of a graph; equal values get the same number."""
 
     def __init__(self, inputs: Sequence[Variable]) -> None:
         self.input_types: list[ScalarType] = []
         self.constants: list[ScalarConstant] = []
         self.steps: list[Step] = []
-        # Where a variable is found. Constants are numbered -1, -2 ... until all of them are known.
+        # The slot of each variable. Constants are numbered -1, -2 ... until all of them are known.
         self.slots: dict[Variable, int] = {}
         self.types: dict[int, ScalarType] = {}
         self.known: dict[Hashable, Any] = {}
@@ -174,7 +174,7 @@ class _Recorder:
         return self.next - 1
 
     def slot(self, variable: Variable) -> int:
-        """Return the number of a variable that was recorded, or is a constant."""
+        """Return the slot of a variable that was recorded, or is a constant."""
         slot = self.slots.get(variable)
         if slot is not None:
             return slot
@@ -187,7 +187,7 @@ class _Recorder:
         raise MissingInputError(msg)
 
     def constant(self, constant: Constant) -> int:
-        """Return the number of a constant."""
+        """Return the slot of a constant."""
         signature = constant.signature()
         if signature not in self.known:
             self.constants.append(ScalarConstant(constant.type, constant.data))
@@ -196,7 +196,7 @@ class _Recorder:
         return self.known[signature]
 
     def step(self, op: ScalarOp, args: Sequence[int], types: Sequence[ScalarType]) -> list[int]:
-        """Return the numbers of an op's outputs; those of the same step before, if there is one."""
+        """Return the slots of an op's outputs; those of an equal earlier step, if there is one."""
         step = Step(op, tuple(args), tuple(types))
         key = step.key()
         if key not in self.known:
@@ -205,7 +205,7 @@ class _Recorder:
         return self.known[key]
 
     def record(self, node: Apply) -> None:
-        """Add the step that a node is."""
+        """Add the step that a node represents."""
         if not isinstance(node.op, ScalarOp):
             msg = (
                 f"Only scalar ops can be combined; {node.op} is none. It is used at\n{node.origin}"
@@ -230,7 +230,7 @@ class _Recorder:
         self.slots.update(zip(node.outputs, results, strict=True))
 
     def formula(self, cls: type[Formula], outputs: Sequence[Variable]) -> Formula:
-        """Return what was recorded."""
+        """Return the recorded formula."""
         results = [self.slot(variable) for variable in outputs]
         inputs, constants = len(self.input_types), len(self.constants)
 
@@ -250,7 +250,7 @@ class _Recorder:
 def _text_of(formula: Formula) -> str:
     """Return the results as text: ``t0 = i0 + i1; t0 * t0``.
 
-    A value that is used once is written where it is used; one used more often gets a name, so that
+    A value that is used once is written where it is used; one used more often is named, so that
     the text is never longer than the formula.
     """
     uses = [0] * len(formula.types)

@@ -1,4 +1,4 @@
-"""Derivatives of formulas, forward and reverse, as formulas."""
+"""Forward and reverse derivatives of formulas, as formulas."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ __all__ = ["Derivative", "connections", "pull", "push"]
 
 
 def connections(formula: Formula) -> list[list[bool]]:
-    """Return ``[input][result] -> bool``: whether the one influences the other."""
+    """Return ``[input][result] -> bool``: whether the input influences the result."""
     _, _, _, nodes = _start(formula)
     count = len(formula.input_types)
-    # For each value the inputs that it depends on, as the bits of an int.
+    # For each value, the inputs that it depends on, as the bits of an int.
     reach = [1 << i for i in range(count)] + [0] * len(formula.constants)
     for step, node in zip(formula.steps, nodes, strict=True):
         pattern = contract.connection_pattern(node)
@@ -35,14 +35,14 @@ def connections(formula: Formula) -> list[list[bool]]:
 
 
 class Derivative:
-    """A formula for derivatives; some of them may be missing (null or disconnected).
+    """A formula for derivatives, some of which can be missing (null or disconnected).
 
     Parameters
     ----------
     variables
-        What the derivatives may depend on; ``None`` for what is not given.
+        The variables that the derivatives can depend on; ``None`` for those not given.
     derivatives
-        Their scalar expressions.
+        The derivatives, as scalar expressions.
     """
 
     def __init__(self, variables: Sequence[Any], derivatives: Sequence[Variable]) -> None:
@@ -63,10 +63,10 @@ class Derivative:
 
 
 def _start(formula: Formula) -> tuple[list[Any], list[Any], list[Any], list[Apply]]:
-    """Return inputs, stand-ins for the outputs, all values, and a node for each step.
+    """Return inputs, placeholders for the outputs, all values, and a node for each step.
 
-    A value that is an output is its stand-in, so that derivatives use it instead of computing it
-    again.
+    A value that is an output is represented by its placeholder, so that derivatives use it instead
+    of recomputing it.
     """
     inputs = [type() for type in formula.input_types]
     outputs = [formula.types[slot]() for slot in formula.results]
@@ -88,7 +88,7 @@ def _start(formula: Formula) -> tuple[list[Any], list[Any], list[Any], list[Appl
 
 
 class _Gradients:
-    """The gradients of values, summed up as they come."""
+    """The accumulated gradients of values."""
 
     def __init__(self) -> None:
         self._terms: dict[int, list[Any]] = {}
@@ -108,13 +108,13 @@ class _Gradients:
         terms = self._terms.get(slot)
         if terms is None:
             return disconnected_type()
-        # Leave zeros out, but for the last.
+        # Drop zeros, except the last.
         terms = [t for t in terms if not (isinstance(t, Constant) and t.data == 0)] or terms[:1]
         return terms[0] if len(terms) == 1 else OPERATORS.add(*terms)
 
 
 def _reverse(formula: Formula, nodes: Sequence[Apply], gradients: _Gradients) -> None:
-    """Bring gradients from the results to the inputs."""
+    """Propagate gradients from the results to the inputs."""
     slots_of = formula.output_slots()
     for step, node, slots in zip(
         reversed(formula.steps), reversed(nodes), reversed(slots_of), strict=True
@@ -149,7 +149,7 @@ def pull(formula: Formula, connected: tuple[bool, ...]) -> Derivative:
 
 
 def push(formula: Formula, given: tuple[bool, ...]) -> Derivative:
-    """Differentiate forward along the directions that are given."""
+    """Differentiate forward along the given tangents."""
     inputs, outputs, values, nodes = _start(formula)
     directions = [
         _gradient_type(type)() if there else None
@@ -180,7 +180,7 @@ def _push_step(node: Apply, tangents: Sequence[Any]) -> Sequence[Any]:
     found = contract.push_forward(node, tangents)
     if all(tangent is not None for tangent in found):
         return found
-    # Where R_op has no answer, the reverse rule tells whether there is one.
+    # Where R_op has no answer, the reverse rule decides whether there is one.
     pulled = _push_by_pulling_twice(node, tangents)
     return [
         other if tangent is None else tangent for tangent, other in zip(found, pulled, strict=True)
@@ -190,8 +190,8 @@ def _push_step(node: Apply, tangents: Sequence[Any]) -> Sequence[Any]:
 def _push_by_pulling_twice(node: Apply, tangents: Sequence[Any]) -> list[Any]:
     """Push forward with the reverse rule alone.
 
-    ``L_op`` is linear in the gradients g of the outputs: it gives ``J^T g``. So its own reverse
-    rule, with respect to g and for the directions v, gives ``J v``.
+    ``L_op`` is linear in the gradients g of the outputs: it computes ``J^T g``. So its own reverse
+    rule, with respect to g and for the tangents v, computes ``J v``.
     """
     dummies: list[Any] = [_gradient_type(out.type)() for out in node.outputs]  # pyright: ignore[reportArgumentType]
     pulled = contract.input_gradients(node, dummies)

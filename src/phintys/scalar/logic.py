@@ -1,7 +1,7 @@
-"""Bits and truth values.
+"""Bitwise and logical operations.
 
 ``and_``, ``or_``, ``xor`` and ``invert`` work on the bits of integers and on bools. The
-``logical_`` ones take any number, true where it is not 0, and return a bool.
+``logical_`` ones accept any number, with nonzero numbers being true, and return a bool.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""ScalarOp: an operation on numbers, which the tensor language applies to each element."""
+"""ScalarOp: an operation on scalars, which applies elementwise to tensors."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ _BOOL = np.dtype(np.bool_)
 # Python's own number classes: literals of these take their dtype from the other operands.
 _LITERALS = (int, float, complex)
 
-# The latest last: a room that registers later knows the earlier ones (sparse knows tensors).
+# Latest last: a package that registers later knows the earlier ones (sparse knows tensors).
 _LIFTERS: dict[type, Lifter] = {}
 
 
 def register_lift(kind: type, lifter: Lifter) -> None:
-    """Tell what a scalar op applied to something that is no scalar means.
+    """Register how a scalar op applies to something that is not a scalar.
 
     Parameters
     ----------
@@ -53,15 +53,15 @@ def register_lift(kind: type, lifter: Lifter) -> None:
         ``numpy.ndarray``.
     lifter
         ``lifter(op, inputs)`` returns the output variable, or a list of them for an op with
-        several outputs. The inputs come as the user gave them: variables, numbers, arrays. When
-        inputs have different lifters, the one registered last is asked.
+        several outputs. The inputs are passed as the user gave them: variables, numbers, arrays.
+        If inputs have different lifters, the one registered last is used.
     """
     _LIFTERS.pop(kind, None)
     _LIFTERS[kind] = lifter
 
 
 def _lifter_for(inputs: Sequence[Any]) -> Lifter | None:
-    """Return what lifts an op to these inputs, ``None`` when they are all scalars."""
+    """Return the lifter for these inputs, ``None`` if they are all scalars."""
     foreign = [
         type(x.type) if isinstance(x, Variable) else type(x)
         for x in inputs
@@ -79,11 +79,11 @@ def _lifter_for(inputs: Sequence[Any]) -> Lifter | None:
 
 
 class ScalarOp(Op):
-    """An operation on numbers.
+    """Base class of operations on scalars.
 
     A subclass defines :meth:`impl`, how the dtypes of the outputs follow from those of the inputs
-    (``output_types_preference``, or :meth:`output_types`), and :meth:`grad` if it can be
-    differentiated. Applied to tensors, it works on each element.
+    (``output_types_preference``, or :meth:`output_types`), and :meth:`grad` if it is
+    differentiable. Applied to tensors, it works elementwise.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ class ScalarOp(Op):
         ``preference(*input_types)`` returns the types of the outputs; see
         :mod:`phintys.scalar.preferences`.
     name
-        What the op is called in print.
+        The printed name of the op.
 
     Examples
     --------
@@ -145,7 +145,7 @@ class ScalarOp(Op):
         super().__init_subclass__(**kwargs)
         own = cls.__dict__.get("output_types_preference")
         if isinstance(own, FunctionType) and not own.__qualname__.startswith(cls.__qualname__):
-            # A function from elsewhere takes the types alone; it must not be bound as a method.
+            # A user's function takes only the types; it must not be bound as a method.
             cls.output_types_preference = staticmethod(own)
 
     def __init__(
@@ -182,9 +182,9 @@ class ScalarOp(Op):
         Raises
         ------
         DtypeError
-            The op does not take these types.
+            The op does not accept these types.
         MethodNotDefinedError
-            The op does not tell.
+            The op does not define them.
         """
         if self.output_types_preference is None:
             msg = (
@@ -214,7 +214,7 @@ class ScalarOp(Op):
         Raises
         ------
         DtypeError
-            The op does not take these dtypes.
+            The op does not accept these dtypes.
 
         Examples
         --------
@@ -226,19 +226,19 @@ class ScalarOp(Op):
         return tuple(t.numpy_dtype for t in self.output_types(types))
 
     def literal_dtypes(self, operands: Sequence[Any]) -> Dtypes:
-        """Return the dtypes of all operands, of which some are Python literals.
+        """Return the dtypes of all operands, some of which are Python literals.
 
         Parameters
         ----------
         operands
-            For each operand its dtype, or the Python number itself. A Python bool is as strong as
-            a NumPy one.
+            For each operand its dtype, or the Python number itself. Python bools are strongly
+            typed, like NumPy's.
 
         Returns
         -------
         tuple of numpy.dtype
-            What came as a dtype, unchanged; for a literal the dtype of the constant that stands
-            for it, which NumPy's promotion of "weak" Python numbers gives.
+            A given dtype is returned unchanged; for a literal it is the dtype of the constant that
+            replaces it, by NumPy's promotion of "weak" Python numbers.
 
         Examples
         --------
@@ -265,19 +265,19 @@ class ScalarOp(Op):
         return {}
 
     def _weak_dtypes(self, operands: Sequence[Any]) -> Dtypes:
-        """Return the dtypes of all operands, given for a literal its Python class."""
+        """Return the dtypes of all operands, with a literal given as its Python class."""
         strong = [x for x in operands if isinstance(x, np.dtype)]
         return tuple(
             x if isinstance(x, np.dtype) else np.result_type(*strong, x(0)) for x in operands
         )
 
     def literal(self, value: complex, dtype: np.dtype[Any]) -> Any:
-        """Return the constant for a Python literal of which :meth:`literal_dtypes` says the dtype.
+        """Return the constant for a Python literal whose dtype :meth:`literal_dtypes` determined.
 
         Raises
         ------
         OutOfBoundsError
-            An int does not fit.
+            An int does not fit the dtype.
         """
         return literal_constant(value, dtype, self)
 
@@ -325,7 +325,7 @@ class ScalarOp(Op):
     def __call__(
         self, *inputs: Any, name: str | None = None, return_list: bool = False, **kwargs: Any
     ) -> Any:
-        """Apply the op to scalars, or to each element of what is no scalar.
+        """Apply the op to scalars, or elementwise to anything else.
 
         Parameters
         ----------
@@ -359,14 +359,14 @@ class ScalarOp(Op):
         Parameters
         ----------
         input_dtypes
-            The dtypes of the arrays that it will be given.
+            The dtypes of the input arrays.
 
         Returns
         -------
         callable
             ``kernel(*arrays, out=None)`` broadcasts the arrays and returns an array of the op's
             output dtype (a tuple of arrays for several outputs). ``out`` is an array of that dtype
-            and the broadcast shape (a tuple of arrays for several outputs), which may be one of
+            and the broadcast shape (a tuple of arrays for several outputs), which can be one of
             the inputs.
         """
         dtypes = self.resolve_dtypes(input_dtypes)
@@ -385,7 +385,7 @@ class ScalarOp(Op):
         for cell, variable, result in zip(output_storage, node.outputs, results, strict=True):
             cell[0] = variable.type.filter(result, allow_downcast=True)
 
-    # What may be known of the op
+    # Optional properties of the op
 
     @property
     def associativity(self) -> Literal["left", "right", "either", "none"]:
@@ -405,7 +405,7 @@ class ScalarOp(Op):
         return None
 
     def flops(self, inputs: Sequence[Any], outputs: Sequence[Any]) -> float:
-        """Return about how many elementary operations one element takes."""
+        """Return the approximate number of elementary operations per element."""
         return self.cost
 
 
@@ -422,6 +422,6 @@ class BinaryScalarOp(ScalarOp):
 
 
 def unsupported_dtypes(op: ScalarOp, dtypes: Sequence[Any], takes: str, hint: str) -> DtypeError:
-    """Return the error for an op that does not take inputs of some dtypes."""
+    """Return the error for an op that does not accept inputs of some dtypes."""
     came = ", ".join(str(np.dtype(dtype)) for dtype in dtypes)
     return DtypeError(f"{op} takes {takes}; got {came}. {hint}".rstrip())

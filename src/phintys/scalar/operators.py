@@ -1,7 +1,7 @@
-"""The ops that Python operators on scalars and the derivative rules apply.
+"""The ops used by Python operators on scalars and by derivative rules.
 
-Variables come before the ops on them, so the names are declared here, low, and given their ops from
-above: :mod:`phintys.scalar.table` fills :data:`OPERATORS` once.
+Variables are defined before the ops on them, so the names are declared here, in a low layer:
+:mod:`phintys.scalar.table` fills :data:`OPERATORS` once the ops exist.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _Apply = Callable[..., Any]
 
 
 class Operators:
-    """Ops by the name of what they do; one attribute each."""
+    """One attribute for each op, named after its operation."""
 
     add: _Apply
     sub: _Apply
@@ -58,7 +58,7 @@ class Operators:
     complex: _Apply
 
     def fill(self, **ops: _Apply) -> None:
-        """Give every name its op.
+        """Set the op of every name.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""How the types of a scalar op's outputs follow from those of its inputs.
+"""Rules for the types of a scalar op's outputs, given those of its inputs.
 
 Each function here can be the ``output_types_preference`` of a :class:`ScalarOp`: it takes the types
 of the inputs and returns the types of the outputs, or raises a TypeError.
@@ -42,7 +42,7 @@ Preference = Callable[..., "tuple[ScalarType, ...]"]
 
 
 def same_out(type: ScalarType) -> tuple[ScalarType, ...]:
-    """Give the output the type of the one input."""
+    """Give the output the type of the single input."""
     return (type,)
 
 
@@ -52,7 +52,7 @@ def upcast_out(*types: ScalarType) -> tuple[ScalarType, ...]:
 
 
 def upcast_out_nobool(*types: ScalarType) -> tuple[ScalarType, ...]:
-    """Like :func:`upcast_out`, for an op that makes no sense of bools."""
+    """Like :func:`upcast_out`, for an op that is not defined for bools."""
     outputs = upcast_out(*types)
     if outputs[0] is bool_:
         msg = "This op takes numbers, got only bools. Cast one of the inputs to an integer dtype."
@@ -61,19 +61,19 @@ def upcast_out_nobool(*types: ScalarType) -> tuple[ScalarType, ...]:
 
 
 def upcast_out_min8(*types: ScalarType) -> tuple[ScalarType, ...]:
-    """Like :func:`upcast_out`, with int8 for bools."""
+    """Like :func:`upcast_out`, with bools becoming int8."""
     outputs = upcast_out(*types)
     return (int8,) if outputs[0] is bool_ else outputs
 
 
 def upgrade_to_float(*types: ScalarType) -> tuple[ScalarType, ...]:
-    """Like :func:`upcast_out`, with integers and bools made float64."""
+    """Like :func:`upcast_out`, with integers and bools becoming float64."""
     dtypes = [float64.dtype if type in discrete_types else type.dtype for type in types]
     return (get_scalar_type(upcast(*dtypes)),)
 
 
 def upgrade_to_float64(*types: ScalarType) -> tuple[ScalarType, ...]:
-    """Give the output float64, complex128 for complex inputs."""
+    """Give the output float64, or complex128 for complex inputs."""
     return (get_scalar_type(upcast("float64", *(type.dtype for type in types))),)
 
 
@@ -101,7 +101,7 @@ class transfer_type:
     Parameters
     ----------
     positions
-        For each output the position of the input whose type it has.
+        For each output, the position of the input whose type it has.
     """
 
     def __init__(self, *positions: int) -> None:

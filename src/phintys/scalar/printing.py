@@ -1,4 +1,4 @@
-"""How expressions of scalar ops are written out by ``pprint``."""
+"""How ``pprint`` writes expressions of scalar ops."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ __all__ = ["operator_printer"]
 
 
 def operator_printer(op: ScalarOp) -> Printer | None:
-    """Return what prints a scalar op by its symbol, ``None`` if it has no symbol.
+    """Return a printer that writes a scalar op as its symbol, ``None`` if it has no symbol.
 
     Parameters
     ----------
     op
-        A scalar op; the printer serves the tensor op that applies it to each element as well.
+        A scalar op; the printer also serves the tensor op that applies it elementwise.
 
     Examples
     --------

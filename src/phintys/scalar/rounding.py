@@ -1,4 +1,4 @@
-"""Rounding to integers. All derivatives are 0, which they are but at the jumps."""
+"""Rounding to integers. All derivatives are 0, as they are everywhere except at the jumps."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ rint = UfuncRow(
 
 
 def _round_half_away(x: Any) -> Any:
-    # The fraction is exact, so that of 0.49999999999999994 stays below a half.
+    # The fraction is exact, so that of 0.49999999999999994 stays below one half.
     fraction, whole = np.modf(x)
     return np.where(np.abs(fraction) >= 0.5, whole + np.copysign(1, x), whole)
 

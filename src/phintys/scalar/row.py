@@ -1,12 +1,12 @@
-"""Rows of the table of scalar ops: what is common to all of them.
+"""Rows of the table of scalar ops: their common base class.
 
 A row states a name, a function on arrays, a dtype rule and a derivative. The derivative is
 ``derivative(*inputs, out)`` and returns one partial for each input: a variable, a Python number, or
-``None`` where it is not known. From the partials come the reverse rule (:meth:`Row.L_op`, for a
+``None`` if it is not known. The partials determine the reverse rule (:meth:`Row.L_op`, for a
 gradient g of the output: ``g * conj(partial)``) and the forward rule (:meth:`Row.R_op`, for
-directions v: ``sum(partial * v)``). A function that is not holomorphic, or whose partials need
-guarding, gives ``pullback(*inputs, out, g)`` and ``pushforward(*inputs, out, v)`` instead. A
-pullback may return ``None`` where the partials serve.
+tangents v: ``sum(partial * v)``). A function that is not holomorphic, or whose partials need
+guarding, defines ``pullback(*inputs, out, g)`` and ``pushforward(*inputs, out, v)`` instead. A
+pullback can return ``None`` where the partials suffice.
 
 The gradient of a real cost C with respect to a complex z = a + ib is dC/da + i dC/db.
 """
@@ -45,7 +45,7 @@ def _home() -> Mapping[str, object]:
 
 
 def _row_named(name: str) -> Row:
-    """Return a row that was pickled."""
+    """Return the row that a pickle names."""
     if name not in _ROWS:
         msg = f"There is no scalar op named {name!r}. Import the module that defines it first."
         raise MethodNotDefinedError(msg)
@@ -58,14 +58,14 @@ def dtype_of(variable: Any) -> np.dtype[Any]:
 
 
 def zeros_like(x: Any, dtype: Any = None) -> Any:
-    """Return zeros of the shape of ``x``: the constant 0 for a scalar.
+    """Return zeros with the shape of ``x``: the constant 0 for a scalar.
 
     Parameters
     ----------
     x
-        A scalar variable, or one of another type that scalar ops lift to.
+        A scalar variable, or one of another type to which scalar ops are lifted.
     dtype
-        Dtype of the zeros; that of ``x`` if not given.
+        Dtype of the zeros; that of ``x`` by default.
 
     Examples
     --------
@@ -93,18 +93,18 @@ class Row(ScalarOp):
     nin
         Number of inputs, -1 for any number.
     doc
-        What the function is, in terms of its parameters: the text of its documentation.
+        Description of the function in terms of its parameters; the text of its documentation.
     parameters
         Names of the inputs; by default ``x``, or ``x1, x2`` ... as in NumPy.
     domain
-        A condition in terms of the parameters, outside of which the value of real numbers is NaN or
+        A condition on the parameters outside of which the result for real numbers is NaN or
         infinite; empty if there is none.
     example
         The arguments of the example in the documentation, as Python text.
     derivative, pullback, pushforward
         The rules described above.
     undefined
-        Why a partial is ``None``, for the user who needs it.
+        Why a partial is ``None``, for the error message.
     symbol, precedence
         How the op is printed.
     identity, absorbing
@@ -174,7 +174,7 @@ class Row(ScalarOp):
             return ("x",)
         return tuple(f"x{i + 1}" for i in range(abs(self.nin)))
 
-    # A row is one object in each process.
+    # Each process has one object per row.
     def __eq__(self, other: object) -> bool:
         return self is other
 
@@ -209,7 +209,7 @@ class Row(ScalarOp):
         msg = f"The row {self} does not define _resolve(dtypes), its dtype rule."
         raise MethodNotDefinedError(msg)
 
-    # Facts
+    # Properties
 
     def identity_element(self, dtype: Any) -> Any:
         return _element(self._identity, np.dtype(dtype))
@@ -227,9 +227,9 @@ class Row(ScalarOp):
     ) -> list[Variable]:
         """Return the gradient for each input.
 
-        An input of a continuous dtype gets a gradient of that dtype, an integer one a gradient as
-        if it were of the output's floating dtype. If the output is an integer or a bool, all
-        gradients are zeros.
+        An input of a continuous dtype gets a gradient of that dtype; an integer input gets a
+        gradient as if it had the floating dtype of the output. If the output is an integer or a
+        bool, all gradients are zeros.
         """
         (g,) = output_grads
         (out,) = outputs
@@ -257,7 +257,7 @@ class Row(ScalarOp):
     def _fit_gradient(self, gradient: Any, x: Any, position: int) -> Any:
         if gradient is None:
             return self._undefined_gradient(position)
-        if isinstance(gradient, int | float):  # only 0 remains a number
+        if isinstance(gradient, int | float):  # only 0 is still a number here
             return zeros_like(x, _gradient_dtype(x))
         wanted, has = dtype_of(x), dtype_of(gradient)
         if wanted == has:
@@ -274,7 +274,7 @@ class Row(ScalarOp):
         return NullType(f"{self} has no gradient for its input {position}: {reason}")()
 
     def R_op(self, inputs: Sequence[Variable], eval_points: Sequence[Variable | None]) -> list[Any]:
-        """Return the derivative of the output along directions of the inputs."""
+        """Return the derivative of the output along tangents of the inputs."""
         directions = [
             None if v is None or isinstance(v.type, DisconnectedType) else v for v in eval_points
         ]
@@ -283,14 +283,14 @@ class Row(ScalarOp):
         return [self.push_forward(inputs, self(*inputs), directions)]
 
     def push_forward(self, inputs: Sequence[Any], out: Any, directions: Sequence[Any]) -> Any:
-        """Return the derivative of ``out`` along directions of the inputs.
+        """Return the derivative of ``out`` along tangents of the inputs.
 
         Parameters
         ----------
         inputs, out
             Inputs and output of a node of this op.
         directions
-            A variable for each input, or ``None`` for a zero direction.
+            A variable for each input, or ``None`` for a zero tangent.
         """
         if dtype_of(out).kind in "biu":
             return zeros_like(out, config.floatX)
@@ -329,9 +329,9 @@ def _is_number(partial: Any, number: int) -> bool:
 
 
 def _as_continuous(x: Any, out: Any) -> Any:
-    """Return an input in the precision of the output, in which a derivative rule computes.
+    """Return an input in the precision of the output, in which derivative rules compute.
 
-    An integer becomes a float, which cannot overflow.
+    An integer becomes a float, which does not wrap around.
     """
     has, precision = dtype_of(x), real_dtype(dtype_of(out))
     wanted = precision if has.kind in "biu" else np.result_type(has, precision)

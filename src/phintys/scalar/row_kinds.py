@@ -23,7 +23,7 @@ _KINDS = {
 
 
 class UfuncRow(Row):
-    """A row that is a NumPy ufunc, with its dtypes.
+    """A row that is a NumPy ufunc and has its dtype rules.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ class UfuncRow(Row):
     ufunc
         The ufunc.
     hint
-        What to write instead where a dtype is not taken.
+        What to write instead if a dtype is not accepted.
     """
 
     ufunc: np.ufunc
@@ -44,14 +44,14 @@ class UfuncRow(Row):
 
     @property
     def reference(self) -> str:
-        """Where the function comes from."""
+        """The origin of the function."""
         return f"numpy:{self.ufunc.__name__}"
 
     def _resolve(self, dtypes: Dtypes) -> Dtypes:
         return self._loop(dtypes)[self.nin :]
 
     def _loop(self, operands: Sequence[Any]) -> Dtypes:
-        """Return the dtypes of NumPy's loop; a class of Python numbers may stand for an operand."""
+        """Return the dtypes of NumPy's loop; an operand can be given as a Python number class."""
         try:
             return self.ufunc.resolve_dtypes((*operands, *(None,) * self.nout))
         except TypeError as error:
@@ -81,12 +81,12 @@ class UfuncRow(Row):
         return _NewMemory(self.ufunc) if self.ufunc in _IGNORE_STRIDES else self.ufunc
 
 
-# NumPy up to 2.4 writes the results of these as if `out` had no gaps.
+# NumPy up to 2.4 writes the results of these as if `out` were contiguous.
 _IGNORE_STRIDES = frozenset((np.isfinite, np.isinf, np.isnan, np.signbit))
 
 
 class _NewMemory:
-    """A ufunc that is not trusted with ``out``."""
+    """A ufunc that is never given ``out``."""
 
     def __init__(self, ufunc: np.ufunc) -> None:
         self.ufunc = ufunc
@@ -101,8 +101,8 @@ class _NewMemory:
 class VariadicRow(Row):
     """A row that folds a NumPy ufunc of two inputs over any number of them.
 
-    All inputs are cast to the dtype of the output first, so the result depends on their order only
-    by rounding.
+    All inputs are cast to the dtype of the output first, so their order affects the result only by
+    rounding.
     """
 
     def __init__(self, name: str, ufunc: np.ufunc, **facts: Any) -> None:
@@ -111,7 +111,7 @@ class VariadicRow(Row):
 
     @property
     def reference(self) -> str:
-        """Where the function comes from."""
+        """The origin of the function."""
         return f"numpy:{self.binary.__name__}"
 
     def _resolve(self, dtypes: Dtypes) -> Dtypes:
@@ -146,7 +146,7 @@ def _copy_to(out: Any, values: Any) -> Any:
 
 
 class _Fold:
-    """A variadic row on arrays."""
+    """The kernel of a variadic row."""
 
     def __init__(self, row: VariadicRow, dtype: np.dtype[Any]) -> None:
         self.row = row
@@ -162,7 +162,7 @@ class _Fold:
 
 
 class FloatRow(Row):
-    """A row for a function that computes in floating point: SciPy's, or one of our own.
+    """A row for a function that computes in floating point: SciPy's, or one defined here.
 
     Integers and bools give float64. float16 is computed in float32 and rounded to float16.
 
@@ -172,14 +172,14 @@ class FloatRow(Row):
         As for :class:`Row`.
     function
         Takes arrays of float32 or float64 (and complex64 or complex128), broadcasts them, and
-        returns their dtype. A text such as ``"scipy.special:erf"`` names one of SciPy's, which is
-        imported at the first use.
+        returns an array of the same dtype. A string such as ``"scipy.special:erf"`` names a SciPy
+        function, which is imported at first use.
     nin
         Number of inputs.
     complex
-        Whether complex numbers are taken.
+        Whether complex numbers are accepted.
     real_inputs
-        Positions of inputs that must be real even so, such as the order of a Bessel function.
+        Positions of inputs that must be real regardless, such as the order of a Bessel function.
     widened
         Whether narrower floats are computed in float64, because the function is inaccurate in them.
 
@@ -219,13 +219,13 @@ class FloatRow(Row):
 
     @property
     def reference(self) -> str:
-        """Where the function comes from."""
+        """The origin of the function."""
         function = self._function
         return function if isinstance(function, str) else f"{__package__}:{self.name}"
 
     @property
     def numpy_function(self) -> Callable[..., Any]:
-        """The function, imported if need be."""
+        """The function, imported if necessary."""
         if self._found is None:
             special = import_whole("scipy.special")
             self._found = found = getattr(special, self.reference.partition(":")[2])
@@ -244,7 +244,7 @@ class FloatRow(Row):
         return (np.result_type(*wide),)
 
     def _compute_dtypes(self, dtypes: Dtypes) -> Dtypes:
-        """Return the dtypes in which the inputs go to the function."""
+        """Return the dtypes in which the inputs are passed to the function."""
         (out,) = self.resolve_dtypes(dtypes)
         dtype = np.dtype(np.float32) if out == np.float16 else out
         dtype = np.dtype(np.float64) if self.widened and dtype == np.float32 else dtype

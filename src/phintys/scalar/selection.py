@@ -1,4 +1,4 @@
-"""Choosing between values: extremes, limits, conditions."""
+"""Selection of values: extremes, clipping, conditions."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ __all__ = [
 
 
 class _ArrayRow(Row):
-    """A row with rules of its own and a function on arrays that is no ufunc."""
+    """A row with its own rules and a function on arrays that is not a ufunc."""
 
     def __init__(self, name: str, function: Callable[..., Any], *, nin: int, **facts: Any) -> None:
         super().__init__(name, nin=nin, **facts)
@@ -38,11 +38,11 @@ class _ArrayRow(Row):
 
     @property
     def reference(self) -> str:
-        """Where the function comes from."""
+        """The origin of the function."""
         return f"{__package__}:{self.name}"
 
 
-# Where both are equal the first one takes the whole gradient.
+# Where both are equal, the first takes the whole gradient.
 def _pull_extreme(x: Any, y: Any, out: Any, g: Any) -> tuple[Any, Any]:
     first = eq(out, x)
     return switch(first, g, 0), switch(first, 0, g)
@@ -75,7 +75,7 @@ def _highest(dtype: np.dtype[Any]) -> Any:
 
 
 def _only_discrete(element: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    # NaN wins over infinity.
+    # NaN takes precedence over infinity.
     return lambda dtype: element(dtype) if dtype.kind in "biu" else None
 
 
@@ -152,7 +152,7 @@ class _Clip(_ArrayRow):
 
 
 def _clip_cases(x: Any, lower: Any, upper: Any) -> tuple[Any, Any, Any]:
-    """Tell which of the three the output is."""
+    """Return masks of where the output is each of the three inputs."""
     ordered = le(lower, upper)
     return (
         and_(ge(x, lower), le(x, upper)),
@@ -196,7 +196,7 @@ class _Switch(_ArrayRow):
 
     def literal_dtypes(self, operands: Sequence[Any]) -> Dtypes:
         condition, *values = operands
-        # The condition has no say in the dtype of the result.
+        # The condition does not influence the dtype of the result.
         return (*super().literal_dtypes([condition]), *super().literal_dtypes(values))
 
 
@@ -221,7 +221,7 @@ class _Second(_ArrayRow):
         return (dtypes[1],)
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
-        """Say that only the second input influences the output."""
+        """Return that only the second input influences the output."""
         return [[False], [True]]
 
     def L_op(

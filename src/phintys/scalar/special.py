@@ -1,7 +1,7 @@
-"""Special functions, from SciPy.
+"""Special functions from SciPy.
 
-Derivatives are those of the NIST Digital Library of Mathematical Functions (dlmf.nist.gov); the
-section is named where a rule is not obvious.
+Derivatives are from the NIST Digital Library of Mathematical Functions (dlmf.nist.gov); the section
+is cited where a rule is not obvious.
 """
 
 from __future__ import annotations
@@ -86,12 +86,13 @@ _ERFCX_TERMS = 10
 def _erfcx_derivative(x: Any, out: Any) -> Any:
     """Return ``2 x erfcx(x) - 2 / sqrt(pi)``.
 
-    The terms of the difference cancel as x grows. So far out it is its asymptotic series, the sum
-    of ``(2 n - 1)!! / (-2 x**2)**n`` over n >= 1, times ``2 / sqrt(pi)`` (DLMF 7.12.1).
+    The terms of the difference cancel as x grows. For large x it is replaced by its asymptotic
+    series, the sum of ``(2 n - 1)!! / (-2 x**2)**n`` over n >= 1, times ``2 / sqrt(pi)``
+    (DLMF 7.12.1).
     """
     if dtype_of(x).kind == "c":
         return 2 * x * out - _TWO_BY_ROOT_PI
-    # Each branch stays where it is finite, so that its own derivatives are too.
+    # Each branch is evaluated only where it is finite, so that its own derivatives are finite too.
     step = -0.5 / sqr(maximum(x, _FAR))
     series: Any = 1.0
     for n in range(_ERFCX_TERMS, 0, -1):
@@ -286,7 +287,7 @@ betainc = FloatRow(
     widened=True,
 )
 
-# Bessel functions (DLMF 10.6, 10.29): the derivative is half the sum or difference of neighbours.
+# Bessel functions (DLMF 10.6, 10.29): the derivative is half the sum or difference of neighbors.
 
 j0 = FloatRow(
     "j0",

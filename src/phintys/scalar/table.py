@@ -1,4 +1,4 @@
-"""All scalar ops, by name; and the ops that operators and derivative rules apply."""
+"""All scalar ops by name, and those that operators and derivative rules use."""
 
 from __future__ import annotations
 

@@ -99,8 +99,8 @@ arcsinh = UfuncRow(
     cost=30,
 )
 
-# Two roots, not the root of a product: that would be real below -1 and, for complex numbers, have
-# another branch cut than arccosh.
+# Two roots, not the root of a product, which would be real below -1 and, for complex numbers, have
+# a different branch cut than arccosh.
 arccosh = UfuncRow(
     "arccosh",
     np.arccosh,

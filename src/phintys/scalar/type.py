@@ -1,4 +1,4 @@
-"""ScalarType: the Type of one number of one dtype."""
+"""ScalarType: the Type of a single number of one dtype."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _DTYPES = {
 _REAL_DTYPES = {"complex64": np.dtype(np.float32), "complex128": np.dtype(np.float64)}
 _NUMBERS = (bool, int, float, complex, np.number, np.bool_)
 
-# Relative and absolute tolerance of `values_eq_approx`: what rewriting may change.
+# Relative and absolute tolerances of `values_eq_approx`: how much rewrites may change values.
 _TOLERANCES = {"float16": 5e-3, "float32": 1e-5, "complex64": 1e-5}
 _TOLERANCE = 1e-10
 
@@ -69,19 +69,19 @@ def _dtype_name(dtype: Any) -> str:
 
 
 class ScalarType(Type):
-    """The Type of one number of a given dtype.
+    """The Type of a single number of a given dtype.
 
-    Types of the same dtype are one object. The values are NumPy scalars.
+    Types of the same dtype are the same object. The values are NumPy scalars.
 
     Parameters
     ----------
     dtype
-        A NumPy dtype or its name; ``"floatX"`` stands for ``config.floatX``.
+        A NumPy dtype or its name; ``"floatX"`` means ``config.floatX``.
 
     Raises
     ------
     DtypeError
-        No scalar can have the dtype (a string, an object, a long double ...).
+        Scalars cannot have the dtype (a string, an object, a long double ...).
 
     Examples
     --------
@@ -124,11 +124,11 @@ class ScalarType(Type):
 
     @property
     def itemsize(self) -> int:
-        """Bytes that a value takes."""
+        """Size of a value in bytes."""
         return self.numpy_dtype.itemsize
 
     def clone(self, dtype: Any = None, **changes: Any) -> ScalarType:
-        """Return the type of another dtype; of the same one for ``None``."""
+        """Return the type with another dtype; with ``None``, the same one."""
         if changes:
             super().clone(**changes)
         return self if dtype is None else type(self)(dtype)
@@ -141,15 +141,15 @@ class ScalarType(Type):
         value
             A Python number, a NumPy number, or an array of rank 0.
         strict
-            Take only what is a NumPy scalar of this very dtype already.
+            Accept only NumPy scalars that already have this dtype.
         allow_downcast
-            ``True`` takes any number that NumPy can cast; otherwise the cast must keep the value.
-            With ``None``, a Python float also goes to ``config.floatX``, rounded.
+            With ``True``, accept any number that NumPy can cast; otherwise the cast must preserve
+            the value. With ``None``, a Python float is also rounded to ``config.floatX``.
 
         Raises
         ------
         TypeContractError
-            ``value`` is no number, or the cast would change it.
+            ``value`` is not a number, or the cast would change it.
 
         Examples
         --------
@@ -197,7 +197,7 @@ class ScalarType(Type):
         raise TypeContractError(msg)
 
     def _convert(self, value: Any, wrap: bool) -> Any:
-        """Return a number in this dtype, whatever that makes of it."""
+        """Return a number cast to this dtype, even if that changes its value."""
         if isinstance(value, int) and self.numpy_dtype.kind in "iu":
             if not wrap:
                 return self.numpy_dtype.type(value)
@@ -218,7 +218,7 @@ class ScalarType(Type):
         return bool(np.isclose(a, b, rtol=tolerance, atol=tolerance, equal_nan=True))
 
     def get_shape_info(self, obj: Any) -> int:
-        """Return the bytes that the value ``obj`` takes."""
+        """Return the size of the value ``obj`` in bytes."""
         return int(getattr(obj, "itemsize", self.itemsize))
 
     def get_size(self, shape_info: int) -> int:
@@ -227,7 +227,7 @@ class ScalarType(Type):
 
     @staticmethod
     def may_share_memory(a: Any, b: Any) -> bool:
-        """Return ``False``: numbers cannot be changed in place."""
+        """Return ``False``: scalars cannot be changed in place."""
         return False
 
     def __repr__(self) -> str:
@@ -240,7 +240,7 @@ def _describe(value: object) -> str:
 
 
 def _same_number(a: Any, b: Any) -> bool:
-    """Return whether two numbers are equal exactly; Python compares ints with floats exactly."""
+    """Return whether two numbers are exactly equal; Python compares ints with floats exactly."""
     if isinstance(a, np.generic):
         a = a.item()
     if isinstance(b, np.generic):
@@ -272,12 +272,12 @@ continuous_types = (*float_types, *complex_types)
 all_types = (*discrete_types, *continuous_types)
 
 
-# Looking at dtype.name costs microseconds.
+# Accessing dtype.name takes microseconds.
 _BY_DTYPE = {type.numpy_dtype: type for type in all_types}
 
 
 def get_scalar_type(dtype: Any) -> ScalarType:
-    """Return the scalar type of a dtype; quickest for a ``numpy.dtype``.
+    """Return the scalar type of a dtype; fastest for a ``numpy.dtype``.
 
     Examples
     --------
@@ -291,7 +291,7 @@ def get_scalar_type(dtype: Any) -> ScalarType:
 
 
 def real_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """Return the dtype of the parts of complex numbers; a real dtype as it is.
+    """Return the dtype of the parts of complex numbers; a real dtype is returned unchanged.
 
     Examples
     --------

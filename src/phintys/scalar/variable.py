@@ -1,4 +1,4 @@
-"""Variables of scalar type: symbolic numbers with Python's operators."""
+"""Scalar variables: symbolic numbers with Python's operators."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ if TYPE_CHECKING:
 
 __all__ = ["ScalarConstant", "ScalarVariable"]
 
-# What an operator takes on its other side; anything else gets its own chance (`__radd__`).
+# What an operator accepts as its other operand; anything else can handle it (`__radd__`).
 _OPERANDS = (Variable, bool, int, float, complex, np.generic, np.ndarray)
 
 
 class ScalarVariable(Variable):
     """A symbolic number.
 
-    Python's operators build expressions; a Python literal on one side takes the dtype that NumPy
-    would give it, so that a float32 stays a float32. ``==`` and ``!=`` are expressions too; where
-    Python asks for their truth, as in ``x in variables``, two variables are equal if they are the
-    same object.
+    Python's operators build expressions; a Python literal takes the dtype that NumPy would give it
+    next to the other operand, so that a float32 stays a float32. ``==`` and ``!=`` are expressions
+    too; where Python needs their truth value, as in ``x in variables``, two variables are equal if
+    they are the same object.
 
     Examples
     --------
@@ -37,18 +37,18 @@ class ScalarVariable(Variable):
 
     type: ScalarType
 
-    # ndarray + variable is for the variable to work out.
+    # ndarray + variable is left to the variable.
     __array_ufunc__ = None
 
     @property
     def dtype(self) -> str:
-        """The dtype's name."""
+        """The name of the dtype."""
         return self.type.dtype
 
     _truth: bool | None = None  # set by == and != of two variables
 
     def __bool__(self) -> bool:
-        if self._truth is not None:  # x == y: Python looks for a variable in a list, or compares
+        if self._truth is not None:  # x == y: Python searches a list for a variable, or compares
             return self._truth
         msg = (
             f"The truth of {self} is not known before a function computes it. "
@@ -210,11 +210,11 @@ class ScalarVariable(Variable):
         return OPERATORS.cast(self, dtype)
 
     def zeros_like(self, dtype: Any = None) -> Any:
-        """Return 0 of this dtype, or of the one given."""
+        """Return 0 of this dtype, or of the given one."""
         return self.type.clone(dtype=dtype).make_constant(0)
 
     def ones_like(self, dtype: Any = None) -> Any:
-        """Return 1 of this dtype, or of the one given."""
+        """Return 1 of this dtype, or of the given one."""
         return self.type.clone(dtype=dtype).make_constant(1)
 
 

@@ -216,7 +216,7 @@ def tensor(
     Parameters
     ----------
     name
-        A name used in printouts and error messages.
+        The name of the variable.
     shape
         For each dimension its size, or ``None`` if unknown.
     dtype

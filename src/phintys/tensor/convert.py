@@ -35,7 +35,7 @@ def constant(
     x
         A number, an array, or nested lists of numbers.
     name
-        A name used in printouts and error messages.
+        The name of the constant.
     ndim
         Number of dimensions; missing ones are added in front, with size 1.
     dtype

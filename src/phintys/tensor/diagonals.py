@@ -310,7 +310,7 @@ def identity(n: Any, dtype: Any = None) -> TensorVariable:
 
 
 def identity_like(x: Any, dtype: Any = None) -> TensorVariable:
-    """Return a matrix with the shape and dtype of ``x``, with ones on the main diagonal."""
+    """Return a matrix like ``x`` (by default, of its dtype) with ones on the main diagonal."""
     x = as_tensor_variable(x)
     if x.ndim != 2:
         msg = f"identity_like takes a matrix, got {x} of type {x.type}."
