@@ -114,6 +114,7 @@ def test_unknown_target():
         config.native_target = "pentium"
 
 
+@pytest.mark.docstrings
 @pytest.mark.parametrize(
     "part", [builder, calls, constants, module, operations, target, types], ids=lambda m: m.__name__
 )
