@@ -114,7 +114,11 @@ RULES = {rule.name: rule for rule in all_rules()}
 
 def test_names_differ():
     assert len(RULES) == len(list(all_rules()))
-    assert all(rule.equation for rule in RULES.values())
+
+
+@pytest.mark.docstrings
+def test_every_rule_states_its_equation():
+    assert [name for name, rule in RULES.items() if not rule.equation] == []
 
 
 @pytest.mark.parametrize("name", RULES)
