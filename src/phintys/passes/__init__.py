@@ -1,14 +1,15 @@
-"""The rewrites, in files that mirror ``tensor/``, and the pipelines that are made of them.
+"""The rewrites, in modules that mirror ``tensor/``, and the pipelines built from them.
 
-What the rules promise:
+The rules guarantee that:
 
-- The dtype and rank of what is replaced stay, and so does all that its type knows of its shape.
-- Values stay, up to rounding. The sign of a zero may change (``x + 0 -> x``). Where the original
-  expression overflows or cancels, a stable form may give the right value instead (``stabilize``).
-- NaN and infinities are values like others: ``x * 0`` and ``x - x`` are no zeros.
-- What is not needed is not computed, and its errors do not come. But shapes that do not fit raise
-  with and without rewriting, except where nothing but a shape is asked for.
-- Every node keeps the line of the user's program that made it, or what it stands for.
+- A replacement has the same dtype, rank and static shape information.
+- Values are preserved up to rounding. The sign of a zero can change (``x + 0 -> x``). Where the
+  original expression overflows or cancels, a stable form can give the correct value instead
+  (``stabilize``).
+- NaN and infinities are ordinary values: ``x * 0`` and ``x - x`` are not replaced by zeros.
+- Unneeded values are not computed, so their errors are not raised. Mismatched shapes, however,
+  raise with and without rewriting, unless only a shape is computed.
+- Every node keeps the line of the user's program that made it, or the node that it replaces.
 """
 
 from phintys.passes.constant_folding import ConstantFolding as ConstantFolding

@@ -1,4 +1,4 @@
-"""What is overwritten, for rules that would put one piece of memory in the place of another."""
+"""Overwritten variables, for rules that would replace one buffer by another."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["is_overwritten", "overwritten_variables"]
 
 
 def overwritten_variables(fgraph: FunctionGraph) -> set[Variable]:
-    """Return the variables whose memory some node overwrites, directly or through views."""
+    """Return the variables whose memory is overwritten, directly or through views."""
     stack = [
         node.inputs[position]
         for node in fgraph.apply_nodes
@@ -35,7 +35,7 @@ def overwritten_variables(fgraph: FunctionGraph) -> set[Variable]:
 
 
 def is_overwritten(fgraph: FunctionGraph, variable: Variable) -> bool:
-    """Return whether some node overwrites the memory of a variable, directly or through views."""
+    """Return whether the memory of a variable is overwritten, directly or through views."""
     stack, seen = [variable], {variable}
     while stack:
         for client, position in fgraph.clients.get(stack.pop(), ()):

@@ -1,4 +1,4 @@
-"""What the rules ask about tensors: known values, equal sizes, and whether a result fits."""
+"""Queries of the rules about tensors: known values, equal sizes, compatible results."""
 
 from __future__ import annotations
 
@@ -53,14 +53,14 @@ __all__ = [
 ]
 
 UNIFORM = (Operand.CONSTANT, DimShuffle, Alloc, elemwise(ps.second))
-"""What :func:`uniform_value` may find to be of one value, for the ``operands`` of a rule."""
+"""Operands for which :func:`uniform_value` can find a value, for ``operands`` of a rule."""
 
 REPEATING = (elemwise(ps.second), Alloc)
-"""What :func:`broadcast_source` may find to repeat something, for the ``operands`` of a rule."""
+"""Operands for which :func:`broadcast_source` can find a source, for ``operands`` of a rule."""
 
-# How far definitions are followed. A longer way only means that a rule does not apply.
+# How far definitions are followed. Beyond this, a rule merely does not apply.
 _MOST_STEPS = 32
-_LARGEST_LOOKED_AT = 4096  # elements of a constant that are compared to see if all are equal
+_LARGEST_LOOKED_AT = 4096  # elements of a constant that are checked for equality
 
 
 def kind(variable: Any) -> str:
@@ -73,7 +73,7 @@ def kind(variable: Any) -> str:
 
 def operands(node: Apply) -> list[Any]:
     """Return the inputs of a node on tensors, which have dtypes and shapes."""
-    return node.inputs  # its Op saw to it
+    return node.inputs  # ensured by its Op
 
 
 def output_type(node: Apply) -> TensorType:
@@ -104,13 +104,13 @@ def scalar_node(variable: Variable, *ops: ScalarOp) -> Apply | None:
         return None
     mine = op.scalar_op
     for one in ops:
-        if mine is one:  # a row of the table is one object; to compare them takes far longer
+        if mine is one:  # ops of the table are unique; comparing them takes far longer
             return node
     return None
 
 
 def has_one_client(fgraph: FunctionGraph, variable: Variable) -> bool:
-    """Return whether only one node (or output) needs a variable, once."""
+    """Return whether a variable has exactly one use, by a node or as an output."""
     return len(fgraph.clients[variable]) == 1
 
 
@@ -118,14 +118,14 @@ def has_one_client(fgraph: FunctionGraph, variable: Variable) -> bool:
 
 
 def as_value(number: Any, type_: TensorType) -> Any:
-    """Return a number as a constant without dimensions, of the dtype of ``type_``."""
+    """Return a number as a 0-d constant of the dtype of ``type_``."""
     return constant(np.asarray(number, type_.numpy_dtype))
 
 
 def keeps_digits(result: Any, given: Iterable[Any]) -> bool:
-    """Return whether what is computed from finite constants is finite and has not underflowed.
+    """Return whether a result computed from finite constants is finite and has not underflowed.
 
-    What is computed from infinities or NaN does not: such constants stay where they are.
+    False for a result computed from infinities or NaN: such constants are not combined.
     """
     if result.dtype.kind not in "fc":
         return True
@@ -135,9 +135,9 @@ def keeps_digits(result: Any, given: Iterable[Any]) -> bool:
 
 
 def is_moderate(value: Any) -> bool:
-    """Return whether a factor changes numbers by at most 1000, so that it may change places.
+    """Return whether a factor changes magnitudes by at most 1000, so that it can be moved.
 
-    What was far from overflow then stays far from it.
+    Values that were far from overflow then remain far from it.
     """
     size = np.abs(value)
     return bool(((size >= 1e-3) & (size <= 1e3)).all())
@@ -151,7 +151,7 @@ def uniform_value(variable: Variable) -> Any:
     Returns
     -------
     numpy.generic
-        Or :data:`~phintys.rewriting.NOT_CONSTANT`. What is no tensor is read as it is.
+        Or :data:`~phintys.rewriting.NOT_CONSTANT`. The value of a non-tensor is returned as is.
     """
     for _ in range(_MOST_STEPS):
         if isinstance(variable, TensorConstant):
@@ -194,9 +194,9 @@ _REAL_PART = {"complex64": "float32", "complex128": "float64"}
 
 
 def holds_exactly(dtype: str, other: str) -> bool:
-    """Return whether each value of a dtype is kept when it is cast to another one.
+    """Return whether every value of a dtype is preserved by a cast to another one.
 
-    NumPy calls the cast from int64 to float64 safe; it rounds, so here it is not.
+    Unlike in NumPy, the cast from int64 to float64 is not safe here, because it rounds.
 
     Examples
     --------
@@ -222,9 +222,9 @@ def holds_exactly(dtype: str, other: str) -> bool:
 
 
 def _origin_of_size(variable: Any, dim: int) -> Any:
-    """Return something that two dimensions share only if they have the same size.
+    """Return a key that is equal for two dimensions only if they have the same size.
 
-    An int where the size is known, else the id of a variable and a dimension of it, or the id of a
+    An int if the size is known, else the id of a variable and one of its dimensions, or the id of a
     variable that is the size.
     """
     for _ in range(_MOST_STEPS):
@@ -256,7 +256,7 @@ def _origin_of_size(variable: Any, dim: int) -> Any:
 
 
 def _asked_for(size: Variable) -> tuple[Any, int] | None:
-    """Return the tensor and dimension of which an expression is the size, if it is one."""
+    """Return the tensor and dimension whose size an expression is, or ``None``."""
     node = size.owner
     if node is None:
         return None
@@ -274,8 +274,8 @@ def _asked_for(size: Variable) -> tuple[Any, int] | None:
 def same_size(a: Variable, b: Variable, dim: int) -> bool:
     """Return whether two tensors are known to have the same size in a dimension.
 
-    Known statically, or because both come from one size; what has a size of 1 by its type only
-    equals another such.
+    The sizes are equal statically, or derived from the same size; a size that is statically 1 only
+    equals another such size.
     """
     one, other = _origin_of_size(a, dim), _origin_of_size(b, dim)
     return one == other
@@ -289,11 +289,11 @@ def is_size_of(size: Variable, variable: Any, dim: int) -> bool:
 
 
 def sizes_covered(dropped: Any, kept: Iterable[Any]) -> bool:
-    """Return whether an elementwise node can do without an operand, as far as its shape goes.
+    """Return whether dropping an operand of an elementwise node leaves the shape unchanged.
 
-    In each dimension in which the operand does not broadcast, one of those that are kept must be
-    known to have its size. So neither the shape of the result changes nor is an error about
-    shapes lost.
+    In each dimension in which the operand does not broadcast, one of the remaining operands must be
+    known to have its size. Then neither the shape of the result changes nor is an error about
+    mismatched shapes lost.
     """
     kept = list(kept)
     return all(
@@ -303,7 +303,7 @@ def sizes_covered(dropped: Any, kept: Iterable[Any]) -> bool:
 
 
 def broadcast_source(variable: Any) -> Any:
-    """Return what a fill or broadcast repeats, with the same rank; ``None`` for anything else."""
+    """Return the source of a fill or broadcast, with the same rank; ``None`` for anything else."""
     node = variable.owner
     if node is None:
         return None
@@ -321,14 +321,15 @@ def broadcast_source(variable: Any) -> Any:
 
 
 def as_result(fgraph: FunctionGraph, node: Apply, value: Any) -> list[Variable] | None:
-    """Return ``value`` as the replacement of a node's one output, cast if need be.
+    """Return ``value`` as the replacement of a node's only output, cast if necessary.
 
     Returns
     -------
     list of Variable
-        Or ``None`` where the value cannot stand for the output: another rank, fewer static facts,
-        or a size of 1 that the output's type does not know, which would make broadcast what did
-        not. Also where the memory of the output is overwritten: ``value`` may be somebody else's.
+        Or ``None`` if the value cannot replace the output: it has another rank, less static
+        information, or a static size of 1 that the output's type does not have, which would allow
+        broadcasting. Also if the memory of the output is overwritten, since ``value`` may be used
+        elsewhere.
     """
     wanted = output_type(node)
     if is_overwritten(fgraph, node.outputs[0]):
@@ -341,13 +342,13 @@ def as_result(fgraph: FunctionGraph, node: Apply, value: Any) -> list[Variable] 
 
 
 def as_one(fgraph: FunctionGraph, node: Apply, value: Any) -> Variable | None:
-    """Return ``value`` as the replacement of a node's one output, as :func:`as_result` does."""
+    """Like :func:`as_result`, but return the variable itself."""
     found = as_result(fgraph, node, value)
     return None if found is None else found[0]
 
 
 def fits(wanted: TensorType, given: TensorType) -> bool:
-    """Return whether a variable of type ``given`` can stand for one of type ``wanted``."""
+    """Return whether a variable of type ``given`` can replace one of type ``wanted``."""
     return wanted == given or (
         wanted.is_super(given) and wanted.broadcastable == given.broadcastable
     )

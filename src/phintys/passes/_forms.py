@@ -1,4 +1,4 @@
-"""Forms that the stabilizing rules look for: 1 + x, 1 - x, x - 1, f(x) of a real x."""
+"""Expression forms matched by the stabilizing rules: 1 + x, 1 - x, x - 1, f(x) of a real x."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def argument(variable: Variable, *ops: ps.ScalarOp) -> Any:
 
 
 def is_same(x: Any, y: Any, levels: int = 2) -> bool:
-    """Return whether two variables are one, or computed alike by nodes not merged yet."""
+    """Return whether two variables are identical, or equal but not merged yet."""
     if x is y:
         return True
     one, other = x.owner, y.owner
@@ -49,10 +49,10 @@ def is_same(x: Any, y: Any, levels: int = 2) -> bool:
 
 
 def factors(node: Apply) -> list[Any]:
-    """Return the factors of a product, and of products among them where all is of one dtype.
+    """Return the factors of a product, and of nested products of the same dtype.
 
-    What several products share stands on its own in the graph, so that what belongs together may
-    be one level apart.
+    A subproduct that several products share is a node of its own, so that related factors can be
+    one level apart.
     """
     dtype = output_type(node).dtype
     found: list[Any] = []
@@ -66,7 +66,7 @@ def factors(node: Apply) -> list[Any]:
 
 
 def sum_without(node: Apply, number: float) -> Any:
-    """Return the sum of a node's operands but for one that is ``number``; ``None`` if none is."""
+    """Return the sum of a node's operands except one that is ``number``; ``None`` if none is."""
     inputs = operands(node)
     for position, operand in enumerate(inputs):
         rest = [*inputs[:position], *inputs[position + 1 :]]

@@ -1,4 +1,4 @@
-"""Quotients by a value that are multiplied by it again: gradients of logarithms have them."""
+"""Quotients that are multiplied by their divisor again, as in gradients of logarithms."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ _MOST_LOOKED_AT = 64  # nodes
 
 
 def times(u: Any, s: Any) -> Any:
-    """Return u * s where u is a quotient by s, without the quotient; ``None`` where it is none.
+    """Return u * s without the division if u is a quotient by s, else ``None``.
 
-    Sees through signs, factors, sums, and through quotients by elements of s that are put into an
-    array of zeros, as gradients of ``log(s)[i]`` and ``log(s[i])`` are. What it returns may be
-    smaller than s, which then broadcasts.
+    Sees through signs, factors, sums, and through quotients by elements of s that are written into
+    an array of zeros, as in gradients of ``log(s)[i]`` and ``log(s[i])``. The result can be smaller
+    than s, and then broadcasts.
     """
     return _Product(s).of(u)
 
 
 class _Product:
-    """Multiplies quotients by ``s``; gives up on expressions that are large."""
+    """Multiplies quotients by ``s``; gives up on large expressions."""
 
     def __init__(self, s: Any) -> None:
         self.s = s

@@ -1,9 +1,9 @@
 """Canonical forms of sums, products, quotients and powers.
 
-Constants come together and in front, signs come out of products and quotients, equal terms and
-equal factors are counted. What is moved changes rounding only: constants are put together where
-their result is neither infinite nor so small that it has lost digits, and terms cancel in
-integers only, since ``x - x`` is not 0 where x is infinite.
+Constants are combined and moved to the front, signs are moved out of products and quotients, equal
+terms and equal factors are collected. These rules change only rounding: constants are combined only
+if the result neither overflows nor loses digits to underflow, and terms cancel only for integers,
+since ``x - x`` is not 0 if x is infinite.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def _of_one_dtype(node: Apply) -> bool:
 
 
 def _combined(op: ps.ScalarOp, *constants: Any) -> Any:
-    """Return op(constants) as a constant; ``None`` where that loses digits, or grows."""
+    """Return op(constants) as a constant; ``None`` if that loses digits or is larger."""
     node = elemwise(op).make_node(*constants)
     (result,) = compute_constants(node)
     assert isinstance(result, TensorConstant)
@@ -67,7 +67,7 @@ def _combined(op: ps.ScalarOp, *constants: Any) -> Any:
 
 
 def negated(x: Any) -> Any:
-    """Return -x, without a second sign where x has one."""
+    """Return -x, cancelling a sign of x or absorbing it into a constant factor."""
     node = scalar_node(x, ps.neg)
     if node is not None:
         return node.inputs[0]
@@ -101,7 +101,7 @@ def merge_constants(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None
         if constant is None:
             return None
         moved = [constant]
-    # What makes up for an extreme factor must go on meeting it first.
+    # A factor that compensates an extreme one must still be multiplied with it first.
     rounds = op is ps.mul and len(others) > 1 and output_type(node).numpy_dtype.kind in "fc"
     if rounds and not all(is_moderate(constant.data) for constant in (*constants, *moved)):
         return None
@@ -370,7 +370,7 @@ def negative_difference(fgraph: FunctionGraph, node: Apply, x: Any, y: Any) -> V
 
 
 def _term(variable: Any, dtype: str) -> tuple[Any, Any]:
-    """Return (c, x) where ``variable`` is c * x, with c = 1 or -1 where no constant stands."""
+    """Return (c, x) where ``variable`` is c * x; c is 1 or -1 without a constant factor."""
     node = scalar_node(variable, ps.mul, ps.neg)
     if node is None:
         return 1, variable
@@ -457,9 +457,9 @@ def collect_factors(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None
 
 
 def _starts_with_all(node: Apply) -> bool:
-    """Return whether all powers of one number come first, so that they are multiplied anyway.
+    """Return whether all powers of one variable come first, so that they are multiplied anyway.
 
-    ``y * x * x`` may be finite where sqr(x) is not.
+    ``y * x * x`` can be finite where sqr(x) is not.
     """
     dtype = output_type(node).dtype
     bases = [_factor(x, dtype)[1] for x in node.inputs]

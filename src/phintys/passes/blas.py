@@ -1,8 +1,9 @@
-"""BLAS forms: what scales a product of matrices, or is added to it, goes along with it.
+"""BLAS forms: scaling of a matrix product and addition to it are merged into the BLAS call.
 
-BLAS multiplies for nothing and adds to what is there, where a loop of its own would read and write
-the whole product once more. Two things are left to loops: what another loop reads, which scales and
-adds for nothing as well; and ``c + outer(x, y)``, where BLAS does what the loop does.
+BLAS scales the product and adds to its output at no extra cost, whereas a separate loop would read
+and write the whole product again. Two cases are left to loops: a product that is read by another
+loop, which can scale and add at no extra cost as well; and ``c + outer(x, y)``, for which BLAS does
+the same as the loop.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ _dot, _gemm = Dot(), Gemm()
 
 
 def _is_stored(fgraph: FunctionGraph, variable: Variable) -> bool:
-    """Return whether anybody but a loop needs a variable: a loop has each element in a register."""
+    """Return whether a variable is used outside of loops, and must therefore be stored."""
     return not all(
         isinstance(client, Apply) and isinstance(client.op, Elemwise | Reduce)
         for client, _ in fgraph.clients[variable]
@@ -57,7 +58,7 @@ def _is_stored(fgraph: FunctionGraph, variable: Variable) -> bool:
 
 
 def _as_factor(x: Any) -> Any:
-    """Return the one element of a tensor; ``None`` if there may be more, or BLAS may ignore it."""
+    """Return the only element of a tensor; ``None`` if it may have more, or BLAS may ignore it."""
     if any(size != 1 for size in x.type.shape):
         return None
     value = uniform_value(x)
@@ -70,7 +71,7 @@ def _as_factor(x: Any) -> Any:
 
 
 def _product(fgraph: FunctionGraph, variable: Any) -> Product | None:
-    """Return what a variable is a scaled product of, if nobody else needs any part of it."""
+    """Return a variable as a scaled product, if no part of it is used elsewhere."""
     dtype = variable.dtype
     factors: list[Any] = []
     if dtype not in BLAS_LETTERS:
@@ -124,7 +125,7 @@ def _are_alike(type_: TensorType, other: TensorType) -> bool:
 
 
 def _terms(fgraph: FunctionGraph, node: Apply) -> tuple[list[Product], list[Any]]:
-    """Return the terms of a sum: products of its type that nobody else needs, and the others."""
+    """Return the terms of a sum: products of its type not used elsewhere, and the others."""
     wanted = output_type(node)
     products: list[Product] = []
     others: list[Any] = []
@@ -146,7 +147,7 @@ def _terms(fgraph: FunctionGraph, node: Apply) -> tuple[list[Product], list[Any]
 
 
 def _last(fgraph: FunctionGraph, variable: Any, *ops: ps.ScalarOp) -> Apply | None:
-    """Return the end of a chain of nodes of some ops, each of which alone reads the one before."""
+    """Return the end of a chain of nodes of some ops, each the only user of the one before."""
     found: Apply | None = None
     clients = fgraph.clients[variable]
     while len(clients) == 1:
@@ -161,7 +162,7 @@ def _last(fgraph: FunctionGraph, variable: Any, *ops: ps.ScalarOp) -> Apply | No
 
 
 def _last_scaling(fgraph: FunctionGraph, node: Apply) -> Apply | None:
-    """Return the last node of those that scale a product, if any do."""
+    """Return the last of the nodes that scale a product, if any."""
     return _last(fgraph, node.outputs[0], ps.mul, ps.neg)
 
 

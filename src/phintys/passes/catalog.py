@@ -1,4 +1,4 @@
-"""The catalog of all rules, as ``docs/rules.md`` has it.
+"""The catalog of all rules, from which ``docs/rules.md`` is generated.
 
 ``python -m phintys.passes.catalog`` prints it.
 """
@@ -20,10 +20,10 @@ __all__ = ["catalog"]
 _HEAD = """\
 # The rules
 
-Written by `python -m phintys.passes.catalog` from the rules themselves; a test sees to it that it
-is up to date. What rules promise, and what they may do to NaN and infinities, is told in
-[Rewriting](rewriting.md). A rule marked with * may change what comes out at infinities, at NaN and
-where the original overflows.
+This page is generated from the rules by `python -m phintys.passes.catalog`; a test checks that it
+is up to date. [Rewriting](rewriting.md) describes what the rules guarantee, and their effect on NaN
+and infinities. A rule marked with * can change the result for infinities, for NaN, and where the
+original expression overflows.
 
 The passes of the full pipeline, in order:
 
@@ -32,7 +32,7 @@ The passes of the full pipeline, in order:
 
 
 def catalog() -> str:
-    """Return a page on all rules, in the order in which they are tried, in Markdown.
+    """Return a Markdown page of all rules, in the order in which they are tried.
 
     Examples
     --------
@@ -59,7 +59,7 @@ def catalog() -> str:
 
 
 def _family(rule: NodeRewriter) -> str:
-    """Return the name of the file that a rule stands in."""
+    """Return the name of the module that defines a rule."""
     return rule.__module__.rpartition(".")[2]
 
 

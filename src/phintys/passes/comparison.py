@@ -1,7 +1,7 @@
 """Canonical forms of comparisons, conditions and extremes.
 
-A comparison with NaN is false, so ``~(x < y)`` is ``x >= y`` for integers only. Sizes and sums and
-products of sizes are known not to be negative.
+A comparison with NaN is false, so ``~(x < y)`` is ``x >= y`` for integers only. Sizes, and sums and
+products of sizes, are known to be nonnegative.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _MOST_LOOKED_AT = 64  # nodes of an expression of sizes
 
 
 def _everywhere(fgraph: FunctionGraph, node: Apply, value: Any) -> list[Variable] | None:
-    """Return one value in the shape of a node whose operands cannot fail to fit together."""
+    """Return one value in the shape of a node whose operands are known to broadcast."""
     whole = next(
         (x for x in operands(node) if all(sizes_covered(y, [x]) for y in operands(node))), None
     )
@@ -54,13 +54,13 @@ def _everywhere(fgraph: FunctionGraph, node: Apply, value: Any) -> list[Variable
     return as_result(fgraph, node, math.second(whole, as_value(value, output_type(node))))
 
 
-# ---- what is not negative ------------------------------------------------------------------------
+# ---- nonnegative integers ------------------------------------------------------------------------
 
 
 def is_not_negative(variable: Any) -> bool:
-    """Return whether an integer is known not to be negative, whatever the inputs are.
+    """Return whether an integer is known to be nonnegative for all inputs.
 
-    Sizes are not, and neither are their sums and products: these would have to exceed 64 bits.
+    This holds for sizes, and for their sums and products: these would have to exceed 64 bits.
     """
     stack = [variable]
     for _ in range(_MOST_LOOKED_AT):
@@ -84,7 +84,7 @@ def is_not_negative(variable: Any) -> bool:
 
 
 def _signs_that_decide(node: Apply) -> Iterator[Any] | list[Any] | None:
-    """Return operands such that a node's result is not negative if they are not."""
+    """Return operands such that a node's result is nonnegative if they are."""
     op = scalar_op(node) if node.op in _SIGNED else None
     if op in {ps.add, ps.mul, ps.minimum, ps.int_div}:
         return node.inputs if output_type(node).dtype == "int64" else None
@@ -111,7 +111,7 @@ def _signs_that_decide(node: Apply) -> Iterator[Any] | list[Any] | None:
 
 
 def _signs_that_decide_difference(x: Any, y: Any) -> list[Any] | None:
-    """Return what must not be negative for x - y not to be; ``None`` where that is not known."""
+    """Return expressions that must be nonnegative for x - y to be; ``None`` if not known."""
     if x.dtype != y.dtype:
         return None
     least = scalar_node(y, ps.minimum)
@@ -142,13 +142,13 @@ _SIGNED = {
 
 
 def _constant(variable: Any) -> Any:
-    """Return the value of a constant integer without dimensions; else ``None``."""
+    """Return the value of a 0-d constant integer; else ``None``."""
     if not isinstance(variable, TensorConstant) or variable.data.size != 1:
         return None
     return variable.data.item() if kind(variable) in "iu" else None
 
 
-# (comparison, on which side the constant is) -> which constants decide, and how
+# (comparison, side of the constant) -> the constants for which it is decided, and the result
 _DECIDED: dict[Any, tuple[Any, bool]] = {
     (ps.lt, 1): (lambda c: c <= 0, False),
     (ps.ge, 1): (lambda c: c <= 0, True),
@@ -421,4 +421,4 @@ SIZES: tuple[NodeRewriter, ...] = (
     absorbed_extreme,
     merge_bounds,
 )
-"""What is known of sizes, for the expressions that shape inference makes."""
+"""Rules about sizes, for the expressions that shape inference builds."""

@@ -1,4 +1,4 @@
-"""Constant folding: what depends on constants only is computed when the graph is rewritten."""
+"""Constant folding: nodes that depend only on constants are computed at compile time."""
 
 from __future__ import annotations
 
@@ -25,25 +25,25 @@ if TYPE_CHECKING:
 __all__ = ["GROWTH", "SMALL", "ConstantFolding", "compute_constants", "constant_folding"]
 
 SMALL = 4096
-"""Results of so many elements are folded whatever they are computed from."""
+"""Results of up to this many elements are always folded."""
 
 GROWTH = 4
-"""Larger results are folded where they have at most this many times the elements of the inputs."""
+"""Larger results are folded if they have at most this many times the elements of the inputs."""
 
 
 class ConstantFolding(GraphRewriter):
     """f(constants) -> constant
 
-    Takes one walk in topological order, so that chains of constants fold at once. A node stays as
-    it is where
+    Makes a single walk in topological order, so that chains of constants are folded at once. A node
+    is not folded if
 
-    - its Op says so (``do_constant_folding``), or has no inputs, so that nothing tells that it is
-      constant;
+    - its Op disallows it (``do_constant_folding``), or it has no inputs, so that it is not known to
+      be constant;
     - it overwrites an input, or another node overwrites its result;
     - a result would have more than :data:`SMALL` elements and more than :data:`GROWTH` times those
-      of the inputs: ``zeros((10_000, 10_000))`` is quickly made and costly to keep;
-    - computing it raises. The error then comes when the function is called, with the user's line;
-      the trace notes it now.
+      of the inputs: ``zeros((10_000, 10_000))`` is cheap to compute and expensive to store;
+    - computing it raises. The error is then raised when the function is called, with the user's
+      line, and recorded in the trace.
 
     Examples
     --------
@@ -60,7 +60,7 @@ class ConstantFolding(GraphRewriter):
         super().__init__(name="constant_folding")
 
     def apply(self, fgraph: FunctionGraph, trace: RewriteTrace | None = None) -> None:
-        """Fold all that can be folded in ``fgraph``."""
+        """Fold all foldable nodes of ``fgraph``."""
         for node in fgraph.toposort():
             inputs = node.inputs
             if not inputs or not isinstance(inputs[0], Constant):
@@ -103,12 +103,12 @@ def _fold(fgraph: FunctionGraph, node: Apply, trace: RewriteTrace | None) -> Non
 
 
 def compute_constants(node: Apply) -> list[Constant]:
-    """Compute a node of which all inputs are constants; return its outputs as constants.
+    """Compute a node whose inputs are all constants; return its outputs as constants.
 
     Parameters
     ----------
     node
-        The node; it is not changed.
+        The node, which is not modified.
 
     Raises
     ------
@@ -124,7 +124,7 @@ def compute_constants(node: Apply) -> list[Constant]:
         storage[variable] = [None]
         computed[variable] = [False]
     thunk = node.op.make_thunk(node, storage, computed, [])
-    # What the values do is reported when a function computes them, not while one is compiled.
+    # Floating-point errors are reported when a function is called, not while it is compiled.
     with np.errstate(all="ignore"):
         thunk()
     return [variable.type.make_constant(storage[variable][0]) for variable in node.outputs]
@@ -139,12 +139,12 @@ def _total_size(constants: Sequence[Variable]) -> int:
 
 
 def _size(value: Any) -> int:
-    """Return the number of elements of a value; of one that is no array, 1."""
+    """Return the number of elements of a value; 1 if it is not an array."""
     return value.size if isinstance(value, np.ndarray) else 1
 
 
 def _static_size(variable: Variable) -> int:
-    """Return the number of elements that a variable is known to have, 0 if that is not known."""
+    """Return the static number of elements of a variable; 0 if it is not known."""
     sizes: Any = getattr(variable.type, "shape", None)
     if not isinstance(sizes, tuple) or not all(isinstance(size, int) for size in sizes):
         return 0

@@ -1,8 +1,8 @@
 """Canonical forms of products of vectors and matrices.
 
-There is no gemm or ger in the graph: the native backend hands transposes and slices of operands to
-BLAS as they are, and fuses what is added to a product or scales it with what follows. So the rules
-here only make products smaller.
+The native backend passes transposes and slices of operands to BLAS directly, and fuses scaling of
+and addition to a product with the operations that follow. The rules here therefore only make
+products smaller.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def row_to_vector(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
 
 
 def _without_factor(fgraph: FunctionGraph, x: Any) -> tuple[Any, Any]:
-    """Return (c, y) where x is c * y and nobody else needs it; c is ``None`` where it is not."""
+    """Return (c, y) if x is c * y and not used elsewhere; otherwise c is ``None``."""
     node = None if x.owner is None else scalar_node(x, ps.neg, ps.mul)
     if node is None or not has_one_client(fgraph, x):
         return None, x

@@ -1,8 +1,8 @@
 """Canonical forms of elementwise expressions.
 
-The rules keep values, with these exceptions: the sign of a zero may change (``x + 0 -> x``), and
-where an intermediate result is not needed any more, neither are its errors. Shapes that do not fit
-still raise: an operand is dropped only where its size is known to be that of another one.
+The rules preserve values, with two exceptions: the sign of a zero can change (``x + 0 -> x``), and
+errors of intermediate results that are no longer needed are not raised. Mismatched shapes still
+raise: an operand is dropped only if its size is known to equal that of another one.
 """
 
 from __future__ import annotations
@@ -75,14 +75,14 @@ def drop_identity(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
             return as_result(fgraph, node, rest[0])
         dtype = output_type(node).numpy_dtype
         if np.result_type(*(x.dtype for x in rest)) != dtype:
-            # What is computed in a larger dtype must stay so: all operands are cast to it first.
+            # The computation must keep its larger dtype: all operands are cast to it first.
             rest[0] = elemwise(ps.CASTS[dtype.name])(rest[0])
         return as_result(fgraph, node, elemwise(op)(*rest))
     return None
 
 
 def _is_identity(op: Any, value: Any, result: TensorType) -> bool:
-    """Return whether an operand of this value leaves the others as they are."""
+    """Return whether an operand with this value is an identity element of ``op``."""
     if op is ps.add:
         return bool(value == 0)
     if op is ps.mul:
@@ -142,7 +142,7 @@ def flatten_nested(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
 
 
 def _nested_operand(fgraph: FunctionGraph, node: Apply) -> int | None:
-    """Return which of the first two operands can be taken apart without changing the order."""
+    """Return which of the first two operands can be flattened without changing the order."""
     inputs = operands(node)
     for position, operand in enumerate(inputs[:2]):
         inner = scalar_node(operand, scalar_op(node))
@@ -158,7 +158,7 @@ def _nested_operand(fgraph: FunctionGraph, node: Apply) -> int | None:
 
 
 def _is_absorbed(fgraph: FunctionGraph, node: Apply) -> bool:
-    """Return whether the one node that needs this one will take it apart."""
+    """Return whether the only node that uses this one will flatten it."""
     clients = fgraph.clients[node.outputs[0]]
     if len(clients) != 1:
         return False
@@ -222,7 +222,7 @@ def merge_casts(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     if not holds_exactly(x.dtype, output_type(inner).dtype):
         return None
     if kind(x) == "f" and output_type(node).numpy_dtype.kind in "iu":
-        return None  # what becomes of a float that does not fit depends on where it comes from
+        return None  # the cast of an out-of-range float depends on the source dtype
     return as_result(fgraph, node, x)
 
 
@@ -264,7 +264,7 @@ def drop_useless_fill(fgraph: FunctionGraph, node: Apply) -> list[Variable] | No
 def fill_to_alloc(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     """fill(f(x), y) -> alloc(y, *shape(f(x)))
 
-    Only the shape of the first operand is needed, and that need not be computed from its value.
+    Only the shape of the first operand is needed, which can be computed without its value.
     """
     x, y = operands(node)
     if x.owner is None:

@@ -1,4 +1,4 @@
-"""Marks on gradients: they have done their work once the gradients have been built."""
+"""Removal of gradient marks, which have no effect once the gradients have been built."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Canonical forms of indexing: known entries in the template, indices as early as may be.
+"""Canonical forms of indexing: known entries in the template, indices applied as early as possible.
 
-What is indexed early is computed less. An index moves below what only it needs, and nothing else
-changes: an index that is out of range still raises.
+Indexing early reduces the number of elements computed. An index is moved below a node only if the
+node has no other users; an index that is out of range still raises.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ __all__ = ["CANONICAL_INDEXING"]
 
 
 def _entries(node: Apply, ndim: int) -> list[Any]:
-    """Return one entry for each dimension: an int, a scalar variable or a slice of such."""
+    """Return one entry for each dimension: an int, a scalar variable, or a slice of these."""
     assert isinstance(node.op, Subtensor)
     found = list(fill(node.op.idx_list, node.inputs[1:]))
     return [*map(_folded, found), *[FULL] * (ndim - len(found))]
@@ -59,7 +59,7 @@ def _folded(entry: Any) -> Any:
 
 
 def _index(x: Any, entries: Sequence[Any]) -> Any:
-    """Return x[entries]; x itself where they take all of it."""
+    """Return x[entries]; x itself if they select all of it."""
     entries = list(entries)
     while entries and is_full(entries[-1]):
         entries.pop()
@@ -192,7 +192,7 @@ def merge_indices(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
 
 
 def _composed(first: Slice, second: Any, size: int | None) -> Any:
-    """Return e with x[first][second] == x[e] for a dimension; ``None`` where there is none."""
+    """Return e with x[first][second] == x[e] for a dimension; ``None`` if there is none."""
     if is_full(second):
         return first
     if is_full(first):
@@ -220,7 +220,7 @@ def _of_range(places: range, index: int | slice) -> Any:
 
 
 def _shifted(first: Any, index: int | slice) -> Any:
-    """Compose an index with x[start:stop], where nothing counts from the end."""
+    """Compose an index with x[start:stop], where no bound counts from the end."""
     start, stop = first.start or 0, first.stop
     if first.step not in {None, 1} or start < 0 or (stop is not None and stop < 0):
         return None
@@ -261,7 +261,7 @@ def index_before_elemwise(fgraph: FunctionGraph, node: Apply) -> list[Variable] 
 
 
 def _index_broadcast(operand: Any, result: Any, entries: Sequence[Any]) -> Any:
-    """Return what of an operand goes into ``result[entries]``."""
+    """Return the part of an operand that ``result[entries]`` is computed from."""
     own: list[Any] = []
     for dim, entry in enumerate(entries):
         repeated = operand.type.shape[dim] == 1 and result.type.shape[dim] != 1
@@ -341,7 +341,7 @@ def index_before_join(fgraph: FunctionGraph, node: Apply) -> list[Variable] | No
     axis = inner.op.axis
     parts = [x for x in operands(inner) if x.dtype == whole.dtype]
     others = [dim for dim in range(whole.ndim) if dim != axis]
-    # What does not fit together must still raise.
+    # Mismatched shapes must still raise.
     known = [{x.type.shape[dim] for x in parts} for dim in others]
     if len(parts) < len(inner.inputs) or any(None in sizes or len(sizes) > 1 for sizes in known):
         return None
@@ -354,7 +354,7 @@ def index_before_join(fgraph: FunctionGraph, node: Apply) -> list[Variable] | No
 
 
 def _part_of_join(parts: Sequence[Any], axis: int, entry: Any) -> tuple[Any, Any] | None:
-    """Return the part that an index along the axis meets, and the index of that part."""
+    """Return the part that an index along the axis selects from, and the index into it."""
     if isinstance(entry, Slice) and entry.step in {None, 1}:
         start, stop, _ = entry
         if start in {None, 0} and stop is not None and _is_size(stop, parts[0], axis):
@@ -437,7 +437,7 @@ def read_what_was_set(fgraph: FunctionGraph, node: Apply) -> list[Variable] | No
     x, y, *indices = operands(inner)
     assert isinstance(node.op, Subtensor)
     same = inner.op.idx_list == node.op.idx_list and all_same(indices, node.inputs[1:])
-    # An index that is out of range, and a value that does not fit, still raise.
+    # An index that is out of range, and a value of the wrong shape, must still raise.
     if not same or inner.op.inplace or None in x.type.shape or None in y.type.shape or indices:
         return None
     return as_result(fgraph, node, y) if y.type == output_type(node) else None

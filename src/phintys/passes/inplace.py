@@ -1,14 +1,14 @@
-"""In-place twins: Ops that overwrite an operand which nobody needs any more.
+"""In-place twins: Ops that overwrite an operand that is not needed afterwards.
 
-A *twin* of an Op computes the same outputs, some of them in the memory of inputs. Where an operand
-has memory of its own and all its other readers can come first, the pass puts the twin there: the
-graph stays computable, and no copy of the operand is made. Which Ops have twins is told with
+A *twin* of an Op computes the same outputs, some of them in the memory of inputs. If an operand
+owns its memory and all its other readers can run first, the pass replaces the Op by the twin: the
+graph remains computable, and the operand is not copied. Twins are registered with
 :func:`register_inplace`.
 
-All of it is checked as the pass goes along, against an order of computation that is mended when a
-reader has to move before an overwriting node (D. J. Pearce and P. H. J. Kelly, *A dynamic
-topological sort algorithm for directed acyclic graphs*, Journal of Experimental Algorithmics 11,
-2006). So the time is near linear in the size of the graph.
+Everything is checked incrementally, with an execution order that is updated when a reader has to
+move before an overwriting node (D. J. Pearce and P. H. J. Kelly, *A dynamic topological sort
+algorithm for directed acyclic graphs*, Journal of Experimental Algorithmics 11, 2006). The time is
+therefore nearly linear in the size of the graph.
 """
 
 from __future__ import annotations
@@ -46,27 +46,27 @@ if TYPE_CHECKING:
 __all__ = ["InPlace", "inplace", "inplace_everywhere", "register_inplace"]
 
 _MOST_MOVED = 1000
-"""How many nodes may have to run later for the sake of one twin."""
+"""The maximum number of nodes to reorder for one twin."""
 
 _TWINS: dict[Op | type[Op], Twins] = {}
 _BUILT_IN: dict[Op | type[Op], Twins] = {}
 
 
 def register_inplace(op: Op | type[Op], twin: Op | Twins) -> None:
-    """Tell the in-place twin of an Op, for the pass ``inplace`` to put in its place.
+    """Register the in-place twin of an Op, which the pass ``inplace`` replaces it by.
 
     Parameters
     ----------
     op
-        The Op, or a class of Ops, that makes new results.
+        The Op, or a class of Ops, that allocates its results.
     twin
-        The Op that overwrites an input, as its ``destroy_map`` says; or a function
-        ``(op, node) -> Ops`` that returns those to try for a node, the best first.
+        The Op that overwrites an input, as declared in its ``destroy_map``; or a function
+        ``(op, node) -> Ops`` that returns the Ops to try for a node, best first.
 
     Raises
     ------
     RewriteError
-        The twin overwrites nothing, or ``op`` is no Op.
+        The twin overwrites nothing, or ``op`` is not an Op.
 
     Examples
     --------
@@ -113,7 +113,7 @@ def register_inplace(op: Op | type[Op], twin: Op | Twins) -> None:
 
 
 def _elemwise_twins(op: Elemwise, node: Apply) -> Iterator[Op]:
-    """Overwrite an operand that has the type of the result."""
+    """Yield twins that overwrite an operand of the same type as the result."""
     if op.inplace_pattern or op.nout != 1:
         return
     wanted: Any = node.outputs[0].type
@@ -125,7 +125,7 @@ def _elemwise_twins(op: Elemwise, node: Apply) -> Iterator[Op]:
 
 @lru_cache(maxsize=1024)
 def _elemwise_twin(scalar_op: ScalarOp, position: int) -> Elemwise:
-    """Return an Op that remembers the types of its results, as the same one is used again."""
+    """Return the twin for an operand; cached, since the Op caches the types of its results."""
     return Elemwise(scalar_op, {0: position})
 
 
@@ -164,8 +164,8 @@ class InPlace(GraphRewriter):
         The name of the step.
     built_in
         Use the twins of elementwise Ops, ``Gemm``, ``set_subtensor`` and ``inc_subtensor`` as well.
-        The native backend plans its memory by itself and has no use for them, but for those that
-        change inputs which were declared mutable.
+        The native backend plans its memory by itself and does not need them, except for those that
+        modify inputs that were declared mutable.
 
     Examples
     --------
@@ -184,7 +184,7 @@ class InPlace(GraphRewriter):
         self.built_in = built_in
 
     def apply(self, fgraph: FunctionGraph, trace: RewriteTrace | None = None) -> None:
-        """Put twins into ``fgraph`` where that is possible."""
+        """Replace Ops of ``fgraph`` by their twins where possible."""
         found = {} if self.built_in else _changes_of_mutable(fgraph)
         if _TWINS or self.built_in:
             found |= {n: twins for n in fgraph.apply_nodes if (twins := self._twins_of(n))}
@@ -202,7 +202,7 @@ class InPlace(GraphRewriter):
             return None
         try:
             found = _TWINS.get(op)
-        except Exception:  # noqa: BLE001 - a user's Op that has no hash has no twin either
+        except Exception:  # noqa: BLE001 - a user's unhashable Op has no twin
             return None
         if found is not None:
             return found
@@ -222,7 +222,7 @@ def _mutable_inputs(fgraph: FunctionGraph) -> set[Variable]:
 
 
 def _changes_of_mutable(fgraph: FunctionGraph) -> dict[Apply, Twins]:
-    """Return the nodes that change some elements of mutable inputs, with their twins."""
+    """Return the nodes that modify some elements of mutable inputs, with their twins."""
     found: dict[Apply, Twins] = {}
     lent = _mutable_inputs(fgraph)
     for node in fgraph.toposort() if lent else ():
@@ -245,7 +245,7 @@ def _substitute(
     twins: Twins,
     trace: RewriteTrace | None,
 ) -> None:
-    """Replace a node by the first of its twins that is possible."""
+    """Replace a node by the first valid one of its twins."""
     start = perf_counter()
     for op in twins(node.op, node):
         with inherit_origin(node.origin):
@@ -269,9 +269,9 @@ def _substitute(
 
 
 def _by_level(fgraph: FunctionGraph) -> list[Apply]:
-    """Return the nodes in an order in which each comes as early as it can.
+    """Return the nodes in an order in which each comes as early as possible.
 
-    Then most readers of a value are close to each other, and little has to be looked at.
+    Most readers of a value are then close to each other, so that searches are short.
     """
     orderings = fgraph.orderings()
     level: dict[Apply, int] = {}
@@ -283,10 +283,10 @@ def _by_level(fgraph: FunctionGraph) -> list[Apply]:
 
 
 class _Books:
-    """Who reads what, what must not be overwritten, and in which order nodes run.
+    """The readers of values, the values that must not be overwritten, and the execution order.
 
-    Nodes go by numbers, so that a twin has the number of the node that it replaces, and its
-    outputs stand for the same roots.
+    Nodes are identified by numbers, so that a twin has the number of the node that it replaces, and
+    its outputs represent the same roots.
     """
 
     def __init__(self, fgraph: FunctionGraph) -> None:
@@ -319,18 +319,18 @@ class _Books:
         self.before[second][first] = None
 
     def accept(self, node: Apply, new: Apply) -> bool:
-        """Let a twin take the place of a node, if that is possible; tell whether it is."""
+        """Replace a node by a twin if that is valid; return whether it is."""
         number = self.number[node]
         victims: list[Variable] = []
         for position in destroyed_inputs(new):
             variable = new.inputs[position]
-            # A view may show an element several times, or not at all.
+            # A view can contain an element several times, or not at all.
             if not all_same(self.roots[variable], (variable,)) or isinstance(variable, Constant):
                 return False
             victims.append(variable)
         if any(victim in self.fixed for victim in victims):
             return False
-        # Its outputs begin new roots, for which those of the node are to stand.
+        # Its outputs are new roots, represented by those of the node.
         if any(not all_same(self.roots[output], (output,)) for output in node.outputs):
             return False
         if not self._reads_others(new):
@@ -342,7 +342,7 @@ class _Books:
         self.number[new] = number
         for old, output in zip(node.outputs, new.outputs, strict=True):
             self.roots[output] = (output,)
-            # Whoever reads the old variable, or a view of it, reads the new one from now on.
+            # Readers of the old variable, or of a view of it, read the new one from now on.
             self.readers[output] = self.readers.get(old, {})
             for reader in self.readers[output]:
                 for variable in self.nodes[reader].inputs:
@@ -356,7 +356,7 @@ class _Books:
         return True
 
     def _reads_others(self, new: Apply) -> bool:
-        """Return whether a twin reads what it overwrites by no other way, or can stand it."""
+        """Return whether a twin does not also read, or tolerates reading, memory it overwrites."""
         found = [root for variable in new.inputs for root in self.roots[variable]]
         if len(found) == len(new.inputs) == len(set(found)):
             return True
@@ -369,13 +369,13 @@ class _Books:
     # ---- the order ---------------------------------------------------------------------------
 
     def _all_before(self, readers: Iterable[int], number: int) -> bool:
-        """Let some nodes run before another one; tell whether that is possible."""
+        """Move some nodes before another one; return whether that is possible."""
         late = [reader for reader in readers if self.rank[reader] > self.rank[number]]
         if late:
             limit = max(self.rank[reader] for reader in late)
             reached = self._reach(number, self.after, lambda rank: rank <= limit)
             if len(reached) > _MOST_MOVED or not reached.isdisjoint(late):
-                return False  # it computes what they read, or the two are far apart
+                return False  # they depend on it, or the two are far apart
         for reader in late:
             if self.rank[reader] > self.rank[number] and not self._move_before(reader, number):
                 return False
@@ -384,7 +384,7 @@ class _Books:
         return True
 
     def _move_before(self, first: int, second: int) -> bool:
-        """Exchange ranks so that ``first`` and what it needs come first; not if that is a lot."""
+        """Reorder so that ``first`` and its dependencies come first, unless that is too costly."""
         low, high = self.rank[second], self.rank[first]
         later = self._reach(second, self.after, lambda rank: rank <= high)
         sooner = self._reach(first, self.before, lambda rank: rank >= low)

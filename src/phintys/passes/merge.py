@@ -1,8 +1,8 @@
-"""Merging equal computations: what is computed twice is computed once.
+"""Common subexpression elimination: equal computations are merged.
 
-Two nodes are one when their Ops compare equal and they have the same inputs; two constants when
-their signatures are equal. One walk in topological order finds them all, since the inputs of equal
-nodes have become the same variables by the time the nodes are reached.
+Two nodes are merged if their Ops compare equal and they have the same inputs; two constants, if
+their signatures are equal. A single walk in topological order finds them all, since the inputs of
+equal nodes have already been merged by the time the nodes are reached.
 """
 
 from __future__ import annotations
@@ -32,17 +32,16 @@ __all__ = ["Merge", "merge"]
 class Merge(GraphRewriter):
     """f(x), f(x) -> one f(x); x + y, y + x -> one x + y
 
-    Equal computations become one: the first in topological order stays. Takes time linear in the
-    size of the graph.
+    Of equal computations, the first in topological order is kept. The time is linear in the size of
+    the graph.
 
-    Left alone are
+    The following are not merged:
 
-    - Ops with a ``destroy_map``, and whatever computes a value that such an Op overwrites, through
-      views too: two values that are equal once must not become one piece of memory when one of
-      them changes later;
+    - Ops with a ``destroy_map``, and nodes whose results such an Op overwrites, also through views:
+      values that are equal must not share memory if one of them changes later;
     - nodes whose outputs have different types;
-    - what cannot be compared. An Op or a constant whose ``__hash__``, ``__eq__`` or ``signature``
-      raises is noted in the trace, with the error.
+    - Ops and constants that cannot be compared. If ``__hash__``, ``__eq__`` or ``signature``
+      raises, the error is recorded in the trace.
 
     Examples
     --------
@@ -64,18 +63,18 @@ class Merge(GraphRewriter):
         super().__init__(name="merge")
 
     def apply(self, fgraph: FunctionGraph, trace: RewriteTrace | None = None) -> None:
-        """Merge all that can be merged in ``fgraph``."""
+        """Merge equal computations in ``fgraph``."""
         _Merging(fgraph, trace).run()
 
 
 class _Merging:
-    """One run over one graph."""
+    """A single run over one graph."""
 
     def __init__(self, fgraph: FunctionGraph, trace: RewriteTrace | None) -> None:
         self.fgraph = fgraph
         self.trace = trace
         self.fixed = overwritten_variables(fgraph)
-        # The tables keep what they point to alive, so an id stands for one object.
+        # The tables keep their objects alive, so that ids are not reused.
         self.constants: dict[Hashable, Constant] = {}
         self.seen_constants: dict[int, Constant] = {}
         self.nodes: dict[tuple[int, tuple[int, ...]], list[Apply]] = {}
@@ -171,7 +170,7 @@ class _Merging:
 
 
 def _is_commutative(op: Any) -> bool:
-    """Return whether two operands may change places without any change of the result."""
+    """Return whether an Op has two operands that can be swapped without changing the result."""
     return isinstance(op, Elemwise) and op.scalar_op.commutative
 
 

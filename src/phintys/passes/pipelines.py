@@ -1,7 +1,7 @@
-"""The pipelines: which passes run, in which order.
+"""The pipelines: lists of passes in execution order.
 
-A mode starts from one of these and adds, drops or stops after passes by name; nothing is registered
-by being imported. To see one, print it: ``print(PIPELINES["full"])``.
+A mode starts from one of these, and adds, removes or stops after passes by name; importing a module
+registers nothing. To inspect a pipeline, print it: ``print(PIPELINES["full"])``.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ CANONICAL = (
 """All rules of the pass ``canonicalize``, in the order in which they are tried on a node."""
 
 _STABLE = (*STABILIZE_REDUCE, *STABILIZE)
-# What stable forms leave behind: factors of 1, signs, constants.
+# Cleanup after stable forms: factors of 1, signs, constants.
 _TIDY = (
     drop_identity,
     divide_by_one,
@@ -82,19 +82,19 @@ _FOLD = Pass("constant_folding", constant_folding)
 _CANONICALIZE = Pass("canonicalize", Worklist(CANONICAL, name="canonicalize"))
 _SHAPES = Pass("shape_inference", shape_inference)
 _STABILIZE = Pass("stabilize", Worklist((*_STABLE, *_TIDY), name="stabilize"))
-# sum_of_scattered: what is scattered by the gradient of a softmax, as the stable form has it.
+# sum_of_scattered: scattered values in the gradient of a softmax, in its stable form.
 _SPECIALIZE = Pass(
     "specialize",
     Worklist((*SIZES, *SPECIALIZE, sum_of_scattered, *SPECIALIZE_UPDATES), name="specialize"),
 )
 _BLAS = Pass("blas", Worklist(BLAS, name="blas"))
 
-# What the other passes have left: constants made of sizes, expressions that became equal.
+# Cleanup after the other passes: constants made of sizes, expressions that became equal.
 _FOLD_REST = Pass("constant_folding_again", constant_folding, frozenset({"constant_folding"}))
 _MERGE_REST = Pass("merge_again", merge, frozenset({"merge"}))
 
-# Native code plans the memory of what it computes, so only Ops with Python code gain by twins. In
-# the reference backend all Ops do: the mode "reference" has the second of these passes on.
+# The native backend plans its own memory, so only Ops with Python code benefit from twins. In the
+# reference backend all Ops do: the mode "reference" enables the second of these passes.
 _INPLACE = Pass("inplace", inplace)
 _INPLACE_EVERYWHERE = Pass("inplace_everywhere", inplace_everywhere, on=False)
 
@@ -119,20 +119,20 @@ PIPELINES: dict[str, Pipeline] = {
     "light": Pipeline(_LIGHT, also_known=_NAMES, name="light"),
     "full": Pipeline(_FULL, also_known=_NAMES, name="full"),
 }
-"""By name: ``"none"``, ``"light"`` (what costs little and saves much), ``"full"``."""
+"""The pipelines by name: ``"none"``, ``"light"`` (cheap and effective passes), ``"full"``."""
 
 
 def all_rules() -> Iterator[NodeRewriter]:
     """Yield the rules of all passes, in the order of the passes and of the rules in them.
 
-    A rule of several passes comes once.
+    A rule of several passes is yielded once.
     """
     drivers = (one.step for one in _FULL if isinstance(one.step, RuleDriver))
     yield from dict.fromkeys(rule for driver in drivers for rule in driver)
 
 
 def keeps_extremes(rule: NodeRewriter) -> bool:
-    """Return whether a rule keeps infinities and NaN: stable forms, and rules so tagged, do not."""
+    """Return whether a rule preserves infinities and NaN; stable forms and tagged rules do not."""
     return rule not in _STABLE and "extremes" not in rule.tags
 
 
@@ -159,24 +159,24 @@ def rewrite_graph(
     clone: bool = True,
     trace: RewriteTrace | None = None,
 ) -> Any:
-    """Return expressions rewritten, without compiling them.
+    """Rewrite expressions without compiling them.
 
     Parameters
     ----------
     outputs
-        A variable or several.
+        A variable, or several.
     pipeline
         A pipeline, or the name of one of :data:`PIPELINES`.
     clone
-        Leave the given expressions as they are, and rewrite a copy. With ``clone=False`` the nodes
-        themselves are changed, which is for expressions that nobody else holds.
+        Rewrite a copy of the given expressions. With ``clone=False`` the nodes themselves are
+        modified, which is only valid for expressions that are not used elsewhere.
     trace
-        Where to note what was rewritten.
+        The trace in which to record the rewrites.
 
     Returns
     -------
     Variable or list of Variable
-        One for each output, of the same leaves.
+        The rewritten outputs, with the same leaves.
 
     Raises
     ------
@@ -202,7 +202,7 @@ def rewrite_graph(
     ]
     options: dict[str, Any] = {"copy_inputs": False} if clone else {}
     fgraph = FunctionGraph(leaves, wanted, clone=clone, **options)
-    # Leaves that are overwritten may be; that is no leave for rules to overwrite others.
+    # Leaves that are already overwritten may be; this does not allow rules to overwrite others.
     overwritten = overwritten_variables(fgraph)
     fgraph.attach_feature(DestroyHandler(leaf for leaf in leaves if leaf in overwritten))
     pipeline.apply(fgraph, trace)

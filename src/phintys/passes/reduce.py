@@ -44,7 +44,7 @@ __all__ = ["CANONICAL_REDUCE", "STABILIZE_REDUCE", "sum_of_scattered"]
 
 
 def _with_axes(op: Reduce, axes: Sequence[int], x: Any) -> Any:
-    """Return a reduction like ``op`` over other axes; over none, the cast that it makes."""
+    """Return a reduction like ``op`` over other axes; without axes, just its cast."""
     if axes:
         return Reduce(op.scalar_op, axes, op.dtype, op.acc_dtype)(x)
     dtype, computed_in = op.resolve_dtypes(x.dtype)
@@ -278,9 +278,9 @@ def sum_of_scattered(fgraph: FunctionGraph, node: Apply) -> list[Variable] | Non
 
 
 def _update_along(op: Any, kept: Sequence[int], indices: Sequence[Any]) -> Any:
-    """Return the update of some of the dimensions of what another one updates single elements of.
+    """Return an update like ``op``, of single elements, restricted to some of the dimensions.
 
-    ``None`` if that does not name single elements, by a number or by a vector for each dimension.
+    ``None`` if ``op`` does not update single elements, by a number or a vector for each dimension.
     """
     if not kept:
         return None
@@ -292,7 +292,7 @@ def _update_along(op: Any, kept: Sequence[int], indices: Sequence[Any]) -> Any:
         return None
     if any(index.ndim != 1 or index.type.shape == (1,) for index in indices):
         return None
-    # What differs in another dimension may fall together now, unless a range keeps it apart.
+    # Elements that differ in a dropped dimension can coincide now, unless a range separates them.
     makers = [indices[dim].owner for dim in kept]
     apart = any(maker is not None and isinstance(maker.op, ARange) for maker in makers)
     if op.ignore_duplicates and not apart:

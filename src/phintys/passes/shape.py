@@ -1,4 +1,4 @@
-"""Canonical forms of reshapes, broadcasts and shapes that are stated."""
+"""Canonical forms of reshapes, broadcasts and specified shapes."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def drop_useless_reshape(fgraph: FunctionGraph, node: Apply) -> list[Variable] |
         inferred = fold(sizes[unlike[0]])
         if len(unlike) > 1 or not isinstance(inferred, int) or inferred != -1:
             return None
-        # Beside a size of 0 nothing tells what -1 is, and the reshape raises.
+        # If another size is 0, -1 is undetermined, and the reshape raises.
         if not all(size for dim, size in enumerate(x.type.shape) if dim != unlike[0]):
             return None
     return as_result(fgraph, node, x)
@@ -76,7 +76,7 @@ def merge_reshapes(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     if inner is None or not isinstance(inner.op, Reshape):
         return None
     x, first = operands(inner)
-    # Where all of x's sizes are known, the first reshape was checked when it was written.
+    # If all sizes of x are known, the first reshape was checked when it was built.
     checked = None not in x.type.shape and None not in (known_sizes(first) or (None,))
     if known_sizes(first) != (-1,) and not checked:
         return None
@@ -96,7 +96,7 @@ def reshape_of_dimshuffle(fgraph: FunctionGraph, node: Apply) -> list[Variable] 
         return None
     kept = inner.op.shuffle
     (x,) = operands(inner)
-    # A dimension that is dropped must be known to have size 1, or else it raises.
+    # A dropped dimension must be known to have size 1; otherwise the reshape could raise.
     if kept != sorted(kept) or any(x.type.shape[dim] != 1 for dim in inner.op.drop):
         return None
     return as_result(fgraph, node, node.op(x, node.inputs[1]))
@@ -163,7 +163,7 @@ def _is_size(size: Any, x: Any, dim: int) -> bool:
 
 
 def _entries(vector: Any) -> list[Any] | None:
-    """Return the elements of a vector of sizes, each on its own, if they can be told apart."""
+    """Return the elements of a vector of sizes as separate expressions, if possible."""
     node = vector.owner
     if node is None:
         return list(vector.data) if isinstance(vector, Constant) else None

@@ -1,12 +1,13 @@
-"""Symbolic shape inference: sizes are worked out from sizes, not from values.
+"""Symbolic shape inference: sizes are computed from sizes, not from values.
 
-Where only the shape of something is needed, the thing itself need not be computed. Ops tell how the
-sizes of their outputs follow from those of their inputs (``infer_shape``); these answers are put
-together, on demand, from the variable in question up to the inputs of the graph. An Op that does
-not tell keeps its output needed, and so does one whose answer is the shape of its own output.
+A variable of which only the shape is needed does not have to be computed. ``infer_shape`` of an Op
+gives the sizes of its outputs as expressions of those of its inputs; these are composed, on demand,
+from the variable in question up to the inputs of the graph. The output of an Op without
+``infer_shape`` still has to be computed, as does that of an Op whose result is the shape of its own
+output.
 
-The answer may do without a computation that would have raised: the shape of ``x + y`` is that of
-``x``, whether or not ``y`` fits.
+Inference can eliminate a computation that would have raised: the shape of ``x + y`` is that of
+``x``, whether or not the shape of ``y`` matches.
 """
 
 from __future__ import annotations
@@ -44,18 +45,18 @@ def infer_shapes(variables: Iterable[Variable]) -> list[Sizes | None]:
     Parameters
     ----------
     variables
-        Variables of any Types, in a graph that is not changed.
+        Variables of any Types, in a graph that is not modified.
 
     Returns
     -------
     list of tuple of variables, or None
-        For each variable one int64 without dimensions a dimension, a constant where it is known;
-        ``None`` for a variable whose Type has no shape.
+        For each variable, a 0-d int64 variable for each dimension, constant where the size is
+        known; ``None`` for a variable whose Type has no shape.
 
     Raises
     ------
     OpContractError
-        An Op's ``infer_shape`` returned something else than shapes, or contradicts a type.
+        The result of an Op's ``infer_shape`` is not valid, or contradicts a type.
 
     Examples
     --------
@@ -75,16 +76,16 @@ def infer_shapes(variables: Iterable[Variable]) -> list[Sizes | None]:
 
 
 class ShapeInference:
-    """Answers what the shapes of a graph's variables are, and remembers the answers.
+    """Infers the shapes of a graph's variables, and caches them.
 
-    Valid as long as the graph changes only by replacing sizes with what this says they are.
+    Valid as long as the graph changes only by replacing sizes with their inferred expressions.
 
     Parameters
     ----------
     fgraph
-        The graph; ``None`` for variables that belong to none.
+        The graph; ``None`` for variables that do not belong to one.
     known
-        The nodes that are there already, if there is no ``fgraph``.
+        The existing nodes, if there is no ``fgraph``.
     """
 
     def __init__(self, fgraph: FunctionGraph | None = None, known: Iterable[Apply] = ()) -> None:
@@ -94,7 +95,7 @@ class ShapeInference:
         self._sizes: set[Any] = set()
 
     def sizes(self, variable: Variable) -> Sizes | None:
-        """Return the sizes of a variable, symbolic; ``None`` where its Type has no shape."""
+        """Return the symbolic sizes of a variable; ``None`` if its Type has no shape."""
         found = self._found
         stack = [variable]
         while stack:
@@ -136,9 +137,9 @@ class ShapeInference:
                 )
 
     def _hand_on(self, node: Apply) -> bool:
-        """Give the results of an elementwise node the sizes of an operand that has them all.
+        """Assign the outputs of an elementwise node the sizes of an operand that has them all.
 
-        That is what ``Elemwise.infer_shape`` answers for most nodes; the short way is for long
+        This is the result of ``Elemwise.infer_shape`` for most nodes; the shortcut is for long
         chains.
         """
         if _is_unknown(node.outputs[0]):
@@ -149,8 +150,8 @@ class ShapeInference:
         return False
 
     def _size(self, output: Variable, dim: int, static: int | None, given: Any) -> Any:
-        """Return what an Op answers for one size, checked, or what the type says."""
-        if static is None and given in self._sizes:  # mostly a size of an input, handed on
+        """Return one size as inferred by an Op, validated, or as given by the type."""
+        if static is None and given in self._sizes:  # usually a size of an input, passed through
             return given
         try:
             size = as_size(given, "A size that infer_shape returns")
@@ -172,7 +173,7 @@ class ShapeInference:
         return size
 
     def _needs(self, size: Variable, output: Variable) -> bool:
-        """Return whether an expression made just now is about ``output`` itself."""
+        """Return whether a new expression depends on ``output`` itself."""
         stack = [size]
         while stack:
             variable = stack.pop()
@@ -186,18 +187,18 @@ class ShapeInference:
 
 
 def _static_shape(variable: Variable) -> tuple[int | None, ...] | None:
-    """Return what the type says of the shape; ``None`` where there is no shape."""
+    """Return the static shape; ``None`` if the type has no shape."""
     ndim: int | None = getattr(variable.type, "ndim", None)
     return None if ndim is None else getattr(variable.type, "shape", (None,) * ndim)
 
 
 def _is_unknown(x: Any) -> bool:
-    """Return whether nothing is known statically of a tensor's sizes."""
+    """Return whether no size of a tensor is known statically."""
     return all(size is None for size in x.type.shape)
 
 
 def _own_sizes(variable: Variable) -> Sizes | None:
-    """Return the sizes that a variable's type tells, and for the others ``Shape_i``."""
+    """Return the static sizes of a variable, and ``Shape_i`` for the others."""
     static = _static_shape(variable)
     if static is None:
         return None
@@ -216,7 +217,7 @@ def _place(output: Variable, dim: int) -> str:
 
 
 class _NewShapes(Feature):
-    """Notes the nodes that ask for shapes when they enter the graph."""
+    """Records the nodes that compute shapes when they are added to the graph."""
 
     def __init__(self) -> None:
         self.waiting: list[Apply] = []
@@ -243,7 +244,7 @@ class InferShapes(GraphRewriter):
         super().__init__(name="shape_inference")
 
     def apply(self, fgraph: FunctionGraph, trace: RewriteTrace | None = None) -> None:
-        """Replace all questions for shapes in ``fgraph`` that can be answered."""
+        """Replace all nodes of ``fgraph`` that compute shapes that can be inferred."""
         asking = [node for node in fgraph.toposort() if isinstance(node.op, Shape | ShapeI)]
         if not asking:
             return
@@ -251,13 +252,13 @@ class InferShapes(GraphRewriter):
         new = _NewShapes()
         fgraph.attach_feature(new)
         try:
-            # Inputs first: when a shape is expressed, those it is made of are simple already.
+            # Inputs first, so that the shapes that an expression is composed of are already simple.
             new.waiting.extend(reversed(asking))
             while new.waiting:
                 node = new.waiting.pop()
                 number = len(new.waiting)
                 if node in fgraph.apply_nodes and not _answer(fgraph, node, inference, trace):
-                    del new.waiting[number:]  # what came and went with a refused change
+                    del new.waiting[number:]  # nodes of a rejected change
         finally:
             fgraph.remove_feature(new)
 
@@ -265,7 +266,7 @@ class InferShapes(GraphRewriter):
 def _answer(
     fgraph: FunctionGraph, node: Apply, inference: ShapeInference, trace: RewriteTrace | None
 ) -> bool:
-    """Replace a node that asks for a shape; tell whether that was done."""
+    """Replace a node that computes a shape; return whether it was replaced."""
     start = perf_counter()
     with inherit_origin(node.origin):
         new = _expression(node, inference)
@@ -284,7 +285,7 @@ def _answer(
 
 
 def _expression(node: Apply, inference: ShapeInference) -> Any:
-    """Return what a node that asks for a shape may be replaced by; ``None`` to leave it."""
+    """Return the replacement of a node that computes a shape; ``None`` to keep it."""
     x = node.inputs[0]
     sizes = inference.sizes(x)
     if sizes is None:
@@ -292,14 +293,14 @@ def _expression(node: Apply, inference: ShapeInference) -> Any:
     if isinstance(node.op, ShapeI):
         size = sizes[node.op.i]
         return None if _asks(size, x, node.op.i) else size
-    # The whole shape is one node: it is only taken apart where some part is simpler.
+    # The whole shape is one node: it is only split if some part becomes simpler.
     if sizes and all(_asks(size, x, dim) for dim, size in enumerate(sizes)):
         return None
     return MakeVector("int64")(*sizes)
 
 
 def _asks(size: Variable, variable: Variable, dim: int) -> bool:
-    """Return whether ``size`` is nothing but ``Shape_i`` of a variable."""
+    """Return whether ``size`` is just ``Shape_i`` of a variable."""
     node = size.owner
     return (
         node is not None

@@ -1,7 +1,7 @@
-"""Stable forms of the sigmoid, and of the gradients of expressions that amount to one.
+"""Stable forms of the sigmoid, and of the gradients of equivalent expressions.
 
-A gradient that was taken of ``1 / (1 + exp(-x))``, or of the logarithm of a sigmoid, multiplies by
-exponentials that overflow and divides by sigmoids that underflow; the rules here take both away.
+The gradient of ``1 / (1 + exp(-x))``, or of the logarithm of a sigmoid, multiplies by exponentials
+that overflow and divides by sigmoids that underflow; the rules here remove both.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Stable forms of softmax, its logarithm, and the gradients of both.
 
-Expressions with exponentials and their sums become the Ops that do not overflow. A gradient that
-was taken of such an expression divides by the softmax and multiplies by it again, which gives NaN
-where it has underflowed to 0; the rules here take both away.
+Expressions with exponentials and their sums are replaced by Ops that do not overflow. The gradient
+of such an expression divides by the softmax and multiplies by it again, which gives NaN where the
+softmax has underflowed to 0; the rules here remove both.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ __all__ = ["STABILIZE_SOFTMAX", "summed_powers"]
 
 
 def _shuffled(variable: Variable) -> tuple[Apply | None, DimShuffle | None]:
-    """Return the node that computes a variable but for a dimshuffle, and that dimshuffle."""
+    """Return the node that computes a variable up to a dimshuffle, and the dimshuffle."""
     node = variable.owner
     if node is None or not isinstance(node.op, DimShuffle):
         return node, None
@@ -44,7 +44,7 @@ def _shuffled(variable: Variable) -> tuple[Apply | None, DimShuffle | None]:
 
 
 def _keeps_axes(shuffle: DimShuffle | None, axes: tuple[int, ...], ndim: int) -> bool:
-    """Return whether a reduction with a dimshuffle is one with ``keepdims=True``."""
+    """Return whether a reduction with a dimshuffle amounts to ``keepdims=True``."""
     kept = iter(range(ndim))
     wanted = tuple("x" if dim in axes else next(kept) for dim in range(ndim))
     return (() if shuffle is None else shuffle.new_order) == wanted
@@ -189,7 +189,7 @@ def _centred(difference: Any, s: Any) -> Any:
 
 
 def _same_factors(factors: list[Variable], u: Any, s: Any) -> bool:
-    """Return whether factors are those of u * s."""
+    """Return whether some factors are those of u * s."""
     place = place_of(s, factors)
     if place is None:
         return False

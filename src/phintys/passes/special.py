@@ -147,7 +147,7 @@ def cancel_positive(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None
         same = _position(parts, lambda y, below=inner.inputs[1]: is_same(y, below))
         if same is None or any(x.dtype != output_type(node).dtype for x in operands(inner)):
             continue
-        # The shape is that of the function, unless what is left has it.
+        # The shape is that of the function, unless the remaining operand has it.
         rest = [y for i, y in enumerate(parts) if i not in (place, same)]
         left = [*rest, inner.inputs[0]]
         whole = math.mul(*left) if rest else left[0]
@@ -191,7 +191,7 @@ def distribute_over_quotients(fgraph: FunctionGraph, node: Apply) -> list[Variab
 
 
 def _times_all(term: Any, positive: Sequence[Any]) -> Any:
-    """Return the product of a quotient by one of some values, and these; else ``None``."""
+    """Return the product of some values and a quotient by one of them; else ``None``."""
     for place, x in enumerate(positive):
         product = times(term, x)
         if product is not None:

@@ -1,4 +1,4 @@
-"""Special cases of elementwise functions that are cheaper than the general one."""
+"""Cheaper special cases of elementwise functions."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _LARGEST_EXPANDED = 16
 
 
 def _multiplied_out(x: Any, n: int) -> Any:
-    """Return x ** n as products and squares."""
+    """Return x ** n expanded into products and squares."""
     if n == 1:
         return x
     half = math.sqr(_multiplied_out(x, n // 2))

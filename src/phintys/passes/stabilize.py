@@ -1,6 +1,6 @@
-"""Forms that keep their precision where the straightforward ones overflow or cancel.
+"""Numerically stable forms of expressions that overflow or cancel.
 
-The values agree up to rounding wherever the original has precision; elsewhere the new form is the
+The values agree up to rounding wherever the original is accurate; elsewhere the new form is the
 better one: log(1 + 1e-20) is 0, and log1p(1e-20) is 1e-20. All rules are for real floating dtypes.
 """
 
@@ -144,7 +144,7 @@ def _one_minus(variable: Any) -> Any:
 
 
 def _has_function(node: Apply, depth: int = 1) -> bool:
-    """Return whether an operand is one of the functions, or minus one of them."""
+    """Return whether an operand is one of the functions, or the negative of one."""
     for x in node.inputs:
         inner = x.owner
         if inner is None:
@@ -255,9 +255,9 @@ def log_of_indexed_softmax(fgraph: FunctionGraph, node: Apply) -> list[Variable]
 
 
 def _log_of(variable: Variable) -> Any:
-    """Return the logarithm of what is positive, in a form that does not overflow.
+    """Return the logarithm of a positive expression, in a form that does not overflow.
 
-    Of exp(x), sigmoid(x), softmax(x) and sum(exp(x)), for real x; of anything else ``None``.
+    Handles exp(x), sigmoid(x), softmax(x) and sum(exp(x)), for real x; ``None`` for others.
     """
     node = variable.owner
     if node is None:

@@ -1,8 +1,8 @@
-"""Rules on what ``set_subtensor`` and ``inc_subtensor`` write to.
+"""Rules on the targets of ``set_subtensor`` and ``inc_subtensor``.
 
-The gradient of ``x[i]`` is a tensor of zeros in which one place is written. Where many such
-gradients are added, as for ``x[0]``, ``x[1]`` ... of an unrolled program, they become writes into
-one tensor: the cost of each is then that of its place, and not that of the whole tensor.
+The gradient of ``x[i]`` is a tensor of zeros with one part written. Where many such gradients are
+added, as for ``x[0]``, ``x[1]`` ... of an unrolled program, they are turned into writes into a
+single tensor: the cost of each is then that of the part, not that of the whole tensor.
 """
 
 from __future__ import annotations
@@ -77,12 +77,12 @@ def increment_in_turn(fgraph: FunctionGraph, node: Apply) -> list[Variable] | No
 
 
 def _written_into_zeros(fgraph: FunctionGraph, x: Any, type_: TensorType) -> Apply | None:
-    """Return the node that writes into zeros what only a sum of a type needs."""
+    """Return the node that writes a value into zeros, if only a sum of ``type_`` uses it."""
     node = x.owner
     if node is None or not isinstance(node.op, _UPDATES) or node.op.inplace:
         return None
     if isinstance(node.op, AdvancedIncSubtensor) and node.op.set_instead_of_inc:
-        return None  # of several values for one element only the last one counts
+        return None  # if an element is written several times, only the last value counts
     zeros: Any = node.inputs[0]
     is_alike = (x.dtype, x.broadcastable) == (type_.dtype, type_.broadcastable)
     if not is_alike or type_.dtype == "bool" or not has_one_client(fgraph, x):
@@ -91,7 +91,7 @@ def _written_into_zeros(fgraph: FunctionGraph, x: Any, type_: TensorType) -> App
 
 
 def _incrementing(op: Any) -> Any:
-    """Return the Op that adds what another one writes into zeros."""
+    """Return the Op that adds the values that another Op writes into zeros."""
     if not op.set_instead_of_inc:
         return op
     return IncSubtensor(op.idx_list, tolerate_aliased=op.tolerate_aliased)
@@ -120,7 +120,7 @@ def read_what_was_incremented(fgraph: FunctionGraph, node: Apply) -> list[Variab
         return None
     if not all_same(indices, node.inputs[1:]):
         return None
-    # What does not fit must still raise, and not broadcast the other way round.
+    # A value of the wrong shape must still raise, and not broadcast the other way round.
     missing = type_.ndim - y.ndim
     if any(
         size == 1 and given != 1
@@ -134,4 +134,4 @@ CANONICAL_UPDATES: tuple[NodeRewriter, ...] = (read_what_was_incremented,)
 """In the order in which they are tried."""
 
 SPECIALIZE_UPDATES: tuple[NodeRewriter, ...] = (increment_in_turn,)
-"""After sums have been flattened: each sum is then looked at once."""
+"""Applied after sums have been flattened, so that each sum is visited once."""

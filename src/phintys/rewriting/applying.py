@@ -1,4 +1,4 @@
-"""Applying one rule to one node, with all checks."""
+"""Application of one rule to one node, with all checks."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ __all__ = ["Proposal", "apply_rule", "propose"]
 
 @record()
 class Proposal:
-    """What a rule wants to replace in a graph.
+    """The replacements that a rule proposes for a graph.
 
     Attributes
     ----------
     rule, node
-        The rule, and the node that it was tried on.
+        The rule, and the node to which it was applied.
     pairs
-        Variables of the graph, and what takes their places.
+        Variables of the graph, and their replacements.
     start
-        When the rule was tried, if that is traced.
+        The time at which the rule was tried, if tracing.
     """
 
     rule: NodeRewriter
@@ -49,7 +49,7 @@ class Proposal:
         return f"{self.rule.name}: {changes}"
 
     def carry_out(self, fgraph: FunctionGraph, trace: RewriteTrace | None = None) -> bool:
-        """Change the graph; tell whether its features let that happen."""
+        """Make the replacements; return whether the features of the graph accepted them."""
         refused = ""
         try:
             fgraph.replace_all_validate(self.pairs, reason=self.rule.name)
@@ -67,14 +67,14 @@ def propose(
     rules: Iterator[NodeRewriter],
     trace: RewriteTrace | None = None,
 ) -> Proposal | None:
-    """Try rules on a node until one wants to change something; the others are left in ``rules``.
+    """Try rules on a node until one proposes a change; the untried ones are left in ``rules``.
 
-    Nodes that the rules build take over the node's origin.
+    New nodes built by the rules inherit the origin of the node.
 
     Raises
     ------
     RewriteError
-        A rule returned something that cannot replace what it is for.
+        A rule returned an invalid replacement.
     """
     start = 0.0
     with inherit_origin(node.origin):
@@ -97,21 +97,21 @@ def propose(
 def apply_rule(
     fgraph: FunctionGraph, node: Apply, rule: NodeRewriter, trace: RewriteTrace | None = None
 ) -> bool:
-    """Try a rule on a node; tell whether it changed the graph.
+    """Try a rule on a node; return whether it changed the graph.
 
-    Nodes that the rule builds take over the node's origin.
+    New nodes built by the rule inherit the origin of the node.
 
     Raises
     ------
     RewriteError
-        The rule returned something that cannot replace what it is for.
+        The rule returned an invalid replacement.
     """
     proposal = propose(fgraph, node, iter((rule,)), trace)
     return proposal is not None and proposal.carry_out(fgraph, trace)
 
 
 def _pairs(fgraph: FunctionGraph, node: Apply, rule: NodeRewriter, result: Any) -> Pairs:
-    """Return what is to be replaced by what, checked."""
+    """Return the pairs (old, new) of a rule's result, validated."""
     pairs: Pairs = []
     for old, new in _proposed(node, rule, result):
         if not isinstance(new, Variable):
@@ -149,10 +149,10 @@ def _proposed(node: Apply, rule: NodeRewriter, result: Any) -> list[tuple[Variab
 
 
 def _fitting(old: Variable, new: Variable, rule: NodeRewriter, node: Apply) -> Variable:
-    """Return ``new`` as a variable that can stand where ``old`` stood."""
+    """Return ``new``, converted if necessary, as a valid replacement of ``old``."""
     if new.type == old.type or old.type.is_super(new.type):
         return new
-    # A Type may know how to add the static facts that got lost, such as a size.
+    # A Type may be able to restore static information that was lost, such as a size.
     converted = old.type.convert_variable(new) if old.type.in_same_class(new.type) else None
     if converted is not None and old.type.is_super(converted.type):
         return converted

@@ -1,4 +1,4 @@
-"""Drivers: how rules are carried over a graph. Each takes time near linear in what changes."""
+"""Drivers, which apply rules to a graph in time nearly linear in the number of changes."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ if TYPE_CHECKING:
 
 __all__ = ["RuleDriver", "WalkInOrder", "WalkOutOrder", "Worklist"]
 
-_LATEST = 24  # changes that are remembered, to show a circle of up to half as many
+_LATEST = 24  # changes remembered for error messages; shows cycles of up to half this length
 
 
 class RuleDriver(GraphRewriter):
-    """What the drivers share: an ordered list of rules, indexed by what they look at.
+    """Base class of drivers: an ordered list of rules, indexed by the Ops that they track.
 
     Parameters
     ----------
     rules
-        Tried on a node in this order.
+        The rules, in the order in which they are tried on a node.
     name, tags
         As for :class:`~phintys.rewriting.GraphRewriter`.
     """
@@ -59,7 +59,7 @@ class RuleDriver(GraphRewriter):
         self.index = RuleIndex(self.rules)
 
     def __getstate__(self) -> dict[str, Any]:
-        # What was looked up is looked up again.
+        # The index is rebuilt on demand.
         return {name: value for name, value in self.__dict__.items() if name != "index"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -67,17 +67,17 @@ class RuleDriver(GraphRewriter):
         self.index = RuleIndex(self.rules)
 
     def names(self) -> frozenset[str]:
-        """Return all names that ``excluding`` understands here."""
+        """Return all names that ``excluding`` accepts for this driver."""
         own = super().names()
         return own.union(*(rule.tags | {rule.name} for rule in self.rules))
 
     def excluding(self, names: frozenset[str]) -> Self:
-        """Return the driver without the rules that are named or tagged so."""
+        """Return the driver without the rules with these names or tags."""
         kept = [rule for rule in self.rules if not rule.matches_name(names)]
         return self if len(kept) == len(self.rules) else self.with_rules(kept)
 
     def with_rules(self, rules: Sequence[NodeRewriter]) -> Self:
-        """Return a driver like this one, of other rules."""
+        """Return a driver like this one with other rules."""
         return type(self)(rules, name=self.name, tags=self.tags)
 
     def __iter__(self) -> Iterator[NodeRewriter]:
@@ -88,7 +88,7 @@ class RuleDriver(GraphRewriter):
 
 
 class _Walk(RuleDriver):
-    """One pass over the nodes that the graph has at the start."""
+    """A single walk over the nodes that the graph has at the start."""
 
     backwards: ClassVar[bool]
 
@@ -105,9 +105,9 @@ class _Walk(RuleDriver):
 
 
 class WalkInOrder(_Walk):
-    """Try the rules once on each node, inputs before what depends on them.
+    """Try the rules once on each node, in topological order.
 
-    Nodes that the rules build are not looked at.
+    Nodes built by the rules are not visited.
 
     Examples
     --------
@@ -120,13 +120,13 @@ class WalkInOrder(_Walk):
 
 
 class WalkOutOrder(_Walk):
-    """Try the rules once on each node, outputs before what they depend on."""
+    """Try the rules once on each node, in reverse topological order."""
 
     backwards = True
 
 
 class _Changes(Feature):
-    """Notes what a replacement does to the graph, for the driver to look at."""
+    """Records the changes that a replacement makes to the graph, for the driver."""
 
     def __init__(self) -> None:
         self.imported: list[Apply] = []
@@ -159,7 +159,7 @@ class _Changes(Feature):
 
 @record()
 class _Budget:
-    """Stops rules that undo or feed each other: the guard against rewriting for ever."""
+    """Guards against endless rewriting, by rules that undo or feed each other."""
 
     driver: str
     most: int
@@ -167,7 +167,7 @@ class _Budget:
     latest: deque[Proposal]
 
     def spend(self, proposal: Proposal, generation: int) -> None:
-        """Count a change; too many raise."""
+        """Count a change, and raise if there are too many."""
         self.latest.append(proposal)
         self.total -= 1
         if generation <= self.most and self.total >= 0:
@@ -189,7 +189,7 @@ class _Budget:
 
 
 def _cycle(steps: Sequence[str]) -> tuple[Sequence[str], str]:
-    """Return the steps that go round in a circle, with a heading; the last ones if none do."""
+    """Return the steps of a cycle and a heading; the last steps if there is no cycle."""
     for period in range(1, len(steps) // 2 + 1):
         if steps[-period:] == steps[-2 * period : -period]:
             return steps[-period:], "This goes round in a circle:"
@@ -199,19 +199,21 @@ def _cycle(steps: Sequence[str]) -> tuple[Sequence[str], str]:
 class Worklist(RuleDriver):
     """Apply rules until none applies any more.
 
-    Nodes wait in a queue, at first in topological order. When a rule has changed the graph, the
-    nodes that it made, those whose inputs changed, those that look that deep (``rule.depth``) and
-    those that lost a client are queued again; the graph is never walked again. Of the rules for a
-    node those are tried that may find what they need among its operands (``rule.cases``).
+    Nodes are kept in a queue, initially in topological order. When a rule has changed the graph,
+    the new nodes, those whose inputs changed, those whose rules look deep enough to see the change
+    (``rule.depth``) and those that lost a client are queued again; the whole graph is not walked
+    again. Of the rules for a node, only those whose conditions its operands can meet
+    (``rule.cases``) are tried.
 
     Parameters
     ----------
     rules
-        Tried on a node in this order.
+        The rules, in the order in which they are tried on a node.
     order
-        Start with the nodes next to the inputs (``"in"``) or to the outputs (``"out"``).
+        Start from the inputs (``"in"``) or from the outputs (``"out"``).
     max_uses
-        How often one value may be rewritten before the driver reports rules that undo each other.
+        How many times one value can be rewritten before the driver raises an error about rules that
+        undo each other.
     name, tags
         As for :class:`~phintys.rewriting.GraphRewriter`.
 
@@ -256,7 +258,7 @@ class Worklist(RuleDriver):
         waiting = set(queue)
         generations: dict[Apply, int] = {}
         budget = _Budget(self.name, self.max_uses, 100 * (len(nodes) + 100), deque(maxlen=_LATEST))
-        changes.clear()  # attaching tells of every node
+        changes.clear()  # attaching reports every node
         lookup = Lookup(self.index, nodes)
         alive = fgraph.apply_nodes
         while queue:
@@ -271,7 +273,7 @@ class Worklist(RuleDriver):
                 if proposal is None:
                     break
                 if not proposal.carry_out(fgraph, trace):
-                    changes.clear()  # the replacement came and went
+                    changes.clear()  # the replacement was undone
                     continue
                 generation = generations.get(node, 0) + 1
                 budget.spend(proposal, generation)
@@ -290,13 +292,13 @@ class Worklist(RuleDriver):
     def _to_look_at(
         self, fgraph: FunctionGraph, changes: _Changes, node: Apply, lookup: Lookup
     ) -> tuple[list[Apply], list[Apply]]:
-        """Return the nodes to look at next, and those to look at later."""
+        """Return the nodes to visit next, and those to visit later."""
         alive = fgraph.apply_nodes
         first = dict.fromkeys(one for one in changes.imported if one in alive)
         later = dict.fromkeys(one for one in changes.changed if one in alive and one not in first)
         met = {*first, *later}
         level = list(later)
-        # A node of an Op that has not been met yet is still to be looked at anyway.
+        # A node whose Op has not been seen yet is still in the queue.
         for depth in range(2, lookup.deepest + 1):
             above = dict.fromkeys(client for one in level for client in _clients(fgraph, one))
             level = [one for one in above if one not in met]

@@ -1,11 +1,11 @@
-"""Which rules are worth trying on a node, told from its Op and from what computes its operands.
+"""An index of the rules that can apply to a node, given its Op and the Ops of its operands.
 
-Most rules find nothing to do at most nodes that they look at, and to find that out by trying them
-is what rewriting would spend its time on. So a rule may say what it must find among the operands,
-and is not tried where nothing of the kind is there, or what it must find anywhere below, and is not
-tried while the graph has nothing of the kind. Each such condition is a bit; each Op has the
-bits of the conditions that it meets as the maker of an operand, and those of all operands put
-together tell at once which rules are left.
+Most rules do not apply to most nodes that they track, and rewriting would spend most of its time on
+trying them. Therefore a rule can declare what it needs to find among the operands, and is skipped
+for nodes without such an operand, or what it needs to find anywhere below the node, and is skipped
+while the graph has nothing of the kind. Each such condition is a bit. Each Op has the bits of the
+conditions that it meets when it computes an operand, and the union over all operands selects the
+rules to try.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _ALWAYS = 1  # the bit of no condition
 
 
 class _Plan:
-    """The rules that look at the nodes of one Op, in their order, each with its bits.
+    """The rules that track one Op, in order, each with the bits of its conditions.
 
     Attributes
     ----------
@@ -37,9 +37,9 @@ class _Plan:
     relevant
         The bits of all their conditions.
     depth
-        How many levels of nodes the deepest of them looks at; 0 without rules.
+        The maximum depth of the rules; 0 without rules.
     chosen
-        Bits that are met -> the rules that are left, as far as that has been asked for.
+        Cache: bits that are met -> the rules to try.
     """
 
     __slots__ = ("_entries", "chosen", "depth", "relevant", "rules")
@@ -54,7 +54,7 @@ class _Plan:
         self.chosen: dict[int, tuple[NodeRewriter, ...]] = {}
 
     def choose(self, met: int) -> tuple[NodeRewriter, ...]:
-        """Return the rules of which the conditions are met, or that have none."""
+        """Return the rules whose conditions are met, or that have none."""
         now = met | _ALWAYS
         found = self.chosen[met] = tuple(
             rule for bits, within, rule in self._entries if bits & now and within & now
@@ -63,19 +63,19 @@ class _Plan:
 
 
 class RuleIndex:
-    """An ordered list of rules, by what they track and by what they need among the operands.
+    """An ordered list of rules, indexed by the Ops that they track and their conditions.
 
     Parameters
     ----------
     rules
-        The rules, in the order in which they are to be tried on a node.
+        The rules, in the order in which they are tried on a node.
     """
 
     def __init__(self, rules: Sequence[NodeRewriter]) -> None:
         self._rules = rules
-        # Op, class of Ops, or None for all -> (number of a rule, bit of its condition).
+        # Op, class of Ops, or None for all -> (index of a rule, bit of its condition).
         self._tracked: dict[Tracked | None, list[tuple[int, int]]] = {}
-        # Op or class of Ops that may compute an operand -> bits of the conditions that this meets.
+        # Op or class of Ops that computes an operand -> bits of the conditions that it meets.
         self._makers: dict[Tracked, int] = {}
         # Op or class of Ops -> bits of the rules that wait for one in the graph; rule -> its bit.
         self._awaited: dict[Tracked, int] = {}
@@ -98,7 +98,7 @@ class RuleIndex:
                 entries.append((number, bit))
                 for operand in operands:
                     self._add(bit, tracked, operand)
-        # As many entries as there are classes, and Ops that rules name: no other Op is kept alive.
+        # One entry for each class and each Op named by a rule: no other Op is kept alive.
         self._plans: dict[object, _Plan] = {}
         self._classes_met: dict[type[Op], int] = {}
         self._classes_there: dict[type[Op], int] = {}
@@ -115,7 +115,7 @@ class RuleIndex:
             self._makers[maker] = self._makers.get(maker, 0) | bit
 
     def plan(self, op: Op) -> _Plan:
-        """Return the rules that look at nodes of an Op."""
+        """Return the rules that track an Op."""
         cls = type(op)
         special = self._tracked.get(op)
         key = cls if special is None else (cls, op)
@@ -133,16 +133,16 @@ class RuleIndex:
         return plan
 
     def met_by(self, op: Op) -> int:
-        """Return the bits of the conditions that an operand meets which an Op computes."""
+        """Return the bits of the conditions that an operand computed by an Op meets."""
         return _bits_for(op, self._makers, self._classes_met)
 
     def met_within(self, op: Op) -> int:
-        """Return the bits of the rules that may apply as soon as the graph has such an Op."""
+        """Return the bits of the rules that can apply once the graph has such an Op."""
         return _bits_for(op, self._awaited, self._classes_there)
 
 
 def _bits_for(op: Op, bits_of: Mapping[Tracked, int], known: dict[type[Op], int]) -> int:
-    """Return the bits of an Op and of the classes that it is of; ``known`` remembers the latter."""
+    """Return the bits of an Op and of its classes; ``known`` caches the latter."""
     cls = type(op)
     met = known.get(cls)
     if met is None:
@@ -160,7 +160,7 @@ def _join(bits: dict[int, int], entries: Iterable[tuple[int, int]]) -> None:
 
 
 class _Known(NamedTuple):
-    """What is known of an Op; it is kept alive, so that its id stays its own."""
+    """Cached information about an Op, which is kept alive so that its id is not reused."""
 
     op: Op
     plan: _Plan
@@ -168,25 +168,25 @@ class _Known(NamedTuple):
 
 
 class Lookup:
-    """Finds the rules for one node of a graph after another.
+    """Finds the rules to try on the nodes of a graph.
 
     Parameters
     ----------
     index
         The rules.
     nodes
-        Those of the graph, at the start; of others their Ops are met when they are looked at.
+        The nodes of the graph at the start; Ops of new nodes are added when they are visited.
 
     Attributes
     ----------
     deepest
-        How many levels of nodes the deepest rule looks at of those for the Ops met so far.
+        The maximum depth of the rules for the Ops seen so far.
     """
 
     def __init__(self, index: RuleIndex, nodes: Iterable[Apply] = ()) -> None:
         self._index = index
         self._known: dict[int, _Known] = {}
-        self._there = 0  # the bits that are met by what the graph has
+        self._there = 0  # the bits met by the Ops in the graph
         self.deepest = 0
         known = self._known
         for node in nodes:
@@ -194,7 +194,7 @@ class Lookup:
                 self._meet(node.op)
 
     def rules_for(self, node: Apply) -> tuple[NodeRewriter, ...]:
-        """Return the rules that are worth trying on a node, in their order."""
+        """Return the rules to try on a node, in order."""
         known = self._known
         op = node.op
         plan = (known.get(id(op)) or self._meet(op)).plan
@@ -218,7 +218,7 @@ class Lookup:
         return plan.choose(met) if found is None else found
 
     def depth_of(self, op: Op) -> int:
-        """Return how many levels of nodes the rules for an Op look at; 0 where there are none."""
+        """Return the maximum depth of the rules for an Op; 0 if there are none."""
         return (self._known.get(id(op)) or self._meet(op)).plan.depth
 
     def _meet(self, op: Op) -> _Known:

@@ -1,4 +1,4 @@
-"""Rules written as equations: ``sub(x, x) -> zeros_like(x)``.
+"""Rules defined by patterns: ``sub(x, x) -> zeros_like(x)``.
 
 A pattern is a nested tuple ``(op, argument, ...)``. ``op`` is an Op or a class of Ops; an argument
 is another such tuple, a :class:`Wild` (or a string, short for one), a number, which matches a
@@ -44,18 +44,18 @@ class _NotConstant:
 
 
 NOT_CONSTANT: Any = _NotConstant()
-"""What :func:`constant_value` returns for a variable whose value is not known."""
+"""Returned by :func:`constant_value` for a variable whose value is not known."""
 
 
 class Wild:
-    """A placeholder in a pattern: matches any variable, the same one wherever the name occurs.
+    """A placeholder in a pattern: matches any variable, the same one at each occurrence.
 
     Parameters
     ----------
     name
-        Name under which the builder of the right-hand side gets the variable.
+        Name by which the right-hand side refers to the variable.
     guard
-        A condition on the variable.
+        A predicate that the variable must satisfy.
 
     Examples
     --------
@@ -69,7 +69,7 @@ class Wild:
         self.guard = guard
 
     def where(self, guard: Callable[[Variable], bool]) -> Wild:
-        """Return the placeholder with a condition, for use inside a lambda-built pattern."""
+        """Return the placeholder with a guard, for use in patterns built by a lambda."""
         return Wild(self.name, guard)
 
     def __repr__(self) -> str:
@@ -77,13 +77,13 @@ class Wild:
 
 
 class _AnyOrder(tuple[Any, ...]):
-    """A pattern whose arguments may come in any order."""
+    """A pattern whose arguments can be in any order."""
 
     __slots__ = ()
 
 
 def any_order(op: Op | type[Op], *arguments: Any) -> Any:
-    """Return a pattern for ``op`` of the arguments in any order.
+    """Return a pattern for ``op`` applied to the arguments in any order.
 
     Examples
     --------
@@ -104,19 +104,19 @@ _READERS: list[Callable[[Variable], Any]] = [_read_constant]
 
 
 def set_constant_reader(reader: Callable[[Variable], Any]) -> None:
-    """Tell patterns how to see that a variable has one known value.
+    """Set the function with which patterns read constant values of variables.
 
     Parameters
     ----------
     reader
-        Returns the value, a scalar for an array whose elements are all the same, or
-        :data:`NOT_CONSTANT`. Tensor code sets one that sees through broadcasting.
+        Returns the value, a scalar for an array whose elements are all equal, or
+        :data:`NOT_CONSTANT`. The tensor package sets one that sees through broadcasting.
     """
     _READERS[-1] = reader
 
 
 def constant_value(variable: Variable) -> Any:
-    """Return the value that a variable is known to have, or :data:`NOT_CONSTANT`."""
+    """Return the known constant value of a variable, or :data:`NOT_CONSTANT`."""
     return _READERS[-1](variable)
 
 
@@ -140,14 +140,14 @@ def _op_matches(op: Op, wanted: Op | type[Op]) -> bool:
 
 
 def _main_output(node: Apply) -> int | None:
-    """Return the index of the output that stands for the node in a pattern."""
+    """Return the index of the output that represents the node in a pattern."""
     if node.op.default_output is not None:
         return node.op.default_output
     return 0 if len(node.outputs) == 1 else None
 
 
 class _Matcher:
-    """Finds the ways in which a pattern fits a variable."""
+    """Finds the matches of a pattern with a variable."""
 
     def __init__(self, fgraph: FunctionGraph, allow_shared: bool) -> None:
         self.fgraph = fgraph
@@ -198,7 +198,7 @@ class _Matcher:
 
 
 def _normalise(pattern: Any, rule: str) -> Any:
-    """Return the pattern with strings made placeholders; anything odd raises."""
+    """Validate a pattern, and return it with strings converted to placeholders."""
     if isinstance(pattern, str):
         return Wild(pattern)
     if isinstance(pattern, Wild | Variable) or _is_number(pattern):
@@ -224,7 +224,7 @@ def _levels(pattern: Any) -> int:
 
 
 def _may_match(pattern: tuple[Any, ...], node: Apply) -> bool:
-    """Tell quickly whether the operands are computed by the Ops that a pattern wants there."""
+    """Quickly check whether the operands are computed by the Ops that a pattern requires."""
     if isinstance(pattern, _AnyOrder) or len(pattern) != len(node.inputs) + 1:
         return isinstance(pattern, _AnyOrder)
     for part, variable in zip(pattern[1:], node.inputs, strict=True):
@@ -236,18 +236,18 @@ def _may_match(pattern: tuple[Any, ...], node: Apply) -> bool:
 
 
 class PatternRewriter(NodeRewriter):
-    """A rule given by patterns.
+    """A rule defined by patterns.
 
     Parameters
     ----------
     left
         The pattern, or a list of alternatives.
     right
-        What to put in its place: a pattern of the same names, or a function that gets the matched
-        variables by name (and the matched node as ``node``, the graph as ``fgraph``, where it has
-        such parameters) and returns a variable, or ``None`` to leave things as they are.
+        The replacement: a pattern with the same names, or a function that takes the matched
+        variables by name (and the matched node as ``node`` and the graph as ``fgraph``, if it has
+        these parameters) and returns a variable, or ``None`` for no change.
     allow_shared
-        Also match inner nodes whose result others need too.
+        Also match inner nodes whose results are used elsewhere.
     name, equation, tags
         As for :class:`~phintys.rewriting.NodeRewriter`.
 
@@ -296,7 +296,7 @@ class PatternRewriter(NodeRewriter):
         )
 
     def cases(self) -> Iterable[Case]:
-        """Return for each alternative its Op and that of the first operand that is not a leaf."""
+        """Return, for each alternative, its Op and that of the first operand that is not a leaf."""
         for alternative in self.left:
             parts = cast("tuple[Any, ...]", alternative)
             nested = [cast("tuple[Any, ...]", part) for part in parts if isinstance(part, tuple)]
@@ -327,7 +327,7 @@ class PatternRewriter(NodeRewriter):
 
 
 def _instantiate(pattern: Any, node: Apply, bound: Bindings) -> Any:
-    """Build the expression that a right-hand pattern describes."""
+    """Build the expression described by a right-hand pattern."""
     if isinstance(pattern, Wild):
         return bound[pattern.name]
     if isinstance(pattern, tuple):
@@ -342,7 +342,7 @@ def _instantiate(pattern: Any, node: Apply, bound: Bindings) -> Any:
 
 
 class _DecoratedPattern(PatternRewriter):
-    """A rule made by :func:`pattern`; the decorated name is its pickle."""
+    """A rule created by :func:`pattern`, which is pickled by its decorated name."""
 
     def __init__(self, left: Any, right: Callable[..., Any], **options: Any) -> None:
         super().__init__(left, right, **options)
@@ -361,13 +361,13 @@ def pattern(
     allow_shared: bool = True,
     tags: Iterable[str] = (),
 ) -> Callable[[Callable[..., Any]], PatternRewriter]:
-    """Make a rule from lambdas that state its left-hand side and a function that builds the right.
+    """Define a rule by lambdas for its left-hand side and a function that builds the right one.
 
     Parameters
     ----------
     left
-        Each returns a pattern made of its parameters, which are placeholders. The rule applies
-        where any of them matches.
+        Functions that return a pattern of their parameters, which are placeholders. The rule
+        applies where any of the patterns matches.
     name, allow_shared, tags
         As for :class:`PatternRewriter`.
 

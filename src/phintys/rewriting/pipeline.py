@@ -1,4 +1,4 @@
-"""Passes and pipelines: which steps run over a graph, in a list that a reader can see."""
+"""Passes and pipelines: explicit lists of the steps that run over a graph."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ class Pass:
     Parameters
     ----------
     name
-        What traces, errors and ``stop_after`` call it.
+        Name for traces, errors and methods such as ``stop_after``.
     step
-        What it does.
+        The rewriter to run.
     tags
-        Further names that ``excluding`` and ``including`` understand.
+        Additional names for ``excluding`` and ``including``.
     on
-        Whether it runs without being asked for by ``including``.
+        Whether it is enabled by default; otherwise ``including`` enables it.
     """
 
     name: str
@@ -46,15 +46,15 @@ class Pass:
     on: bool = True
 
     def names(self) -> frozenset[str]:
-        """Return all names that ``excluding`` understands here, those of single rules too."""
+        """Return all names that ``excluding`` accepts here, including those of single rules."""
         return self.tags | {self.name} | self.step.names()
 
     def called(self, names: frozenset[str]) -> bool:
-        """Return whether the pass itself is named or tagged so."""
+        """Return whether the pass itself has one of the names or tags."""
         return self.name in names or not (self.tags | self.step.tags).isdisjoint(names)
 
     def apply(self, fgraph: FunctionGraph, trace: RewriteTrace | None = None) -> None:
-        """Run over ``fgraph``."""
+        """Run the pass over ``fgraph``."""
         if trace is None:
             self._run(fgraph, None)
             return
@@ -79,19 +79,19 @@ class Pass:
 
 
 class Pipeline:
-    """A list of passes, run from first to last.
+    """A list of passes that run in order.
 
-    Pipelines never change: the methods that add or drop something return new ones.
+    Pipelines are immutable: the methods that add or remove passes or rules return new ones.
 
     Parameters
     ----------
     passes
-        The passes, with names that differ.
+        The passes, with distinct names.
     also_known
-        Names that ``excluding`` accepts though nothing here bears them, such as those of passes
-        that other pipelines have.
+        Additional names that ``excluding`` accepts without effect, such as those of passes of other
+        pipelines.
     name
-        A name for people.
+        Name of the pipeline, for display.
 
     Examples
     --------
@@ -121,7 +121,7 @@ class Pipeline:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of the passes that are on, in order."""
+        """Names of the enabled passes, in order."""
         return tuple(one.name for one in self.passes if one.on)
 
     def apply(
@@ -137,13 +137,13 @@ class Pipeline:
         Parameters
         ----------
         fgraph
-            The graph, changed in place.
+            The graph, modified in place.
         trace
-            Where to note what was rewritten.
+            The trace in which to record the rewrites.
         verify
             Check the graph's invariants after each pass; ``config.verify_graphs`` by default.
         after_pass
-            Called with each pass that ran and the graph.
+            Called after each pass, with the pass and the graph.
 
         Raises
         ------
@@ -167,7 +167,7 @@ class Pipeline:
                 after_pass(one, fgraph)
 
     def excluding(self, *names: str) -> Pipeline:
-        """Return the pipeline without the passes and rules that are named or tagged so.
+        """Return a pipeline without the passes and rules with these names or tags.
 
         Raises
         ------
@@ -182,7 +182,7 @@ class Pipeline:
         )
 
     def including(self, *names: str) -> Pipeline:
-        """Return the pipeline with the passes that are named or tagged so turned on.
+        """Return a pipeline with the passes with these names or tags enabled.
 
         Raises
         ------
@@ -195,7 +195,7 @@ class Pipeline:
         )
 
     def requiring(self, *names: str) -> Pipeline:
-        """Return the pipeline of only those passes that are named or tagged so.
+        """Return a pipeline of only the passes with these names or tags.
 
         Raises
         ------
@@ -206,13 +206,13 @@ class Pipeline:
         return self._with(one for one in self.passes if one.called(wanted))
 
     def stop_after(self, name: str) -> Pipeline:
-        """Return the pipeline up to and with the pass of that name."""
+        """Return a pipeline that ends with the named pass."""
         return self._with(self.passes[: self.position(name) + 1])
 
     def inserting(
         self, new: Pass, *, before: str | None = None, after: str | None = None
     ) -> Pipeline:
-        """Return the pipeline with one more pass; at the end when no place is given."""
+        """Return a pipeline with an additional pass; at the end by default."""
         if before is not None and after is not None:
             msg = f"Insert the pass {new.name!r} either before or after a pass, not both."
             raise ConfigError(msg)
@@ -224,19 +224,19 @@ class Pipeline:
         return self._with((*self.passes[:place], new, *self.passes[place:]))
 
     def adding(self, *rules: NodeRewriter, to: str = "canonicalize") -> Pipeline:
-        """Return the pipeline with more rules in one of its passes, tried after the others there.
+        """Return a pipeline with rules appended to one of its passes.
 
         Parameters
         ----------
         rules
-            Rules, as made by :func:`node_rewriter` or :func:`pattern`.
+            Rules, as created by :func:`node_rewriter` or :func:`pattern`.
         to
-            The name of the pass, one that drives rules.
+            The name of the pass, which must apply rules.
 
         Raises
         ------
         ConfigError
-            There is no such pass, or it drives no rules.
+            There is no such pass, or it does not apply rules.
         """
         one = self.passes[self.position(to)]
         if not isinstance(one.step, RuleDriver):
@@ -245,12 +245,12 @@ class Pipeline:
         return self.replacing(to, replace(one, step=one.step.with_rules((*one.step, *rules))))
 
     def replacing(self, name: str, new: Pass) -> Pipeline:
-        """Return the pipeline with another pass in place of the one of that name."""
+        """Return a pipeline with the named pass replaced by another one."""
         place = self.position(name)
         return self._with((*self.passes[:place], new, *self.passes[place + 1 :]))
 
     def position(self, name: str) -> int:
-        """Return the place in the list of the pass of that name."""
+        """Return the position of the named pass."""
         for place, one in enumerate(self.passes):
             if one.name == name:
                 return place

@@ -1,4 +1,4 @@
-"""Rules: what a node may be replaced by, and whole-graph steps."""
+"""Rules, which replace single nodes, and rewriters of whole graphs."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ __all__ = [
 Result: TypeAlias = (
     "Literal[False] | Sequence[Variable | None] | Mapping[Variable, Variable] | None"
 )
-"""What a rule returns: nothing to do, or the replacements of the node's outputs."""
+"""The result of a rule: nothing to do, or the replacements of the node's outputs."""
 
 Tracked: TypeAlias = "Op | type[Op]"
 
 
 class Operand(Enum):
-    """What a rule may need among the operands of a node, other than what an Op has computed."""
+    """Kinds of operand that a rule can require, other than the result of an Op."""
 
     CONSTANT = "a constant"
     REPEATED = "one variable twice"
@@ -45,40 +45,39 @@ class Operand(Enum):
 
 
 Case: TypeAlias = "tuple[Tracked | None, tuple[Tracked | Operand, ...] | None]"
-"""What a node must be computed by, and one of its operands; ``None`` for anything."""
+"""The required Op of a node, and of one of its operands; ``None`` for any."""
 
 
 class NodeRewriter:
-    """A rule that may replace the outputs of one node.
+    """A rule that can replace the outputs of a node.
 
-    Make one with :func:`node_rewriter` or :func:`~phintys.rewriting.pattern`, or by a subclass
+    Create one with :func:`node_rewriter` or :func:`~phintys.rewriting.pattern`, or by a subclass
     that defines :meth:`transform`.
 
     Parameters
     ----------
     tracks
-        Ops and classes of Ops whose nodes the rule looks at; ``None`` for all nodes.
+        Ops and classes of Ops to whose nodes the rule is applied; ``None`` for all nodes.
     operands
-        What the rule needs to find anything to do: Ops and classes of Ops, one of which computes
-        an operand of the node, or an :class:`Operand`. Where no operand is of the kind, a driver
-        does not try the rule, which saves most of the time that rewriting takes. ``None`` if the
-        operands may be anything.
+        A necessary condition on the operands: Ops and classes of Ops, one of which must compute an
+        operand of the node, or an :class:`Operand`. Drivers skip the rule if no operand meets the
+        condition, which saves most of the rewriting time. ``None`` for no condition.
     within
-        Ops and classes of Ops one of which the rule must find within its depth below the node.
-        While a graph has none of them, a driver does not try the rule. ``None`` for no condition.
+        Ops and classes of Ops, one of which must occur within the depth of the rule below the node.
+        Drivers skip the rule while the graph has none of them. ``None`` for no condition.
     name
         Name in traces and errors, and for ``excluding``.
     equation
-        What the rule does, as in ``neg(neg(x)) -> x``.
+        Description of the rule, as in ``neg(neg(x)) -> x``.
     depth
-        How many levels of nodes the rule looks at, the node itself being the first. A node is
-        looked at again when something within that depth below it has changed.
+        How many levels of nodes the rule inspects, the node itself being the first. The rule is
+        tried on a node again when something within that depth below it has changed.
     tags
         Further names that ``excluding`` and ``including`` understand.
     requires
-        Makers of graph features (classes mostly) that must be attached for the rule to work.
+        Callables (mostly classes) that create the graph features that the rule requires.
     examples
-        Expressions that the rule rewrites, as text: ``"log(1 + x)"``. Tests of soundness build
+        Expressions that the rule rewrites, as text: ``"log(1 + x)"``. The tests of soundness build
         them in many dtypes and compare values before and after.
     """
 
@@ -125,26 +124,26 @@ class NodeRewriter:
         raise RewriteError(msg)
 
     def cases(self) -> Iterable[Case]:
-        """Return what the rule looks at, and what it needs there."""
+        """Return the Ops that the rule tracks, each with the condition on its operands."""
         tracks = (None,) if self.tracks is None else self.tracks
         return [(tracked, self.operands) for tracked in tracks]
 
     def transform(self, fgraph: FunctionGraph, node: Apply) -> Result:
-        """Return what replaces the outputs of ``node``.
+        """Return the replacements of the outputs of ``node``.
 
         Parameters
         ----------
         fgraph
-            The graph that ``node`` belongs to. It must not be changed here.
+            The graph that ``node`` belongs to. It must not be modified.
         node
             A node whose Op the rule tracks.
 
         Returns
         -------
         Result
-            ``False`` or ``None``: nothing to do. A list with a variable for each output, ``None``
-            for one that stays as it is. Or a mapping from variables of the graph, which may
-            belong to other nodes, to their replacements.
+            ``False`` or ``None`` for no change; a list with a variable for each output, or ``None``
+            for an output that is kept; or a mapping from variables of the graph, which can belong
+            to other nodes, to their replacements.
         """
         raise NotImplementedError
 
@@ -158,7 +157,7 @@ class NodeRewriter:
 
 
 class _FunctionRule(NodeRewriter):
-    """A rule made from a function by :func:`node_rewriter`."""
+    """A rule created from a function by :func:`node_rewriter`."""
 
     def __init__(self, function: Callable[[FunctionGraph, Apply], Result], **options: Any) -> None:
         super().__init__(**options)
@@ -172,10 +171,10 @@ class _FunctionRule(NodeRewriter):
         return self.function(fgraph, node)
 
     def __call__(self, fgraph: FunctionGraph, node: Apply) -> Result:
-        """Call the function as it was written."""
+        """Call the decorated function."""
         return self.function(fgraph, node)
 
-    # The decorator puts the rule where the function's name points, so that name is its pickle.
+    # The decorator binds the rule to the function's name, so it is pickled by that name.
     def __reduce__(self) -> str:
         return self.__qualname__
 
@@ -197,14 +196,14 @@ def node_rewriter(
     requires: Iterable[Callable[[], Any]] = (),
     examples: Iterable[str] = (),
 ) -> Callable[[Callable[[FunctionGraph, Apply], Result]], _FunctionRule]:
-    """Make a rule from a function ``(fgraph, node) -> False | None | list | dict``.
+    """Turn a function ``(fgraph, node) -> False | None | list | dict`` into a rule; a decorator.
 
     The first line of the docstring states the rule's equation.
 
     Parameters
     ----------
     tracks, operands, within, name, depth, tags, requires, examples
-        As for :class:`NodeRewriter`; the name is the function's by default.
+        As for :class:`NodeRewriter`; the name is that of the function by default.
 
     Examples
     --------
@@ -251,7 +250,7 @@ def node_rewriter(
 
 
 class GraphRewriter:
-    """A step over a whole graph: a driver of rules, or a function of one's own.
+    """A rewriter of whole graphs: a driver of rules, or a user-defined function.
 
     Parameters
     ----------
@@ -260,7 +259,7 @@ class GraphRewriter:
     tags
         Further names that ``excluding`` and ``including`` understand.
     requires
-        Makers of graph features (classes mostly) that must be attached for the step to work.
+        Callables (mostly classes) that create the graph features that the rewriter requires.
     """
 
     def __init__(
@@ -275,19 +274,19 @@ class GraphRewriter:
         self.requires = tuple(requires)
 
     def apply(self, fgraph: FunctionGraph, trace: RewriteTrace | None = None) -> None:
-        """Change ``fgraph``, and tell ``trace`` what was changed."""
+        """Rewrite ``fgraph``, and record the changes in ``trace``."""
         raise NotImplementedError
 
     def names(self) -> frozenset[str]:
-        """Return all names that ``excluding`` understands here."""
+        """Return all names that ``excluding`` accepts here."""
         return self.tags | {self.name}
 
     def excluding(self, names: frozenset[str]) -> Self:
-        """Return the step without the rules that are named or tagged so."""
+        """Return the rewriter without the rules with these names or tags."""
         return self
 
     def rewrite(self, fgraph: FunctionGraph, trace: RewriteTrace | None = None) -> None:
-        """Attach the features that are required, and :meth:`apply`."""
+        """Attach the required features, then call :meth:`apply`."""
         attach_required(fgraph, self.requires)
         self.apply(fgraph, trace)
 
@@ -296,7 +295,7 @@ class GraphRewriter:
 
 
 class _FunctionStep(GraphRewriter):
-    """A step made from a function by :func:`graph_rewriter`."""
+    """A rewriter created from a function by :func:`graph_rewriter`."""
 
     def __init__(self, function: Callable[..., None], **options: Any) -> None:
         super().__init__(**options)
@@ -328,9 +327,9 @@ def graph_rewriter(
     tags: Iterable[str] = (),
     requires: Iterable[Callable[[], Any]] = (),
 ) -> Any:
-    """Make a step over a whole graph from a function ``(fgraph)`` or ``(fgraph, trace)``.
+    """Turn a function ``(fgraph)`` or ``(fgraph, trace)`` into a rewriter of whole graphs.
 
-    The trace may be ``None``. Use as ``@graph_rewriter`` or ``@graph_rewriter(tags=...)``.
+    The trace can be ``None``. Use as ``@graph_rewriter`` or ``@graph_rewriter(tags=...)``.
 
     Examples
     --------

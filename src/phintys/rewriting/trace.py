@@ -1,4 +1,4 @@
-"""What was rewritten: which rule changed which node, in which pass, in what order, how long."""
+"""The trace of rewrites: the rules applied, with their nodes, passes, order and times."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["RewriteEvent", "RewriteTrace", "shown"]
 
 @record(frozen=True)
 class RewriteEvent:
-    """One rule, applied once.
+    """One application of a rule.
 
     Attributes
     ----------
@@ -28,13 +28,13 @@ class RewriteEvent:
     pass_name, rule : str
         The pass that ran, and the rule that it applied.
     node : Apply or None
-        The node that was rewritten; ``None`` for a change that belongs to no one node.
+        The node that was rewritten; ``None`` for a change that is not about a single node.
     replacements : tuple of (Variable, Variable)
-        What was replaced, and by what.
+        Pairs of a replaced variable and its replacement.
     seconds : float
-        Time that the rule and the replacement took.
+        Time taken by the rule and the replacement.
     refused : str
-        Why the graph refused the change; empty for one that was made.
+        Why the graph rejected the change; empty if it was accepted.
     """
 
     number: int
@@ -54,7 +54,7 @@ class RewriteEvent:
 
 
 def shown(variable: Variable) -> str:
-    """Return how a variable appears in a trace: as the node that computes it."""
+    """Return the text of a variable in a trace: that of the node that computes it."""
     return str(variable) if variable.owner is None else str(variable.owner)
 
 
@@ -62,15 +62,15 @@ def shown(variable: Variable) -> str:
 class RewriteTrace:
     """A record of the passes that ran over a graph and of every rule that they applied.
 
-    Hand one to :meth:`Pipeline.apply <phintys.rewriting.Pipeline.apply>` and read it afterwards.
-    It keeps the replaced nodes alive, so drop it when it has been read.
+    Pass one to :meth:`Pipeline.apply <phintys.rewriting.Pipeline.apply>` and read it afterwards. It
+    keeps the replaced nodes alive, so discard it after use.
 
     Attributes
     ----------
     events : list of RewriteEvent
-        In the order in which they happened.
+        The events, in chronological order.
     passes : list of (str, float)
-        Name and seconds of each pass, in the order in which they ran.
+        Name and seconds of each pass, in execution order.
 
     Examples
     --------
@@ -107,15 +107,15 @@ class RewriteTrace:
         )
 
     def applied(self, rule: str) -> list[RewriteEvent]:
-        """Return the events of one rule, without those that the graph refused."""
+        """Return the events of one rule, without those that the graph rejected."""
         return [event for event in self.events if event.rule == rule and not event.refused]
 
     def counts(self) -> Counter[str]:
-        """Return how often each rule was applied."""
+        """Return how many times each rule was applied."""
         return Counter(event.rule for event in self.events if not event.refused)
 
     def seconds(self) -> dict[str, float]:
-        """Return the time that applying each rule took, the slowest rule first."""
+        """Return the total time of each rule, slowest first."""
         total: dict[str, float] = {}
         for event in self.events:
             total[event.rule] = total.get(event.rule, 0.0) + event.seconds
