@@ -1,4 +1,4 @@
-"""Code generation: LLVM's language as text, and the scalar ops in it.
+"""Code generation: LLVM IR as text, and the scalar ops in it.
 
 A kernel is written once, for scalars or vectors of any number of lanes::
 

@@ -1,8 +1,8 @@
-"""Where a kernel reads and writes: addresses as sums of steps of loops.
+"""The addresses that a kernel accesses, as sums of steps of loops.
 
 Arrays are C-contiguous, so the element ``x[i, j]`` of an n by m array is ``m * i + j`` elements
-from its start, and a view is other factors and an offset. An index from memory adds a part that is
-known only when it has been read.
+from its start; for a view the factors differ and there is an offset. An index from memory adds a
+part that is known only once it has been read.
 """
 
 from __future__ import annotations
@@ -68,8 +68,8 @@ class Access(Affine):
         For each dynamic part the level at whose beginning it is added to the address, or ``None``
         if it is added where the element is read. Set by the plan.
     is_spread
-        Whether the lanes are neighbours in scratch, whose iterations of an outer loop are elsewhere
-        in other arrays.
+        Whether the lanes are contiguous in scratch, although they are iterations of an outer loop,
+        which are strided in other arrays.
     """
 
     array: Array = field(kw_only=True)
@@ -90,14 +90,15 @@ class Access(Affine):
 
 @record()
 class Layout:
-    """How the arrays of a kernel lie in memory.
+    """The memory layout of a kernel's arrays.
 
     Attributes
     ----------
     polynomials
         Those of the program.
     strides
-        Of arrays that do not lie as their sizes say: scratch for one iteration of outer loops.
+        Strides of arrays whose layout differs from their sizes: scratch for one iteration of outer
+        loops.
     running
         Loops of the kernel. Others have one iteration, or run around it: their counters are atoms.
     fixed

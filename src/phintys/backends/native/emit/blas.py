@@ -1,6 +1,6 @@
 """Calls of BLAS.
 
-Slices and transposes that BLAS can take are said by offsets, strides and flags, without copies.
+Slices and transposes that BLAS supports are passed as offsets, strides and flags, without copies.
 
 Options of a :class:`~phintys.backends.native.program.Call`; each is a
 :class:`~phintys.backends.native.sizes.Size` (in elements) unless it says otherwise:
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 __all__ = ["FLOPS", "LONGEST", "BlasCall", "sizes_of_call"]
 
 FLOPS = 16
-"""Roughly, multiplications and additions of a matrix product in a nanosecond."""
+"""Rough estimate of the multiplications and additions of a matrix product per nanosecond."""
 
 LONGEST = (1 << 31) - 1
 """The largest integer that BLAS takes."""
@@ -63,7 +63,7 @@ def sizes_of_call(call: Call) -> list[Any]:
 
 
 class BlasCall:
-    """Write a call of BLAS.
+    """Emit a call of BLAS.
 
     Parameters
     ----------
@@ -74,8 +74,8 @@ class BlasCall:
     pointer, size
         Return the address of an array, and the value of a size.
     share
-        Writes the call of a function that shares its work: the symbol, and what it is given after
-        what the runtime wants.
+        Emits the call of a function that shares its work: the symbol, and the arguments after those
+        for the runtime.
     """
 
     def __init__(

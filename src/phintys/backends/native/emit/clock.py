@@ -1,4 +1,4 @@
-"""A program that measures itself: after each step it adds the time to a table.
+"""Self-measuring programs: after each step the elapsed time is added to a table.
 
 The table is memory of the program that the profile reads: 8-byte numbers,
 
@@ -44,14 +44,14 @@ def has_clock() -> bool:
 
 
 class StepClock:
-    """Writes into a main function what measures it.
+    """Emits code into a main function that measures it.
 
     Parameters
     ----------
     module
         The module of the main function.
     steps
-        How many steps the program has.
+        The number of steps of the program.
 
     polynomials
         Those of the program.
@@ -59,13 +59,13 @@ class StepClock:
     Attributes
     ----------
     table
-        The table, a constant of the program whose numbers change.
+        The table, a global array of the program.
     ring
         The polynomials.
     sizes
-        What stands behind the sizes in the table.
+        The sizes recorded in the table.
     first_size, first_event
-        Where these parts of the table begin.
+        Start of these parts of the table.
     """
 
     def __init__(self, module: Module, steps: int, polynomials: Polynomials) -> None:
@@ -79,27 +79,27 @@ class StepClock:
         self._write_lap(module)
 
     def start(self, part: Part, slot: int, *, is_first: bool) -> Value:
-        """Read the clock; the time when the call began is kept in a slot of the frame."""
+        """Read the clock, and store the start time of the call in a slot of the frame."""
         now = part.b.call("clock", INT64, [])
         if is_first:
             part.b.store(now, part.slot(slot))
         return now
 
     def lap(self, part: Part, step: int, before: Value) -> Value:
-        """Note that a step has ended, and return the time."""
+        """Record that a step has ended, and return the time."""
         b = part.b
         number = b.constant(INT64, step)
         return b.call("lap", INT64, [part.pointer(self.table), number, before, part.frame])
 
     def finish(self, part: Part, slot: int) -> None:
-        """Note that the call has ended, and its sizes."""
+        """Record that the call has ended, and its sizes."""
         self.lap(part, -1, part.b.load(INT64, part.slot(slot)))
         table = part.pointer(self.table)
         for at, size in enumerate(self.sizes):
             part.b.store(part.size(size), part.b.offset(table, self.first_size + at, INT64))
 
     def _write_lap(self, module: Module) -> None:
-        """``i64 lap(table, step, before, frame)``: note a step, return the time."""
+        """``i64 lap(table, step, before, frame)``: record a step, return the time."""
         b = Builder(module.function("lap", INT64, [PTR, INT64, INT64, PTR], linkage="internal"))
         table, step, before, frame = b.arguments
         now = b.call("clock", INT64, [])
@@ -126,5 +126,5 @@ def write_clock(module: Module) -> None:
 
 
 def _add(b: Builder, pointer: Value, amount: Value) -> Value:
-    """Add to a number that other threads add to, and return the former one."""
+    """Add to a number atomically, and return its previous value."""
     return b.write(INT64, f"atomicrmw add {pointer.typed}, {amount.typed} monotonic")

@@ -31,7 +31,7 @@ Body = Callable[..., Sequence[Value] | None]
 
 
 class Loop:
-    """A loop that is being written: its index and the values it carries from pass to pass."""
+    """A loop under construction: its index and the values carried from pass to pass."""
 
     def __init__(self, index: Value, carried: list[Value]) -> None:
         self.index = index
@@ -40,7 +40,7 @@ class Loop:
         self._following: list[Value] | None = None
 
     def next(self, *values: Value) -> None:
-        """Say what the carried values are in the next pass, and after the last one."""
+        """Set the carried values of the next pass; after the last pass they are the results."""
         if len(values) != len(self.carried):
             msg = f"The loop carries {len(self.carried)} values, got {len(values)} for its next."
             raise DtypeError(msg)
@@ -48,7 +48,7 @@ class Loop:
 
     @property
     def following(self) -> list[Value]:
-        """What :meth:`next` was given."""
+        """The values given to :meth:`next`."""
         return list(self.carried) if self._following is None else self._following
 
 
@@ -71,7 +71,7 @@ def loop(
     start, stop, step
         int64 values or numbers.
     carried
-        Initial values of what passes hand on: ``loop.carried`` inside, ``loop.results`` after.
+        Initial values of the carried variables: ``loop.carried`` inside, ``loop.results`` after.
     runs
         Promise that there is at least one pass, which saves a branch.
     """
@@ -111,7 +111,7 @@ def loop(
 
 @contextmanager
 def when(b: Builder, condition: Value) -> Generator[None]:
-    """Write what happens only where a scalar bool is true."""
+    """Emit code that runs only if a scalar bool is true."""
     then, after = b.new_block("then"), b.new_block("after")
     b.branch(condition, then, after)
     b.begin(then)
@@ -144,7 +144,7 @@ def vector_loop(
     b
         The builder.
     count
-        How many elements, an int64.
+        Number of elements, an int64.
     lanes
         Elements in a pass.
     body
@@ -152,7 +152,7 @@ def vector_loop(
         mask is ``None`` for whole vectors; ``memory.load`` and ``memory.store`` take it as it is.
         It is called twice.
     carried
-        Initial values of what passes hand on.
+        Initial values of the carried variables.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Expressions of a nest as code: loads and stores of all kinds, checks of indices, scalar ops."""
+"""Code for the expressions of a nest: loads, stores, index checks and scalar ops."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ Number = Value | Complex
 
 
 class Evaluator:
-    """Writes what is computed for one element, or a vector of them.
+    """Emits the computation of one element, or of a vector of elements.
 
     Parameters
     ----------
@@ -55,19 +55,19 @@ class Evaluator:
     plan
         The kernel.
     failures
-        What can go wrong in the kernel; new ones are added.
+        The possible failures in the kernel; new ones are added.
     leave
         The block that ends the function.
 
     Attributes
     ----------
-    nest
+    The nest that is being emitted.
         The nest that is being written.
-    rooms
-        Addresses of the memory that only this call of the kernel sees: of arrays, and of nests that
+    Addresses of memory private to this call of the kernel: that of arrays, and of nests that reduce
+    many columns.
         reduce many columns.
     cells
-        By the ``id`` of an expression: its place in the table of numbers that is an argument.
+        Maps the ``id`` of an expression to its place in the table of numbers that is an argument.
     """
 
     def __init__(
@@ -116,7 +116,7 @@ class Evaluator:
                     self._move(access, scope, index, step)
 
     def hoist(self, nest: NestPlan, scope: Scope, first: int, last: int) -> None:
-        """Read what does not change further inside: of depths ``first ... last``."""
+        """Read values that do not change further inside: those of depths ``first ... last``."""
         reads = {id(access) for access in nest.loads.values()}
         for access in nest.accesses:
             for depth, (expression, stride) in zip(access.hoisted, access.dynamic, strict=True):
@@ -129,7 +129,7 @@ class Evaluator:
                     scope.loaded[access, nest.lanes] = splat(self.b, value, nest.lanes)
 
     def spread(self, nest: NestPlan, scope: Scope) -> None:
-        """Put what earlier nests left in registers into all lanes, before the loops of a nest."""
+        """Broadcast values left in registers by earlier nests to all lanes, before the loops."""
         if nest.lanes == 1:
             return
         for array in nest.forwarded:
@@ -146,9 +146,9 @@ class Evaluator:
         return value
 
     def _lane_offsets(self, access: Access, scope: Scope) -> Value | None:
-        """Return by how many elements lanes are away from lane 0; ``None`` if they are neighbours.
+        """Return the element offsets of the lanes from lane 0; ``None`` if they are contiguous.
 
-        Of a scalar place: how far the element is from the address.
+        At a scalar place, the offset of the element from the address.
         """
         total: Value | None = None
         step = self._lane_step(access) if scope.lanes > 1 else None
@@ -164,7 +164,7 @@ class Evaluator:
         return steps if total is None else total + steps
 
     def _lane_step(self, affine: Affine) -> Polynomial | None:
-        """Return by how much something moves from lane to lane."""
+        """Return the step from lane to lane."""
         vector = self.nest.vector
         return None if vector is None else affine.steps.get(vector)
 
@@ -185,7 +185,7 @@ class Evaluator:
         return load(self.b, type.of(lanes), pointer, scope.mask)
 
     def write(self, statement: Statement, value: Number, scope: Scope) -> None:
-        """Store the value of a statement, and remember it for those that read it."""
+        """Store the value of a statement, and remember it for statements that read it."""
         target = type_of(statement.target.dtype, scope.lanes)
         if value.type is not target:
             value = cast(self.b, value, target)
@@ -208,7 +208,7 @@ class Evaluator:
             store(self.b, value, pointer, scope.mask)
 
     def _store_last(self, value: Number, pointer: Value, scope: Scope) -> None:
-        """Store what the last iteration writes where all write the same element."""
+        """Store the value of the last iteration, if all iterations write the same element."""
         lane: Value | int = scope.lanes - 1
         if scope.mask is not None:
             lane = self._count(scope) - 1
@@ -216,7 +216,7 @@ class Evaluator:
         store(self.b, _joined(parts), pointer)
 
     def _count(self, scope: Scope) -> Value:
-        """Return how many lanes are there; they are the first ones."""
+        """Return the number of active lanes; they are the first ones."""
         assert scope.mask is not None
         b, lanes = self.b, scope.lanes
         bits = b.write(type_of("void"), f"bitcast {scope.mask.typed} to i{lanes}")
@@ -230,7 +230,7 @@ class Evaluator:
     def _accumulate(
         self, statement: Statement, access: Access, value: Number, scope: Scope
     ) -> None:
-        """Combine elements with what is there, one after the other, for they may be the same."""
+        """Combine values with elements one after the other, as they may be the same element."""
         b = self.b
         type = type_of(statement.target.dtype)
         pointer = self._pointer(access, scope)
@@ -279,10 +279,10 @@ class Evaluator:
             add(b.offset(pointer, offset, type), 1, _joined(parts), None)
 
     def _sums_of_groups(self, op: str, offsets: Value, value: Number, dtype: str) -> Number:
-        """Return for each lane the sum of those up to it that go to the same element.
+        """Return for each lane the sum of the lanes up to it that go to the same element.
 
-        These are neighbours. So the last of them has the whole sum, and no lane needs to wait until
-        the one before has been written.
+        Such lanes are contiguous. So the last of them has the whole sum, and no lane needs to wait
+        for the write of the previous one.
         """
         b, lanes = self.b, offsets.type.lanes
         step = 1
@@ -349,7 +349,7 @@ class Evaluator:
         return value
 
     def _number(self, expression: Expression, value: Any, type: Type) -> Number:
-        """Return a number of the program: in the code, or from the table of the kernel."""
+        """Return a number of the program: a constant, or read from the kernel's table."""
         cell = self.cells.get(id(expression))
         if cell is None:
             return emit_literal(self.b, value, type)
@@ -362,7 +362,7 @@ class Evaluator:
         for loop_, step in affine.steps.items():
             counter = scope.find("index", loop_)
             if counter is None:
-                continue  # carried out as one with a loop further inside
+                continue  # merged with a loop further inside
             total = total + (counter if step.known == 1 else counter * self.prelude.number(step))
         if scope.lanes == 1:
             lanes = total
@@ -396,7 +396,7 @@ class Evaluator:
         first: Value | None = None,
         second: Value | None = None,
     ) -> None:
-        """End the function where a mask is set, with the two numbers of the first such lane."""
+        """End the function if a mask is set, with the two numbers of the first such lane."""
         b = self.b
         if scope.mask is not None:
             where = where & scope.mask
@@ -437,5 +437,5 @@ def _joined(parts: list[Value]) -> Number:
 
 
 def _stored(x: Value) -> Type:
-    """Return the type of room for a value: a bool takes a byte."""
+    """Return the type of a value in memory: a bool takes a byte."""
     return x.type.like("uint8") if x.type.kind == "b" else x.type

@@ -1,6 +1,6 @@
-"""Functions that native code calls lane by lane: libm's and SciPy's.
+"""Functions of libm and SciPy that native code calls lane by lane.
 
-Code names them by symbols and holds no addresses, so that it can be kept on disk; whoever loads it
+Code refers to them by symbols and contains no addresses, so that it can be kept on disk; the loader
 binds each symbol to :func:`address_of`.
 """
 
@@ -44,7 +44,7 @@ class External:
 
     @property
     def symbol(self) -> str:
-        """What code calls it."""
+        """Its name in generated code."""
         return f"phintys_{self.source}_{self.op}_{self.dtype}"
 
     @property
@@ -78,7 +78,7 @@ _ALL = [
 ]
 
 EXTERNALS: dict[str, External] = {external.symbol: external for external in _ALL}
-"""All of them, by symbol."""
+"""All external functions, by symbol."""
 
 
 @cache
@@ -101,7 +101,7 @@ def address_of(symbol: str) -> int:
     Raises
     ------
     MethodNotDefinedError
-        This platform's libm or the installed SciPy does not have it.
+        If this platform's libm or the installed SciPy does not have it.
     """
     external = EXTERNALS[symbol]
     if external.source == "libm":

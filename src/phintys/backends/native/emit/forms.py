@@ -1,9 +1,9 @@
-"""The forms of kernels: what their code depends on, without names of arrays and most numbers.
+"""Forms of kernels: the structure that their code depends on, without names and most numbers.
 
-A long program repeats itself. Kernels of one form differ in the arrays that they touch, in their
-sizes and in some numbers; they share one function, which is written once and compiled once. Which
-arrays and sizes are meant is said by the arguments anyhow; numbers that are not the same in all
-kernels of a form are read from a table that is an argument too.
+Long programs repeat themselves. Kernels of one form differ in the arrays that they access, in their
+sizes and in some numbers; they share one function, which is emitted and compiled once. Arrays and
+sizes are arguments in any case; numbers that differ between kernels of a form are read from a table
+that is an argument too.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 __all__ = ["Form", "forms_of"]
 
 _EXCHANGEABLE = {"f", "d"}
-"""Dtypes of which numbers may be read from a table; integers are often positions."""
+"""Dtypes whose numbers may be read from a table; integers are often positions."""
 
 
 @record(eq=False)
@@ -52,13 +52,13 @@ class Form:
     Attributes
     ----------
     key
-        Equal for kernels that need the same code but for ``numbers``.
+        Equal for kernels that need the same code except for ``numbers``.
     arrays, memories, failures
-        What the kernel touches, what memory that is, and how the kernel can fail, in the order of
-        the form.
+        The arrays that the kernel accesses, their memory, and its possible failures, in the order
+        of the form.
     atoms
-        The numbers of the atoms in its sizes, in ascending order: kernels of one form may be about
-        other sizes.
+        The numbers of the atoms in its sizes, in ascending order: kernels of one form can have
+        different sizes.
     numbers
         The numbers that may differ between kernels of one form, in order: the expression, and the
         value.
@@ -76,7 +76,7 @@ class Form:
     cells: dict[int, int]
 
     def table(self) -> list[bytes]:
-        """Return the numbers that are not the same in all kernels, as they lie in memory."""
+        """Return the numbers that differ between kernels, as bytes."""
         return [
             expression.dtype.type(value).tobytes()
             for expression, value in self.numbers
@@ -105,7 +105,7 @@ def forms_of(kernels: Sequence[Kernel], polynomials: Polynomials) -> list[Form]:
 
 
 def _find_cells(group: Sequence[Form]) -> None:
-    """Note which numbers differ."""
+    """Find the numbers that differ."""
     columns = zip(*[[value for _, value in form.numbers] for form in group], strict=True)
     differing = [at for at, column in enumerate(columns) if len(set(column)) > 1]
     for form in group:
@@ -113,7 +113,7 @@ def _find_cells(group: Sequence[Form]) -> None:
 
 
 def _is_exchangeable(value: float) -> bool:
-    """Return whether code for any other such number is as good.
+    """Return whether code that reads such a number from a table is as good.
 
     LLVM has better code for powers of two, zero and one.
     """
@@ -121,7 +121,7 @@ def _is_exchangeable(value: float) -> bool:
 
 
 class _Reader:
-    """Reads one kernel, and writes down its form; each item says how many follow it."""
+    """Reads one kernel, and records its form; each item says how many follow it."""
 
     def __init__(self, kernel: Kernel, polynomials: Polynomials) -> None:
         self.kernel = kernel
@@ -158,12 +158,12 @@ class _Reader:
         )
 
     def _name(self, rank: int, atom: int) -> Hashable:
-        """Return what an atom is called in the key: a loop around the kernel stays itself."""
+        """Return the key of an atom: the counter of a loop around the kernel is itself the key."""
         behind = self.polynomials.atoms[atom]
         return behind if isinstance(behind, LoopVariable) else rank
 
     def of(self, size: Atom) -> int:
-        """Return the number of a size; sizes stand at the end of the key."""
+        """Return the number of a size; sizes are at the end of the key."""
         return self.sizes.setdefault(self.polynomials.of(size), len(self.sizes))
 
     def _new_loops(self, loops: Sequence[LoopVariable]) -> None:

@@ -1,9 +1,9 @@
-"""From a Program to a module of LLVM: ``i32 run(ptr frame)`` is its main function.
+"""Emits a Program as a module of LLVM IR: ``i32 run(ptr frame)`` is its main function.
 
-It computes sizes, carries out checks, asks for memory, fills the argument blocks of kernels, and
-calls kernels, routines of libraries and callbacks, in order. It returns 0, or 1 if the call failed;
-the status in the frame says why. :mod:`~phintys.backends.native.emit.layout` says what is in the
-frame, and what the runtime has to provide.
+It computes sizes, runs checks, allocates memory, fills the argument blocks of kernels, and calls
+kernels, library routines and callbacks, in order. It returns 0, or 1 if the call failed; the status
+in the frame says why. :mod:`~phintys.backends.native.emit.layout` describes the frame, and the
+functions that the runtime has to provide.
 """
 
 from __future__ import annotations

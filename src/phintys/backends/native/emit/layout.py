@@ -1,6 +1,6 @@
-"""The frame: what a program's main function and the runtime hand each other.
+"""The frame: data exchanged between a program's main function and the runtime.
 
-It is a block of 8-byte slots, made by the runtime for each call:
+It is an array of 8-byte slots, created by the runtime for each call:
 
 ==============================  ==================================================================
 slot                            what
@@ -22,34 +22,34 @@ Before the call the runtime fills ``STATE``, ``CONSTANTS`` and the records of th
 must be C-contiguous and aligned to their size), and sets ``STATUS`` to 0. Functions of the runtime:
 
 ``ptr phintys_arena(ptr state, i64 group, i64 bytes)``
-    Memory for buffers, aligned to 64 bytes and valid until the call ends; asked for once for each
-    of ``layout.groups``. Null sets the status to ``NO_BUFFER``.
+    Memory for buffers, aligned to 64 bytes and valid until the call ends; called once for each of
+    ``layout.groups``. Null sets the status to ``NO_BUFFER``.
 ``ptr phintys_new_array(ptr state, i64 number, ptr sizes)``
-    A new NumPy array for ``layout.new_arrays[number]``; returns where its data is. Null sets the
-    status to ``NO_RESULT``, with the number; the sizes are the lengths in the array's record.
+    A new NumPy array for ``layout.new_arrays[number]``; returns the address of its data. Null sets
+    the status to ``NO_RESULT``, with the number; the sizes are the lengths in the array's record.
 ``ptr phintys_claim(ptr state, i64 number, ptr sizes)``
-    The same for ``layout.claims[number]``, whose target begins as its source: in the memory of
-    the source if nobody else holds that.
+    The same for ``layout.claims[number]``, whose target begins as its source: in the memory of the
+    source if that is not referenced elsewhere.
 ``i32 phintys_callback(ptr state, i64 number)``
-    Carry out ``layout.callbacks[number]``: its inputs' records are filled, it fills its outputs'.
-    Not 0 means ``EXCEPTION``. Inputs may be reused as soon as it returns, unless the Op's view map
-    says that outputs show them.
+    Run ``layout.callbacks[number]``: the records of its inputs have been filled, it fills those of
+    its outputs. A nonzero result means ``EXCEPTION``. Inputs may be reused as soon as it returns,
+    unless the Op's view map says that outputs are views of them.
 ``void phintys_work(ptr state, i64 nanoseconds)``
-    So long, roughly, will the steps take whose sizes are known by now: the runtime decides on
-    threads, and on the lock of the interpreter. Called if it is :data:`NOTED_NANOSECONDS` or more.
+    Rough estimate of the time of the steps whose sizes are known by now: the runtime decides about
+    threads and the GIL. Called if it is :data:`NOTED_NANOSECONDS` or more.
 ``i32 phintys_parallel_for(ptr state, ptr kernel, ptr arguments, i64 n, i64 grain)``
-    Call ``kernel(arguments, begin, end)`` for ranges that make up ``0 ... n``, in any order and at
-    the same time; ranges shorter than ``grain`` are not worth it. If it is 0, there should be no
-    more ranges than threads; if it is negative, they should be just as long as it says. Not 0 means
-    ``EXCEPTION``: a signal ended the call, and some ranges are missing.
+    Call ``kernel(arguments, begin, end)`` for ranges that make up ``0 ... n``, in any order and
+    concurrently; ranges shorter than ``grain`` are not worthwhile. If it is 0, there should be no
+    more ranges than threads; if it is negative, its absolute value is the length of each range. A
+    nonzero result means ``EXCEPTION``: a signal ended the call, and some ranges are missing.
 ``i32 phintys_poll(ptr state)``
-    Not 0 means the same. Called now and then by whatever takes long, from any thread.
+    A nonzero result means the same. Called regularly by long-running code, from any thread.
 ``ptr phintys_malloc(i64 bytes)``, ``void phintys_free(ptr)``
     Memory for a kernel, from any thread.
 ``phintys_dgemm`` and other functions of BLAS
     See :mod:`~phintys.backends.native.emit.blas`.
 
-A kernel is handed to ``phintys_parallel_for`` if it will take longer than
+A kernel is passed to ``phintys_parallel_for`` if it will take longer than
 :data:`PARALLEL_NANOSECONDS`, by a rough estimate; a range should take :data:`GRAIN_NANOSECONDS`.
 """
 
@@ -95,22 +95,22 @@ __all__ = [
 STATE, STATUS, CONSTANTS, FIRST_RECORD = 0, 1, 4, 5
 
 OUT_OF_MEMORY = -1
-"""What the status says when memory has run out."""
+"""Status: memory has run out."""
 
 EXCEPTION = -2
-"""What the status says when a function of the runtime has set a Python exception."""
+"""Status: a function of the runtime has set a Python exception."""
 
 NO_RESULT = -3
-"""What the status says when an array for a result cannot be made."""
+"""Status: an array for a result cannot be created."""
 
 NO_BUFFER = -4
-"""What the status says when there is no memory for a block of the arena.
+"""Status: there is no memory for a block of the arena.
 
-The numbers after it: the bytes of its largest buffer, and the number of that in ``Layout.buffers``.
+Its two numbers are the bytes of the largest buffer, and its number in ``Layout.buffers``.
 """
 
 TOO_LARGE = -5
-"""What the status says when a buffer is larger than any memory; with the same numbers."""
+"""Status: a buffer is larger than any memory; with the same numbers."""
 
 PARALLEL_NANOSECONDS = 30_000
 GRAIN_NANOSECONDS = 10_000
@@ -119,31 +119,31 @@ NOTED_NANOSECONDS = 20_000
 
 @record(eq=False)
 class Layout:
-    """What the runtime must know of a program; see the head of this module.
+    """The runtime's description of a program; see the module docstring.
 
     Attributes
     ----------
     slots
         Length of the frame.
     records
-        Where the record of a value begins.
+        Start of the record of each value.
     constants
-        Arrays of which the table holds the addresses.
+        Arrays whose addresses are in the table.
     new_arrays
         Results that the runtime allocates.
     callbacks
-        Ops carried out by their Python code.
+        Ops executed by their Python code.
     claims
         Results that begin as arguments.
     has_end
-        Whether the program has an end (:attr:`~phintys.backends.native.program.Program.end`). It
-        is a function of its own, ``finish``, called when all else has gone well.
+        Whether the program has an end (:attr:`~phintys.backends.native.program.Program.end`). It is
+        a separate function, ``finish``, called after everything else has succeeded.
     failures
-        What can go wrong.
+        The possible failures.
     groups
-        How many blocks the arena has.
+        Number of blocks of the arena.
     buffers
-        For each slot of the arena, a node whose result lies there, if that is known.
+        For each slot of the arena, a node whose result is placed there, if known.
     """
 
     slots: int = FIRST_RECORD
@@ -166,20 +166,20 @@ class Layout:
 
 @record(eq=False)
 class EmittedProgram:
-    """A program as code.
+    """The code of a program.
 
     Attributes
     ----------
     module
         The code; ``run`` is its main function.
     layout
-        What the runtime must know.
+        The runtime's description of it.
     kernels
         The functions of each kernel.
     memory
-        Where arrays lie.
+        The placement of arrays.
     clock
-        What measures the steps, if they are measured.
+        The clock that measures the steps, if they are measured.
     """
 
     module: Module

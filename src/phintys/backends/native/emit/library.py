@@ -1,7 +1,7 @@
-"""Outlined functions: vector math, one for each (op, dtype, lanes) that kernels call, and products.
+"""Outlined functions: vector math, one per (op, dtype, lanes) that kernels call, and products.
 
 A kernel that calls ``phintys_exp_float64_x8`` only declares it. The definitions are compiled once
-for all kernels; this makes a kernel's own compilation several times as fast.
+for all kernels, which makes compiling a kernel several times as fast.
 """
 
 from __future__ import annotations

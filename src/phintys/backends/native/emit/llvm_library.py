@@ -1,8 +1,8 @@
-"""LLVM: the functions of llvmlite's shared library that Phintys uses, and no more.
+"""LLVM: the functions of llvmlite's shared library that Phintys uses.
 
-Importing ``llvmlite.binding`` takes three times as long as loading its library, because an IR
-builder comes with it. So the dozen functions that turn text into machine code are called directly.
-Each piece of code has an LLVM context of its own: threads compile side by side, and nothing stays
+Importing ``llvmlite.binding`` takes three times as long as loading its library, because it comes
+with an IR builder. So the dozen functions that turn text into machine code are called directly.
+Each piece of code has its own LLVM context: threads compile in parallel, and no state is left
 behind.
 """
 
@@ -71,8 +71,8 @@ _LONG: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "VerifyModule": (c_bool, (c_void_p, _OUT)),
     "TargetMachineEmitToMemory": (c_void_p, (c_void_p, c_void_p, c_int, _OUT)),
 }
-"""During these other threads may run Python. A thread that lets others run may have to wait for
-milliseconds before it can go on, so whatever is quicker than that goes without."""
+"""The GIL is released during these. Acquiring it again can take milliseconds, so shorter calls do
+not release it."""
 
 _LONG_TEXT = 40_000
 """Characters that take longer to read than it may take until Python can go on."""
@@ -94,7 +94,7 @@ class Llvm:
     Attributes
     ----------
     triple, cpu, features
-        What LLVM calls this machine.
+        LLVM's names for this machine.
     version
         LLVM's version.
     """
@@ -122,7 +122,7 @@ class Llvm:
 
     @contextmanager
     def _message(self) -> Generator[c_char_p]:
-        """Give room for a string that LLVM makes."""
+        """Provide memory for a string that LLVM creates."""
         text = c_char_p()
         try:
             yield text
@@ -155,7 +155,7 @@ class Llvm:
         Raises
         ------
         IntegrityError
-            This LLVM has none for such machines.
+            If LLVM has none for such machines.
         """
         with self._message() as error:
             target = self._call("GetTargetFromTriple", triple.encode(), ctypes.byref(error))
@@ -182,7 +182,7 @@ class Llvm:
         Raises
         ------
         IntegrityError
-            It is wrong.
+            If it is invalid.
         """
         context = self._call("ContextCreate")
         module = None
@@ -204,7 +204,7 @@ class Llvm:
             self._call("ContextDispose", context)
 
     def verify(self, text: str) -> None:
-        """Raise :class:`~phintys._base.errors.IntegrityError` unless a module is sound."""
+        """Raise :class:`~phintys._base.errors.IntegrityError` unless a module is valid."""
         with self._module(text):
             pass
 
@@ -214,7 +214,7 @@ class Llvm:
         Raises
         ------
         IntegrityError
-            LLVM's verifier refuses it: a bug in Phintys.
+            If LLVM's verifier rejects it: a bug in Phintys.
         """
         with self._module(text) as module, self._message() as error:
             buffer = self._call(
@@ -234,17 +234,17 @@ class Llvm:
     def link(
         self, objects: Iterable[bytes], symbols: Mapping[str, int], machine: Machine
     ) -> Engine:
-        """Bring object files into memory, ready to be called.
+        """Load object files into memory, ready to be called.
 
         Parameters
         ----------
         objects
             The files.
         symbols
-            Addresses of what they need. What is missing is sought among the symbols of the process,
-            and LLVM ends the process if it is not there.
+            Addresses of the symbols that they need. Missing ones are looked up in the process, and
+            LLVM ends the process if that fails.
         machine
-            A code generator, which is used up.
+            A code generator, which is consumed.
         """
         stub = "".join(f'declare void @"{name}"()\n' for name in symbols).encode()
         with self._linking, self._message() as error:
@@ -308,7 +308,7 @@ class Machine:
         self.handle = handle
 
     def release(self) -> int:
-        """Return the handle, and leave it to the caller."""
+        """Return the handle, and transfer its ownership to the caller."""
         handle, self.handle = self.handle, 0
         return handle
 
@@ -349,7 +349,7 @@ def _opened(path: str) -> Any:
     dlopen = ctypes.CDLL(None).dlopen
     dlopen.restype, dlopen.argtypes = c_void_p, (c_char_p, c_int)
     handle = dlopen(os.fsencode(path), os.RTLD_NOW)
-    # Without a handle, ctypes tries once more, and raises with the system's words.
+    # Without a handle, ctypes tries once more, and raises with the system's message.
     return ctypes.CDLL(path, handle=handle)
 
 
@@ -371,7 +371,7 @@ def _feature_name(feature: str) -> str:
 
 
 def _is_arm(triple: str) -> bool:
-    """Whether code must lie close together, which llvmlite's own memory manager sees to."""
+    """Return whether code must be close together, as llvmlite's own memory manager ensures."""
     return triple.startswith(("aarch64", "arm64"))
 
 
@@ -382,7 +382,7 @@ def llvm() -> Llvm:
     Raises
     ------
     ImportError
-        There is no llvmlite, or none that Phintys can use.
+        If llvmlite is missing, or its version is not supported by Phintys.
     """
     llvmlite = import_whole("llvmlite")
     version = tuple(int(part) for part in llvmlite.__version__.split(".")[:2] if part.isdecimal())
@@ -402,7 +402,7 @@ def _check_signatures(version: str) -> None:
     Raises
     ------
     ImportError
-        A function takes or returns something else.
+        If a function has other parameters or another result.
     """
     import_whole("llvmlite.binding")
     library = import_whole("llvmlite.binding.ffi").lib
@@ -418,6 +418,6 @@ def _check_signatures(version: str) -> None:
 
 
 def _kind(type_: Any) -> Any:
-    """Return what is equal for types that are passed alike."""
+    """Return a key that is equal for types that are passed in the same way."""
     is_pointer = type_ in {c_char_p, c_void_p} or hasattr(type_, "contents")
     return "pointer" if is_pointer else type_

@@ -1,4 +1,4 @@
-"""The main function as a whole: the frame's layout, what is numbered, and its parts."""
+"""The main function as a whole: the layout of its frame, its numbering, and its parts."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ WORK_UNIT = 64
 _COPIER = "copy_slots"
 
 _BEFORE_END = -2
-"""Where the memory of what the end writes is taken, since the end must not fail."""
+"""The number under which memory for the end is allocated in advance, as the end must not fail."""
 
 _BOUNDED_BITS = 58
 _FACTOR_BITS = 10
@@ -65,11 +65,11 @@ Hundreds of such arrays together are still within the range of an int64.
 """
 
 _STEPS_IN_A_PART = 32
-"""Steps in one function: LLVM takes more than twice as long for one of twice the length."""
+"""Maximum number of steps in one function: LLVM's time grows faster than the length."""
 
 
 class _AsGiven(Sizes):
-    """Sizes of which none are known to be equal: checks compare them as they were."""
+    """Sizes that are not merged: checks compare them as they were given."""
 
     def canonical(self, size: Size) -> Size:
         """Return the size itself."""
@@ -77,20 +77,20 @@ class _AsGiven(Sizes):
 
 
 class MainFunction:
-    """Writes the main function of a program.
+    """Emits the main function of a program.
 
     Parameters
     ----------
     program
         The program.
     module
-        Where the function goes, and where the kernels are.
+        The module for the function, which contains the kernels.
     polynomials
-        Those of the program.
+        The polynomials of the program.
     kernels
         The functions of each kernel.
     memory
-        Where arrays lie.
+        The placement of arrays.
     timed
         Whether steps are measured.
 
@@ -99,7 +99,7 @@ class MainFunction:
     layout
         The frame's layout.
     clock
-        What measures the steps, if they are measured.
+        The clock that measures the steps, if they are measured.
     as_given
         Polynomials of sizes that are not known to be equal yet.
     kept_atoms
@@ -177,7 +177,7 @@ class MainFunction:
     # ---- functions ---------------------------------------------------------------------------
 
     def write(self) -> None:
-        """Write the main function, in parts if it is long, and what comes at the end of a call."""
+        """Emit the main function, in parts if it is long, and the end of a call."""
         steps = list(enumerate(self.program.steps))
         end = self._end
         self.layout.has_end = has_end = end < len(steps)
@@ -197,7 +197,7 @@ class MainFunction:
     def _function(
         self, whole: str, steps: Sequence[tuple[int, Step]], *, is_first: bool, is_last: bool
     ) -> None:
-        """Write a function, in parts if it is long."""
+        """Emit a function, in parts if it is long."""
         parts = [
             steps[at : at + _STEPS_IN_A_PART]
             for at in range(0, max(1, len(steps)), _STEPS_IN_A_PART)
@@ -233,7 +233,7 @@ class MainFunction:
         is_first: bool,
         is_last: bool,
     ) -> None:
-        # A part of a long function only calls kernels: LLVM need not try hard.
+        # A part of a long function only calls kernels: optimizing it is not worth LLVM's time.
         attributes = "noinline optnone" if linkage else ""
         function = self.module.function(name, INT32, [PTR], linkage=linkage, attributes=attributes)
         writer = StepWriter(self, function)
@@ -274,7 +274,7 @@ class MainFunction:
         return found
 
     def _find_inner_elements(self) -> None:
-        """Find where in branches and loops the elements that sizes depend on are known.
+        """Find where in branches and loops the elements that sizes depend on become known.
 
         That is after the last step of a list that writes the array, and at the beginning of each
         pass of a loop whose array was written before, too.
@@ -337,7 +337,7 @@ class MainFunction:
         return self._elements.get(step, [])
 
     def atom_slot(self, atom: Atom) -> int:
-        """Return where a size is kept."""
+        """Return the frame slot of a size."""
         slot = self._atom_slots.get(atom)
         if slot is None:
             slot = self._atom_slots[atom] = self.layout.room(1)
@@ -346,7 +346,7 @@ class MainFunction:
     # ---- work --------------------------------------------------------------------------------
 
     def _work_by_step(self) -> dict[int, Polynomial]:
-        """Return, by the step after which it is known, how much work there is."""
+        """Return the amount of work, by the step after which it is known."""
         found: dict[int, list[Polynomial]] = defaultdict(list)
         for step in self.program.steps:
             work = self.work_of(step)
@@ -355,7 +355,7 @@ class MainFunction:
         return {ready: self.ring.total(work) for ready, work in found.items()}
 
     def work_of(self, step: Step) -> Polynomial | None:
-        """Return how much work a step is, if that can be told."""
+        """Return the amount of work of a step, if it is known."""
         ring = self.ring
         if isinstance(step, Kernel):
             plan = self.kernels[step].plan
@@ -379,13 +379,13 @@ class MainFunction:
         return any(varies(self.ring.atoms[at], written) for atoms, _ in work.terms for at in atoms)
 
     def work_after(self, step: int) -> Polynomial | None:
-        """Return how much work is known after a step, if it may be worth noting."""
+        """Return the work that is known after a step, if it is worth reporting."""
         work = self._work.get(step)
         if work is None or (work.known is not None and work.known < NOTED_NANOSECONDS * WORK_UNIT):
             return None
         return work
 
-    # ---- what is numbered --------------------------------------------------------------------
+    # ---- numbering ---------------------------------------------------------------------------
 
     def copier(self) -> str:
         """Return the function ``(target, frame, numbers, count)`` that copies frame slots."""
@@ -403,7 +403,7 @@ class MainFunction:
         return number
 
     def failures(self, failures: Sequence[Failure]) -> int:
-        """Return what comes before the number of the first of several failures."""
+        """Return the offset of the numbers of several failures."""
         first = len(self.layout.failures)
         self.layout.failures.extend(failures)
         return first
@@ -435,11 +435,11 @@ class MainFunction:
         return value in self._arguments
 
     def record(self, value: Value) -> int:
-        """Return where a value's record begins."""
+        """Return the slot at which a value's record begins."""
         return self.layout.records[value]
 
     def pointer_slot(self, array: Array) -> int:
-        """Return where the address of an array is kept."""
+        """Return the frame slot of an array's address."""
         memory = array.memory
         slot = self.memory.places.get(memory)
         if slot is not None:
@@ -454,11 +454,11 @@ class MainFunction:
         return [group for group, after in enumerate(self.memory.groups) if after == step]
 
     def buffer_at(self, slot: int) -> int:
-        """Return the number of a buffer, given where its address is kept."""
+        """Return the number of a buffer, given the frame slot of its address."""
         return slot - self._first_slot
 
     def _note_buffers(self) -> None:
-        """Note for each slot of the arena which node computes what lies there, for errors."""
+        """Record for each slot of the arena the node that computes its content, for errors."""
         writers: dict[Array, Apply] = {}
         for step in walk_steps(self.program.steps) if self.memory.slots else ():
             for nest in step.nests if isinstance(step, Kernel) else ():
@@ -471,7 +471,7 @@ class MainFunction:
             self.layout.buffers.append(writers.get(array, made))
 
     def is_bounded(self, array: Array) -> bool:
-        """Return whether an array is hardly longer than one that is in memory already.
+        """Return whether an array is at most slightly longer than one that is already in memory.
 
         A vector of what is in memory is no longer than the memory of a process, nor are several
         axes of an array, all together.
@@ -486,7 +486,7 @@ class MainFunction:
 
     @cached_property
     def _outside(self) -> set[frozenset[tuple[Size, int]]]:
-        """The unknown lengths of each array that comes from outside."""
+        """The unknown lengths of each external array."""
         canonical = self.program.sizes.canonical
         return {
             frozenset(Counter(s for s in map(canonical, value.sizes) if s.known is None).items())
@@ -495,7 +495,7 @@ class MainFunction:
         }
 
     def slots_of_group(self, group: int) -> list[tuple[int, Polynomial]]:
-        """Return where the addresses of the slots of a block are kept, and their bytes."""
+        """Return the frame slots of the addresses of a block's slots, and their sizes in bytes."""
         return [
             (self._first_slot + number, slot.bytes)
             for number, slot in enumerate(self.memory.slots)

@@ -77,7 +77,7 @@ def gather(
     *,
     align: int | None = None,
 ) -> Value | Complex:
-    """Read elements from an address for each lane.
+    """Read an element for each lane, from separate addresses.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ def gather(
     type
         Type of the elements.
     pointers
-        As many addresses; one instruction ``b.offset(base, indices, type)`` makes them.
+        Addresses, one per lane, computed by a single instruction ``b.offset(base, indices, type)``.
     mask, align
         As for :func:`load`.
     """
@@ -110,7 +110,7 @@ def scatter(
     *,
     align: int | None = None,
 ) -> None:
-    """Write elements to an address for each lane; of equal addresses the last lane wins."""
+    """Write an element for each lane to separate addresses; of equal ones the last lane wins."""
     if isinstance(x, Complex):
         second = b.offset(pointers, b.constant(_index(x.type), 1), x.im.type)
         scatter(b, x.re, pointers, mask, align=align)

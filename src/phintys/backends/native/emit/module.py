@@ -1,4 +1,4 @@
-"""Modules and functions as text: what holds the instructions that builders write."""
+"""Modules and functions of LLVM IR as text, filled by builders."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def signature(name: str, returns: Type, parameters: Iterable[Type]) -> str:
 
 
 class Phi:
-    """A value that depends on where control came from; its lines are completed as blocks appear."""
+    """A value that depends on the previous block; its line is completed as blocks are added."""
 
     __slots__ = ("incoming", "value")
 
@@ -34,7 +34,7 @@ class Phi:
         self.incoming: list[str] = []
 
     def add(self, value: Value, block: Block) -> None:
-        """Say which value comes from which block."""
+        """Add the value for control flow from a block."""
         self.incoming.append(f"[ {value.text}, %{block.label} ]")
 
     def __str__(self) -> str:
@@ -74,7 +74,7 @@ class Function:
         self.linkage = linkage
         self.convention = convention
         self.attributes = attributes
-        # Stack slots stand at the top of the entry block, so that a loop does not grow the stack.
+        # Stack slots are at the top of the entry block, so that loops do not grow the stack.
         self.slots: list[str] = []
         self.blocks: list[Block] = []
         self._names = 0
@@ -170,7 +170,7 @@ class Module:
         attributes
             More attributes, such as ``"noinline"``.
         convention
-            How it is called; C's convention if not given.
+            Its calling convention; C's if not given.
         """
         given = [(p, "") if isinstance(p, Type) else p for p in parameters]
         function = Function(self, name, returns, given, linkage, attributes, convention)
@@ -183,7 +183,7 @@ class Module:
 
     @property
     def declared(self) -> set[str]:
-        """Symbols of the functions that are declared, and may be defined elsewhere."""
+        """Symbols of the functions that are declared, and may be defined in other modules."""
         return set(self._declarations)
 
     def table(self, numbers: str, length: int, element: str) -> str:
@@ -202,7 +202,7 @@ class Module:
         return f"@{name}"
 
     def memory(self, name: str, size: int) -> str:
-        """Return the symbol of memory that is 0 at first and lives as long as the code.
+        """Return the symbol of zero-initialized memory that lives as long as the code.
 
         Parameters
         ----------

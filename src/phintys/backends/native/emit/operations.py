@@ -1,4 +1,4 @@
-"""Code for scalar ops by name: dtypes are cast as NumPy does, then a function of one type applies.
+"""Code for scalar ops by name: operands are cast as in NumPy, then a typed function applies.
 
 Most ops compute in the dtype of their result. Those that do not (comparisons, tests, casts,
 conditions, parts of complex numbers) are listed here.
@@ -76,7 +76,7 @@ def emit(b: Builder, name: str, values: Sequence[Any_], out: Any) -> Any_:
     Raises
     ------
     MethodNotDefinedError
-        There is no native code for these dtypes; see :func:`supports`.
+        If there is no native code for these dtypes; see :func:`supports`.
 
     Examples
     --------
@@ -140,7 +140,7 @@ def _operand_type(name: str, values: Sequence[Any_], out: Type) -> Type:
 
 
 def _operand_type_of(name: str, inputs: Sequence[Type], out: Type) -> Type:
-    """The type in which an op computes: its result's, but for real results of complex inputs."""
+    """Return the type in which an op computes: usually that of its result."""
     if name in {"abs", "angle"} and inputs[0].kind == "c":
         return inputs[0]
     return out
@@ -249,7 +249,7 @@ def _comparison(name: str) -> Callable[..., Value]:
 
 
 def _float_parts(b: Builder, x: Any_) -> list[Value]:
-    """Return the floats that x is made of, none for integers."""
+    """Return the floats that x consists of, none for integers."""
     if isinstance(x, Complex):
         return [x.re, x.im]
     if x.type.kind == "h":

@@ -1,4 +1,4 @@
-"""One function of the main function: slots of the frame, sizes, memory."""
+"""One function of the main function: its frame slots, sizes and memory."""
 
 from __future__ import annotations
 
@@ -44,20 +44,20 @@ if TYPE_CHECKING:
 __all__ = ["LONG_RUN", "Part", "write_copier"]
 
 STACK_ROOM = 8192
-"""Bytes that are taken from the stack."""
+"""Maximum number of bytes allocated on the stack."""
 
 _MOST_BYTES = 2**55
-"""More than any machine has: below, the bytes of all buffers together are in an int64's range."""
+"""More than any machine has: below it, the bytes of all buffers together fit into an int64."""
 
 _MOST_COMPARED = 64
-"""Of so many buffers the largest is named when there is no memory."""
+"""Maximum number of buffers of which the largest is named when there is no memory."""
 
 LONG_RUN = 8
-"""So many addresses are not written one by one, but by a loop."""
+"""From this number of addresses on, a loop writes them."""
 
 
 class Part:
-    """Writes into one function of the main function.
+    """Emits code into one function of the main function.
 
     Parameters
     ----------
@@ -93,12 +93,12 @@ class Part:
         return self.b.offset(self.frame, number, INT64)
 
     def state(self) -> Value:
-        """Return what the runtime's functions are given."""
+        """Return the state passed to the runtime's functions."""
         return self.b.load(PTR, self.slot(STATE))
 
     @contextmanager
     def failing(self, condition: Value) -> Generator[None]:
-        """Write what happens before the call fails on a condition."""
+        """Emit code that runs before the call fails on a condition."""
         b = self.b
         failed, after = b.new_block("failed"), b.new_block("fine")
         b.branch(condition, failed, after)
@@ -108,23 +108,23 @@ class Part:
         b.begin(after)
 
     def set_status(self, *numbers: Value | int) -> None:
-        """Store why the call fails."""
+        """Store the reason why the call fails."""
         for at, number in enumerate(numbers):
             self.b.store(self.b.value(INT64, number), self.slot(STATUS + at))
 
     def fail_if_null(self, pointer: Value, *status: int) -> None:
-        """Let the call fail where there is no address."""
+        """Let the call fail if an address is null."""
         with self.failing(self.b.write(BOOL, f"icmp eq ptr {pointer.text}, null")):
             self.set_status(*status)
 
     def fail_if_interrupted(self, status: Value) -> None:
-        """Let the call fail where a function of the runtime says that it must end."""
+        """Let the call fail if a function of the runtime says that it must end."""
         with self.failing(self.b.ne(status, 0)):
             self.set_status(EXCEPTION)
 
     @contextmanager
     def room(self, bytes_: Value | int) -> Generator[Value]:
-        """Have memory for a while: on the stack, if it is little. One at a time."""
+        """Allocate temporary memory: on the stack, if it is small. One at a time."""
         b = self.b
         if self._stack is None:
             self._stack = b.slot(INT64, STACK_ROOM // 8)
@@ -150,7 +150,7 @@ class Part:
 
     @contextmanager
     def aside(self) -> Generator[None]:
-        """Write what may not be carried out: what is computed there is not known afterwards."""
+        """Emit code that may not run: sizes computed in it are not known afterwards."""
         before = (dict(self._known), dict(self._polynomials), dict(self._pointers))
         kept, constants = set(self.main.kept_atoms), self._constants
         yield
@@ -158,7 +158,7 @@ class Part:
         self.main.kept_atoms, self._constants = kept, constants
 
     def forget_sizes(self, changed: Collection[Array]) -> None:
-        """Forget sizes that depend on arrays which are written anew."""
+        """Forget sizes that depend on arrays which are rewritten."""
         if not changed:
             return
 
@@ -183,12 +183,12 @@ class Part:
         return self.polynomial(self.main.ring.of(size))
 
     def size_as_given(self, size: Size) -> Value:
-        """Return a size as it was before checks made it equal to another."""
+        """Return a size as it was before checks merged it with another."""
         ring = self.main.as_given
         return self.polynomial(ring.of(size), ring)
 
     def polynomial(self, polynomial: Polynomial, ring: Polynomials | None = None) -> Value:
-        """Return the value of a polynomial (of the program's, if no others are named)."""
+        """Return the value of a polynomial (of the program's, if no other ring is given)."""
         b = self.b
         ring = self.main.ring if ring is None else ring
         if polynomial.known is not None:
@@ -244,7 +244,7 @@ class Part:
         return self.b.load(INT64, self.slot(slot))
 
     def keep(self, atom: Atom, value: Value) -> None:
-        """Note a size that was computed; parts of the main function that come later find it."""
+        """Store a size in the frame, for later parts of the main function."""
         self._known[atom] = value
         self.main.kept_atoms.add(atom)
         self.b.store(value, self.slot(self.main.atom_slot(atom)))
@@ -273,7 +273,7 @@ class Part:
         if operation not in {"floordiv", "mod"}:
             msg = f"There is no operation {operation!r} on sizes."
             raise IntegrityError(msg)
-        # Nothing relies on a quotient by 0, but the machine stops at one.
+        # Quotients by 0 are not used, but the machine traps on them.
         divisor = b.select(b.eq(right, 0), b.constant(INT64, 1), right)
         quotient = b.binary("sdiv", left, divisor)
         rest = left - quotient * divisor
@@ -299,16 +299,16 @@ class Part:
         return found
 
     def set_pointer(self, slot: int, value: Value) -> None:
-        """Note an address."""
+        """Store an address."""
         self._pointers[slot] = value
         self.b.store(value, self.slot(slot), align=8)
 
     def forget_pointer(self, slot: int) -> None:
-        """Forget an address that the runtime has set anew."""
+        """Forget an address that the runtime has changed."""
         self._pointers.pop(slot, None)
 
     def aligned(self, bytes_: Value) -> Value:
-        """Return a number of bytes rounded up, so that what follows is aligned."""
+        """Return a number of bytes rounded up to the alignment."""
         if bytes_.text.isdigit():
             whole = (int(bytes_.text) + ALIGNMENT - 1) // ALIGNMENT * ALIGNMENT
             return self.b.constant(INT64, whole)
@@ -321,7 +321,7 @@ class Part:
         return right if left.text == "0" else left + right
 
     def take_group(self, group: int) -> None:
-        """Ask for a block of the arena, and note where its slots are."""
+        """Allocate a block of the arena, and store the addresses of its slots."""
         b = self.b
         end = b.constant(INT64, 0)
         runs: list[tuple[list[int], Value, Value]] = []
@@ -347,14 +347,14 @@ class Part:
             if len(slots) == 1:
                 self.set_pointer(slots[0], start)
                 continue
-            # So many that they are read from the frame where they are needed.
+            # There are so many that they are read from the frame when needed.
             first = self.slot(slots[0])
             with loop(b, 0, len(slots), runs=True) as each:
                 address = b.offset(start, each.index * step, INT8)
                 b.store(address, b.offset(first, each.index, INT64), align=8)
 
     def _check_room(self, slot: int, bytes_: Polynomial) -> None:
-        """Let the call fail where the bytes of a buffer, or of all together, may wrap around."""
+        """Let the call fail if the bytes of a buffer, or of all together, may wrap around."""
         b, ring = self.b, self.main.ring
         array = self.main.memory.slots[slot].arrays[0]
         if bytes_.known is not None and bytes_.known < _MOST_BYTES:
@@ -369,7 +369,7 @@ class Part:
             self.set_status(TOO_LARGE, 0, slot)
 
     def _runs(self, group: int) -> Iterator[tuple[list[int], Polynomial]]:
-        """Yield neighbouring slots of a block that have the same size."""
+        """Yield adjacent slots of a block that have the same size."""
         pairs = self.main.slots_of_group(group)
         for _, run in groupby(
             enumerate(pairs), key=lambda item: (item[1][0] - item[0], id(item[1][1]))
@@ -386,7 +386,7 @@ class Part:
         return value * count
 
     def take_results(self, step: int) -> None:
-        """Ask for the results that a step writes first."""
+        """Allocate the results that a step writes first."""
         b = self.b
         for number, array in self.main.results_of(step):
             self.record_sizes(array)

@@ -1,4 +1,4 @@
-"""How kernels are carried out: what planning decides and code generation follows."""
+"""Plans of kernels: the decisions of planning that code generation follows."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ __all__ = [
 ]
 
 CHUNKS = 64
-"""What is reduced is cut into at most so many parts, each for one thread at a time."""
+"""Maximum number of parts of a reduction, each computed by one thread."""
 
 SMALLEST_CHUNK = 8192
-"""Elements below which it is not cut. None of these may depend on the number of threads."""
+"""Elements below which it is not split. None of these may depend on the number of threads."""
 
 SHORTEST_CHUNK = 64
-"""Columns are cut into multiples of so many rows: the totals of a part are a row or two."""
+"""Columns are split at multiples of this many rows: totals of a part are only a row or two."""
 
 
 @record(eq=False)
 class Level:
-    """Loops that are carried out as one.
+    """Loops that are merged into one.
 
     Attributes
     ----------
@@ -70,19 +70,18 @@ class NestPlan:
         By the ``id`` of a :class:`Position` (or of an ``argmax`` statement): its value.
     accesses
         Those of loads and stores, each once.
-    forwarded
+    Arrays of which earlier nests left a single number in a register; an ordered set.
         Arrays of which earlier nests left one number in a register; an ordered set.
     lanes
         Elements of a vector.
     unroll
         Vectors computed in one iteration of the vector level.
     vector
-        The loop along which the lanes lie: one of the kernel's outer ones, or of the nest's own.
+        The loop along which the lanes run: one of the kernel's outer ones, or of the nest's own.
     has_columns
-        Whether each lane reduces a column of its own, along one loop that may be long.
+        Whether each lane reduces its own column, along one loop that may be long.
     is_tiled
-        Whether the vector loop is carried out in pieces, because some memory is read across its
-        rows.
+        Whether the vector loop is split into tiles, because some memory is read across its rows.
     """
 
     kept: list[Level]
@@ -119,7 +118,7 @@ class NestPlan:
 
 @record(eq=False)
 class KernelPlan:
-    """A kernel as it is carried out.
+    """The plan of a kernel.
 
     Attributes
     ----------
@@ -132,17 +131,17 @@ class KernelPlan:
     scratch
         Arrays of which one iteration of the outer loops is in memory.
     rooms
-        Bytes of the memory that each call of the kernel needs for itself, by what they are for:
-        an array of ``scratch``, or a nest that reduces many columns.
+        Bytes of private memory that each call of the kernel needs, by purpose: an array of
+        ``scratch``, or a nest that reduces many columns.
     layout
-        Where arrays lie.
+        The memory layout of arrays.
     is_serial
-        Whether iterations must run in order: elements may be written twice.
+        Whether iterations must run in order: elements can be written twice.
     is_across
         Whether the lanes are rows, each of which is computed element by element.
     is_chunked
-        Whether it is one reduction, of everything or of columns, in parts whose results another
-        function combines.
+        Whether it is a single reduction, to one number or of columns, in parts whose results
+        another function combines.
     cost
         Rough nanoseconds for an iteration of the innermost loops of all nests.
     """
@@ -160,7 +159,7 @@ class KernelPlan:
 
     @property
     def parallel(self) -> Level | None:
-        """The level of which threads take ranges; ``None`` if there is none."""
+        """The level that is split into ranges for threads; ``None`` if there is none."""
         if self.is_chunked:
             return None
         if self.outer:

@@ -1,22 +1,23 @@
-"""Big products, outlined: BLAS computes parts of them, each in one thread of Phintys' own pool.
+"""Large products, outlined: BLAS computes parts of them, each in one thread of Phintys' own pool.
 
-A library's own threads wait for each other awake, which is fast on a quiet machine and a hundred
-times slower where several processes share its cores. So BLAS is told to use one thread while this
-code calls it (:class:`BLAS_THREADS`), and threads of the pool call it for parts.
+A library's own threads spin while they wait for each other, which is fast on an idle machine and a
+hundred times slower if several processes share its cores. So BLAS is told to use one thread while
+this code calls it (:class:`BLAS_THREADS`), and threads of the pool call it for parts.
 
-Results must not depend on who computes what, so parts are cut by lengths alone; the inner axis is
-never cut. There are two ways:
+Results must not depend on which thread computes what, so parts depend on lengths alone; the inner
+axis is never split. There are two ways:
 
 *Strips* of rows begin at multiples of :data:`ROWS`, the least common multiple of the rows that the
-kernels of the library compute together. A strip has the same bits then however many neighbours are
-computed along with it, so neighbours that fall to one thread are one call; it is one call for all
-where there is one thread.
+kernels of the library compute together. The bits of a strip then do not depend on how many
+neighbours are computed along with it, so adjacent strips of one thread are one call; a single
+thread makes one call for all.
 
-*Tiles* of rows and columns are one call each, wherever they are computed: at the last columns the
-kernels differ. They are for matrices of few rows, and for those that are so big that single calls
-would take too long to be interrupted between.
+*Tiles* of rows and columns are one call each, whichever thread computes them: the kernels for the
+last columns differ. They are for matrices of few rows, and for matrices so large that single calls
+would delay interrupts too long.
 
-Products with a vector are cut into tiles of rows. A stack of small products is shared as it is.
+Products with a vector are split into tiles of rows. A stack of small products is split between
+products.
 """
 
 from __future__ import annotations
@@ -55,17 +56,17 @@ __all__ = [
 ]
 
 PRODUCT_PARTS, VECTOR_PARTS = "product_parts", "vector_parts"
-"""Names of the functions, where names of vector math stand."""
+"""Names of the functions, in place of names of vector math."""
 
 SHARED_FROM, VECTOR_SHARED_FROM = 1 << 17, 1 << 12
-"""Multiplications of a product, and elements of a matrix that a vector is multiplied by, below
-which libraries use one thread of their own accord, so that they are simply called."""
+"""Multiplications of a product, and elements of a matrix multiplied by a vector, below which
+libraries use one thread anyway, so that they are simply called."""
 
 ROWS = 24
 """Rows of a strip are a multiple of this."""
 
 _LEAST_ROWS = 48
-"""Each part packs the other matrix anew, so strips had better not be thin."""
+"""Minimum rows of a strip: each part packs the other matrix again, so thin strips are slow."""
 
 _COLUMNS = 64
 _LEAST_COLUMNS = 128
@@ -139,7 +140,7 @@ def _threads_of_blas(b: Builder) -> Value:
 
 
 def begin_alone(b: Builder, threads: Value) -> None:
-    """Have BLAS use one thread until all products that are being computed are done."""
+    """Make BLAS use one thread until all current products are done."""
     free, taken = b.constant(INT32, 0), b.constant(INT32, 1)
     lock = BLAS_THREADS.pointer(b, threads, "lock")
     setter = BLAS_THREADS.load(b, threads, "set")
@@ -156,7 +157,7 @@ def begin_alone(b: Builder, threads: Value) -> None:
 
 
 def end_alone(b: Builder, threads: Value) -> None:
-    """Give BLAS its threads back, unless somebody else has given it others meanwhile."""
+    """Restore the threads of BLAS, unless other code has changed their number meanwhile."""
     free, taken = b.constant(INT32, 0), b.constant(INT32, 1)
     lock = BLAS_THREADS.pointer(b, threads, "lock")
     setter = BLAS_THREADS.load(b, threads, "set")
@@ -184,7 +185,7 @@ def _run(
     count: Value,
     grain: Value,
 ) -> None:
-    """Have a kernel called for a range: by threads of the pool, if there is more than one part.
+    """Call a kernel for a range: on threads of the pool, if there is more than one part.
 
     Given are the state, ``parallel_for``, and where the status goes.
     """
@@ -363,7 +364,7 @@ def _write_shared(b: Builder, type: Type) -> None:
         b.store(_vector_of_product(b, type, block, is_column), status)
         b.jump(after)
         b.begin(matrix)
-        # Strips had better be few and thick, and between tiles signals are looked for.
+        # A few thick strips are best; between tiles signals are checked.
         grain = b.select(b.eq(merges, 0), b.constant(INT64, -1), zero)
         _run(b, kernel, given, block, down * across, grain)
         b.jump(after)

@@ -1,12 +1,12 @@
-"""Products of matrices, outlined: small ones in place, vectors and others by BLAS.
+"""Outlined matrix products: small ones computed here, products with vectors and others by BLAS.
 
-A call of BLAS costs more than the product of matrices of a few rows and columns. Those are computed
-here, a tile of some rows and one vector of columns at a time, which stays in registers while all of
-the inner axis goes by. The function is compiled once for all programs, as vector math is.
+A call of BLAS takes longer than the product of matrices with a few rows and columns. Those are
+computed here, in tiles of some rows and one vector of columns, which stay in registers along the
+whole inner axis. The function is compiled once for all programs, like vector math.
 
-Up to which size tiles are better depends on the CPU and on the library. A product of few
-multiplications is always computed in tiles, one of many never; where the border in between lies is
-measured (:mod:`phintys.backends.native.runtime.crossover`), when it first matters.
+The size up to which tiles are faster depends on the CPU and on the library. A product of few
+multiplications is always computed in tiles, one of many never; the limit in between is measured
+(:mod:`phintys.backends.native.runtime.crossover`) when it first matters.
 """
 
 from __future__ import annotations
@@ -45,10 +45,10 @@ __all__ = [
 ]
 
 PRODUCT = "product"
-"""Name of the function, where names of vector math stand."""
+"""Name of the function, in place of a name of vector math."""
 
 ROWS = 4
-"""Rows of a tile: so many sums fill the pipeline of a multiplier of full width."""
+"""Rows of a tile: this number of sums fills the pipeline of a full-width multiplier."""
 
 FEW, MANY = 8**3, 32**3
 """Multiplications, with those of lanes that are not there, up to which tiles are better wherever
@@ -58,17 +58,17 @@ ALL = 1 << 40
 """Multiplications that no product in tiles has."""
 
 _LONGEST = 4096
-"""No axis of a small product is longer, so that its work is a small number."""
+"""Maximum length of each axis of a small product, so that its work is a small number."""
 
 _PACKED = 2048
-"""Elements of a second matrix that is small; it is copied if its rows are not contiguous."""
+"""Maximum elements of a small second matrix; it is copied if its rows are not contiguous."""
 
 
 _measured: list[Measured] = [lambda target, type: FEW]
 
 
 def register_crossover(measured: Measured) -> Measured:
-    """Let a function say up to how many multiplications tiles are better than BLAS.
+    """Register the function that returns up to how many multiplications tiles are faster.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ def register_crossover(measured: Measured) -> Measured:
     Returns
     -------
     callable
-        The one that said so before.
+        The previously registered function.
     """
     before = _measured[0]
     _measured[0] = measured
@@ -86,21 +86,21 @@ def register_crossover(measured: Measured) -> Measured:
 
 
 def has_tiles(target: Target, type: Type) -> bool:
-    """Return whether products of matrices of a type may be computed in tiles."""
+    """Return whether matrix products of a type can be computed in tiles."""
     # Masks are slow without instructions for them.
     is_fit = target.has_fma and target.vector_bytes >= 32
     return is_fit and type.name in {"float32", "float64"}
 
 
 def crossover(target: Target, type: Type) -> int:
-    """Return up to how many multiplications tiles are better than BLAS."""
+    """Return up to how many multiplications tiles are faster than BLAS."""
     if config.product_crossover >= 0:
         return config.product_crossover
     return _measured[0](target, type)
 
 
 def work_of(lengths: Sequence[int], lanes: int) -> int:
-    """Return the multiplications of a product of lengths m, n, k, with lanes that are not there."""
+    """Return the multiplications of a product of lengths m, n, k, including inactive lanes."""
     m, n, k = lengths
     return m * -(-n // lanes) * lanes * k
 
@@ -108,15 +108,15 @@ def work_of(lengths: Sequence[int], lanes: int) -> int:
 def most_in_tiles(
     target: Target, type: Type, lengths: Sequence[int | None], *, is_repeated: bool
 ) -> int:
-    """Return up to how many multiplications a product is to be computed in tiles.
+    """Return up to how many multiplications a product is computed in tiles.
 
-    To find out at run time is worth its while where there are many products in a row. For a single
-    one it is not: a program would have to bring the outlined function along, which takes as long as
-    it saves in a few 100,000 calls.
+    A decision at run time pays off for many products in a row, but not for a single one: the
+    program would need the outlined function, and loading that takes as long as it saves in a few
+    100,000 calls.
 
     Parameters
     ----------
-    target, type
+    The CPU and the dtype.
         What it is computed on, and in.
     lengths
         m, n and k; ``None`` for one that is known at run time.
@@ -126,7 +126,7 @@ def most_in_tiles(
     Returns
     -------
     int
-        0 if it is left to BLAS whatever its size.
+        0 if all sizes are left to BLAS.
     """
     if not has_tiles(target, type):
         return 0

@@ -1,8 +1,8 @@
-"""Routines of BLAS, called on matrices as they lie in memory.
+"""BLAS routines, called on matrices in row-major layout.
 
-BLAS counts along columns and arrays along rows, so each matrix is handed over as its transpose:
-``C = A B`` becomes ``C' = B' A'``. The functions are external symbols ``phintys_dgemm`` and so on,
-with SciPy's signatures: all arguments are pointers, integers are 32-bit.
+BLAS is column-major and arrays are row-major, so each matrix is passed as its transpose: ``C = A
+B`` becomes ``C' = B' A'``. The functions are external symbols ``phintys_dgemm`` and so on, with
+SciPy's signatures: all arguments are pointers, integers are 32-bit.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ __all__ = ["Matrix", "Routines", "product_routine"]
 
 @record(frozen=True, eq=False)
 class Matrix:
-    """A matrix in memory, of which the rows are contiguous, or else the columns.
+    """A matrix in memory with contiguous rows or contiguous columns.
 
     Attributes
     ----------
     pointer
-        Where it begins.
+        Its address.
     down, along
-        How many elements lie between neighbours in a column, and in a row. Rows are contiguous if
+        Distance in elements between neighbours in a column, and in a row. Rows are contiguous if
         ``along`` is 1.
     """
 
@@ -43,12 +43,12 @@ class Matrix:
     along: Value
 
     def transposed(self) -> Matrix:
-        """Return the matrix with rows and columns exchanged."""
+        """Return the transpose of the matrix."""
         return Matrix(self.pointer, self.along, self.down)
 
     @property
     def parts(self) -> tuple[Value, Value, Value]:
-        """How it is handed to a function."""
+        """The values passed to a function for it."""
         return self.pointer, self.down, self.along
 
     def at(self, b: Builder, row: Value, column: Value, type: Type) -> Value:
@@ -57,7 +57,7 @@ class Matrix:
 
 
 class Routines:
-    """Writes calls of BLAS for one dtype.
+    """Emits calls of BLAS for one dtype.
 
     Parameters
     ----------
@@ -168,7 +168,7 @@ class Routines:
         if isinstance(beta, Value) or beta != 1:
             self.scale(*y, rows, beta)
         letter, first, second, stride = self._layout(a, rows, columns, "TN")
-        # Where there is nothing to add, BLAS leaves y alone or not, by its version.
+        # If there is nothing to add, BLAS leaves y unchanged or not, depending on its version.
         with when(b, b.ne(columns, 0)):
             self.call(
                 "gemv",
@@ -186,7 +186,7 @@ class Routines:
             )
 
     def scale(self, pointer: Value, step: Value, count: Value, factor: Any) -> None:
-        """Multiply elements by a number; by 0 whatever they are."""
+        """Multiply elements by a number; by 0 even if they are not finite."""
         b = self.b
         with loop(b, 0, count) as single:
             place = b.offset(pointer, single.index * step, self.type)
@@ -204,8 +204,8 @@ def product_routine(module: Module, type: Type, *, adds: bool) -> str:
     """Return the function of a module for ``c = alpha first second``, or ``c +=`` it, by BLAS.
 
     It takes m, n and k, both matrices as :attr:`Matrix.parts`, c with its stride, and the address
-    of alpha. A matrix of one row or one column is taken for a vector, for which BLAS takes half the
-    time.
+    of alpha. A matrix of one row or one column is treated as a vector, for which BLAS takes half
+    the time.
     """
     name = f"product.{BLAS_LETTERS[type.name]}{'.add' * adds}"
     if all(function.name != name for function in module.functions):

@@ -1,4 +1,4 @@
-"""Scalar ops of the graph in terms of the code there is for them."""
+"""Code for the scalar ops of the graph."""
 
 from __future__ import annotations
 

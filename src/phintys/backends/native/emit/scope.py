@@ -1,4 +1,4 @@
-"""What is known at a place inside the loops of a kernel, and the arguments that a kernel gets."""
+"""Places inside the loops of a kernel, and the arguments of a kernel."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Number:
 
 @record(frozen=True)
 class Numbers:
-    """The address of the numbers in which kernels of one form differ, 8 bytes each."""
+    """The address of the numbers that differ between kernels of one form, 8 bytes each."""
 
 
 @record(frozen=True)
@@ -69,24 +69,24 @@ class Status:
 
 @record(frozen=True)
 class State:
-    """What the runtime's functions are given."""
+    """The state passed to the runtime's functions."""
 
 
 @record(frozen=True)
 class FailureBase:
-    """What is added to a failure's number in the kernel, which counts from 1."""
+    """The offset of a kernel's failure numbers, which count from 1."""
 
 
 @record(frozen=True)
 class ScratchBytes:
-    """Bytes of memory that the kernel needs for itself, each call; other ones for short rows."""
+    """Bytes of private memory that the kernel needs in each call; different for short rows."""
 
     is_across: bool
 
 
 @record(frozen=True)
 class ScratchOffset:
-    """Where in that memory the room for something begins, in bytes."""
+    """Offset of an item in that memory, in bytes."""
 
     room: object
     is_across: bool
@@ -104,7 +104,7 @@ class Width:
 
 @record(frozen=True)
 class Partials:
-    """The address of room for the totals of the parts."""
+    """The address of memory for the totals of the parts."""
 
 
 Slot = (
@@ -123,7 +123,7 @@ Slot = (
 
 
 class Prelude:
-    """The first block of a function, which reads the arguments; it can be added to at any time.
+    """The first block of a function, which reads the arguments; can be extended at any time.
 
     Parameters
     ----------
@@ -143,14 +143,14 @@ class Prelude:
 
     @contextmanager
     def writing(self) -> Generator[None]:
-        """Write into the prelude."""
+        """Insert into the prelude."""
         block: Block = self.b.block
         self.b.block, self.b._lines = self._block, self._block.lines
         yield
         self.b.block, self.b._lines = block, block.lines
 
     def close(self) -> None:
-        """Go on to the function's body. Nothing can be added any more."""
+        """Continue with the function's body. Nothing can be added to the prelude afterwards."""
         with self.writing():
             self.b.jump(self._body)
 
@@ -201,26 +201,26 @@ class Prelude:
 
 @record(eq=False)
 class Scope:
-    """A place inside loops; what is not found here is looked for outside.
+    """A place inside loops; lookups continue in the enclosing place.
 
     Attributes
     ----------
     parent
-        The place around it.
+        The enclosing place.
     lanes
-        How many elements are computed at once here.
+        Number of elements computed at once.
     mask
-        Which of them there are; ``None`` for all.
+        The active lanes; ``None`` for all.
     index
         Counters of the loops that begin here, by their innermost loop variable.
     pointers
         Addresses so far, by access.
     loaded
-        What was read, by access and lanes.
+        Loaded values, by access and lanes.
     arrays
-        What was computed, by array and lanes.
+        Computed values, by array and lanes.
     values
-        What expressions are, by ``id``.
+        Values of expressions, by ``id``.
     """
 
     parent: Scope | None = None
@@ -237,7 +237,7 @@ class Scope:
         return Scope(self, self.lanes, self.mask)
 
     def find(self, table: str, key: Any) -> Any:
-        """Look something up here and outside."""
+        """Look up a key here and in enclosing places."""
         scope: Scope | None = self
         while scope is not None:
             found = getattr(scope, table).get(key)

@@ -1,4 +1,4 @@
-"""The steps of a program as code of its main function."""
+"""Code for the steps of a program in its main function."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ __all__ = ["StepWriter"]
 _WORK_SHIFT = 6
 
 _LONG_CALL = 1_000_000
-"""Nanoseconds of a call of a library after which signals are looked for."""
+"""Nanoseconds of a library call after which signals are checked."""
 
 _POLLED_PASSES = 64
-"""Passes of a loop of steps after which they are: each that takes long looks for itself."""
+"""Passes of a loop of steps between checks for signals: long passes check themselves."""
 
 
 class StepWriter(KernelCaller):
-    """Writes the steps of a program into one function of its main function."""
+    """Emits the steps of a program into one function of its main function."""
 
     def step(self, number: int, step: Step) -> None:
-        """Write a step; ``number`` is that of the program's step that it is, or is in."""
+        """Emit a step; ``number`` is that of the top-level step that contains it."""
         self.take_results(number)
         self._step(number, step)
 
@@ -68,7 +68,7 @@ class StepWriter(KernelCaller):
             self._loop(number, step)
 
     def after(self, number: int) -> None:
-        """Read sizes that are known after a step, and take memory whose size is known now."""
+        """Read sizes that are known after a step, and allocate memory whose size is now known."""
         for element in self.main.elements_after(number):
             self.keep_element(element)
         for group in self.main.groups_after(number):
@@ -91,11 +91,11 @@ class StepWriter(KernelCaller):
             self.b.call("phintys_work", VOID, [self.state(), nanoseconds])
 
     def _poll(self) -> None:
-        """Look for signals, if it is time: they may end the call."""
+        """Check for signals, if it is time: they can end the call."""
         self.fail_if_interrupted(self.b.call("phintys_poll", INT32, [self.state()]))
 
     def _share(self, symbol: str, arguments: Sequence[Value]) -> None:
-        """Write the call of a function that shares its work, and may be interrupted."""
+        """Emit the call of a function that shares its work, and can be interrupted."""
         b = self.b
         parallel = "phintys_parallel_for"
         b.module.declare(parallel, signature(parallel, INT32, [PTR, PTR, PTR, INT64, INT64]))
@@ -103,7 +103,7 @@ class StepWriter(KernelCaller):
         self.fail_if_interrupted(b.call(symbol, INT32, given))
 
     def _poll_after(self, step: Call) -> None:
-        """Look for signals after a call of a library that takes long."""
+        """Check for signals after a library call that takes long."""
         work = self.main.work_of(step)
         if work is None or (work.known is not None and work.known < _LONG_CALL << _WORK_SHIFT):
             return
@@ -130,7 +130,7 @@ class StepWriter(KernelCaller):
             self.forget_pointer(self.main.record(value))
 
     def _claim(self, step: Claim) -> None:
-        """Write the call that makes an argument's memory, or a copy's, that of a result."""
+        """Emit the call that turns an argument's memory, or a copy, into that of a result."""
         b = self.b
         self.record_sizes(step.target)
         record = self.main.record(step.target)
@@ -140,7 +140,7 @@ class StepWriter(KernelCaller):
         self.set_pointer(record, data)
 
     def _branch(self, number: int, step: Branch) -> None:
-        """Write both arms; what one of them computes is not known afterwards."""
+        """Emit both branches; sizes computed in one of them are not known afterwards."""
         b = self.b
         then, otherwise, after = b.new_block("then"), b.new_block("else"), b.new_block("after")
         b.branch(self._truth(step.condition), then, otherwise)
@@ -152,7 +152,7 @@ class StepWriter(KernelCaller):
         b.begin(after)
 
     def _loop(self, number: int, step: Loop) -> None:
-        """Write steps that are repeated; they find the counter in the frame."""
+        """Emit steps that are repeated; they read the counter from the frame."""
         b = self.b
         count = self.size(step.count)
         body, after = b.new_block("body"), b.new_block("after")
@@ -178,7 +178,7 @@ class StepWriter(KernelCaller):
         b.begin(after)
 
     def _steps(self, number: int, steps: Sequence[Step]) -> None:
-        """Write steps of a branch or loop; sizes that they compute are known right after each."""
+        """Emit steps of a branch or loop; sizes that they compute are known right after each."""
         for step in steps:
             self._step(number, step)
             elements = self.main.elements_of(step)

@@ -28,7 +28,7 @@ _FMA_ALWAYS = (*_ARM, "powerpc64le", "s390x")
 
 @record(frozen=True)
 class Target:
-    """What code generation must know about a CPU.
+    """The properties of a CPU that code generation depends on.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class Target:
     has_float16
         Whether float16 and float32 are converted by one instruction.
     has_avx512
-        Whether the AVX-512 instructions F, DQ, BW and VL are there.
+        Whether the AVX-512 instructions F, DQ, BW and VL are available.
 
     Examples
     --------
@@ -89,7 +89,7 @@ class Target:
         Raises
         ------
         ConfigError
-            There is no such target.
+            If there is no such target.
         """
         if name == "host":
             return Target.host()
@@ -101,7 +101,7 @@ class Target:
         here = process.startswith((architecture, "arm64" if architecture == "aarch64" else "amd64"))
         return Target(
             name=name,
-            # Of another architecture only text and objects are wanted; Linux is as good as any.
+            # For another architecture only text and objects are needed; Linux is as good as any.
             triple=process if here else f"{architecture}-unknown-linux-gnu",
             cpu=name if architecture == "x86_64" else "generic",
             features="",
@@ -122,10 +122,10 @@ class Target:
 
     @property
     def convention(self) -> str:
-        """How outlined vector math is called.
+        """The calling convention of outlined vector math.
 
-        LLVM's convention for OpenCL leaves half of the 32 vector registers alone, so that what a
-        loop holds in registers stays there; C's leaves none.
+        LLVM's convention for OpenCL preserves half of the 32 vector registers, so that values of a
+        loop stay in registers; C's preserves none.
         """
         return "intel_ocl_bicc" if self.has_avx512 else ""
 
@@ -133,8 +133,8 @@ class Target:
     def attributes(self) -> str:
         """Attributes of every function.
 
-        Some CPUs with AVX-512 are tuned for half its width; what is written for the whole width
-        must then say that it is meant.
+        Some CPUs with AVX-512 are tuned for half its width; code for the full width must then
+        request it.
         """
         bits = 8 * self.vector_bytes
         return (
@@ -149,8 +149,8 @@ class Target:
         Parameters
         ----------
         level
-            How hard it tries, 0 to 3: 0 takes a fifth of the time of 1. Most of its code is a tenth
-            slower, long reductions several times.
+            LLVM's optimization level, 0 to 3: 0 takes a fifth of the time of 1. Most of its code is
+            a tenth slower, long reductions are several times slower.
         """
         found = llvm()
         if not self.triple.startswith(found.triple.partition("-")[0]):

@@ -1,4 +1,4 @@
-"""Types of values in registers: NumPy's dtypes in one lane or many, pointers, nothing.
+"""Types of values in registers: NumPy's dtypes in one or more lanes, pointers, void.
 
 LLVM's integers have no sign; these do, because NumPy's operations on ``int64`` and ``uint64``
 differ. A bool is one bit in a register and one byte in memory. A float16 is its 16 bits: arithmetic
@@ -43,7 +43,7 @@ _INTRINSIC_SUFFIXES = {"float": "f32", "double": "f64", "ptr": "p0"}
 
 
 class Type:
-    """What one value is made of. Equal types are one object: get them from :func:`type_of`.
+    """The type of a value. Equal types are one object, returned by :func:`type_of`.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ class Type:
         self.suffix = suffix if lanes == 1 else f"v{lanes}{suffix}"
 
     def of(self, lanes: int) -> Type:
-        """Return the type of as many such elements."""
+        """Return the vector type with ``lanes`` such elements."""
         return self if lanes == self.lanes else type_of(self.name, lanes)
 
     def like(self, name: str) -> Type:
@@ -146,13 +146,13 @@ def type_of(dtype: Any, lanes: int = 1) -> Type:
     Raises
     ------
     DtypeError
-        The dtype has no native code (long double, dates, strings, objects).
+        If the dtype has no native code (long double, dates, strings, objects).
     """
     known = _KNOWN.get((dtype, lanes))
     return _type_of(dtype, lanes) if known is None else known
 
 
-# Asking a dtype for its name takes longer than all that is done with it.
+# Computing a dtype's name takes longer than the rest of the function.
 _KNOWN: dict[tuple[Any, int], Type] = {}
 
 

@@ -1,4 +1,4 @@
-"""Values in registers: what the builder's methods take and return."""
+"""Values in registers: operands and results of the builder's methods."""
 
 from __future__ import annotations
 
@@ -114,4 +114,4 @@ class Complex(NamedTuple):
 
 
 Operand = Value | float
-"""What an operator takes beside a value: another one, or a number."""
+"""The other operand of an operator: a value, or a number."""
