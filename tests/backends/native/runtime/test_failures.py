@@ -160,3 +160,80 @@ def test_a_failing_call_loses_no_references(x, python_op):
     # One for each of the 200 calls would be lost; other threads hold a few for a while.
     assert all(abs(one - other) < 100 for one, other in zip(before, after, strict=True))
     np.testing.assert_array_equal(s.get_value(), np.ones(3))
+
+
+# ---- Python code of Ops runs once ---------------------------------------------------------------
+
+
+@pytest.fixture
+def counted(python_op):
+    """An Op that counts how often its Python code has run."""
+    calls = []
+
+    def work(values):
+        calls.append(values.copy())
+        return values + len(calls)
+
+    return python_op(work), calls
+
+
+def in_a_kernel(made, n):
+    return made * pt.alloc(1.0, n)
+
+
+def in_a_product(made, n):
+    return pt.dot(made, pt.alloc(1.0, n, 2))
+
+
+def in_an_index(made, n):
+    return (made * 2.0)[n + 100]
+
+
+@pytest.mark.parametrize("use", [in_a_kernel, in_a_product, in_an_index])
+@pytest.mark.parametrize("has_updates", [False, True])
+def test_python_code_that_ran_before_an_error_does_not_run_again(x, counted, use, has_updates):
+    op, calls = counted
+    n, s = pt.lscalar("n"), phintys.shared(0.0)
+    updates = [(s, s + x.sum())] if has_updates else []
+    f = phintys.function([x, n], use(op(x), n), updates=updates, mode=MODE)
+    with pytest.raises((ShapeError, IndexingError)) as error:
+        f(np.ones(3), 4)
+    assert len(calls) == 1
+    assert use.__name__ in notes_of(error)
+    assert s.get_value() == 0.0
+    with pytest.raises((ShapeError, IndexingError)):
+        f(np.ones(3), 5)
+    assert len(calls) == 2
+
+
+def test_an_error_shows_the_values_of_the_call_that_failed(x, counted):
+    op, calls = counted
+    i = pt.lvector("i")
+    f = phintys.function([x, i], x[pt.cast(op(x), "int64") + i] + 1.0, mode=MODE)
+    with pytest.raises(IndexingError, match="index 102 is out of range"):
+        f(np.ones(3), np.full(3, 100))  # 1 + 1 + 100; another run would give 103
+    assert len(calls) == 1
+
+
+def test_python_code_that_an_error_does_not_depend_on_does_not_run_again(x, counted):
+    op, calls = counted
+    i = pt.lscalar("i")
+    f = phintys.function([x, i], [op(x), x[i] + 1.0], mode=MODE)
+    with pytest.raises(IndexingError, match="index 7 is out of"):
+        f(np.ones(3), 7)
+    assert len(calls) <= 1
+
+
+def test_python_code_that_raises_runs_once(x, python_op):
+    calls = []
+
+    def refuse(values):
+        calls.append(1)
+        msg = "mine"
+        raise ZeroDivisionError(msg)
+
+    f = phintys.function([x], python_op(refuse)(x * 2.0) + 1.0, mode=MODE)
+    with pytest.raises(ZeroDivisionError, match="mine") as error:
+        f(np.ones(3))
+    assert len(calls) == 1
+    assert "While computing PythonOp" in notes_of(error)

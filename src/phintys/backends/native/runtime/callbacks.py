@@ -113,6 +113,7 @@ class Machine:
                     storage_map[variable] = [data]
                     compute_map[variable] = [1]
         self.steps = [_Step(node, storage_map, compute_map) for node in nodes]
+        self.done: set[int] = set()
 
 
 class Callbacks:
@@ -141,10 +142,13 @@ class Callbacks:
     @staticmethod
     def run(machine: Machine, number: int, *values: Any) -> tuple[Any, ...]:
         """Execute one node."""
-        return machine.steps[number].run(values)
+        results = machine.steps[number].run(values)
+        machine.done.add(number)
+        return results
 
     def finish(self, machine: Machine) -> None:
         """Take back the machine of a successful call; others are dropped."""
+        machine.done.clear()
         if len(self._idle) < _MOST_IDLE:
             self._idle.append(machine)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -16,17 +17,25 @@ from phintys.backends.native.emit.layout import (
     STATUS,
     TOO_LARGE,
 )
-from phintys.graph.aliasing import destroyers, view_roots
+from phintys.backends.native.program import Array
+from phintys.backends.native.runtime.protocol import CALL
+from phintys.graph.aliasing import destroyers, execution_order, view_roots
+from phintys.graph.clone import has_inner_graph
+from phintys.graph.variable import Constant
 from phintys.tensor.observing import CheckAndRaise
 
 if TYPE_CHECKING:
     from phintys.backends.native.emit.layout import Layout
     from phintys.backends.native.program import Failure
-    from phintys.backends.reference import vm
+    from phintys.backends.reference import diagnosis, ownership, thunks
     from phintys.graph.apply import Apply
     from phintys.graph.fgraph import FunctionGraph
+    from phintys.graph.op import ComputeMap, StorageMap
+    from phintys.graph.variable import Variable
 else:
-    vm = LateModule("phintys.backends.reference.vm")
+    diagnosis = LateModule("phintys.backends.reference.diagnosis")
+    ownership = LateModule("phintys.backends.reference.ownership")
+    thunks = LateModule("phintys.backends.reference.thunks")
 
 __all__ = ["Failures", "error_of"]
 
@@ -57,8 +66,12 @@ class Failures:
 
     A shape that does not fit or an index out of range is found in the middle of native code, which
     knows the place and the numbers but few words. The reference backend has all of them: it runs
-    the same graph on the same inputs, and what it raises is the error. Inputs that the program may
-    overwrite are not the same any more; then native code's own words have to do.
+    the nodes that the failing one depends on, with the same inputs, and what it raises is the
+    error. Inputs that the program may overwrite are not the same any more; then native code's own
+    words have to do.
+
+    Nodes that were carried out by Python code may have effects, so none is carried out again: their
+    results are taken from the call.
 
     Parameters
     ----------
@@ -72,13 +85,13 @@ class Failures:
         self.fgraph = fgraph
         self.layout = layout
 
-    def raise_for(self, frame: int, *inputs: Any) -> NoReturn:
+    def raise_for(self, call: int, *inputs: Any) -> NoReturn:
         """Raise the error of a call.
 
         Parameters
         ----------
-        frame
-            The address of its frame; the status there says what happened.
+        call
+            The address of its record; the status in its frame says what happened.
         inputs
             The values that the program was called with.
 
@@ -89,10 +102,12 @@ class Failures:
         IntegrityError
             The reference backend finds nothing wrong: a bug in Phintys.
         """
+        frame = CALL.read(call, "frame")
         words = (ctypes.c_int64 * self.layout.slots).from_address(frame)
         status, first, second = words[STATUS : STATUS + 3]
+        known = self._known(call, words, inputs)
         if status == TOO_LARGE and not self._overwrites_inputs():
-            vm.VM(self.fgraph)(inputs)  # which has NumPy's words for it
+            self._replay(known, None)  # which has NumPy's words for it
         if status in {NO_BUFFER, TOO_LARGE}:
             raise self._out_of_memory(first, self.layout.buffers[second])
         if status == OUT_OF_MEMORY:
@@ -105,19 +120,101 @@ class Failures:
             raise IntegrityError(msg)
         failure = self.layout.failures[status - 1]
         if self._overwrites_inputs():
-            error = error_of(failure, first, second)
-            error.add_note(
-                f"While computing {failure.node}\nmade at\n  {failure.node.origin}\n"
-                "The function may overwrite some of its arguments, and may have begun to."
+            self._raise_own(
+                failure,
+                (first, second),
+                "The function may overwrite some of its arguments, and may have begun to.",
             )
-            raise error
-        vm.VM(self.fgraph)(inputs)
+        self._replay(known, failure.node)
+        self._replay(known, None)
+        if self.layout.callbacks:
+            self._raise_own(failure, (first, second), "Its inputs depend on Ops in Python.")
         msg = (
             f"Native code reports that {failure.node} failed ({error_of(failure, first, second)}), "
             "but the reference backend computes it: a bug in Phintys, unless another thread wrote "
             f"to an argument during the call. The node was made at\n  {failure.node.origin}"
         )
         raise IntegrityError(msg)
+
+    @staticmethod
+    def _raise_own(failure: Failure, numbers: tuple[int, int], reason: str) -> NoReturn:
+        """Raise the error in native code's own words, with the reason that there are no others."""
+        error = error_of(failure, *numbers)
+        error.add_note(
+            f"While computing {failure.node}\nmade at\n  {failure.node.origin}\n{reason}"
+        )
+        raise error
+
+    # ---- the words of the reference backend ----------------------------------------------------
+
+    def _known(
+        self, call: int, words: ctypes.Array[ctypes.c_int64], inputs: Sequence[Any]
+    ) -> dict[Variable, Any]:
+        """Return what need not be computed: inputs, and what Python code made in this call."""
+        known: dict[Variable, Any] = dict(zip(self.fgraph.inputs, inputs, strict=True))
+        shared = CALL.read(call, "shared")
+        if not shared:
+            return known
+        machine = ctypes.cast(shared, ctypes.py_object).value
+        roots = view_roots(self.fgraph)
+        overwritten = {root for variable in destroyers(self.fgraph) for root in roots[variable]}
+        for number in machine.done:
+            step = self.layout.callbacks[number]
+            for variable, value in zip(step.node.outputs, step.outputs, strict=True):
+                if isinstance(value, Array) and overwritten.isdisjoint(roots.get(variable, ())):
+                    known[variable] = self._value(value, words)
+        return known
+
+    def _value(self, array: Array, words: ctypes.Array[ctypes.c_int64]) -> np.ndarray[Any, Any]:
+        """Return a copy of what Python code has made; it lives as long as the call."""
+        record = self.layout.records[array]
+        value = np.empty(tuple(words[record + 1 : record + 1 + array.ndim]), array.dtype)
+        if value.nbytes:
+            ctypes.memmove(value.ctypes.data, words[record], value.nbytes)
+        return value
+
+    def _replay(self, known: Mapping[Variable, Any], last: Apply | None) -> None:
+        """Carry out what a node depends on, and the node, in the reference backend.
+
+        Python code of Ops that are callbacks is never carried out again, nor is what depends on
+        results of theirs that are not known.
+
+        Parameters
+        ----------
+        known
+            Values that need not be computed.
+        last
+            The node; all nodes if not given.
+        """
+        callbacks = {step.node for step in self.layout.callbacks}
+        nodes = execution_order(self.fgraph)
+        has_inner = not callbacks.issubset(nodes)
+        if last is not None:
+            wanted = set(last.inputs)
+            needed = {last}
+            for node in reversed(nodes):
+                if not wanted.isdisjoint(node.outputs) and known.keys().isdisjoint(node.outputs):
+                    needed.add(node)
+                    wanted.update(node.inputs)
+            nodes = [node for node in nodes if node in needed]
+        cells: StorageMap = {variable: [value] for variable, value in known.items()}
+        states: ComputeMap = {variable: [1] for variable in known}
+        for node in nodes:
+            for one in node.inputs:
+                if isinstance(one, Constant):
+                    cells[one], states[one] = [one.data], [1]
+            is_callback = node in callbacks or (has_inner and has_inner_graph(node.op))
+            if is_callback or not all(one in cells for one in node.inputs):
+                continue
+            for one in node.outputs:
+                cells[one], states[one] = [None], [0]
+            try:
+                thunk = thunks.make_thunk(node, cells, states, list(node.outputs), debug=False)
+                with np.errstate(all="ignore"):
+                    ownership.owning_thunk(thunk, node, cells)()
+            except Exception as error:
+                diagnosis.explain_failure(error, node, cells)
+                raise
 
     def _out_of_memory(self, size: int, node: Apply | None) -> MemoryError:
         """Return the error for a buffer that cannot be had, with the node that it is for."""

@@ -515,8 +515,7 @@ def _emit_failure(module: Module) -> None:
     b = Builder(module.function("phintys_failure", VOID, [PTR, PTR, INT64]))
     call, vector, count = b.arguments
     with when(b, is_null(b, b.call("PyErr_Occurred", PTR, []))):
-        frame = CALL.load(b, call, "frame")
-        address = b.write(INT64, f"ptrtoint {frame.typed} to i64")
+        address = b.write(INT64, f"ptrtoint {call.typed} to i64")
         number = b.call("PyLong_FromLongLong", PTR, [address])
         b.store(number, vector)
         failed = CONTEXT.load(b, CALL.load(b, call, "context"), "failed")
