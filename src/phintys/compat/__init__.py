@@ -1,4 +1,4 @@
-"""Run programs that were written for Theano and Aesara.
+"""Run programs written for Theano, Aesara or PyTensor.
 
 Examples
 --------
@@ -11,7 +11,7 @@ Examples
 9.0
 >>> phintys.compat.uninstall("theano")
 
-From a shell: ``python -m phintys.compat SCRIPT [ARGUMENTS]``.
+From the command line: ``python -m phintys.compat SCRIPT [ARGUMENTS]``.
 """
 
 from phintys.compat.finder import install, uninstall

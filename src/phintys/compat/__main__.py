@@ -10,7 +10,7 @@ USAGE = "usage: python -m phintys.compat SCRIPT [ARGUMENTS]"
 
 
 def main(arguments: list[str]) -> int:
-    """Run the script named first; return the exit status."""
+    """Run the script given as the first argument; return the exit status."""
     if not arguments or arguments[0] in {"-h", "--help"}:
         sys.stdout.write(f"{USAGE}\n\nRun a program written for Theano, Aesara or PyTensor.\n")
         return 0 if arguments else 2

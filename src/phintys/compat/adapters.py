@@ -1,4 +1,4 @@
-"""Old functions and classes whose calls differ from those of Phintys."""
+"""Old functions and classes whose signatures differ from those of Phintys."""
 
 from __future__ import annotations
 
@@ -106,14 +106,14 @@ all_dtypes = [type_.dtype for type_ in ps.all_types]
 
 
 class _TensorTypeMeta(type):
-    """Makes ``isinstance(t, TensorType)`` true for the types that there are."""
+    """Makes ``isinstance(t, TensorType)`` true for the tensor types of Phintys."""
 
     def __instancecheck__(cls, instance: object) -> bool:
         return isinstance(instance, pt.TensorType)
 
 
 class TensorType(metaclass=_TensorTypeMeta):
-    """``TensorType(dtype, broadcastable)``: a bool a dimension; or a size or ``None``, as now."""
+    """``TensorType(dtype, broadcastable)``, or with a shape of sizes and ``None``."""
 
     def __new__(
         cls, dtype: Any, broadcastable: Any = None, name: str | None = None, shape: Any = None
@@ -123,7 +123,7 @@ class TensorType(metaclass=_TensorTypeMeta):
 
 
 def _as_shape(pattern: Iterable[Any] | None) -> tuple[int | None, ...]:
-    """Return a static shape from bools (does a dimension broadcast?) or sizes."""
+    """Return a static shape from bools (whether a dimension broadcasts) or sizes."""
     if pattern is None:
         return ()
     return tuple(
@@ -132,12 +132,12 @@ def _as_shape(pattern: Iterable[Any] | None) -> tuple[int | None, ...]:
 
 
 def _is_dtype(given: Any) -> bool:
-    """Return whether something that could be a name is a dtype: Aesara had that first."""
+    """Return whether an argument is a dtype rather than a name; Aesara had the dtype first."""
     return isinstance(given, type | np.dtype) or given == "floatX" or given in all_dtypes
 
 
 def tensor(*arguments: Any, **options: Any) -> Any:
-    """Make a variable: ``tensor(dtype, broadcastable, name)``, or with ``shape=`` as it is now."""
+    """Return a variable: ``tensor(dtype, broadcastable, name)``, or with ``shape=``."""
     old = ("dtype", "broadcastable", "name")
     if "shape" in options and "broadcastable" not in options:
         if arguments and _is_dtype(arguments[0]):
@@ -150,7 +150,7 @@ def tensor(*arguments: Any, **options: Any) -> Any:
 
 
 class _SplitMeta(type):
-    """Makes ``isinstance(op, Split)`` true for the Op that there is."""
+    """Makes ``isinstance(op, Split)`` true for the Op of Phintys."""
 
     def __instancecheck__(cls, instance: object) -> bool:
         return isinstance(instance, pt.Split)
@@ -160,12 +160,12 @@ class Split(metaclass=_SplitMeta):
     """``Split(n)(x, axis, sizes)``."""
 
     def __new__(cls, len_splits: int) -> Any:
-        """Return what splits into ``len_splits`` parts."""
+        """Return a function that splits a tensor into ``len_splits`` parts."""
         return lambda x, axis, splits: pt.split(x, splits, len_splits, axis)
 
 
 class _JoinMeta(type):
-    """Makes ``isinstance(op, Join)`` true for the Op that there is."""
+    """Makes ``isinstance(op, Join)`` true for the Op of Phintys."""
 
     def __instancecheck__(cls, instance: object) -> bool:
         return isinstance(instance, pt.Join)
@@ -175,7 +175,7 @@ class Join(metaclass=_JoinMeta):
     """``Join()(axis, a, b)``."""
 
     def __new__(cls, view: int = -1) -> Any:
-        """Return what joins."""
+        """Return a function that joins tensors."""
         return pt.join
 
 
@@ -188,9 +188,9 @@ def DimShuffle(
 
 
 class OrderedUpdates(dict[Any, Any]):
-    """Updates of shared variables in the order in which they were added, as every dict has.
+    """Updates of shared variables, in insertion order like any dict.
 
-    A key is a shared variable, and what is added must not say something else of the same one.
+    Keys are shared variables, and ``update`` must not change an existing entry.
     """
 
     def __init__(self, *key: Any, **kwargs: Any) -> None:
@@ -222,29 +222,29 @@ class OrderedUpdates(dict[Any, Any]):
 
 
 class HasInnerGraph:
-    """A base for Ops made of a graph; Phintys knows them by their attributes."""
+    """A base class for Ops with an inner graph; Phintys recognizes them by their attributes."""
 
 
 # ---- tensors -----------------------------------------------------------------------------------
 
 
 def addbroadcast(x: Any, *axes: int) -> Any:
-    """State that the sizes along ``axes`` are 1."""
+    """Return ``x`` with the sizes along ``axes`` specified as 1."""
     return pt.specify_broadcastable(x, *axes)
 
 
 def unbroadcast(x: Any, *axes: int) -> Any:
-    """Return ``x``; dimensions of size 1 go on broadcasting, as in NumPy."""
+    """Return ``x``; dimensions of size 1 still broadcast, as in NumPy."""
     return pt.as_tensor_variable(x)
 
 
 def patternbroadcast(x: Any, broadcastable: Sequence[bool]) -> Any:
-    """State which sizes are 1."""
+    """Return ``x`` with the sizes of the broadcastable dimensions specified as 1."""
     return pt.specify_broadcastable(x, *(axis for axis, one in enumerate(broadcastable) if one))
 
 
 def Rebroadcast(*pairs: tuple[int, bool]) -> Callable[[Any], Any]:
-    """Return a function that states that the sizes of some axes are 1."""
+    """Return a function that specifies that the sizes of some axes are 1."""
     return lambda x: addbroadcast(x, *(axis for axis, one in pairs if one))
 
 
@@ -254,7 +254,7 @@ def get_scalar_constant_value(x: Any, **options: Any) -> Any:
     Raises
     ------
     OpContractError
-        It is not.
+        The expression is not constant.
     """
     if not isinstance(x, Variable):
         array = np.asarray(x)
@@ -272,12 +272,12 @@ def get_scalar_constant_value(x: Any, **options: Any) -> Any:
 
 
 def get_vector_length(x: Any) -> int:
-    """Return the length of a vector, where the type or its making tells it.
+    """Return the length of a vector, if it is known from its type or its construction.
 
     Raises
     ------
     OpContractError
-        It is not known.
+        The length is not known.
     """
     x = pt.as_tensor_variable(x)
     length = x.type.shape[0] if x.ndim == 1 else None
@@ -291,7 +291,7 @@ def get_vector_length(x: Any) -> int:
 
 
 def _free_dtype(make: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a constructor whose second argument may be the dtype: ``matrix("x", "int8")``."""
+    """Return a constructor whose second argument can be the dtype: ``matrix("x", "int8")``."""
 
     def constructor(name: str | None = None, dtype: Any = None, **options: Any) -> Any:
         return make(name, dtype=dtype, **options)
@@ -314,7 +314,7 @@ tensor7 = _free_dtype(pt.tensor7)
 
 
 def _reduction(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a maker of Ops, called as the class was: ``Sum(axis=0)(x)``."""
+    """Return a factory of Ops with the signature of the old class: ``Sum(axis=0)(x)``."""
 
     def make(axis: Any = None, **options: Any) -> Callable[[Any], Any]:
         return lambda x: function(x, axis=axis, **options)
@@ -331,37 +331,37 @@ Any_ = _reduction(pt.any)
 
 
 def iround(x: Any, mode: Any = "half_to_even") -> Any:
-    """Return ``x`` rounded, as int64."""
+    """Return ``x`` rounded to int64."""
     return pt.cast(pt.round(x, mode=mode), "int64")
 
 
 def nonzero_values(x: Any) -> Any:
-    """Return the elements that are not zero, as a vector."""
+    """Return the nonzero elements, as a vector."""
     x = pt.as_tensor_variable(x)
     return x.flatten()[pt.flatnonzero(x)]
 
 
 def matrix_dot(*factors: Any) -> Any:
-    """Return the product of several matrices, from the left."""
+    """Return the product of several matrices, evaluated from left to right."""
     return reduce(pt.dot, factors)
 
 
 def to_one_hot(y: Any, nb_class: Any, dtype: Any = None) -> Any:
-    """Return a row for each class number, 1 at its place and 0 elsewhere."""
+    """Return a one-hot row for each class index."""
     y = pt.as_tensor_variable(y)
     return pt.cast(pt.eq(y[:, None], pt.arange(nb_class)[None, :]), dtype or config.floatX)
 
 
 def inverse_permutation(perm: Any) -> Any:
-    """Return the permutation that undoes ``perm``, of its dtype."""
+    """Return the inverse of the permutation ``perm``, with the same dtype."""
     perm = pt.as_tensor_variable(perm)
     return pt.cast(pt.argsort(perm), perm.dtype)
 
 
 def permute_row_elements(x: Any, y: Any, inverse: int = 0) -> Any:
-    """Return the elements of the last axis of ``x`` in the order ``y``: one for all rows, or each.
+    """Return ``x`` with its last axis permuted by ``y``: one permutation for all rows, or one each.
 
-    The leading dimensions of ``x`` and ``y`` broadcast, so several orders of one row are possible.
+    The leading dimensions of ``x`` and ``y`` broadcast, so one row can be permuted in several ways.
     """
     x, order = pt.as_tensor_variable(x), pt.as_tensor_variable(y)
     if inverse:
@@ -371,7 +371,7 @@ def permute_row_elements(x: Any, y: Any, inverse: int = 0) -> Any:
     ndim = max(x.ndim, order.ndim)
     x, order = (pt.shape_padleft(part, ndim - part.ndim) for part in (x, order))
     places = [
-        # What has the size 1 broadcasts.
+        # Dimensions of size 1 broadcast.
         0
         if x.type.shape[axis] == 1
         else pt.arange(x.shape[axis]).dimshuffle(*["x"] * axis, 0, *["x"] * (ndim - axis - 1))
@@ -387,7 +387,7 @@ def var(
     keepdims: bool = False,
     corrected: bool = False,
 ) -> Any:
-    """Return the variance. ``corrected`` names a way to compute it, which is always taken here."""
+    """Return the variance. ``corrected`` is ignored: the corrected algorithm is always used."""
     return pt.var(input, axis=axis, ddof=ddof, keepdims=keepdims)
 
 
@@ -398,16 +398,16 @@ def std(
     keepdims: bool = False,
     corrected: bool = False,
 ) -> Any:
-    """Return the standard deviation; the arguments are those of :func:`var`."""
+    """Return the standard deviation; arguments as for :func:`var`."""
     return pt.std(input, axis=axis, ddof=ddof, keepdims=keepdims)
 
 
 def ancestors(
     graphs: Iterable[Variable], blockers: Collection[Variable] | None = None
 ) -> Iterator[Any]:
-    """Yield all variables that ``graphs`` are computed from, as the old packages ordered them.
+    """Yield ``graphs`` and all variables they depend on, in the order of the old packages.
 
-    The graphs are walked from the last one to the first, the operands of a node from the left.
+    The graphs are traversed from last to first, the operands of a node from left to right.
     """
     stop = frozenset(blockers or ())
     found: set[Any] = set()
@@ -432,24 +432,24 @@ def graph_inputs(
 def ancestor_list(
     variable_list: Iterable[Variable], blockers: Collection[Variable] | None = None
 ) -> list[Any]:
-    """Return Theano's ``ancestors``, which was a list."""
+    """Return the ancestors as a list, like Theano's ``ancestors``."""
     return list(ancestors(variable_list, blockers))
 
 
 def input_list(
     variable_list: Iterable[Variable], blockers: Collection[Variable] | None = None
 ) -> list[Any]:
-    """Return Theano's ``inputs``, which was a list."""
+    """Return the leaves as a list, like Theano's ``inputs``."""
     return list(graph_inputs(variable_list, blockers))
 
 
 def asarray(a: Any, dtype: Any, order: Any = None) -> Any:
-    """Return ``numpy.asarray(a, dtype, order)``; ``"floatX"`` is a dtype too."""
+    """Return ``numpy.asarray(a, dtype, order)``; the dtype can be ``"floatX"``."""
     return np.asarray(a, config.floatX if dtype == "floatX" else dtype, order)
 
 
 def stack(*tensors: Any, axis: int = 0) -> Any:
-    """Return ``stack([a, b], axis)``, or of several arguments: ``stack(a, b)``."""
+    """Stack tensors, given as a list, ``stack([a, b], axis)``, or as arguments, ``stack(a, b)``."""
     first = tensors[0] if tensors else ()
     if isinstance(first, list | tuple):
         return pt.stack(first, *(tensors[1:] or (axis,)))
@@ -457,12 +457,12 @@ def stack(*tensors: Any, axis: int = 0) -> Any:
 
 
 def horizontal_stack(*tensors: Any) -> Any:
-    """Return matrices side by side."""
+    """Concatenate matrices horizontally."""
     return pt.concatenate(_matrices(tensors, "horizontal_stack"), axis=1)
 
 
 def vertical_stack(*tensors: Any) -> Any:
-    """Return matrices one below the other."""
+    """Concatenate matrices vertically."""
     return pt.concatenate(_matrices(tensors, "vertical_stack"), axis=0)
 
 
@@ -476,14 +476,14 @@ def _matrices(tensors: Sequence[Any], name: str) -> list[Any]:
 
 
 def flatten(x: Any, ndim: int | None = None, outdim: int | None = None) -> Any:
-    """Return the elements in ``ndim`` dimensions, which was once called ``outdim``."""
+    """Flatten to ``ndim`` dimensions; ``outdim`` is an older name of ``ndim``."""
     return pt.flatten(x, next((n for n in (ndim, outdim) if n is not None), 1))
 
 
 def set_subtensor(
     x: Any, y: Any, inplace: bool = False, tolerate_inplace_aliasing: bool = False
 ) -> Any:
-    """Return the array of which ``x`` is a part, with ``y`` in its place."""
+    """Return the array of which ``x`` is a subtensor, with ``x`` set to ``y``."""
     return pt.set_subtensor(x, y, inplace, tolerate_inplace_aliasing)
 
 
@@ -495,7 +495,7 @@ def inc_subtensor(
     tolerate_inplace_aliasing: bool = False,
     ignore_duplicates: bool = False,
 ) -> Any:
-    """Return the array of which ``x`` is a part, with ``y`` added to it."""
+    """Return the array of which ``x`` is a subtensor, with ``y`` added to ``x``."""
     return pt.inc_subtensor(
         x, y, inplace, set_instead_of_inc, tolerate_inplace_aliasing, ignore_duplicates
     )
@@ -505,7 +505,7 @@ def inc_subtensor(
 
 
 def softmax_of_rows(c: Any) -> Any:
-    """Return Theano's softmax: of each row of a matrix, and of a vector as a matrix of one row."""
+    """Return Theano's softmax: over each row of a matrix; a vector is treated as a row matrix."""
     c = pt.as_tensor_variable(c)
     return pt.softmax(c[None, :] if c.ndim == 1 else c, axis=-1)
 
@@ -517,7 +517,7 @@ def log_softmax_of_rows(c: Any) -> Any:
 
 
 def relu(x: Any, alpha: Any = 0) -> Any:
-    """Return ``x`` where it is positive and ``alpha * x`` where not."""
+    """Return ``x`` where it is positive and ``alpha * x`` elsewhere."""
     x = pt.as_tensor_variable(x)
     return (
         pt.maximum(x, 0)
@@ -527,7 +527,7 @@ def relu(x: Any, alpha: Any = 0) -> Any:
 
 
 def elu(x: Any, alpha: Any = 1) -> Any:
-    """Return ``x`` where it is positive and ``alpha * expm1(x)`` where not."""
+    """Return ``x`` where it is positive and ``alpha * expm1(x)`` elsewhere."""
     x = pt.as_tensor_variable(x)
     return pt.switch(x > 0, x, alpha * pt.expm1(pt.minimum(x, 0)))
 
@@ -544,7 +544,7 @@ def softsign(x: Any) -> Any:
 
 
 def hard_sigmoid(x: Any) -> Any:
-    """Return ``0.2 * x + 0.5``, limited to 0 and 1."""
+    """Return ``0.2 * x + 0.5``, clipped to the interval from 0 to 1."""
     x = pt.as_tensor_variable(x)
     if x.dtype in elementwise.NARROW:
         x = pt.cast(x, "float32")
@@ -552,13 +552,13 @@ def hard_sigmoid(x: Any) -> Any:
 
 
 def binary_crossentropy(output: Any, target: Any) -> Any:
-    """Return the negative log-likelihood of ``target`` (0 to 1) under probabilities ``output``."""
+    """Return the negative log-likelihood of ``target`` (0 to 1) given probabilities ``output``."""
     output, target = pt.as_tensor_variable(output), pt.as_tensor_variable(target)
     return -(target * pt.log(output) + (1 - target) * pt.log1p(-output))
 
 
 def sigmoid_binary_crossentropy(output: Any, target: Any) -> Any:
-    """Return :func:`binary_crossentropy` of ``sigmoid(output)``, which does not overflow."""
+    """Return :func:`binary_crossentropy` of ``sigmoid(output)``, without overflow."""
     output, target = pt.as_tensor_variable(output), pt.as_tensor_variable(target)
     return pt.softplus(-abs(output)) + pt.maximum(output, 0) - output * target
 
@@ -571,7 +571,7 @@ def batch_normalization(
 
 
 def categorical_crossentropy(coding_dist: Any, true_dist: Any) -> Any:
-    """Return the cross-entropy of each row; ``true_dist`` has probabilities or class numbers."""
+    """Return the cross-entropy of each row; ``true_dist`` has probabilities or class indices."""
     coding, true = pt.as_tensor_variable(coding_dist), pt.as_tensor_variable(true_dist)
     if true.ndim == coding.ndim:
         return -(true * pt.log(coding)).sum(axis=-1)

@@ -1,6 +1,7 @@
-"""Old names for what BLAS computes in one go: expressions, of which rewrites make such calls.
+"""Old names of BLAS operations, as expressions that rewrites turn into BLAS calls.
 
-What overwrote its first operand does so no longer by itself: backends see where they may.
+The functions that overwrote their first operand no longer do so; backends decide where
+overwriting is safe.
 """
 
 from __future__ import annotations

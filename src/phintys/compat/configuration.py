@@ -1,8 +1,8 @@
 """The old ``config``: the options of Phintys, and those that only the old packages had.
 
-The latter are accepted and remembered, so that programs that set them run. ``optimizer``,
-``linker`` and the names of modes choose what functions are compiled in; the others change nothing,
-since what they are about (C compilers, devices, test values) is not there.
+The latter are accepted and stored, so that programs that set them run. ``optimizer``, ``linker``
+and the names of modes select the mode in which functions are compiled; the others have no effect,
+since they concern features that Phintys does not have (C compilers, devices, test values).
 """
 
 from __future__ import annotations
@@ -98,25 +98,25 @@ OLD_OPTIONS: dict[str, Any] = {
     "warn__ignore_bug_before": "none",
     "warn__round": False,
 }
-"""Option -> its value until another is set. Theano wrote the two underscores as a point."""
+"""Option -> default value. Theano wrote a dot for the two underscores."""
 
 _values = dict(OLD_OPTIONS)
 _overrides = ContextVar[dict[str, Any] | None]("phintys.compat.config", default=None)
 
 
 def _own() -> dict[str, Any]:
-    """Return the values that hold here: inside of ``change_flags`` those of the block."""
+    """Return the current values: inside ``change_flags`` those of the block."""
     inside = _overrides.get()
     return _values if inside is None else inside
 
 
 def _is_own(name: str) -> bool:
-    """Return whether an option is kept here: also compute_test_value, with all its old values."""
+    """Return whether an option is stored here, including compute_test_value with its old values."""
     return name in OLD_OPTIONS or name.startswith("warn__")
 
 
 class _Group:
-    """``config.warn``, of which ``config.warn.round`` is ``config.warn__round``."""
+    """An option group: ``config.warn.round`` is ``config.warn__round``."""
 
     def __init__(self, prefix: str) -> None:
         self.__dict__["_prefix"] = prefix
@@ -129,7 +129,7 @@ class _Group:
 
 
 class OldConfig:
-    """Reads and sets the options of Phintys, and those in :data:`OLD_OPTIONS`."""
+    """Access to the options of Phintys and those in :data:`OLD_OPTIONS`."""
 
     def __getattr__(self, name: str) -> Any:
         if _is_own(name):
@@ -151,7 +151,7 @@ class OldConfig:
     def change_flags(
         self, flags: Mapping[str, Any] | None = None, **values: Any
     ) -> Generator[None]:
-        """Set options for one block, or as a decorator for each call of a function."""
+        """Set options for a ``with`` block, or as a decorator for each call of a function."""
         wanted = {**(flags or {}), **values}
         wanted = {name.replace(".", "__"): value for name, value in wanted.items()}
         own = {name for name in wanted if _is_own(name)}

@@ -1,8 +1,8 @@
-"""Functions of each element that give other dtypes than NumPy's for integers and bools.
+"""Elementwise functions whose result dtypes for integers and bools differ from NumPy's.
 
-Theano, Aesara and PyTensor agree here: a function that computes in floating point gives float32 for
-integers of up to 16 bits and for bools, and float64 for wider ones, where NumPy goes down to
-float16; and the quotient of two integers is of the dtype ``config.floatX``.
+In Theano, Aesara and PyTensor, a floating-point function returns float32 for bools and for integers
+of up to 16 bits, and float64 for wider ones, whereas NumPy returns float16 for the narrowest; and
+the quotient of two integers has the dtype ``config.floatX``.
 """
 
 from __future__ import annotations
@@ -86,9 +86,9 @@ def _is_discrete(x: Any) -> bool:
 
 
 class _OldElemwise(Elemwise):
-    """An Elemwise that prepares its operands as the old packages did.
+    """An Elemwise that casts its operands as the old packages did.
 
-    The nodes that it makes are of the core's Op, to which it is equal, so that rules find them.
+    Its nodes apply the core's Op, to which it compares equal, so that rules apply to them.
     """
 
     def __init__(self, core: Any) -> None:
@@ -102,9 +102,9 @@ class _OldElemwise(Elemwise):
 
 
 class _Floating(_OldElemwise):
-    """A function that computes in floating point: narrow integers and bools go to float32.
+    """A floating-point function: narrow integers and bools are cast to float32.
 
-    With ``all_integers`` the wider ones are cast too: the core's function has an integer result.
+    With ``all_integers``, wider integers are cast as well, if the core's function returns integers.
     """
 
     def __init__(self, core: Any, *, all_integers: bool = False) -> None:
@@ -112,14 +112,14 @@ class _Floating(_OldElemwise):
         self.all_integers = all_integers
 
     def make_node(self, *inputs: Any) -> Apply:
-        """Apply the core's Op to the operands as floats."""
+        """Apply the core's Op to the operands cast to floats."""
         return self.core.make_node(*map(self._as_float, inputs))
 
     def _as_float(self, x: Any) -> Any:
         if not _is_discrete(x):
             return x
         if isinstance(x, int) and not self.all_integers:
-            return x  # a Python number follows the other operands, as everywhere
+            return x  # the dtype of a Python number follows from the other operands
         narrow = not isinstance(x, int) and str(x.dtype) in NARROW
         if not narrow and not self.all_integers:
             return x
@@ -127,10 +127,10 @@ class _Floating(_OldElemwise):
 
 
 class _Quotient(_OldElemwise):
-    """``x / y``, which is of dtype ``floatX`` for two integers."""
+    """``x / y``, which has the dtype ``floatX`` for two integers."""
 
     def make_node(self, *inputs: Any) -> Apply:
-        """Apply the core's Op; round the quotient of integers to ``floatX``."""
+        """Apply the core's Op; cast the quotient of integers to ``floatX``."""
         node = self.core.make_node(*inputs)
         (quotient,) = node.outputs
         if not all(map(_is_discrete, inputs)) or quotient.dtype == config.floatX:

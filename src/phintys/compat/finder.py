@@ -1,4 +1,4 @@
-"""The import hook: makes ``import theano`` find Phintys."""
+"""The import hook that makes ``import theano`` import Phintys."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ __all__ = ["install", "uninstall"]
 
 
 class NotOfferedError(ModuleNotFoundError):
-    """A module or name that the old package had, and that Phintys does not have.
+    """Raised for a module or name of the old package that Phintys does not provide.
 
-    It carries no ``name``: with one, ``from package import name`` would put a message of its own.
+    Its ``name`` is not set: otherwise ``from package import name`` would replace the message.
     """
 
 
 class OldModule(ModuleType):
-    """A module of an old package, whose names are looked up in its sources when asked for."""
+    """A module of an old package, whose names are looked up lazily in its sources."""
 
     def __init__(self, name: str, sources: Sequence[Source]) -> None:
         super().__init__(name, f"Phintys under the name of {name}.")
         self.__dict__["_sources"] = sources
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """Set a name; an import of ``tensor.sort`` does not hide the function ``tensor.sort``."""
+        """Set a name; importing the module ``tensor.sort`` does not hide the function."""
         sources = self.__dict__.get("_sources", ())
         if isinstance(value, OldModule) and any(_is_no_module(source, name) for source in sources):
             return
@@ -48,7 +48,7 @@ class OldModule(ModuleType):
             raise AttributeError(name)
         for source in self.__dict__["_sources"]:
             found, value = _look_up(source, name)
-            # A module of Phintys does not stand for the old one, which has more names.
+            # A module of Phintys does not replace the old one, which has more names.
             if found and not (isinstance(value, ModuleType) and self._has_module(name)):
                 self.__dict__[name] = value
                 return value
@@ -78,7 +78,7 @@ def _public_names(module: str) -> list[str]:
     listed: list[str] | None = getattr(home, "__all__", None)
     if listed is not None:
         return listed
-    # Not the modules in it: they have their places among the old modules.
+    # Modules are left out: they are listed among the old modules.
     return [
         name
         for name, value in vars(home).items()
@@ -106,7 +106,7 @@ def _is_no_module(source: Source, name: str) -> bool:
 
 
 def _reason_missing(path: str) -> str | None:
-    """Return what a module or name was for that Phintys does not offer."""
+    """Return the purpose of a module or name that Phintys does not provide, if it is listed."""
     for old, reason in MISSING.items():
         if path == old or path.startswith(f"{old}."):
             return reason
@@ -114,7 +114,7 @@ def _reason_missing(path: str) -> str | None:
 
 
 class _Finder(MetaPathFinder, Loader):
-    """Finds the modules of one old package."""
+    """Imports the modules of one old package."""
 
     def __init__(self, package: str) -> None:
         self.package = package
@@ -127,7 +127,7 @@ class _Finder(MetaPathFinder, Loader):
         if head != self.package:
             return None
         if rest in self.modules:
-            # Names imported from a package are looked for as modules too, so here they come by.
+            # ``from package import name`` also looks for a module of that name here.
             return ModuleSpec(fullname, self, is_package=True)
         reason = _reason_missing(rest)
         if reason is not None:
@@ -140,11 +140,11 @@ class _Finder(MetaPathFinder, Loader):
         return OldModule(spec.name, self.modules[rest])
 
     def exec_module(self, module: ModuleType) -> None:
-        """Do nothing: names are looked up when they are asked for."""
+        """Do nothing, since names are looked up lazily."""
 
 
 def install(package: str = "theano") -> None:
-    """Make ``import package`` find Phintys.
+    """Make ``import package`` import Phintys.
 
     Parameters
     ----------
@@ -154,7 +154,7 @@ def install(package: str = "theano") -> None:
     Raises
     ------
     ConfigError
-        Another package is meant, or the real one is imported already.
+        The package is not one of these, or the real one is already imported.
 
     Examples
     --------
@@ -182,7 +182,7 @@ def install(package: str = "theano") -> None:
 
 
 def uninstall(package: str = "theano") -> None:
-    """Undo :func:`install`: forget the modules, so that the real package can be imported."""
+    """Undo :func:`install`: remove the modules, so that the real package can be imported."""
     sys.meta_path[:] = [
         finder
         for finder in sys.meta_path

@@ -1,4 +1,4 @@
-"""``as_op``: an Op made from a function of arrays."""
+"""``as_op``: an Op from a Python function on arrays."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["FromFunctionOp", "as_op"]
 
 
 class FromFunctionOp(Op):
-    """An Op that calls a function; see :func:`as_op`."""
+    """An Op that calls a Python function; see :func:`as_op`."""
 
     __props__ = ("function", "itypes", "otypes")
 
@@ -36,7 +36,7 @@ class FromFunctionOp(Op):
     def perform(
         self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
     ) -> None:
-        """Call the function: it returns one result, or a tuple or list of them."""
+        """Call the function, which returns one result, or a tuple or list of results."""
         results = self.function(*inputs)
         if not isinstance(results, tuple | list):
             results = (results,)
@@ -61,12 +61,12 @@ def _types(given: Any, name: str) -> tuple[Type, ...]:
 def as_op(
     itypes: Any, otypes: Any, infer_shape: Callable[..., Any] | None = None
 ) -> Callable[[Callable[..., Any]], FromFunctionOp]:
-    """Decorate a function of arrays, which becomes an Op without a gradient.
+    """Turn a Python function on arrays into an Op without a gradient; a decorator.
 
     Parameters
     ----------
     itypes, otypes
-        The Types of its inputs and outputs.
+        The Types of the inputs and outputs.
     infer_shape
         ``infer_shape(fgraph, node, input_shapes)`` or ``infer_shape(node, input_shapes)``.
     """

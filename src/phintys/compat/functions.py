@@ -1,4 +1,4 @@
-"""``function``, ``grad`` and ``clone`` with the arguments that they had."""
+"""``function``, ``grad`` and ``clone`` with their old signatures."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["CostError", "Param", "clone", "function", "grad", "jacobian"]
 
 
 class CostError(GradientError, TypeError):
-    """The cost is not a scalar; the old packages raised a TypeError."""
+    """The cost is not a scalar; a TypeError, as in the old packages."""
 
 
 def Param(
@@ -47,10 +47,10 @@ def Param(
 
 
 def _as_input(given: Any) -> Any:
-    """Return an input that may be a tuple.
+    """Convert an input that can be a tuple.
 
-    It is ``(variable, value)``, ``(name, variable)`` or ``(name, variable, value)``, where
-    ``(variable, update)`` may stand for the variable.
+    A tuple is ``(variable, value)``, ``(name, variable)`` or ``(name, variable, value)``, where
+    ``(variable, update)`` can be given for the variable.
     """
     if not isinstance(given, tuple | list):
         return given
@@ -90,9 +90,9 @@ def function(
 ) -> Function:
     """Compile expressions; see :func:`phintys.function`.
 
-    Inputs may be tuples with a default value. With ``accept_inplace`` an Op of the graph that
-    overwrites an input overwrites the caller's array: such a function runs in the reference
-    backend, which carries out each Op as it is.
+    Inputs can be tuples with a default value. With ``accept_inplace``, an Op of the graph that
+    overwrites an input overwrites the caller's array: such a function uses the reference backend,
+    which runs each Op unchanged.
     """
     inputs = [_as_input(one) for one in inputs] if isinstance(inputs, list | tuple) else inputs
     if accept_inplace and isinstance(inputs, list):
@@ -121,7 +121,7 @@ def _variable(given: Any) -> Any:
 
 
 def _lent(given: Any) -> In:
-    """Return an input whose memory may be overwritten."""
+    """Convert an input to one whose memory may be overwritten."""
     if not isinstance(given, In):
         return In(given, mutable=True)
     return In(
@@ -169,7 +169,7 @@ def grad(
     return_disconnected: str = "zero",
     null_gradients: Any = "raise",
 ) -> Any:
-    """Return gradients; see :func:`phintys.grad`. ``return_disconnected`` in any spelling."""
+    """Return gradients; see :func:`phintys.grad`. ``return_disconnected`` is case-insensitive."""
     if isinstance(cost, Variable) and getattr(cost.type, "ndim", 0):
         try:
             return gradient.grad(cost, wrt)
@@ -198,7 +198,7 @@ def jacobian(
     disconnected_inputs: Any = "raise",
     vectorize: bool = False,
 ) -> Any:
-    """Return all derivatives; ``vectorize`` names a way to compute them, which is chosen here."""
+    """Return the Jacobian; ``vectorize`` is ignored, since the method is chosen automatically."""
     return gradient.jacobian(expression, wrt, consider_constant, disconnected_inputs)
 
 
@@ -209,6 +209,6 @@ def clone(
     share_inputs: bool = True,
     copy_inputs: bool | None = None,
 ) -> Any:
-    """Copy a graph; ``share_inputs`` (once ``copy_inputs``) keeps its leaves as they are."""
+    """Copy a graph; ``share_inputs`` (formerly ``copy_inputs``) shares its leaves."""
     shared = share_inputs if copy_inputs is None else copy_inputs
     return clone_replace(output, replace, rebuild_strict=strict, copy_inputs_over=shared)

@@ -1,8 +1,8 @@
-"""Methods of variables that the old packages called in another way, or that only they had.
+"""Methods of variables with an old signature, or that only the old packages had.
 
-While one of the old names is installed, the methods of tensor variables are those of the table
-below: variables are the same objects everywhere, so their methods cannot differ from one program to
-the next. All that Phintys takes, they take too.
+While an old package is installed, tensor variables have the methods of the table below. Variables
+are the same objects everywhere, so their methods cannot differ between modules; the methods here
+therefore accept all arguments that those of Phintys accept.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ _core_round = TensorMethods.round
 
 
 def _bool(self: Any) -> bool:
-    """Return ``True``, so that ``if x:`` asks whether there is a variable.
+    """Return ``True``, so that ``if x:`` tests whether ``x`` is a variable rather than ``None``.
 
-    Of a comparison it is what it is otherwise: identity for ``a == b``, an error for ``a < b``.
+    Comparisons behave as in Phintys: identity for ``a == b``, an error for ``a < b``.
     """
     if self.type.dtype == "bool" and self.owner is not None:
         return _core_bool(self)
@@ -32,7 +32,7 @@ def _bool(self: Any) -> bool:
 
 
 def _round(self: Any, mode: Any = None, decimals: int = 0) -> Any:
-    """Round; the first argument is a mode such as ``"half_to_even"``, or a number of decimals."""
+    """Round; the first argument is a mode such as ``"half_to_even"``, or the number of decimals."""
     if isinstance(mode, str):
         options: dict[str, Any] = {"mode": mode}
         return pt.round(self, decimals, **options)
@@ -78,7 +78,7 @@ METHODS: dict[str, Any] = {
     "var": adapters.var,
     **{function.__name__: function for function in _ELEMENTWISE},
 }
-"""Name of a method of tensor variables -> what it is while an old package is installed."""
+"""Name of a method of tensor variables -> its replacement while an old package is installed."""
 
 _PLACES = [(TensorMethods, METHODS), (Variable, {"clients": property(clients)})]
 
@@ -88,7 +88,7 @@ _ABSENT = object()
 
 
 def borrow_methods(package: str) -> None:
-    """Put the methods above in force on behalf of an old package."""
+    """Install the methods above on behalf of an old package."""
     if not _users:
         for cls, methods in _PLACES:
             for name, method in methods.items():
@@ -98,7 +98,7 @@ def borrow_methods(package: str) -> None:
 
 
 def return_methods(package: str) -> None:
-    """Restore the methods, once no old package needs the others."""
+    """Restore the original methods, once no old package is installed."""
     if package not in _users:
         return
     _users.discard(package)

@@ -1,4 +1,4 @@
-"""Modes with the arguments that they had: linkers, optimizers, hooks without the graph."""
+"""Modes with their old signatures: linkers, optimizers, hooks without the graph."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ _NATIVE_LINKERS = frozenset({"c", "c|py", "c|py_nogc", "cvm", "cvm_nogc", "jax",
 
 
 def _pipeline(optimizer: Any) -> Pipeline:
-    """Return the passes that an old optimizer's name stands for."""
+    """Return the pipeline for the name of an old optimizer."""
     if isinstance(optimizer, Pipeline):
         return optimizer
     name = _OPTIMIZERS.get(str(optimizer))
@@ -70,7 +70,7 @@ def _pipeline(optimizer: Any) -> Pipeline:
 
 
 def _backend(linker: Any) -> Any:
-    """Return the backend that an old linker's name stands for."""
+    """Return the backend for the name of an old linker."""
     if linker is None:
         return core.get_mode(None).backend
     if linker in _PYTHON_LINKERS:
@@ -83,20 +83,20 @@ def _backend(linker: Any) -> Any:
 
 
 class _ModeMeta(type):
-    """Makes ``isinstance(m, Mode)`` true for the modes that there are."""
+    """Makes ``isinstance(m, Mode)`` true for the modes of Phintys."""
 
     def __instancecheck__(cls, instance: object) -> bool:
         return isinstance(instance, core.Mode)
 
 
 class OldMode(core.Mode):
-    """A mode that takes the names of the old rewrites, such as ``"fusion"``, and has none."""
+    """A mode that accepts and ignores the names of old rewrites, such as ``"fusion"``."""
 
     def including(self, *names: str) -> Self:
-        """Return the mode with these passes turned on, as far as there are any.
+        """Return a mode with these passes enabled, ignoring unknown names.
 
-        ``"fast_run"`` and ``"fast_compile"`` were the tags of all rewrites of their optimizers: a
-        mode without passes gets those.
+        ``"fast_run"`` and ``"fast_compile"`` were the tags of all rewrites of their optimizers: for
+        a mode without passes they add the corresponding pipeline.
         """
         mode = self
         whole = [name for name in names if name in {"fast_run", "fast_compile"}]
@@ -110,7 +110,7 @@ class OldMode(core.Mode):
         return [name for name in names if name in known]
 
     def excluding(self, *names: str) -> Self:
-        """Return the mode without the passes and rules of these names, if there are any."""
+        """Return a mode without the passes and rules of these names, ignoring unknown names."""
         return super().excluding(*self._known(names))
 
 
@@ -118,12 +118,12 @@ class Mode(metaclass=_ModeMeta):
     """``Mode(linker, optimizer)``."""
 
     def __new__(cls, linker: Any = None, optimizer: Any = "default", **options: Any) -> Any:
-        """Return the mode: Python linkers are the reference backend, all others native code."""
+        """Return a mode: Python linkers select the reference backend, all others native code."""
         return OldMode(_backend(linker), _pipeline(optimizer), **options)
 
 
 def get_mode(mode: Any = None) -> Any:
-    """Return the mode of a name; without one that of ``config.linker`` and ``config.optimizer``."""
+    """Return a mode by name; by default that of ``config.linker`` and ``config.optimizer``."""
     found = core.get_mode(chosen_mode(mode))
     if type(found) is not core.Mode:
         return found
@@ -131,12 +131,12 @@ def get_mode(mode: Any = None) -> Any:
 
 
 def get_default_mode() -> Any:
-    """Return the mode that functions are compiled in."""
+    """Return the default mode."""
     return get_mode(None)
 
 
 def chosen_mode(mode: Any) -> Any:
-    """Return ``mode``; or the one that the old options say, where they were set."""
+    """Return ``mode``, or the one selected by the old options if they were set."""
     if mode == "NanGuardMode":
         return NanGuardMode()
     if mode in ("Mode", None):
@@ -149,7 +149,7 @@ def chosen_mode(mode: Any) -> Any:
 
 
 def _with_graph(hook: Callable[..., None] | None) -> Callable[..., None] | None:
-    """Return a hook that takes the graph first, from one that may not."""
+    """Adapt a hook to take the graph as its first argument, if it does not."""
     if hook is None:
         return None
     if _takes(hook, 4):
@@ -174,7 +174,7 @@ def _takes(hook: Callable[..., None], count: int) -> bool:
 class MonitorMode(OldMode, core.MonitorMode):
     """``MonitorMode(pre_func, post_func, optimizer, linker)``; the hooks are ``(i, node, fn)``.
 
-    The newer ``(fgraph, i, node, fn)`` are taken as well.
+    Newer hooks, ``(fgraph, i, node, fn)``, are accepted as well.
     """
 
     def __init__(
@@ -190,19 +190,19 @@ class MonitorMode(OldMode, core.MonitorMode):
 
 
 class NanGuardError(CoreNanGuardError, AssertionError):
-    """``NanGuardMode`` found a NaN, an infinity or a huge value; it was an AssertionError."""
+    """``NanGuardMode`` found NaN, infinity or a huge value; an AssertionError, as before."""
 
 
 class _Guard(NanGuard):
-    """Looks at the values around each node."""
+    """Checks the values of each node, and raises the old kind of error."""
 
     def before(self, node: Any, inputs: Any) -> None:
-        """Raise if a value from outside is not as it should be."""
+        """Raise if the value of a leaf is bad."""
         with _as_assertion():
             super().before(node, inputs)
 
     def after(self, node: Any, inputs: Any, outputs: Any) -> None:
-        """Raise if a result is not as it should be."""
+        """Raise if a result is bad."""
         with _as_assertion():
             super().after(node, inputs, outputs)
 
@@ -232,7 +232,7 @@ class NanGuardMode(OldMode, core.NanGuardMode):
 
 
 class DebugMode(OldMode, core.DebugMode):
-    """``DebugMode`` whose ``check_c_code`` is about native code; ``None`` means the default."""
+    """``DebugMode``, where ``check_c_code`` refers to native code; ``None`` means the default."""
 
     def __init__(
         self,
@@ -249,7 +249,7 @@ class DebugMode(OldMode, core.DebugMode):
 
 
 def detect_nan(fgraph: Any, i: int, node: Any, fn: Any) -> None:
-    """Print a node, its inputs and outputs, where one of the outputs has a NaN."""
+    """Print a node, its inputs and its outputs, if an output has a NaN."""
     values = [cell[0] for cell in fn.outputs]
     if not any(
         np.issubdtype(np.asarray(v).dtype, np.inexact) and np.isnan(v).any() for v in values

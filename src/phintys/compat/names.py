@@ -1,8 +1,8 @@
-"""The one table of old names: which module had which, and what each is here.
+"""The table of old names: the modules of the old packages, and what each name is in Phintys.
 
-A module's entry is a list of sources. A source is a module of Phintys, all of whose public names
-the old module has too, or a dict from an old name to where it is now: ``"module:attribute"``, or a
-``"module"`` itself. Earlier sources win.
+The entry of a module is a list of sources. A source is either a module of Phintys, all of whose
+public names the old module has, or a dict from an old name to its new location:
+``"module:attribute"``, or just ``"module"``. Earlier sources take precedence.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _AS_OP = "phintys.compat.from_function"
 
 
 def _here(module: str, names: str) -> dict[str, str]:
-    """Return entries for names that are the same here."""
+    """Return entries for names that are unchanged in ``module``."""
     return {name: f"{module}:{name}" for name in names.split()}
 
 
@@ -119,7 +119,7 @@ _FLOATING: dict[str, str] = {
     "tri_gamma": f"{_ELEMENTWISE}:trigamma",
     "true_divide": f"{_ELEMENTWISE}:true_div",
 }
-"""Functions of each element whose dtype for integers is not NumPy's."""
+"""Elementwise functions whose result dtype for integers differs from NumPy's."""
 
 _SCALAR: list[Source] = [
     {
@@ -184,7 +184,7 @@ _ROWS = {
     "logsoftmax": f"{_OLD}:log_softmax_of_rows",
     "softmax": f"{_OLD}:softmax_of_rows",
 }
-"""Theano's: a vector is a row there. Aesara's take the last axis, PyTensor's all axes."""
+"""Theano's functions, where a vector is a row. Aesara's take the last axis, PyTensor's all axes."""
 
 _NNET: list[Source] = [
     _here(
@@ -300,7 +300,7 @@ _TOP: list[Source] = [
 ]
 
 _WALKS = _here(_OLD, "ancestors graph_inputs")
-"""Their order was another one, and programs make lists of arguments of it."""
+"""The old order of the variables differed, and programs build argument lists from it."""
 
 _REWRITE_GRAPH = {"rewrite_graph": "phintys.passes:rewrite_graph"}
 
@@ -380,7 +380,7 @@ _NEWER: dict[str, list[Source]] = {
     "tensor.shape": _TENSOR,
     "tensor.variable": _TENSOR,
 }
-"""What Aesara and PyTensor have in common."""
+"""The modules that Aesara and PyTensor have in common."""
 
 _AESARA: dict[str, list[Source]] = {
     **_NEWER,
@@ -434,7 +434,7 @@ MISSING: dict[str, str] = {
     "tensor.slinalg": _LINALG,
     "typed_list": "lists of variables as values",
 }
-"""Modules that the old packages had and that Phintys does not offer, with what they were for."""
+"""Modules of the old packages that Phintys does not provide, with their purpose."""
 
 MISSING_NAMES: dict[str, str] = {
     **dict.fromkeys(("foldl", "foldr", "map", "reduce"), "loops"),
@@ -459,4 +459,4 @@ MISSING_NAMES: dict[str, str] = {
     "conv2d": "convolutions",
     "pydotprint": "pictures of graphs",
 }
-"""Names in other modules that Phintys does not offer, with what they were for."""
+"""Names in other modules that Phintys does not provide, with their purpose."""

@@ -1,6 +1,6 @@
-"""``scalars``, ``dvectors`` and the like: several variables, of which a name may be one letter.
+"""``scalars``, ``dvectors`` and similar constructors of several variables, with old semantics.
 
-``T.scalars("xyz")`` makes three variables, ``T.scalars("x")`` is one, not a list of one.
+``T.scalars("xyz")`` returns three variables, ``T.scalars("x")`` a single one, not a list.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ __all__ = [name for name in constructors.__all__ if name.endswith("s")]  # pyrig
 
 
 class _OldSeveral:
-    """A constructor of several variables, called as it was."""
+    """A constructor of several variables, with the old signature."""
 
     def __init__(self, several: Several) -> None:
         self._several = several
         self.__doc__ = several.__doc__
 
     def __call__(self, *names: Any, **options: Any) -> Any:
-        """Return one variable for one name, else a list; a text or list alone is the names."""
+        """Return one variable for one name, else a list; a single str or list holds all names."""
         if len(names) == 1 and isinstance(names[0], int):
             return self._several(*names, **options)
         if len(names) == 1 and isinstance(names[0], str | list | tuple):

@@ -1,4 +1,4 @@
-"""Rules and steps of rewriting as they were written: ``transform(node)``, ``PatternSub``."""
+"""Rewriters in the old style: ``transform(node)``, ``PatternSub``."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ _current: ContextVar[FunctionGraph | None] = ContextVar("phintys.compat.graph", 
 
 @contextmanager
 def _working_on(fgraph: FunctionGraph) -> Generator[None]:
-    """Say which graph is being rewritten; rules were not told, and asked variables."""
+    """Set the graph being rewritten, for old rules, which used ``variable.clients``."""
     token = _current.set(fgraph)
     try:
         yield
@@ -67,7 +67,7 @@ def clients(variable: Any) -> list[Any]:
     Raises
     ------
     AttributeError
-        No rule of the old kind is running.
+        No old-style rule is running.
     """
     fgraph = _current.get()
     if fgraph is None:
@@ -83,14 +83,14 @@ def clients(variable: Any) -> list[Any]:
 
 
 class LocalOptimizer(NodeRewriter):
-    """A rule with ``transform(self, node)`` or ``(self, fgraph, node)``, and ``tracks(self)``."""
+    """A rule that defines ``transform(self, node)`` or ``(self, fgraph, node)``, and ``tracks``."""
 
     def __new__(cls, *arguments: Any, **options: Any) -> Any:
-        """Make the rule ready: old subclasses did not call ``__init__`` of their base."""
+        """Initialize the rule here: old subclasses did not call ``__init__`` of their base."""
         rule = super().__new__(cls)
         tracks: Any = cls.tracks
         tracked: Any = tracks(rule) if callable(tracks) else None
-        # A list without Ops was what a rule returned that looked at all nodes.
+        # Rules for all nodes returned an empty list of Ops.
         NodeRewriter.__init__(rule, tracks=tracked or None)
         return rule
 
@@ -118,7 +118,7 @@ class LocalOptimizer(NodeRewriter):
 def local_optimizer(
     tracks: Iterable[Any] | None, inplace: bool = False, requirements: Iterable[Any] = ()
 ) -> Callable[[Callable[..., Any]], Any]:
-    """Decorate ``rule(node)``, which had no graph as its first argument; or ``(fgraph, node)``."""
+    """Turn ``rule(node)``, without the graph, or ``rule(fgraph, node)`` into a rule."""
 
     def decorate(rule: Callable[..., Any]) -> Any:
         def with_graph(fgraph: Any, node: Any) -> Any:
@@ -134,7 +134,7 @@ def local_optimizer(
 
 
 def _as_pattern(old: Any) -> Any:
-    """Return a pattern whose dicts with a constraint are placeholders with a guard."""
+    """Convert a pattern: dicts with a constraint become placeholders with a guard."""
     if isinstance(old, dict):
         inner, constraint = old["pattern"], old.get("constraint")
         return Wild(inner, constraint) if isinstance(inner, str) else _as_pattern(inner)
@@ -184,10 +184,10 @@ def OpRemove(op: Any) -> Any:
 
 
 class Optimizer(GraphRewriter):
-    """A step with ``apply(self, fgraph)`` and perhaps ``add_requirements(self, fgraph)``."""
+    """A rewriter that defines ``apply(self, fgraph)`` and optionally ``add_requirements``."""
 
     def __new__(cls, *arguments: Any, **options: Any) -> Any:
-        """Make the step ready: old subclasses did not call ``__init__`` of their base."""
+        """Initialize the rewriter here: old subclasses did not call ``__init__`` of their base."""
         step = super().__new__(cls)
         GraphRewriter.__init__(step)
         return step
@@ -207,10 +207,10 @@ class Optimizer(GraphRewriter):
             cls.apply = apply
 
     def add_requirements(self, fgraph: FunctionGraph) -> None:
-        """Attach what the step needs; nothing by default."""
+        """Attach the required features; none by default."""
 
     def rewrite(self, fgraph: FunctionGraph, trace: RewriteTrace | None = None) -> None:
-        """Attach what is needed, and apply."""
+        """Attach the required features, then apply the rewriter."""
         self.add_requirements(fgraph)
         super().rewrite(fgraph, trace)
 
@@ -222,7 +222,7 @@ class Optimizer(GraphRewriter):
 
 
 def optimizer(function: Callable[[FunctionGraph], None]) -> Optimizer:
-    """Decorate ``step(fgraph)``."""
+    """Turn a function ``(fgraph)`` into an :class:`Optimizer`; a decorator."""
 
     class FunctionStep(Optimizer):
         def apply(self, fgraph: FunctionGraph, trace: RewriteTrace | None = None) -> None:
@@ -235,7 +235,7 @@ def optimizer(function: Callable[[FunctionGraph], None]) -> Optimizer:
 
 
 class SeqOptimizer(Optimizer):
-    """``SeqOptimizer(step, step, ...)``: one after the other."""
+    """``SeqOptimizer(step, step, ...)``: rewriters applied in sequence."""
 
     def __init__(self, *steps: Any, name: str | None = None) -> None:
         flat = steps[0] if len(steps) == 1 and isinstance(steps[0], list | tuple) else steps
@@ -248,7 +248,7 @@ class SeqOptimizer(Optimizer):
 
 
 class _Driven(Optimizer):
-    """A step that tries rules on nodes."""
+    """A rewriter that applies rules to nodes."""
 
     driver: GraphRewriter
 
@@ -257,7 +257,7 @@ class _Driven(Optimizer):
 
 
 class TopoOptimizer(_Driven):
-    """``TopoOptimizer(rule, order)``: one walk, from the outputs to the inputs unless told."""
+    """``TopoOptimizer(rule, order)``: a single walk, by default from the outputs to the inputs."""
 
     def __init__(self, local_opt: Any, order: str = "out_to_in", **options: Any) -> None:
         walk = WalkInOrder if order == "in_to_out" else WalkOutOrder
@@ -265,7 +265,7 @@ class TopoOptimizer(_Driven):
 
 
 class EquilibriumOptimizer(_Driven):
-    """``EquilibriumOptimizer(rules)``: rules of nodes until nothing changes."""
+    """``EquilibriumOptimizer(rules)``: rules applied until nothing changes."""
 
     def __init__(
         self, optimizers: Iterable[Any], max_use_ratio: Any = None, **options: Any
@@ -274,29 +274,29 @@ class EquilibriumOptimizer(_Driven):
 
 
 def LocalOptGroup(*rules: Any, **options: Any) -> tuple[Any, ...]:
-    """Return rules to be tried one after the other; give it to a driver."""
+    """Return a group of rules to be tried in order, for a driver."""
     return rules
 
 
 def _rules(given: Any) -> tuple[Any, ...]:
-    """Return the rules in what may be one, or several that are nested."""
+    """Return the rules of a rule or a nested group of rules, flattened."""
     if isinstance(given, tuple | list):
         return tuple(rule for part in given for rule in _rules(part))
     return (given,)
 
 
 def in2out(*local_opts: Any, **options: Any) -> TopoOptimizer:
-    """Return one walk from the inputs to the outputs."""
+    """Return a rewriter that makes a single walk from the inputs to the outputs."""
     return TopoOptimizer(local_opts, "in_to_out")
 
 
 def out2in(*local_opts: Any, **options: Any) -> TopoOptimizer:
-    """Return one walk from the outputs to the inputs."""
+    """Return a rewriter that makes a single walk from the outputs to the inputs."""
     return TopoOptimizer(local_opts)
 
 
 class MergeOptimizer(_Driven):
-    """``MergeOptimizer()``: equal computations become one."""
+    """``MergeOptimizer()``: merges equal computations."""
 
     def __init__(self) -> None:
         self.driver = merge

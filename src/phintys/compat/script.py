@@ -1,4 +1,4 @@
-"""Running a script under an old package's name, be it written in Python 2 or 3."""
+"""Running scripts written for an old package, in Python 2 or 3."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ __all__ = ["compile_script", "run_script"]
 
 
 def compile_script(source: str, filename: str) -> CodeType:
-    """Return a script's code. Python 2 is translated, and a line on stderr says so.
+    """Compile a script. Python 2 is translated, with a notice on stderr.
 
     Raises
     ------
     SyntaxError
         The script is neither Python 3 nor Python 2.
     PhintysError
-        It looks like Python 2, and the translator is not installed.
+        The script looks like Python 2, and the translator is not installed.
     """
     try:
         return compile(source, filename, "exec")
@@ -49,14 +49,14 @@ def _from_python2(source: str, filename: str, error: SyntaxError) -> str:
 
 
 def run_script(path: str, arguments: list[str]) -> ModuleType:
-    """Run a script with Phintys under the names of all old packages, and return its module.
+    """Run a script with Phintys installed as all old packages, and return its module.
 
     Parameters
     ----------
     path
         The script.
     arguments
-        What it finds in ``sys.argv`` after its own name.
+        The arguments in ``sys.argv`` after the name of the script.
     """
     for package in PACKAGES:
         install(package)

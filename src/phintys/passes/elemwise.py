@@ -116,8 +116,9 @@ def _keep_first(fgraph: FunctionGraph, node: Apply, number: float) -> list[Varia
 def flatten_nested(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     """(x + y) + z -> x + y + z, x + (y + z) -> y + z + x; also of products
 
-    Where nobody else needs the inner one. The order of evaluation stays, and so does rounding. A
-    whole chain is taken at once, from its end, and cut into nodes of at most 32 operands.
+    Applies if the inner node has no other users. The order of evaluation is preserved, and with it
+    rounding. A whole chain is flattened at once, from its end, and split into nodes of at most 32
+    operands.
     """
     op = scalar_op(node)
     if _is_absorbed(fgraph, node):
