@@ -134,7 +134,7 @@ def test_unknown_names(config, use):
 
 
 def test_unknown_name_near_to_none(config):
-    with pytest.raises(AttributeError, match=r"'zzz'\. config\.describe\(\) prints all"):
+    with pytest.raises(AttributeError, match=r"'zzz'\. config\.describe\(\) lists all"):
         _ = config.zzz
     assert not hasattr(config, "__array__")
 

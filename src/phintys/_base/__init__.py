@@ -1,4 +1,4 @@
-"""What every room stands on: errors, configuration, and where in user code a node was made."""
+"""The lowest layer: errors, configuration, and origins of nodes in user code."""
 
 from phintys._base.interpreter import check_interpreter
 

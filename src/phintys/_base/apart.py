@@ -1,10 +1,10 @@
-"""Late imports, whole ones: no signal cuts one short, no fork catches one half way.
+"""Lazy imports that are not interrupted by signals or forks.
 
-Python handles signals in the main thread alone, and a handler may raise anywhere: in the middle of
-a module that is being imported, or inside of :mod:`importlib`, whose locks are then held for good.
-So what the main thread wants imported late, another thread imports, where no handler ever runs.
-And a new process would wait for the locks of threads that it does not have; so a fork waits while
-another thread imports Phintys, or Phintys imports something there.
+Python runs signal handlers in the main thread only, and a handler can raise anywhere: in the middle
+of a module that is being imported, or inside :mod:`importlib`, whose locks then stay held forever.
+Lazy imports of the main thread are therefore run in another thread, where handlers never run.
+In addition, a forked process would wait for import locks of threads that it does not have, so a
+fork waits while another thread imports Phintys, or Phintys imports a module there.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ _Parameters = ParamSpec("_Parameters")
 _Result = TypeVar("_Result")
 
 _STACK_BYTES = 8 << 20
-"""What our threads have at least: LLVM needs some hundred kilobytes, which a program may deny."""
+"""Stack size of our threads: LLVM needs more than a program may set as the default."""
 
 _LONGEST_WAIT = 20.0
-"""Seconds that a fork waits for imports."""
+"""Maximum time in seconds that a fork waits for imports."""
 
 _SHORT_WAIT = 0.1
-"""The same where the thread that forks is importing: others may wait for a lock that it holds."""
+"""The same if the forking thread is importing: others may be waiting for a lock it holds."""
 
 _OURS = {"llvmlite", "numpy", "phintys", "scipy"}
 
@@ -42,7 +42,7 @@ _stack_size = ProcessLock()
 
 
 def start_thread(target: Callable[[], object], name: str) -> None:
-    """Start a thread that has room to compile, whatever ``threading.stack_size`` says."""
+    """Start a thread with enough stack to compile, regardless of ``threading.stack_size``."""
     thread = threading.Thread(target=target, name=name)
     with _stack_size:
         former = threading.stack_size(_STACK_BYTES)
@@ -53,20 +53,20 @@ def start_thread(target: Callable[[], object], name: str) -> None:
 
 
 class _Forks:
-    """A fork waits while another thread imports Phintys, or something that Phintys wants."""
+    """Fork handlers: wait while another thread imports Phintys or a module that it needs."""
 
     def __init__(self) -> None:
         self._intervals: list[float] = []
 
     def before(self) -> None:
-        """Wait until no thread is importing; then let none go on before the process has forked."""
+        """Wait until no thread is importing, and keep other threads from running until the fork."""
         self._intervals.append(sys.getswitchinterval())
         me = _thread.get_ident()
         caller = sys._getframe(0)  # pyright: ignore[reportPrivateUsage]
         is_inside = _is_importing(caller, of_ours=False)
         latest = time.monotonic() + (_SHORT_WAIT if is_inside else _LONGEST_WAIT)
         while time.monotonic() < latest:
-            time.sleep(0)  # whoever asked for a turn has it now
+            time.sleep(0)  # yield to threads that wait for the GIL
             sys.setswitchinterval(_LONGEST_WAIT)
             frames = sys._current_frames()  # pyright: ignore[reportPrivateUsage]
             frames.pop(me, None)
@@ -77,20 +77,20 @@ class _Forks:
             time.sleep(0.001)
 
     def after(self) -> None:
-        """Let threads take turns as before."""
+        """Restore the switch interval."""
         sys.setswitchinterval(self._intervals.pop())
 
 
 def _is_importing(frame: FrameType | None, *, of_ours: bool = True) -> bool:
-    """Return whether a thread is in the middle of an import.
+    """Return whether a thread is importing a module.
 
     Parameters
     ----------
     frame
-        Where the thread is.
+        Current frame of the thread.
     of_ours
-        Whether only imports count that Phintys makes, and imports of it and what it needs. Others
-        may last as long as the program.
+        Count only imports made by Phintys, and imports of Phintys and its dependencies. Others can
+        last as long as the program.
     """
     is_inside = False
     while frame is not None:
@@ -118,7 +118,7 @@ if hasattr(os, "register_at_fork"):
 
 
 class _Errand:
-    """What another thread does while this one waits."""
+    """Work that another thread does while this one waits."""
 
     def __init__(self, work: Callable[[], Any]) -> None:
         self._work = work
@@ -137,7 +137,7 @@ class _Errand:
             self._done.release()
 
     def result(self) -> Any:
-        """Wait for the work. A handler may raise meanwhile; the work goes on then."""
+        """Wait for the result. If a signal handler raises here, the work continues."""
         with self._done:
             if self.error is None:
                 return self.value
@@ -150,11 +150,11 @@ class _Errand:
 def run_whole(
     function: Callable[_Parameters, _Result], *args: _Parameters.args, **kwargs: _Parameters.kwargs
 ) -> _Result:
-    """Call a function that imports something, which no signal interrupts.
+    """Call a function that imports modules, without interruption by signals.
 
-    Where a handler raises while the main thread waits, the function ends all the same. A thread
-    that is importing Phintys or what it needs does all itself: it holds locks that another one
-    would wait for.
+    If a signal handler raises while the main thread waits, the function is still completed. A
+    thread that is already importing Phintys or its dependencies calls the function itself, because
+    it holds locks that another thread would wait for.
 
     Examples
     --------
@@ -167,13 +167,13 @@ def run_whole(
         return function(*args, **kwargs)
     try:
         errand = _Errand(partial(function, *args, **kwargs))
-    except RuntimeError:  # there are no threads to be had, or the interpreter is ending
+    except RuntimeError:  # no threads available, or the interpreter is exiting
         return function(*args, **kwargs)
     return errand.result()
 
 
 def import_whole(name: str) -> Any:
-    """Import a module, by :func:`run_whole` if it has not been imported yet.
+    """Import a module, using :func:`run_whole` if it has not been imported yet.
 
     Examples
     --------
@@ -189,13 +189,13 @@ def import_whole(name: str) -> Any:
 
 
 def is_imported_again(former: Mapping[str, object], now: Mapping[str, object]) -> bool:
-    """Return whether a module is imported once more, because the first attempt was cut short.
+    """Return whether a module is imported again because its first import was interrupted.
 
-    What it registers then takes the place of what it had registered.
+    Its registrations then replace those of the first attempt.
 
     Parameters
     ----------
     former, now
-        The namespaces of the modules that define two things of one name.
+        The namespaces of the modules that define two objects with the same name.
     """
     return former is not now and former.get("__name__") == now.get("__name__")

@@ -1,4 +1,4 @@
-"""Pauses of Python's garbage collector while many objects are built that all stay alive."""
+"""Pausing Python's garbage collector while many long-lived objects are created."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["collector_paused"]
 
 
 class _Pauses:
-    """How many pauses there are now, in all threads, and whether the collector ran before."""
+    """The number of active pauses in all threads, and whether the collector was enabled before."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -24,7 +24,7 @@ class _Pauses:
         self.mine = threading.local()
 
     def change(self, by: int) -> None:
-        """Begin or end a pause of this thread."""
+        """Begin or end a pause in this thread."""
         with self.lock:
             if not self.count:
                 self.was_enabled = gc.isenabled()
@@ -35,11 +35,11 @@ class _Pauses:
 
     @property
     def depth(self) -> int:
-        """How many of the pauses are this thread's."""
+        """Number of active pauses in this thread."""
         return getattr(self.mine, "count", 0)
 
     def forked(self) -> None:
-        """Forget, in a new process, the threads that are not there."""
+        """After a fork, drop the pauses of threads that do not exist in the child process."""
         self.lock = threading.Lock()
         if self.count:
             self.count = self.depth
@@ -57,11 +57,11 @@ if hasattr(os, "register_at_fork"):
 
 @contextmanager
 def collector_paused() -> Generator[None]:
-    """Let the cyclic garbage collector rest.
+    """Pause the cyclic garbage collector.
 
-    A graph that grows is walked again and again by the collector, which finds nothing: a third of
-    the time that building it takes. Pauses nest, and may overlap in several threads: the collector
-    goes on when the last one ends, if it was on before the first.
+    While a graph grows, the collector traverses it repeatedly without finding any garbage, which
+    takes a third of the time of building it. Pauses nest, and can overlap in several threads: the
+    collector is enabled again when the last one ends, if it was enabled before the first.
 
     Examples
     --------

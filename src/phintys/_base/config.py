@@ -1,10 +1,10 @@
-"""What users may set: one table of options, read from ``PHINTYS_FLAGS`` and changed at will.
+"""Configuration options: one table, with start values from ``PHINTYS_FLAGS``.
 
-The class :class:`Config` is the table: each entry is an option with its default, the values that it
-takes and what it is for. Its one instance that matters is :data:`config`.
+The class :class:`Config` is the table: each entry is an option with its default, its allowed values
+and its documentation. Use its instance :data:`config`.
 """
 
-# Option and Config are two halves of one thing:
+# Option and Config use each other's private attributes:
 # pyright: reportPrivateUsage=false
 
 from __future__ import annotations
@@ -26,22 +26,22 @@ T = TypeVar("T", bound=bool | int | str)
 
 
 class Option(Generic[T]):
-    """One entry of the table: a descriptor that knows and checks the values it takes.
+    """One entry of the table: a descriptor that validates the values of the option.
 
     Parameters
     ----------
     default
-        The value until another is set. Its type is the option's type.
+        The initial value. Its type is the type of the option.
     expected
-        The values that the option takes, in words, for messages.
+        Description of the allowed values, for messages.
     accepts
-        Whether a value of the right type is one of them.
+        Returns whether a value of the right type is allowed.
     doc
-        What the option is for.
+        Documentation of the option.
     choices
-        All the values that there are, where they can be listed.
+        All allowed values, if they can be listed.
     remedy
-        What to do instead of setting a refused value, where there is more to say.
+        Additional advice for messages about refused values.
 
     Examples
     --------
@@ -83,9 +83,9 @@ class Option(Generic[T]):
         holder._layer_with(self.name)[self.name] = self.check(value)
 
     def check(self, value: object) -> T:
-        """Return ``value``, or raise :class:`ConfigError` where the option does not take it."""
+        """Return ``value``, or raise :class:`ConfigError` if the option does not allow it."""
         kind: type[T] = type(self.default)
-        # To Python True is an int; to whoever reads `num_threads=True` it is a mistake.
+        # In Python True is an int, but `num_threads=True` is a mistake.
         if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
             raise self._refusal(value, f" of type {type(value).__name__}")
         if not self._accepts(value):
@@ -98,7 +98,7 @@ class Option(Generic[T]):
         return ConfigError(f"{message} {self._remedy}".rstrip())
 
     def parse(self, text: str) -> T:
-        """Return the value that ``text`` stands for in the environment variable."""
+        """Return the value of an entry ``text`` of the environment variable."""
         value: object = text
         if isinstance(self.default, bool):
             value = {"true": True, "1": True, "false": False, "0": False}.get(text.lower(), text)
@@ -122,7 +122,7 @@ def _count(default: int, doc: str) -> Option[int]:
 
 
 class _Layer(dict[str, Any]):
-    """Values that hold inside one ``change_flags`` block; the others come from below."""
+    """Values set by one ``change_flags`` block; all others come from the layer below."""
 
     __slots__ = ("below",)
 
@@ -137,14 +137,14 @@ class _Layer(dict[str, Any]):
 class Config:
     """The options of Phintys. Use the instance :data:`config`, shared by the whole process.
 
-    Values are checked when they are set. :meth:`change_flags` sets them for one block of code and
-    one thread (or task) only. At start they come from the environment variable ``PHINTYS_FLAGS``,
-    as in ``PHINTYS_FLAGS="floatX=float32,mode=reference"``.
+    Values are checked when they are set. :meth:`change_flags` sets them for one block of code in
+    one thread (or task) only. Initial values are read from the environment variable
+    ``PHINTYS_FLAGS``, as in ``PHINTYS_FLAGS="floatX=float32,mode=reference"``.
 
     Parameters
     ----------
     flags
-        Values to start with, written as in ``PHINTYS_FLAGS``.
+        Initial values, in the format of ``PHINTYS_FLAGS``.
 
     Examples
     --------
@@ -164,19 +164,19 @@ class Config:
         "float64",
         "float32",
         "float16",
-        doc="The dtype of variables made without one, and of new floating-point shared values.",
+        doc="The default dtype of variables and of new floating-point shared values.",
     )
     mode = Option(
         "native",
         "the name of a mode, as in 'native' or 'reference'",
         lambda name: name != "",
-        doc="The mode of functions compiled without one.",
+        doc="The default mode of functions.",
     )
     on_unused_input = _choice(
         "raise",
         "warn",
         "ignore",
-        doc="What happens when an input of a function has no influence on its outputs.",
+        doc="The reaction to an input of a function that none of its outputs depends on.",
     )
     allow_gc = _switch(
         default=True,
@@ -186,37 +186,38 @@ class Config:
         "ignore",
         "warn",
         "raise",
-        doc="What happens when a float64 variable is made: a help to stay in float32.",
+        doc="The reaction to the creation of a float64 variable: helps to stay in float32.",
     )
     exception_verbosity = _choice(
         "low",
         "high",
-        doc="How much an error at run time tells: 'high' adds the graph around the failing node.",
+        doc="Detail of run-time errors: 'high' adds the graph around the failing node.",
     )
     traceback_limit = _count(
-        8, doc="How many places in the user's program an error at run time names at most."
+        8, doc="The maximum number of places in the user's program in a run-time error."
     )
     num_threads = _count(
-        0, doc="Threads that one call may use; 0 means all cores that the process may use."
+        0, doc="Maximum number of threads per call; 0 means all cores available to the process."
     )
     cache_dir = Option(
         "",
-        "a path as str, '' for the platform's cache folder",
+        "a path as str, '' for the platform's cache directory",
         lambda _: True,
-        doc="Where compiled code is kept between runs; '' means the platform's cache folder.",
+        doc="Directory of the cache of compiled code; '' means the platform's cache directory.",
         remedy="Write str(path) for a pathlib.Path.",
     )
     object_cache = _switch(
-        default=True, doc="Keep compiled code on disk, so that the next run need not compile it."
+        default=True,
+        doc="Cache compiled code on disk, so that later runs need not compile it again.",
     )
     cache_megabytes = _count(
-        512, doc="Most megabytes of compiled code on disk; what was not used for longest goes."
+        512, doc="Maximum size of the cache of compiled code; the least recently used is removed."
     )
     pool_megabytes = _count(
         256,
         doc=(
-            "Most megabytes of memory that the process keeps for later calls, a limit that is read "
-            "when a function is compiled; phintys.free_memory() gives back what is kept."
+            "Maximum size of the pool of memory that is kept for later calls, in megabytes, read "
+            "when a function is compiled; phintys.free_memory() empties the pool."
         ),
     )
     native_target = _choice(
@@ -226,24 +227,24 @@ class Config:
         "x86-64-v3",
         "x86-64-v4",
         "aarch64",
-        doc="The CPU that native code is written for: this machine's, or a level of x86-64.",
+        doc="The CPU that native code is generated for: that of this machine, or a generic one.",
     )
     product_crossover = Option(
         -1,
         "an int, -1 or larger",
         lambda n: n >= -1,
         doc=(
-            "Multiplications up to which a product of matrices is computed without BLAS; -1 means "
-            "that it is measured, once for each CPU and BLAS library."
+            "Number of multiplications up to which matrix products are computed without BLAS; -1 "
+            "means that it is measured, once per CPU and BLAS library."
         ),
     )
-    profile = _switch(default=False, doc="Measure every function compiled from now on.")
+    profile = _switch(default=False, doc="Profile every function that is compiled from now on.")
     compute_test_value = _choice(
         "off",
-        doc="Only 'off': Phintys computes no test values while a graph is built.",
+        doc="Only 'off' is supported: Phintys has no test values.",
         remedy=(
             "Phintys has no test values: shapes and dtypes are checked when the graph is built, "
-            "and errors at run time name the line that made the node. To see a value, call "
+            "and run-time errors name the line that created the node. To see a value, call "
             "variable.eval({input: value})."
         ),
     )
@@ -255,15 +256,15 @@ class Config:
     def __init__(self, flags: str = "") -> None:
         values: dict[str, Any] = {name: option.default for name, option in OPTIONS.items()}
         values.update(_parse_flags(flags))
-        # The default of the context variable are the values of the whole process. So reading an
-        # option is two look-ups, whether or not a block overrides something in this context.
+        # The default of the context variable holds the values of the whole process, so reading an
+        # option takes two lookups, whether or not a block overrides something in this context.
         layer = ContextVar[dict[str, Any]]("phintys.config", default=values)
         object.__setattr__(self, "_layer", layer)
 
     if TYPE_CHECKING:
         _layer: ContextVar[dict[str, Any]]
     else:
-        # Hidden from type checkers, to whom it would mean that every name is an attribute.
+        # Hidden from type checkers, which would otherwise accept every name as an attribute.
         def __getattr__(self, name: str) -> object:
             raise _unknown(name)
 
@@ -276,8 +277,8 @@ class Config:
     def change_flags(self, **values: bool | int | str) -> Generator[None]:
         """Set options for one block or, as a decorator, for each call of a function.
 
-        Other threads and tasks do not see the change. What the block assigns to one of these
-        options ends with the block as well.
+        Other threads and tasks are not affected. Values that are assigned to these options inside
+        the block are discarded at its end as well.
 
         Examples
         --------
@@ -298,20 +299,20 @@ class Config:
             self._layer.reset(token)
 
     def _layer_with(self, name: str) -> dict[str, Any]:
-        """Return the innermost layer that holds a value of its own for ``name``."""
+        """Return the innermost layer that sets ``name``."""
         layer = self._layer.get()
         while isinstance(layer, _Layer) and name not in layer:
             layer = layer.below
         return layer
 
     def describe(self, file: TextIO | None = None) -> None:
-        """Print each option with its value, what it takes and what it is for.
+        """Print each option with its value, documentation, allowed values and default.
 
         Examples
         --------
         >>> Config().describe()  # doctest: +ELLIPSIS
         floatX = 'float64'
-            The dtype of variables made without one, and of new floating-point shared values.
+            The default dtype of variables and of new floating-point shared values.
             Takes one of ('float64', 'float32', 'float16'); default 'float64'.
         ...
         """
@@ -335,9 +336,7 @@ OPTIONS: dict[str, Option[Any]] = {
 
 def _unknown(name: str) -> AttributeError:
     close = near_misses(name, OPTIONS)
-    remedy = (
-        f"Did you mean {close[0]!r}?" if close else "config.describe() prints all that there are."
-    )
+    remedy = f"Did you mean {close[0]!r}?" if close else "config.describe() lists all options."
     return AttributeError(f"config has no option {name!r}. {remedy}", name=name)
 
 
@@ -348,7 +347,7 @@ def _option(name: str) -> Option[Any]:
 
 
 def _parse_flags(flags: str) -> dict[str, bool | int | str]:
-    """Return the values in a text such as ``floatX=float32,mode=reference``."""
+    """Parse a text such as ``floatX=float32,mode=reference``."""
     values: dict[str, bool | int | str] = {}
     for entry in filter(None, map(str.strip, flags.split(","))):
         name, equals, text = map(str.strip, entry.partition("="))

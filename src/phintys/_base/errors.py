@@ -2,7 +2,7 @@
 
 Each derives from :class:`PhintysError` and from the built-in exception that a caller would expect,
 so that ``except ValueError`` and ``except PhintysError`` both work. Messages say what was expected,
-what came, where in the user's program, and what to write instead.
+what was given, where in the user's program, and what to write instead.
 """
 
 __all__ = [
@@ -49,7 +49,7 @@ class PhintysError(Exception):
 
 
 class ConfigError(PhintysError, ValueError):
-    """A configuration option was given a value that it cannot take."""
+    """A configuration option was set to a value that it does not allow."""
 
 
 class TypeContractError(PhintysError, TypeError):
@@ -69,11 +69,11 @@ class MethodNotDefinedError(PhintysError, NotImplementedError):
 
 
 class DtypeError(PhintysError, TypeError):
-    """Operands have dtypes that an operation does not take."""
+    """Operands have dtypes that an operation does not support."""
 
 
 class ShapeError(PhintysError, ValueError):
-    """Operands have shapes or ranks that do not fit together."""
+    """Operands have incompatible shapes or ranks."""
 
 
 class AxisError(ShapeError, IndexError):
@@ -81,15 +81,15 @@ class AxisError(ShapeError, IndexError):
 
 
 class IndexingError(PhintysError, IndexError):
-    """An index is out of range, or of a kind that arrays do not take."""
+    """An index is out of range, or of a kind that arrays do not support."""
 
 
 class OutOfBoundsError(PhintysError, OverflowError):
-    """A number is too large for the dtype that it must take."""
+    """A number is out of range for the dtype that it must be converted to."""
 
 
 class TransferError(PhintysError, ValueError):
-    """A variable was to be moved to a place that nobody registered."""
+    """A variable was transferred to a target that is not registered."""
 
 
 class InconsistencyError(PhintysError):
@@ -97,7 +97,7 @@ class InconsistencyError(PhintysError):
 
 
 class CycleError(InconsistencyError, ValueError):
-    """A graph depends on itself."""
+    """A graph contains a cycle."""
 
 
 class IntegrityError(PhintysError, AssertionError):
@@ -105,7 +105,7 @@ class IntegrityError(PhintysError, AssertionError):
 
 
 class ArgumentError(PhintysError, TypeError):
-    """A compiled function, or the compiler, was given arguments that it does not take."""
+    """A function, such as a compiled one or ``phintys.function``, was given invalid arguments."""
 
 
 class NanGuardError(PhintysError, FloatingPointError):
@@ -125,7 +125,7 @@ class RewriteError(PhintysError):
 
 
 class GradientError(PhintysError, ValueError):
-    """A gradient was asked for that makes no sense; also a failed ``verify_grad``."""
+    """A gradient was requested that is not defined, or ``verify_grad`` failed."""
 
 
 class NullGradientError(PhintysError, TypeError):
@@ -133,18 +133,18 @@ class NullGradientError(PhintysError, TypeError):
 
 
 class DisconnectedInputError(PhintysError, ValueError):
-    """A gradient was asked for with respect to a variable that the cost does not depend on."""
+    """A gradient was requested with respect to a variable that the cost does not depend on."""
 
 
-# ---- what DebugMode finds ------------------------------------------------------------------------
+# ---- faults found by DebugMode -------------------------------------------------------------------
 
 
 class DebugModeError(PhintysError):
-    """Base of the faults that ``DebugMode`` looks for."""
+    """Base of the errors that ``DebugMode`` raises."""
 
 
 class BadStorage(DebugModeError, OpContractError):  # noqa: N818 - the names that users know
-    """An Op exchanged or resized its storage cells, or keeps hold of the memory of a result."""
+    """An Op replaced or resized its storage cells, or keeps a reference to a result's memory."""
 
 
 class InvalidValueError(DebugModeError, OpContractError):
@@ -156,19 +156,19 @@ class MissingOutputError(InvalidValueError):
 
 
 class BadDestroyMap(DebugModeError, OpContractError):  # noqa: N818
-    """An Op changed an input that is not in its ``destroy_map``, or the map makes no sense."""
+    """An Op changed an input that is not in its ``destroy_map``, or the map is invalid."""
 
 
 class BadViewMap(DebugModeError, OpContractError):  # noqa: N818
-    """An output shares memory that ``view_map`` does not tell of, or the map makes no sense."""
+    """An output shares memory that ``view_map`` does not declare, or the map is invalid."""
 
 
 class BadThunkOutput(DebugModeError, OpContractError):  # noqa: N818
-    """Two ways to compute the same node, such as Python and native code, give other values."""
+    """Two ways of computing a node, such as Python and native code, give different values."""
 
 
 class UnreproducibleOutput(BadThunkOutput):
-    """A node computed twice from the same inputs gives other values."""
+    """A node computed twice from the same inputs gives different values."""
 
 
 class BadPreallocatedOutput(BadThunkOutput):
@@ -176,12 +176,12 @@ class BadPreallocatedOutput(BadThunkOutput):
 
 
 class BadInferShape(DebugModeError, OpContractError):  # noqa: N818
-    """``infer_shape`` says another shape than a value has."""
+    """``infer_shape`` returned a shape that differs from that of the value."""
 
 
 class BadRewrite(DebugModeError, RewriteError):  # noqa: N818
-    """A rewrite put something of another value in the place of a variable."""
+    """A rewrite replaced a variable with one that has a different value."""
 
 
 class StochasticOrder(DebugModeError, RewriteError):  # noqa: N818
-    """Rewriting the same graph twice went two ways."""
+    """Rewriting the same graph twice gave different results."""

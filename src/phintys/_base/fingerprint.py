@@ -1,4 +1,4 @@
-"""A hash of the code of a package, wherever its modules lie: in files, in an archive, frozen."""
+"""A hash of the code of a package, whether its modules are files, in an archive, or frozen."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ __all__ = ["fingerprint"]
 def fingerprint(package: str) -> str | None:
     """Return a hash of the code of all modules of a package.
 
-    Equal code in equal files has an equal hash, in every process and on every machine.
+    Equal code in equal files has the same hash in every process and on every machine.
 
     Parameters
     ----------
     package
-        Its name; it has been imported.
+        Name of the package, which has been imported.
 
     Returns
     -------
     str or None
-        ``None`` if not all of the code can be found and read, as where an importer of its own
-        brought the modules and does not list them: nobody knows then what the code is.
+        ``None`` if some of the code cannot be found or read, for example if a custom importer
+        loaded the modules and does not list them.
 
     Examples
     --------
@@ -53,7 +53,7 @@ def fingerprint(package: str) -> str | None:
 
 
 def _specs_below(package: str, places: Iterable[str]) -> Iterator[ModuleSpec]:
-    """Yield where the modules of a package come from, without importing them."""
+    """Yield the specs of the modules of a package, without importing them."""
     for finder, name, is_package in iter_modules(list(places)):
         full = f"{package}.{name}"
         spec: ModuleSpec | None = finder.find_spec(full, None)
@@ -70,7 +70,7 @@ def _code(spec: ModuleSpec) -> bytes | None:
     try:
         return loader.get_data(spec.origin)
     except (AttributeError, OSError, TypeError, ValueError):
-        pass  # this loader knows of no files
+        pass  # this loader does not support files
     try:
         code = loader.get_code(spec.name)
     except (AttributeError, ImportError):
@@ -79,9 +79,9 @@ def _code(spec: ModuleSpec) -> bytes | None:
 
 
 def _described(thing: Any) -> str:
-    """Return a text that tells code from other code, the same in every process.
+    """Return a text that identifies code, the same in every process.
 
-    What ``marshal`` writes is not: it depends on how often objects are referred to.
+    The output of ``marshal`` is not: it depends on reference counts.
     """
     if isinstance(thing, CodeType):
         parts = (
@@ -100,6 +100,6 @@ def _described(thing: Any) -> str:
         return f"code {_described(parts)}"
     if isinstance(thing, tuple):
         return f"({', '.join(map(_described, cast('tuple[Any, ...]', thing)))})"
-    if isinstance(thing, frozenset):  # whose order differs from process to process
+    if isinstance(thing, frozenset):  # the iteration order differs between processes
         return f"{{{', '.join(sorted(map(_described, cast('frozenset[Any]', thing))))}}}"
     return f"{type(thing).__name__} {thing!r}"

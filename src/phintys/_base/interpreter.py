@@ -1,4 +1,4 @@
-"""Which interpreter of the process this is."""
+"""Check for subinterpreters, which are not supported."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ try:
         import _interpreters
     else:
         import _xxsubinterpreters as _interpreters  # pyright: ignore[reportMissingImports]
-except ImportError:  # a Python without them, or without a way to tell
+except ImportError:  # subinterpreters are not supported, or cannot be detected
     pass
 
 __all__ = ["check_interpreter"]
@@ -20,8 +20,8 @@ __all__ = ["check_interpreter"]
 def check_interpreter() -> None:
     """Raise in a subinterpreter.
 
-    Native code, its thread pool and what it knows of Python's objects are there once in a process,
-    and belong to the main interpreter; NumPy is not made for others either.
+    Native code, its thread pool and its references to Python objects exist once per process and
+    belong to the main interpreter. NumPy does not support subinterpreters either.
 
     Raises
     ------

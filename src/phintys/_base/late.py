@@ -1,15 +1,15 @@
-"""Modules that are imported when they are first used, so that importing Phintys stays cheap.
+"""Lazy imports, which keep the import of Phintys fast.
 
-A module that few programs need is named at the top of its users, for type checkers as an import
-and at run time as a :class:`LateModule`::
+A module that few programs need is declared at the top of the modules that use it, as an import for
+type checkers and as a :class:`LateModule` at run time::
 
     if TYPE_CHECKING:
         from phintys.backends.native import explain
     else:
         explain = LateModule("phintys.backends.native.explain")
 
-A package whose names come from such modules has them looked up with :func:`late_names`. Both obey
-the rules of the architecture as if they were imports.
+A package that exports names from such modules uses :func:`late_names`. For the layering of rooms,
+both count as imports.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ __all__ = ["LateModule", "late_names"]
 
 
 class LateModule:
-    """A module that is imported when something in it is first asked for.
+    """A module that is imported on first attribute access.
 
     Parameters
     ----------
     name
-        Its full name.
+        Full name of the module.
 
     Examples
     --------
@@ -55,15 +55,15 @@ class LateModule:
 def late_names(
     package: str, homes: Mapping[str, tuple[str, ...]]
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Return ``__getattr__`` and ``__dir__`` of a package whose names come from late modules.
+    """Return ``__getattr__`` and ``__dir__`` for a package that exports names of lazy modules.
 
     Parameters
     ----------
     package
         The package's ``__name__``.
     homes
-        Late modules, and the names in each of them that the package offers. Modules in the package
-        itself are offered too.
+        Lazy modules, and the names that the package exports from each. Modules of the package
+        itself are exported too.
 
     Examples
     --------
@@ -92,7 +92,7 @@ def late_names(
 
     def all_names() -> list[str]:
         namespace = vars(sys.modules[package])
-        # Not what the module itself imports to work with.
+        # Excludes the module's own imports.
         own = {name for name in namespace if name.startswith("__")}
         return sorted({*own, *namespace.get("__all__", ()), *home_of, *inside})
 

@@ -1,4 +1,4 @@
-"""Locks that a signal does not leave behind, and that a forked process finds free."""
+"""Locks that signals never leave held, and that are released in forked processes."""
 
 from __future__ import annotations
 
@@ -15,19 +15,20 @@ _Result = TypeVar("_Result")
 
 _ALIVE: WeakSet[ProcessLock] = WeakSet()
 
-# The class of re-entrant locks: what threading.RLock, a function, returns.
+# The class of re-entrant locks; threading.RLock is a function.
 _RLock: Any = type(threading.RLock())
 
 
 class ProcessLock(_RLock):
-    """A re-entrant lock for threads of one process.
+    """A re-entrant lock for the threads of one process.
 
-    ``with lock`` is safe from signals: a handler that raises does so before the lock is taken, in
-    the block, or after the lock is free. That holds because taking and releasing it is one builtin
-    each, which Python code (an ``__enter__``, ``acquire()`` before ``try``) could not promise.
+    ``with lock`` is safe with respect to signals: an exception of a handler is raised before the
+    lock is acquired, inside the block, or after the lock is released. This holds because acquiring
+    and releasing are single built-in operations, unlike Python code (an ``__enter__`` method, or
+    ``acquire()`` before ``try``).
 
-    Where a process forks, a thread that holds a lock is not there in the new process, and nobody
-    would ever let go of it; so there the lock is free, unless the thread that forks holds it.
+    When a process forks, the other threads do not exist in the child process, so their locks would
+    never be released. Therefore all locks are free there, except those held by the forking thread.
 
     Examples
     --------
@@ -43,7 +44,7 @@ class ProcessLock(_RLock):
 
 
 def _renew_locks() -> None:
-    """Free, in a new process, the locks of threads that are not there."""
+    """In a forked process, release the locks of threads that do not exist there."""
     for lock in list(_ALIVE):
         if not lock._is_owned():
             lock._at_fork_reinit()
@@ -60,9 +61,9 @@ def while_held(
     *args: _Parameters.args,
     **kwargs: _Parameters.kwargs,
 ) -> _Result:
-    """Call a function while several locks are held, taken in their order.
+    """Call a function while holding several locks, acquired in the given order.
 
-    No signal leaves one of them behind: nested ``with`` statements are all there is to it.
+    Only nested ``with`` statements are used, so that a signal never leaves a lock held.
 
     Examples
     --------
@@ -75,7 +76,7 @@ def while_held(
     if len(locks) < _AT_ONCE:
         with locks[0]:
             return while_held(locks[1:], function, *args, **kwargs)
-    # So that hundreds of locks do not take hundreds of frames.
+    # Several locks per frame, so that hundreds of locks do not need hundreds of frames.
     first, second, third, fourth, fifth, sixth, seventh, eighth = locks[:_AT_ONCE]
     with first, second, third, fourth, fifth, sixth, seventh, eighth:
         return while_held(locks[_AT_ONCE:], function, *args, **kwargs)

@@ -1,4 +1,4 @@
-"""What somebody may have meant who wrote a name that there is not."""
+"""Suggestions for misspelled names."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ __all__ = ["near_misses"]
 
 
 def near_misses(name: str, known: Iterable[str], most: int = 1) -> list[str]:
-    """Return the known names that look most like a wrong one, the best first.
+    """Return the known names that are most similar to an unknown one, best match first.
 
     Parameters
     ----------
     name
-        What was written.
+        The unknown name.
     known
-        The names that there are.
+        All known names.
     most
-        How many names are wanted.
+        Maximum number of names to return.
 
     Examples
     --------

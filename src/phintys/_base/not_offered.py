@@ -1,4 +1,4 @@
-"""Names that users of other libraries look for, and what to use until they are offered."""
+"""Names known from other libraries that are not available yet, and their alternatives."""
 
 from __future__ import annotations
 
@@ -28,4 +28,4 @@ NOT_OFFERED = {
     **dict.fromkeys(("solve", "inv", "det", "cholesky", "eig", "eigh", "svd", "qr"), _SOLVERS),
     "vectorize": "Use operators and functions of phintys.tensor, which broadcast",
 }
-"""Name -> what to use instead, as a sentence without its full stop."""
+"""Name -> what to use instead, as a sentence without a full stop."""

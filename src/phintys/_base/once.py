@@ -1,8 +1,9 @@
-"""Values that are the same object for every thread, even when several ask at the same time.
+"""Cached values that are the same object for all threads, even if requested concurrently.
 
-``functools.cache`` and ``cached_property`` promise less: two threads that ask at once may each
-compute a value, and get different ones. That does no harm where equal values are as good as the
-same one. It does where they are compared with ``is``, or where something is changed or said once.
+``functools.cache`` and ``cached_property`` do not guarantee this: two threads that request a value
+at the same time can each compute it, and get different objects. That is harmless if equal values
+are interchangeable, but not if they are compared with ``is``, modified, or if computing them has
+side effects.
 """
 
 from __future__ import annotations
@@ -21,12 +22,12 @@ _Parameters = ParamSpec("_Parameters")
 
 
 class Once(Generic[_Value]):
-    """A function without arguments that is called once; whoever else asks meanwhile, waits.
+    """A function without arguments that is called once; other threads wait for its result.
 
     Parameters
     ----------
     function
-        Computes the value. If it raises, it is called again the next time.
+        Computes the value. If it raises, the next request calls it again.
 
     Examples
     --------
@@ -60,19 +61,19 @@ class Once(Generic[_Value]):
         return bool(self._values)
 
     def cache_clear(self) -> None:
-        """Forget the value: for tests."""
+        """Discard the value: for tests."""
         self._values.clear()
 
 
 class Interned(Generic[_Parameters, _Value]):
-    """A function that returns one object for equal arguments, to all threads and for good.
+    """A function that always returns the same object for equal arguments, in all threads.
 
-    Threads that ask at the same time may all compute a value; one of these is what all get.
+    Threads that request a value at the same time may each compute it, but all get the same one.
 
     Parameters
     ----------
     function
-        Makes the object. Its arguments are given by position, and are hashable.
+        Creates the object. Its arguments are positional and hashable.
 
     Examples
     --------
@@ -94,16 +95,16 @@ class Interned(Generic[_Parameters, _Value]):
         try:
             return self._found[arguments]
         except KeyError:
-            # To set what is not there yet is one step, which no other thread comes between.
+            # setdefault is atomic.
             return self._found.setdefault(arguments, self._function(*arguments, **nothing))
 
     def cache_clear(self) -> None:
-        """Forget all objects: for tests."""
+        """Discard all objects: for tests."""
         self._found.clear()
 
 
 class kept_property(Generic[_Value]):
-    """An attribute that is computed when it is first read, and is one object for all threads.
+    """An attribute that is computed on first access, and is one object for all threads.
 
     Parameters
     ----------
@@ -135,23 +136,23 @@ class kept_property(Generic[_Value]):
     @overload
     def __get__(self, instance: object, owner: type) -> _Value: ...
     def __get__(self, instance: object, owner: type) -> Any:
-        """Return the value; what is in the instance's own dictionary comes before this."""
+        """Return the value; the instance dictionary takes precedence on later accesses."""
         if instance is None:
             return self
         return vars(instance).setdefault(self._name, self._function(instance))
 
 
 def remember(table: dict[_Key, _Value], key: _Key, value: _Value, most: int = 512) -> _Value:
-    """Put a value into a table that is emptied when it is full, and return the value.
+    """Store a value in a table that is cleared when it is full, and return the value.
 
     Parameters
     ----------
     table
-        What saves work, and may be empty at any time.
+        A cache, which can be cleared at any time.
     key, value
-        What is put there.
+        The entry to store.
     most
-        How many entries it may hold.
+        Maximum number of entries.
 
     Examples
     --------

@@ -1,9 +1,9 @@
-"""Where in the user's program a node was made.
+"""The place in the user's program where a node was created.
 
-Recording must cost well under a microsecond, since every node pays for it. A frame already knows
-its code object and the offset of the running instruction, so that pair is all that is stored, once
-for all nodes that are made there; the line number is worked out only when somebody asks.
-(``frame.f_lineno`` decodes the line table from its start each time: microseconds in a long module.)
+Recording must take well under a microsecond, since it is done for every node. Only the code object
+and the offset of the current instruction are stored, once for all nodes created there; the line
+number is computed on demand. (``frame.f_lineno`` decodes the line table from its start each time,
+which takes microseconds in a long module.)
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Origin", "current_origin", "inherit_origin"]
 
-_MOST_REMEMBERED = 20_000  # code objects, and files: a program may make code as it runs
+_MOST_REMEMBERED = 20_000  # code objects, and files: a program can generate code at run time
 
 
 class Origin:
@@ -60,7 +60,7 @@ class Origin:
 
     @property
     def lineno(self) -> int:
-        """Line number, counted from 1; 0 where it is unknown."""
+        """Line number, counted from 1; 0 if unknown."""
         return self._resolve()[1]
 
     @property
@@ -70,7 +70,7 @@ class Origin:
 
     @property
     def source(self) -> str:
-        """Text of the line, stripped; empty where the source cannot be read."""
+        """Text of the line, stripped; empty if the source cannot be read."""
         return linecache.getline(self.filename, self.lineno).strip()
 
     def __str__(self) -> str:
@@ -80,7 +80,7 @@ class Origin:
     def __repr__(self) -> str:
         return f"<Origin {self.filename}:{self.lineno}>"
 
-    # A code object cannot be pickled, and means nothing in another process: the place goes instead.
+    # A code object cannot be pickled, and is meaningless in another process: pickle the place.
     def __getstate__(self) -> tuple[str, int, str]:
         return self._resolve()
 
@@ -108,7 +108,7 @@ class _Places(dict[int, Origin]):
         self.lines: list[int | None] = []
 
     def line(self, lasti: int) -> int:
-        """Return the line of an instruction, by a table that is decoded once."""
+        """Return the line of an instruction, from a table that is decoded once."""
         if not self.starts:
             for start, _end, line in self.code.co_lines():
                 self.starts.append(start)
@@ -117,8 +117,8 @@ class _Places(dict[int, Origin]):
         return self.code.co_firstlineno if found is None else found
 
 
-# id(code) -> its origins, for user code. By id, since hashing a code object is slow; the value
-# keeps the code object alive, so that the id stays its own.
+# id(code) -> its origins, for user code. Keyed by id, since hashing a code object is slow; the
+# value keeps the code object alive, so that the id remains unique.
 _PLACES: dict[int, _Places] = {}
 
 
@@ -130,44 +130,44 @@ def _line(code: CodeType, lasti: int) -> int:
 # pathlib is slow to import.
 _FOLDER = os.path.dirname(_line.__code__.co_filename)  # noqa: PTH120
 _PACKAGE = os.path.dirname(_FOLDER) + os.sep  # noqa: PTH120
-# `singledispatch` and decorators made by `contextmanager` stand between user code and ours.
+# Frames of `singledispatch` and of `contextmanager` decorators occur between user code and ours.
 _BETWEEN = frozenset(
     function.__code__.co_filename
     for function in (functools.update_wrapper, contextlib.contextmanager)
 )
-# Name of a file -> whether frames of its code are looked through.
+# Name of a file -> whether frames of its code are skipped.
 _INTERNAL: dict[str, bool] = {}
 
 _INHERITED: ContextVar[Origin | None] = ContextVar("phintys.origin", default=None)
 _inherited = _INHERITED.get
-# The one cheap way to the caller.
+# The only cheap way to get the caller's frame.
 _frame_at = sys._getframe  # pyright: ignore[reportPrivateUsage]
 
 
 def current_origin(depth: int = 1) -> Origin:
     """Return the place in user code that is executing now.
 
-    Frames of Phintys itself and of ``make_node`` methods are looked through, so that the line
-    reported is the one where an Op was applied. Inside :func:`inherit_origin` the inherited origin
+    Frames of Phintys itself and of ``make_node`` methods are skipped, so that the reported line is
+    the one where an Op was applied. Inside :func:`inherit_origin` the inherited origin
     is returned instead.
 
     Parameters
     ----------
     depth
-        How many of the innermost frames are known to be internal.
+        Number of innermost frames that are known to be internal.
 
     Returns
     -------
     Origin
-        Never ``None``; an unknown origin when there is no user code on the stack.
+        Never ``None``; an unknown origin if there is no user code on the stack.
     """
     origin = _inherited()
     if origin is not None:
         return origin
     frame: Any = _frame_at(depth)
     try:
-        # A tenth of a microsecond for each frame, most of it for making the frame object: nothing
-        # that can be found out later is done here.
+        # Each frame takes a tenth of a microsecond, most of it to create the frame object, so
+        # everything else is deferred.
         while True:
             while _INTERNAL[frame.f_code.co_filename]:
                 frame = frame.f_back
@@ -176,14 +176,14 @@ def current_origin(depth: int = 1) -> Origin:
                 return _PLACES[id(code)][frame.f_lasti]
             frame = frame.f_back
     except KeyError:
-        pass  # something is met for the first time
+        pass  # first occurrence of a file, code object or instruction
     except AttributeError:  # None has no f_code: the stack ends here
         return UNKNOWN
     return _first_origin(frame)
 
 
 def _first_origin(frame: FrameType | None) -> Origin:
-    """Do what :func:`current_origin` does, from ``frame`` on, for what it does not know yet."""
+    """Return the origin from ``frame`` outwards, recording files and code that are new."""
     while frame is not None:
         code = frame.f_code
         if not _is_internal(code.co_filename) and code.co_name != "make_node":
@@ -208,15 +208,15 @@ def _is_internal(filename: str) -> bool:
 
 
 class inherit_origin:
-    """Give the nodes made in a ``with`` block the origin of a node that they stand for.
+    """Give the nodes created in a ``with`` block the origin of the node that they derive from.
 
-    Rewrites and gradients use it: what they build belongs to the user's line, not to theirs.
+    Rewrites and gradients use it, so that their nodes refer to a line of the user's program.
 
     Parameters
     ----------
     origin
-        Usually ``node.origin``; ``None`` lets nodes record where they are made, as outside of any
-        block.
+        Usually ``node.origin``; with ``None``, nodes record where they are created, as outside of
+        any block.
 
     Examples
     --------
