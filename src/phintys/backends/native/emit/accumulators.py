@@ -1,4 +1,4 @@
-"""Reductions: what is kept while elements pass, and how it becomes one number.
+"""Reductions: the state kept per element, and how it becomes one number.
 
 A *state* is what passes of the innermost loop hand on, in registers: for each lane what the
 elements it has met amount to. At the end of each block of elements the state is folded into a
@@ -40,7 +40,7 @@ class Accumulator(Protocol):
 
     @property
     def cells(self) -> int:
-        """How many values a total is."""
+        """Number of values in a total."""
         ...
 
     def start(self, b: Builder, lanes: int) -> State:
@@ -52,7 +52,7 @@ class Accumulator(Protocol):
     ) -> State:
         """Return the state after one more element in each lane, where the mask is set.
 
-        ``at`` is the element's position, for reducers that give positions.
+        ``at`` is the element's position, for reducers that return positions.
         """
         ...
 
@@ -73,7 +73,7 @@ class Accumulator(Protocol):
         ...
 
     def result(self, b: Builder, total: State) -> Value | Complex:
-        """Return what a total amounts to, in the dtype that is reduced (positions: int64)."""
+        """Return the result of a total, in the dtype that is reduced (positions: int64)."""
         ...
 
 
@@ -94,7 +94,7 @@ def masked(b: Builder, mask: Value | None, value: Value, otherwise: Value) -> Va
 
 
 class _Plain:
-    """A reduction whose totals are like its states."""
+    """A reduction whose totals have the form of its states."""
 
     is_blocked = False
 
@@ -363,14 +363,14 @@ def accumulator(reducer: str, dtype: np.dtype[Any] | str, *, in_order: bool = Fa
     reducer
         ``add mul maximum minimum and_ or_ xor argmax argmin``.
     dtype
-        Of the values; the result has it too, but positions are int64.
+        Dtype of the values, and of the result; but positions are int64.
     in_order
         Whether each lane meets positions in ascending order.
 
     Raises
     ------
     MethodNotDefinedError
-        There is none.
+        If there is none.
     """
     type = type_of(dtype)
     if not can_reduce(reducer, type.name):

@@ -1,7 +1,7 @@
 """The builder: one method for each instruction, for scalars and vectors alike.
 
-Types are checked here, in Python: LLVM would end the process. No pass of LLVM's optimiser runs on
-the text, so what is written is what is executed, up to instruction selection.
+Types are checked here, in Python, as LLVM would end the process. No optimizer pass of LLVM runs on
+the text, so the instructions written are those executed, up to instruction selection.
 """
 
 from __future__ import annotations

@@ -61,10 +61,10 @@ class Evaluator:
 
     Attributes
     ----------
-    The nest that is being emitted.
-        The nest that is being written.
-    Addresses of memory private to this call of the kernel: that of arrays, and of nests that reduce
-    many columns.
+    nest
+        The nest that is being emitted.
+    rooms
+        Addresses of memory private to this call of the kernel: that of arrays, and of nests that
         reduce many columns.
     cells
         Maps the ``id`` of an expression to its place in the table of numbers that is an argument.

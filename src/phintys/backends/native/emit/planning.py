@@ -1,4 +1,4 @@
-"""How a kernel is carried out: the order of its loops, which of them are one, which is a vector.
+"""Planning of kernels: the order of loops, which of them are merged, which is vectorized.
 
 The statements of a nest may be computed in any order of its loops (a scatter in the order given).
 The kept loops come first and the reduced ones inside them, so that what is reduced stays in
@@ -50,10 +50,10 @@ if TYPE_CHECKING:
 __all__ = ["SHORT_ROW", "plan_across", "plan_kernel"]
 
 SHORT_COLUMN = 16
-"""Columns that are known to be no longer are reduced in registers."""
+"""Maximum known number of columns that are reduced in registers."""
 
 SHORT_ROW = 3
-"""Rows of so many vectors are better computed several at a time, each in a lane."""
+"""Rows of up to this many vectors are computed several at a time, each in a lane."""
 
 _LIGHT = 6.0
 _MEDIUM = 16.0
@@ -64,14 +64,14 @@ _MEDIUM = 16.0
 
 @record()
 class _Uses:
-    """Who writes and reads the arrays that a kernel writes.
+    """The writers and readers of the arrays that a kernel writes.
 
     Attributes
     ----------
     writers
         For each array the number of a nest and the statement.
     by_memory
-        Arrays that a later nest reads otherwise than from a register.
+        Arrays that a later nest reads from memory.
     parts
         By the ``id`` of a statement: the expressions that it is made of.
     """
@@ -106,7 +106,7 @@ def _uses(kernel: Kernel, sizes: Sizes) -> _Uses:
 def _is_in_register(
     load: Load, written: tuple[int, Statement], kernel: Kernel, sizes: Sizes
 ) -> bool:
-    """Return whether what an earlier nest wrote is one number for each outer iteration."""
+    """Return whether an earlier nest's result is one number for each outer iteration."""
     number, statement = written
     inner = kernel.nests[number].loops
     return all(loop in statement.reduction for loop in inner) and all(
@@ -123,14 +123,14 @@ def _parts(statement: Statement) -> Iterable[Expression]:
 
 
 def _cost_of(statement: Statement, uses: _Uses) -> float:
-    """Return what the operations of a statement cost; an addition costs 1."""
+    """Return the cost of a statement's operations; an addition costs 1."""
     return sum(p.op.cost for p in uses.parts[id(statement)] if isinstance(p, Operation))
 
 
 def _scratch_strides(
     array: Array, statement: Statement, outer: Sequence[LoopVariable], ring: Polynomials
 ) -> tuple[Polynomial, ...]:
-    """Return strides that leave out the axes along which the outer loops run."""
+    """Return strides without the axes along which the outer loops run."""
     step = ring.one
     backwards: list[Polynomial] = []
     for size, index in zip(reversed(array.sizes), reversed(statement.indices), strict=True):
@@ -145,7 +145,7 @@ def _scratch_strides(
 def _rooms(
     scratch: Sequence[Array], nests: Sequence[NestPlan], layout: Layout, lanes: int
 ) -> dict[Array | NestPlan, Polynomial]:
-    """Return how much memory a kernel needs for itself."""
+    """Return the private memory that a kernel needs."""
     ring = layout.polynomials
     rooms: dict[Array | NestPlan, Polynomial] = {}
     for array in scratch:
@@ -181,7 +181,7 @@ class _NestPlanner:
         self._written: set[Array] = set()
 
     def collect(self) -> None:
-        """Find where the nest reads and writes."""
+        """Find the memory accesses of the nest."""
         for statement in self.nest.statements:
             for part in self.uses.parts[id(statement)]:
                 self._note(part)
@@ -230,8 +230,8 @@ class _NestPlanner:
     def arrange(self, target: Target, *, in_order: bool, across: Level | None = None) -> None:
         """Choose the order of the loops, and the vector loop.
 
-        ``across`` is an outer level whose iterations are the lanes; the level may also be unknown
-        yet, and one of the nest's own: the innermost of those that are kept.
+        ``across`` is an outer level whose iterations are the lanes; the level may also not be known
+        yet, and be the nest's own: the innermost of the kept ones.
         """
         reduced = {loop for statement in self.nest.statements for loop in statement.reduction}
         kept = [loop for loop in self.loops if loop not in reduced]
@@ -312,7 +312,7 @@ class _NestPlanner:
         return lanes
 
     def settle(self, outer: Sequence[Level]) -> None:
-        """Note on which levels each address depends."""
+        """Determine the levels on which each address depends."""
         levels = [*outer, *self.plan.kept, *self.plan.reduced]
         innermost = len(levels) - 1
         depth_of = {loop: at for at, level in enumerate(levels) for loop in level.loops}
@@ -352,9 +352,9 @@ class _NestPlanner:
 
 
 def _is_hoistable(expression: Expression, passed: Sequence[Level]) -> bool:
-    """Return whether an index may be computed before the levels on which others depend.
+    """Return whether an index can be computed before the levels on which others depend.
 
-    One that is checked must not be where those name nothing.
+    One that is checked cannot, if those levels may have no iterations.
     """
     is_checked = any(isinstance(part, IndexCheck) for part in parts_of(expression))
     return not is_checked or all(level.extent.known for level in passed)
@@ -366,9 +366,9 @@ def collapsed(
     ring: Polynomials,
     apart: Collection[LoopVariable] = (),
 ) -> list[Level]:
-    """Return loops as levels; those along which all addresses go on evenly become one.
+    """Return loops as levels; loops along which all addresses move evenly are merged.
 
-    Loops in ``apart`` stay on their own.
+    Loops in ``apart`` are not merged.
     """
     levels: list[Level] = []
     for loop in loops:
@@ -391,21 +391,21 @@ def collapsed(
 
 
 def plan_kernel(kernel: Kernel, polynomials: Polynomials, target: Target) -> KernelPlan:
-    """Return how a kernel is carried out.
+    """Return the plan of a kernel.
 
     Parameters
     ----------
     kernel
         The kernel.
     polynomials
-        Those of the program.
+        The polynomials of the program.
     target
         The CPU.
 
     Raises
     ------
     IntegrityError
-        The kernel is not sound: its nests reduce outer loops, or several sets of loops.
+        If the kernel is invalid: its nests reduce outer loops, or several sets of loops.
     """
     return _plan(kernel, polynomials, target, across=False)
 
@@ -413,21 +413,21 @@ def plan_kernel(kernel: Kernel, polynomials: Polynomials, target: Target) -> Ker
 def plan_across(
     kernel: Kernel, plan: KernelPlan, polynomials: Polynomials, target: Target
 ) -> tuple[KernelPlan, Polynomial] | None:
-    """Return how a kernel is carried out if its rows are short: several rows at once.
+    """Return the plan of a kernel for short rows: several rows are computed at once.
 
     Parameters
     ----------
     kernel
         The kernel.
     plan
-        How it is carried out otherwise.
+        Its normal plan.
     polynomials, target
         As for :func:`plan_kernel`.
 
     Returns
     -------
     tuple or None
-        The plan, and the length of a row. ``None`` if there are no rows to speak of.
+        The plan, and the length of a row. ``None`` if there are no suitable rows.
     """
     nests = kernel.nests
     if plan.parallel is None or any(has_order(s) for nest in nests for s in nest.statements):
@@ -506,12 +506,12 @@ def _plan(kernel: Kernel, polynomials: Polynomials, target: Target, *, across: b
 def _spread_scratch(
     planners: Sequence[_NestPlanner], scratch: Sequence[Array], level: Level, lanes: int
 ) -> bool:
-    """Let each element of scratch be a vector of lanes, which are iterations of an outer level.
+    """Turn each element of scratch into a vector of lanes, which are iterations of an outer level.
 
     Returns
     -------
     bool
-        Whether that can be: not where lanes read different elements of their rows.
+        Whether that is possible: not if lanes read different elements of their rows.
     """
     ring = planners[0].ring
     accesses = [
@@ -538,7 +538,7 @@ def _is_serial(
 ) -> bool:
     """Return whether ranges of the parallel level depend on each other.
 
-    They do not if all that has an order has it along loops inside.
+    They do not if all loops that must run in order are inside.
     """
     if any(has_order(statement) and not statement.sequential for statement in statements):
         return True

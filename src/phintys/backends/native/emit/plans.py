@@ -70,8 +70,8 @@ class NestPlan:
         By the ``id`` of a :class:`Position` (or of an ``argmax`` statement): its value.
     accesses
         Those of loads and stores, each once.
-    Arrays of which earlier nests left a single number in a register; an ordered set.
-        Arrays of which earlier nests left one number in a register; an ordered set.
+    forwarded
+        Arrays of which earlier nests left a single number in a register; an ordered set.
     lanes
         Elements of a vector.
     unroll

@@ -116,8 +116,8 @@ def most_in_tiles(
 
     Parameters
     ----------
-    The CPU and the dtype.
-        What it is computed on, and in.
+    target, type
+        The CPU and the dtype.
     lengths
         m, n and k; ``None`` for one that is known at run time.
     is_repeated

@@ -29,13 +29,13 @@ if TYPE_CHECKING:
 __all__ = ["ReductionWriter"]
 
 BLOCK = 1024
-"""Elements of a row that are summed before the sum is folded into the total."""
+"""Number of elements of a row that are summed before the sum is folded into the total."""
 
 COLUMN_BLOCK = 128
-"""The same for columns, each of which has a lane of its own, where a vector or two hold all."""
+"""The same for columns, each with its own lane, if one or two vectors hold all of them."""
 
 ROW_BLOCK = 16
-"""The same where there are many columns: more rows at once are too many places in memory."""
+"""The same for many columns: more rows at once would access too many places in memory."""
 
 Totals = list[list[State]]
 """For each place, for each reduction: its state or total."""
@@ -45,16 +45,16 @@ _Cell = tuple[Type, Value, Value | None]
 
 @record(eq=False)
 class _Piece:
-    """Some columns, some of their rows.
+    """A block of some columns and some of their rows.
 
     Attributes
     ----------
     columns, rows
-        Which ones.
+        The columns and rows of the block.
     totals
         The address of rows of numbers, where the totals of the columns are between blocks.
     is_whole
-        Whether the rows are all there are, if that is not sure.
+        Whether these are all rows, if that is not known.
     """
 
     columns: Bounds
@@ -64,7 +64,7 @@ class _Piece:
 
 
 class ReductionWriter(LoopWriter):
-    """Writes the loops of a kernel, and what is computed in them."""
+    """Emits the loops of a kernel, and the computations in them."""
 
     def body(self, nest: NestPlan, scope: Scope, states: list[State] | None) -> list[State]:
         """Write the statements of a nest; return the states of its reductions."""
@@ -85,13 +85,13 @@ class ReductionWriter(LoopWriter):
         return after
 
     def _fail(self, statement: Statement, scope: Scope, mask: Value, message: str) -> None:
-        """Write what happens where an operation has no result."""
+        """Emit code that runs if an operation has no result."""
         self.ev.fail_where(mask, Failure(statement.nodes[0], "value", message), scope)
 
     # ---- rows --------------------------------------------------------------------------------
 
     def reduction(self, nest: NestPlan, scopes: list[Scope]) -> None:
-        """Write the reduced levels of a nest at each place, and store what they amount to."""
+        """Emit the reduced levels of a nest at each place, and store their results."""
         accs = nest.accumulators()
         totals = self._totals(nest, scopes, accs, None)
         for scope, total in zip(scopes, totals, strict=True):
@@ -174,12 +174,12 @@ class ReductionWriter(LoopWriter):
     def _innermost(
         self, nest: NestPlan, scopes: list[Scope], accs: list[Accumulator], bounds: Bounds
     ) -> Totals:
-        """Write the loop over elements; return what they amount to at each place."""
+        """Emit the loop over elements; return the states at each place."""
         b = self.b
         is_vector = nest.reduced[-1].is_vector
         number = len(nest.kept) + len(nest.reduced) - 1
         unroll = nest.unroll if is_vector else 1
-        # Each of several vectors in a pass has states of its own.
+        # Each of several vectors in a pass has its own states.
         states = [[acc.start(b, nest.lanes) for acc in accs] for _ in range(len(scopes) * unroll)]
 
         def body(places: Places, carried: State) -> State:
@@ -324,7 +324,7 @@ class ReductionWriter(LoopWriter):
         Returns
         -------
         int
-            How many values the totals of a part are, or those of each of its columns.
+            Number of values in the totals of a part, or in those of each of its columns.
         """
         (nest,) = self.plan.nests
         self.ev.nest = nest
@@ -336,7 +336,7 @@ class ReductionWriter(LoopWriter):
         return sum(acc.cells for acc in nest.accumulators())
 
     def merged_parts(self) -> None:
-        """Merge the totals of parts, in order, and store what they amount to."""
+        """Merge the totals of parts, in order, and store the results."""
         (nest,) = self.plan.nests
         self.ev.nest = nest
         if nest.has_columns:
@@ -373,7 +373,8 @@ class ReductionWriter(LoopWriter):
     def _parts_of_columns(self, nest: NestPlan, scope: Scope) -> None:
         """Reduce ranges of rows, and if there are many columns ranges of these.
 
-        If no column is cut, this gives the results, otherwise the totals of each range of rows.
+        If columns are not split, this gives the results, otherwise the totals of each range of
+        rows.
         """
         b = self.b
         columns = self.prelude.number(nest.kept[0].extent)

@@ -100,8 +100,9 @@ class Bases:
 
     Attributes
     ----------
-    Nodes whose result is, or leads to, the next value of a shared variable, each with that
-    variable.
+    chained
+        Nodes whose result is, or leads to, the next value of a shared variable, each with that
+        variable.
     mutable
         Inputs of the graph that may be overwritten.
     claimed

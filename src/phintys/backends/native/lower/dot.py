@@ -104,7 +104,7 @@ class _Matrix:
 
 
 def _vector(view: View, letter: str, lowering: Lowering) -> tuple[Array, dict[str, Any]]:
-    """Return a vector that BLAS can take, and the options of a call that say what it is like."""
+    """Return a vector that BLAS supports, and the options of a call that describe it."""
     strided = _Strided.of(view, lowering.sizes)
     if strided is None or (strided.strides[0] is None and view.sizes[0].known != 1):
         strided = _Strided.of(lowering.copied(view), lowering.sizes)
@@ -164,7 +164,7 @@ def _factor(alpha: View, lowering: Lowering) -> Any:
 
 
 def _factors(node: Apply, lowering: Lowering) -> tuple[View, View]:
-    """Return what is multiplied, and check that it fits."""
+    """Return the operands, and check that their lengths agree."""
     x, y = (lowering.view(variable) for variable in node.inputs[:2])
     failure = Failure(node, "dot", "{0} columns and {1} rows")
     lowering.require_equal(x.sizes[-1], y.sizes[0], failure)
@@ -172,7 +172,7 @@ def _factors(node: Apply, lowering: Lowering) -> tuple[View, View]:
 
 
 def _added(node: Apply, lengths: Sequence[Size], lowering: Lowering) -> Base:
-    """Return memory that holds what a product is added to, and will hold the sum."""
+    """Return memory initialized with the array that a product is added to."""
     sizes = lowering.sizes
     variable: Any = node.inputs[3]
     c = lowering.view(variable)
@@ -212,7 +212,7 @@ def _call(
     node: Apply,
     lowering: Lowering,
 ) -> None:
-    """Add a call of BLAS; a factor that is computed is one more input."""
+    """Add a call of BLAS; a factor computed at run time is an additional input."""
     alpha = options.get("alpha")
     if isinstance(alpha, Array):
         inputs = (*inputs, alpha)
@@ -287,7 +287,7 @@ def _batch_sizes(node: Apply, x: View, y: View, lowering: Lowering) -> list[Size
 def _sum_of_products(node: Apply, x: View, y: View, lowering: Lowering) -> None:
     """Multiply without BLAS: the product of each pair of elements, and their sum.
 
-    Products of bools are ``any(x & y)``; float16 is added up in float32. Both operands have the
+    Products of bools are ``any(x & y)``; float16 is accumulated in float32. Both operands have the
     axes of a stack, if any.
     """
     sizes = lowering.sizes

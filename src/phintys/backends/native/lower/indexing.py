@@ -1,4 +1,4 @@
-"""Lowering of indexing: views, gathers, and writing to what an index names."""
+"""Lowering of indexing: views, gathers, and writes to indexed elements."""
 
 from __future__ import annotations
 
@@ -51,12 +51,12 @@ __all__: list[str] = []
 
 _INT64 = np.dtype("int64")
 _FAR = 2**62
-"""Beyond all sizes."""
+"""Larger than all sizes."""
 
 
 @lower.register
 def lower_subtensor(op: Subtensor, node: Apply, lowering: Lowering) -> None:
-    """``out[i, j] = x[i + 1, 2 * j]``: another view of the same memory."""
+    """``out[i, j] = x[i + 1, 2 * j]``: a view of the same memory."""
     entries = entries_with_sizes(op.idx_list, node.inputs[1:], lowering)
     view = basic_view(lowering.view(node.inputs[0]), entries, node, lowering)
     lowering.bind(node.outputs[0], view, is_part=True)
@@ -81,7 +81,7 @@ def lower_inc_subtensor(op: IncSubtensor, node: Apply, lowering: Lowering) -> No
 
 
 def _fitted(node: Apply, lengths: Sequence[Size], lowering: Lowering) -> View:
-    """Return what is written, broadcast to the sizes of where it is written to."""
+    """Return the value to be written, broadcast to the sizes of its target."""
     variable: Any = node.inputs[1]
     y = lowering.view(variable)
     missing = len(lengths) - y.ndim
@@ -113,20 +113,20 @@ def _sum(
 
 @record()
 class _Gather:
-    """What an index with arrays names: an element of ``view`` for each element of the result.
+    """The elements selected by an index with arrays: one of ``view`` for each of the result.
 
     Attributes
     ----------
     view
-        The array, its slices taken.
+        The array, after its slices were applied.
     covering
         The entries of the index that cover axes of the array.
     positions
         One for each axis of the view.
     sizes, loops
-        Those of the result.
+        The sizes and loops of the result.
     is_grouped
-        Whether equal indices are known to follow each other.
+        Whether equal indices are known to be consecutive.
     """
 
     view: View
@@ -137,12 +137,12 @@ class _Gather:
     is_grouped: bool = False
 
     def load(self, lowering: Lowering) -> Load:
-        """Return how an element is read."""
+        """Return the expression that reads an element."""
         return self.view.at(self.positions, lowering.sizes)
 
 
 def _cut(view: View, covering: Sequence[Any], node: Apply, lowering: Lowering) -> View:
-    """Return a view with its slices taken, whose other axes are axes of the memory."""
+    """Return a view after its slices; its other axes are axes of the memory."""
     sizes = lowering.sizes
     for axis, entry in enumerate(covering):
         if isinstance(entry, Slice):
@@ -161,9 +161,9 @@ def _gather(
     *,
     is_late: bool = False,
 ) -> _Gather:
-    """Return what a template with arrays names in a view; its inputs come from ``first`` on.
+    """Return the elements that a template with arrays selects; its inputs begin at ``first``.
 
-    What is used late is checked now, and kept.
+    Indices that are used late are checked now, and kept.
     """
     sizes = lowering.sizes
     entries = entries_with_sizes(template, node.inputs[first:], lowering)
@@ -187,7 +187,7 @@ def _gather(
             lengths += shape
     loops = lowering.loops(lengths)
     index_loops = loops[begin : begin + len(shape)]
-    # An index is checked even where there is nothing to read, along an axis of size 0.
+    # An index is checked even if nothing is read, because an axis has size 0.
     is_apart = is_late or any(not lengths[place].known for place in axes.values())
     positions: list[Index] = []
     one = sizes.fixed(1)
@@ -231,10 +231,10 @@ def _covering(
 
 
 def _may_repeat_nothing(view: View, lowering: Lowering) -> bool:
-    """Tell whether a view may repeat an element no times.
+    """Return whether a view may repeat an element zero times.
 
-    Such an element is no index: it must be checked inside of the loop that repeats it, which only
-    what is in memory of its own is sure to be.
+    Such an element is not used as an index: it must be checked inside the loop that repeats it,
+    which is guaranteed only for arrays with their own memory.
     """
     shown = {axis for map_ in view.maps for axis, _ in map_.terms}
     return any(
@@ -250,11 +250,11 @@ class _IndexArray:
     Attributes
     ----------
     view, static
-        The array, and what was known of its shape when the graph was built.
+        The array, and its shape as known when the graph was built.
     node
         The node of the index.
     is_safe
-        Whether all indices are known to be there, and not negative.
+        Whether all indices are known to be in range and non-negative.
     """
 
     view: View
@@ -264,7 +264,7 @@ class _IndexArray:
 
     @property
     def is_sorted(self) -> bool:
-        """Whether this is a constant vector in ascending order, none of it from the end."""
+        """Whether this is a constant vector of non-negative integers in ascending order."""
         data = self.view.array.data
         return (
             data is not None
@@ -276,11 +276,10 @@ class _IndexArray:
     def checked_once(
         self, shape: Sequence[Size], axis: int, size: Size, lowering: Lowering
     ) -> _IndexArray:
-        """Return constant indices without a check of each: the least and the greatest are checked.
+        """Return constant indices without a check of each: only the least and greatest are checked.
 
-        Others are returned as they are. So are those that count from the end of an axis whose size
-        is only known when the program runs, and those that may be repeated no times: then NumPy
-        does not look at them.
+        Other indices are returned unchanged. So are negative ones along an axis whose size is known
+        only at run time, and those that may be repeated zero times: NumPy does not check these.
         """
         data, sizes = self.view.array.data, lowering.sizes
         if self.is_safe or data is None or not self.view.is_whole(sizes) or not data.size:
@@ -304,7 +303,7 @@ class _IndexArray:
     def checked(
         self, shape: Sequence[Size], axis: int, size: Size, lowering: Lowering
     ) -> _IndexArray:
-        """Return the indices in memory of their own, checked whether they are used or not."""
+        """Return the indices in their own memory, checked whether they are used or not."""
         if self.is_safe:
             return self
         loops = lowering.loops(shape)
@@ -317,7 +316,7 @@ class _IndexArray:
     def at(
         self, loops: Loops, shape: Sequence[Size], axis: int, size: Size, lowering: Lowering
     ) -> Expression:
-        """Return an index into an axis of some size, of arrays that broadcast to a shape."""
+        """Return an index into an axis of a given size, from arrays that broadcast to a shape."""
         sizes = lowering.sizes
         ndim = self.view.ndim
         order = [*[None] * (len(shape) - ndim), *range(ndim)]
@@ -431,7 +430,7 @@ def lower_advanced_inc_subtensor(op: AdvancedIncSubtensor, node: Apply, lowering
 
 
 def _sums(base: Base, x: View, y: View, gather: _Gather, node: Apply, lowering: Lowering) -> View:
-    """Return the sums of what was there and what is added, none of them written yet."""
+    """Return the sums of old and added values, before any of them is written."""
     source = x if base.is_copy or base.is_late else base.view
     old = _cut(source, gather.covering, node, lowering).at(gather.positions, lowering.sizes)
     made = View.of(lowering.array(base.view.array.dtype, gather.sizes), lowering.sizes)

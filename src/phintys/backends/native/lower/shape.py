@@ -1,4 +1,4 @@
-"""Lowering of shapes, and of Ops that only change how memory is seen."""
+"""Lowering of shapes, and of Ops that only reinterpret memory."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = ["alias", "store_sizes"]
 
 
 def store_sizes(variable: Variable, sizes: Sequence[Size], node: Apply, lowering: Lowering) -> None:
-    """Make a variable, 0-d or a vector, of sizes, and remember them."""
+    """Store sizes in a 0-d or 1-d variable, and remember them."""
     ndim = variable.type.ndim  # pyright: ignore[reportAttributeAccessIssue]
     lengths = [lowering.sizes.fixed(len(sizes))] if ndim else []
     target, loops = lowering.compute(variable, lengths)
@@ -68,7 +68,7 @@ def lower_specify_shape(op: SpecifyShape, node: Apply, lowering: Lowering) -> No
 
 
 def _store_nothing(target: View, loops: Loops, lowering: Lowering) -> None:
-    """Write to an empty vector: memory that nothing writes to is not made."""
+    """Write to an empty vector: memory that is never written is not created."""
     dtype = target.array.dtype
     lowering.store(target, Literal(dtype.type(0), dtype), loops)
 
@@ -93,7 +93,7 @@ def lower_make_vector(op: MakeVector, node: Apply, lowering: Lowering) -> None:
 
 @lower.register
 def lower_reshape(op: Reshape, node: Apply, lowering: Lowering) -> None:
-    """The same memory with other sizes; copied first if it is not contiguous."""
+    """The same memory with different sizes; copied first if it is not contiguous."""
     sizes = lowering.sizes
     view = lowering.view(node.inputs[0])
     wanted = _wanted_sizes(op, node, view, lowering)
@@ -111,7 +111,7 @@ def lower_reshape(op: Reshape, node: Apply, lowering: Lowering) -> None:
 
 
 def _wanted_sizes(op: Reshape, node: Apply, view: View, lowering: Lowering) -> list[Size]:
-    """Return the sizes of the result, in which no -1 is left."""
+    """Return the sizes of the result, with -1 replaced."""
     sizes = lowering.sizes
     vector = lowering.view(node.inputs[1])
     given = Failure(node, "reshape", "a shape of {0} entries for {1} dimensions")
@@ -143,7 +143,7 @@ def _wanted_sizes(op: Reshape, node: Apply, view: View, lowering: Lowering) -> l
 
 
 def _check_size(given: Size, length: int, node: Apply, lowering: Lowering) -> None:
-    """Check that a size is the one that the type has from the other sizes, or is -1."""
+    """Check that a size is -1, or the one that the type infers from the other sizes."""
     sizes = lowering.sizes
     if given.known == -1:
         return
@@ -192,7 +192,7 @@ def _find_missing(
 def _same_but_for_ones(
     before: Sequence[Size], after: Sequence[Size], sizes: Sizes
 ) -> list[int | None] | None:
-    """Return where the dimensions were, ``None`` for new ones of size 1; else ``None``."""
+    """Return the former dimensions, ``None`` for new ones of size 1; ``None`` if they differ."""
     axes = [axis for axis, size in enumerate(before) if sizes.canonical(size).known != 1]
     order: list[int | None] = []
     for size in after:
@@ -207,7 +207,7 @@ def _same_but_for_ones(
 
 
 def alias(source: Array, wanted: Sequence[Size], lowering: Lowering) -> Array:
-    """Return the memory of an array with other sizes."""
+    """Return an alias of an array with different sizes."""
     shown = lowering.array(source.dtype, wanted, source.place)
     shown.alias = source.memory
     shown.data = source.data

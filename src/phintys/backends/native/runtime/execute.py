@@ -1,7 +1,7 @@
-"""Run programs in plain Python: for tests and benchmarks, without the runtime's quick entry.
+"""Execution of programs in plain Python: for tests and benchmarks, without the fast entry.
 
-Everything that the runtime does for a call (:mod:`~phintys.backends.native.emit.frame` says what)
-is done here with ctypes and NumPy, as simply as it can be.
+Everything that the runtime does for a call (see :mod:`~phintys.backends.native.emit.frame`) is done
+here with ctypes and NumPy, as simply as possible.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Executable:
         self.objects: dict[Any, Any] = {}
         self.arena_bytes: dict[int, int] = {}
         self.keep_results = False
-        """Write results over those of the call before: for benchmarks."""
+        """Write results into the memory of those of the previous call: for benchmarks."""
 
     # ---- functions that native code calls ------------------------------------------------------
 
@@ -91,7 +91,7 @@ class Executable:
         if self.keep_results and group in self._blocks:
             return (self._blocks[group].ctypes.data + 63) // 64 * 64
         block = np.empty(size + 64, np.uint8)
-        block[:] = 0xA5  # nobody may rely on what is there
+        block[:] = 0xA5  # the initial content is undefined
         self._blocks[group] = block
         self.arena_bytes[group] = size
         return (block.ctypes.data + 63) // 64 * 64
@@ -114,7 +114,7 @@ class Executable:
         step = self.emitted.layout.callbacks[number]
         try:
             self._perform(step)
-        except BaseException as error:  # noqa: BLE001 - it is raised again when native code is left
+        except BaseException as error:  # noqa: BLE001 - raised again after native code returns
             self.error = error
             return 1
         return 0
@@ -162,7 +162,7 @@ class Executable:
     # ---- calls ---------------------------------------------------------------------------------
 
     def prepare(self, values: Sequence[Any]) -> Callable[[], int]:
-        """Fill the frame; return a function that runs the native code on it, again and again."""
+        """Fill the frame; return a function that runs the native code on it, repeatedly."""
         layout = self.emitted.layout
         self.frame = np.zeros(layout.slots, np.int64)
         self.frame[CONSTANTS] = ctypes.addressof(self._table)
@@ -187,7 +187,7 @@ class Executable:
         Raises
         ------
         ShapeError, IndexingError
-            As the program's checks and Ops find.
+            If a check of the program or an Op fails.
         """
         if self.prepare(values)():
             self._raise()

@@ -1,10 +1,10 @@
-"""Signals while native code runs: looked for now and then, and what their handlers raise is kept.
+"""Signals during native code: they are polled, and exceptions of their handlers are kept.
 
-Only Python can run the handlers of signals, and it does so in its main thread alone, between two
-instructions of Python code. A call that takes long has none, so native code asks for it, in that
-thread, every :data:`POLL_NANOSECONDS`. A handler that raises ends the call: the exception is put
-aside, nothing of Python runs any more, and when native code has been left as after any failure, it
-is raised. A call that has begun to store its updates does not ask, and ends them.
+Only Python can run signal handlers, and only in its main thread, between two instructions of Python
+code. A long call executes none, so native code in that thread asks Python to run handlers every
+:data:`POLL_NANOSECONDS`. A handler that raises ends the call: the exception is saved, no more
+Python code runs, and the exception is raised after native code has returned as after any failure. A
+call that has begun to store its updates does not poll, and completes.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from phintys.backends.native.runtime.protocol import CALL, CONTEXT, PHASE_RUN, P
 __all__ = ["emit_poll", "is_interrupted", "now", "put_aside", "raise_kept", "with_gil"]
 
 POLL_NANOSECONDS = 50_000_000
-"""How long native code runs before it looks for signals."""
+"""Interval at which native code checks for signals."""
 
 _KEPT = ("error_kind", "error_value", "error_trace")
 
 
 @contextmanager
 def with_gil(b: Builder, call: Value) -> Generator[None]:
-    """Write what needs the GIL, which may be released at this point."""
+    """Emit code that needs the GIL, which may be released at this point."""
     state = CALL.load(b, call, "thread_state")
     with when(b, not_null(b, state)):
         b.call("PyEval_RestoreThread", VOID, [state])
@@ -40,30 +40,30 @@ def with_gil(b: Builder, call: Value) -> Generator[None]:
 
 
 def now(b: Builder) -> Value:
-    """Return the time in nanoseconds; 0 where there is no clock."""
+    """Return the time in nanoseconds; 0 if there is no clock."""
     return b.call("clock", INT64, []) if has_clock() else b.constant(INT64, 0)
 
 
 def is_interrupted(b: Builder, call: Value) -> Value:
-    """Whether an exception was put aside."""
+    """Return whether an exception was saved."""
     return b.ne(CALL.load(b, call, "interrupted"), 0)
 
 
 def put_aside(b: Builder, call: Value) -> None:
-    """Keep the exception that is on its way until native code is left. Needs the GIL."""
+    """Save the current exception until native code returns. Needs the GIL."""
     b.call("PyErr_Fetch", VOID, [CALL.pointer(b, call, name) for name in _KEPT])
     CALL.store(b, call, "interrupted", 1)
 
 
 def raise_kept(b: Builder, call: Value) -> None:
-    """Raise what was put aside. Needs the GIL."""
+    """Raise the saved exception. Needs the GIL."""
     b.call("PyErr_Restore", VOID, [CALL.load(b, call, name) for name in _KEPT])
 
 
 def emit_poll(module: Module) -> None:
-    """``poll(call)``: 0 if the call is to go on, whose signals are looked for if it is time.
+    """``poll(call)``: check for signals if it is time; returns 0 if the call continues.
 
-    Any thread that works for the call may ask.
+    Any thread that works for the call can poll.
     """
     b = Builder(module.function("phintys_poll", INT32, [PTR]))
     (call,) = b.arguments
