@@ -458,3 +458,25 @@ def test_filter_variable_refuses(type_, other):
 
 def test_convert_variable_of_another_type():
     assert pt.dvector.convert_variable(Variable(Type())) is None
+
+
+# ---- the number of dimensions --------------------------------------------------------------------
+
+
+def test_more_dimensions_than_numpy_iterates_over_are_refused():
+    with pytest.raises(TypeContractError, match=r"at most 32 dimensions.* of 33 was asked for"):
+        pt.tensor("x", shape=(None,) * 33, dtype="float32")
+    x = pt.tensor("x", shape=(None,) * 32, dtype="float32")
+    with pytest.raises(TypeContractError, match="at most 32 dimensions"):
+        x.dimshuffle("x", *range(32))
+
+
+@pytest.mark.parametrize("mode", ["native", "reference"])
+def test_as_many_dimensions_as_there_may_be(mode):
+    x = pt.tensor("x", shape=(None,) * 32, dtype="float32")
+    outputs = [x * 2 + 1, x.sum(axis=(0, 3)), x.T * 1, x[0, ::1, -1], x.reshape((3,)), x.sum()]
+    f = phintys.function([x], outputs, mode=mode)
+    value = np.arange(3, dtype="float32").reshape((1,) * 16 + (3,) + (1,) * 15)
+    expected = [value * 2 + 1, value.sum((0, 3)), value.T, value[0, :, -1], value.ravel(), 3.0]
+    for one, other in zip(f(value), expected, strict=True):
+        np.testing.assert_array_equal(one, other)

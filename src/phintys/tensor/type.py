@@ -88,6 +88,10 @@ def promote(*dtypes: str) -> str:
     return np.result_type(*dtypes).name
 
 
+MOST_DIMENSIONS = 32
+"""The most axes of a tensor: arrays may have more, but not all functions of NumPy take them."""
+
+
 class TensorType(Type):
     """The arrays of a dtype and rank, with as much of the shape as is known.
 
@@ -143,6 +147,12 @@ class TensorType(Type):
         self = super().__new__(cls)
         _, self.dtype, self.shape = key
         self.ndim = len(self.shape)
+        if self.ndim > MOST_DIMENSIONS:
+            msg = (
+                f"Tensors have at most {MOST_DIMENSIONS} dimensions, as NumPy's iterators "
+                f"do; a type of {self.ndim} was asked for. Join some axes with reshape."
+            )
+            raise TypeContractError(msg)
         self.numpy_dtype = np.dtype(self.dtype)
         self._hash = hash(key)
         self._static = any(size is not None for size in self.shape)
