@@ -130,7 +130,7 @@ def test_one_array_is_returned_itself():
 
 
 WRONG = {
-    "ranks": (lambda: pt.concatenate([pt.vector(), pt.matrix()]), ShapeError, "one rank"),
+    "ranks": (lambda: pt.concatenate([pt.vector(), pt.matrix()]), ShapeError, "equal rank"),
     "scalars": (lambda: pt.concatenate([pt.scalar(), pt.scalar()]), ShapeError, "use pt.stack"),
     "none": (lambda: pt.concatenate([]), ShapeError, "at least one"),
     "a tensor": (lambda: pt.concatenate(pt.matrix("x")), OpContractError, "list or tuple"),
@@ -145,7 +145,7 @@ WRONG = {
         DtypeError,
         "axis",
     ),
-    "stack ranks": (lambda: pt.stack([pt.vector(), pt.scalar()]), ShapeError, "one rank"),
+    "stack ranks": (lambda: pt.stack([pt.vector(), pt.scalar()]), ShapeError, "equal rank"),
     "stack none": (lambda: pt.stack([]), ShapeError, "at least one"),
     "split sum": (lambda: pt.split(pt.constant([1, 2]), [1, 2]), ShapeError, "add up"),
     "split negative": (lambda: pt.split(pt.vector("x"), [-1, 2]), ShapeError, "not be negative"),
@@ -275,7 +275,7 @@ def test_wrong_symbolic_axes():
     i, x, c = pt.lscalar("i"), pt.dmatrix("x"), pt.col("c", dtype="float64")
     with pytest.raises(TypeError, match="An axis is an integer without dimensions"):
         pt.join(pt.dscalar("a"), x, x)
-    with pytest.raises(ShapeError, match="arrays of one rank"):
+    with pytest.raises(ShapeError, match="arrays of equal rank"):
         pt.join(i, x, pt.dvector("v"))
     f = phintys.function([i, x, c], pt.join(i, x, c))
     wide, tall = np.ones((2, 3)), np.ones((2, 1))

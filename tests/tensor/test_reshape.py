@@ -101,7 +101,7 @@ WRONG = {
     "does not divide": ((2, 3), (4, -1), ShapeError, "same number of elements"),
     "-1 beside 0": ((0, 3), (0, -1), ShapeError, "another size is 0"),
     "two -1": ((None, 3), (-1, -1), ShapeError, "one -1"),
-    "negative": ((None, 3), (-2, 3), ShapeError, "not negative"),
+    "negative": ((None, 3), (-2, 3), ShapeError, "not be negative"),
     "a float": ((2, 3), (2.0, 3), DtypeError, "integer, got 2.0"),
     "a bool": ((2, 3), (True, 6), DtypeError, "integer, got True"),
     "a float vector": ((2, 3), pt.dvector("s"), DtypeError, "of integers"),

@@ -144,7 +144,7 @@ def test_average(data, draw, evaluate):
 
 def test_wrong_arguments():
     x = pt.matrix("x")
-    with pytest.raises(DtypeError, match="A mean is no integer"):
+    with pytest.raises(DtypeError, match="A mean is not an integer"):
         pt.mean(x, dtype="int64")
     with pytest.raises(DtypeError, match="imaginary part"):
         pt.mean(pt.tensor("z", dtype="complex64", shape=()), dtype="float32")

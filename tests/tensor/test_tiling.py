@@ -91,13 +91,13 @@ def test_static_shapes():
 
 WRONG = {
     "length": (lambda: pt.repeat([1, 2], [1, 2, 3]), ShapeError, "stated to be of size 2"),
-    "negative": (lambda: pt.repeat([1, 2], -1), ShapeError, "not negative"),
-    "negative counts": (lambda: pt.repeat([1, 2], [1, -1]), ShapeError, "not negative"),
+    "negative": (lambda: pt.repeat([1, 2], -1), ShapeError, "not be negative"),
+    "negative counts": (lambda: pt.repeat([1, 2], [1, -1]), ShapeError, "not be negative"),
     "float": (lambda: pt.repeat([1, 2], 1.5), DtypeError, "integer"),
     "float counts": (lambda: pt.repeat([1, 2], [1.5, 2.0]), DtypeError, "vector of integers"),
     "matrix": (lambda: pt.repeat([1, 2], [[1, 2]]), ShapeError, "one number or a vector"),
     "tile float": (lambda: pt.tile([1, 2], 1.5), DtypeError, "integer"),
-    "tile negative": (lambda: pt.tile([1, 2], -1), ShapeError, "not negative"),
+    "tile negative": (lambda: pt.tile([1, 2], -1), ShapeError, "not be negative"),
     "roll float": (lambda: pt.roll([1, 2], 1.5), DtypeError, "integer"),
 }
 

@@ -114,7 +114,7 @@ def _filled(variable: Variable, number: int) -> Variable:
 def _no_number(variable: Variable, method: str) -> GradientError:
     return GradientError(
         f"The gradient with respect to {variable} needs {method[:-5]} of type {variable.type}, "
-        f"and this Type does not say what they are. Give its variables (Type.variable_type) the "
+        f"which this Type does not define. Give its variables (Type.variable_type) the "
         f"methods zeros_like(dtype=None), ones_like(dtype=None) and __add__."
     )
 

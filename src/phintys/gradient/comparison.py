@@ -95,8 +95,8 @@ class Comparison:
             return "the function itself gives NaN next to this point; choose another."
         if self._has_kink(cost, point, step):
             return (
-                "the function has a kink or a jump at this point, for it rises differently to the "
-                "right and to the left; choose another point."
+                "the function has a kink or a jump at this point: its slopes to the right and "
+                "to the left differ; choose another point."
             )
         if not a.any():
             return "the gradient is zero everywhere: grad returns zeros, or a path got lost."

@@ -43,8 +43,8 @@ def explain_disconnection(
     reasons = _reasons(variable, outputs, blocked, cuts)
     hint = "With disconnected_inputs='ignore' (or 'warn') the gradient is zero instead of an error."
     return DisconnectedInputError(
-        f"{names} does not depend on {variable} (type {variable.type}) in a way that could be "
-        f"differentiated: {reasons}\n{hint}"
+        f"{names} does not depend on {variable} (type {variable.type}) in a "
+        f"differentiable way: {reasons}\n{hint}"
     )
 
 

@@ -181,15 +181,15 @@ def pushforward_through_pullback(
 def _null_error(tangent: Any, output: Variable) -> NullGradientError:
     return NullGradientError(
         f"The derivative of {output} (type {output.type}) along the given directions does not "
-        f"exist, for on the way {tangent.type.why_null}. If it should be zero there, wrap the "
+        f"exist: {tangent.type.why_null}. If it should be zero there, wrap the "
         "expression in phintys.gradient.zero_grad."
     )
 
 
 def _disconnected(output: Variable, policy: str, kind: str) -> Variable | None:
     msg = (
-        f"{output} (type {output.type}) does not depend on any variable in wrt in a way that could "
-        "be differentiated. With disconnected_outputs='ignore' (or 'warn') its derivative is zero "
+        f"{output} (type {output.type}) does not depend on any variable in wrt in a "
+        "differentiable way. With disconnected_outputs='ignore' (or 'warn') its derivative is zero "
         "instead of an error."
     )
     if policy == "raise":

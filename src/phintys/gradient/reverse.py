@@ -278,8 +278,8 @@ def _null_error(
     where = "" if node is None else f"\n{node.op} was applied at\n  {node.origin}"
     of = "" if cost is None else f" of {cost}"
     return NullGradientError(
-        f"The gradient{of} with respect to {variable} (type {variable.type}) does not exist, for "
-        f"on the way {gradient.type.why_null}.{where}\nIf no gradient should flow there, wrap the "
+        f"The gradient{of} with respect to {variable} (type {variable.type}) does not exist: "
+        f"{gradient.type.why_null}.{where}\nIf no gradient should flow there, wrap the "
         "expression in phintys.gradient.disconnected_grad or list it in consider_constant; "
         "null_gradients='return' returns such gradients instead of raising."
     )

@@ -208,7 +208,8 @@ class _Recorder:
         """Add the step that a node represents."""
         if not isinstance(node.op, ScalarOp):
             msg = (
-                f"Only scalar ops can be combined; {node.op} is none. It is used at\n{node.origin}"
+                f"Only scalar ops can be combined; {node.op} is not one. "
+                f"It is used at\n{node.origin}"
             )
             raise TypeContractError(msg)
         args = [self.slot(variable) for variable in node.inputs]

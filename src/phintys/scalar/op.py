@@ -188,7 +188,7 @@ class ScalarOp(Op):
         """
         if self.output_types_preference is None:
             msg = (
-                f"{self} does not tell the types of its outputs. Pass an output_types_preference "
+                f"{self} does not define the types of its outputs. Pass an output_types_preference "
                 f"such as phintys.scalar.upgrade_to_float to {type(self).__name__}(...), or define "
                 "output_types(input_types)."
             )

@@ -190,7 +190,7 @@ digamma = FloatRow(
     complex=True,
     # SciPy has no complex trigamma.
     derivative=lambda x, out: (None if dtype_of(x).kind == "c" else trigamma(x),),
-    undefined="its derivative, trigamma, is there for real numbers only",
+    undefined="its derivative, trigamma, is defined for real numbers only",
 )
 
 

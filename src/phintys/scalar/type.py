@@ -63,7 +63,7 @@ def _dtype_name(dtype: Any) -> str:
     except TypeError:
         name = None
     if name not in _DTYPES or dtype is None:
-        msg = f"{dtype!r} is no dtype of a scalar. These are: {', '.join(_DTYPES)}."
+        msg = f"{dtype!r} is not a scalar dtype; expected one of {', '.join(_DTYPES)}."
         raise DtypeError(msg)
     return name
 

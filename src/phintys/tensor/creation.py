@@ -90,7 +90,7 @@ def check_sizes(known: Sequence[int | None], what: str) -> None:
     """Raise if a size is known to be negative."""
     for size in known:
         if size is not None and size < 0:
-            msg = f"{what} is not negative, got {size}."
+            msg = f"{what} must not be negative, got {size}."
             raise ShapeError(msg)
 
 
@@ -159,8 +159,8 @@ class Alloc(Op):
             return
         msg = (
             f"{self}: {node.inputs[0]} of shape {value.shape} does not broadcast to {shape}. "
-            "Sizes are not negative, and a dimension broadcasts only if its size is known to be "
-            "1 when the graph is built: state it with pt.specify_broadcastable(x, axis)."
+            "Sizes must not be negative, and a dimension broadcasts only if its size is known to "
+            "be 1 when the graph is built: state it with pt.specify_broadcastable(x, axis)."
         )
         raise ShapeError(msg)
 
@@ -274,7 +274,7 @@ class AllocEmpty(Op):
         if former is not None and former.shape == shape and former.flags.writeable:
             return
         if min(shape, default=0) < 0:
-            msg = f"{self}: sizes are not negative, got {shape}."
+            msg = f"{self}: sizes must not be negative, got {shape}."
             raise ShapeError(msg)
         cell[0] = np.empty(shape, node.outputs[0].type.numpy_dtype)
 

@@ -216,7 +216,7 @@ class LinearRecurrence(Op):
         """Step through the recurrence, vectorized over all other axes."""
         a, b = inputs
         if a.shape != b.shape:
-            msg = f"{self}: factors of shape {a.shape} and terms of shape {b.shape}; one is needed."
+            msg = f"{self}: factors of shape {a.shape} and terms of shape {b.shape} differ."
             raise ShapeError(msg)
         out = _storage(output_storage[0], a.shape, a.dtype)
         # The trailing axis makes each step of a vector an array that can be written to.

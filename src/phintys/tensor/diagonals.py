@@ -169,7 +169,7 @@ class AllocDiag(Op):
         diagonals, rows, columns = inputs
         rows, columns = int(rows), int(columns)
         if min(rows, columns) < 0:
-            msg = f"{self}: sizes are not negative, got ({rows}, {columns})."
+            msg = f"{self}: sizes must not be negative, got ({rows}, {columns})."
             raise ShapeError(msg)
         length = diagonals.shape[-1]
         if length != self._length((rows, columns)):

@@ -121,8 +121,8 @@ def _notes(op: Elemwise, row: Row) -> list[str]:
     if op.inplace_pattern:
         (into,) = set(op.inplace_pattern.values())
         notes.append(
-            f"The result overwrites {row.parameters[into]}. Programs use the function that makes a "
-            "new result; rewriting puts this one in its place where it is safe."
+            f"The result overwrites {row.parameters[into]}. Programs use the function that returns "
+            "a new result; rewrites replace it by this one where that is safe."
         )
     if row.domain:
         notes.append(f"Defined for {row.domain}; elsewhere a real result is NaN or infinite.")

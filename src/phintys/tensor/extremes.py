@@ -40,7 +40,7 @@ def _refuse_empty(op: Op, variable: Variable, shape: tuple[int, ...], axis: int)
     if shape[axis] == 0:
         msg = (
             f"{op}: {variable} has the shape {shape}, with no element along axis {axis}, so there "
-            "is no index to return. See to it that there is an element."
+            "is no index to return. Make sure that there is an element."
         )
         raise ShapeError(msg)
 

@@ -75,8 +75,7 @@ class Join(Op):
             types = ", ".join(f"{x}: {x.type}" for x in arrays)
             hint = "Use pt.stack to put them along a new dimension." if ndim == 0 else ""
             msg = (
-                f"{self} takes arrays of one rank, of which the axis is a dimension; got {types}. "
-                f"{hint}"
+                f"{self} takes arrays of equal rank that have the axis; got {types}. {hint}"
             ).rstrip()
             raise ShapeError(msg)
         static = [self._static_size(arrays, dim) for dim in range(ndim)]
@@ -97,7 +96,7 @@ class Join(Op):
             f"  {x}: shape {shape}" for x, shape in zip(arrays, shapes, strict=True)
         )
         return ShapeError(
-            f"{self}: but for dimension {self.axis}, along which they are joined, the sizes must "
+            f"{self}: except in dimension {self.axis}, along which they are joined, the sizes must "
             f"be equal; those in dimension {dim} differ.\n{operands}"
         )
 
@@ -362,7 +361,7 @@ def stack(tensors: Any, axis: int = 0) -> TensorVariable:
     ndim = arrays[0].ndim
     if any(x.ndim != ndim for x in arrays):
         types = ", ".join(f"{x}: {x.type}" for x in arrays)
-        msg = f"stack takes arrays of one rank, got {types}."
+        msg = f"stack takes arrays of equal rank, got {types}."
         raise ShapeError(msg)
     axis = normalize_axis(axis, ndim + 1)
     if ndim == 0:

@@ -57,7 +57,7 @@ def join_along(axis: Any, arrays: Sequence[Any]) -> TensorVariable:
     ndim = arrays[0].ndim
     if any(x.ndim != ndim for x in arrays):
         types = ", ".join(f"{x}: {x.type}" for x in arrays)
-        msg = f"join takes arrays of one rank, got {types}."
+        msg = f"join takes arrays of equal rank, got {types}."
         raise ShapeError(msg)
     in_range = Assert(f"join: the axis is out of range for arrays of rank {ndim}.")
     axis = math.cast(axis, "int64")

@@ -235,7 +235,7 @@ def linspace(
     array([0.  , 0.25, 0.5 , 0.75, 1.  ])
     """
     if not isinstance(num, Variable) and (not hasattr(num, "__index__") or num.__index__() < 0):
-        msg = f"linspace: the number of samples is an int that is not negative, got {num!r}."
+        msg = f"linspace: the number of samples must be a non-negative int, got {num!r}."
         raise OpContractError(msg)
     if not isinstance(start, Variable) and not isinstance(stop, Variable):
         start, stop = _as_float(start), _as_float(stop)

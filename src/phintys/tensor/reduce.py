@@ -56,7 +56,7 @@ def _ufunc_of(scalar_op: Any) -> np.ufunc:
     if not isinstance(ufunc, np.ufunc) or ufunc.nin != 2 or not scalar_op.associative:
         msg = (
             f"Reduce takes an associative scalar op of two numbers with a NumPy ufunc, such as "
-            f"phintys.scalar.add; {scalar_op} is none."
+            f"phintys.scalar.add; got {scalar_op}."
         )
         raise OpContractError(msg)
     return ufunc
@@ -204,7 +204,7 @@ class Reduce(Op):
             if x.shape[axis] == 0:
                 msg = (
                     f"{self}: {node.inputs[0]} has the shape {x.shape}, with no element along axis "
-                    f"{axis}, and the {self.scalar_op} of nothing is undefined. See to it that "
+                    f"{axis}, and the {self.scalar_op} of nothing is undefined. Make sure that "
                     "there is one, for example by pt.concatenate with a lowest or highest value."
                 )
                 raise ShapeError(msg)

@@ -144,7 +144,7 @@ def _as_shape_vector(shape: Any, op: Any) -> Any:
         return shape_vector(shape, op)
     vector = as_tensor_variable(shape)
     if vector.type.numpy_dtype.kind not in "iu":
-        msg = f"{op}: a shape is of integers, got {vector} of dtype {vector.dtype}."
+        msg = f"{op}: a shape must consist of integers, got {vector} of dtype {vector.dtype}."
         raise DtypeError(msg)
     if vector.ndim != 1:
         msg = f"{op}: a shape is a vector, got {vector} of type {vector.type}."
@@ -157,7 +157,7 @@ def _static_shape(op: Any, x: Any, known: Sequence[int | None]) -> list[int | No
     wrong = [size for size in known if size is not None and size < -1]
     if wrong or sum(size == -1 for size in known) > 1:
         msg = (
-            f"{op}: sizes are not negative, but for one -1 that stands for what remains; got "
+            f"{op}: sizes must not be negative, except for one -1, which is inferred; got "
             f"{tuple(known)}."
         )
         raise ShapeError(msg)
@@ -183,7 +183,7 @@ def _static_shape(op: Any, x: Any, known: Sequence[int | None]) -> list[int | No
 def _misfit(op: Any, x: Any, old: Sequence[Any], new: Sequence[Any]) -> ShapeError:
     return ShapeError(
         f"{op}: {x} of shape {tuple(old)} cannot take the shape {tuple(new)}. Both must have the "
-        "same number of elements; one size may be -1 and stands for what remains (but not "
+        "same number of elements; one size can be -1, which is inferred (but not "
         "where another size is 0)."
     )
 

@@ -50,7 +50,7 @@ def _with_shape(x: Any, op: Op) -> Any:
     try:
         return as_tensor_variable(x)
     except TypeContractError as error:
-        error.add_note(f"{op} takes what has a shape.")
+        error.add_note(f"{op} takes a variable that has a shape.")
         raise
 
 

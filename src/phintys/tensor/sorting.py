@@ -192,7 +192,7 @@ def _sorted(
         msg = f"Tensors have no fields to sort by; got order={order!r}."
         raise OpContractError(msg)
     if stable is not None and kind is not None:
-        msg = f"Say kind or stable, not both; got kind={kind!r} and stable={stable!r}."
+        msg = f"Pass kind or stable, not both; got kind={kind!r} and stable={stable!r}."
         raise OpContractError(msg)
     if kind is None:
         kind = "stable" if stable else "quicksort"

@@ -37,7 +37,7 @@ def _dtypes(x: Any, dtype: Any, acc_dtype: Any) -> tuple[str, str]:
     wanted = usual if dtype is None else normalize_dtype(dtype)
     if wanted[0] not in "fc":
         msg = (
-            f"A mean is no integer: dtype {wanted} was asked for. Compute in a floating dtype and "
+            f"A mean is not an integer, got dtype {wanted}. Compute in a floating dtype and "
             "round the result with pt.round(...).astype(...)."
         )
         raise DtypeError(msg)

@@ -55,7 +55,7 @@ class RepeatIndex(Op):
         return Apply(self, [counts], [TensorType("int64", (total,))()])
 
     def _negative(self, counts: Any) -> ShapeError:
-        return ShapeError(f"{self}: counts are not negative, got {tuple(counts)}.")
+        return ShapeError(f"{self}: counts must not be negative, got {tuple(counts)}.")
 
     def perform(
         self, node: Any, inputs: Sequence[Any], output_storage: Sequence[list[Any]]

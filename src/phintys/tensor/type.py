@@ -464,7 +464,7 @@ def unevenness(value: Any) -> str:
     Examples
     --------
     >>> unevenness([[1, 2], [3]])
-    'value[0] has length 2 and value[1] has length 1. All rows of an array have one length: ...'
+    'value[0] has length 2 and value[1] has length 1. All rows of an array have the same ...'
     """
     rows = [("", value)]
     while rows:
@@ -474,7 +474,7 @@ def unevenness(value: Any) -> str:
             if other != length:
                 return (
                     f"value{first} {_of_length(length)} and value{where} {_of_length(other)}. All "
-                    "rows of an array have one length: fill up the shorter ones with some number, "
+                    "rows of an array have the same length: pad the shorter ones with some number, "
                     "or make a variable for each row."
                 )
         if length is None:

@@ -259,9 +259,9 @@ class TensorMethods:
             return self._truth
         msg = (
             f"{self} is symbolic, so it is neither true nor false yet. Use pt.switch(condition, "
-            "a, b) to choose by value, pt.all(condition) or pt.any(condition) to make one value "
-            "of many, & and | instead of `and` and `or`, `x is y` to ask whether two names mean "
-            "the same variable, and `is not None` to test for absence."
+            "a, b) to choose by value, pt.all(condition) or pt.any(condition) to reduce "
+            "them to one value, & and | instead of `and` and `or`, `x is y` to ask whether two "
+            "names mean the same variable, and `is not None` to test for absence."
         )
         raise TypeError(msg)
 
@@ -306,7 +306,7 @@ class TensorMethods:
     def __setitem__(self, index: Any, value: Any) -> NoReturn:
         msg = (
             f"{self} is symbolic and never changes. Write y = x[index].set(value), or "
-            "y = pt.set_subtensor(x[index], value), and go on with y."
+            "y = pt.set_subtensor(x[index], value), and continue with y."
         )
         raise TypeError(msg)
 

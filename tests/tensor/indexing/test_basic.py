@@ -129,8 +129,8 @@ def test_known_to_be_out_of_range():
 WRONG_NODES = {
     "array": (lambda: Subtensor([ARRAY]), OpContractError, "AdvancedSubtensor"),
     "newaxis": (lambda: Subtensor([None]), OpContractError, "DimShuffle"),
-    "text": (lambda: Subtensor(["0"]), OpContractError, "no entry"),
-    "bool": (lambda: Subtensor([True]), OpContractError, "no entry"),
+    "text": (lambda: Subtensor(["0"]), OpContractError, "not a valid entry"),
+    "bool": (lambda: Subtensor([True]), OpContractError, "not a valid entry"),
     "step": (lambda: Subtensor([slice(None, None, 0)]), IndexingError, "cannot be 0"),
     "too few": (lambda: Subtensor([SCALAR])(pt.vector("x")), OpContractError, "takes 1 indices"),
     "float": (lambda: Subtensor([SCALAR])(pt.vector("x"), 0.5), DtypeError, "an integer"),

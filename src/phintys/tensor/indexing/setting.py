@@ -198,7 +198,7 @@ def _not_indexed(x: Any, name: str) -> OpContractError:
     if isinstance(x, Variable) and x.owner is not None:
         what = f"{x}, the result of {x.owner.op}"
     return OpContractError(
-        f"{name} writes to the part of an array that an index names, got {what}. Write "
+        f"{name} writes to the part of an array that an index selects, got {what}. Write "
         f"{name}(x[index], y), or x[index].{method}(y); for all of x, x[:]."
     )
 

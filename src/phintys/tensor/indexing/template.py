@@ -124,7 +124,7 @@ def as_template(entries: Iterable[Any]) -> Template:
             entry = NEWAXIS
         if not isinstance(entry, Kind | Slice | Mask):
             if isinstance(entry, bool | np.bool_) or not hasattr(entry, "__index__"):
-                msg = f"{entry!r} is no entry of a template of an index."
+                msg = f"{entry!r} is not a valid entry of an index template."
                 raise OpContractError(msg)
             entry = entry.__index__()
         if isinstance(entry, Slice) and entry.step == 0:
@@ -375,8 +375,8 @@ def mask_misfit(
 ) -> IndexingError:
     """Return the error for a mask whose shape differs from that of the dimensions it covers."""
     return IndexingError(
-        f"{op}: a mask of shape {tuple(mask)} covers the dimensions from {dim} on of {x}, which "
-        f"have sizes {tuple(covered)}. Both must be the same."
+        f"{op}: a mask of shape {tuple(mask)} covers {x} from dimension {dim}, where it "
+        f"has sizes {tuple(covered)}. The two must be equal."
     )
 
 

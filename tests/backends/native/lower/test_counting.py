@@ -99,6 +99,6 @@ def test_repetitions(compare, counts, dtype, target):
 def test_negative_counts():
     c = pt.lvector("c")
     f = phintys.function([c], pt.RepeatIndex()(c))
-    with pytest.raises(ShapeError, match="not negative"):
+    with pytest.raises(ShapeError, match="not be negative"):
         f(np.array([2, -1]))
     assert f(np.array([2, 0, 1])).tolist() == [0, 0, 2]
