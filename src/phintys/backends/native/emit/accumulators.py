@@ -1,7 +1,7 @@
 """Reductions: the state kept per element, and how it becomes one number.
 
-A *state* is what passes of the innermost loop hand on, in registers: for each lane what the
-elements it has met amount to. At the end of each block of elements the state is folded into a
+A *state* is carried between passes of the innermost loop, in registers: for each lane, the result
+for the elements seen so far. At the end of each block of elements the state is folded into a
 *total*, and the totals of lanes, and of parts of the loop, are merged at the end. Where each block
 begins depends on the lengths of the loops alone, so the result does not depend on threads.
 

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 __all__ = ["KernelCode", "KernelWriter", "ShortRows", "plans_of"]
 
 STACK_SCRATCH = 8192
-"""Bytes of a kernel's own memory that are taken from the stack."""
+"""Maximum size in bytes of a kernel's private memory on the stack."""
 
 
 @record(eq=False)
@@ -58,13 +58,13 @@ class ShortRows:
     Attributes
     ----------
     plan
-        How it does that.
+        The plan of the function.
     symbol
         The function.
     length
         The number of elements in a row.
     most
-        The length up to which the function is taken.
+        The maximum length for which the function is called.
     """
 
     plan: KernelPlan
@@ -75,12 +75,12 @@ class ShortRows:
 
 @record(eq=False)
 class KernelCode:
-    """A kernel's functions, and what calling them takes.
+    """A kernel's functions, and the data needed to call them.
 
     Attributes
     ----------
     plan
-        How the kernel is carried out.
+        The plan of the kernel.
     symbol
         The function.
     combiner
@@ -88,11 +88,12 @@ class KernelCode:
     slots
         The arguments, in order.
     failures
-        What can go wrong, in the order of their numbers, which begin with 1.
+        The possible failures, in the order of their numbers, which begin with 1.
     partials
-        8-byte cells of the totals of a part of a reduction; of each column, where it has columns.
+        Number of 8-byte cells for the totals of a part of a reduction, per column if it has
+        columns.
     for_short_rows
-        The function for short rows, if it is another one, and when it is taken.
+        The function for short rows, if there is a separate one, and when it is called.
     numbers
         The numbers in which the kernel differs from others of its form, as they lie in memory.
     stands_for
