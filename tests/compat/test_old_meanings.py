@@ -102,7 +102,7 @@ def test_the_core_keeps_what_numpy_does(theano):
     x = pt.vector("x", dtype="int8")
     assert pt.exp(x).dtype == "float16"
     assert pt.reciprocal(x).dtype == "int8"
-    assert pt.floor(x).dtype == "int8"
+    assert pt.floor(x).dtype == np.floor(np.int8(1)).dtype  # int8, but float16 in NumPy 2.0
 
 
 def test_functions_are_found_in_rules(theano):
