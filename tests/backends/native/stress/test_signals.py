@@ -163,6 +163,94 @@ def test_long_calls_end_where_a_handler_raises(run):
     run(LONG)
 
 
+STEPS = (
+    BEGIN
+    + """
+    from phintys import config
+
+    n, x, i = pt.lscalar("n"), pt.dvector("x"), pt.lvector("i")
+    A, B, T, Z = pt.dmatrix("A"), pt.dmatrix("B"), pt.dtensor3("T"), pt.zmatrix("Z")
+    s = phintys.shared(np.zeros(3))
+
+    def wide(y):
+        for _ in range(10):
+            y = pt.sin(pt.exp(-y))
+        return y
+
+    def numbers(*shape):
+        return np.linspace(0, 1, np.prod(shape, dtype=int)).reshape(shape)
+
+    def scattered(length):
+        return numbers(length), np.arange(length) % 1000
+
+    # What is called, and with what for a length. No length makes more than a few MB long work.
+    cases = {
+        "rows": ([x], wide(x[None] + pt.arange(2.0)[:, None]), lambda n: [numbers(n)]),
+        "transposed": ([A], wide(A.T + 1), lambda n: [numbers(n, 2)]),
+        "strided": ([x], wide(x[::2]), lambda n: [numbers(n)]),
+        "stack": ([T], pt.matmul(T, T), lambda n: [numbers(n // 64, 8, 8)]),
+        "vectors": ([T], pt.matmul(T, T[:, :, :1]), lambda n: [numbers(n // 64, 8, 8)]),
+        "product": ([A], A @ A, lambda n: [numbers(*[int(n**0.5) * 2] * 2)]),
+        "complex": ([Z], Z @ Z, lambda n: [numbers(*[int(n**0.5)] * 2) + 1j]),
+        "inner axis": ([A], A @ A.T, lambda n: [numbers(90, n // 4)]),
+        "scatter": ([x, i], pt.inc_subtensor(pt.zeros(1000)[i], wide(x)), scattered),
+        "write": ([x, i], pt.set_subtensor(pt.zeros(1000)[i], wide(x)), scattered),
+        "gather": ([x, i], wide(x[i]), scattered),
+        "cumulated": ([x], pt.cumsum(wide(x)), lambda n: [numbers(n)]),
+        "mask": ([x], x[wide(x) > 0.6], lambda n: [numbers(n)]),
+    }
+
+    def seconds(f, arguments):
+        begin = time.process_time()
+        f(*arguments)
+        return time.process_time() - begin
+
+    # The time of the processor is counted, so that other programs do not matter.
+    signal.signal(signal.SIGPROF, handler)
+    for name in sys.argv[1:]:
+        inputs, output, make = cases[name]
+        updates = {s: s + output.ravel()[0].real}
+        f = phintys.function(inputs, output, updates=updates, mode="native")
+        with config.change_flags(num_threads=1):
+            f(*make(1 << 14))
+            length = 1 << 18
+            while (whole := seconds(f, make(length))) < 0.5:
+                length *= 2 if whole > 0.1 else 4
+            arguments = make(length)
+            before = s.get_value()
+            armed = True
+            signal.setitimer(signal.ITIMER_PROF, 0.1)
+            begin = time.process_time()
+            try:
+                f(*arguments)
+            except Stop:
+                pass
+            else:
+                raise AssertionError(name)
+            taken = time.process_time() - begin
+            print(name, length, whole, taken)
+            assert taken < 0.8 * whole, (name, whole, taken)
+            assert np.array_equal(s.get_value(), before), name
+            f(*make(1 << 14))
+            del arguments
+"""
+)
+
+
+@pytest.mark.parametrize(
+    "kinds",
+    [
+        ["rows", "stack", "scatter"],
+        pytest.param(["transposed", "strided", "vectors"], marks=pytest.mark.stress),
+        pytest.param(["product", "complex", "inner axis"], marks=pytest.mark.stress),
+        pytest.param(["write", "gather", "cumulated", "mask"], marks=pytest.mark.stress),
+    ],
+    ids=" ".join,
+)
+def test_every_kind_of_step_ends_early(run, kinds):
+    run(STEPS, *kinds)
+
+
 BESIDE = (
     BEGIN
     + """

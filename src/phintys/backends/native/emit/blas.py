@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any
 
 from phintys._base.errors import IntegrityError
 from phintys.backends.native.emit.builder import Builder
-from phintys.backends.native.emit.control import loop
+from phintys.backends.native.emit.control import loop, when
 from phintys.backends.native.emit.product_parts import (
     PRODUCT_PARTS,
     SHARED_FROM,
@@ -46,6 +46,15 @@ if TYPE_CHECKING:
     from phintys.backends.native.program import Call
 
 __all__ = ["FLOPS", "LONGEST", "BlasCall", "sizes_of_call"]
+
+_POLLED_PRODUCTS = 256
+"""Small products after which signals are looked for, a power of two."""
+
+_SMALL_PRODUCT = 1 << 14
+"""Multiplications up to which a product is one; larger ones are worth a look each."""
+
+_LONGEST_DOT = 1 << 26
+"""Elements that are multiplied and summed in one call of BLAS: a tenth of a second."""
 
 FLOPS = 16
 """Rough estimate of the multiplications and additions of a matrix product per nanosecond."""
@@ -76,6 +85,8 @@ class BlasCall:
     share
         Emits the call of a function that shares its work: the symbol, and the arguments after those
         for the runtime.
+    poll
+        Emits a check for signals.
     """
 
     def __init__(
@@ -85,6 +96,7 @@ class BlasCall:
         pointer: Callable[[Array], Value],
         size: Callable[[Any], Value],
         share: Callable[[str, Sequence[Value]], None],
+        poll: Callable[[], None],
     ) -> None:
         self.b = b
         self.call = call
@@ -93,6 +105,7 @@ class BlasCall:
         self.blas = Routines(b, self.type)
         self._size = size
         self._share = share
+        self._poll = poll
         if call.routine not in _OPERANDS or self.type.name not in BLAS_LETTERS:
             msg = f"There is no routine {call.routine!r} of {self.type.name} in BLAS."
             raise IntegrityError(msg)
@@ -145,6 +158,17 @@ class BlasCall:
                 for letter, step in zip(letters, values, strict=True)
             }
             self._batch(letters, rest, inner)
+            if not rest:
+                self._poll_products(single.index)
+
+    def _poll_products(self, index: Value) -> None:
+        """Write a look for signals at the end of a pass of a loop over products, now and then."""
+        b = self.b
+        lengths = [self.size(name) for name in "mnk" if name in self.options]
+        work = prod(lengths[1:], start=lengths[0])
+        often = b.select(b.lt(_SMALL_PRODUCT, work), b.constant(INT64, 0), _POLLED_PRODUCTS - 1)
+        with when(b, b.eq(index & often, often)):
+            self._poll()
 
     # ---- routines ----------------------------------------------------------------------------
 
@@ -249,6 +273,7 @@ class BlasCall:
                 Matrix(pointers[1], second.down, second.along),
                 (pointers[2], c[1]),
             )
+            self._poll_products(single.index)
 
     def _product(
         self,
@@ -318,20 +343,33 @@ class BlasCall:
             self._complex_dot()
             return
         b = self.b
-        arguments = [
-            self.blas.integer(self.size("n")),
-            self.at["x"],
-            self.blas.integer(self.size("x_step", 1)),
-            self.at["y"],
-            self.blas.integer(self.size("y_step", 1)),
-        ]
-        result = b.call(f"phintys_{BLAS_LETTERS[self.type.name]}dot", self.type, arguments)
+        n, longest = self.size("n"), _LONGEST_DOT
+        if n.text.isdigit() and int(n.text) <= longest:
+            result = self._dot_of(n, b.constant(INT64, 0))
+        else:
+            zero = b.constant(self.type, 0)
+            with loop(b, 0, n, longest, carried=[zero]) as piece:
+                count = b.minimum_number(n - piece.index, longest)
+                part = self._dot_of(count, piece.index)
+                with when(b, piece.index + count < n):
+                    self._poll()
+                piece.next(piece.carried[0] + part)
+            (result,) = piece.results
         alpha, beta = self._factors()
         if alpha != 1:
             result = result * alpha
         if beta != 0:
             result = result + b.load(self.type, self.at["c"]) * beta
         b.store(result, self.at["c"])
+
+    def _dot_of(self, count: Value, first: Value) -> Value:
+        """Return the sum of some of the products."""
+        b = self.b
+        arguments = [self.blas.integer(count)]
+        for letter in "xy":
+            step = self.size(f"{letter}_step", 1)
+            arguments += [self._moved(self.at[letter], first * step), self.blas.integer(step)]
+        return b.call(f"phintys_{BLAS_LETTERS[self.type.name]}dot", self.type, arguments)
 
     def _complex_dot(self) -> None:
         """The same by a product of a matrix of one row: how C returns complex numbers differs."""

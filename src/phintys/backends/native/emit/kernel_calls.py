@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, TypeGuard
 
 from phintys._base.records import record
-from phintys.backends.native.emit.control import divide_up, when
+from phintys.backends.native.emit.control import divide_up, loop, when
 from phintys.backends.native.emit.layout import (
     GRAIN_NANOSECONDS,
     PARALLEL_NANOSECONDS,
@@ -42,6 +42,9 @@ if TYPE_CHECKING:
 __all__ = ["KernelCaller"]
 
 _LEAST_COST = 0.05
+
+_PIECE = 1_000_000
+"""Nanoseconds of a range of what is computed in order, between two looks for signals."""
 
 STEP = 256
 """What the elements of a part are a multiple of, so that vectors fit."""
@@ -199,7 +202,7 @@ class KernelCaller(Part):
         inside = plan.work_inside()
         number = int(n.text) if n.text.isdigit() else None
         is_small = number is not None and inside.known is not None and number * inside.known < least
-        if plan.parallel is None or plan.is_serial or is_small or number == 1:
+        if plan.parallel is None or is_small or number == 1:
             self._call(function, block, n)
             return
         work = self.polynomial(inside)
@@ -210,16 +213,36 @@ class KernelCaller(Part):
         self._call(function, block, n)
         b.jump(after)
         b.begin(parallel)
-        grain = self._grain(int(GRAIN_NANOSECONDS / nanoseconds), work)
-        self._parallel_for(function, block, n, grain)
+        if plan.is_serial:
+            self._in_order(function, block, n, self._grain(int(_PIECE / nanoseconds), work))
+        else:
+            grain = self._grain(int(GRAIN_NANOSECONDS / nanoseconds), work)
+            self._parallel_for(function, block, n, grain)
         b.jump(after)
         b.begin(after)
+
+    def _in_order(self, function: Value, block: Value, n: Value, most: Value) -> None:
+        """Call a kernel for one range after the other, and look for signals in between."""
+        b = self.b
+        with loop(b, 0, n, most, runs=True) as piece:
+            end = b.minimum_number(piece.index + most, n)
+            b.write_void(
+                f"call void {function.text}({block.typed}, {piece.index.typed}, {end.typed})"
+            )
+            with when(b, end < n):
+                with self.failing(b.ne(b.load(INT64, self.slot(STATUS)), 0)):
+                    pass
+                self.poll()
 
     def _parallel_for(self, function: Value, block: Value, n: Value, grain: Value) -> None:
         """Let threads share the iterations of a kernel; a signal may end the call meanwhile."""
         operands = [self.state(), function, block, n, grain]
         status = self.b.call("phintys_parallel_for", INT32, operands)
         self.fail_if_interrupted(status)
+
+    def poll(self) -> None:
+        """Look for signals, if it is time: they may end the call."""
+        self.fail_if_interrupted(self.b.call("phintys_poll", INT32, [self.state()]))
 
     def _grain(self, elements: int, work: Value) -> Value:
         """Return how many iterations have so many elements."""

@@ -117,6 +117,7 @@ class LoopWriter(ABC):
             end = self.b.minimum_number(block.index + TILE, extent)
             self._tile = (level, block.index, end)
             self._kept(nest, 0, [scope])
+            self._poll_often(extent, block.index, TILE, POLLED_PASSES * TILE)
         self._tile = None
 
     def _kept(self, nest: NestPlan, number: int, scopes: list[Scope]) -> None:
@@ -142,7 +143,26 @@ class LoopWriter(ABC):
             self.columns(nest, number, scope)
         else:
             unroll = nest.unroll if nest.reductions else 1
-            self.vectors(nest, self.bounds(level), unroll, inside)
+            if level is self.plan.parallel or (self._tile is not None and level is self._tile[0]):
+                self.vectors(nest, self.bounds(level), unroll, inside)
+                return
+            self._long_rows(nest, level, unroll, inside)
+
+    def _long_rows(
+        self, nest: NestPlan, level: Level, unroll: int, body: Callable[[Places], None]
+    ) -> None:
+        """Write a loop over vectors inside of others, in pieces between which signals are seen."""
+        b = self.b
+        start, stop = self.bounds(level)
+        known = number_of(stop)
+        if known is not None and known <= POLLED_ELEMENTS:
+            self.vectors(nest, (start, stop), unroll, body)
+            return
+        with loop(b, start, stop, POLLED_ELEMENTS) as piece:
+            end = b.minimum_number(piece.index + POLLED_ELEMENTS, stop)
+            self.vectors(nest, (piece.index, end), unroll, body)
+            with when(b, end < stop):
+                self.poll()
 
     @abstractmethod
     def reduction(self, nest: NestPlan, scopes: list[Scope]) -> None:
@@ -177,6 +197,14 @@ class LoopWriter(ABC):
             return
         is_due = self.b.eq(index & (POLLED_PASSES - 1), POLLED_PASSES - 1)
         with when(self.b, is_due):
+            self.poll()
+
+    def _poll_often(self, extent: Value, index: Value, step: int, often: int) -> None:
+        """Write the same for a loop by larger steps, whenever it has gone so far."""
+        last = number_of(extent)
+        if last is not None and last < often:
+            return
+        with when(self.b, self.b.eq((index + step) & (often - 1), 0)):
             self.poll()
 
     def _poll_outside(self, level: Level, index: Value) -> None:

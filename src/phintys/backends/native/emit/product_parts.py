@@ -4,8 +4,9 @@ A library's own threads spin while they wait for each other, which is fast on an
 hundred times slower if several processes share its cores. So BLAS is told to use one thread while
 this code calls it (:class:`BLAS_THREADS`), and threads of the pool call it for parts.
 
-Results must not depend on which thread computes what, so parts depend on lengths alone; the inner
-axis is never split. There are two ways:
+Results must not depend on which thread computes what, so parts depend on lengths alone. The inner
+axis is split only if it is so long that a single call would delay interrupts too long; the sums of
+its pieces are added one after the other. There are two ways:
 
 *Strips* of rows begin at multiples of :data:`ROWS`, the least common multiple of the rows that the
 kernels of the library compute together. The bits of a strip then do not depend on how many
@@ -22,7 +23,7 @@ products.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from phintys.backends.native.emit.builder import Builder
 from phintys.backends.native.emit.control import divide_up, loop, when
@@ -76,13 +77,17 @@ _TILE_ROWS, _TILE_COLUMNS = 504, 1024
 _TILE_WORK = 1 << 30
 """The largest tile, and multiplications up to which a call takes less than a tenth of a second."""
 
+_TILE_INNER = 1 << 17
+"""The same for the inner axis, where tiles are as small as they get; for float64."""
+
 _LEAST_WORK = 1 << 22
 """Multiplications of a part, for float64: a tenth of a millisecond."""
 
 _VECTOR_ELEMENTS = 1 << 17
+_VECTOR_INNER = 1 << 20
 _BATCH_WORK = 1 << 18
-"""Elements of a part of a matrix that a vector is multiplied by, for float64; multiplications of
-small products that are worth a thread's while."""
+"""Elements of a part of a matrix that a vector is multiplied by, for float64, and of a row of it;
+multiplications of small products that are worth a thread's while."""
 
 BLAS_THREADS_SYMBOL = "phintys_blas_threads"
 
@@ -366,7 +371,9 @@ def _write_shared(b: Builder, type: Type) -> None:
         b.begin(matrix)
         # A few thick strips are best; between tiles signals are checked.
         grain = b.select(b.eq(merges, 0), b.constant(INT64, -1), zero)
-        _run(b, kernel, given, block, down * across, grain)
+        for name, value in (("k", k), ("adds", values["adds"])):
+            _PRODUCT.store(b, block, name, value)
+        _run_pieces(b, type, (kernel, given, block, down * across, grain), k)
         b.jump(after)
         b.begin(after)
     b.jump(end)
@@ -374,6 +381,35 @@ def _write_shared(b: Builder, type: Type) -> None:
     b.begin(end)
     end_alone(b, threads)
     b.ret(b.load(INT32, status))
+
+
+def _most_inner(type: Type) -> int:
+    """Return the longest piece of the inner axis."""
+    return _TILE_INNER * _least_work(type) // _LEAST_WORK
+
+
+def _run_pieces(b: Builder, type: Type, run: tuple[Any, ...], k: Value) -> None:
+    """Have a product computed, for one piece of the inner axis after the other if it is long."""
+    kernel, given, block, count, grain = run
+    _, _, status = given
+    most = _most_inner(type)
+    short, long, after = (b.new_block(name) for name in ("short", "long", "done"))
+    b.branch(b.le(k, most), short, long)
+    b.begin(short)
+    _run(b, kernel, given, block, count, grain)
+    b.jump(after)
+
+    b.begin(long)
+    starts = {name: _PRODUCT.load(b, block, name) for name in ("first", "second")}
+    steps = [_PRODUCT.load(b, block, name) for name in ("first_along", "second_down")]
+    with loop(b, 0, k, most, runs=True) as piece, when(b, b.eq(b.load(INT32, status), 0)):
+        for (name, start), step in zip(starts.items(), steps, strict=True):
+            _PRODUCT.store(b, block, name, b.offset(start, piece.index * step, type))
+        _PRODUCT.store(b, block, "k", b.minimum_number(k - piece.index, most))
+        _run(b, kernel, given, block, count, grain)
+        _PRODUCT.store(b, block, "adds", b.constant(INT64, 1))
+    b.jump(after)
+    b.begin(after)
 
 
 def _least_work(type: Type) -> int:
@@ -401,10 +437,11 @@ def _cut(
     columns = b.select(few_rows, columns, one)
 
     is_huge = b.lt(_TILE_WORK * least // _LEAST_WORK or 1, work)
-    k = b.maximum_number(k, 1)
-    rows = b.binary("sdiv", b.constant(INT64, _TILE_WORK // _TILE_COLUMNS), k)
+    k = b.maximum_number(b.minimum_number(k, _most_inner(type)), 1)
+    tile = _TILE_WORK // 2 if type.name == "complex128" else _TILE_WORK
+    rows = b.binary("sdiv", b.constant(INT64, tile // _TILE_COLUMNS), k)
     rows = b.minimum_number(b.maximum_number(rows, _LEAST_ROWS), _TILE_ROWS)
-    width = b.binary("sdiv", b.constant(INT64, _TILE_WORK), k * rows)
+    width = b.binary("sdiv", b.constant(INT64, tile), k * rows)
     width = b.minimum_number(b.maximum_number(width, _COLUMNS), _TILE_COLUMNS)
     down = b.maximum_number(b.binary("sdiv", m, rows), 1)
     across = b.maximum_number(b.binary("sdiv", n, width), 1)
@@ -496,7 +533,8 @@ def _write_vector(module: Module, type: Type, name: str, kernel: str) -> None:
     state, parallel, rows, columns = b.arguments[:4]
     threads = _threads_of_blas(b)
     block = b.slot(INT64, _VECTOR.size // 8)
-    for field, value in zip(_VECTOR.fields, b.arguments[2:], strict=False):
+    given = dict(zip(_VECTOR.fields, b.arguments[2:], strict=False))
+    for field, value in given.items():
         _VECTOR.store(b, block, field, value)
     elements = _VECTOR_ELEMENTS * 8 // type.itemsize
     height = divide_up(b, b.constant(INT64, elements), b.maximum_number(columns, 1))
@@ -507,7 +545,18 @@ def _write_vector(module: Module, type: Type, name: str, kernel: str) -> None:
     _VECTOR.store(b, block, "parts", parts)
     begin_alone(b, threads)
     status = b.slot(INT32)
-    _run(b, kernel, (state, parallel, status), block, parts, b.constant(INT64, 1))
+    b.store(b.constant(INT32, 0), status)
+    # Rows may be long, too.
+    with (
+        loop(b, 0, b.maximum_number(columns, 1), _VECTOR_INNER, runs=True) as piece,
+        when(b, b.eq(b.load(INT32, status), 0)),
+    ):
+        for field in ("matrix", "x"):
+            start = given[field]
+            step = given["matrix_along" if field == "matrix" else "x_step"]
+            _VECTOR.store(b, block, field, b.offset(start, piece.index * step, type))
+        _VECTOR.store(b, block, "columns", b.minimum_number(columns - piece.index, _VECTOR_INNER))
+        _run(b, kernel, (state, parallel, status), block, parts, b.constant(INT64, 1))
     end_alone(b, threads)
     b.ret(b.load(INT32, status))
 

@@ -56,7 +56,7 @@ class StepWriter(KernelCaller):
         elif isinstance(step, Kernel):
             self.kernel(self.main.kernels[step])
         elif isinstance(step, Call):
-            BlasCall(self.b, step, self.pointer, self.size, self._share).write()
+            BlasCall(self.b, step, self.pointer, self.size, self._share, self.poll).write()
             self._poll_after(step)
         elif isinstance(step, Callback):
             self._callback(step)
@@ -90,10 +90,6 @@ class StepWriter(KernelCaller):
         with when(self.b, self.b.le(NOTED_NANOSECONDS, nanoseconds)):
             self.b.call("phintys_work", VOID, [self.state(), nanoseconds])
 
-    def _poll(self) -> None:
-        """Check for signals, if it is time: they can end the call."""
-        self.fail_if_interrupted(self.b.call("phintys_poll", INT32, [self.state()]))
-
     def _share(self, symbol: str, arguments: Sequence[Value]) -> None:
         """Emit the call of a function that shares its work, and can be interrupted."""
         b = self.b
@@ -108,7 +104,7 @@ class StepWriter(KernelCaller):
         if work is None or (work.known is not None and work.known < _LONG_CALL << _WORK_SHIFT):
             return
         with when(self.b, self.b.le(_LONG_CALL, self.polynomial(work) >> _WORK_SHIFT)):
-            self._poll()
+            self.poll()
 
     # ---- steps -------------------------------------------------------------------------------
 
@@ -168,7 +164,7 @@ class StepWriter(KernelCaller):
                 self.keep_element(element)
             self._steps(number, step.body)
             with when(b, b.eq(counter.value & (_POLLED_PASSES - 1), _POLLED_PASSES - 1)):
-                self._poll()
+                self.poll()
             following = counter.value + 1
             again = following < count
             if step.until is not None:
