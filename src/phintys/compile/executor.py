@@ -241,7 +241,7 @@ class Function(_Returning[R_co]):
                 for argument in args:
                     values.append(filters[len(values)](argument))
             except Exception as error:
-                # Behind the last one it is what the handler of a signal raised.
+                # Past the last argument, a signal handler raised it.
                 if (index := len(values)) < len(args):
                     self.signature.explain(error, index, args[index])
                 raise

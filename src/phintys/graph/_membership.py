@@ -185,7 +185,7 @@ class Membership:
             Prune nodes that are no longer used.
         """
         if client_to_remove not in self.get_clients(var):
-            msg = f"{client_to_remove} is no client of {var}."
+            msg = f"{client_to_remove} is not a client of {var}."
             raise InconsistencyError(msg)
         self._order = None
         self._drop_client(var, client_to_remove)

@@ -318,7 +318,7 @@ def graph_replace(outputs: Any, replace: Replacements, *, strict: bool = True) -
     if strict and missing:
         names = ", ".join(f"{variable} (type {variable.type})" for variable in missing)
         msg = (
-            f"Cannot replace {names}: the outputs do not depend on it. Variables are told apart by "
+            f"Cannot replace {names}: the outputs do not depend on it. Variables are compared by "
             "identity, so an equal expression built a second time is another variable. Take the "
             "variable from the graph itself, or pass strict=False to ignore what does not occur."
         )

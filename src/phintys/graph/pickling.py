@@ -67,8 +67,8 @@ class _Bundle:
     def __reduce__(self) -> tuple[Any, ...]:
         if self.session is None:  # it was itself unpickled
             return (_Bundle, ())
-        # The leaves go first: what they refer to (the updates of shared variables) may need nodes
-        # of this bundle, and should bring them bottom up, in a bundle of its own.
+        # The leaves go first: the graphs that they refer to (the updates of shared variables) can
+        # depend on nodes of this bundle, and should save them bottom up, in a bundle of their own.
         return (_Bundle, (self.leaves,), None, self._give(self.session))
 
 

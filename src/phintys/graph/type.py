@@ -57,8 +57,8 @@ class Type:
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         if "__eq__" in cls.__dict__ and cls.__dict__.get("__hash__") is None:
-            # Python takes __hash__ from a class that defines __eq__ alone. Equal Types must hash
-            # equal, and what compares equal here is of this class.
+            # Python removes __hash__ from a class that only defines __eq__. Equal Types must hash
+            # equal, and Types that compare equal here are of this class.
             cls.__hash__ = lambda self: hash(cls)
         props = cls.__dict__.get("__props__")
         if props is None:

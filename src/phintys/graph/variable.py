@@ -93,7 +93,7 @@ class Variable:
         """Return a leaf of the same class, type and tag, and with the same name by default."""
         cls = self.__class__
         copy = cls.__new__(cls)
-        if cls is not self.type.variable_type:  # a class of its own may have state of its own
+        if cls is not self.type.variable_type:  # a custom class can have additional state
             copy.__dict__.update(self.__dict__)
         copy.type = self.type
         copy.owner = None

@@ -64,7 +64,7 @@ class ConstantFolding(GraphRewriter):
         for node in fgraph.toposort():
             inputs = node.inputs
             if not inputs or not isinstance(inputs[0], Constant):
-                continue  # the usual case, decided quickly
+                continue  # fast path for the common case
             if node in fgraph.apply_nodes and _may_fold(fgraph, node):
                 _fold(fgraph, node, trace)
 

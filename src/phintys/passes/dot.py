@@ -121,7 +121,7 @@ def factor_out_of_dot(fgraph: FunctionGraph, node: Apply) -> list[Variable] | No
     examples=["pt.dot(X, Y).sum()", "pt.dot(X, Y).sum(axis=0)", "pt.dot(X, y).sum()"],
 )
 def sum_of_dot(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
-    """sum(dot(x, y)) -> dot(sum(x, 0), sum(y, 1)), where nobody else needs the product"""
+    """sum(dot(x, y)) -> dot(sum(x, 0), sum(y, 1)), where the product has no other users"""
     inner = node.inputs[0].owner
     op = node.op
     if inner is None or not isinstance(inner.op, Dot) or not has_one_client(fgraph, node.inputs[0]):
@@ -152,7 +152,7 @@ def _transposed(x: Any) -> Any:
 
 @node_rewriter([DimShuffle], operands=[Dot], depth=3, examples=["pt.dot(X.T, Y.T).T"])
 def transpose_of_dot(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
-    """dot(x.T, y.T).T -> dot(y, x), where nobody else needs the product"""
+    """dot(x.T, y.T).T -> dot(y, x), where the product has no other users"""
     product = node.inputs[0]
     inner = product.owner
     if inner is None or not isinstance(inner.op, Dot) or not has_one_client(fgraph, product):

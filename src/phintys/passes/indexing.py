@@ -242,7 +242,7 @@ def _shifted(first: Any, index: int | slice) -> Any:
     examples=["pt.exp(x)[0]", "pt.exp(X)[i, 1:]", "(2 * X)[0]", "(x3 + y3)[1:]", "(r + s)[0, 1:]"],
 )
 def index_before_elemwise(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
-    """exp(x)[i] -> exp(x[i]), where nobody else needs exp(x)"""
+    """exp(x)[i] -> exp(x[i]), where exp(x) has no other users"""
     x = operands(node)[0]
     inner = x.owner
     if inner is None or not is_pure(inner) or len(inner.outputs) > 1:
@@ -392,7 +392,7 @@ def _is_size(bound: Any, x: Any, dim: int) -> bool:
     [Subtensor], examples=["X.sum(axis=1)[0]", "X.max(axis=0)[i]", "T.sum(axis=1)[1:, 0]"]
 )
 def index_before_reduction(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
-    """sum(x, axis=1)[i] -> sum(x[i], axis=0), where nobody else needs the sum"""
+    """sum(x, axis=1)[i] -> sum(x[i], axis=0), where the sum has no other users"""
     inner = node.inputs[0].owner
     if (
         inner is None
@@ -413,7 +413,7 @@ def index_before_reduction(fgraph: FunctionGraph, node: Apply) -> list[Variable]
 
 @node_rewriter([Subtensor], examples=["pt.dot(X, Y)[0]", "pt.dot(X, Y)[i, 1:]", "pt.dot(X, y)[1:]"])
 def index_before_dot(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
-    """dot(x, y)[i, j] -> dot(x[i], y[:, j]), where nobody else needs the product"""
+    """dot(x, y)[i, j] -> dot(x[i], y[:, j]), where the product has no other users"""
     inner = node.inputs[0].owner
     if inner is None or not isinstance(inner.op, Dot) or not has_one_client(fgraph, node.inputs[0]):
         return None

@@ -156,7 +156,7 @@ _BUILT_IN[AdvancedIncSubtensor] = _advanced_update_twins
 
 
 class InPlace(GraphRewriter):
-    """f(x, y) -> f_inplace(x, y), where nobody needs x any more
+    """f(x, y) -> f_inplace(x, y), where x is not needed afterwards
 
     Parameters
     ----------

@@ -131,7 +131,7 @@ def reshape_to_dimshuffle(fgraph: FunctionGraph, node: Apply) -> list[Variable] 
             return None
         order.append(dim)
     others = [size for dim, size in enumerate(x.type.shape) if dim not in inferred]
-    # Beside a size of 0 nothing tells what -1 is, and the reshape raises.
+    # If another size is 0, -1 is undetermined, and the reshape raises.
     if next(kept, None) is not None or len(inferred) > 1 or (inferred and not all(others)):
         return None
     return as_result(fgraph, node, DimShuffle(x.ndim, order)(x))

@@ -162,7 +162,7 @@ class ShapeInference:
         if isinstance(known, int):
             if known < 0 or static not in {None, known}:
                 says = "unknown" if static is None else static
-                msg = f"infer_shape answers {known} for a size that by its type is {says}.\n"
+                msg = f"infer_shape returned {known} for a size that by its type is {says}.\n"
                 raise OpContractError(msg + _place(output, dim))
             size = constant(known)
         elif static is not None:
@@ -211,7 +211,7 @@ def _place(output: Variable, dim: int) -> str:
     node = output.owner
     assert node is not None
     return (
-        f"In the answer of {node.op}.infer_shape for dimension {dim} of its output {output.index} "
+        f"In the result of {node.op}.infer_shape for dimension {dim} of its output {output.index} "
         f"(type {output.type}), for the node made at\n  {node.origin}"
     )
 

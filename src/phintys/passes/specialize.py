@@ -100,7 +100,7 @@ def root_of_square(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     [math.mul], operands=[math.exp], tags=["extremes"], examples=["pt.exp(x) * pt.exp(y)"]
 )
 def merge_exponentials(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
-    """exp(x) * exp(y) -> exp(x + y), where nobody else needs them"""
+    """exp(x) * exp(y) -> exp(x + y), where they have no other users"""
     powers: list[Any] = []
     rest: list[Any] = []
     for factor in operands(node):

@@ -178,7 +178,7 @@ class _Budget:
         steps, heading = _cycle([str(one) for one in self.latest])
         shown = "\n  ".join(steps)
         msg = (
-            f"{self.driver} does not come to an end: rules undo or feed each other. The last "
+            f"{self.driver} does not terminate: rules undo or feed each other. The last "
             f"{len(self.latest)} applications were of {rules}, now at {node}, made at\n"
             f"  {node.origin}\n"
             f"{heading}\n  {shown}\n"

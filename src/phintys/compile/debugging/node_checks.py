@@ -244,7 +244,7 @@ def _check_again(run: NodeRun) -> None:
             raise fault(
                 BadStorage,
                 node,
-                f"computed twice with empty storage cells, its output {index} lies in the same "
+                f"computed twice with empty storage cells, its output {index} is in the same "
                 "memory both times, so that the second result overwrites the first.",
                 "Make new memory whenever output_storage[i][0] is None.",
             )
@@ -316,7 +316,7 @@ def _check_strides(run: NodeRun) -> None:
             run,
             others,
             ("as it was", name),
-            advice=f"With {name} inputs the result is another: do not rely on strides, or copy "
+            advice=f"The result differs with {name} inputs: do not rely on strides, or copy "
             "with numpy.ascontiguousarray.",
         )
 
@@ -363,7 +363,7 @@ def _check_offer(run: NodeRun, offer: Offer) -> None:
         raise fault(
             BadPreallocatedOutput,
             node,
-            f"it wrote beside the memory that its storage cells offered ({offer.kind}): {offered}",
+            f"it wrote outside the memory that its storage cells offered ({offer.kind}): {offered}",
             advice,
         )
     names = ("empty cells", f"{offer.kind} cells")

@@ -179,8 +179,8 @@ class DebugProgram:
                 BadThunkOutput,
                 variable.owner,
                 f"{problem}\n{difference}",
-                "An Op in this graph may share or overwrite memory that its maps do not tell of, "
-                "or the backend has a mistake.",
+                "An Op in this graph may share or overwrite memory that its maps do not declare, "
+                "or the backend has a bug.",
             )
 
 

@@ -122,7 +122,7 @@ class RewriteChecks:
                 f"  {leaf}: {describe_value(known[leaf])}" for leaf in leaves[:_MOST_LEAVES]
             )
         name = one.rule or one.pass_name
-        lines.append(f"Mend the rule, or leave it out: mode.excluding({name!r}).")
+        lines.append(f"Fix the rule, or exclude it: mode.excluding({name!r}).")
         return BadRewrite("\n".join(lines))
 
 
@@ -142,5 +142,5 @@ def steps_differ(first: Sequence[Replacement], second: Sequence[Replacement]) ->
     if len(first) != len(second):
         longer, more = (first, "first") if len(first) > len(second) else (second, "second")
         extra = longer[min(len(first), len(second))]
-        return f"The {more} time there was one more step:\n  {extra}"
+        return f"The {more} time there was an additional step:\n  {extra}"
     return ""
