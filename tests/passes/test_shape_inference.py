@@ -179,7 +179,7 @@ def test_an_answer_about_the_output_itself_tells_nothing(answer):
         (
             lambda node, shapes: (2, 4),
             OpContractError,
-            "answers 4 for a size that by its type is 3",
+            "returned 4 for a size that by its type is 3",
         ),
         (lambda node, shapes: (2.0, 3), DtypeError, "2.0"),
         (lambda node, shapes: (pt.dscalar("d"), 3), DtypeError, "float64"),
