@@ -1,10 +1,15 @@
 """Where users find things, and what importing Phintys costs."""
 
 import importlib
+import pkgutil
 import subprocess
 import sys
+from types import ModuleType
 
 import pytest
+
+import phintys
+from phintys._base.not_offered import NOT_OFFERED
 
 HOMES = {
     "phintys": """
@@ -121,12 +126,39 @@ print(*set(sys.modules) - before)
     assert not found
 
 
-@pytest.mark.parametrize("home", ["phintys", "phintys.tensor", "phintys.graph", "phintys.gradient"])
+# Packages that offer names, and modules that users import by name.
+PUBLIC = sorted(
+    {
+        package.name
+        for package in pkgutil.walk_packages(phintys.__path__, "phintys.")
+        if package.ispkg and not package.name.startswith(("phintys._base", "phintys.backends"))
+    }
+    - {"phintys.compile.debugging"}
+    | set(HOMES)
+    | {"phintys.backends.reference", "phintys.tensor.constructors", "phintys.testing.strategies"}
+)
+
+
+@pytest.mark.parametrize("home", PUBLIC)
 def test_dir_shows_what_is_offered_and_no_tools(home):
     module = importlib.import_module(home)
-    shown = [name for name in dir(module) if not name.startswith("__")]
-    assert set(module.__all__) <= set(shown)
-    assert not {"np", "Any", "TYPE_CHECKING", "late_names"} & set(shown)
+    shown = {name for name in dir(module) if not name.startswith("__")}
+    assert shown >= set(module.__all__)
+    extra = shown - set(module.__all__)
+    assert all(isinstance(getattr(module, name), ModuleType) for name in extra)
+    assert all(getattr(module, name).__name__ == f"{home}.{name}" for name in extra)
+    assert not {"np", "Any", "TYPE_CHECKING", "late_names", "public_dir"} & shown
+    assert {"__all__", "__doc__", "__file__"} <= set(dir(module))
+
+
+@pytest.mark.parametrize("home", HOMES)
+def test_dir_shows_the_names_that_users_look_for(home):
+    assert set(HOMES[home].split()) <= set(dir(importlib.import_module(home)))
+
+
+@pytest.mark.parametrize("home", ["phintys", "phintys.tensor", "phintys.tensor.linalg"])
+def test_what_is_offered_is_not_said_to_be_missing(home):
+    assert not NOT_OFFERED.keys() & set(dir(importlib.import_module(home)))
 
 
 @pytest.mark.parametrize(
@@ -137,6 +169,13 @@ def test_dir_shows_what_is_offered_and_no_tools(home):
         ("phintys.tensor", "random", "numpy.random.Generator"),
         ("phintys", "sparse", "dense arrays"),
         ("phintys.tensor", "conv2d", "shifted slices"),
+        ("phintys.tensor", "fft", "numpy.fft"),
+        ("phintys.tensor.linalg", "solve", "phintys.wrap_py"),
+        ("phintys.tensor.linalg", "cholesky", "phintys.wrap_py"),
+        ("phintys.tensor.linalg", "inv", "phintys.wrap_py"),
+        ("phintys.tensor.linalg", "svd", "phintys.wrap_py"),
+        ("phintys.tensor.linalg", "eigh", "phintys.wrap_py"),
+        ("phintys.tensor.linalg", "matrix_power", "@"),
     ],
 )
 def test_what_is_not_offered_yet_says_what_to_use(home, name, instead):

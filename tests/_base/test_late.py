@@ -55,3 +55,14 @@ def test_a_wrong_name_is_an_attribute_error():
         look_up("gard")
     assert caught.value.name == "gard"
     assert caught.value.obj is phintys
+
+
+def test_only_modules_in_the_package_itself_are_offered():
+    look_up, all_names = late_names(
+        "phintys", {"phintys.testing": (), "phintys.graph.printing": ()}
+    )
+    assert look_up("testing") is phintys.testing
+    assert "testing" in all_names()
+    assert "printing" not in all_names()
+    with pytest.raises(AttributeError, match="no attribute 'printing'"):
+        look_up("printing")

@@ -20,6 +20,7 @@ from typing import Any
 
 from phintys._base.apart import import_whole
 from phintys._base.not_offered import NOT_OFFERED
+from phintys._base.public import public_dir
 
 __all__ = ["LateModule", "late_names"]
 
@@ -75,7 +76,7 @@ def late_names(
     AttributeError: module 'phintys' has no attribute 'gard'
     """
     home_of = {name: home for home, names in homes.items() for name in names}
-    inside = {home.rpartition(".")[2]: home for home in homes if home.startswith(f"{package}.")}
+    inside = {home.rpartition(".")[2]: home for home in homes if home.rpartition(".")[0] == package}
 
     def look_up(name: str) -> Any:
         if name in home_of:
@@ -90,10 +91,4 @@ def late_names(
         setattr(sys.modules[package], name, found)
         return found
 
-    def all_names() -> list[str]:
-        namespace = vars(sys.modules[package])
-        # Excludes the module's own imports.
-        own = {name for name in namespace if name.startswith("__")}
-        return sorted({*own, *namespace.get("__all__", ()), *home_of, *inside})
-
-    return look_up, all_names
+    return look_up, public_dir(package, *home_of, *inside)

@@ -7,7 +7,13 @@ __all__ = ["NOT_OFFERED"]
 _RANDOM = (
     "Draw with numpy.random.Generator and pass the draws as inputs, or keep them in a shared value"
 )
-_SOLVERS = "Call NumPy's or SciPy's function through phintys.wrap_py"
+_SOLVERS = "Call NumPy's or SciPy's function through phintys.wrap_py, with its gradient as grad="
+_DECOMPOSITIONS = (
+    *("solve", "solve_triangular", "cho_solve", "tensorsolve", "lstsq", "inv", "pinv", "tensorinv"),
+    *("cholesky", "lu", "lu_factor", "qr", "schur", "svd", "svdvals"),
+    *("eig", "eigh", "eigvals", "eigvalsh"),
+    *("det", "slogdet", "matrix_rank", "cond", "expm", "logm", "sqrtm"),
+)
 _LOOPS = (
     "Write a Python loop that builds the graph step by step, or pt.cumsum, pt.cumprod and "
     "pt.LinearRecurrence for running sums, products and linear recurrences"
@@ -24,8 +30,10 @@ NOT_OFFERED = {
         "Write a convolution as a sum of products with shifted slices, or call SciPy's through "
         "phintys.wrap_py",
     ),
-    "fft": "Call numpy.fft through phintys.wrap_py",
-    **dict.fromkeys(("solve", "inv", "det", "cholesky", "eig", "eigh", "svd", "qr"), _SOLVERS),
+    **dict.fromkeys(("fft", "rfft", "irfft"), "Call numpy.fft through phintys.wrap_py"),
+    **dict.fromkeys(_DECOMPOSITIONS, _SOLVERS),
+    "matrix_power": "Multiply with @",
+    "multi_dot": "Multiply with @; the order of the products is yours to choose",
     "vectorize": "Use operators and functions of phintys.tensor, which broadcast",
 }
 """Name -> what to use instead, as a sentence without a full stop."""

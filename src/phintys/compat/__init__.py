@@ -14,7 +14,10 @@ Examples
 From the command line: ``python -m phintys.compat SCRIPT [ARGUMENTS]``.
 """
 
+from phintys._base.public import public_dir
 from phintys.compat.finder import install, uninstall
 from phintys.compat.names import PACKAGES
 
 __all__ = ["PACKAGES", "install", "uninstall"]
+
+__dir__ = public_dir(__name__)

@@ -12,6 +12,9 @@ Examples
 (5.0, True)
 """
 
+from phintys._base.public import public_dir
 from phintys.contrib.optimisers import Updates, adagrad, adam, momentum, sgd
 
 __all__ = ["Updates", "adagrad", "adam", "momentum", "sgd"]
+
+__dir__ = public_dir(__name__)

@@ -12,18 +12,31 @@ The rules guarantee that:
 - Every node keeps the line of the user's program that made it, or the node that it replaces.
 """
 
-from phintys.passes.constant_folding import ConstantFolding as ConstantFolding
-from phintys.passes.constant_folding import constant_folding as constant_folding
-from phintys.passes.inplace import InPlace as InPlace
-from phintys.passes.inplace import inplace_everywhere as inplace_everywhere
-from phintys.passes.inplace import register_inplace as register_inplace
-from phintys.passes.merge import Merge as Merge
-from phintys.passes.merge import merge as merge
-from phintys.passes.pipelines import CANONICAL as CANONICAL
-from phintys.passes.pipelines import PIPELINES as PIPELINES
-from phintys.passes.pipelines import rewrite_graph as rewrite_graph
-from phintys.passes.shape_inference import ShapeInference as ShapeInference
-from phintys.passes.shape_inference import infer_shapes as infer_shapes
-from phintys.passes.shape_inference import shape_inference as shape_inference
-from phintys.passes.specialize import SPECIALIZE as SPECIALIZE
-from phintys.passes.stabilize import STABILIZE as STABILIZE
+from phintys._base.public import public_dir
+from phintys.passes.constant_folding import ConstantFolding, constant_folding
+from phintys.passes.inplace import InPlace, inplace_everywhere, register_inplace
+from phintys.passes.merge import Merge, merge
+from phintys.passes.pipelines import CANONICAL, PIPELINES, rewrite_graph
+from phintys.passes.shape_inference import ShapeInference, infer_shapes, shape_inference
+from phintys.passes.specialize import SPECIALIZE
+from phintys.passes.stabilize import STABILIZE
+
+__all__ = [
+    "CANONICAL",
+    "PIPELINES",
+    "SPECIALIZE",
+    "STABILIZE",
+    "ConstantFolding",
+    "InPlace",
+    "Merge",
+    "ShapeInference",
+    "constant_folding",
+    "infer_shapes",
+    "inplace_everywhere",
+    "merge",
+    "register_inplace",
+    "rewrite_graph",
+    "shape_inference",
+]
+
+__dir__ = public_dir(__name__)

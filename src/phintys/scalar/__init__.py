@@ -3,6 +3,7 @@
 Every op here applies to scalar variables, and elementwise to tensors.
 """
 
+from phintys._base.public import public_dir
 from phintys.scalar.arithmetic import (
     abs,
     add,
@@ -399,3 +400,5 @@ __all__ = [
     "yv",
     "zeros_like",
 ]
+
+__dir__ = public_dir(__name__)

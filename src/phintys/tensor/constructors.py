@@ -13,6 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from phintys._base.errors import TypeContractError
+from phintys._base.public import public_dir
 from phintys.tensor.type import TensorType, normalize_dtype
 
 if TYPE_CHECKING:
@@ -535,3 +536,5 @@ ztensor4s = Several(ztensor4, "ztensor4s")
 ztensor5s = Several(ztensor5, "ztensor5s")
 ztensor6s = Several(ztensor6, "ztensor6s")
 ztensor7s = Several(ztensor7, "ztensor7s")
+
+__dir__ = public_dir(__name__)

@@ -13,6 +13,7 @@ Examples
 """
 
 from phintys import scalar as ps
+from phintys._base.public import public_dir
 from phintys.tensor.elemwise import Elemwise, name_functions
 
 __all__ = [
@@ -263,3 +264,5 @@ second_inplace = _inplace(ps.second)
 switch_inplace = _inplace(ps.switch)
 
 name_functions(globals(), __all__, __name__)
+
+__dir__ = public_dir(__name__)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from phintys._base.errors import MethodNotDefinedError, OpContractError, ShapeError
+from phintys._base.late import late_names
 from phintys.tensor import diagonals, math
 from phintys.tensor._rules import Axis, is_discrete
 from phintys.tensor.convert import as_tensor_variable
@@ -22,6 +23,8 @@ from phintys.tensor.reduce import max, min, sum
 
 if TYPE_CHECKING:
     from phintys.tensor.variable import TensorVariable
+else:
+    __getattr__, __dir__ = late_names(__name__, {})
 
 __all__ = [
     "diagonal",

@@ -3,6 +3,7 @@
 Most are elementwise; ``softmax``, ``log_softmax`` and ``logsumexp`` work along axes.
 """
 
+from phintys._base.public import public_dir
 from phintys.tensor.math import (
     beta,
     betainc,
@@ -115,3 +116,5 @@ __all__ = [
     "xlogy",
     "yv",
 ]
+
+__dir__ = public_dir(__name__)

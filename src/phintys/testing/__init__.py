@@ -4,6 +4,7 @@
 draws examples, and whole graphs, with Hypothesis.
 """
 
+from phintys._base.public import public_dir
 from phintys.gradient.verify import verify_grad, verify_rop
 from phintys.testing.checks import CHECKS, check_op
 from phintys.testing.records import (
@@ -29,3 +30,5 @@ __all__ = [
     "verify_grad",
     "verify_rop",
 ]
+
+__dir__ = public_dir(__name__)

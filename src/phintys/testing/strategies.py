@@ -18,6 +18,7 @@ from hypothesis import assume
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from phintys._base.public import public_dir
 from phintys.graph.type import Type, generic
 from phintys.scalar.type import all_types
 from phintys.tensor.type import DTYPES, TensorType
@@ -401,3 +402,6 @@ def _on_interval(
     if kind == "c":
         values = values + 1j * (low + (high - low) * others)
     return values.reshape(shape).astype(dtype)
+
+
+__dir__ = public_dir(__name__)

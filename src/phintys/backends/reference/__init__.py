@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 from phintys._base.late import late_names
 
 if TYPE_CHECKING:
-    from phintys.backends.reference.backend import ReferenceBackend as ReferenceBackend
-    from phintys.backends.reference.vm import VM as VM
+    from phintys.backends.reference.backend import ReferenceBackend
+    from phintys.backends.reference.vm import VM
 else:
     __getattr__, __dir__ = late_names(
         __name__,
@@ -15,3 +15,5 @@ else:
             "phintys.backends.reference.vm": ("VM",),
         },
     )
+
+__all__ = ["VM", "ReferenceBackend"]

@@ -3,15 +3,13 @@
 from typing import TYPE_CHECKING
 
 from phintys._base.late import late_names
-from phintys.compile.profile.registry import as_profile as as_profile
-from phintys.compile.profile.registry import print_profiles as print_profiles
-from phintys.compile.profile.registry import profiles as profiles
+from phintys.compile.profile.registry import as_profile, print_profiles, profiles
 
 if TYPE_CHECKING:
-    from phintys.compile.profile.profile import NodeCost as NodeCost
-    from phintys.compile.profile.profile import OpCost as OpCost
-    from phintys.compile.profile.profile import Profile as Profile
+    from phintys.compile.profile.profile import NodeCost, OpCost, Profile
 else:
     __getattr__, __dir__ = late_names(
         __name__, {"phintys.compile.profile.profile": ("NodeCost", "OpCost", "Profile")}
     )
+
+__all__ = ["NodeCost", "OpCost", "Profile", "as_profile", "print_profiles", "profiles"]

@@ -1,5 +1,6 @@
 """Indexing, and setting the elements that an index selects."""
 
+from phintys._base.public import public_dir
 from phintys.tensor.indexing.advanced import AdvancedSubtensor
 from phintys.tensor.indexing.basic import Subtensor
 from phintys.tensor.indexing.parse import index
@@ -34,3 +35,5 @@ __all__ = [
     "set_subtensor",
     "take",
 ]
+
+__dir__ = public_dir(__name__)

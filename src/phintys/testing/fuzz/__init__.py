@@ -27,6 +27,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from phintys._base.public import public_dir
 from phintys.testing.fuzz.case import Case
 from phintys.testing.fuzz.checking import Disagreement, check
 from phintys.testing.fuzz.kinds import ALIASING, KINDS, WHOLE, Kind
@@ -73,3 +74,6 @@ def draw(seed: int, kind: Kind = WHOLE, most_steps: int | None = None) -> Any:
 def check_seed(seed: int, kind: Kind = WHOLE, most_steps: int | None = None) -> Disagreement | None:
     """Draw the case of a seed and carry it out; return what disagrees, if anything does."""
     return kind.check(draw(seed, kind, most_steps), None)
+
+
+__dir__ = public_dir(__name__)
