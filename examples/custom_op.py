@@ -1,11 +1,11 @@
-"""A Type and Ops of one's own.
+"""User-defined Types and Ops.
 
-The contract between Phintys and its users' own Types and Ops is small: a Type says which values it
-has (``filter``), an Op makes nodes (``make_node``) and carries them out (``perform``). Everything
-else is optional. This program makes
+The interface for user-defined Types and Ops is small: a Type defines its values (``filter``), an Op
+builds nodes (``make_node``) and executes them (``perform``). Everything else is optional. This
+program defines
 
-1. ``Fraction``: a Type whose values are exact fractions, which no array can hold, and whose
-   variables can be added, as gradients that meet must be;
+1. ``Fraction``: a Type whose values are exact fractions, which arrays cannot represent, and whose
+   variables can be added, as is needed to accumulate gradients;
 2. ``FractionOp``: one Op class for any function of any number of fractions, with a gradient and an
    R-operator;
 3. ``Smooth``: an Op on arrays with a parameter, a shape rule, and storage reuse.
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 class FractionVariable(Variable):
-    """A variable that ``+`` and ``*`` work on."""
+    """A variable that supports ``+`` and ``*``."""
 
     def __add__(self, other: Any) -> Any:
         return add(self, other)
@@ -43,7 +43,7 @@ class FractionVariable(Variable):
 
 
 class FractionConstant(FractionVariable, Constant):
-    """A constant that ``+`` and ``*`` work on."""
+    """A constant that supports ``+`` and ``*``."""
 
 
 class Fraction(Type):
@@ -55,7 +55,7 @@ class Fraction(Type):
     constant_type = FractionConstant
 
     def filter(self, value: Any, strict: bool = False, allow_downcast: bool | None = None) -> Any:
-        """Return ``value`` as a fraction. Floats may be inexact: they need ``allow_downcast``."""
+        """Return ``value`` as a fraction. Floats can be inexact: they need ``allow_downcast``."""
         if isinstance(value, fractions.Fraction):
             return value
         if strict:
@@ -96,13 +96,13 @@ class FractionOp(Op):
     Parameters
     ----------
     name
-        What it is called.
+        Name of the Op.
     function
-        Computes the value from fractions.
+        Computes the value from the values of the inputs.
     nin
-        How many there are.
+        Number of inputs.
     partials
-        ``partials(*inputs)`` returns the derivative by each input, made with FractionOps.
+        ``partials(*inputs)`` returns the derivative with respect to each input.
     """
 
     __props__ = ("name", "nin")  # equal Ops promise equal results
@@ -160,7 +160,7 @@ invert = FractionOp("invert", lambda x: 1 / x, 1, lambda x: [mul(-1, mul(invert(
 
 
 def continued_fraction(x: Any, terms: int) -> Any:
-    """Return 1 / (1 + x / (1 + x / ...)), written down ``terms`` deep."""
+    """Return 1 / (1 + x / (1 + x / ...)), truncated after ``terms`` levels."""
     value: Any = one
     for _ in range(terms):
         value = invert(fma(x, value, 1))
@@ -188,7 +188,7 @@ class Smooth(Op):
         return Apply(self, [x], [x.type()])
 
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
-        """Fill the memory of the former result where it fits."""
+        """Reuse the memory of a previous result if its shape matches."""
         (x,) = inputs
         cell = output_storage[0]
         if cell[0] is None or cell[0].shape != x.shape:
@@ -200,7 +200,7 @@ class Smooth(Op):
             y[t] = state
 
     def infer_shape(self, fgraph: Any, node: Apply, input_shapes: Any) -> list[Any]:
-        """The result has the shape of the input, so nobody computes it just for its shape."""
+        """The result has the shape of the input, so it is never computed just for its shape."""
         return [input_shapes[0]]
 
     def grad(self, inputs: Any, output_grads: Any) -> list[Any]:
@@ -213,13 +213,13 @@ class Smooth(Op):
 
 
 def main() -> None:
-    """Use all of it."""
+    """Demonstrate the Type and the Ops."""
     x = fraction("x")
     value = continued_fraction(x, 12)
     f = phintys.function([x], value)
     print(f"1/(1+x/(1+x/...)) at x=1, 12 deep: {f(1)} = {float(f(1)):.10f}")
 
-    # A gradient needs a start for its chain rule: the gradient of the value by itself, which is 1.
+    # The chain rule starts from the gradient of the value with respect to itself, which is 1.
     slope = phintys.grad(None, x, known_grads={value: one})
     direction = phintys.Rop(value, x, one)
     slopes = phintys.function([x], [slope, direction])(1)

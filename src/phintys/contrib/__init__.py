@@ -1,4 +1,4 @@
-"""Useful things made of what the other rooms offer: optimisers.
+"""Utilities built on the other rooms: optimisers.
 
 Examples
 --------

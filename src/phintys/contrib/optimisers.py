@@ -1,8 +1,8 @@
-"""Optimisers: how parameters change along the gradient of a cost, as dictionaries of updates.
+"""Gradient-based optimisers, as dictionaries of updates.
 
-Each function takes a cost, or the gradients of one, and the shared variables to learn, and returns
-what ``phintys.function(..., updates=...)`` takes. State that an optimiser keeps between steps is in
-shared variables among the updates. All arithmetic is in the dtype of the parameter.
+Each function takes a cost, or its gradients, and the shared variables to optimise, and returns the
+``updates`` argument of ``phintys.function``. The state that an optimiser keeps between steps is
+stored in additional shared variables. All arithmetic is done in the dtype of the parameter.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ def sgd(cost_or_grads: Any, params: Sequence[SharedVariable], learning_rate: Any
     Parameters
     ----------
     cost_or_grads
-        A scalar to minimise; or a list of gradients, one for each of ``params``, to clip or scale
-        them first.
+        A scalar to minimise, or a list of gradients, one for each of ``params``, for example after
+        clipping or scaling them.
     params
-        The shared variables to learn, of floats.
+        The shared variables to optimise, with floating dtypes.
     learning_rate
-        A number or a scalar variable; a shared one can be changed while learning goes on.
+        A number or a scalar variable; a shared variable can be changed between steps.
 
     Raises
     ------
     ArgumentError
-        A parameter is not a shared variable of floats or occurs twice, or the number of gradients
-        is another.
+        A parameter is not a shared variable with a floating dtype or occurs twice, or the number
+        of gradients differs from that of the parameters.
 
     Notes
     -----
@@ -79,9 +79,9 @@ def momentum(
     cost_or_grads, params, learning_rate
         As for :func:`sgd`.
     momentum
-        How much of the velocity is kept: a number or a scalar variable.
+        The factor by which the velocity decays in each step: a number or a scalar variable.
     nesterov
-        Look ahead: take the gradient as that at the place where the velocity leads.
+        Use Nesterov momentum, which treats the gradient as that at the look-ahead point.
 
     Notes
     -----
@@ -126,7 +126,7 @@ def adagrad(
     cost_or_grads, params, learning_rate
         As for :func:`sgd`.
     epsilon
-        Keeps the first steps finite: a number or a scalar variable.
+        Avoids division by zero: a number or a scalar variable.
 
     Notes
     -----
@@ -170,9 +170,9 @@ def adam(
     cost_or_grads, params, learning_rate
         As for :func:`sgd`.
     beta1, beta2
-        How much the means keep at each step: numbers or scalar variables.
+        Decay rates of the running means: numbers or scalar variables.
     epsilon
-        Keeps steps finite where gradients vanish: a number or a scalar variable.
+        Avoids division by zero where gradients vanish: a number or a scalar variable.
 
     Notes
     -----
@@ -252,6 +252,6 @@ def _as(number: Any, p: Any) -> Any:
 
 
 def _state(p: Any, what: str) -> TensorSharedVariable:
-    """Return a shared variable of zeros like a parameter, which may broadcast as it does."""
+    """Return a shared variable of zeros with the shape, dtype and static sizes of a parameter."""
     name = f"{p.name}_{what}" if p.name else what
     return shared_array(np.zeros_like(p.get_value(borrow=True)), name=name, shape=p.type.shape)

@@ -1,7 +1,7 @@
-"""What users need to test their own Types and Ops.
+"""Tools for testing user-defined Types and Ops.
 
-``check_op`` holds an Op to its contract on given examples; :mod:`phintys.testing.strategies`
-draws examples, and whole graphs, with Hypothesis.
+``check_op`` checks the contract of an Op on given examples; :mod:`phintys.testing.strategies`
+generates examples, and whole graphs, with Hypothesis.
 """
 
 from phintys._base.public import public_dir

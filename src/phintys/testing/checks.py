@@ -1,4 +1,4 @@
-"""``check_op``: everything that the contract asks of an Op, checked on examples."""
+"""``check_op``: checks the whole contract of an Op on examples."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from phintys.testing.records import EXACT, Example, OpRecord, Tolerance
 __all__ = ["CHECKS", "check_op"]
 
 CHECKS: tuple[str, ...] = (*NODE_CHECKS, "same graph", "reference", "modes", "derivatives")
-"""Names of the checks, in the order in which they are made."""
+"""Names of the checks, in the order in which they are run."""
 
 MODES: tuple[str, ...] = ("reference", "debug")
 
@@ -39,32 +39,32 @@ def check_op(
     modes: Sequence[Any] = MODES,
     skip: Iterable[str] = (),
 ) -> None:
-    """Check on examples that an Op keeps its contract and computes what it should.
+    """Check on examples that an Op fulfils its contract and computes the right values.
 
-    Each node that is made by applying ``op`` is held to these promises: its values belong to the
-    Types of its outputs; ``make_node(*node.inputs)`` makes the same node; the Op equals itself and
-    its copies; no input is changed but for those in ``destroy_map``; what is left in the storage
-    cells makes no difference; no memory is shared but what ``view_map`` tells; ``infer_shape``
-    tells the shapes; copies and pickles compute the same. Then values are compared with
-    ``reference`` and between modes, and derivatives with finite differences.
+    The following is checked for each node created by ``op``: its values belong to the Types of its
+    outputs; ``make_node(*node.inputs)`` returns an equivalent node; the Op equals itself and its
+    copies; only inputs in ``destroy_map`` are changed; the previous contents of the storage cells
+    do not matter; memory is shared only as declared by ``view_map``; ``infer_shape`` returns the
+    right shapes; copies and pickles compute the same. Then values are compared with ``reference``
+    and between modes, and derivatives with finite differences.
 
     Parameters
     ----------
     op
-        An Op, or a function that applies one or several; or an :class:`OpRecord`, which brings
-        its reference, tolerance and facts about derivatives along.
+        An Op, a function that applies one or several Ops, or an :class:`OpRecord`, which includes
+        the reference, the tolerance, and information on derivatives.
     examples
-        For each example a list with one value for each input, or an :class:`Example`. Derivatives
-        are checked at floating and complex inputs, around which the function must be smooth.
+        For each example, a list with one value for each input, or an :class:`Example`. Derivatives
+        are checked with respect to floating and complex inputs; the function must be smooth there.
     reference
-        Takes the values and returns what the outputs must be (a list, if there are several).
+        Takes the values and returns the expected outputs (a list, if there are several).
     types
-        Types of the inputs, unless they are tensors.
+        Types of the inputs, if they are not tensors.
     tolerance
-        How far values may be from the reference; exactly equal by default.
+        Allowed difference from the reference; by default, values must be equal.
     differentiable
         Positions of the inputs with respect to which derivatives are checked; by default all
-        tensors, an empty list for an Op without derivatives.
+        tensors. Pass an empty list for an Op without derivatives.
     rop
         Check the R-operator too.
     second
@@ -72,31 +72,31 @@ def check_op(
     modes
         The modes whose results are compared.
     skip
-        Names out of :data:`CHECKS` that are left out.
+        Names of checks in :data:`CHECKS` to skip.
 
     Raises
     ------
     OpCheckError
-        A promise is broken: the message names it, the node, and the example.
+        A check failed: the message names the check, the node, and the example.
     GradientError
         A derivative disagrees with finite differences.
     ArgumentError
-        The arguments make no sense, such as no examples.
+        The arguments are invalid, for example if there are no examples.
 
     Notes
     -----
-    Derivatives are not checked where an Op works in place, since its inputs are gone then: check
-    the Op that makes a new result.
+    Derivatives of in-place Ops are not checked, since their inputs are overwritten: check the Op
+    that returns a new result.
 
-    Nor are they checked through outputs that are not tensors: what a gradient is there, only their
-    Type knows.
+    Derivatives are not checked through outputs that are not tensors either, since the meaning of a
+    gradient depends on their Type.
 
-    An Op whose class cannot be imported by its name, because it was defined in a function or a
-    session, cannot be pickled; it is only copied.
+    An Op whose class cannot be imported by name, because it was defined in a function or in an
+    interactive session, cannot be pickled; it is only copied.
 
     Examples
     --------
-    An Op that says it makes a new array, and returns its input:
+    An Op that does not declare that it can return its input:
 
     >>> import numpy as np, phintys, phintys.tensor as pt
     >>> from phintys.testing import check_op
@@ -123,7 +123,7 @@ def check_op(
     skipped = _check_names(skip) | _check_names(record.skip)
     count = 0
     for given in examples:
-        with np.errstate(all="ignore"):  # infinities are values like others here
+        with np.errstate(all="ignore"):  # infinities are ordinary values here
             _check_example(record, Example.of(given, types), modes, skipped)
         count += 1
     if not count:
@@ -191,7 +191,7 @@ def _check_example(
 
 
 def _check_kinds(trial: Trial) -> None:
-    """See that the Ops that a record is about are there."""
+    """Check that the Ops of the record occur in the graph."""
     there = [run.node.op for run in trial.runs]
     there += [op.scalar_op for op in there if isinstance(op, Elemwise)]
     for wanted in trial.record.ops:

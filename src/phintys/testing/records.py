@@ -1,4 +1,4 @@
-"""Op records: what an Op computes, and where; one record drives all checks of the Op."""
+"""Op records: the definition, domain and reference of an Op, from which it is tested."""
 
 from __future__ import annotations
 
@@ -19,27 +19,27 @@ Shape = tuple[int, ...]
 Interval = tuple[float, float]
 
 Draw = Callable[[Any], Any]
-"""What Hypothesis hands to composite strategies: ``draw(strategy)`` returns a value."""
+"""The argument of composite Hypothesis strategies: ``draw(strategy)`` returns a value."""
 
-_SHOWN = 24  # elements of an array that are worth printing
+_SHOWN = 24  # maximum number of elements of an array to print
 
 
 @dataclass(frozen=True)
 class Tolerance:
-    """How far values may be from the reference, and why.
+    """Allowed difference from reference values, and the reason for it.
 
     Parameters
     ----------
     reason
-        Why they differ at all; shown when they differ by more.
+        Why values differ; shown if they differ by more than allowed.
     ulps
-        Multiples of the dtype's machine epsilon that an error may have, relative to the expected
-        element. Integers and bools are always compared exactly.
+        Maximum relative error of an element, in multiples of the dtype's machine epsilon. Integers
+        and bools are always compared exactly.
     per_dtype
-        Other multiples for some dtypes, by name.
+        Different multiples for some dtypes, by name.
     normwise
-        Take errors relative to the largest element, of the inputs and outputs, in place of the
-        element itself: for sums in which terms may cancel.
+        Errors are relative to the largest element of the inputs and outputs instead of the element
+        itself: for sums in which terms can cancel.
 
     Examples
     --------
@@ -53,7 +53,7 @@ class Tolerance:
     normwise: bool = False
 
     def of(self, dtype: Any) -> float:
-        """Return the error allowed for a dtype, relative to the size of what is compared.
+        """Return the maximum relative error for a dtype.
 
         Examples
         --------
@@ -67,38 +67,38 @@ class Tolerance:
 
 
 EXACT = Tolerance("the same operations on the same numbers")
-"""Every bit agrees, but for the sign and payload of NaN."""
+"""Bitwise equality, except for the sign and payload of NaN."""
 
 SUMMED = Tolerance("sums may be taken in another order", ulps=64, normwise=True)
-"""For sums of the few dozen elements that examples have."""
+"""For sums of a few dozen elements, as in examples."""
 
 ROUNDED = Tolerance("elementary functions differ in the last digits between their versions", ulps=4)
-"""For functions that NumPy computes in different ways for different strides."""
+"""For functions whose NumPy implementation depends on the strides."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Argument:
-    """What may be fed to one input of an Op.
+    """Allowed values of one input of an Op.
 
     Parameters
     ----------
     dtypes
-        Names of the dtypes that it takes.
+        Names of the supported dtypes.
     interval
-        Where floats are drawn from when derivatives are checked: the function must be smooth
-        there. Complex numbers have both parts in it. Values are compared there and beyond.
+        The interval of floats for checks of derivatives, in which the function must be smooth. Both
+        parts of complex numbers are drawn from it. Values are compared inside and outside of it.
     int_interval
-        The interval for integers when values are compared, if another; unsigned ones take the
-        part from 0 on.
+        The interval for integers when values are compared, if different; unsigned integers use
+        its non-negative part.
     special
-        Whether values are compared also for NaN, infinities and signed zeros.
+        Whether values are also compared for NaN, infinities and signed zeros.
     extremes
-        Whether they are compared also for the largest and smallest numbers of a dtype, including
-        those of integers.
+        Whether values are also compared for the largest and smallest numbers of a dtype, including
+        integer dtypes.
     whole
-        Floats are whole numbers.
+        Whether floats are restricted to whole numbers.
     smooth_dtypes
-        Names of the dtypes in which derivatives are checked, if not all.
+        Names of the dtypes in which derivatives are checked; by default all.
     """
 
     dtypes: tuple[str, ...] = DTYPES
@@ -117,13 +117,13 @@ class Example:
     Parameters
     ----------
     values
-        One for each input: arrays, or what the Types in ``types`` take. A value that does not
-        belong to its Type as it is goes through the Type's ``filter``.
+        One for each input: arrays, or values of the Types in ``types``. Other values are converted
+        by the Type's ``filter``.
     params
         Keyword arguments of the function that applies the Op, such as ``axis``.
     types
-        The Type of each input; by default :class:`~phintys.tensor.TensorType` of the array's dtype
-        and rank, in which sizes other than 1 are unknown.
+        The Type of each input; by default :class:`~phintys.tensor.TensorType` with the array's
+        dtype and rank, in which only sizes of 1 are known.
     """
 
     values: tuple[Any, ...]
@@ -180,12 +180,12 @@ class Example:
         return "\n".join(lines) or "  (no inputs)"
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        """Print like this where Hypothesis reports a failure."""
+        """Print the values in failure reports of Hypothesis."""
         printer.text("\n" + repr(self))
 
 
 def _describe(value: Any) -> str:
-    """Describe a value so that a person can make it again."""
+    """Describe a value so that it can be reproduced by hand."""
     if not isinstance(value, np.ndarray):
         return repr(value)
     layout = "" if value.flags.c_contiguous else f", strides {value.strides}"
@@ -198,49 +198,49 @@ def _describe(value: Any) -> str:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class OpRecord:
-    """What an Op computes, written once, from which all checks of the Op follow.
+    """The specification of an Op that drives all checks of it.
 
     Parameters
     ----------
     name
-        What the record is called; the tests' name for it.
+        Name of the record, used in test ids.
     build
         ``build(*variables, **params)`` returns the output variable, or several in a list: the Op
         itself, or the function that users call.
     reference
-        ``reference(*arrays, **params)`` returns what the outputs must be, for example with NumPy;
-        ``None`` if there is none.
+        ``reference(*arrays, **params)`` returns the expected outputs, for example with NumPy;
+        ``None`` if there is no reference.
     arguments
-        What each input takes.
+        Allowed values of each input.
     shapes
         ``shapes(draw)`` returns a shape for each input; see :mod:`phintys.testing.strategies` for
-        the usual relations. By default all have the same shape.
+        the usual relations. By default all inputs have the same shape.
     params
         ``params(draw, shapes)`` returns the keyword arguments of ``build`` and ``reference``.
     draw
         ``draw(draw, smooth)`` returns an :class:`Example`, for inputs that ``arguments``,
-        ``shapes`` and ``params`` cannot describe. ``smooth`` tells whether derivatives will be
+        ``shapes`` and ``params`` cannot describe. ``smooth`` is true if derivatives will be
         checked there.
     smooth
-        ``smooth(*arrays, **params)`` tells whether the function is smooth around a point, where
-        intervals do not say it all: away from jumps and kinks.
+        ``smooth(*arrays, **params)`` returns whether the function is smooth around a point, away
+        from jumps and kinks, if intervals are not sufficient to describe this.
     ops
-        Op classes (or scalar ops) that occur in every graph that ``build`` makes.
+        Op classes (or scalar ops) that occur in every graph that ``build`` returns.
     mixed
-        Whether the inputs may have different dtypes.
+        Whether the inputs can have different dtypes.
     broadcasts
-        Whether sizes of 1 are known to be 1, so that they broadcast.
+        Whether sizes of 1 are statically known, so that they broadcast.
     tolerance
-        How far values may be from the reference.
+        Allowed difference from the reference.
     differentiable
-        Positions of the inputs with respect to which derivatives are checked; by default all of
-        continuous dtypes. Empty where the gradient is not meant to be that of the function.
+        Positions of the inputs with respect to which derivatives are checked; by default all
+        with continuous dtypes. Empty if the gradient is deliberately not that of the function.
     rop
         Whether all Ops that ``build`` applies have an R-operator of their own.
     second
         Whether the gradient can be differentiated in turn.
     skip
-        Names of checks that are left out, as for :func:`check_op`.
+        Names of checks to skip, as for :func:`check_op`.
 
     Examples
     --------
@@ -279,5 +279,5 @@ class OpRecord:
         return f"<record of {self.name}>"
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        """Print as one name where Hypothesis reports a failure."""
+        """Print the name in failure reports of Hypothesis."""
         printer.text(repr(self))
