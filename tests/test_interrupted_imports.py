@@ -87,11 +87,10 @@ INTERRUPTED = """
             os._exit(0 if good else 7)
         return os.waitpid(child, 0)[1]
 
-    if sys.argv[2] == "time":
-        assert in_child(0) == 0
-    else:
-        statuses = [in_child(float(delay)) for delay in sys.argv[2:]]
-        assert not any(statuses), statuses
+    delays = [0.0] if sys.argv[2] == "time" else map(float, sys.argv[2:])
+    statuses = [in_child(delay) for delay in delays]
+    if any(statuses):  # no assert: python -OO leaves it out
+        sys.exit(f"statuses of the children: {statuses}")
 """
 
 
