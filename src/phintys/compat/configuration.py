@@ -101,7 +101,9 @@ OLD_OPTIONS: dict[str, Any] = {
 """Option -> default value. Theano wrote a dot for the two underscores."""
 
 _values = dict(OLD_OPTIONS)
-_overrides = ContextVar[dict[str, Any] | None]("phintys.compat.config", default=None)
+_overrides = ContextVar[dict[str, Any] | None](
+    "phintys.compat.configuration._overrides", default=None
+)
 
 
 def _own() -> dict[str, Any]:

@@ -48,7 +48,9 @@ def _parameters(method: Callable[..., Any]) -> int:
     return len(inspect.signature(method).parameters)
 
 
-_current: ContextVar[FunctionGraph | None] = ContextVar("phintys.compat.graph", default=None)
+_current: ContextVar[FunctionGraph | None] = ContextVar(
+    "phintys.compat.rewriters._current", default=None
+)
 
 
 @contextmanager
