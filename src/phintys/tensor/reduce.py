@@ -189,6 +189,8 @@ class Reduce(Op):
             and acc == former.dtype == output_type.numpy_dtype
             and former.flags.writeable
             and former.shape == self._shape_of_result(x)
+            # With `out`, NumPy 2.0 starts such a reduction from the wrong end of a reversed axis.
+            and not (self.ufunc.identity is None and np.min(x.strides, initial=0) < 0)
         ):
             self.ufunc.reduce(x, self.axis, acc, former)
             return
