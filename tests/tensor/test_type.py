@@ -480,3 +480,12 @@ def test_as_many_dimensions_as_there_may_be(mode):
     expected = [value * 2 + 1, value.sum((0, 3)), value.T, value[0, :, -1], value.ravel(), 3.0]
     for one, other in zip(f(value), expected, strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+def test_a_list_that_contains_itself_is_refused_at_once():
+    endless = [1.0]
+    endless.append(endless)
+    huge = [np.broadcast_to(0.0, (2**40,)), np.broadcast_to(0.0, (2**40, 1))]
+    for value in (endless, huge):
+        with pytest.raises(TypeContractError, match="Cannot make an array|Expected numbers"):
+            pt.dvector("x").type.filter(value)

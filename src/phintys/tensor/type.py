@@ -458,8 +458,11 @@ def _mask_refused() -> TypeContractError:
     )
 
 
+_MOST_ITEMS = 10_000  # looked at to explain an error
+
+
 def unevenness(value: Any) -> str:
-    """Return why nested sequences do not form an array; empty if they do.
+    """Return why nested sequences do not form an array; empty if they do, or are too large to look.
 
     Examples
     --------
@@ -467,7 +470,7 @@ def unevenness(value: Any) -> str:
     'value[0] has length 2 and value[1] has length 1. All rows of an array have the same ...'
     """
     rows = [("", value)]
-    while rows:
+    for _ in range(MOST_DIMENSIONS):  # a list may contain itself
         lengths = [(where, _length(row)) for where, row in rows]
         (first, length), *others = lengths
         for where, other in others:
@@ -477,7 +480,7 @@ def unevenness(value: Any) -> str:
                     "rows of an array have the same length: pad the shorter ones with some number, "
                     "or make a variable for each row."
                 )
-        if length is None:
+        if not length or length * len(rows) > _MOST_ITEMS:
             break
         rows = [(f"{where}[{i}]", item) for where, row in rows for i, item in enumerate(row)]
     return ""
