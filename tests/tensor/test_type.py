@@ -487,5 +487,5 @@ def test_a_list_that_contains_itself_is_refused_at_once():
     endless.append(endless)
     huge = [np.broadcast_to(0.0, (2**40,)), np.broadcast_to(0.0, (2**40, 1))]
     for value in (endless, huge):
-        with pytest.raises(TypeContractError, match="Cannot make an array|Expected numbers"):
+        with pytest.raises(TypeContractError, match=r"Cannot make an array|Expected numbers"):
             pt.dvector("x").type.filter(value)
