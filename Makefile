@@ -60,7 +60,7 @@ test-seeds: $(READY) ## run the tests with other hash seeds, and warnings as err
 	PYTHONHASHSEED=1 PYTHONWARNINGS=error $(BIN)/python -m pytest $(PYTEST)
 	PYTHONHASHSEED=2 PYTHONWARNINGS=error $(BIN)/python -m pytest $(PYTEST)
 
-# Asserts in test modules are kept; those in Phintys and in subprocesses of tests are removed.
+# The asserts of Phintys are removed; those of tests, and of programs that tests start, are kept.
 test-optimized: $(READY) ## run the tests under python -OO
 	PYTHONOPTIMIZE=2 $(BIN)/python -m pytest $(PYTEST) -W 'ignore:assertions not in test modules'
 

@@ -8,6 +8,8 @@ anew on each run (``make fuzz``) and prints what to add as a case.
 import os
 import re
 import sys
+import textwrap
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -41,6 +43,22 @@ def repeats(request):
     if request.param == "short":
         return lambda short, long: short
     return lambda short, long: long
+
+
+@pytest.fixture(scope="session")
+def python_command():
+    """Return the command that runs a program in another process, where its asserts count.
+
+    The program is text, or the path of a file. Under ``python -OO`` Phintys itself runs without
+    asserts there too.
+    """
+    runner = str(Path(__file__).with_name("with_asserts.py"))
+
+    def command(program, *arguments):
+        text = textwrap.dedent(str(program))
+        return [sys.executable, "-X", "faulthandler", runner, text, *map(str, arguments)]
+
+    return command
 
 
 def pytest_runtest_setup(item):

@@ -1,6 +1,4 @@
 import subprocess
-import sys
-import textwrap
 
 import numpy as np
 import pytest
@@ -25,22 +23,22 @@ def native():
     return found
 
 
-def run_python(program, *arguments, timeout=120):
+@pytest.fixture(scope="session")
+def run_python(python_command):
     """Run a program in another process, and return what it printed; it must end well."""
-    done = subprocess.run(
-        [sys.executable, "-X", "faulthandler", "-c", textwrap.dedent(program), *arguments],
-        capture_output=True,
-        text=True,
-        timeout=timeout,
-        check=False,
-    )
-    assert done.returncode == 0, f"exit status {done.returncode}\n{done.stdout}\n{done.stderr}"
-    return done.stdout
 
+    def run(program, *arguments, timeout=120):
+        done = subprocess.run(
+            python_command(program, *arguments),
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+            check=False,
+        )
+        assert done.returncode == 0, f"status {done.returncode}\n{done.stdout}\n{done.stderr}"
+        return done.stdout
 
-@pytest.fixture(name="run_python", scope="session")
-def run_python_fixture():
-    return run_python
+    return run
 
 
 class PythonOp(Op):

@@ -1,8 +1,6 @@
 import os
 import signal
 import subprocess
-import sys
-import textwrap
 import threading
 import time
 import warnings
@@ -196,20 +194,6 @@ def test_a_link_is_not_used(cache, tmp_path):
     assert cache.get(key("a")) is None
 
 
-def in_time(program, *arguments):
-    """Run a program in a process of its own, which must end well and soon."""
-    subprocess.run(
-        [
-            sys.executable,
-            "-c",
-            textwrap.dedent(HEAD) + textwrap.dedent(program),
-            *map(str, arguments),
-        ],
-        check=True,
-        timeout=60,
-    )
-
-
 HEAD = """
     import os, sys, warnings
     from pathlib import Path
@@ -219,10 +203,6 @@ HEAD = """
     warnings.simplefilter("error")
     cache = ObjectCache(Path(sys.argv[1]), 1 << 20)
     one, other = (CacheKey.of(text, Target.named("x86-64-v2"), "1") for text in "ab")
-
-    def check(holds):
-        if not holds:
-            raise SystemExit(f"wrong: {cache.statistics}")
 """
 
 PIPES = """
@@ -231,20 +211,20 @@ PIPES = """
         path.unlink(missing_ok=True)
         os.mkfifo(path)
     cache = ObjectCache(cache.folder, 1 << 20)
-    check(cache.get(one) is None)
+    assert cache.get(one) is None
     cache.put(one, b"content")
-    check(cache.get(one) == b"content")
+    assert cache.get(one) == b"content"
     os.mkfifo(cache.folder / other.name)
-    check(cache.get(other) is None and cache.verify() == [cache.folder / other.name])
+    assert cache.get(other) is None and cache.verify() == [cache.folder / other.name]
     os.mkfifo(cache.folder / "x.tmp")
     cache.evict()
-    check(cache.clear() == 1)
+    assert cache.clear() == 1
 """
 
 
 @posix
-def test_nobody_waits_for_a_pipe_in_place_of_a_file(tmp_path):
-    in_time(PIPES, tmp_path / "objects")
+def test_nobody_waits_for_a_pipe_in_place_of_a_file(run_python, tmp_path):
+    run_python(HEAD + PIPES, tmp_path / "objects", timeout=60)
 
 
 def test_a_folder_in_place_of_an_entry_is_no_obstacle_for_others(cache):
@@ -502,14 +482,14 @@ assert cache.statistics.damaged == 0
 """
 
 
-def start_writer(folder, seed, rounds):
-    return subprocess.Popen(
-        [sys.executable, "-c", textwrap.dedent(WRITER), str(folder), str(seed), str(rounds)],
-        stdout=subprocess.PIPE,
+@pytest.fixture
+def start_writer(python_command):
+    return lambda *arguments: subprocess.Popen(
+        python_command(WRITER, *arguments), stdout=subprocess.PIPE
     )
 
 
-def test_many_processes_share_a_cache(tmp_path):
+def test_many_processes_share_a_cache(start_writer, tmp_path):
     folder = tmp_path / "objects"
     writers = [start_writer(folder, seed, 400) for seed in range(3)]
     for writer in writers:
@@ -521,7 +501,7 @@ def test_many_processes_share_a_cache(tmp_path):
     assert sum(entry.size for entry in cache.entries()) <= 60_000
 
 
-def test_a_killed_process_leaves_nothing_broken(tmp_path):
+def test_a_killed_process_leaves_nothing_broken(start_writer, tmp_path):
     folder = tmp_path / "objects"
     for seed in range(4):
         writer = start_writer(folder, seed, 10**9)

@@ -8,7 +8,6 @@ import pickle
 import shutil
 import subprocess
 import sys
-import textwrap
 import weakref
 import zipfile
 from pathlib import Path
@@ -218,11 +217,11 @@ def compiled_only(place):
     return place
 
 
-def test_code_without_files_is_told_from_other_code(tmp_path):
+def test_code_without_files_is_told_from_other_code(python_command, tmp_path):
     def run(place, program, given=b""):
         flags = f"cache_dir={tmp_path / 'cache'}"
         done = subprocess.run(
-            [sys.executable, "-c", textwrap.dedent(program)],
+            python_command(program),
             env={**os.environ, "PYTHONPATH": str(place), "PHINTYS_FLAGS": flags},
             input=given,
             capture_output=True,

@@ -1,7 +1,5 @@
 import os
 import subprocess
-import sys
-import textwrap
 from pathlib import Path
 
 import pytest
@@ -27,19 +25,17 @@ def cache_folder(tmp_path_factory):
 
 
 @pytest.fixture
-def run(cache_folder):
+def run(cache_folder, python_command):
     """Run Python in a process of its own, which must end well; return what it printed.
 
     The program is a file of this folder, or text; ``flags`` are options of the configuration.
     """
 
     def start(program, *arguments, flags="", timeout=280):
-        source = (
-            [str(HERE / program)] if program.endswith(".py") else ["-c", textwrap.dedent(program)]
-        )
+        source = HERE / program if program.endswith(".py") else program
         environment = {**os.environ, "PHINTYS_FLAGS": f"cache_dir={cache_folder},{flags}"}
         done = subprocess.run(
-            [sys.executable, "-X", "faulthandler", *source, *map(str, arguments)],
+            python_command(source, *arguments),
             capture_output=True,
             text=True,
             timeout=timeout,

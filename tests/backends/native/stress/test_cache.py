@@ -6,7 +6,6 @@ import stat
 import subprocess
 import sys
 import tempfile
-import textwrap
 import time
 import warnings
 from pathlib import Path
@@ -209,9 +208,10 @@ COMPILES_ON = """
 """
 
 
-def start(folder, *arguments):
-    return subprocess.Popen(
-        [sys.executable, "-X", "faulthandler", "-c", textwrap.dedent(COMPILES_ON), *arguments],
+@pytest.fixture
+def start(python_command):
+    return lambda folder, *arguments: subprocess.Popen(
+        python_command(COMPILES_ON, *arguments),
         env={**os.environ, "PHINTYS_FLAGS": f"cache_dir={folder}"},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -219,7 +219,7 @@ def start(folder, *arguments):
     )
 
 
-def test_processes_that_compile_the_same_at_once(tmp_path):
+def test_processes_that_compile_the_same_at_once(start, tmp_path):
     processes = [start(tmp_path, "12") for _ in range(3)]
     for process in processes:
         _, errors = process.communicate(timeout=120)
@@ -229,7 +229,7 @@ def test_processes_that_compile_the_same_at_once(tmp_path):
     assert len(list(cache.entries())) >= 12
 
 
-def test_killed_processes_leave_nothing_broken(compiles, tmp_path):
+def test_killed_processes_leave_nothing_broken(compiles, start, tmp_path):
     for number in range(4):
         process = start(tmp_path, "on")
         assert process.stdout.readline() == "ready\n"
