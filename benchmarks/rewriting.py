@@ -9,6 +9,8 @@ Run ``python benchmarks/rewriting.py``; the table goes into ``benchmarks/RESULTS
 ``benchmarks/run.py``. PyTensor is run by this interpreter, or by the one that the environment
 variable ``PYTENSOR_PYTHON`` names; without it there is no column for it.
 """
+# Peers need not be installed.
+# pyright: reportMissingImports=false
 
 from __future__ import annotations
 

@@ -5,13 +5,15 @@
 Times are nanoseconds an element, the best of many runs over arrays that fit the cache.
 """
 
+import ctypes
 import sys
 import time
 
 import numpy as np
 import scipy.special
 
-from phintys.backends.native.emit._harness import elementwise, elementwise_module, verified
+from phintys.backends.native.emit._harness import compile_module, elementwise_module
+from phintys.backends.native.emit.llvm_library import llvm
 from phintys.backends.native.emit.math import FLOAT_FUNCTIONS, float_math
 from phintys.backends.native.emit.target import Target
 
@@ -32,7 +34,7 @@ RANGES = {"arccosh": (1.1, 3.0), "log1mexp": (-3.0, -0.1)}
 def peer(name):
     if name in SCIPY:
         return getattr(scipy.special, SCIPY[name])
-    return getattr(np, NUMPY.get(name, name), None)
+    return getattr(np, NUMPY.get(name) or name, None)
 
 
 def nanoseconds(call):
@@ -54,9 +56,11 @@ def timed(name, dtype, target, inline):
     def compute(b, *values):
         return float_math(b, name, *values)
 
-    function = elementwise(compute, [dtype] * nin, dtype, target=target, inline=inline)
+    module = elementwise_module(target, compute, [dtype] * nin, dtype, inline=inline)
+    arguments = [ctypes.c_int64] + [ctypes.c_void_p] * (nin + 1)
+    kernel = compile_module(module).function("kernel", *arguments)
     addresses = [array.ctypes.data for array in (out, *inputs)]
-    ours = nanoseconds(lambda: function.kernel(ELEMENTS, *addresses))
+    ours = nanoseconds(lambda: kernel(ELEMENTS, *addresses))
     theirs = peer(name)
     return ours, nanoseconds(lambda: theirs(*inputs, out=out)) if theirs else float("nan")
 
@@ -71,17 +75,18 @@ def compile_times(target):
     for inline, level in ((False, 0), (False, 1), (True, 1)):
         machine = target.machine(level)
         start = time.perf_counter()
-        for _ in range(20):
-            module = elementwise_module(target, compute, ["f8"] * 3, "f8", inline=inline)
-            text = str(module)
+        texts = [
+            str(elementwise_module(target, compute, ["f8"] * 3, "f8", inline=inline))
+            for _ in range(20)
+        ]
         written = time.perf_counter()
-        for _ in range(20):
-            machine.emit_object(verified(module))
+        for text in texts:
+            llvm().compile(text, machine)
         done = time.perf_counter()
         how = "in place" if inline else "outlined"
         print(
             f"math {how}, level {level}: {(written - start) * 50:.2f} ms to write "
-            f"{len(text.splitlines())} lines, {(done - written) * 50:.2f} ms to compile"
+            f"{len(texts[0].splitlines())} lines, {(done - written) * 50:.2f} ms to compile"
         )
 
 

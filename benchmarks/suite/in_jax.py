@@ -1,4 +1,6 @@
 """The programs in JAX, with 64-bit floats switched on."""
+# Peers need not be installed.
+# pyright: reportMissingImports=false
 
 from __future__ import annotations
 

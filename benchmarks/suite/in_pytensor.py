@@ -1,4 +1,6 @@
 """The programs in PyTensor."""
+# Peers need not be installed.
+# pyright: reportMissingImports=false
 
 from __future__ import annotations
 

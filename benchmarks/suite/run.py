@@ -89,8 +89,10 @@ def table(title: str, key: str, results: dict[str, dict[str, Figures | None]]) -
     lines.append("|---" * (len(variants) + 2) + "|")
     ratios = []
     for workload, row in results.items():
-        values = {name: figures and figures[key] for name, figures in row.items()}
-        best = min((values[name] for name in PEERS if values.get(name)), default=None)
+        values: dict[str, float | None] = {
+            name: figures[key] if figures else None for name, figures in row.items()
+        }
+        best = min(filter(None, (values.get(name) for name in PEERS)), default=None)
         ours = values.get("Phintys")
         ratio = ours / best if ours and best else None
         if ratio:

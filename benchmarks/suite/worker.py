@@ -1,4 +1,6 @@
 """Measure one program in one framework, in a process of its own; print the figures as JSON."""
+# Peers need not be installed.
+# pyright: reportMissingImports=false
 
 from __future__ import annotations
 
