@@ -6,7 +6,7 @@ import pytest
 import phintys
 import phintys.tensor as pt
 from phintys.compile import In, Mode, function
-from phintys.graph.aliasing import root_of
+from phintys.graph.alias_map import root_of
 from phintys.passes import PIPELINES
 from phintys.testing.fuzz import memory_ops, undeclared, user_ops
 

@@ -4,18 +4,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from phintys._base.errors import BadDestroyMap, BadViewMap, CycleError, InconsistencyError
+from phintys._base.errors import CycleError, InconsistencyError
 from phintys.graph import FunctionGraph, SharedVariable, ancestors, toposort
+from phintys.graph.alias_map import destroyed_inputs, root_of, view_roots
 from phintys.graph.aliasing import (
     DestroyHandler,
     check_aliasing,
-    check_maps,
     destroy_orderings,
-    destroyed_inputs,
     destroyers,
     fast_inplace_check,
-    root_of,
-    view_roots,
 )
 
 
@@ -36,44 +33,6 @@ def graph(inputs, *outputs):
 
 def names(nodes):
     return [str(node.op) for node in nodes]
-
-
-def test_roots_of_views(toys, ops):
-    x, y = toys.number("x"), toys.number("y")
-    v = ops["view"](x)
-    w = ops["view"](v)
-    both = ops["view2"](w, y)
-    own = ops["read"](x)
-    fgraph = graph([x, y], both, own)
-    roots = view_roots(fgraph)
-    assert roots == {x: (x,), y: (y,), v: (x,), w: (x,), both: (x, y), own: (own,)}
-    assert {variable: root_of(variable) for variable in roots} == roots
-
-
-def test_what_overwrites_begins_a_root(toys, ops):
-    x, y = toys.number("x"), toys.number("y")
-    z = ops["inplace"](ops["view"](x), y)
-    v = ops["view"](z)
-    roots = view_roots(graph([x, y], v))
-    assert roots[z] == roots[v] == (z,)
-    assert root_of(v) == (z,)
-
-
-def test_several_outputs_of_one_memory(toys):
-    x, y = toys.number("x"), toys.number("y")
-    # Both outputs overwrite x; a third views it, a fourth views y.
-    op = toys.Aliasing("op", 4, views=((2, (0,)), (3, (1,))), destroys=((0, (0,)), (1, (0,))))
-    a, b, c, d = op(x, y)
-    roots = view_roots(graph([x, y], a, b, c, d))
-    assert roots[a] == roots[b] == roots[c] == (a,)
-    assert roots[d] == (y,)
-    # Two inputs overwritten by one output.
-    op = toys.Aliasing("op", 1, destroys=((0, (0, 1)),))
-    z = op(x, y)
-    assert destroyed_inputs(z.owner) == {0: 0, 1: 0}
-    assert root_of(z) == (z,)
-    scratch = toys.Aliasing("op", 1, destroys=((None, (1,)), (0, (1,))))
-    assert destroyed_inputs(scratch(x, y).owner) == {1: 0}
 
 
 def test_destroyers(toys, ops):
@@ -103,7 +62,7 @@ def test_readers_come_first(toys, ops):
 def test_nothing_is_computed_where_nothing_is_overwritten(toys, ops, monkeypatch):
     from phintys.graph import aliasing
 
-    monkeypatch.setattr(aliasing, "view_roots", None)  # calling it would fail
+    monkeypatch.setattr(aliasing, "AliasMap", None)  # calling it would fail
     x = toys.number("x")
     fgraph = graph([x], ops["view"](x))
     assert destroy_orderings(fgraph) == {}
@@ -350,30 +309,6 @@ def test_what_might_be_overwritten(toys, ops):
         with pytest.raises(InconsistencyError):
             fgraph.replace_validate(fgraph.outputs[2], ops["scratch"](victim))
     fgraph.replace_validate(fgraph.outputs[2], ops["scratch"](other))
-
-
-@pytest.mark.parametrize(
-    ("attributes", "error", "words"),
-    [
-        ({"destroys": ((0, (2,)),)}, BadDestroyMap, "names the input 2, and there are 2"),
-        ({"destroys": ((1, (0,)),)}, BadDestroyMap, "names the output 1, and there are 1"),
-        ({"destroys": ((0, (-1,)),)}, BadDestroyMap, "names the input -1"),
-        ({"views": ((0, (0, 5)),)}, BadViewMap, "names the input 5"),
-        ({"views": ((-1, (0,)),)}, BadViewMap, "names the output -1"),
-        ({"views": ((None, (0,)),)}, BadViewMap, "names None as an output"),
-    ],
-)
-def test_maps_that_make_no_sense(toys, attributes, error, words):
-    node = toys.Aliasing("op", **attributes)(toys.number("x"), toys.number("y")).owner
-    with pytest.raises(error, match=words) as caught:
-        check_maps(node)
-    assert __file__ in str(caught.value)
-
-
-def test_maps_that_make_sense(toys, ops):
-    x, y = toys.number("x"), toys.number("y")
-    for op in ("view", "view2", "inplace", "scratch", "read"):
-        check_maps(ops[op](x, y).owner)
 
 
 # The handler remembers what it has checked: that must make no difference.

@@ -4,7 +4,7 @@ import pytest
 import phintys.scalar as ps
 import phintys.tensor as pt
 from phintys.graph import Apply, FunctionGraph
-from phintys.passes._aliasing import is_overwritten, overwritten_variables
+from phintys.graph.alias_map import is_overwritten, overwritten_variables
 from phintys.passes._facts import (
     broadcast_source,
     fits,

@@ -10,6 +10,7 @@ from phintys._base.errors import ArgumentError, GradientError
 from phintys.compat import modes
 from phintys.compile import Function, In, Out
 from phintys.graph import Constant, SharedVariable, Variable, clone_replace
+from phintys.graph.alias_map import AliasMap
 from phintys.graph.null_type import NullType
 from phintys.graph.traversal import applys_between
 
@@ -146,16 +147,8 @@ def _overwritten(inputs: list[Any], outputs: Any, updates: Any) -> set[Any]:
     roots = [one.variable if isinstance(one, Out) else one for one in wanted]
     roots = [*roots, *(new for _, new in pairs)]
     leaves = [one for one in variables if isinstance(one, Variable)]
-    memory: dict[Any, Any] = {one: one for one in leaves}
-    found: set[Any] = set()
-    for node in applys_between(leaves, [one for one in roots if isinstance(one, Variable)]):
-        maps: dict[Any, Any] = dict(node.op.view_map or {}) | dict(node.op.destroy_map or {})
-        for output, into in maps.items():
-            owner = memory.get(node.inputs[into[0]])
-            if owner is not None:
-                memory[node.outputs[output]] = owner
-        for into in (node.op.destroy_map or {}).values():
-            found.update(memory[node.inputs[i]] for i in into if node.inputs[i] in memory)
+    nodes = applys_between(leaves, [one for one in roots if isinstance(one, Variable)])
+    found = AliasMap.of_nodes(nodes).overwritten.intersection(leaves)
     return {one for one in found if not isinstance(one, SharedVariable)}
 
 

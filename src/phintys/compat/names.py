@@ -315,10 +315,12 @@ _GOF_GRAPH: list[Source] = [
         "io_connection_pattern": "phintys.graph.contract:connection_pattern",
         "orphans": "phintys.graph:orphans_between",
         "variables": "phintys.graph:vars_between",
-        "view_roots": "phintys.graph.aliasing:view_roots",
+        "view_roots": "phintys.graph.alias_map:view_roots",
     },
     "phintys.graph",
 ]
+
+_DESTROY = ["phintys.graph.aliasing", "phintys.graph.alias_map"]
 
 _THEANO: dict[str, list[Source]] = {
     "": _TOP,
@@ -326,8 +328,8 @@ _THEANO: dict[str, list[Source]] = {
     "configdefaults": [{"config": f"{_CONFIG}:config"}],
     "compat": [{"OrderedDict": "collections:OrderedDict"}],
     "compat.python2x": [{"OrderedDict": "collections:OrderedDict"}],
-    "gof": [*_GOF_GRAPH, *_REWRITING, "phintys.graph.features", "phintys.graph.aliasing"],
-    "gof.destroyhandler": ["phintys.graph.aliasing"],
+    "gof": [*_GOF_GRAPH, *_REWRITING, "phintys.graph.features", *_DESTROY],
+    "gof.destroyhandler": _DESTROY,
     "gof.fg": _GOF_GRAPH,
     "gof.graph": _GOF_GRAPH,
     "gof.null_type": ["phintys.graph.null_type"],
@@ -351,7 +353,7 @@ _NEWER: dict[str, list[Source]] = {
     "configdefaults": [{"config": f"{_CONFIG}:config"}],
     "graph": [_GRAPH, _ERRORS, _WALKS, _REWRITE_GRAPH, "phintys.graph"],
     "graph.basic": [_GRAPH, _WALKS, "phintys.graph"],
-    "graph.destroyhandler": ["phintys.graph.aliasing"],
+    "graph.destroyhandler": _DESTROY,
     "graph.features": ["phintys.graph.features"],
     "graph.fg": [_GRAPH],
     "graph.null_type": ["phintys.graph.null_type"],

@@ -12,7 +12,7 @@ from phintys._base.errors import NanGuardError
 from phintys.backends.reference import ReferenceBackend
 from phintys.backends.reference.diagnosis import describe_value
 from phintys.compile.mode import Mode
-from phintys.graph.aliasing import destroyed_inputs
+from phintys.graph.alias_map import destroyed_inputs
 from phintys.graph.variable import Constant
 from phintys.tensor.creation import AllocEmpty
 

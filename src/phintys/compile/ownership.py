@@ -10,21 +10,21 @@ variable must not share memory with anything outside the function except argumen
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from phintys._base.origin import inherit_origin
 from phintys.compile.ops import deep_copy
-from phintys.graph.aliasing import DestroyHandler, check_maps
+from phintys.graph.alias_map import AliasMap, check_maps, destroyed_inputs
+from phintys.graph.aliasing import DestroyHandler
 from phintys.graph.variable import Constant
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from phintys.compile.io import In
     from phintys.graph.apply import Apply
     from phintys.graph.fgraph import FunctionGraph
     from phintys.graph.variable import Variable
-
-    Roots = frozenset[Variable]
 
 __all__ = ["guard_memory", "separate_outputs"]
 
@@ -60,9 +60,9 @@ def guard_memory(fgraph: FunctionGraph, inputs: Sequence[In]) -> None:
             check_maps(node)
     if any(node.op.destroy_map for node in fgraph.apply_nodes):
         _protect_inputs(fgraph, set(mutable))
-        memory = _Memory(fgraph.toposort())
+        aliases = AliasMap.of_graph(fgraph)
         for number, output in enumerate(fgraph.outputs):
-            if memory.is_overwritten(output):
+            if aliases.is_overwritten(output):
                 _copy_output(fgraph, number)
     fgraph.attach_feature(DestroyHandler(mutable))
     fgraph.validate()
@@ -84,97 +84,37 @@ def separate_outputs(
     updated
         For each update, the index of the input that it updates.
     """
-    memory = _Memory(fgraph.toposort())
+    aliases = AliasMap.of_graph(fgraph)
     specs = dict(zip(fgraph.inputs, inputs, strict=True))
     replaced = {fgraph.inputs[number] for number in updated}
     targets: list[Variable | None] = [None] * len(borrow)
     targets.extend(fgraph.inputs[number] for number in updated)
-    users: dict[Variable, bool] = {}  # root -> whether all outputs that share it are borrowed
+    # Memory, by the variable that it was allocated for -> whether all outputs in it are borrowed.
+    users: dict[Variable, bool] = {}
     # Views are handled last, since copying a view is cheaper than copying its base.
     views = [
-        target is None and output not in memory.roots_of(output)
+        target is None and output not in aliases.memory(output)
         for output, target in zip(fgraph.outputs, targets, strict=True)
     ]
     for number in sorted(range(len(views)), key=views.__getitem__):
         output, target = fgraph.outputs[number], targets[number]
         borrowed = target is None and borrow[number]
-        roots = memory.roots_of(output)
-        if any(_is_outside(root, target, borrowed, specs, replaced) for root in roots) or any(
-            root in users and not (borrowed and users[root]) for root in roots
+        memory = aliases.memory(output)
+        if any(_is_outside(root, target, borrowed, specs, replaced) for root in memory) or any(
+            root in users and not (borrowed and users[root]) for root in memory
         ):
             _copy_output(fgraph, number)
             continue
-        users.update(dict.fromkeys(roots, borrowed))
-
-
-def _pairs(node: Apply) -> Iterator[tuple[Variable | None, Variable]]:
-    """Yield pairs of an output and an input of a node that may share memory."""
-    for aliases in (node.op.view_map, node.op.destroy_map):
-        for output, positions in aliases.items():
-            for position in positions:
-                yield (None if output is None else node.outputs[output]), node.inputs[position]
-
-
-def _destroyed(node: Apply) -> list[Variable]:
-    """Return the inputs that a node overwrites."""
-    destroy_map = node.op.destroy_map
-    return [node.inputs[position] for positions in destroy_map.values() for position in positions]
-
-
-class _Memory:
-    """Memory sharing and overwriting in a sorted graph.
-
-    Attributes
-    ----------
-    roots : dict
-        Variable -> the variables whose memory it may share; itself if it has its own.
-    """
-
-    def __init__(self, nodes: Sequence[Apply]) -> None:
-        self.roots: dict[Variable, Roots] = {}
-        # Root -> the number of the last node that overwrites its memory.
-        self.last_write: dict[Variable, int] = {}
-        # For each root, the number of the last overwriting node that a value has gone through.
-        self.written: dict[Variable, dict[Variable, int]] = {}
-        for number, node in enumerate(nodes):
-            self._add(node, number)
-
-    def roots_of(self, variable: Variable) -> Roots:
-        """Return the variables whose memory a variable may share."""
-        return self.roots.get(variable) or frozenset((variable,))
-
-    def is_overwritten(self, variable: Variable) -> bool:
-        """Return whether the memory of a variable is written to after it was computed."""
-        seen = self.written.get(variable, {})
-        return any(
-            self.last_write.get(root, -1) > seen.get(root, -1) for root in self.roots_of(variable)
-        )
-
-    def _add(self, node: Apply, number: int) -> None:
-        found: dict[Variable, set[Variable]] = {}
-        for output, source in _pairs(node):
-            if output is not None:
-                found.setdefault(output, set()).update(self.roots_of(source))
-                seen = self.written.setdefault(output, {})
-                for root, at in self.written.get(source, {}).items():
-                    seen[root] = max(at, seen.get(root, -1))
-        for output, roots in found.items():
-            self.roots[output] = frozenset(roots)
-        for victim in _destroyed(node):
-            for root in self.roots_of(victim):
-                self.last_write[root] = number
-            for output in node.outputs:
-                for root in self.roots_of(output).intersection(self.roots_of(victim)):
-                    self.written.setdefault(output, {})[root] = number
+        users.update(dict.fromkeys(memory, borrowed))
 
 
 def _protect_inputs(fgraph: FunctionGraph, mutable: set[Variable]) -> None:
     """Copy inputs and constants before they are overwritten."""
-    memory = _Memory(fgraph.toposort())
+    aliases = AliasMap.of_graph(fgraph)
     victims: dict[Variable, Apply] = {}
     for node in fgraph.apply_nodes:
-        for victim in _destroyed(node):
-            for root in memory.roots_of(victim):
+        for position in destroyed_inputs(node):
+            for root in aliases.roots(node.inputs[position]):
                 if root.owner is None and root not in mutable:
                     victims.setdefault(root, node)
     for victim, node in victims.items():

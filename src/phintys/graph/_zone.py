@@ -36,7 +36,7 @@ class Zone:
     victims
         Overwriting node -> positions of the inputs that it overwrites.
     roots
-        Variable -> its roots, for all variables of the graph.
+        Returns the roots of a variable of the graph.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class Zone:
         self,
         fgraph: FunctionGraph,
         victims: Mapping[Apply, Collection[int]],
-        roots: Mapping[Variable, tuple[Variable, ...]],
+        roots: Callable[[Variable], tuple[Variable, ...]],
     ) -> None:
         self.in_doubt = False
         self.arrived: dict[Apply, None] = {}
@@ -58,11 +58,11 @@ class Zone:
         by_root: dict[Variable, Apply] = {}
         for node, positions in victims.items():
             for position in positions:
-                by_root.update(dict.fromkeys(roots[node.inputs[position]], node))
+                by_root.update(dict.fromkeys(roots(node.inputs[position]), node))
         self._memory: dict[Variable, set[Apply]] = {}  # root -> nodes that overwrite it
         self._overwrites: dict[Apply, set[Variable]] = {}  # the inverse of _memory
-        for variable, found in roots.items():
-            for root in found:
+        for variable in fgraph.variables:
+            for root in roots(variable):
                 if root in by_root:
                     self._note(variable, by_root[root])
         readers = [

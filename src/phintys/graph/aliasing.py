@@ -1,29 +1,24 @@
-"""Memory sharing between variables, and the constraints it puts on the execution order.
+"""The rules for nodes that overwrite their inputs, and the execution order that they require.
 
-An Op declares with ``view_map`` which inputs an output may share memory with, and with
-``destroy_map`` which inputs it overwrites. The *roots* of a variable are the variables whose memory
-it may be part of: the variable itself if it owns its memory, otherwise the roots of all inputs that
-it may view. Two variables may share memory if they have a root in common. An output that overwrites
-an input is a new root, although the memory is the same: all readers of the old value must have run
-by then.
-
-The functions here analyze whole graphs; if no Op overwrites anything, they look only at the Ops.
+:class:`~phintys.graph.alias_map.AliasMap` says who shares memory with whom. The functions here
+analyze whole graphs; if no Op overwrites anything, they look only at the Ops.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from phintys._base.errors import BadDestroyMap, BadViewMap, CycleError, InconsistencyError
+from phintys._base.errors import CycleError, InconsistencyError
 from phintys.graph._order import nodes_below
 from phintys.graph._zone import Zone
+from phintys.graph.alias_map import AliasMap, destroyed_inputs, root_of
 from phintys.graph.features import Feature
 from phintys.graph.shared import SharedVariable
 from phintys.graph.traversal import io_toposort
 from phintys.graph.variable import Constant
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
     from phintys.graph.apply import Apply
     from phintys.graph.fgraph import FunctionGraph
@@ -34,72 +29,13 @@ if TYPE_CHECKING:
 __all__ = [
     "DestroyHandler",
     "check_aliasing",
-    "check_maps",
     "check_own_inputs",
     "destroy_orderings",
-    "destroyed_inputs",
     "destroyers",
     "execution_order",
     "fast_inplace_check",
-    "root_of",
-    "view_roots",
+    "mutable_inputs",
 ]
-
-
-def check_maps(node: Apply) -> None:
-    """Check that ``view_map`` and ``destroy_map`` name existing outputs and inputs.
-
-    Parameters
-    ----------
-    node
-        The node.
-
-    Raises
-    ------
-    BadViewMap, BadDestroyMap
-        A map names an output or input that does not exist.
-    """
-    for name, kind in (("view_map", BadViewMap), ("destroy_map", BadDestroyMap)):
-        declared: Mapping[int | None, Iterable[int]] = getattr(node.op, name)
-        for output, positions in declared.items():
-            wrong = [
-                f"the input {position}, and there are {len(node.inputs)}"
-                for position in positions
-                if not 0 <= position < len(node.inputs)
-            ]
-            if output is None and name == "view_map":
-                wrong.append("None as an output")
-            elif output is not None and not 0 <= output < len(node.outputs):
-                wrong.append(f"the output {output}, and there are {len(node.outputs)}")
-            if wrong:
-                msg = (
-                    f"{node.op}: its {name} is {dict(declared)}, which names {wrong[0]}. Write "
-                    f"{name} = {{output index: [input indices]}}, counted from 0.\n"
-                    f"The node was made at\n  {node.origin}"
-                )
-                raise kind(msg)
-
-
-def destroyed_inputs(node: Apply) -> dict[int, int | None]:
-    """Return the positions of the inputs that a node overwrites, each with the output responsible.
-
-    Parameters
-    ----------
-    node
-        The node.
-
-    Returns
-    -------
-    dict
-        Input position -> the first output that overwrites it, or ``None`` if the input is only used
-        as scratch space.
-    """
-    found: dict[int, int | None] = {}
-    for output, positions in node.op.destroy_map.items():
-        for position in positions:
-            if found.get(position) is None:
-                found[position] = output
-    return found
 
 
 def destroyers(fgraph: FunctionGraph) -> dict[Variable, list[Apply]]:
@@ -123,102 +59,16 @@ def _destroying(fgraph: FunctionGraph) -> list[Apply]:
     return [node for node in fgraph.apply_nodes if node.op.destroy_map]
 
 
-def view_roots(fgraph: FunctionGraph) -> dict[Variable, Roots]:
-    """Return the roots of each variable of a graph.
+def mutable_inputs(fgraph: FunctionGraph) -> dict[Variable, None]:
+    """Return the inputs and shared variables that may be overwritten, as an ordered set.
 
     Parameters
     ----------
     fgraph
-        The graph.
-
-    Returns
-    -------
-    dict
-        Variable -> tuple of variables; ``(variable,)`` where it has memory of its own.
-
-    Examples
-    --------
-    >>> from phintys.graph import Apply, FunctionGraph, Op, Type
-    >>> anything, choose = Type(), Op()
-    >>> choose.view_map = {0: [0, 1]}  # returns one of its inputs
-    >>> x, y = anything("x"), anything("y")
-    >>> z = Apply(choose, [x, y], [anything("z")]).out
-    >>> view_roots(FunctionGraph([x, y], [z], clone=False))[z]
-    (x, y)
+        The graph; its :class:`DestroyHandler` knows them.
     """
-    roots: dict[Variable, Roots] = {
-        variable: (variable,) for variable in fgraph.variables if variable.owner is None
-    }
-    # Orderings do not matter here, and computing them may itself require the roots.
-    for node in nodes_below(fgraph.apply_nodes):
-        _enter_roots(node, roots)
-    return roots
-
-
-def root_of(variable: Variable) -> Roots:
-    """Return the roots of one variable.
-
-    Parameters
-    ----------
-    variable
-        Any variable, in a FunctionGraph or not.
-    """
-    # Only nodes that may pass on the memory of their inputs are followed.
-    roots: dict[Variable, Roots] = {}
-    opened: set[Variable] = set()
-    stack = [variable]
-    while stack:
-        current = stack[-1]
-        node = current.owner
-        if current in roots or node is None or not _aliases(node):
-            roots.setdefault(current, (current,))
-            stack.pop()
-            continue
-        positions = {i for viewed in node.op.view_map.values() for i in viewed}
-        if positions:  # the viewed memory may have been overwritten
-            positions.update(destroyed_inputs(node))
-        given = [node.inputs[position] for position in sorted(positions)]
-        missing = [one for one in given if one not in roots and one not in opened]
-        opened.update(missing)
-        if missing:
-            stack.extend(missing)
-            continue
-        found = {one: roots.get(one, (one,)) for one in node.inputs}
-        _enter_roots(node, found)
-        roots.update((output, found[output]) for output in node.outputs)
-    return roots[variable]
-
-
-def _aliases(node: Apply) -> bool:
-    return bool(node.op.view_map) or bool(node.op.destroy_map)
-
-
-def _enter_roots(node: Apply, roots: dict[Variable, Roots]) -> None:
-    """Add the roots of a node's outputs, given those of its inputs."""
-    outputs = node.outputs
-    if not _aliases(node):
-        for output in outputs:
-            roots[output] = (output,)
-        return
-    destroyed = destroyed_inputs(node)
-    gone = {root for position in destroyed for root in roots[node.inputs[position]]}
-    for index, output in enumerate(outputs):
-        found: dict[Variable, None] = {}
-        for position in node.op.destroy_map.get(index, ()):
-            # Outputs that overwrite the same input share it.
-            found[outputs[destroyed[position] or 0]] = None
-        for position in node.op.view_map.get(index, ()):
-            for root in roots[node.inputs[position]]:
-                if root not in gone:
-                    found[root] = None
-                    continue
-                # A view of an overwritten input shares memory with the overwriting output.
-                for other, by in destroyed.items():
-                    if by is not None and root in roots[node.inputs[other]]:
-                        found[outputs[by]] = None
-                    elif by is None:
-                        found[root] = None
-        roots[output] = tuple(found) or (output,)
+    handlers = (feature for feature in fgraph.features if isinstance(feature, DestroyHandler))
+    return dict.fromkeys(variable for one in handlers for variable in one.mutable_inputs)
 
 
 def destroy_orderings(fgraph: FunctionGraph) -> dict[Apply, list[Apply]]:
@@ -232,7 +82,7 @@ def destroy_orderings(fgraph: FunctionGraph) -> dict[Apply, list[Apply]]:
         The graph.
     """
     destroying = _destroying(fgraph)
-    return _orderings(fgraph, destroying, view_roots(fgraph)) if destroying else {}
+    return _orderings(fgraph, destroying, AliasMap.of_graph(fgraph)) if destroying else {}
 
 
 def execution_order(fgraph: FunctionGraph) -> list[Apply]:
@@ -246,14 +96,14 @@ def execution_order(fgraph: FunctionGraph) -> list[Apply]:
 
 
 def _orderings(
-    fgraph: FunctionGraph, destroying: Iterable[Apply], roots: Mapping[Variable, Roots]
+    fgraph: FunctionGraph, destroying: Iterable[Apply], aliases: AliasMap[Variable]
 ) -> dict[Apply, list[Apply]]:
-    destroyed = {node: _destroyed_roots(node, roots) for node in destroying}
+    destroyed = {node: _destroyed_roots(node, aliases.roots) for node in destroying}
     wanted = {root for found in destroyed.values() for root in found}
     readers: dict[Variable, dict[Apply, None]] = {root: {} for root in wanted}
     for node in fgraph.apply_nodes:
         for variable in node.inputs:
-            for root in roots[variable]:
+            for root in aliases.roots(variable):
                 if root in wanted:
                     readers[root][node] = None
     orderings: dict[Apply, list[Apply]] = {}
@@ -265,12 +115,12 @@ def _orderings(
     return orderings
 
 
-def _destroyed_roots(node: Apply, roots: Mapping[Variable, Roots]) -> dict[Variable, int]:
+def _destroyed_roots(node: Apply, roots: Callable[[Variable], Roots]) -> dict[Variable, int]:
     """Return the roots that a node overwrites, each with the position of an input."""
     return {
         root: position
         for position in destroyed_inputs(node)
-        for root in roots[node.inputs[position]]
+        for root in roots(node.inputs[position])
     }
 
 
@@ -302,20 +152,20 @@ def check_aliasing(
     """
     destroying = _destroying(fgraph)
     if destroying:
-        _check(fgraph, destroying, view_roots(fgraph), frozenset(mutable_inputs or ()))
+        _check(fgraph, destroying, AliasMap.of_graph(fgraph), frozenset(mutable_inputs or ()))
 
 
 def _check(
     fgraph: FunctionGraph,
     destroying: Sequence[Apply],
-    roots: Mapping[Variable, Roots],
+    aliases: AliasMap[Variable],
     mutable: Collection[Variable],
 ) -> None:
-    outputs = {root: variable for variable in fgraph.outputs for root in roots[variable]}
+    outputs = {root: variable for variable in fgraph.outputs for root in aliases.roots(variable)}
     destroyed_by: dict[Variable, Apply] = {}
     for node in destroying:
-        check_own_inputs(node, roots)
-        for root, position in _destroyed_roots(node, roots).items():
+        check_own_inputs(node, aliases.roots)
+        for root, position in _destroyed_roots(node, aliases.roots).items():
             _check_root(node, position, root, mutable)
             other = destroyed_by.setdefault(root, node)
             if other is not node:
@@ -332,7 +182,7 @@ def _check(
                     "version of the Op that does not overwrite.",
                 )
     try:
-        nodes_below(fgraph.apply_nodes, orderings=_orderings(fgraph, destroying, roots))
+        nodes_below(fgraph.apply_nodes, orderings=_orderings(fgraph, destroying, aliases))
     except CycleError as error:
         error.add_note(
             "Each node that overwrites a value must run after all others that read it, which is "
@@ -341,7 +191,7 @@ def _check(
         raise
 
 
-def check_own_inputs(node: Apply, roots: Mapping[Variable, Roots]) -> None:
+def check_own_inputs(node: Apply, roots: Callable[[Variable], Roots]) -> None:
     """Check that a node does not read the memory it overwrites through another of its inputs.
 
     Parameters
@@ -349,7 +199,7 @@ def check_own_inputs(node: Apply, roots: Mapping[Variable, Roots]) -> None:
     node
         The node.
     roots
-        Variable -> its roots, for the node's inputs.
+        Returns the roots of an input.
 
     Raises
     ------
@@ -360,9 +210,9 @@ def check_own_inputs(node: Apply, roots: Mapping[Variable, Roots]) -> None:
     tolerated_alias = _pairs(node, "destroyhandler_tolerate_aliased")
     for position in destroyed_inputs(node):
         variable = node.inputs[position]
-        own = set(roots[variable])
+        own = set(roots(variable))
         for other, given in enumerate(node.inputs):
-            if other == position or own.isdisjoint(roots[given]):
+            if other == position or own.isdisjoint(roots(given)):
                 continue
             if given is variable and (position, other) in tolerated_same:
                 continue
@@ -433,7 +283,7 @@ def fast_inplace_check(fgraph: FunctionGraph, inputs: Iterable[Variable]) -> lis
     [y]
     """
     handlers = [f for f in fgraph.features if isinstance(f, DestroyHandler)]
-    mutable = {variable for handler in handlers for variable in handler.mutable_inputs}
+    mutable = mutable_inputs(fgraph)
     taken = {root for output in fgraph.outputs for root in root_of(output)}
     for node in (node for h in handlers for node in h) if handlers else _destroying(fgraph):
         for position in destroyed_inputs(node):
@@ -521,18 +371,17 @@ class DestroyHandler(Feature):
         ):
             return
         self._zone = None
-        destroying, roots = list(self._destroying), view_roots(fgraph)
-        _check(fgraph, destroying, roots, frozenset(self.mutable_inputs))
+        destroying, aliases = list(self._destroying), AliasMap.of_graph(fgraph)
+        _check(fgraph, destroying, aliases, frozenset(self.mutable_inputs))
         victims = {node: destroyed_inputs(node).keys() for node in destroying}
-        self._zone = Zone(fgraph, victims, roots)
+        self._zone = Zone(fgraph, victims, aliases.roots)
 
     def _takes_up(self, fgraph: FunctionGraph, zone: Zone) -> bool:
         """Return whether all new overwriting nodes are known to be sound."""
         for node in list(zone.arrived):
-            roots = {variable: root_of(variable) for variable in node.inputs}
-            gone = _destroyed_roots(node, roots)
+            gone = _destroyed_roots(node, root_of)
             try:
-                check_own_inputs(node, roots)
+                check_own_inputs(node, root_of)
                 for root, position in gone.items():
                     _check_root(node, position, root, self.mutable_inputs)
             except InconsistencyError:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import phintys.scalar as ps
+from phintys.graph.alias_map import is_overwritten
 from phintys.graph.variable import Constant
-from phintys.passes._aliasing import is_overwritten
 from phintys.rewriting import NOT_CONSTANT, Operand, set_constant_reader
 from phintys.tensor.convert import constant
 from phintys.tensor.creation import Alloc

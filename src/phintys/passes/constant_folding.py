@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from phintys._base.errors import InconsistencyError
+from phintys.graph.alias_map import is_overwritten
 from phintys.graph.contract import do_constant_folding
 from phintys.graph.variable import Constant
-from phintys.passes._aliasing import is_overwritten
 from phintys.rewriting import GraphRewriter
 
 if TYPE_CHECKING:

@@ -20,12 +20,8 @@ from typing import TYPE_CHECKING, Any
 
 from phintys._base.errors import InconsistencyError, PhintysError, RewriteError
 from phintys._base.origin import inherit_origin
-from phintys.graph.aliasing import (
-    DestroyHandler,
-    check_own_inputs,
-    destroyed_inputs,
-    view_roots,
-)
+from phintys.graph.alias_map import destroyed_inputs, view_roots
+from phintys.graph.aliasing import DestroyHandler, check_own_inputs, mutable_inputs
 from phintys.graph.identity import all_same, is_among
 from phintys.graph.op import Op
 from phintys.graph.variable import Constant
@@ -216,19 +212,14 @@ class InPlace(GraphRewriter):
         return (_remade, (self.name, self.built_in))
 
 
-def _mutable_inputs(fgraph: FunctionGraph) -> set[Variable]:
-    handlers = [feature for feature in fgraph.features if isinstance(feature, DestroyHandler)]
-    return {variable for handler in handlers for variable in handler.mutable_inputs}
-
-
 def _changes_of_mutable(fgraph: FunctionGraph) -> dict[Apply, Twins]:
     """Return the nodes that modify some elements of mutable inputs, with their twins."""
     found: dict[Apply, Twins] = {}
-    lent = _mutable_inputs(fgraph)
+    lent = mutable_inputs(fgraph)
     for node in fgraph.toposort() if lent else ():
         op = node.op
         if isinstance(op, IncSubtensor | AdvancedIncSubtensor) and node.inputs[0] in lent:
-            lent.update(node.outputs)
+            lent.update(dict.fromkeys(node.outputs))
             if not op.destroy_map:
                 found[node] = _BUILT_IN[type(op)]
     return found
@@ -297,7 +288,7 @@ class _Books:
         self.readers: dict[Variable, dict[int, None]] = {}
         self.after: list[dict[int, None]] = [{} for _ in self.nodes]
         self.before: list[dict[int, None]] = [{} for _ in self.nodes]
-        mutable = _mutable_inputs(fgraph)
+        mutable = mutable_inputs(fgraph)
         self.fixed = {root for output in fgraph.outputs for root in self.roots[output]}
         for number, node in enumerate(self.nodes):
             destroyed = destroyed_inputs(node) if node.op.destroy_map else ()
@@ -361,7 +352,7 @@ class _Books:
         if len(found) == len(new.inputs) == len(set(found)):
             return True
         try:
-            check_own_inputs(new, self.roots)
+            check_own_inputs(new, self.roots.__getitem__)
         except InconsistencyError:
             return False
         return True

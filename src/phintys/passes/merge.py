@@ -11,8 +11,8 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from phintys._base.errors import InconsistencyError
+from phintys.graph.alias_map import overwritten_variables
 from phintys.graph.variable import Constant
-from phintys.passes._aliasing import overwritten_variables
 from phintys.rewriting import GraphRewriter
 from phintys.tensor.elemwise import Elemwise
 

@@ -10,12 +10,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
 from phintys._base.errors import ConfigError
+from phintys.graph.alias_map import overwritten_variables
 from phintys.graph.aliasing import DestroyHandler
 from phintys.graph.fgraph import FunctionGraph
 from phintys.graph.shared import SharedVariable
 from phintys.graph.traversal import graph_inputs
 from phintys.graph.variable import Constant, Variable
-from phintys.passes._aliasing import overwritten_variables
 from phintys.passes.arithmetic import (
     CANONICAL_ARITHMETIC,
     merge_constants,

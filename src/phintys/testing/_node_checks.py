@@ -13,6 +13,7 @@ import numpy as np
 
 from phintys.compile.debugging.shapes import symbolic_shape
 from phintys.graph import contract
+from phintys.graph.alias_map import shared_inputs
 from phintys.graph.apply import Apply
 from phintys.graph.equality import equal_computations
 from phintys.graph.op import Op
@@ -176,8 +177,7 @@ def check_memory(trial: Trial, run: NodeRun) -> None:
     inputs = protected(op, run.inputs)
     values = run_node(run.node, inputs)
     for (out, value), (position, given) in product(enumerate(values), enumerate(inputs)):
-        declared = (*op.view_map.get(out, ()), *op.destroy_map.get(out, ()))
-        if position not in declared and _share(run.node.outputs[out], value, given):
+        if position not in shared_inputs(op, out) and _share(run.node.outputs[out], value, given):
             _fail(
                 trial,
                 run,

@@ -29,8 +29,10 @@ from phintys.backends.native.program import (
     Loop,
     Place,
     Step,
+    Value,
 )
 from phintys.backends.native.sizes import Arithmetic, Element, Extent, Size
+from phintys.graph.alias_map import AliasMap
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -179,27 +181,21 @@ class _Planner:
         for value in self.program.results:
             if isinstance(value, Array):
                 self.last_use[value.memory] = len(self.touched)
-        for step in reversed(self.program.steps):
-            if isinstance(step, Callback):
-                self._keep_viewed(step)
+        self._keep_viewed()
 
-    def _keep_viewed(self, step: Callback) -> None:
-        """Extend the life of inputs that an Op returns views of to that of the views."""
-        op = step.node.op
-        maps = (getattr(op, "view_map", None), getattr(op, "destroy_map", None))
-        for out, inputs in [item for map_ in maps if map_ for item in map_.items()]:
-            if out is None:  # overwritten, but not part of any output
-                continue
-            seen = step.outputs[out]
-            until = (
-                self.last_use.get(seen.memory, -1) if isinstance(seen, Array) else len(self.touched)
-            )
-            for position in inputs:
-                value = step.inputs[position]
-                if isinstance(value, Array):
-                    known = self.last_use.get(value.memory, -1)
-                    self.last_use[value.memory] = max(known, until)
-                    self._viewed.add(value.memory)
+    def _keep_viewed(self) -> None:
+        """Extend the life of memory to that of what Ops in Python return as views of it."""
+        aliases: AliasMap[Value] = AliasMap()
+        for step in self.program.steps:
+            if isinstance(step, Callback):
+                given = [one.memory if isinstance(one, Array) else one for one in step.inputs]
+                aliases.add(step.node.op, given, step.outputs)
+        for view in aliases:
+            until = self.last_use.get(view, -1) if isinstance(view, Array) else len(self.touched)
+            for memory in aliases.memory(view):
+                if isinstance(memory, Array):
+                    self.last_use[memory] = max(self.last_use.get(memory, -1), until)
+                    self._viewed.add(memory)
 
     def _atom_known_after(self, atom: Atom) -> int:
         """Return the step after which an atom is known; -1 if at the beginning."""

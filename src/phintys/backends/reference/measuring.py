@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from phintys._base.errors import MethodNotDefinedError
 from phintys.backends.measurements import MOST_EVENTS, Event, MemoryUse, StepTime
+from phintys.graph.alias_map import AliasMap, shared_inputs
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from phintys.graph.apply import Apply
     from phintys.graph.variable import Variable
@@ -26,6 +27,7 @@ class NodeMeasurements:
 
     def __init__(self, nodes: Sequence[Apply]) -> None:
         self.nodes = list(nodes)
+        self.aliases = AliasMap.of_nodes(nodes)
         self.steps = [StepTime("node", str(node.op), {node: 1.0}) for node in nodes]
         self.calls = StepTime("program", "", {})
         self.events: list[Event] = []
@@ -57,15 +59,17 @@ class CallMemory:
     ----------
     shapes
         Receives the shapes of values.
+    aliases
+        The memory of the variables.
     """
 
-    def __init__(self, shapes: dict[Variable, Any]) -> None:
+    def __init__(self, shapes: dict[Variable, Any], aliases: AliasMap[Variable]) -> None:
         self.use = MemoryUse()
+        self._aliases = aliases
         self._shapes = shapes
         self._live = 0
         # Memory belongs to the variable it was allocated for, and lives while any of its views
         # does.
-        self._owners: dict[Variable, set[Variable]] = {}
         self._bytes: dict[Variable, int] = {}
         self._held: dict[Variable, int] = {}
 
@@ -79,26 +83,21 @@ class CallMemory:
         use = self.use
         for index, (variable, value) in enumerate(zip(node.outputs, values, strict=True)):
             size = self._size(variable, value)
-            seen = _inputs_of(node.op.view_map, node, index)
-            overwritten = _inputs_of(node.op.destroy_map, node, index)
-            if overwritten:
+            if node.op.destroy_map.get(index):
                 use.saved["in place"] = use.saved.get("in place", 0) + size
                 use.all_values += size
-            owners = self._owners_of([*seen, *overwritten])
-            if not seen and not overwritten:
-                owners = {variable}
+            elif not shared_inputs(node.op, index):
                 self._bytes[variable] = size
                 self._live += size
                 use.all_values += size
-            self._owners[variable] = owners
-            for owner in owners:
+            for owner in self._owners_of(variable):
                 self._held[owner] = self._held.get(owner, 0) + 1
         use.peak = max(use.peak, self._live)
 
     def freed(self, variables: Sequence[Variable]) -> None:
         """Record that values are no longer needed."""
         for variable in variables:
-            for owner in self._owners.pop(variable, ()):
+            for owner in self._owners_of(variable):
                 self._held[owner] -= 1
                 if not self._held[owner]:
                     self._live -= self._bytes[owner]
@@ -108,8 +107,8 @@ class CallMemory:
         use = self.use
         use.saved["reuse"] = use.all_values - use.saved.get("in place", 0) - use.peak
 
-    def _owners_of(self, inputs: Sequence[Variable]) -> set[Variable]:
-        return {owner for variable in inputs for owner in self._owners.get(variable, ())}
+    def _owners_of(self, variable: Variable) -> list[Variable]:
+        return [one for one in self._aliases.memory(variable) if one in self._bytes]
 
     def _size(self, variable: Variable, value: Any) -> int:
         try:
@@ -118,10 +117,3 @@ class CallMemory:
         except MethodNotDefinedError:
             self.use.unknown.add(str(variable.type))
             return 0
-
-
-def _inputs_of(
-    aliases: Mapping[Any, Sequence[int]] | None, node: Apply, output: int
-) -> list[Variable]:
-    """Return the inputs that an output shares memory with."""
-    return [node.inputs[position] for position in (aliases or {}).get(output, ())]

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from phintys.backends.base import copy_value
+from phintys.graph.alias_map import shared_inputs
 from phintys.graph.type import Type
 from phintys.tensor.type import TensorType
 
@@ -39,7 +40,7 @@ def owning_thunk(thunk: Thunk, node: Apply, storage_map: StorageMap) -> Thunk:
     storage_map
         The cells that the thunk operates on.
     """
-    named = [_named(node, index) for index in range(len(node.outputs))]
+    named = [{*shared_inputs(node.op, index)} for index in range(len(node.outputs))]
     pairs: list[tuple[Cell, list[Cell], Type]] = []
     only_arrays = True
     for index, output in enumerate(node.outputs):
@@ -85,12 +86,6 @@ def owning_thunk(thunk: Thunk, node: Apply, storage_map: StorageMap) -> Thunk:
         _separate(output, cells, type_)
 
     return owning_array
-
-
-def _named(node: Apply, index: int) -> set[int]:
-    """Return the inputs that the maps of an Op name for an output."""
-    op = node.op
-    return {*op.view_map.get(index, ()), *op.destroy_map.get(index, ())}
 
 
 def _shows_memory(variable: Variable) -> bool:

@@ -16,6 +16,7 @@ from phintys.backends.reference.diagnosis import explain_failure
 from phintys.backends.reference.measuring import CallMemory, NodeMeasurements
 from phintys.backends.reference.ownership import owning_thunk
 from phintys.backends.reference.thunks import make_thunk
+from phintys.graph.alias_map import AliasMap
 from phintys.graph.aliasing import execution_order
 from phintys.graph.variable import Constant
 
@@ -58,23 +59,10 @@ class Plan:
         self.last_uses = _last_uses(self.nodes, fgraph)
 
 
-def _aliases(node: Apply) -> dict[int, set[int]]:
-    """Return the inputs that each output may share memory with, according to the Op's maps."""
-    found: dict[int, set[int]] = {}
-    for aliases in (node.op.view_map, node.op.destroy_map):
-        for output, inputs in aliases.items():
-            if output is not None:
-                found.setdefault(output, set()).update(inputs)
-    return found
-
-
 def _fresh_results(nodes: Sequence[Apply], outputs: Sequence[Variable]) -> set[Variable]:
-    fresh = set(outputs)
-    for node in reversed(nodes):
-        for index, inputs in _aliases(node).items():
-            if node.outputs[index] in fresh:
-                fresh.update(node.inputs[position] for position in inputs)
-            fresh.add(node.outputs[index])
+    aliases = AliasMap.of_nodes(nodes)
+    fresh = {*outputs, *aliases}
+    fresh.update(owner for output in outputs for owner in aliases.memory(output))
     return fresh
 
 
@@ -193,7 +181,7 @@ class Machine:
         memory: CallMemory | None = None
         call_begin = perf_counter()
         if measurements is not None:
-            memory = CallMemory(measurements.shapes)
+            memory = CallMemory(measurements.shapes, measurements.aliases)
             memory.start(self.plan.fgraph.inputs, inputs)
         for number, node in enumerate(self.plan.nodes):
             thunk, frees = self.steps[number]

@@ -37,7 +37,7 @@ from phintys.compile.debugging.values import (
     is_unchanged,
     share_memory,
 )
-from phintys.graph.aliasing import destroyed_inputs
+from phintys.graph.alias_map import destroyed_inputs, shared_inputs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
@@ -132,10 +132,7 @@ def _check_memory(run: NodeRun, values: Sequence[Any]) -> None:
     """Check that outputs share memory with inputs and with each other only as declared."""
     node, results = run.node, run.results
     op = node.op
-    declared = {
-        index: {*op.view_map.get(index, ()), *op.destroy_map.get(index, ())}
-        for index in range(len(results))
-    }
+    declared = {index: {*shared_inputs(op, index)} for index in range(len(results))}
     for (index, result), (position, value) in product(enumerate(results), enumerate(values)):
         if position not in declared[index] and share_memory(
             result, value, node.outputs[index].type

@@ -15,7 +15,7 @@ from phintys.compile.debugging.rewrite_checks import RewriteChecks
 from phintys.compile.debugging.rounding import rounding_explains, spread
 from phintys.compile.debugging.running import native_whole
 from phintys.compile.debugging.values import agree, describe_difference, duplicate
-from phintys.graph.aliasing import check_maps
+from phintys.graph.alias_map import check_maps
 from phintys.graph.identity import is_among
 from phintys.graph.shared import SharedVariable
 from phintys.graph.traversal import graph_inputs, toposort

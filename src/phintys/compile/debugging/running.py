@@ -14,7 +14,7 @@ from phintys.backends.base import get_backend
 from phintys.backends.reference.diagnosis import explain_failure
 from phintys.backends.reference.thunks import has_default_thunk, make_thunk, perform_thunk
 from phintys.compile.debugging.values import duplicate
-from phintys.graph.aliasing import destroyed_inputs
+from phintys.graph.alias_map import destroyed_inputs
 from phintys.graph.contract import defines
 from phintys.graph.fgraph import FunctionGraph
 from phintys.graph.variable import Constant

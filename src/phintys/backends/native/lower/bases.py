@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 from phintys._base.records import record
 from phintys.backends.base import is_copy
 from phintys.backends.native.lower.view import View
-from phintys.backends.native.program import Array, Claim, Place
-from phintys.graph.aliasing import DestroyHandler, root_of
+from phintys.backends.native.program import Array, Claim, Place, Value
+from phintys.graph.alias_map import root_of
+from phintys.graph.aliasing import mutable_inputs
 from phintys.tensor.blas import Gemm
 from phintys.tensor.dimshuffle import DimShuffle
 from phintys.tensor.indexing.basic import Subtensor
@@ -124,18 +125,17 @@ class Bases:
         self.held: set[Array] = set()
         self.depth = 0
         self._readers: dict[Variable, int] = {}
-        self._shown_by: dict[Array, list[Variable]] = {}
+        self._shown_by: dict[Value, list[Variable]] = {}
 
     def look_at(self, fgraph: FunctionGraph) -> None:
         """Find which values of a whole graph may be overwritten; its inputs have been bound."""
         self.chained = update_chains(fgraph)
-        handlers = [one for one in fgraph.features if isinstance(one, DestroyHandler)]
-        self.mutable = frozenset(v for handler in handlers for v in handler.mutable_inputs)
+        self.mutable = frozenset(mutable_inputs(fgraph))
         updated = set(self.chained.values())
         self.sources = {
             array
             for array, variables in self._shown_by.items()
-            if not updated.isdisjoint(variables)
+            if isinstance(array, Array) and not updated.isdisjoint(variables)
         }
 
     def enter(self, fgraph: FunctionGraph) -> None:
@@ -158,7 +158,7 @@ class Bases:
         """Return whether an array holds the value of a variable."""
         return memory in self._shown_by
 
-    def shown_by(self, memory: Array) -> list[Variable]:
+    def shown_by(self, memory: Value) -> list[Variable]:
         """Return the variables whose value is in an array."""
         return self._shown_by.get(memory, [])
 

@@ -37,7 +37,7 @@ from phintys.backends.native.program import (
     Value,
 )
 from phintys.backends.native.sizes import Sizes, is_length
-from phintys.graph.aliasing import root_of
+from phintys.graph.alias_map import AliasMap, destroyed_inputs, root_of, shared_inputs
 from phintys.graph.variable import Constant
 from phintys.tensor.type import TensorType
 
@@ -93,9 +93,9 @@ class Lowering:
         self._count = 0
         self._is_inside = False
         self._checked: set[tuple[Size, Size]] = set()
-        self._memory_of: dict[Array, frozenset[Array]] = {}
-        self._seen_in: dict[Array, list[Array]] = {}
-        self._lent: dict[Array, list[Variable]] = {}
+        self._aliases: AliasMap[Value] = AliasMap()
+        self._seen_in: dict[Value, list[Value]] = {}
+        self._lent: dict[Value, list[Variable]] = {}
 
     # ---- values --------------------------------------------------------------------------------
 
@@ -469,8 +469,8 @@ class Lowering:
 
     def callback(self, node: Apply, why: str) -> None:
         """Run the Op's Python code for a node."""
-        positions = {at for found in (node.op.destroy_map or {}).values() for at in found}
-        viewed = {at for found in (node.op.view_map or {}).values() for at in found}
+        positions = destroyed_inputs(node)
+        viewed = {at for found in node.op.view_map.values() for at in found}
         inputs = tuple(
             self._own_value(variable, node)
             if position in positions
@@ -480,33 +480,26 @@ class Lowering:
             for position, variable in enumerate(node.inputs)
         )
         destroyed = [inputs[position] for position in sorted(positions)]
-        overwritten = [value for value in destroyed if isinstance(value, Array)]
-        own = {memory for array in overwritten for memory in self.memory_of(array)}
-        sharing = [array for memory in own for array in (memory, *self._seen_in.get(memory, ()))]
-        destroyed += dict.fromkeys(array for array in sharing if array not in overwritten)
+        own = [memory for value in destroyed for memory in self.memory_of(value)]
+        destroyed += [one for memory in own for one in (memory, *self._seen_in.get(memory, ()))]
         outputs = tuple(self.foreign(variable, Place.CALLBACK) for variable in node.outputs)
-        self.steps.append(Callback(node, inputs, outputs, why, tuple(destroyed)))
+        self.steps.append(Callback(node, inputs, outputs, why, tuple(dict.fromkeys(destroyed))))
         # The Op may keep its inputs, or return views of them.
         self.bases.held.update(value.memory for value in inputs if isinstance(value, Array))
         self._note_views(node, inputs, outputs)
 
-    def memory_of(self, array: Array) -> frozenset[Array]:
-        """Return the memory that an array may share, as an Op may have returned it as a view."""
-        return self._memory_of.get(array.memory) or frozenset((array.memory,))
+    def memory_of(self, value: Value) -> tuple[Value, ...]:
+        """Return the memory that a value may share, as an Op may have returned it as a view."""
+        return self._aliases.memory(value.memory if isinstance(value, Array) else value)
 
     def _note_views(self, node: Apply, inputs: Sequence[Value], outputs: Sequence[Value]) -> None:
         """Record whose memory the outputs of an Op may share."""
-        found: dict[Array, set[Array]] = {}
-        for aliases in (node.op.view_map or {}, node.op.destroy_map or {}):
-            for number, positions in aliases.items():
-                output = None if number is None else outputs[number]
-                for given in [inputs[position] for position in positions]:
-                    if isinstance(output, Array) and isinstance(given, Array):
-                        found.setdefault(output.memory, set()).update(self.memory_of(given))
-        for array, memories in found.items():
-            self._memory_of[array] = frozenset(memories)
-            for memory in memories:
-                self._seen_in.setdefault(memory, []).append(array)
+        given = [one.memory if isinstance(one, Array) else one for one in inputs]
+        self._aliases.add(node.op, given, outputs)
+        for output in outputs:
+            for memory in self._aliases.memory(output):
+                if memory is not output:
+                    self._seen_in.setdefault(memory, []).append(output)
 
     def _own_value(self, variable: Variable, node: Apply) -> Value:
         """Return a value that an Op may overwrite.
@@ -551,8 +544,7 @@ class Lowering:
 
 def _named(variable: Variable, node: Apply) -> bool:
     """Return whether an Op says that an output may share the memory of an input."""
-    maps = (node.op.view_map, node.op.destroy_map)
-    return any(variable is node.outputs[at] for one in maps for at in one if at is not None)
+    return any(shared_inputs(node.op, at) for at, one in enumerate(node.outputs) if one is variable)
 
 
 def _flat(view: View, position: Sequence[int] | None) -> int | None:

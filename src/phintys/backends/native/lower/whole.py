@@ -13,7 +13,7 @@ from phintys.backends.native.lower.nodes import lower_nodes
 from phintys.backends.native.lower.pruning import prune
 from phintys.backends.native.lower.view import View
 from phintys.backends.native.program import Array, Claim, Place, Program, Value
-from phintys.graph.aliasing import root_of
+from phintys.graph.alias_map import root_of
 from phintys.tensor.type import TensorType
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def lower_program(fgraph: FunctionGraph, *, keep_shapes: bool = False) -> Progra
         afterwards, unless the output is an input, a constant, or made by an Op's Python code.
     """
     lowering = _lowered(fgraph)
-    leaving: dict[Array, list[Variable]] = {}
+    leaving: dict[Value, list[Variable]] = {}
     results = [_result(variable, lowering, leaving) for variable in fgraph.outputs]
     kept = {value.memory for value in results if isinstance(value, Array)}
     ending = sorted(lowering.ending, key=lambda step: not isinstance(step, Claim))
@@ -84,7 +84,7 @@ def _lowered(fgraph: FunctionGraph) -> Lowering:
     return lowering
 
 
-def _result(variable: Variable, lowering: Lowering, leaving: dict[Array, list[Variable]]) -> Value:
+def _result(variable: Variable, lowering: Lowering, leaving: dict[Value, list[Variable]]) -> Value:
     """Return the value of an output: an array that is returned, or a value passed through.
 
     An argument, a constant or another result is passed through only if the graph says that the

@@ -19,7 +19,8 @@ from phintys.backends.native.emit.layout import (
 )
 from phintys.backends.native.program import Array
 from phintys.backends.native.runtime.protocol import CALL
-from phintys.graph.aliasing import destroyers, execution_order, view_roots
+from phintys.graph.alias_map import AliasMap
+from phintys.graph.aliasing import execution_order
 from phintys.graph.clone import has_inner_graph
 from phintys.graph.variable import Constant
 from phintys.tensor.observing import CheckAndRaise
@@ -156,12 +157,11 @@ class Failures:
         if not shared:
             return known
         machine = ctypes.cast(shared, ctypes.py_object).value
-        roots = view_roots(self.fgraph)
-        overwritten = {root for variable in destroyers(self.fgraph) for root in roots[variable]}
+        aliases = AliasMap.of_graph(self.fgraph)
         for number in machine.done:
             step = self.layout.callbacks[number]
             for variable, value in zip(step.node.outputs, step.outputs, strict=True):
-                if isinstance(value, Array) and overwritten.isdisjoint(roots.get(variable, ())):
+                if isinstance(value, Array) and not aliases.is_overwritten(variable):
                     known[variable] = self._value(value, words)
         return known
 
@@ -247,6 +247,4 @@ class Failures:
 
     def _overwrites_inputs(self) -> bool:
         """Tell whether a node of the graph writes into an argument."""
-        roots = view_roots(self.fgraph)
-        overwritten = {root for variable in destroyers(self.fgraph) for root in roots[variable]}
-        return not overwritten.isdisjoint(self.fgraph.inputs)
+        return not AliasMap.of_graph(self.fgraph).overwritten.isdisjoint(self.fgraph.inputs)
