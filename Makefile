@@ -14,7 +14,7 @@ export PYTHONHASHSEED ?= 0
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test test-all test-seeds test-optimized test-lowest test-wheel stress \
-        reference pytensor-tests fuzz debug lint types bench peers clean
+        reference pytensor-tests fuzz debug lint stubs types bench peers clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -107,6 +107,9 @@ debug: $(READY) ## check the library's own Ops and rules under DebugMode (a few 
 lint: $(READY) ## ruff: lint rules and formatting
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
+
+stubs: $(READY) ## write the stub files, which name the scalar functions for type checkers
+	$(BIN)/python -m tools.stubs
 
 types: $(READY) ## check types with basedpyright
 	$(BIN)/basedpyright

@@ -9,6 +9,7 @@ from typing import Any, assert_type
 import numpy as np
 
 import phintys
+import phintys.scalar as ps
 import phintys.tensor as pt
 from phintys.gradient import consider_constant, hessian, hessian_vector_product
 from phintys.graph import SharedVariable, Type, Variable
@@ -47,6 +48,10 @@ assert_type(pt.concatenate([x, x]), TensorVariable)
 assert_type(pt.set_subtensor(x[0], 1.0), TensorVariable)
 assert_type(pt.zeros_like(w), TensorVariable)
 assert_type(pt.special.erf(x), TensorVariable)
+assert_type(pt.special.expit(x), TensorVariable)
+assert_type(pt.inplace.exp_inplace(x), TensorVariable)
+assert_type(pt.exp, pt.Elemwise)
+assert_type(ps.exp, ps.UfuncRow)
 
 # Gradients
 cost = (x @ w).sum()
@@ -96,4 +101,5 @@ phintys.grad(cost, w, return_disconnected="no")  # pyright: ignore[reportArgumen
 pt.round(x, mode="up")  # pyright: ignore[reportArgumentType]
 pt.take(x, 0, mode="no")  # pyright: ignore[reportArgumentType]
 x.take(0, mode="no")  # pyright: ignore[reportArgumentType]
+pt.expp(x)  # pyright: ignore[reportAttributeAccessIssue]
 x.summ()  # pyright: ignore[reportAttributeAccessIssue]

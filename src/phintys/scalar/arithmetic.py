@@ -13,29 +13,6 @@ from phintys.scalar.operators import OPERATORS
 from phintys.scalar.row import dtype_of
 from phintys.scalar.row_kinds import FloatRow, UfuncRow, VariadicRow
 
-__all__ = [
-    "abs",
-    "add",
-    "copysign",
-    "fmod",
-    "hypot",
-    "int_div",
-    "ldexp",
-    "mod",
-    "mul",
-    "neg",
-    "nextafter",
-    "pos",
-    "pow",
-    "reciprocal",
-    "sign",
-    "sqr",
-    "sub",
-    "true_div",
-    "xlog1py",
-    "xlogy",
-]
-
 _NO_COMPLEX_ORDER = "Complex numbers have no order: take the real part first."
 
 

@@ -11,20 +11,6 @@ from phintys.graph.pretty import PRECEDENCE
 from phintys.scalar.op import Dtypes
 from phintys.scalar.row_kinds import UfuncRow
 
-__all__ = [
-    "Comparison",
-    "eq",
-    "ge",
-    "gt",
-    "isfinite",
-    "isinf",
-    "isnan",
-    "le",
-    "lt",
-    "ne",
-    "signbit",
-]
-
 _INT64, _UINT64, _FLOAT16 = np.dtype(np.int64), np.dtype(np.uint64), np.dtype(np.float16)
 
 

@@ -17,8 +17,6 @@ from phintys.scalar.row import Row, dtype_of
 from phintys.scalar.row_kinds import UfuncRow
 from phintys.scalar.type import real_dtype
 
-__all__ = ["angle", "complex", "complex_from_polar", "conj", "imag", "real"]
-
 
 def _is_complex(x: Any) -> bool:
     return dtype_of(x).kind == "c"

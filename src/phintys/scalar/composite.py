@@ -231,13 +231,26 @@ class Composite(ScalarOp):
         directions = [
             None if v is None or isinstance(v.type, DisconnectedType) else v for v in eval_points
         ]
-        given = tuple(v is not None for v in directions)
-        if not any(given):
+        if all(v is None for v in directions):
             return [None] * self.nout
+        return self.push_forward(inputs, self(*inputs, return_list=True), directions)
+
+    def push_forward(
+        self, inputs: Sequence[Any], outputs: Sequence[Any], directions: Sequence[Any]
+    ) -> list[Any]:
+        """Return the derivative of each output along tangents of the inputs.
+
+        Parameters
+        ----------
+        inputs, outputs
+            Inputs of the op, and what it computes from them.
+        directions
+            A variable for each input, or ``None`` for a zero tangent; at least one is a variable.
+        """
+        given = tuple(v is not None for v in directions)
         key = (config.floatX, *given)
         if key not in self._pushes:
             self._pushes[key] = derivatives.push(self.formula, given)
-        outputs = self(*inputs, return_list=True)
         tangents = self._pushes[key].apply([*self._cast(inputs), *outputs, *directions])
         return [
             OPERATORS.second(out, tangent)

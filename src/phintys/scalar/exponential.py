@@ -11,24 +11,6 @@ from phintys.scalar.arithmetic import abs, sqr
 from phintys.scalar.cancelling import pull_exp, pull_log
 from phintys.scalar.row_kinds import FloatRow, UfuncRow
 
-__all__ = [
-    "cbrt",
-    "exp",
-    "exp2",
-    "expm1",
-    "log",
-    "log1mexp",
-    "log1p",
-    "log2",
-    "log10",
-    "log_sigmoid",
-    "logaddexp",
-    "logaddexp2",
-    "sigmoid",
-    "softplus",
-    "sqrt",
-]
-
 _LOG_2 = math.log(2)
 _LOG_10 = math.log(10)
 _MINUS_INFINITY = -math.inf
@@ -49,6 +31,7 @@ cbrt = UfuncRow(
     hint="A complex number has three cube roots: write x ** (1 / 3) for the principal one.",
     derivative=lambda x, out: (1 / (3 * sqr(out)),),
     cost=20,
+    special=True,
 )
 
 exp = UfuncRow(
@@ -66,6 +49,7 @@ exp2 = UfuncRow(
     doc="2 ** x: the exponential to base 2.",
     derivative=lambda x, out: (out * _LOG_2,),
     cost=10,
+    special=True,
 )
 
 expm1 = UfuncRow(
@@ -74,6 +58,7 @@ expm1 = UfuncRow(
     doc="e ** x - 1, accurate near 0.",
     derivative=lambda x, out: (out + 1,),
     cost=14,
+    special=True,
 )
 
 log = UfuncRow(
@@ -111,6 +96,7 @@ log1p = UfuncRow(
     domain="x > -1",
     derivative=lambda x, out: (1 / (1 + x),),
     cost=14,
+    special=True,
 )
 
 
@@ -127,6 +113,7 @@ logaddexp = UfuncRow(
     associative=True,
     identity=_identity_of_logaddexp,
     cost=25,
+    special=True,
 )
 
 logaddexp2 = UfuncRow(
@@ -138,6 +125,7 @@ logaddexp2 = UfuncRow(
     associative=True,
     identity=_identity_of_logaddexp,
     cost=25,
+    special=True,
 )
 
 

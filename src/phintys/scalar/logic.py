@@ -13,19 +13,6 @@ import numpy as np
 from phintys.graph.pretty import PRECEDENCE
 from phintys.scalar.row_kinds import UfuncRow
 
-__all__ = [
-    "and_",
-    "invert",
-    "left_shift",
-    "logical_and",
-    "logical_not",
-    "logical_or",
-    "logical_xor",
-    "or_",
-    "right_shift",
-    "xor",
-]
-
 _BITS_OF_FLOAT = "Floats have no bits to combine: cast them to an integer dtype, or compare first."
 
 

@@ -1,4 +1,4 @@
-"""The ops used by Python operators on scalars and by derivative rules.
+"""The ops used by Python operators on scalars, by derivative rules and by expansions.
 
 Variables are defined before the ops on them, so the names are declared here, in a low layer:
 :mod:`phintys.scalar.table` fills :data:`OPERATORS` once the ops exist.
@@ -56,6 +56,7 @@ class Operators:
     second: _Apply
     cast: _Apply
     complex: _Apply
+    composite: _Apply
 
     def fill(self, **ops: _Apply) -> None:
         """Set the op of every name.

@@ -8,8 +8,6 @@ import numpy as np
 
 from phintys.scalar.row_kinds import FloatRow, UfuncRow
 
-__all__ = ["ceil", "floor", "rint", "round_half_away", "trunc"]
-
 _NO_COMPLEX = "Round the real and the imaginary part one by one."
 
 
@@ -62,6 +60,7 @@ def _round_half_away(x: Any) -> Any:
 round_half_away = FloatRow(
     "round_half_away",
     _round_half_away,
+    special=False,
     doc="The nearest integer, and of two the one farther from 0, as C's ``round``.",
     example="[0.5, 1.5, -2.5]",
     derivative=_flat,

@@ -8,6 +8,10 @@ tangents v: ``sum(partial * v)``). A function that is not holomorphic, or whose 
 guarding, defines ``pullback(*inputs, out, g)`` and ``pushforward(*inputs, out, v)`` instead. A
 pullback can return ``None`` where the partials suffice.
 
+A row can also state its function as an expression in other scalar functions:
+``expansion(*inputs)``. Native code follows from it for all dtypes that have no code of their own,
+and so do the derivatives, unless the row states them.
+
 The gradient of a real cost C with respect to a complex z = a + ib is dC/da + i dC/db.
 """
 
@@ -15,7 +19,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -29,7 +33,10 @@ from phintys.scalar.op import Dtypes, ScalarOp
 from phintys.scalar.operators import OPERATORS
 from phintys.scalar.type import ScalarType, get_scalar_type, real_dtype
 
-__all__ = ["Row", "dtype_of", "zeros_like"]
+if TYPE_CHECKING:
+    from phintys.scalar.composite import Composite
+
+__all__ = ["Row", "all_rows", "dtype_of", "zeros_like"]
 
 Rule = Callable[..., Any]
 
@@ -50,6 +57,11 @@ def _row_named(name: str) -> Row:
         msg = f"There is no scalar op named {name!r}. Import the module that defines it first."
         raise MethodNotDefinedError(msg)
     return _ROWS[name]
+
+
+def all_rows() -> dict[str, Row]:
+    """Return the rows that exist by now, by their names."""
+    return dict(_ROWS)
 
 
 def dtype_of(variable: Any) -> np.dtype[Any]:
@@ -103,6 +115,14 @@ class Row(ScalarOp):
         The arguments of the example in the documentation, as Python text.
     derivative, pullback, pushforward
         The rules described above.
+    expansion
+        The function in terms of other rows, as described above. Its derivatives must be finite
+        wherever the function is smooth: guard the arguments of each branch of a ``switch``.
+    intervals
+        For each input, the interval from which tests of a row with an expansion draw numbers;
+        (-5, 5) by default.
+    special
+        Whether :mod:`phintys.tensor.special` offers the function too.
     undefined
         Why a partial is ``None``, for the error message.
     symbol, precedence
@@ -128,6 +148,9 @@ class Row(ScalarOp):
         derivative: Rule | None = None,
         pullback: Rule | None = None,
         pushforward: Rule | None = None,
+        expansion: Rule | None = None,
+        intervals: tuple[tuple[float, float], ...] | None = None,
+        special: bool = False,
         undefined: str = "",
         symbol: str | None = None,
         precedence: float = PRECEDENCE["call"],
@@ -153,6 +176,10 @@ class Row(ScalarOp):
         self._derivative = derivative
         self._pullback = pullback
         self._pushforward = pushforward
+        self.expansion = expansion
+        self.intervals = intervals or ((-5.0, 5.0),) * abs(nin)
+        self._expanded: dict[Dtypes, Composite] = {}
+        self.special = special
         self.undefined = undefined
         self._identity = identity
         self._absorbing = absorbing
@@ -209,6 +236,10 @@ class Row(ScalarOp):
         msg = f"The row {self} does not define _resolve(dtypes), its dtype rule."
         raise MethodNotDefinedError(msg)
 
+    def _compute_dtypes(self, dtypes: Dtypes) -> Dtypes:
+        """Return the dtypes in which the inputs are passed to the function and the expansion."""
+        return dtypes
+
     # Properties
 
     def identity_element(self, dtype: Any) -> Any:
@@ -216,6 +247,33 @@ class Row(ScalarOp):
 
     def absorbing_element(self, dtype: Any) -> Any:
         return _element(self._absorbing, np.dtype(dtype))
+
+    # Expansion
+
+    def expanded(self, input_dtypes: Sequence[Any]) -> Composite:
+        """Return the expansion for inputs of given dtypes, as one op.
+
+        Raises
+        ------
+        MethodNotDefinedError
+            The row has no expansion.
+
+        Examples
+        --------
+        >>> from phintys.scalar import sinc
+        >>> sinc.expanded(["float16"]).inner_inputs[0].type
+        ScalarType(float32)
+        """
+        if self.expansion is None:
+            msg = f"The row {self} has no expansion into other functions."
+            raise MethodNotDefinedError(msg)
+        key = tuple(map(np.dtype, input_dtypes))
+        composite = self._expanded.get(key)
+        if composite is None:
+            inputs = [get_scalar_type(dtype)() for dtype in self._compute_dtypes(key)]
+            composite = OPERATORS.composite(inputs, [self.expansion(*inputs)], name=self.name)
+            self._expanded[key] = composite
+        return composite
 
     # Derivatives
 
@@ -247,6 +305,8 @@ class Row(ScalarOp):
         found = None if self._pullback is None else self._pullback(*inputs, out=out, g=g)
         if found is not None:
             return found
+        if self._derivative is None and self.expansion is not None:
+            return self.expanded([dtype_of(x) for x in inputs]).L_op(inputs, [out], [g])
         return [_pull(g, partial) for partial in self._partials(inputs, out)]
 
     def _partials(self, inputs: Sequence[Any], out: Any) -> Sequence[Any]:
@@ -257,8 +317,11 @@ class Row(ScalarOp):
     def _fit_gradient(self, gradient: Any, x: Any, position: int) -> Any:
         if gradient is None:
             return self._undefined_gradient(position)
-        if isinstance(gradient, int | float):  # only 0 is still a number here
+        # Only 0 is still a number here; an expansion need not use every input.
+        if isinstance(gradient, int | float) or isinstance(gradient.type, DisconnectedType):
             return zeros_like(x, _gradient_dtype(x))
+        if isinstance(gradient.type, NullType):
+            return gradient
         wanted, has = dtype_of(x), dtype_of(gradient)
         if wanted == has:
             return gradient
@@ -296,6 +359,9 @@ class Row(ScalarOp):
             return zeros_like(out, config.floatX)
         if self._pushforward is not None:
             tangent = self._pushforward(*inputs, out=out, v=tuple(directions))
+        elif self._derivative is None and self.expansion is not None:
+            op = self.expanded([dtype_of(x) for x in inputs])
+            (tangent,) = op.push_forward(inputs, [out], directions)
         else:
             tangent = self._sum_of_pushes(inputs, out, directions)
         if tangent is None:

@@ -172,8 +172,8 @@ class FloatRow(Row):
         As for :class:`Row`.
     function
         Takes arrays of float32 or float64 (and complex64 or complex128), broadcasts them, and
-        returns an array of the same dtype. A string such as ``"scipy.special:erf"`` names a SciPy
-        function, which is imported at first use.
+        returns an array of the same dtype. A string such as ``"scipy.special:erf"`` names a
+        function of NumPy or SciPy, which is imported at first use.
     nin
         Number of inputs.
     complex
@@ -208,9 +208,10 @@ class FloatRow(Row):
         real_inputs: tuple[int, ...] = (),
         widened: bool = False,
         cost: float = 30.0,
+        special: bool = True,
         **facts: Any,
     ) -> None:
-        super().__init__(name, nin=nin, cost=cost, **facts)
+        super().__init__(name, nin=nin, cost=cost, special=special, **facts)
         self._function = function
         self._found: Callable[..., Any] | None = None if isinstance(function, str) else function
         self.complex = complex
@@ -227,8 +228,8 @@ class FloatRow(Row):
     def numpy_function(self) -> Callable[..., Any]:
         """The function, imported if necessary."""
         if self._found is None:
-            special = import_whole("scipy.special")
-            self._found = found = getattr(special, self.reference.partition(":")[2])
+            module, _, name = self.reference.partition(":")
+            self._found = found = getattr(import_whole(module), name)
             return found
         return self._found
 
@@ -244,7 +245,6 @@ class FloatRow(Row):
         return (np.result_type(*wide),)
 
     def _compute_dtypes(self, dtypes: Dtypes) -> Dtypes:
-        """Return the dtypes in which the inputs are passed to the function."""
         (out,) = self.resolve_dtypes(dtypes)
         dtype = np.dtype(np.float32) if out == np.float16 else out
         dtype = np.dtype(np.float64) if self.widened and dtype == np.float32 else dtype

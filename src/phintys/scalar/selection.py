@@ -16,18 +16,6 @@ from phintys.scalar.op import Dtypes
 from phintys.scalar.row import Row
 from phintys.scalar.row_kinds import UfuncRow
 
-__all__ = [
-    "clip",
-    "fmax",
-    "fmin",
-    "heaviside",
-    "identity",
-    "maximum",
-    "minimum",
-    "second",
-    "switch",
-]
-
 
 class _ArrayRow(Row):
     """A row with its own rules and a function on arrays that is not a ufunc."""

@@ -12,46 +12,13 @@ from typing import Any
 import numpy as np
 
 from phintys._base.apart import import_whole
-from phintys.scalar.arithmetic import sign, sqr, xlog1py, xlogy
-from phintys.scalar.comparison import gt
+from phintys.scalar.arithmetic import abs, sign, sqr, xlog1py, xlogy
+from phintys.scalar.comparison import gt, lt
 from phintys.scalar.exponential import exp
 from phintys.scalar.row import dtype_of
 from phintys.scalar.row_kinds import FloatRow
 from phintys.scalar.selection import maximum, minimum, switch
-
-__all__ = [
-    "beta",
-    "betainc",
-    "betaln",
-    "digamma",
-    "erf",
-    "erfc",
-    "erfcinv",
-    "erfcx",
-    "erfinv",
-    "gamma",
-    "gammainc",
-    "gammaincc",
-    "gammaln",
-    "i0",
-    "i0e",
-    "i1",
-    "i1e",
-    "iv",
-    "ive",
-    "j0",
-    "j1",
-    "jv",
-    "kv",
-    "kve",
-    "log_ndtr",
-    "ndtr",
-    "ndtri",
-    "owens_t",
-    "polygamma",
-    "trigamma",
-    "yv",
-]
+from phintys.scalar.trigonometric import sin
 
 _TWO_BY_ROOT_PI = 2 / math.sqrt(math.pi)
 _ROOT_PI_BY_TWO = math.sqrt(math.pi) / 2
@@ -414,4 +381,31 @@ kve = FloatRow(
     real_inputs=(0,),
     derivative=lambda v, x, out: (None, out - 0.5 * (kve(v - 1, x) + kve(v + 1, x))),
     undefined=_ORDER,
+)
+
+
+_SINC_TERMS = 12  # enough for third derivatives
+
+
+def _sinc(x: Any) -> Any:
+    """Return ``sin(y) / y`` for y = pi x: near 0 by its Taylor series, whose derivatives are exact.
+
+    Those of the quotient lose all digits there: the first is the difference of two numbers near
+    1 / x. Each branch is evaluated only where it is finite.
+    """
+    is_near = lt(abs(x), 0.5)
+    t = sqr(math.pi * switch(is_near, x, 0))
+    series: Any = 1.0
+    for n in range(_SINC_TERMS, 0, -1):
+        series = 1.0 - t * (series * (1 / (2 * n * (2 * n + 1))))
+    y = math.pi * switch(is_near, 1, x)
+    return switch(is_near, series, sin(y) / y)
+
+
+sinc = FloatRow(
+    "sinc",
+    "numpy:sinc",
+    doc="sin(pi x) / (pi x), and 1 for x = 0.",
+    complex=True,
+    expansion=_sinc,
 )

@@ -1,4 +1,8 @@
-"""All scalar ops by name, and those that operators and derivative rules use."""
+"""All scalar ops by name, and those that operators and derivative rules use.
+
+The rows of the families are names of this module as well, and so of :mod:`phintys.scalar`. For type
+checkers, ``make stubs`` writes them into ``table.pyi``.
+"""
 
 from __future__ import annotations
 
@@ -7,39 +11,25 @@ from phintys.scalar import (
     casting,
     comparison,
     complex_parts,
+    composite,
     exponential,
     logic,
     rounding,
     selection,
-    special,
-    trigonometric,
+    special,  # noqa: F401 - defines rows
+    trigonometric,  # noqa: F401 - defines rows
 )
 from phintys.scalar.operators import OPERATORS
-from phintys.scalar.row import Row
+from phintys.scalar.row import Row, all_rows
 
-__all__ = ["SCALAR_OPS"]
-
-FAMILIES = (
-    arithmetic,
-    comparison,
-    logic,
-    rounding,
-    exponential,
-    trigonometric,
-    special,
-    complex_parts,
-    selection,
-)
-
-
-SCALAR_OPS: dict[str, Row] = {
-    name: row
-    for family in FAMILIES
-    for name in family.__all__
-    if isinstance(row := getattr(family, name), Row)
-} | {row.name: row for row in casting.CASTS.values()}
+SCALAR_OPS: dict[str, Row] = all_rows()
 """Every row, by its name."""
 
+_NAMED = {name: row for name, row in SCALAR_OPS.items() if not isinstance(row, casting.Cast)}
+globals().update(_NAMED)
+
+__all__ = ["SCALAR_OPS"]
+__all__ += list(_NAMED)  # pyright: ignore[reportUnsupportedDunderAll] - see table.pyi
 
 OPERATORS.fill(
     add=arithmetic.add,
@@ -79,4 +69,5 @@ OPERATORS.fill(
     switch=selection.switch,
     second=selection.second,
     cast=casting.cast,
+    composite=composite.Composite,
 )

@@ -11,24 +11,6 @@ from phintys.scalar.arithmetic import sqr
 from phintys.scalar.exponential import sqrt
 from phintys.scalar.row_kinds import UfuncRow
 
-__all__ = [
-    "arccos",
-    "arccosh",
-    "arcsin",
-    "arcsinh",
-    "arctan",
-    "arctan2",
-    "arctanh",
-    "cos",
-    "cosh",
-    "deg2rad",
-    "rad2deg",
-    "sin",
-    "sinh",
-    "tan",
-    "tanh",
-]
-
 sin = UfuncRow("sin", np.sin, doc="Sine.", derivative=lambda x, out: (cos(x),), cost=15)
 
 cos = UfuncRow("cos", np.cos, doc="Cosine.", derivative=lambda x, out: (-sin(x),), cost=15)

@@ -483,25 +483,21 @@ def _elemwise(scalar_op: ScalarOp) -> Elemwise:
         return _CACHE_OF_OTHERS.setdefault(scalar_op, Elemwise(scalar_op))
 
 
-def name_functions(namespace: Mapping[str, Any], names: Sequence[str], module: str) -> None:
-    """Give the elementwise ops among some public names their names and module.
+def name_functions(functions: Mapping[str, Elemwise], module: str) -> None:
+    """Give elementwise ops their names as functions.
 
     Parameters
     ----------
-    namespace
-        The namespace of the module that defines the names.
-    names
-        The names; if an op has several, the first, or the one that its scalar op has.
+    functions
+        The ops by name; if one has several names, it gets the first, or that of its scalar op.
     module
         The module from which users import them.
     """
-    for name in names:
-        op = namespace.get(name)
-        if type(op) is Elemwise:
-            attributes = op.__dict__
-            if "__name__" not in attributes or name == op.scalar_op.name:
-                attributes["__name__"] = attributes["__qualname__"] = name
-                attributes["__module__"] = module
+    for name, op in functions.items():
+        attributes = op.__dict__
+        if "__name__" not in attributes or name == op.scalar_op.name:
+            attributes["__name__"] = attributes["__qualname__"] = name
+            attributes["__module__"] = module
 
 
 def _lift(scalar_op: ScalarOp, inputs: Sequence[Any]) -> Any:

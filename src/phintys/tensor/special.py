@@ -1,55 +1,13 @@
 """``phintys.tensor.special``: special functions, with SciPy's names and defaults.
 
-Most are elementwise; ``softmax``, ``log_softmax`` and ``logsumexp`` work along axes.
+Most are elementwise: those whose rows say ``special``. ``softmax``, ``log_softmax`` and
+``logsumexp`` work along axes. For type checkers, ``make stubs`` writes the names into
+``special.pyi``.
 """
 
 from phintys._base.public import public_dir
-from phintys.tensor.math import (
-    beta,
-    betainc,
-    betaln,
-    cbrt,
-    digamma,
-    erf,
-    erfc,
-    erfcinv,
-    erfcx,
-    erfinv,
-    exp2,
-    expm1,
-    gamma,
-    gammainc,
-    gammaincc,
-    gammaln,
-    i0,
-    i0e,
-    i1,
-    i1e,
-    iv,
-    ive,
-    j0,
-    j1,
-    jv,
-    kv,
-    kve,
-    log1mexp,
-    log1p,
-    log_ndtr,
-    log_sigmoid,
-    logaddexp,
-    logaddexp2,
-    ndtr,
-    ndtri,
-    owens_t,
-    polygamma,
-    psi,
-    sigmoid,
-    softplus,
-    trigamma,
-    xlog1py,
-    xlogy,
-    yv,
-)
+from phintys.scalar.row import Row
+from phintys.tensor.functions import ELEMENTWISE
 from phintys.tensor.softmaxes import (
     LogSoftmax,
     LogSumExp,
@@ -59,62 +17,18 @@ from phintys.tensor.softmaxes import (
     softmax,
 )
 
-expit = sigmoid
-log_expit = log_sigmoid
+_NAMED = {
+    name: op
+    for name, op in ELEMENTWISE.items()
+    if isinstance(op.scalar_op, Row) and op.scalar_op.special
+} | {
+    "expit": ELEMENTWISE["sigmoid"],
+    "log_expit": ELEMENTWISE["log_sigmoid"],
+    "psi": ELEMENTWISE["digamma"],
+}
+globals().update(_NAMED)
 
-__all__ = [
-    "LogSoftmax",
-    "LogSumExp",
-    "Softmax",
-    "beta",
-    "betainc",
-    "betaln",
-    "cbrt",
-    "digamma",
-    "erf",
-    "erfc",
-    "erfcinv",
-    "erfcx",
-    "erfinv",
-    "exp2",
-    "expit",
-    "expm1",
-    "gamma",
-    "gammainc",
-    "gammaincc",
-    "gammaln",
-    "i0",
-    "i0e",
-    "i1",
-    "i1e",
-    "iv",
-    "ive",
-    "j0",
-    "j1",
-    "jv",
-    "kv",
-    "kve",
-    "log1mexp",
-    "log1p",
-    "log_expit",
-    "log_ndtr",
-    "log_sigmoid",
-    "log_softmax",
-    "logaddexp",
-    "logaddexp2",
-    "logsumexp",
-    "ndtr",
-    "ndtri",
-    "owens_t",
-    "polygamma",
-    "psi",
-    "sigmoid",
-    "softmax",
-    "softplus",
-    "trigamma",
-    "xlog1py",
-    "xlogy",
-    "yv",
-]
+__all__ = ["LogSoftmax", "LogSumExp", "Softmax", "log_softmax", "logsumexp", "softmax"]
+__all__ += list(_NAMED)  # pyright: ignore[reportUnsupportedDunderAll] - see special.pyi
 
 __dir__ = public_dir(__name__)

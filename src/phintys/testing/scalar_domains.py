@@ -1,6 +1,7 @@
-"""Where each scalar op is defined, and what it is held against: plain data for tests.
+"""Where each scalar op is defined, and what it is checked against: plain data for tests.
 
-Every row of :data:`phintys.scalar.SCALAR_OPS` but the casts has an entry in :data:`DOMAINS`.
+Every row of :data:`phintys.scalar.SCALAR_OPS` but the casts has an entry in :data:`DOMAINS`. Those
+of rows with an expansion follow from the rows.
 """
 
 from __future__ import annotations
@@ -11,6 +12,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+
+from phintys._base.errors import DtypeError
+from phintys.scalar.row import Row
+from phintys.scalar.table import SCALAR_OPS
 
 __all__ = ["DOMAINS", "ScalarDomain"]
 
@@ -24,7 +29,7 @@ class ScalarDomain:
     Attributes
     ----------
     reference
-        The function that the op is held against, as ``"module:name"``.
+        The function that the op is checked against, as ``"module:name"``.
     intervals
         For each argument the interval that floats are drawn from, well within which the function
         is smooth (but for jumps and kinks that depend on several arguments, such as x == y of
@@ -66,7 +71,7 @@ class ScalarDomain:
             from scipy import special
 
             return getattr(special, name)
-        return globals()[name]
+        return globals()[name] if module == _HERE else SCALAR_OPS[name].impl
 
     def interval(self, position: int, kind: str) -> Interval:
         """Return the interval of an argument for a kind of dtype; of whole numbers for integers.
@@ -169,6 +174,21 @@ def _ours(
     name: str, intervals: tuple[Interval, ...] = _REAL, kinds: str = "biuf", **more: Any
 ) -> ScalarDomain:
     return ScalarDomain(f"{_HERE}:{name}", intervals, kinds, **more)
+
+
+def _derived(row: Row) -> ScalarDomain:
+    """Return the domain of a row whose expansion is checked against its NumPy function."""
+    reference = getattr(row, "reference", f"phintys.scalar:{row.name}")
+    kinds = "".join(kind for kind in "biufc" if _takes(row, kind))
+    return ScalarDomain(reference, row.intervals, kinds)
+
+
+def _takes(row: Row, kind: str) -> bool:
+    try:
+        row.resolve_dtypes(["bool" if kind == "b" else f"{kind}8"] * abs(row.nin))
+    except DtypeError:
+        return False
+    return True
 
 
 DOMAINS: dict[str, ScalarDomain] = {
@@ -304,5 +324,5 @@ DOMAINS: dict[str, ScalarDomain] = {
     "minimum": _numpy("minimum", _TWO, "biufc"),
     "second": _ours("second", _TWO, "biufc"),
     "switch": _numpy("where", ((-5.0, 5.0), (-5.0, 5.0), (-5.0, 5.0)), "biufc"),
-}
+} | {name: _derived(row) for name, row in SCALAR_OPS.items() if row.expansion is not None}
 """The domain of each row, by its name."""

@@ -9,6 +9,7 @@ import pytest
 from phintys._base.errors import DtypeError, MethodNotDefinedError
 from phintys.backends.native.emit._harness import elementwise
 from phintys.backends.native.emit.operations import emit, supports
+from phintys.backends.native.emit.scalar_ops import can_emit, emit_scalar_op
 from phintys.backends.native.emit.target import Target
 from phintys.scalar.row_kinds import FloatRow
 from phintys.scalar.table import SCALAR_OPS
@@ -92,8 +93,13 @@ def agree(result, expected, tolerance):
 
 
 def reference(row, inputs, out):
-    """Return what the row's own function gives, for single precision computed in double."""
-    if out == np.float32 and isinstance(row, FloatRow):
+    """Return what the row's own function gives, for single precision computed in double.
+
+    An expansion rounds where the function does: sinc(1) is sin(pi) for pi in the precision of x.
+    """
+    if row.expansion is not None:
+        pass
+    elif out == np.float32 and isinstance(row, FloatRow):
         inputs = [x.astype(np.float64) for x in inputs]
     elif out == np.complex64:
         inputs = [x.astype(np.result_type(x, np.float64)) for x in inputs]
@@ -120,7 +126,7 @@ def test_every_row(name):
             (out,) = row.resolve_dtypes(dtypes)
         except DtypeError:
             continue
-        if not supports(name, dtypes, out):
+        if not can_emit(row, dtypes):
             assert name in WITHOUT_CODE or (name in REAL_ONLY and out.kind == "c"), dtypes
             continue
         checked += 1
@@ -128,7 +134,7 @@ def test_every_row(name):
 
         def compute(b, *values, out=out):
             b.fail_where = lambda mask, message: None
-            return emit(b, name, values, out)
+            return emit_scalar_op(b, row, values, np.dtype(out))
 
         result = elementwise(compute, dtypes, out)(*inputs)
         expected = reference(row, inputs, out)

@@ -9,26 +9,30 @@ import numpy as np
 
 from phintys._base.errors import DtypeError
 from phintys.backends.native.emit.builder import Builder
+from phintys.backends.native.emit.casting import cast
 from phintys.backends.native.emit.operations import emit, supports
-from phintys.backends.native.emit.types import Type
+from phintys.backends.native.emit.types import Type, type_of
 from phintys.backends.native.emit.values import Complex, Value
+from phintys.scalar.row import Row
 from phintys.scalar.table import SCALAR_OPS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from phintys.scalar.formula import Formula
     from phintys.scalar.op import ScalarOp
 
 __all__ = ["can_emit", "emit_literal", "emit_scalar_op"]
 
 
 def can_emit(op: ScalarOp, dtypes: Sequence[Any]) -> bool:
-    """Return whether there is native code for a scalar op.
+    """Return whether there is native code for a scalar op: of its own, or of its expansion.
 
     Parameters
     ----------
     op
-        The op. Only those of the table have code: a user's op of the same name is another one.
+        The op. Only those of the table have code of their own: a user's op of the same name is
+        another one.
     dtypes
         Dtypes of its inputs.
 
@@ -37,19 +41,31 @@ def can_emit(op: ScalarOp, dtypes: Sequence[Any]) -> bool:
     >>> import phintys.scalar as ps
     >>> can_emit(ps.exp, ["float32"]), can_emit(ps.polygamma, ["int64", "float64"])
     (True, False)
+    >>> can_emit(ps.sinc, ["complex64"])
+    True
     """
-    if op.nout != 1 or op.name is None or SCALAR_OPS.get(op.name) is not op:
-        return False
-    return _has_code(op.name, tuple(dtypes))
+    return isinstance(op, Row) and _has_code(op, tuple(dtypes))
 
 
 @cache
-def _has_code(name: str, dtypes: tuple[Any, ...]) -> bool:
+def _has_code(row: Row, dtypes: tuple[Any, ...]) -> bool:
     try:
-        (out,) = SCALAR_OPS[name].resolve_dtypes(dtypes)
+        (out,) = row.resolve_dtypes(dtypes)
     except DtypeError:
         return False
-    return supports(name, dtypes, out)
+    if _has_own_code(row, dtypes, out):
+        return True
+    if row.expansion is None:
+        return False
+    formula = row.expanded(dtypes).formula
+    return all(
+        can_emit(step.op, [formula.types[arg].numpy_dtype for arg in step.args])
+        for step in formula.steps
+    )
+
+
+def _has_own_code(row: Row, dtypes: Sequence[Any], out: Any) -> bool:
+    return SCALAR_OPS.get(row.name) is row and supports(row.name, dtypes, out)
 
 
 def emit_scalar_op(
@@ -57,7 +73,28 @@ def emit_scalar_op(
 ) -> Value | Complex:
     """Write a scalar op on values of the dtypes of its inputs; the result has the given dtype."""
     assert op.name is not None
+    if isinstance(op, Row) and op.expansion is not None:
+        dtypes = [value.type.name for value in values]
+        if not _has_own_code(op, dtypes, dtype):
+            return _emit_expansion(b, op.expanded(dtypes).formula, values, dtype)
     return emit(b, op.name, values, dtype)
+
+
+def _emit_expansion(
+    b: Builder, formula: Formula, values: Sequence[Value | Complex], dtype: np.dtype[Any]
+) -> Value | Complex:
+    """Write the steps of a formula of one result."""
+    lanes = values[0].type.lanes
+    types = [type_of(type.numpy_dtype, lanes) for type in formula.types]
+    computed = [cast(b, value, type) for value, type in zip(values, types, strict=False)]
+    for constant in formula.constants:
+        computed.append(emit_literal(b, constant.data, types[len(computed)]))
+    for step in formula.steps:
+        (type,) = step.types
+        arguments = [computed[arg] for arg in step.args]
+        computed.append(emit_scalar_op(b, step.op, arguments, type.numpy_dtype))
+    (result,) = formula.results
+    return cast(b, computed[result], type_of(dtype, lanes))
 
 
 def emit_literal(b: Builder, value: Any, type: Type) -> Value | Complex:

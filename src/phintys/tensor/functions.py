@@ -1,0 +1,50 @@
+"""The elementwise functions: one for each row of :mod:`phintys.scalar`, and NumPy's other names.
+
+The rows define the dtype rules, derivatives and NumPy functions, and what is written about them.
+For type checkers, ``make stubs`` writes the names into ``functions.pyi``.
+"""
+
+from __future__ import annotations
+
+from phintys.scalar.casting import Cast
+from phintys.scalar.table import SCALAR_OPS
+from phintys.tensor.elemwise import Elemwise, elemwise, name_functions
+
+_OTHER_NAMES = {"identity": "tensor_copy", "ne": "neq"}
+
+_NOT_OFFERED = {"ldexp"}
+
+ELEMENTWISE: dict[str, Elemwise] = {
+    _OTHER_NAMES.get(name, name): elemwise(row)
+    for name, row in SCALAR_OPS.items()
+    if not isinstance(row, Cast) and name not in _NOT_OFFERED
+}
+"""The function of each row."""
+
+_ALIASES = {
+    "absolute": "abs",
+    "bitwise_and": "and_",
+    "bitwise_not": "invert",
+    "bitwise_or": "or_",
+    "bitwise_xor": "xor",
+    "divide": "true_div",
+    "fill": "second",
+    "floor_div": "int_div",
+    "floor_divide": "int_div",
+    "multiply": "mul",
+    "ne": "neq",
+    "negative": "neg",
+    "power": "pow",
+    "psi": "digamma",
+    "remainder": "mod",
+    "square": "sqr",
+    "subtract": "sub",
+    "true_divide": "true_div",
+}
+
+_NAMED = ELEMENTWISE | {alias: ELEMENTWISE[name] for alias, name in _ALIASES.items()}
+globals().update(_NAMED)
+
+__all__ = list(_NAMED)  # pyright: ignore[reportUnsupportedDunderAll] - see functions.pyi
+
+name_functions(_NAMED, "phintys.tensor")
