@@ -12,7 +12,7 @@ import phintys
 import phintys.tensor as pt
 from phintys._base.errors import IndexingError, ShapeError
 from phintys.backends.native.lower import lower_program
-from phintys.backends.native.program import Claim
+from phintys.backends.native.steps.claim import Claim
 from phintys.backends.native.verify import verify_program
 from phintys.graph import Apply, Op
 

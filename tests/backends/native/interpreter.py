@@ -12,23 +12,23 @@ import numpy as np
 
 from phintys.backends.native.program import (
     Array,
-    Branch,
-    Call,
-    Callback,
     Cast,
-    Check,
-    Claim,
     IndexCheck,
-    Kernel,
     Literal,
     Load,
-    Loop,
     Operation,
     Place,
     Position,
     SizeValue,
 )
 from phintys.backends.native.sizes import Arithmetic, Counter, Element, Extent, Fixed
+from phintys.backends.native.steps.branch import Branch
+from phintys.backends.native.steps.call import Call
+from phintys.backends.native.steps.callback import Callback
+from phintys.backends.native.steps.check import Check
+from phintys.backends.native.steps.claim import Claim
+from phintys.backends.native.steps.kernel import Kernel
+from phintys.backends.native.steps.loop import Loop
 
 _OPERATIONS = {
     "add": lambda a, b: a + b,

@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 from phintys._base.errors import IntegrityError, MethodNotDefinedError
-from phintys.backends.native.program import Array, Call, Place, Program
+from phintys.backends.native.program import Array, Place, Program
 from phintys.backends.native.runtime.blas import blas_address, is_blas
 from phintys.backends.native.runtime.execute import compile_program
 from phintys.backends.native.sizes import Sizes
+from phintys.backends.native.steps.call import Call
 
 DTYPES = ["float32", "float64", "complex64", "complex128"]
 TOLERANCE = {"float32": 1e-4, "complex64": 1e-4, "float64": 1e-12, "complex128": 1e-12}

@@ -20,7 +20,8 @@ from phintys.backends.native.emit.scalar_ops import can_emit
 from phintys.backends.native.lower.families import family_of
 from phintys.backends.native.lower.lowering import lower
 from phintys.backends.native.lower.whole import lower_program
-from phintys.backends.native.program import Callback, walk_steps
+from phintys.backends.native.program import walk_steps
+from phintys.backends.native.steps.callback import Callback
 from phintys.compile.ops import DeepCopy
 from phintys.graph.fgraph import FunctionGraph
 from phintys.graph.op import Op

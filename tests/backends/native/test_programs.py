@@ -9,18 +9,13 @@ from phintys.backends.native.emit.target import Target
 from phintys.backends.native.fuse import fuse
 from phintys.backends.native.program import (
     Array,
-    Branch,
     Cast,
-    Check,
     Failure,
     Index,
     IndexCheck,
-    Kernel,
     Literal,
     Load,
-    Loop,
     LoopVariable,
-    Nest,
     Operation,
     Place,
     Position,
@@ -30,6 +25,10 @@ from phintys.backends.native.program import (
 )
 from phintys.backends.native.runtime.execute import compile_program
 from phintys.backends.native.sizes import Sizes
+from phintys.backends.native.steps.branch import Branch
+from phintys.backends.native.steps.check import Check
+from phintys.backends.native.steps.kernel import Kernel, Nest
+from phintys.backends.native.steps.loop import Loop
 from phintys.backends.native.verify import verify_program
 
 LENGTHS = [0, 1, 7, 8, 9, 100]

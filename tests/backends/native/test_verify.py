@@ -5,6 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
+import phintys
 import phintys.scalar as ps
 import phintys.tensor as pt
 from phintys._base.errors import IntegrityError
@@ -12,10 +13,8 @@ from phintys.backends.native.dependence import renamed
 from phintys.backends.native.lower.whole import lower_program
 from phintys.backends.native.program import (
     Array,
-    Branch,
     Cast,
     Index,
-    Kernel,
     Literal,
     Load,
     LoopVariable,
@@ -23,6 +22,8 @@ from phintys.backends.native.program import (
     Place,
     Position,
 )
+from phintys.backends.native.steps.branch import Branch
+from phintys.backends.native.steps.kernel import Kernel
 from phintys.backends.native.verify import verify_program
 from phintys.graph.fgraph import FunctionGraph
 
@@ -136,3 +137,16 @@ def test_conditions_are_single_bools(program):
     (x,) = program.arguments
     program.steps.insert(0, Branch(x, [], []))
     refused(program, "is not a single bool")
+
+
+def test_powers_of_integers_at_the_end():
+    s, x = phintys.shared(np.arange(3), "s"), pt.lvector("x")
+    f = phintys.function([x], updates={s: s + x}, mode="native")
+    program = lower_program(f.maker.fgraph)
+    assert program.end < len(program.steps)
+    verify_program(program)
+    last = program.steps[-1].nests[0]
+    (statement,) = last.statements
+    value = dataclasses.replace(statement.value, op=ps.pow)  # fails for negative exponents
+    last.statements[0] = dataclasses.replace(statement, value=value)
+    refused(program, "the call may fail")

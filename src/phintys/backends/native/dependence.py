@@ -5,21 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import phintys.scalar as ps
 from phintys._base.records import record
+from phintys.backends.native.emit.access import parts_of
 from phintys.backends.native.program import (
     Array,
-    Branch,
-    Call,
-    Callback,
     Cast,
-    Check,
-    Claim,
     Expression,
     Index,
     IndexCheck,
-    Kernel,
     Load,
-    Loop,
     LoopVariable,
     Operation,
     Position,
@@ -42,6 +37,7 @@ __all__ = [
     "has_order",
     "is_loop",
     "loads_of",
+    "may_fail",
     "needs_of",
     "reads_of",
     "renamed",
@@ -165,71 +161,47 @@ def varies(size: Size | LoopVariable, written: Collection[Array]) -> bool:
     )
 
 
-def sizes_of_call(call: Call) -> Iterator[Size]:
-    """Yield the sizes among the options of a call."""
-    for value in call.options.values():
-        if isinstance(value, Size):
-            yield value
-    for entry in call.options.get("batch", ()):
-        yield from entry
-
-
 def arrays_read(step: Step | Statement) -> Iterator[Array]:
     """Yield the memory that a step reads, including that of its sizes."""
     if isinstance(step, Statement):
         needs = needs_of(step)
         yield from (load.array.memory for load in needs.loads)
-        for size in needs.sizes:
-            yield from arrays_in_size(size)
-    elif isinstance(step, Check):
-        yield from arrays_in_size(step.left)
-        yield from arrays_in_size(step.right)
-    elif isinstance(step, Call):
-        yield from (array.memory for array in step.inputs)
-        if step.options.get("beta"):
-            yield step.output.memory
-        for size in sizes_of_call(step):
-            yield from arrays_in_size(size)
-    elif isinstance(step, Callback):
-        yield from (value.memory for value in step.inputs if isinstance(value, Array))
-    elif isinstance(step, Claim):
-        yield step.source
+        sizes: Iterable[Size] = needs.sizes
     else:
-        yield from _inner_reads(step)
-
-
-def _inner_reads(step: Kernel | Branch | Loop) -> Iterator[Array]:
-    if isinstance(step, Branch):
-        yield step.condition.memory
-    elif isinstance(step, Loop):
-        yield from arrays_in_size(step.count)
-        if step.until is not None:
-            yield step.until.memory
-    for one in _inside(step):
-        yield from arrays_read(one)
+        yield from (array.memory for array in step.reads())
+        sizes = step.sizes()
+        for body in step.bodies():
+            for one in body:
+                yield from arrays_read(one)
+    for size in sizes:
+        yield from arrays_in_size(size)
 
 
 def arrays_written(step: Step | Statement) -> Iterator[Array]:
     """Yield the memory that a step writes or overwrites."""
     if isinstance(step, Statement):
         yield step.target.memory
-    elif isinstance(step, Call):
-        yield step.output.memory
-    elif isinstance(step, Callback):
-        values = (*step.outputs, *step.destroyed)
-        yield from (value.memory for value in values if isinstance(value, Array))
-    elif isinstance(step, Claim):
-        yield from (step.target, step.source)
-    elif not isinstance(step, Check):
-        for one in _inside(step):
+        return
+    yield from (array.memory for array in step.writes())
+    yield from (array.memory for array in step.overwrites())
+    for body in step.bodies():
+        for one in body:
             yield from arrays_written(one)
 
 
-def _inside(step: Kernel | Branch | Loop) -> Sequence[Step | Statement]:
-    """Return the steps or statements inside a step."""
-    if isinstance(step, Kernel):
-        return [statement for nest in step.nests for statement in nest.statements]
-    return [*step.then, *step.otherwise] if isinstance(step, Branch) else step.body
+def may_fail(statement: Statement) -> bool:
+    """Return whether a call can fail in a statement because of the values that it reads.
+
+    An index may be out of range, and there are no negative powers of integers.
+    """
+    parts = [statement.value, *(index.dynamic for index in statement.indices)]
+    return any(_fails(part) for one in parts if one is not None for part in parts_of(one))
+
+
+def _fails(part: Expression) -> bool:
+    if isinstance(part, Operation):
+        return part.op is ps.pow and part.dtype.kind == "i"
+    return isinstance(part, IndexCheck)
 
 
 # ---- replacing loops ---------------------------------------------------------------------------

@@ -2,29 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from phintys.backends.native.dependence import reads_of
 from phintys.backends.native.emit.kernels import plans_of
-from phintys.backends.native.emit.products import most_in_tiles
-from phintys.backends.native.emit.types import type_of
 from phintys.backends.native.program import (
     Array,
-    Branch,
-    Call,
-    Callback,
     Cast,
-    Check,
-    Claim,
     Expression,
     Index,
     IndexCheck,
-    Kernel,
     Literal,
     Load,
-    Loop,
     Operation,
     Place,
     Position,
@@ -33,7 +24,10 @@ from phintys.backends.native.program import (
     Step,
     walk_steps,
 )
-from phintys.backends.native.sizes import Arithmetic, Counter, Element, Extent, written
+from phintys.backends.native.sizes import Counter as LoopCounter
+from phintys.backends.native.sizes import Element, Extent, written
+from phintys.backends.native.steps.claim import Claim
+from phintys.backends.native.steps.kernel import Kernel
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,8 +36,9 @@ if TYPE_CHECKING:
     from phintys.backends.native.emit.plans import KernelPlan, Level, NestPlan
     from phintys.backends.native.program import Program, Value
     from phintys.backends.native.sizes import Size
+    from phintys.graph.apply import Apply
 
-__all__ = ["explain_program"]
+__all__ = ["Explainer", "explain_program"]
 
 _REDUCERS = {
     "add": "sum",
@@ -54,15 +49,6 @@ _REDUCERS = {
     "or_": "any",
 }
 _ACCUMULATES = {None: "=", "add": "+="}
-_NOUNS: dict[type[Step], tuple[str, str]] = {
-    Kernel: ("kernel", "kernels"),
-    Call: ("call", "calls"),
-    Callback: ("callback", "callbacks"),
-    Check: ("check", "checks"),
-    Claim: ("claim", "claims"),
-    Branch: ("branch", "branches"),
-    Loop: ("loop", "loops"),
-}
 _MOST_NUMBERS = 4
 
 
@@ -76,14 +62,16 @@ def explain_program(program: Program, emitted: EmittedProgram) -> str:
     emitted
         Its code, which knows how kernels are emitted and where arrays are placed.
     """
-    return "\n".join(_Explainer(program, emitted).lines())
+    return "\n".join(Explainer(program, emitted).lines())
 
 
 def _itself(size: Size) -> Size:
     return size
 
 
-class _Explainer:
+class Explainer:
+    """Writes a program as text; each kind of step says what it looks like."""
+
     def __init__(self, program: Program, emitted: EmittedProgram) -> None:
         self.program = program
         self.emitted = emitted
@@ -103,12 +91,11 @@ class _Explainer:
 
     def summary(self) -> str:
         """Return the number of steps of each kind."""
-        steps = list(walk_steps(self.program.steps))
-        shown: list[str] = []
-        for kind, (one, many) in _NOUNS.items():
-            count = sum(isinstance(step, kind) for step in steps)
-            if count:
-                shown.append(f"{count} {one if count == 1 else many}")
+        kinds = Counter(map(type, walk_steps(self.program.steps)))
+        shown = [
+            f"{count} {kind.noun if count == 1 else kind.nouns}"
+            for kind, count in sorted(kinds.items(), key=lambda item: _place_of(item[0]))
+        ]
         return ", ".join(shown) or "no steps"
 
     # ---- values ------------------------------------------------------------------------------
@@ -141,7 +128,7 @@ class _Explainer:
         if isinstance(size, Element):
             name = self.name(size.array)
             return f"{name}[{size.index}]" if size.array.ndim else name
-        return str(size.loop if isinstance(size, Counter) else size.known)
+        return str(size.loop if isinstance(size, LoopCounter) else size.known)
 
     def index(self, index: Index) -> str:
         """Return a position along an axis."""
@@ -203,82 +190,14 @@ class _Explainer:
         """Return the lines of steps."""
         found: list[str] = []
         for number, step in enumerate(steps, 1):
-            head, *rest = self.step(step)
+            head, *rest = step.lines(self)
             found.append(f"{indent}{number}. {head}")
             found += [f"{indent}   {line}" for line in rest]
         return found
 
-    def step(self, step: Step) -> list[str]:
-        """Return the lines of one step."""
-        if isinstance(step, Check):
-            return [self.check(step)]
-        if isinstance(step, Kernel):
-            return self.kernel(step)
-        if isinstance(step, Call):
-            return [self.call(step)]
-        if isinstance(step, Callback):
-            given = ", ".join(map(self.name, step.inputs))
-            made = ", ".join(map(self.declared, step.outputs))
-            return [f"callback {step.node.op}({given}) -> {made}", f"because {step.why}"]
-        if isinstance(step, Claim):
-            return [self.claim(step)]
-        if isinstance(step, Branch):
-            lines = [f"if {self.name(step.condition)}{_op_of(step)}"]
-            lines += self.steps(step.then, "  ")
-            return [*lines, "else", *self.steps(step.otherwise, "  ")]
-        assert isinstance(step, Loop)
-        head = f"for {step.counter} < {self.size(step.count)}, one after the other"
-        if step.until is not None:
-            head += f", until {self.name(step.until)}"
-        return [head + _op_of(step), *self.steps(step.body, "  ")]
-
-    def claim(self, step: Claim) -> str:
-        """Return the line of a claim."""
-        instead = "a copy" if step.is_kept else "other memory"
-        unless = "if others hold it" if step.is_shared else "if it is read-only"
-        unless += " or wait" * step.is_long
-        return f"claim {self.name(step.source)} -> {self.name(step.target)}, {instead} {unless}"
-
-    def call(self, step: Call) -> str:
-        """Return the line of a call: its operands, as passed, and the lengths of its loops."""
-        options = step.options
-        operands = [
-            self.name(array) + ".T" * bool(options.get(f"{letter}_transposed"))
-            for array, letter in zip(step.inputs[:2], "ab", strict=True)
-        ]
-        alpha = options.get("alpha", 1)
-        factor = self.name(alpha) if isinstance(alpha, Array) else str(alpha)
-        text = f"call {step.routine}({', '.join(operands)})" + f" * {factor}" * (alpha != 1)
-        text += f" {'added to' if options.get('beta') else '->'} {self.name(step.output)}"
-        sizes = [f"{name} = {self.size(options[name])}" for name in "mnk" if name in options]
-        text += f"    [{', '.join(sizes)}]" if sizes else ""
-        batch = [self.size(entry[0]) for entry in options.get("batch", ())]
-        text += f" {' * '.join(batch)} times" if batch else ""
-        return text + self.tiles(step)
-
-    def tiles(self, step: Call) -> str:
-        """Return whether a product is computed in tiles without BLAS, or up to which size."""
-        if step.routine != "gemm":
-            return ""
-        texts = [self.size(step.options[name]) for name in "mnk"]
-        lengths = [int(text) if text.isdigit() else None for text in texts]
-        if 1 in lengths[:2]:  # a product with a vector
-            return ""
-        target, type_ = self.emitted.module.target, type_of(step.output.dtype)
-        most = most_in_tiles(target, type_, lengths, is_repeated="batch" in step.options)
-        if not most:
-            return ""
-        return ", in tiles" + f" up to {most} multiplications" * (None in lengths)
-
-    def check(self, step: Check) -> str:
-        """Return the line of a check; its two sizes are known to be equal only afterwards."""
-        left, right = (self.size(size, as_given=True) for size in (step.left, step.right))
-        failure = step.failure
-        detail = failure.detail.replace("{0}", left).replace("{1}", right)
-        why = f"{failure.kind}, {detail}" if detail else failure.kind
-        is_order = isinstance(step.left, Arithmetic) and step.left.operation == "lt"
-        test = left[1:-1] if is_order and step.right.known == 1 else f"{left} == {right}"
-        return f"check {test} ({failure.node.op}: {why})"
+    def op_of(self, node: Apply | None) -> str:
+        """Return the Op that steps inside another compute, in parentheses."""
+        return "" if node is None else f" ({node.op})"
 
     # ---- kernels -----------------------------------------------------------------------------
 
@@ -289,9 +208,8 @@ class _Explainer:
         if code.stands_for is not None:  # that of another kernel
             plan, _ = plans_of(kernel, plan.layout.polynomials, self.emitted.module.target)
         ops: dict[str, None] = {}
-        for nest in kernel.nests:
-            for statement in nest.statements:
-                ops.update((str(node.op), None) for node in statement.nodes)
+        for statement in kernel.statements:
+            ops.update((str(node.op), None) for node in statement.nodes)
         lines = [f"kernel {', '.join(ops)}".rstrip()]
         if code.for_short_rows is not None:
             rows = code.for_short_rows
@@ -378,24 +296,17 @@ class _Explainer:
 
     def aliases(self) -> list[Array]:
         """Return the arrays that alias the memory of others with different sizes."""
-        found: dict[Array, None] = {}
-        for step in walk_steps(self.program.steps):
-            if isinstance(step, Kernel):
-                statements = [s for nest in step.nests for s in nest.statements]
-                arrays = [load.array for s in statements for load in reads_of(s)]
-                arrays += [s.target for s in statements]
-            elif isinstance(step, Call | Callback):
-                outputs = [step.output] if isinstance(step, Call) else step.outputs
-                values = [*step.inputs, *outputs]
-                arrays = [value for value in values if isinstance(value, Array)]
-            else:
-                continue
-            found.update((array, None) for array in arrays if array.alias is not None)
-        return list(found)
+        arrays = (
+            array
+            for step in walk_steps(self.program.steps)
+            for array in (*step.reads(), *step.writes())
+        )
+        return list(dict.fromkeys(array for array in arrays if array.alias is not None))
 
 
-def _op_of(step: Branch | Loop) -> str:
-    return "" if step.node is None else f" ({step.node.op})"
+def _place_of(kind: type[Step]) -> tuple[bool, bool, str]:
+    """Return what kinds of steps are sorted by: kernels first, those with steps inside last."""
+    return kind is not Kernel, kind.bodies is not Step.bodies, kind.noun
 
 
 def _constant_text(data: np.ndarray[Any, Any]) -> str:

@@ -39,18 +39,15 @@ from phintys.backends.native.dependence import (
 )
 from phintys.backends.native.program import (
     Array,
-    Branch,
-    Check,
-    Kernel,
     Load,
-    Loop,
     LoopVariable,
-    Nest,
     Place,
     Statement,
     Step,
 )
 from phintys.backends.native.sizes import Arithmetic, Element, Extent
+from phintys.backends.native.steps.check import Check
+from phintys.backends.native.steps.kernel import Kernel, Nest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -603,7 +600,7 @@ class _Fusion:
             return
         position = len(self.places)
         self.places.append(step)
-        if isinstance(step, Branch | Loop):
+        if step.bodies():
             self.floor = position
         self._note(_Placed(position), arrays_read(step), arrays_written(step))
 

@@ -9,18 +9,8 @@ from typing import TYPE_CHECKING, Any
 from phintys.backends.measurements import MOST_EVENTS, Event, MemoryUse, StepTime
 from phintys.backends.native.emit.access import parts_of
 from phintys.backends.native.emit.clock import EVENT_WORDS, FIRST_STEP
-from phintys.backends.native.program import (
-    Array,
-    Branch,
-    Call,
-    Callback,
-    Check,
-    Claim,
-    Kernel,
-    Loop,
-    Operation,
-    Place,
-)
+from phintys.backends.native.program import Operation, Place
+from phintys.backends.native.steps.claim import Claim
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -28,9 +18,8 @@ if TYPE_CHECKING:
     from phintys.backends.native.emit.clock import StepClock
     from phintys.backends.native.memory import MemoryPlan
     from phintys.backends.native.polynomials import Polynomial
-    from phintys.backends.native.program import Program, Statement, Step
+    from phintys.backends.native.program import Array, Program, Statement
     from phintys.backends.native.sizes import Size
-    from phintys.graph.apply import Apply
     from phintys.graph.variable import Variable
 
 __all__ = ["NativeMeasurements"]
@@ -75,41 +64,23 @@ class NativeMeasurements:
 
     @property
     def steps(self) -> Sequence[StepTime]:
-        """The steps; checks and claims are left out."""
+        """The steps, without those that take next to no time."""
         return [self._step(number) for number in self._shown()]
 
     def _shown(self) -> list[int]:
-        steps = self.program.steps
-        return [number for number, step in enumerate(steps) if not isinstance(step, Check | Claim)]
+        return [number for number, step in enumerate(self.program.steps) if step.is_timed]
 
     def _step(self, number: int) -> StepTime:
         step = self.program.steps[number]
         calls, nanoseconds = self._times(number)
-        kind = "callback" if isinstance(step, Callback) else type(step).__name__.lower()
-        nodes = self._nodes(step)
+        nodes = step.shares(self._weight)
         names = Counter(str(node.op) for node in nodes)
         label = ", ".join(name if n == 1 else f"{name} x{n}" for name, n in names.items())
-        return StepTime(kind, label or kind, nodes, calls, nanoseconds * _NANO)
+        return StepTime(step.noun, label or step.noun, nodes, calls, nanoseconds * _NANO)
 
     def _times(self, number: int) -> tuple[int, int]:
         at = FIRST_STEP + 2 * (number + 1)
         return int(self._numbers[at]), int(self._numbers[at + 1])
-
-    def _nodes(self, step: Step) -> Mapping[Apply, float]:
-        """Return the nodes that a step computes, with their shares of its time."""
-        if isinstance(step, Callback | Call):
-            return {step.node: 1.0}
-        if isinstance(step, Branch | Loop):
-            return {} if step.node is None else {step.node: 1.0}
-        if not isinstance(step, Kernel):
-            return {}
-        weights: dict[Apply, float] = {}
-        for statement in [one for nest in step.nests for one in nest.statements]:
-            weight = self._weight(statement)
-            for node in statement.nodes:
-                weights[node] = weights.get(node, 0.0) + weight / len(statement.nodes)
-        total = sum(weights.values())
-        return {node: weight / total for node, weight in weights.items()} if total else {}
 
     def _weight(self, statement: Statement) -> float:
         """Return a rough estimate of the time that a statement takes."""
@@ -190,13 +161,6 @@ class NativeMeasurements:
 
 def _stored_arrays(program: Program) -> list[Array]:
     """Return the memory that steps write."""
-    found: dict[Array, None] = {}
-    for step in program.steps:
-        if isinstance(step, Kernel):
-            arrays = [one.target for nest in step.nests for one in nest.statements]
-            found.update(dict.fromkeys(a.memory for a in arrays if a.memory not in step.local))
-        elif isinstance(step, Call):
-            found[step.output.memory] = None
-        elif isinstance(step, Callback):
-            found.update(dict.fromkeys(v.memory for v in step.outputs if isinstance(v, Array)))
+    steps = [step for step in program.steps if step.is_timed]
+    found = {array.memory: None for step in steps for array in step.writes()}
     return [array for array in found if array.place != Place.ARGUMENT]

@@ -19,19 +19,10 @@ from typing import TYPE_CHECKING
 
 from phintys._base.records import record
 from phintys.backends.native.fuse import reads_of
-from phintys.backends.native.program import (
-    Array,
-    Branch,
-    Call,
-    Callback,
-    Claim,
-    Kernel,
-    Loop,
-    Place,
-    Step,
-    Value,
-)
+from phintys.backends.native.program import Array, Place, Step, Value, walk_steps
 from phintys.backends.native.sizes import Arithmetic, Element, Extent, Size
+from phintys.backends.native.steps.callback import Callback
+from phintys.backends.native.steps.kernel import Kernel
 from phintys.graph.alias_map import AliasMap
 
 if TYPE_CHECKING:
@@ -104,45 +95,16 @@ class MemoryPlan:
 
 
 def reads_and_writes(step: Step) -> tuple[dict[Array, None], dict[Array, None]]:
-    """Return the memory that a step reads, and the memory that it writes.
+    """Return the memory that a step reads, and the memory that it writes, including its bodies.
 
-    Both are ordered sets: the code of a program must be identical in every process.
+    Sizes are read where they become known. Both are ordered sets: the code of a program must be
+    identical in every process.
     """
-    reads: dict[Array, None] = {}
-    writes: dict[Array, None] = {}
-    if isinstance(step, Kernel):
-        for statement in [statement for nest in step.nests for statement in nest.statements]:
-            _add(reads, [load.array for load in reads_of(statement)])
-            _add(writes, [statement.target])
-            if statement.accumulate:
-                _add(reads, [statement.target])
-        for array in step.local:
-            reads.pop(array, None)
-            writes.pop(array, None)
-    elif isinstance(step, Call):
-        _add(reads, step.inputs)
-        _add(writes, [step.output])
-        if step.options.get("beta"):
-            _add(reads, [step.output])
-    elif isinstance(step, Callback):
-        _add(reads, [value for value in step.inputs if isinstance(value, Array)])
-        _add(writes, [value for value in step.outputs if isinstance(value, Array)])
-    elif isinstance(step, Claim):
-        _add(reads, [step.source])
-        _add(writes, [step.target])
-    elif isinstance(step, Branch | Loop):
-        inner = [*step.then, *step.otherwise] if isinstance(step, Branch) else step.body
-        first = step.condition if isinstance(step, Branch) else step.until
-        _add(reads, [] if first is None else [first])
-        for one in inner:
-            more_reads, more_writes = reads_and_writes(one)
-            reads |= more_reads
-            writes |= more_writes
-    return reads, writes
-
-
-def _add(found: dict[Array, None], arrays: Iterable[Array]) -> None:
-    found.update((array.memory, None) for array in arrays)
+    steps = list(walk_steps([step]))
+    return (
+        {array.memory: None for one in steps for array in one.reads()},
+        {array.memory: None for one in steps for array in one.writes()},
+    )
 
 
 def _sources(atom: Atom) -> Iterable[Size]:

@@ -1,14 +1,9 @@
 """Program: the native backend's intermediate representation, between a graph and LLVM.
 
 A Program is a list of steps over values. A value is an :class:`Array` (numbers, C-contiguous) or a
-:class:`Handle` (any Python object). Steps are
-
-- :class:`Check`: two sizes must be equal, or the call fails with the user's line;
-- :class:`Kernel`: loops that compute arrays element by element;
-- :class:`Call`: a routine of a library (BLAS, LAPACK);
-- :class:`Callback`: an Op executed by its own Python code;
-- :class:`Claim`: the memory of an argument becomes that of a result, which kernels then modify;
-- :class:`Branch` and :class:`Loop`: steps that run conditionally, or repeatedly.
+:class:`Handle` (any Python object). The kinds of steps are the files of
+:mod:`~phintys.backends.native.steps`: kernels, which compute arrays element by element, calls of
+library routines, and so on.
 
 Kernels are written as in mathematics: ``out[i, j] = exp(a[i] + b[j])`` is a :class:`Statement` with
 loops i and j; ``s[i] = sum(j) a[i, j]`` is one with a loop i and a reduction loop j. How a kernel
@@ -18,39 +13,37 @@ is computed (order, vectors, blocks, threads) is decided when code is emitted.
 from __future__ import annotations
 
 from dataclasses import field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from phintys._base.records import record
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from phintys.backends.native.emit.layout import Layout
+    from phintys.backends.native.emit.main import MainFunction
+    from phintys.backends.native.emit.step_writer import StepWriter
+    from phintys.backends.native.explain import Explainer
+    from phintys.backends.native.polynomials import Polynomial
     from phintys.backends.native.sizes import Size, Sizes
+    from phintys.backends.native.verify import Verifier
     from phintys.graph.apply import Apply
     from phintys.graph.variable import Variable
     from phintys.scalar.op import ScalarOp
 
 __all__ = [
     "Array",
-    "Branch",
-    "Call",
-    "Callback",
     "Cast",
-    "Check",
-    "Claim",
     "Expression",
     "Failure",
     "Handle",
     "Index",
     "IndexCheck",
-    "Kernel",
     "Literal",
     "Load",
-    "Loop",
     "LoopVariable",
-    "Nest",
     "Operation",
     "Place",
     "Position",
@@ -272,15 +265,6 @@ class Failure:
 
 
 @record(eq=False)
-class Check:
-    """Checks that ``left == right``; otherwise the call fails."""
-
-    left: Size
-    right: Size
-    failure: Failure
-
-
-@record(eq=False)
 class Statement:
     """``target[indices] = value`` for all ``loops``, reduced over those in ``reduction``.
 
@@ -323,160 +307,103 @@ class Statement:
     """The cached result of ``needs_of``; a statement is not modified afterwards."""
 
 
-@record(eq=False)
-class Nest:
-    """Statements with the same loops, computed together for each element, in order.
+class Step:
+    """A step of a Program: it states what the rest of the backend has to know about it.
 
-    A later statement in the nest reads the values written by an earlier one at the same indices
-    only, from a register. A loop can be a reduction for one statement and not for another.
+    A kind of step is a subclass in a file of its own in :mod:`~phintys.backends.native.steps`.
+    Other modules use these methods, and have no lists of kinds; code about a single kind, such as
+    the fusion of kernels, may name it.
+
+    Arrays are given as they are accessed; an array that aliases another is in the memory of that
+    one. The same array may be given several times. The order must be the same in every process.
     """
 
-    loops: tuple[LoopVariable, ...]
-    statements: list[Statement]
+    __slots__ = ()
 
+    noun: ClassVar[str] = "step"
+    nouns: ClassVar[str] = "steps"
+    """Names of the kind, for people: of one, and of several."""
 
-@record(eq=False)
-class Kernel:
-    """Nests that run one after the other in each iteration of the ``outer`` loops.
+    is_timed: ClassVar[bool] = True
+    """Whether profiles show it."""
 
-    The loops of each nest are those inside the outer ones, in memory order where there is a choice.
-    Values that a nest has written in this iteration of the outer loops are read by the next one
-    from cache (or, without loops of its own, from a register).
+    repeats: ClassVar[bool] = False
+    """Whether its bodies run repeatedly."""
 
-    Attributes
-    ----------
-    outer
-        Loops around all nests, never reductions.
-    local
-        Arrays that are not read outside the kernel: they need only the memory that one iteration of
-        the outer loops accesses.
-    """
+    # ---- what it accesses
 
-    outer: tuple[LoopVariable, ...]
-    nests: list[Nest]
-    local: set[Array] = field(default_factory=set)
+    def reads(self) -> Iterable[Array]:
+        """Return the arrays that it reads, without those in bodies, and those that sizes need."""
+        return ()
 
+    def writes(self) -> Iterable[Array]:
+        """Return the arrays whose values it makes, and its temporary memory; without bodies."""
+        return ()
 
-@record(eq=False)
-class Call:
-    """A call of a library routine.
+    def overwrites(self) -> Iterable[Array]:
+        """Return the arrays whose values are lost, except those that it makes; without bodies."""
+        return ()
 
-    Attributes
-    ----------
-    routine
-        ``"gemm"``, ``"gemv"``, ``"dot"``, ``"ger"`` ...
-    inputs, output
-        The arrays read, and the array written.
-    options
-        The parameters of the routine: transposes, sizes, scale factors, offsets of slices.
-    node
-        The graph's node that this computes.
-    """
+    def sizes(self) -> Iterable[Size]:
+        """Return the sizes that must be known before it runs; without bodies."""
+        return ()
 
-    routine: str
-    inputs: tuple[Array, ...]
-    output: Array
-    options: dict[str, Any]
-    node: Apply
+    def bodies(self) -> Sequence[Sequence[Step]]:
+        """Return the lists of steps inside it."""
+        return ()
 
+    # ---- what it does
 
-@record(eq=False)
-class Callback:
-    """An Op executed by its Python code.
+    @property
+    def may_fail(self) -> bool:
+        """Whether a call can fail here because of the values of its arguments."""
+        return any(step.may_fail for body in self.bodies() for step in body)
 
-    Attributes
-    ----------
-    why
-        Why there is no native code.
-    destroyed
-        The inputs that the Op may overwrite, and other values that may share their memory.
-    """
+    @property
+    def begins_end(self) -> bool:
+        """Whether it is the first that overwrites shared values: from here on nothing may fail."""
+        return False
 
-    node: Apply
-    inputs: tuple[Value, ...]
-    outputs: tuple[Value, ...]
-    why: str
-    destroyed: tuple[Value, ...] = ()
+    def nodes(self) -> Sequence[Apply]:
+        """Return the nodes of the graph that it computes."""
+        return ()
 
+    def shares(self, weight: Callable[[Statement], float]) -> Mapping[Apply, float]:
+        """Return the nodes with their shares of its time, given the work of a statement."""
+        return {node: 1 / len(self.nodes()) for node in self.nodes()}
 
-@record(eq=False)
-class Claim:
-    """An argument's value in memory that may be overwritten: its own, or a copy.
+    def work(self, main: MainFunction) -> Polynomial | None:
+        """Return a rough estimate of its time, in units of the main function, if there is one."""
+        return None
 
-    The first claim of a shared value begins the end of a program, in which nothing can fail. The
-    end consists of claims, and of kernels and calls that write results.
+    # ---- what it looks like
 
-    Attributes
-    ----------
-    source
-        The argument.
-    target
-        A result.
-    is_shared
-        Whether the argument is a shared value: it is not overwritten if it is referenced elsewhere.
-        Other arguments are overwritten with the caller's permission.
-    is_kept
-        Whether the result starts out as the argument, copied if needed; otherwise a kernel that
-        reads each element of the argument writes that of the result.
-    is_long
-        Whether overwriting it may take long: then it is not overwritten while other threads wait.
-    """
+    @property
+    def title(self) -> str:
+        """A noun phrase that tells it from others, for errors."""
+        return f"a {self.noun}"
 
-    source: Array
-    target: Array
-    is_shared: bool
-    is_kept: bool = True
-    is_long: bool = False
+    def lines(self, explainer: Explainer) -> list[str]:
+        """Return it as text."""
+        raise NotImplementedError
 
+    # ---- code
 
-@record(eq=False)
-class Branch:
-    """Steps that run only if ``condition`` is true, and others that run otherwise.
+    def verify(self, verifier: Verifier) -> None:
+        """Check that what it needs is there, and record what it writes."""
+        for size in self.sizes():
+            verifier.size(size)
+        for array in self.reads():
+            verifier.expect_written(array, "is read")
+        verifier.written.update(array.memory for array in self.writes())
 
-    Attributes
-    ----------
-    condition
-        A single bool.
-    then, otherwise
-        The steps. Memory for their outputs is allocated before: none of its sizes is computed in
-        them.
-    node
-        The graph's node that this computes, if any.
-    """
+    def announce(self, layout: Layout) -> Sequence[Value]:
+        """Add what the runtime has to know of it; return the values that need records."""
+        return ()
 
-    condition: Array
-    then: list[Step]
-    otherwise: list[Step]
-    node: Apply | None = None
-
-
-@record(eq=False)
-class Loop:
-    """Steps that run repeatedly, one pass after the other.
-
-    Attributes
-    ----------
-    count
-        Number of passes.
-    counter
-        The number of the pass: used in indices, and in sizes as :class:`~.sizes.Counter`.
-    body
-        The steps. Memory for their outputs is allocated before: none of its sizes is computed in
-        them.
-    until
-        A single bool, written in the body: the pass in which it becomes true is the last one.
-    node
-        The graph's node that this computes, if any.
-    """
-
-    count: Size
-    counter: LoopVariable
-    body: list[Step]
-    until: Array | None = None
-    node: Apply | None = None
-
-
-Step = Check | Kernel | Call | Callback | Claim | Branch | Loop
+    def emit(self, writer: StepWriter) -> None:
+        """Write its code."""
+        raise NotImplementedError
 
 
 @record(eq=False)
@@ -508,7 +435,7 @@ class Program:
     def end(self) -> int:
         """The number of the step from which shared values are overwritten, and nothing can fail."""
         for number, step in enumerate(self.steps):
-            if isinstance(step, Claim) and step.is_shared:
+            if step.begins_end:
                 return number
         return len(self.steps)
 
@@ -517,7 +444,5 @@ def walk_steps(steps: Sequence[Step]) -> Iterator[Step]:
     """Return all steps; those inside a branch or loop follow the step that contains them."""
     for step in steps:
         yield step
-        if isinstance(step, Branch):
-            yield from walk_steps([*step.then, *step.otherwise])
-        elif isinstance(step, Loop):
-            yield from walk_steps(step.body)
+        for body in step.bodies():
+            yield from walk_steps(body)

@@ -23,20 +23,13 @@ from phintys.backends.native.emit.accumulators import can_reduce
 from phintys.backends.native.emit.scalar_ops import can_emit
 from phintys.backends.native.program import (
     Array,
-    Branch,
-    Call,
-    Callback,
     Cast,
-    Check,
-    Claim,
     Expression,
     Handle,
     Index,
     IndexCheck,
-    Kernel,
     Literal,
     Load,
-    Loop,
     LoopVariable,
     Operation,
     Place,
@@ -46,14 +39,17 @@ from phintys.backends.native.program import (
     Step,
 )
 from phintys.backends.native.sizes import Counter, Element, Extent
+from phintys.backends.native.steps.claim import Claim
+from phintys.backends.native.steps.kernel import Kernel
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
-    from phintys.backends.native.program import Nest, Value
+    from phintys.backends.native.program import Value
     from phintys.backends.native.sizes import Size
+    from phintys.backends.native.steps.kernel import Nest
 
-__all__ = ["verify_program"]
+__all__ = ["Verifier", "verify_program"]
 
 _GIVEN = {Place.ARGUMENT, Place.CONSTANT}
 _POSITIONS = {"argmax", "argmin"}
@@ -73,7 +69,7 @@ def verify_program(program: Program) -> None:
     IntegrityError
         If it is not; the message names the step and what is wrong with it.
     """
-    verifier = _Verifier(program)
+    verifier = Verifier(program)
     verifier.steps(program.steps)
     verifier.end(program.steps[program.end :])
     for value in program.results:
@@ -82,7 +78,9 @@ def verify_program(program: Program) -> None:
             verifier.wrong(f"{value!r} is returned, but its memory is used again")
 
 
-class _Verifier:
+class Verifier:
+    """Checks a program step by step; each kind of step says what it checks."""
+
     def __init__(self, program: Program) -> None:
         self.program = program
         self.written: set[Array | Handle] = set(program.arguments)
@@ -132,92 +130,38 @@ class _Verifier:
     def steps(self, steps: Sequence[Step]) -> None:
         """Check steps in order."""
         for step in steps:
-            self.where = _named(step)
-            self.step(step)
-
-    def step(self, step: Step) -> None:
-        """Check one step."""
-        if isinstance(step, Check):
-            self.size(step.left)
-            self.size(step.right)
-        elif isinstance(step, Kernel):
-            self.kernel(step)
-        elif isinstance(step, Call):
-            for array in step.inputs:
-                self.expect_written(array, "is read")
-            if step.options.get("beta"):
-                self.expect_written(step.output, "is added to")
-            self.written.add(step.output.memory)
-        elif isinstance(step, Callback):
-            for value in step.inputs:
-                self.expect_written(value, "is read")
-            self.written.update(step.outputs)
-        elif isinstance(step, Claim):
-            self.claim(step)
-        elif isinstance(step, Branch):
-            self.truth(step.condition)
-            before = set(self.written)
-            self.steps(step.then)
-            after_then, self.written = self.written, before
-            self.steps(step.otherwise)
-            self.written &= after_then
-            self.room_inside(step)
-        else:
-            self.size(step.count)
-            self.outer.append(step.counter)
-            self.steps(step.body)
-            self.outer.pop()
-            if step.until is not None:
-                self.truth(step.until)
-            self.room_inside(step)
-
-    def claim(self, step: Claim) -> None:
-        """Check a step that takes over the memory of an argument."""
-        is_argument = step.source in self.program.arguments
-        self.expect(is_argument, f"{step.source!r} is claimed, but is not an argument")
-        self.expect(step.target.place == Place.RESULT, f"{step.target!r} is not a result")
-        there, here = (
-            [self.program.sizes.canonical(size) for size in array.sizes]
-            for array in (step.source, step.target)
-        )
-        is_same = step.target.dtype == step.source.dtype and here == there
-        self.expect(is_same, f"{step.target!r} is unlike {step.source!r}")
-        is_new = step.target not in self.written
-        self.expect(is_new, f"{step.target!r} is claimed after it was written")
-        if step.is_kept:
-            self.written.add(step.target)
+            self.where = step.title
+            step.verify(self)
 
     def end(self, steps: Sequence[Step]) -> None:
         """Check the end, in which shared values are overwritten: nothing in it can fail."""
         claims = [step for step in steps if isinstance(step, Claim)]
         sources = {claim.source: claim.target for claim in claims}
         for number, step in enumerate(steps):
-            self.where = f"the end, {_named(step)}"
+            self.where = f"the end, {step.title}"
+            self.expect(not step.may_fail, "the call may fail")
             if number < len(claims):
                 self.expect(isinstance(step, Claim), "something is written before all is claimed")
                 continue
-            if isinstance(step, Call):
-                is_result = step.output.memory in sources.values()
-                self.expect(is_result, f"{step.output!r} is written")
-                read = [array.memory for array in step.inputs]
-                self.expect(sources.keys().isdisjoint(read), "what was overwritten is read")
+            for array in step.writes():
+                self.expect(array.memory.place == Place.RESULT, f"{array!r} is written")
+            self.reads_at_end(step, sources)
+
+    def reads_at_end(self, step: Step, sources: Mapping[Array, Array]) -> None:
+        """Check that what is overwritten is not read; by kernels at the same indices only."""
+        if not isinstance(step, Kernel):
+            read = [array.memory for array in step.reads()]
+            self.expect(sources.keys().isdisjoint(read), "what was overwritten is read")
+            return
+        written = {one.target: one for one in step.statements}
+        for load in [load for one in step.statements for load in reads_of(one)]:
+            if load.array.memory not in sources:
                 continue
-            self.expect(isinstance(step, Kernel), "a step is neither a kernel nor a call")
-            assert isinstance(step, Kernel)
-            statements = [one for nest in step.nests for one in nest.statements]
-            written = {one.target: one for one in statements}
-            for target in written.keys() - step.local:
-                self.expect(target.place == Place.RESULT, f"{target!r} is written")
-            for statement in statements:
-                self.expect(not _may_fail(statement), "an index is checked")
-                for load in reads_of(statement):
-                    if load.array.memory not in sources:
-                        continue
-                    writer = written.get(sources[load.array.memory])
-                    is_there = writer is not None and same_indices(
-                        load.indices, writer.indices, self.program.sizes
-                    )
-                    self.expect(is_there, f"{load.array!r} is read after it was overwritten")
+            writer = written.get(sources[load.array.memory])
+            is_there = writer is not None and same_indices(
+                load.indices, writer.indices, self.program.sizes
+            )
+            self.expect(is_there, f"{load.array!r} is read after it was overwritten")
 
     def truth(self, condition: Array) -> None:
         """Check the condition of a branch or loop."""
@@ -225,7 +169,7 @@ class _Verifier:
         is_one = condition.dtype == np.bool_ and condition.ndim == 0
         self.expect(is_one, f"{condition!r} is not a single bool")
 
-    def room_inside(self, step: Branch | Loop) -> None:
+    def room_inside(self, step: Step) -> None:
         """Check that memory for what is written inside a step can be allocated before it."""
         written = set(arrays_written(step))
         for array in written:
@@ -382,12 +326,6 @@ class _Verifier:
         )
 
 
-def _may_fail(statement: Statement) -> bool:
-    expressions = [statement.value]
-    expressions += [index.dynamic for index in statement.indices if index.dynamic is not None]
-    return any(isinstance(part, IndexCheck) for one in expressions for part in parts_of(one))
-
-
 def _is_elsewhere(read: Index, written: Index, loops: Collection[LoopVariable]) -> bool:
     """Return whether two indices, constant in the loops, are different places along an axis."""
     for index in (read, written):
@@ -402,14 +340,3 @@ def _same(left: Iterable[Index], right: Iterable[Index]) -> bool:
         {loop for loop, _ in mine.terms} == {loop for loop, _ in theirs.terms}
         for mine, theirs in zip(left, right, strict=True)
     )
-
-
-def _named(step: Step) -> str:
-    if isinstance(step, Kernel):
-        targets = [s.target.label for nest in step.nests for s in nest.statements]
-        return f"the kernel that writes {', '.join(targets)}"
-    if isinstance(step, Call):
-        return f"a call of {step.routine}"
-    if isinstance(step, Callback):
-        return f"the callback of {step.node.op}"
-    return f"a {type(step).__name__.lower()}"

@@ -15,8 +15,9 @@ from phintys.backends.native.emit.scope import Numbers, ScratchOffset
 from phintys.backends.native.emit.target import Target
 from phintys.backends.native.lower.whole import lower_program
 from phintys.backends.native.polynomials import Polynomials
-from phintys.backends.native.program import Index, Kernel, Statement
+from phintys.backends.native.program import Index, Statement
 from phintys.backends.native.runtime.execute import compile_program
+from phintys.backends.native.steps.kernel import Kernel
 from phintys.backends.reference import ReferenceBackend
 from phintys.graph.fgraph import FunctionGraph
 

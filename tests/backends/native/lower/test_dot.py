@@ -11,7 +11,10 @@ import phintys
 import phintys.tensor as pt
 from phintys._base.errors import ShapeError
 from phintys.backends.native.lower import lower_program
-from phintys.backends.native.program import Call, Callback, Claim, Kernel
+from phintys.backends.native.steps.call import Call
+from phintys.backends.native.steps.callback import Callback
+from phintys.backends.native.steps.claim import Claim
+from phintys.backends.native.steps.kernel import Kernel
 from phintys.backends.native.verify import verify_program
 from phintys.tensor.blas import BLAS_LETTERS, Gemm
 

@@ -9,7 +9,9 @@ import phintys
 import phintys.tensor as pt
 from phintys._base.errors import ShapeError
 from phintys.backends.native.lower.whole import lower_program
-from phintys.backends.native.program import Callback, Loop, walk_steps
+from phintys.backends.native.program import walk_steps
+from phintys.backends.native.steps.callback import Callback
+from phintys.backends.native.steps.loop import Loop
 from phintys.gradient import hessian, jacobian
 from phintys.graph.apply import Apply
 from phintys.graph.fgraph import FunctionGraph

@@ -2,7 +2,7 @@
 
 Slices and transposes that BLAS supports are passed as offsets, strides and flags, without copies.
 
-Options of a :class:`~phintys.backends.native.program.Call`; each is a
+Options of a :class:`~phintys.backends.native.steps.call.Call`; each is a
 :class:`~phintys.backends.native.sizes.Size` (in elements) unless it says otherwise:
 
 ``gemm``: ``c = alpha a b + beta c``, where a is m by k and b is k by n
@@ -43,9 +43,9 @@ from phintys.backends.native.program import Array
 from phintys.tensor.blas import BLAS_LETTERS
 
 if TYPE_CHECKING:
-    from phintys.backends.native.program import Call
+    from phintys.backends.native.steps.call import Call
 
-__all__ = ["FLOPS", "LONGEST", "BlasCall", "sizes_of_call"]
+__all__ = ["FLOPS", "LONGEST", "BlasCall"]
 
 _POLLED_PRODUCTS = 256
 """Small products after which signals are looked for, a power of two."""
@@ -63,12 +63,6 @@ LONGEST = (1 << 31) - 1
 """The largest integer that BLAS takes."""
 
 _OPERANDS = {"gemm": "abc", "gemv": "axy", "dot": "xyc"}
-
-
-def sizes_of_call(call: Call) -> list[Any]:
-    """Return the sizes among the options of a call."""
-    found = [value for value in call.options.values() if hasattr(value, "known")]
-    return found + [size for entry in call.options.get("batch", ()) for size in entry]
 
 
 class BlasCall:
@@ -111,7 +105,7 @@ class BlasCall:
             raise IntegrityError(msg)
         arrays = (*call.inputs[:2], call.output)
         letters = _OPERANDS[call.routine]
-        for option in sizes_of_call(call):  # what is first computed in a loop is not known after it
+        for option in call.sizes():  # what is first computed in a loop is not known after it
             size(option)
         self.at = {
             letter: self._moved(pointer(array), self.size(f"{letter}_offset", 0))

@@ -23,11 +23,9 @@ from phintys.backends.native.program import (
     Failure,
     Index,
     IndexCheck,
-    Kernel,
     Literal,
     Load,
     LoopVariable,
-    Nest,
     Operation,
     Position,
     SizeValue,
@@ -38,6 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
 
     from phintys.backends.native.polynomials import Atom, Polynomial, Polynomials
+    from phintys.backends.native.steps.kernel import Kernel, Nest
 
 __all__ = ["Form", "forms_of"]
 

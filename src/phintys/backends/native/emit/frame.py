@@ -16,7 +16,8 @@ from phintys.backends.native.emit.main import MainFunction
 from phintys.backends.native.emit.module import Module
 from phintys.backends.native.memory import plan_memory
 from phintys.backends.native.polynomials import Polynomials
-from phintys.backends.native.program import Kernel, walk_steps
+from phintys.backends.native.program import walk_steps
+from phintys.backends.native.steps.kernel import Kernel
 
 if TYPE_CHECKING:
     from phintys.backends.native.emit.target import Target

@@ -43,7 +43,8 @@ if TYPE_CHECKING:
 
     from phintys.backends.native.emit.target import Target
     from phintys.backends.native.polynomials import Polynomial, Polynomials
-    from phintys.backends.native.program import Array, Failure, Kernel
+    from phintys.backends.native.program import Array, Failure
+    from phintys.backends.native.steps.kernel import Kernel
 
 __all__ = ["KernelCode", "KernelWriter", "ShortRows", "plans_of"]
 

@@ -65,14 +65,10 @@ if TYPE_CHECKING:
     from phintys.backends.native.emit.kernels import KernelCode
     from phintys.backends.native.emit.module import Module
     from phintys.backends.native.memory import MemoryPlan
-    from phintys.backends.native.program import (
-        Array,
-        Callback,
-        Claim,
-        Failure,
-        Kernel,
-        Value,
-    )
+    from phintys.backends.native.program import Array, Failure, Value
+    from phintys.backends.native.steps.callback import Callback
+    from phintys.backends.native.steps.claim import Claim
+    from phintys.backends.native.steps.kernel import Kernel
     from phintys.graph.apply import Apply
 
 __all__ = [

@@ -10,32 +10,18 @@ from typing import TYPE_CHECKING
 from phintys._base.errors import IntegrityError
 from phintys._base.late import LateModule
 from phintys.backends.native.dependence import arrays_written, varies
-from phintys.backends.native.emit.blas import FLOPS, sizes_of_call
 from phintys.backends.native.emit.builder import Builder
 from phintys.backends.native.emit.layout import NOTED_NANOSECONDS, Layout
 from phintys.backends.native.emit.part import write_copier
-from phintys.backends.native.emit.steps import StepWriter
+from phintys.backends.native.emit.step_writer import StepWriter
 from phintys.backends.native.emit.types import INT32, PTR
 from phintys.backends.native.polynomials import Polynomial, Polynomials
-from phintys.backends.native.program import (
-    Array,
-    Branch,
-    Call,
-    Callback,
-    Check,
-    Claim,
-    Failure,
-    Kernel,
-    Loop,
-    Place,
-    Program,
-    Step,
-    walk_steps,
-)
+from phintys.backends.native.program import Array, Failure, Place, Program, Step, walk_steps
 from phintys.backends.native.sizes import Arithmetic, Element, Size, Sizes
+from phintys.backends.native.steps.kernel import Kernel
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from phintys.backends.native.emit import clock, values
     from phintys.backends.native.emit.kernels import KernelCode
@@ -43,6 +29,8 @@ if TYPE_CHECKING:
     from phintys.backends.native.memory import MemoryPlan
     from phintys.backends.native.polynomials import Atom
     from phintys.backends.native.program import Value
+    from phintys.backends.native.steps.callback import Callback
+    from phintys.backends.native.steps.claim import Claim
     from phintys.graph.apply import Apply
 else:
     clock = LateModule("phintys.backends.native.emit.clock")
@@ -140,7 +128,7 @@ class MainFunction:
         self._claims = {step: at for at, step in enumerate(self.layout.claims)}
         self._elements = self._elements_by_step()
         self._inner_elements: dict[Step, list[Element]] = defaultdict(list)
-        self._carried: dict[Loop, list[Element]] = {}
+        self._carried: dict[Step, list[Element]] = {}
         self._find_inner_elements()
         self._work = self._work_by_step()
         self._results: dict[int, list[Array]] = defaultdict(list)
@@ -160,11 +148,7 @@ class MainFunction:
         layout = self.layout
         values: list[Value] = [*self.program.arguments, *self.program.results]
         for step in walk_steps(self.program.steps):
-            if isinstance(step, Callback):
-                layout.callbacks.append(step)
-                values += [*step.inputs, *step.outputs]
-            elif isinstance(step, Claim):
-                layout.claims.append(step)
+            values += step.announce(layout)
         values += [array for array in self.memory.first_writes if array.place == Place.RESULT]
         for value in values:
             if value in layout.records:
@@ -190,8 +174,9 @@ class MainFunction:
         """Check that nothing can fail once a shared value has been overwritten."""
         for _, step in steps:
             code = self.kernels.get(step) if isinstance(step, Kernel) else None
-            if code is not None and (code.failures or code.plan.rooms):
-                msg = f"The kernel of {[str(failure.node) for failure in code.failures]} may fail."
+            has_failures = code is not None and (code.failures or code.plan.rooms)
+            if step.may_fail or has_failures:
+                msg = f"In the end of a program, {step.title} may fail: a bug in Phintys."
                 raise IntegrityError(msg)
 
     def _function(
@@ -279,7 +264,7 @@ class MainFunction:
         That is after the last step of a list that writes the array, and at the beginning of each
         pass of a loop whose array was written before, too.
         """
-        if not any(isinstance(step, Branch | Loop) for step in self.program.steps):
+        if not any(step.bodies() for step in self.program.steps):
             return
         elements = [element for some in self._elements.values() for element in some]
         stack: list[tuple[Sequence[Step], set[Array]]] = [(self.program.steps, set())]
@@ -288,12 +273,10 @@ class MainFunction:
             writers: dict[Array, Step] = {}
             for step in steps:
                 written = set(arrays_written(step))
-                if isinstance(step, Branch):
-                    stack += [(step.then, set(before)), (step.otherwise, set(before))]
-                elif isinstance(step, Loop):
+                if step.repeats:
                     again = before & written
                     self._carried[step] = [e for e in elements if e.array.memory in again]
-                    stack.append((step.body, set(before)))
+                stack += [(body, set(before)) for body in step.bodies()]
                 before |= written
                 writers.update(dict.fromkeys(written, step))
             if steps is self.program.steps:
@@ -307,7 +290,7 @@ class MainFunction:
         """Return the elements that are known after a step of a branch or loop."""
         return self._inner_elements.get(step, [])
 
-    def carried_into(self, loop: Loop) -> list[Element]:
+    def carried_into(self, loop: Step) -> list[Element]:
         """Return the elements that are known when a pass of a loop begins, and change in it."""
         return self._carried.get(loop, [])
 
@@ -315,12 +298,8 @@ class MainFunction:
         """Return the sizes that the main function computes."""
         found = list(self.ring.atoms)
         for step in walk_steps(self.program.steps):
-            if isinstance(step, Check):
-                found += [step.left, step.right]
-            elif isinstance(step, Call):
-                found += sizes_of_call(step)
-            elif isinstance(step, Loop):
-                found.append(step.count)
+            if not isinstance(step, Kernel):  # the sizes of kernels are in the ring
+                found += step.sizes()
         for value in self.layout.records:
             if isinstance(value, Array):
                 found += value.sizes
@@ -349,33 +328,17 @@ class MainFunction:
         """Return the amount of work, by the step after which it is known."""
         found: dict[int, list[Polynomial]] = defaultdict(list)
         for step in self.program.steps:
-            work = self.work_of(step)
+            work = step.work(self)
             if work is not None:
                 found[self.memory.known_after(work)].append(work)
         return {ready: self.ring.total(work) for ready, work in found.items()}
 
-    def work_of(self, step: Step) -> Polynomial | None:
-        """Return the amount of work of a step, if it is known."""
-        ring = self.ring
-        if isinstance(step, Kernel):
-            plan = self.kernels[step].plan
-            work = plan.work_inside()
-            if plan.parallel is not None:
-                work = ring.mul(work, plan.parallel.extent)
-            return ring.scale(work, max(1, int(plan.cost * WORK_UNIT)))
-        if isinstance(step, Call):
-            options = step.options
-            factors = [options[name] for name in "mnk" if name in options]
-            factors += [entry[0] for entry in options.get("batch", ())]
-            return ring.scale(ring.product(factors), max(1, int(WORK_UNIT / FLOPS)))
-        if isinstance(step, Loop):
-            inside = [self.work_of(inner) for inner in step.body]
-            same = [work for work in inside if work is not None and not self._varies(work, step)]
-            return ring.mul(ring.of(step.count), ring.total(same))
-        return None
+    def scaled(self, count: Polynomial, nanoseconds: float) -> Polynomial:
+        """Return the work of a number of operations that take so long each."""
+        return self.ring.scale(count, max(1, int(nanoseconds * WORK_UNIT)))
 
-    def _varies(self, work: Polynomial, loop: Loop) -> bool:
-        written = set(arrays_written(loop))
+    def varies(self, work: Polynomial, written: Collection[Array]) -> bool:
+        """Return whether an amount of work can differ between passes of a loop that writes this."""
         return any(varies(self.ring.atoms[at], written) for atoms, _ in work.terms for at in atoms)
 
     def work_after(self, step: int) -> Polynomial | None:
@@ -461,10 +424,9 @@ class MainFunction:
         """Record for each slot of the arena the node that computes its content, for errors."""
         writers: dict[Array, Apply] = {}
         for step in walk_steps(self.program.steps) if self.memory.slots else ():
-            for nest in step.nests if isinstance(step, Kernel) else ():
-                for statement in nest.statements:
-                    for node in statement.nodes[-1:]:
-                        writers.setdefault(statement.target.memory, node)
+            for statement in step.statements if isinstance(step, Kernel) else ():
+                for node in statement.nodes[-1:]:
+                    writers.setdefault(statement.target.memory, node)
         for slot in self.memory.slots:
             array = slot.arrays[0]
             made = None if array.variable is None else array.variable.owner

@@ -31,10 +31,8 @@ from phintys.backends.native.program import (
     Expression,
     Index,
     IndexCheck,
-    Kernel,
     Load,
     LoopVariable,
-    Nest,
     Operation,
     Position,
     Statement,
@@ -46,6 +44,7 @@ if TYPE_CHECKING:
     from phintys.backends.native.emit.target import Target
     from phintys.backends.native.polynomials import Polynomial, Polynomials
     from phintys.backends.native.sizes import Sizes
+    from phintys.backends.native.steps.kernel import Kernel, Nest
 
 __all__ = ["SHORT_ROW", "plan_across", "plan_kernel"]
 

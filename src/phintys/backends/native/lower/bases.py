@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 from phintys._base.records import record
 from phintys.backends.base import is_copy
 from phintys.backends.native.lower.view import View
-from phintys.backends.native.program import Array, Claim, Place, Value
+from phintys.backends.native.program import Array, Place, Value
+from phintys.backends.native.steps.claim import Claim
 from phintys.graph.alias_map import root_of
 from phintys.graph.aliasing import mutable_inputs
 from phintys.tensor.blas import Gemm

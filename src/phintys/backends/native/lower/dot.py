@@ -13,13 +13,13 @@ from phintys.backends.native.lower.lowering import Lowering, lower
 from phintys.backends.native.lower.view import View
 from phintys.backends.native.program import (
     Array,
-    Call,
     Cast,
     Expression,
     Failure,
     Literal,
     Operation,
 )
+from phintys.backends.native.steps.call import Call
 from phintys.graph.apply import Apply
 from phintys.tensor.blas import BLAS_LETTERS, Gemm
 from phintys.tensor.dot import BatchedDot, Dot

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-import phintys.scalar as ps
 from phintys.backends.native.dependence import (
     arrays_read,
     arrays_written,
@@ -18,13 +17,14 @@ from phintys.backends.native.dependence import (
     reads_of,
     same_indices,
 )
-from phintys.backends.native.emit.access import parts_of
-from phintys.backends.native.program import Array, Claim, IndexCheck, Kernel, Operation, Place
+from phintys.backends.native.program import Array, Place
+from phintys.backends.native.steps.claim import Claim
+from phintys.backends.native.steps.kernel import Kernel
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from phintys.backends.native.program import Statement, Step, Value
+    from phintys.backends.native.program import Step, Value
     from phintys.backends.native.sizes import Sizes
 
 __all__ = ["updates_last"]
@@ -69,7 +69,7 @@ def updates_last(
         if isinstance(step, Kernel) and after.can_wait(step) and _is_sure(step, returned):
             found = _claims(step, updates, sizes)
             own = {claim.source for claim in found}
-            sources = {claim.source for claim in (*claims, *ending) if isinstance(claim, Claim)}
+            sources = {claim.source for claim in _claims_in([*claims, *ending])}
             if found and own.isdisjoint(late) and sources.isdisjoint(_loaded(step)):
                 moved.append(step)
                 claims += found
@@ -79,8 +79,12 @@ def updates_last(
     moved.reverse()
     kept = {id(step) for step in moved}
     before = [step for step in steps if id(step) not in kept]
-    first = sum(isinstance(step, Claim) for step in ending)
+    first = len(_claims_in(ending))
     return before, [*ending[:first], *claims, *moved, *ending[first:]]
+
+
+def _claims_in(steps: Sequence[Step]) -> list[Claim]:
+    return [step for step in steps if isinstance(step, Claim)]
 
 
 class _Needs:
@@ -103,21 +107,17 @@ class _Needs:
         )
 
 
-def _statements(kernel: Kernel) -> list[Statement]:
-    return [statement for nest in kernel.nests for statement in nest.statements]
-
-
 def _loaded(kernel: Kernel) -> set[Array]:
-    return {load.array.memory for one in _statements(kernel) for load in reads_of(one)}
+    return {load.array.memory for one in kernel.statements for load in reads_of(one)}
 
 
 def _is_sure(kernel: Kernel, returned: Sequence[Array]) -> bool:
     """Return whether a kernel writes nothing but results, and cannot fail."""
-    if len(kernel.nests) != 1:
+    if len(kernel.nests) != 1 or kernel.may_fail:
         return False
-    for statement in _statements(kernel):
+    for statement in kernel.statements:
         target = statement.target
-        if has_order(statement) or statement.reduction or any(map(_may_fail, _parts(statement))):
+        if has_order(statement) or statement.reduction:
             return False
         is_result = target.place == Place.RESULT and returned.count(target) == 1
         if target not in kernel.local and not is_result:
@@ -125,23 +125,10 @@ def _is_sure(kernel: Kernel, returned: Sequence[Array]) -> bool:
     return True
 
 
-def _parts(statement: Statement) -> list[object]:
-    indices = [index.dynamic for load in reads_of(statement) for index in load.indices]
-    expressions = [statement.value, *(index for index in indices if index is not None)]
-    return [part for expression in expressions for part in parts_of(expression)]
-
-
-def _may_fail(part: object) -> bool:
-    """Return whether an expression can fail: an index, or a power of integers."""
-    if isinstance(part, Operation):
-        return part.op is ps.pow and part.dtype.kind == "i"
-    return isinstance(part, IndexCheck)
-
-
 def _claims(kernel: Kernel, updates: Updates, sizes: Sizes) -> list[Claim]:
     """Return claims for the updates of a kernel that can overwrite their old values."""
     found: list[Claim] = []
-    statements = _statements(kernel)
+    statements = kernel.statements
     for number, statement in enumerate(statements):
         target = statement.target
         source = updates.get(target)

@@ -20,9 +20,7 @@ from phintys.backends.native.lower.bases import Bases
 from phintys.backends.native.lower.view import View
 from phintys.backends.native.program import (
     Array,
-    Callback,
     Cast,
-    Check,
     Expression,
     Failure,
     Handle,
@@ -37,6 +35,8 @@ from phintys.backends.native.program import (
     Value,
 )
 from phintys.backends.native.sizes import Sizes, is_length
+from phintys.backends.native.steps.callback import Callback
+from phintys.backends.native.steps.check import Check
 from phintys.graph.alias_map import AliasMap, destroyed_inputs, root_of, shared_inputs
 from phintys.graph.variable import Constant
 from phintys.tensor.type import TensorType

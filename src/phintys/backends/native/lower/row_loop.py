@@ -18,12 +18,12 @@ from phintys.backends.native.program import (
     Expression,
     Failure,
     Literal,
-    Loop,
     LoopVariable,
     Operation,
     Place,
     SizeValue,
 )
+from phintys.backends.native.steps.loop import Loop
 from phintys.gradient.row_loop import RowLoop
 from phintys.graph.apply import Apply
 from phintys.graph.fgraph import FunctionGraph

@@ -12,7 +12,8 @@ from phintys.backends.native.lower.lowering import Lowering
 from phintys.backends.native.lower.nodes import lower_nodes
 from phintys.backends.native.lower.pruning import prune
 from phintys.backends.native.lower.view import View
-from phintys.backends.native.program import Array, Claim, Place, Program, Value
+from phintys.backends.native.program import Array, Place, Program, Value
+from phintys.backends.native.steps.claim import Claim
 from phintys.graph.alias_map import root_of
 from phintys.tensor.type import TensorType
 

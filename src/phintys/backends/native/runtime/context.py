@@ -32,12 +32,13 @@ from phintys.backends.native.runtime.support import thread_limit
 if TYPE_CHECKING:
     from phintys.backends.base import CallShape
     from phintys.backends.native.emit.layout import Layout
-    from phintys.backends.native.program import Callback, Value
+    from phintys.backends.native.program import Value
     from phintys.backends.native.runtime.callbacks import Callbacks
     from phintys.backends.native.runtime.engine import Code
     from phintys.backends.native.runtime.failures import Failures
     from phintys.backends.native.runtime.record import Record
     from phintys.backends.native.runtime.support import Support
+    from phintys.backends.native.steps.callback import Callback
 
 __all__ = ["Improvement", "Interface", "ProgramCode"]
 

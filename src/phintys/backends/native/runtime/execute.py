@@ -24,9 +24,10 @@ from phintys.backends.native.emit.layout import (
     EmittedProgram,
 )
 from phintys.backends.native.emit.target import Target
-from phintys.backends.native.program import Array, Callback, Place, Program
+from phintys.backends.native.program import Array, Place, Program
 from phintys.backends.native.runtime.engine import load
 from phintys.backends.native.runtime.failures import error_of
+from phintys.backends.native.steps.callback import Callback
 
 __all__ = ["Executable", "compile_program"]
 

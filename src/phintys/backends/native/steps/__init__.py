@@ -1,0 +1,1 @@
+"""The kinds of steps of a Program, one file each."""

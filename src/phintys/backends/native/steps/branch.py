@@ -1,0 +1,81 @@
+"""Branches: steps that run conditionally."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from phintys._base.records import record
+from phintys.backends.native.program import Step
+
+if TYPE_CHECKING:
+    from phintys.backends.native.emit.step_writer import StepWriter
+    from phintys.backends.native.explain import Explainer
+    from phintys.backends.native.program import Array
+    from phintys.backends.native.verify import Verifier
+    from phintys.graph.apply import Apply
+
+__all__ = ["Branch"]
+
+
+@record(eq=False)
+class Branch(Step):
+    """Steps that run only if ``condition`` is true, and others that run otherwise.
+
+    Attributes
+    ----------
+    condition
+        A single bool.
+    then, otherwise
+        The steps. Memory for their outputs is allocated before: none of its sizes is computed in
+        them.
+    node
+        The graph's node that this computes, if any.
+    """
+
+    noun: ClassVar[str] = "branch"
+    nouns: ClassVar[str] = "branches"
+
+    condition: Array
+    then: list[Step]
+    otherwise: list[Step]
+    node: Apply | None = None
+
+    def reads(self) -> tuple[Array]:
+        """Return the condition."""
+        return (self.condition,)
+
+    def bodies(self) -> tuple[list[Step], list[Step]]:
+        """Return the steps of both cases."""
+        return self.then, self.otherwise
+
+    def nodes(self) -> tuple[Apply, ...]:
+        """Return the node, if there is one."""
+        return () if self.node is None else (self.node,)
+
+    def lines(self, explainer: Explainer) -> list[str]:
+        """Return the steps of both cases."""
+        lines = [f"if {explainer.name(self.condition)}{explainer.op_of(self.node)}"]
+        lines += explainer.steps(self.then, "  ")
+        return [*lines, "else", *explainer.steps(self.otherwise, "  ")]
+
+    def verify(self, verifier: Verifier) -> None:
+        """Check both cases; afterwards is written what both write."""
+        verifier.truth(self.condition)
+        before = set(verifier.written)
+        verifier.steps(self.then)
+        after_then, verifier.written = verifier.written, before
+        verifier.steps(self.otherwise)
+        verifier.written &= after_then
+        verifier.room_inside(self)
+
+    def emit(self, writer: StepWriter) -> None:
+        """Write both cases; sizes computed in one of them are not known afterwards."""
+        b = writer.b
+        then, otherwise, after = b.new_block("then"), b.new_block("else"), b.new_block("after")
+        b.branch(writer.truth(self.condition), then, otherwise)
+        for block, steps in ((then, self.then), (otherwise, self.otherwise)):
+            b.begin(block)
+            with writer.aside():
+                writer.inside(steps)
+            b.jump(after)
+        b.begin(after)

@@ -1,0 +1,55 @@
+"""Checks: two sizes must be equal, or the call fails with the user's line."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from phintys._base.records import record
+from phintys.backends.native.program import Step
+from phintys.backends.native.sizes import Arithmetic
+
+if TYPE_CHECKING:
+    from phintys.backends.native.emit.step_writer import StepWriter
+    from phintys.backends.native.explain import Explainer
+    from phintys.backends.native.program import Failure
+    from phintys.backends.native.sizes import Size
+
+__all__ = ["Check"]
+
+
+@record(eq=False)
+class Check(Step):
+    """Checks that ``left == right``; otherwise the call fails."""
+
+    noun: ClassVar[str] = "check"
+    nouns: ClassVar[str] = "checks"
+    is_timed: ClassVar[bool] = False
+
+    left: Size
+    right: Size
+    failure: Failure
+
+    def sizes(self) -> tuple[Size, Size]:
+        """Return the two sizes."""
+        return self.left, self.right
+
+    @property
+    def may_fail(self) -> bool:
+        """``True``."""
+        return True
+
+    def lines(self, explainer: Explainer) -> list[str]:
+        """Return its line; the two sizes are known to be equal only afterwards."""
+        left, right = (explainer.size(size, as_given=True) for size in self.sizes())
+        failure = self.failure
+        detail = failure.detail.replace("{0}", left).replace("{1}", right)
+        why = f"{failure.kind}, {detail}" if detail else failure.kind
+        is_order = isinstance(self.left, Arithmetic) and self.left.operation == "lt"
+        test = left[1:-1] if is_order and self.right.known == 1 else f"{left} == {right}"
+        return [f"check {test} ({failure.node.op}: {why})"]
+
+    def emit(self, writer: StepWriter) -> None:
+        """Compare the sizes as they were before checks merged them with others."""
+        left, right = (writer.size_as_given(size) for size in self.sizes())
+        with writer.failing(writer.b.ne(left, right)):
+            writer.set_status(writer.main.failure(self.failure), left, right)

@@ -1,0 +1,122 @@
+"""Loops: steps that run repeatedly."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from phintys._base.records import record
+from phintys.backends.native.dependence import arrays_written
+from phintys.backends.native.emit.control import when
+from phintys.backends.native.emit.types import INT64
+from phintys.backends.native.program import Step
+
+if TYPE_CHECKING:
+    from phintys.backends.native.emit.main import MainFunction
+    from phintys.backends.native.emit.step_writer import StepWriter
+    from phintys.backends.native.explain import Explainer
+    from phintys.backends.native.polynomials import Polynomial
+    from phintys.backends.native.program import Array, LoopVariable
+    from phintys.backends.native.sizes import Size
+    from phintys.backends.native.verify import Verifier
+    from phintys.graph.apply import Apply
+
+__all__ = ["Loop"]
+
+_POLLED_PASSES = 64
+"""Passes between checks for signals: long passes check themselves."""
+
+
+@record(eq=False)
+class Loop(Step):
+    """Steps that run repeatedly, one pass after the other.
+
+    Attributes
+    ----------
+    count
+        Number of passes.
+    counter
+        The number of the pass: used in indices, and in sizes as :class:`~.sizes.Counter`.
+    body
+        The steps. Memory for their outputs is allocated before: none of its sizes is computed in
+        them.
+    until
+        A single bool, written in the body: the pass in which it becomes true is the last one.
+    node
+        The graph's node that this computes, if any.
+    """
+
+    noun: ClassVar[str] = "loop"
+    nouns: ClassVar[str] = "loops"
+    repeats: ClassVar[bool] = True
+
+    count: Size
+    counter: LoopVariable
+    body: list[Step]
+    until: Array | None = None
+    node: Apply | None = None
+
+    def reads(self) -> tuple[Array, ...]:
+        """Return the condition that ends it, if there is one."""
+        return () if self.until is None else (self.until,)
+
+    def sizes(self) -> tuple[Size]:
+        """Return the number of passes."""
+        return (self.count,)
+
+    def bodies(self) -> tuple[list[Step]]:
+        """Return its body."""
+        return (self.body,)
+
+    def nodes(self) -> tuple[Apply, ...]:
+        """Return the node, if there is one."""
+        return () if self.node is None else (self.node,)
+
+    def work(self, main: MainFunction) -> Polynomial:
+        """Return the work of all passes, without that which differs between them."""
+        written = set(arrays_written(self))
+        inside = [step.work(main) for step in self.body]
+        same = [one for one in inside if one is not None and not main.varies(one, written)]
+        return main.ring.mul(main.ring.of(self.count), main.ring.total(same))
+
+    def lines(self, explainer: Explainer) -> list[str]:
+        """Return the steps of its body."""
+        head = f"for {self.counter} < {explainer.size(self.count)}, one after the other"
+        if self.until is not None:
+            head += f", until {explainer.name(self.until)}"
+        return [head + explainer.op_of(self.node), *explainer.steps(self.body, "  ")]
+
+    def verify(self, verifier: Verifier) -> None:
+        """Check its body."""
+        verifier.size(self.count)
+        verifier.outer.append(self.counter)
+        verifier.steps(self.body)
+        verifier.outer.pop()
+        if self.until is not None:
+            verifier.truth(self.until)
+        verifier.room_inside(self)
+
+    def emit(self, writer: StepWriter) -> None:
+        """Write its body, whose steps read the counter from the frame."""
+        b = writer.b
+        count = writer.size(self.count)
+        body, after = b.new_block("body"), b.new_block("after")
+        before = b.block
+        b.branch(b.lt(0, count), body, after)
+        b.begin(body)
+        counter = b.phi(INT64)
+        counter.add(b.constant(INT64, 0), before)
+        with writer.aside():
+            writer.forget_sizes(set(arrays_written(self)))
+            writer.keep(self.counter, counter.value)
+            for element in writer.main.carried_into(self):
+                writer.keep_element(element)
+            writer.inside(self.body)
+            with when(b, b.eq(counter.value & (_POLLED_PASSES - 1), _POLLED_PASSES - 1)):
+                writer.poll()
+            following = counter.value + 1
+            again = following < count
+            if self.until is not None:
+                again = again & ~writer.truth(self.until)
+        counter.add(following, b.block)
+        b.branch(again, body, after)
+        b.begin(after)
