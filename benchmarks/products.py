@@ -3,13 +3,14 @@
     python -m benchmarks.products [target]
 
 The first tables are nanoseconds a product, without what a call of a function costs; above each
-stands the crossover, as this machine measures it when it is first needed. The last ones are
+stands up to where programs use tiles. The last ones are
 microseconds a call of compiled functions: products against NumPy, and forms that BLAS computes in
 one go against the same without the pass ``blas``.
 """
 
 from __future__ import annotations
 
+import ctypes
 import sys
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -19,10 +20,13 @@ import numpy as np
 import phintys
 import phintys.tensor as pt
 from benchmarks.suite.worker import best_time
-from phintys.backends.native.emit.products import work_of
+from phintys.backends.native.emit.builder import Builder
+from phintys.backends.native.emit.control import loop
+from phintys.backends.native.emit.module import Module
+from phintys.backends.native.emit.products import ALL, crossover, product_symbol, work_of
 from phintys.backends.native.emit.target import Target
-from phintys.backends.native.emit.types import type_of
-from phintys.backends.native.runtime.crossover import TimedProduct, measure
+from phintys.backends.native.emit.types import INT64, PTR, VOID, Type, type_of
+from phintys.backends.native.runtime.engine import check_runs_here, load
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,20 +36,84 @@ UNEVEN = ((1, 8, 8), (4, 4, 64), (64, 4, 4), (4, 64, 4), (3, 100, 3), (100, 3, 5
 ROUNDS, PASSES = 50, 500
 
 
-def crossover(target: Target, dtype: str) -> None:
+class TimedProduct:
+    """Matrix products for timing, computed as in programs.
+
+    Parameters
+    ----------
+    target, type
+        The CPU and the dtype.
+
+    Raises
+    ------
+    ConfigError
+        If this CPU cannot run code for the target.
+    """
+
+    def __init__(self, target: Target, type: Type) -> None:
+        check_runs_here(target)
+        self.dtype = np.dtype(type.name)
+        module = Module(target)
+        symbol = product_symbol(target, type)
+        module.math_functions.add(symbol)
+        words, matrix = [INT64] * 5, [PTR, INT64, INT64]
+        b = Builder(module.function("repeat", VOID, [*words, PTR, *matrix, PTR]))
+        passes, most, m, n, k, first, second, down, along, c = b.arguments
+        one, factors = b.constant(INT64, 1), (b.constant(type, 1.0), b.constant(type, 0.0))
+        with loop(b, 0, passes):
+            given = (most, m, n, k, first, k, one, second, down, along, c, n, *factors)
+            b.call(symbol, VOID, given)
+        b.ret()
+        self._code = load(module)
+        word, pointer = ctypes.c_int64, ctypes.c_void_p
+        types = [*[word] * 5, pointer, pointer, word, word, pointer]
+        self._repeat = ctypes.CFUNCTYPE(None, *types)(self._code.address("repeat"))
+
+    def nanoseconds(
+        self,
+        lengths: tuple[int, int, int],
+        *,
+        transposed: bool = False,
+        rounds: int = ROUNDS,
+        passes: int = PASSES,
+    ) -> tuple[float, float]:
+        """Return the times of a product in tiles and by BLAS, the best of many alternating rounds.
+
+        Parameters
+        ----------
+        lengths
+            m, n and k, of an m by k and a k by n matrix.
+        transposed
+            Whether the second matrix is stored transposed.
+        rounds, passes
+            Number of timings, and number of products per timing.
+        """
+        m, n, k = lengths
+        rng = np.random.default_rng(0)
+        arrays = [np.asarray(rng.normal(size=size), self.dtype) for size in (m * k, k * n, m * n)]
+        a, b, c = (array.ctypes.data for array in arrays)
+        strides = (1, k) if transposed else (n, 1)
+        best = [float("inf")] * 2
+        for _ in range(rounds):
+            for at, most in enumerate((ALL, 0)):
+                start = perf_counter()
+                self._repeat(passes, most, m, n, k, a, b, *strides, c)
+                best[at] = min(best[at], (perf_counter() - start) / passes * 1e9)
+        return best[0], best[1]
+
+
+def in_tiles(target: Target, dtype: str) -> None:
     """Print the times of products in tiles and by BLAS, and up to where tiles are used."""
     type = type_of(dtype)
     timed = TimedProduct(target, type)
-    start = perf_counter()
-    most = measure(target, type)
-    took = (perf_counter() - start) * 1e3
-    sys.stdout.write(f"\n{dtype}, {target.name}: tiles up to {most} multiplications, ")
-    sys.stdout.write(f"measured in {took:.1f} ms\n{'m n k':<12}{'work':>8}{'tiles':>9}{'BLAS':>9}")
+    most = crossover(target, type)
+    sys.stdout.write(f"\n{dtype}, {target.name}: tiles up to {most} multiplications\n")
+    sys.stdout.write(f"{'m n k':<12}{'work':>8}{'tiles':>9}{'BLAS':>9}")
     sys.stdout.write(f"{'b.T tiles':>12}{'b.T BLAS':>10}\n")
     for lengths in (*((size, size, size) for size in SIZES), *UNEVEN):
         times: list[float] = []
         for transposed in (False, True):
-            times += timed.nanoseconds(lengths, transposed=transposed, rounds=ROUNDS, passes=PASSES)
+            times += timed.nanoseconds(lengths, transposed=transposed)
         work = work_of(lengths, target.lanes(type))
         sys.stdout.write(f"{' '.join(map(str, lengths)):<12}{work:>8}")
         sys.stdout.write(f"{times[0]:>9.0f}{times[1]:>9.0f}{times[2]:>12.0f}{times[3]:>10.0f}\n")
@@ -117,7 +185,7 @@ def _forms(rng: np.random.Generator) -> list[tuple[str, Callable[[Any], Any], li
 def main(target: str = "host") -> None:
     """Print all tables."""
     for dtype in ("float64", "float32"):
-        crossover(Target.named(target), dtype)
+        in_tiles(Target.named(target), dtype)
     if target == "host":
         against_numpy()
         in_one_go()

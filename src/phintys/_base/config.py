@@ -230,12 +230,12 @@ class Config:
         doc="The CPU that native code is generated for: that of this machine, or a generic one.",
     )
     product_crossover = Option(
-        -1,
-        "an int, -1 or larger",
-        lambda n: n >= -1,
+        64,
+        "an int, 0 or larger",
+        lambda n: n >= 0,
         doc=(
-            "Number of multiplications up to which matrix products are computed without BLAS; -1 "
-            "means that it is measured, once per CPU and BLAS library."
+            "Number of multiply-adds of vector registers up to which matrix products are computed "
+            "without BLAS."
         ),
     )
     profile = _switch(default=False, doc="Profile every function that is compiled from now on.")

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from phintys._base.late import LateModule
 from phintys._base.once import Once
 from phintys.backends.native.emit.frame import emit_program
-from phintys.backends.native.emit.products import register_crossover
 from phintys.backends.native.emit.target import Target
 from phintys.backends.native.lower import lower_program
 from phintys.backends.native.runtime.capi import Unsupported
@@ -23,25 +22,15 @@ if TYPE_CHECKING:
     from phintys.backends.measurements import Profiler
     from phintys.backends.native import measuring
     from phintys.backends.native.emit import clock
-    from phintys.backends.native.emit.types import Type
-    from phintys.backends.native.runtime import crossover
     from phintys.backends.native.runtime.support import Support
     from phintys.backends.reference import backend as reference
     from phintys.graph.fgraph import FunctionGraph
 else:
     clock = LateModule("phintys.backends.native.emit.clock")
-    crossover = LateModule("phintys.backends.native.runtime.crossover")
     measuring = LateModule("phintys.backends.native.measuring")
     reference = LateModule("phintys.backends.reference.backend")
 
 __all__ = ["link"]
-
-
-def _crossover(target: Target, type: Type) -> int:
-    return crossover.measured_crossover(target, type)
-
-
-register_crossover(_crossover)
 
 
 def link(fgraph: FunctionGraph, profiler: Profiler | None = None) -> Linked:

@@ -8,20 +8,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import phintys
+import phintys.tensor as pt
 from phintys import config
 from phintys.backends.native.emit.library import library
 from phintys.backends.native.emit.products import (
     ALL,
-    FEW,
-    MANY,
     has_tiles,
     most_in_tiles,
     product_symbol,
-    register_crossover,
     work_of,
 )
 from phintys.backends.native.emit.target import Target
-from phintys.backends.native.emit.types import FLOAT64, type_of
+from phintys.backends.native.emit.types import FLOAT32, FLOAT64, type_of
 from phintys.backends.native.runtime.engine import load
 
 TOLERANCE = {"float32": 1e-3, "float64": 1e-11}
@@ -73,7 +72,7 @@ def test_product(target, dtype, data):
     beta = data.draw(st.sampled_from([0.0, 1.0, 2.0]))
     before = np.asarray(rng.normal(size=(m, n)), dtype)
     gap = data.draw(st.integers(0, 3))
-    most = data.draw(st.sampled_from([0, FEW, ALL]))
+    most = data.draw(st.sampled_from([0, 512, ALL]))
     c = np.full((m, n + gap), np.nan, dtype)
     if beta:
         c[:, :n] = before
@@ -86,51 +85,40 @@ def test_product(target, dtype, data):
     assert np.isnan(c[:, n:]).all()
 
 
-@pytest.fixture
-def asked():
-    """The crossovers that are asked for; they are all 2000."""
-    found = []
-
-    def crossover(target, type_):
-        found.append((target.name, type_.name))
-        return 2000
-
-    before = register_crossover(crossover)
-    yield found
-    register_crossover(before)
+V3, V4 = Target.named("x86-64-v3"), Target.named("x86-64-v4")
 
 
-V3 = Target.named("x86-64-v3")
-
-
-@pytest.mark.parametrize("target", ["x86-64-v4", "x86-64-v3"])
 @pytest.mark.parametrize("repeated", [False, True])
-def test_few_multiplications_are_done_in_tiles_and_many_are_not(asked, target, repeated):
-    target = Target.named(target)
-    assert most_in_tiles(target, FLOAT64, (8, 8, 8), is_repeated=repeated) == ALL
-    assert most_in_tiles(target, FLOAT64, (33, 40, 33), is_repeated=repeated) == 0
-    assert most_in_tiles(target, FLOAT64, (1, 1, 5000), is_repeated=repeated) == 0
-    assert most_in_tiles(target, FLOAT64, (2, 64, 64), is_repeated=repeated) == 0
-    assert not asked
+def test_few_multiplications_are_done_in_tiles_and_many_are_not(repeated):
+    def most(target, type_, lengths):
+        return most_in_tiles(target, type_, lengths, is_repeated=repeated)
+
+    assert most(V4, FLOAT64, (8, 8, 8)) == most(V3, FLOAT32, (8, 8, 8)) == ALL
+    assert most(V4, FLOAT32, (8, 16, 8)) == most(V3, FLOAT64, (4, 16, 4)) == ALL
+    assert most(V4, FLOAT64, (9, 8, 8)) == most(V4, FLOAT64, (8, 9, 8)) == 0
+    assert most(V3, FLOAT64, (8, 8, 8)) == 0
+    assert most(V4, FLOAT64, (1, 1, 5000)) == 0
 
 
-def test_in_between_the_crossover_decides(asked):
-    for lengths, most in (((12, 12, 12), ALL), ((13, 13, 13), 0)):
-        assert most_in_tiles(V3, FLOAT64, lengths, is_repeated=False) == most
-    assert asked == [("x86-64-v3", "float64")] * 2
+def test_long_axes_and_second_matrices_that_are_not_small_are_left_to_blas():
+    with config.change_flags(product_crossover=10_000):
+        assert most_in_tiles(V4, FLOAT64, (2, 16, 64), is_repeated=False) == ALL
+        assert most_in_tiles(V4, FLOAT64, (2, 64, 64), is_repeated=False) == 0
+        assert most_in_tiles(V4, FLOAT64, (33, 40, 33), is_repeated=False) == 0
+        assert most_in_tiles(V4, FLOAT64, (1, 1, 5000), is_repeated=False) == 0
 
 
-def test_sizes_that_are_not_known_are_looked_at_only_in_stacks(asked):
+def test_sizes_that_are_not_known_are_looked_at_only_in_stacks():
     assert most_in_tiles(V3, FLOAT64, (None, 3, 3), is_repeated=False) == 0
-    assert not asked
-    assert most_in_tiles(V3, FLOAT64, (None, 3, 3), is_repeated=True) == 2000
+    assert most_in_tiles(V3, FLOAT64, (None, 3, 3), is_repeated=True) == 256
 
 
-def test_the_crossover_can_be_set(asked):
-    with config.change_flags(product_crossover=MANY):
+def test_the_crossover_can_be_set():
+    with config.change_flags(product_crossover=1000):
         assert most_in_tiles(V3, FLOAT64, (13, 13, 13), is_repeated=False) == ALL
-        assert most_in_tiles(V3, FLOAT64, (None, 3, 3), is_repeated=True) == MANY
-    assert not asked
+        assert most_in_tiles(V3, FLOAT64, (None, 3, 3), is_repeated=True) == 4000
+    with config.change_flags(product_crossover=0):
+        assert most_in_tiles(V3, FLOAT64, (2, 2, 2), is_repeated=False) == 0
 
 
 def test_work_includes_lanes_that_are_not_there():
@@ -148,3 +136,19 @@ def test_aarch64_is_written():
     text = str(library(target, [product_symbol(target, type_of("float64"))]))
     assert "phintys_dgemm" in text
     assert "masked" not in text
+
+
+@pytest.mark.skipif(not has_tiles(Target.host(), FLOAT64), reason="no tiles on this CPU")
+def test_explain_names_products_in_tiles():
+    def square(size):
+        x, y = (pt.tensor(name, dtype="float64", shape=(size, size)) for name in "xy")
+        return phintys.function([x, y], x @ y, mode="native")
+
+    assert ", in tiles" in square(3).explain()
+    assert "in tiles" not in square(20).explain()
+    x = pt.dtensor3("x")
+    stack = phintys.function([x], x @ x, mode="native")
+    most = 64 * Target.host().lanes(FLOAT64)
+    assert f" times, in tiles up to {most} multiplications" in stack.explain()
+    x = pt.dmatrix("x")
+    assert "in tiles" not in phintys.function([x], x @ x, mode="native").explain()

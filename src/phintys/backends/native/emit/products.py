@@ -4,9 +4,11 @@ A call of BLAS takes longer than the product of matrices with a few rows and col
 computed here, in tiles of some rows and one vector of columns, which stay in registers along the
 whole inner axis. The function is compiled once for all programs, like vector math.
 
-The size up to which tiles are faster depends on the CPU and on the library. A product of few
-multiplications is always computed in tiles, one of many never; the limit in between is measured
-(:mod:`phintys.backends.native.runtime.crossover`) when it first matters.
+The size up to which tiles are used is fixed, ``config.product_crossover``, as bits of results must
+not depend on a measurement, which depends on the load of the machine. Measured on a CPU with
+AVX-512, for vectors of 8, 16 and 4 lanes: up to 64 multiply-adds of vectors (8 x 8 x 8 for 8
+lanes), tiles take 0.55 to 1.1 times as long as BLAS (1.4 in the worst case, three columns of few
+rows); above, 0.9 to 2.9 times. ``python -m benchmarks.products`` prints the times.
 """
 
 from __future__ import annotations
@@ -23,23 +25,19 @@ from phintys.backends.native.emit.types import INT64, PTR, VOID, Type, type_of
 from phintys.backends.native.emit.values import Value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from phintys.backends.native.emit.module import Module
     from phintys.backends.native.emit.target import Target
 
-    Measured = Callable[[Target, Type], int]
-
 __all__ = [
     "ALL",
-    "FEW",
     "MANY",
     "PRODUCT",
     "crossover",
     "has_tiles",
     "most_in_tiles",
     "product_symbol",
-    "register_crossover",
     "work_of",
     "write_product",
 ]
@@ -50,9 +48,8 @@ PRODUCT = "product"
 ROWS = 4
 """Rows of a tile: this number of sums fills the pipeline of a full-width multiplier."""
 
-FEW, MANY = 8**3, 32**3
-"""Multiplications, with those of lanes that are not there, up to which tiles are better wherever
-there are any, and above which BLAS is; see benchmarks/products.py."""
+MANY = 32**3
+"""Multiplications above which BLAS is better in any case; see benchmarks/products.py."""
 
 ALL = 1 << 40
 """Multiplications that no product in tiles has."""
@@ -64,27 +61,6 @@ _PACKED = 2048
 """Maximum elements of a small second matrix; it is copied if its rows are not contiguous."""
 
 
-_measured: list[Measured] = [lambda target, type: FEW]
-
-
-def register_crossover(measured: Measured) -> Measured:
-    """Register the function that returns up to how many multiplications tiles are faster.
-
-    Parameters
-    ----------
-    measured
-        ``measured(target, type)`` returns the number.
-
-    Returns
-    -------
-    callable
-        The previously registered function.
-    """
-    before = _measured[0]
-    _measured[0] = measured
-    return before
-
-
 def has_tiles(target: Target, type: Type) -> bool:
     """Return whether matrix products of a type can be computed in tiles."""
     # Masks are slow without instructions for them.
@@ -93,10 +69,8 @@ def has_tiles(target: Target, type: Type) -> bool:
 
 
 def crossover(target: Target, type: Type) -> int:
-    """Return up to how many multiplications tiles are faster than BLAS."""
-    if config.product_crossover >= 0:
-        return config.product_crossover
-    return _measured[0](target, type)
+    """Return up to how many multiplications products are computed in tiles."""
+    return config.product_crossover * target.lanes(type)
 
 
 def work_of(lengths: Sequence[int], lanes: int) -> int:
@@ -135,9 +109,7 @@ def most_in_tiles(
         return crossover(target, type) if is_repeated else 0
     work = work_of(known, target.lanes(type))
     is_short = max(known) < _LONGEST and known[1] * known[2] <= _PACKED
-    if not is_short or work > MANY:
-        return 0
-    return ALL if work <= FEW or work <= crossover(target, type) else 0
+    return ALL if is_short and work <= min(crossover(target, type), MANY) else 0
 
 
 def product_symbol(target: Target, type: Type) -> str:
