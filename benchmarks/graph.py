@@ -15,6 +15,7 @@ from typing import Any
 
 import phintys.graph.apply
 from phintys._base.origin import current_origin
+from phintys.compat.features import NodeFinder
 from phintys.graph import (
     Apply,
     FunctionGraph,
@@ -27,7 +28,6 @@ from phintys.graph import (
     toposort,
     verify_graph,
 )
-from phintys.graph.features import NodeFinder
 from phintys.graph.printing import debugprint, pprint
 
 SIZES = (1_000, 10_000, 100_000)

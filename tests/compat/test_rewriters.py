@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import phintys
+from phintys.compat.features import ReplaceValidate
 from phintys.graph import FunctionGraph
-from phintys.graph.features import ReplaceValidate
 
 
 @pytest.fixture

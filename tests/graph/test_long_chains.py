@@ -7,6 +7,7 @@ import weakref
 
 import pytest
 
+from phintys.compat.features import History, NodeFinder
 from phintys.graph import (
     FunctionGraph,
     ancestors,
@@ -21,7 +22,6 @@ from phintys.graph import (
     vars_between,
     verify_graph,
 )
-from phintys.graph.features import History, NodeFinder
 from phintys.graph.printing import debugprint, pprint
 
 

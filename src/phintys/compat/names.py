@@ -320,7 +320,9 @@ _GOF_GRAPH: list[Source] = [
     "phintys.graph",
 ]
 
-_DESTROY = ["phintys.graph.aliasing", "phintys.graph.alias_map"]
+_FEATURES: list[Source] = ["phintys.graph.features", "phintys.compat.features"]
+
+_DESTROY: list[Source] = ["phintys.graph.aliasing", "phintys.graph.alias_map"]
 
 _THEANO: dict[str, list[Source]] = {
     "": _TOP,
@@ -328,14 +330,14 @@ _THEANO: dict[str, list[Source]] = {
     "configdefaults": [{"config": f"{_CONFIG}:config"}],
     "compat": [{"OrderedDict": "collections:OrderedDict"}],
     "compat.python2x": [{"OrderedDict": "collections:OrderedDict"}],
-    "gof": [*_GOF_GRAPH, *_REWRITING, "phintys.graph.features", *_DESTROY],
+    "gof": [*_GOF_GRAPH, *_REWRITING, *_FEATURES, *_DESTROY],
     "gof.destroyhandler": _DESTROY,
     "gof.fg": _GOF_GRAPH,
     "gof.graph": _GOF_GRAPH,
     "gof.null_type": ["phintys.graph.null_type"],
     "gof.op": _GOF_GRAPH,
     "gof.opt": _REWRITING,
-    "gof.toolbox": ["phintys.graph.features"],
+    "gof.toolbox": _FEATURES,
     "gof.type": _GOF_GRAPH,
     "gof.utils": [_ERRORS],
     "misc": [],
@@ -354,7 +356,7 @@ _NEWER: dict[str, list[Source]] = {
     "graph": [_GRAPH, _ERRORS, _WALKS, _REWRITE_GRAPH, "phintys.graph"],
     "graph.basic": [_GRAPH, _WALKS, "phintys.graph"],
     "graph.destroyhandler": _DESTROY,
-    "graph.features": ["phintys.graph.features"],
+    "graph.features": _FEATURES,
     "graph.fg": [_GRAPH],
     "graph.null_type": ["phintys.graph.null_type"],
     "graph.op": [_GRAPH],
