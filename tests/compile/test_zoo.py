@@ -13,8 +13,7 @@ import pytest
 
 import phintys.tensor as pt
 from phintys._base import errors
-from phintys.backends.native.lower.families import lower_node
-from phintys.backends.native.lower.lowering import lower
+from phintys.backends.native.lower.nodes import lower_node, lowers
 from phintys.compile import DebugMode, function
 from phintys.graph import Apply, Op, Type, generic
 from phintys.passes import PIPELINES
@@ -389,7 +388,7 @@ class WrongNative(Broken):
     pass
 
 
-@lower.register
+@lowers(WrongNative)
 def _lower_wrongly(op: WrongNative, node, lowering):
     sine = pt.sin(node.inputs[0]).owner.op
     lower_node(sine, SimpleNamespace(op=sine, inputs=node.inputs, outputs=node.outputs), lowering)

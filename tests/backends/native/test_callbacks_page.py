@@ -17,8 +17,7 @@ import phintys.tensor as pt
 from phintys._base.errors import DtypeError
 from phintys.backends.base import is_copy
 from phintys.backends.native.emit.scalar_ops import can_emit
-from phintys.backends.native.lower.families import family_of
-from phintys.backends.native.lower.lowering import lower
+from phintys.backends.native.lower.families import LOWERINGS
 from phintys.backends.native.lower.whole import lower_program
 from phintys.backends.native.program import walk_steps
 from phintys.backends.native.steps.callback import Callback
@@ -59,8 +58,7 @@ def op_classes():
 
 
 def without_lowering():
-    default = lower.dispatch(object)
-    names = [cls for cls in op_classes() if family_of(cls).lower.dispatch(cls) is default]
+    names = [cls for cls in op_classes() if LOWERINGS.find(cls) is None]
     return [cls.__name__ for cls in names if cls.__name__ != "DeepCopy"]
 
 

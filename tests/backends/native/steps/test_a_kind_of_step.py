@@ -14,7 +14,7 @@ from phintys._base.records import record
 from phintys.backends.native import steps as kinds
 from phintys.backends.native.emit.control import loop
 from phintys.backends.native.emit.types import type_of
-from phintys.backends.native.lower.lowering import lower
+from phintys.backends.native.lower.families import lowers
 from phintys.backends.native.lower.whole import lower_program
 from phintys.backends.native.program import Array, Failure, Program, Step, walk_steps
 from phintys.backends.native.steps.check import Check
@@ -82,7 +82,7 @@ class FilledLike(Op):
         outputs[0][0] = np.full_like(x, number)
 
 
-@lower.register
+@lowers(FilledLike)
 def lower_filled_like(op: FilledLike, node, lowering):
     x, number = (lowering.view(variable) for variable in node.inputs)
     target, _ = lowering.compute(node.outputs[0], x.sizes)

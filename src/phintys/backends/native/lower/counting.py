@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from phintys import scalar as ps
-from phintys.backends.native.lower.lowering import Loops, Lowering, lower
+from phintys.backends.native.lower.families import lowers
+from phintys.backends.native.lower.lowering import Loops, Lowering
 from phintys.backends.native.lower.running import run_along
 from phintys.backends.native.lower.view import View
 from phintys.backends.native.program import (
@@ -105,7 +106,7 @@ def nonzero_views(view: View, node: Apply, lowering: Lowering) -> list[View]:
     return found
 
 
-@lower.register
+@lowers(Nonzero)
 def lower_nonzero(op: Nonzero, node: Apply, lowering: Lowering) -> None:
     """Find the nonzero elements of ``x``."""
     views = nonzero_views(lowering.view(node.inputs[0]), node, lowering)
@@ -113,7 +114,7 @@ def lower_nonzero(op: Nonzero, node: Apply, lowering: Lowering) -> None:
         lowering.bind(variable, view)
 
 
-@lower.register
+@lowers(RepeatIndex)
 def lower_repeat_index(op: RepeatIndex, node: Apply, lowering: Lowering) -> None:
     """Write each index where its repetitions begin; then take a running maximum."""
     sizes = lowering.sizes

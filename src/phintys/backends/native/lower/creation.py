@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from phintys.backends.native.lower.lowering import Lowering, NotLowered, lower
+from phintys.backends.native.lower.families import lowers
+from phintys.backends.native.lower.lowering import Lowering, NotLowered
 from phintys.backends.native.lower.view import View
 from phintys.backends.native.program import Failure, Literal, Place
 from phintys.graph.apply import Apply
@@ -37,7 +38,7 @@ def _checked_sizes(node: Apply, inputs: Sequence[Any], lowering: Lowering) -> li
     return found
 
 
-@lower.register
+@lowers(Alloc)
 def lower_alloc(op: Alloc, node: Apply, lowering: Lowering) -> None:
     """``out[i, j] = value[0, j]``: no memory, just a view of the value."""
     sizes = lowering.sizes
@@ -56,7 +57,7 @@ def lower_alloc(op: Alloc, node: Apply, lowering: Lowering) -> None:
     lowering.bind(node.outputs[0], lowering.copied(whole) if whole.is_whole(sizes) else whole)
 
 
-@lower.register
+@lowers(AllocEmpty)
 def lower_alloc_empty(op: AllocEmpty, node: Apply, lowering: Lowering) -> None:
     """The content is undefined: zeros, which take no memory."""
     lengths = _checked_sizes(node, node.inputs, lowering)
@@ -82,14 +83,14 @@ def _diagonal(view: View, offset: int, lowering: Lowering) -> View:
     return cut.diagonal(sizes)
 
 
-@lower.register
+@lowers(ExtractDiag)
 def lower_extract_diag(op: ExtractDiag, node: Apply, lowering: Lowering) -> None:
     """``out[i, k] = x[i, k, k]``: a view of the same memory."""
     view = lowering.view(node.inputs[0])
     lowering.bind(node.outputs[0], _diagonal(view, op.offset, lowering), is_part=True)
 
 
-@lower.register
+@lowers(AllocDiag)
 def lower_alloc_diag(op: AllocDiag, node: Apply, lowering: Lowering) -> None:
     """``out = 0``; then ``out[i, k, k] = x[i, k]``."""
     x = lowering.view(node.inputs[0])

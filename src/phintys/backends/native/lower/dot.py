@@ -9,7 +9,8 @@ import numpy as np
 from phintys import scalar as ps
 from phintys._base.records import record
 from phintys.backends.native.lower.bases import Base, base_of
-from phintys.backends.native.lower.lowering import Lowering, lower
+from phintys.backends.native.lower.families import lowers
+from phintys.backends.native.lower.lowering import Lowering
 from phintys.backends.native.lower.view import View
 from phintys.backends.native.program import (
     Array,
@@ -128,7 +129,7 @@ def _operands(node: Apply, lowering: Lowering) -> tuple[View, View]:
     )
 
 
-@lower.register
+@lowers(Dot)
 def lower_dot(op: Dot, node: Apply, lowering: Lowering) -> None:
     """``out[i, j] = sum(k) x[i, k] y[k, j]``."""
     x, y = _factors(node, lowering)
@@ -141,7 +142,7 @@ def lower_dot(op: Dot, node: Apply, lowering: Lowering) -> None:
     _multiply(x, y, target, {}, node, lowering)
 
 
-@lower.register
+@lowers(Gemm)
 def lower_gemm(op: Gemm, node: Apply, lowering: Lowering) -> None:
     """``out[i, j] = alpha sum(k) x[i, k] y[k, j] + c[i, j]``."""
     x, y = _factors(node, lowering)
@@ -242,7 +243,7 @@ def _gemm(
     _call("gemm", (a.strided.array, b.strided.array), target, options, node, lowering)
 
 
-@lower.register
+@lowers(BatchedDot)
 def lower_batched_dot(op: BatchedDot, node: Apply, lowering: Lowering) -> None:
     """``out[b, i, j] = sum(k) x[b, i, k] y[b, k, j]``."""
     sizes = lowering.sizes

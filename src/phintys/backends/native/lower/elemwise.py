@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from phintys.backends.native.emit.scalar_ops import can_emit
+from phintys.backends.native.lower.families import lowers
 from phintys.backends.native.lower.integers import apply_to_sizes
-from phintys.backends.native.lower.lowering import Lowering, NotLowered, lower
+from phintys.backends.native.lower.lowering import Lowering, NotLowered
 from phintys.backends.native.lower.view import View
 from phintys.backends.native.program import Cast, Expression, Failure, Literal, Load, Operation
 from phintys.graph.apply import Apply
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 __all__: list[str] = []
 
 
-@lower.register
+@lowers(Elemwise)
 def lower_elemwise(op: Elemwise, node: Apply, lowering: Lowering) -> None:
     """``out[i, j] = op(x[i, j], y[0, j])``: one statement for each scalar op."""
     views = [lowering.view(variable) for variable in node.inputs]
@@ -157,7 +158,7 @@ def check_scalar_op(op: ScalarOp, dtypes: Sequence[np.dtype[Any]]) -> None:
         raise NotLowered(msg)
 
 
-@lower.register
+@lowers(DimShuffle)
 def lower_dimshuffle(op: DimShuffle, node: Apply, lowering: Lowering) -> None:
     """``out[j, 0, i] = x[i, j]``: a view of the same memory."""
     view = lowering.view(node.inputs[0])

@@ -1,22 +1,21 @@
-"""The modules that lower the Ops: each is imported when one of its Ops is first met.
+"""The rules that lower Ops, and the modules that define them.
 
-Each such module registers its functions with ``lower``, and has ``lower`` among its names.
+Each module is imported when one of its Ops is first met.
 """
 
 from __future__ import annotations
 
-from functools import lru_cache
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from phintys._base.late import LateModule
-from phintys.backends.native.lower import lowering as no_family
-from phintys.graph.op import Op
+from phintys.backends.rules import OpRules
 
 if TYPE_CHECKING:
     from phintys.backends.native.lower.lowering import Lowering
     from phintys.graph.apply import Apply
 
-__all__ = ["FAMILIES", "family_of", "lower_node"]
+__all__ = ["LOWERINGS", "lowers"]
 
 _counting = LateModule("phintys.backends.native.lower.counting")
 _creation = LateModule("phintys.backends.native.lower.creation")
@@ -31,47 +30,51 @@ _row_loop = LateModule("phintys.backends.native.lower.row_loop")
 _running = LateModule("phintys.backends.native.lower.running")
 _shape = LateModule("phintys.backends.native.lower.shape")
 
-FAMILIES = {
-    "phintys.gradient.marks": _shape,
-    "phintys.gradient.row_loop": _row_loop,
-    "phintys.tensor.blas": _dot,
-    "phintys.tensor.creation": _creation,
-    "phintys.tensor.cumulative": _running,
-    "phintys.tensor.diagonals": _creation,
-    "phintys.tensor.dimshuffle": _elemwise,
-    "phintys.tensor.dot": _dot,
-    "phintys.tensor.elemwise": _elemwise,
-    "phintys.tensor.extremes": _reduce,
-    "phintys.tensor.indexing.advanced": _indexing,
-    "phintys.tensor.indexing.basic": _indexing,
-    "phintys.tensor.indexing.update": _indexing,
-    "phintys.tensor.join": _join,
-    "phintys.tensor.make_vector": _shape,
-    "phintys.tensor.nonzero": _counting,
-    "phintys.tensor.observing": _observing,
-    "phintys.tensor.ranges": _ranges,
-    "phintys.tensor.reduce": _reduce,
-    "phintys.tensor.reshape": _shape,
-    "phintys.tensor.shape": _shape,
-    "phintys.tensor.softmaxes": _reduce,
-    "phintys.tensor.tiling": _counting,
-}
-"""The module that lowers the Ops of a module, by the latter's name."""
+LOWERINGS: OpRules[Callable[[Any, Apply, Lowering], None]] = OpRules(
+    "native",
+    late={
+        "ARange": _ranges,
+        "AdvancedIncSubtensor": _indexing,
+        "AdvancedSubtensor": _indexing,
+        "Alloc": _creation,
+        "AllocDiag": _creation,
+        "AllocEmpty": _creation,
+        "ArgExtremeAlong": _reduce,
+        "Argmax": _reduce,
+        "Argmin": _reduce,
+        "BatchedDot": _dot,
+        "CheckAndRaise": _observing,
+        "CumOp": _running,
+        "DimShuffle": _elemwise,
+        "Dot": _dot,
+        "Elemwise": _elemwise,
+        "ExtractDiag": _creation,
+        "Gemm": _dot,
+        "GradientMark": _shape,
+        "IncSubtensor": _indexing,
+        "Join": _join,
+        "LinearRecurrence": _running,
+        "LogSoftmax": _reduce,
+        "LogSumExp": _reduce,
+        "MakeVector": _shape,
+        "Nonzero": _counting,
+        "Reduce": _reduce,
+        "RepeatIndex": _counting,
+        "Reshape": _shape,
+        "RowLoop": _row_loop,
+        "Shape": _shape,
+        "ShapeI": _shape,
+        "Softmax": _reduce,
+        "SpecifyShape": _shape,
+        "Split": _join,
+        "Subtensor": _indexing,
+    },
+)
+"""A rule ``(op, node, lowering)`` adds the steps for one node.
 
+It calls :meth:`~.lowering.Lowering.bind` or :meth:`~.lowering.Lowering.compute` for each output. It
+may raise :class:`~.lowering.NotLowered` before it adds any step; the node then becomes a callback.
+"""
 
-@lru_cache(maxsize=256)
-def family_of(op_class: type[Op]) -> Any:
-    """Return the module that registers a rule for a class of Ops, or for a base class of it."""
-    families = (FAMILIES.get(base.__module__) for base in op_class.__mro__)
-    return next((family for family in families if family is not None), no_family)
-
-
-def lower_node(op: Op, node: Apply, lowering: Lowering) -> None:
-    """Add the steps for one node, by the rule for its Op.
-
-    Raises
-    ------
-    NotLowered
-        If there is no rule, or it does not cover the node.
-    """
-    family_of(type(op)).lower(op, node, lowering)
+lowers = LOWERINGS.register
+"""Decorator of rules: ``@lowers(Dot)``."""

@@ -10,7 +10,8 @@ from phintys import scalar as ps
 from phintys._base.records import record
 from phintys.backends.native.lower.bases import Base, base_of
 from phintys.backends.native.lower.counting import nonzero_views
-from phintys.backends.native.lower.lowering import Loops, Lowering, lower
+from phintys.backends.native.lower.families import lowers
+from phintys.backends.native.lower.lowering import Loops, Lowering
 from phintys.backends.native.lower.slices import (
     basic_view,
     entries_with_sizes,
@@ -54,7 +55,7 @@ _FAR = 2**62
 """Larger than all sizes."""
 
 
-@lower.register
+@lowers(Subtensor)
 def lower_subtensor(op: Subtensor, node: Apply, lowering: Lowering) -> None:
     """``out[i, j] = x[i + 1, 2 * j]``: a view of the same memory."""
     entries = entries_with_sizes(op.idx_list, node.inputs[1:], lowering)
@@ -62,7 +63,7 @@ def lower_subtensor(op: Subtensor, node: Apply, lowering: Lowering) -> None:
     lowering.bind(node.outputs[0], view, is_part=True)
 
 
-@lower.register
+@lowers(IncSubtensor)
 def lower_inc_subtensor(op: IncSubtensor, node: Apply, lowering: Lowering) -> None:
     """``out = x``; then ``out[i + 1] = y[i]`` or ``x[i + 1] + y[i]``."""
     x = lowering.view(node.inputs[0])
@@ -395,7 +396,7 @@ def _index_shape(arrays: Sequence[_IndexArray], node: Apply, lowering: Lowering)
     return backwards[::-1]
 
 
-@lower.register
+@lowers(AdvancedSubtensor)
 def lower_advanced_subtensor(op: AdvancedSubtensor, node: Apply, lowering: Lowering) -> None:
     """``out[i, j] = x[index[i], j]``."""
     gather = _gather(lowering.view(node.inputs[0]), op.idx_list, node, 1, lowering)
@@ -403,7 +404,7 @@ def lower_advanced_subtensor(op: AdvancedSubtensor, node: Apply, lowering: Lower
     lowering.store(target, gather.load(lowering), gather.loops, nodes=(node,))
 
 
-@lower.register
+@lowers(AdvancedIncSubtensor)
 def lower_advanced_inc_subtensor(op: AdvancedIncSubtensor, node: Apply, lowering: Lowering) -> None:
     """``out = x``; then ``out[index[i], j] = y[i, j]`` or ``+= y[i, j]``, in this order."""
     x = lowering.view(node.inputs[0])

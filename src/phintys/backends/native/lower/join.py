@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from phintys.backends.native.lower.lowering import Lowering, lower
+from phintys.backends.native.lower.families import lowers
+from phintys.backends.native.lower.lowering import Lowering
 from phintys.backends.native.program import Failure
 from phintys.graph.apply import Apply
 from phintys.tensor.join import Join, Split
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 __all__: list[str] = []
 
 
-@lower.register
+@lowers(Join)
 def lower_join(op: Join, node: Apply, lowering: Lowering) -> None:
     """``out[i] = x[i]; out[n + j] = y[j]``: one statement for each piece."""
     sizes = lowering.sizes
@@ -41,7 +42,7 @@ def lower_join(op: Join, node: Apply, lowering: Lowering) -> None:
         lowering.store(place, lowering.load(view, loops), loops, nodes=(node,))
 
 
-@lower.register
+@lowers(Split)
 def lower_split(op: Split, node: Apply, lowering: Lowering) -> None:
     """``out0[i] = x[i]; out1[i] = x[n + i]``: views of the same memory."""
     sizes = lowering.sizes

@@ -1,15 +1,15 @@
 """Lowering: conversion of a graph's nodes to the steps of a Program, before fusion.
 
-Nodes are processed in topological order. :func:`lower`, a ``singledispatch`` on the class of the
-Op, converts each to a view of existing memory, statements, a library call, or, for an Op without a
-rule or inputs that its rule does not support, a callback to the Op's own Python code.
+Nodes are processed in topological order. The rule for its Op
+(:mod:`~phintys.backends.native.lower.families`) converts each to a view of existing memory,
+statements, a library call, or, for an Op without a rule or inputs that its rule does not support, a
+callback to the Op's own Python code.
 """
 
 from __future__ import annotations
 
 import math
 from contextlib import contextmanager
-from functools import singledispatch
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -46,10 +46,9 @@ if TYPE_CHECKING:
 
     from phintys.backends.native.sizes import Size
     from phintys.graph.apply import Apply
-    from phintys.graph.op import Op
     from phintys.graph.variable import Variable
 
-__all__ = ["Loops", "Lowering", "NotLowered", "lower"]
+__all__ = ["Loops", "Lowering", "NotLowered"]
 
 _LEAST, _MOST = -(2**63), 2**63 - 1
 _LONGEST_FORMULA = 8
@@ -564,15 +563,3 @@ def _flat(view: View, position: Sequence[int] | None) -> int | None:
             return None
         flat = flat * length.known + at
     return flat
-
-
-@singledispatch
-def lower(op: Op, node: Apply, lowering: Lowering) -> None:
-    """Add the steps for one node; extended with ``@lower.register`` for each class of Ops.
-
-    Call :func:`~phintys.backends.native.lower.families.lower_node`, which imports the rule first.
-    A rule calls :meth:`Lowering.bind` or :meth:`Lowering.compute` for each output. It may raise
-    :class:`NotLowered` before it adds any step; the node then becomes a callback.
-    """
-    msg = f"{type(op).__name__} has no lowering"
-    raise NotLowered(msg)

@@ -6,14 +6,31 @@ from typing import TYPE_CHECKING
 
 from phintys.backends.base import is_copy
 from phintys.backends.native.lower.creation import lower_copy
-from phintys.backends.native.lower.families import lower_node
+from phintys.backends.native.lower.families import LOWERINGS
 from phintys.backends.native.lower.lowering import Lowering, NotLowered
 from phintys.graph.aliasing import execution_order
 
 if TYPE_CHECKING:
+    from phintys.graph.apply import Apply
     from phintys.graph.fgraph import FunctionGraph
+    from phintys.graph.op import Op
 
-__all__ = ["lower_nodes"]
+__all__ = ["lower_node", "lower_nodes"]
+
+
+def lower_node(op: Op, node: Apply, lowering: Lowering) -> None:
+    """Add the steps for one node, by the rule for its Op.
+
+    Raises
+    ------
+    NotLowered
+        If there is no rule, or it does not cover the node.
+    """
+    rule = LOWERINGS.find(type(op))
+    if rule is None:
+        msg = f"{type(op).__name__} has no lowering"
+        raise NotLowered(msg)
+    rule(op, node, lowering)
 
 
 def lower_nodes(fgraph: FunctionGraph, lowering: Lowering) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from phintys import scalar as ps
-from phintys.backends.native.lower.lowering import Lowering, lower
+from phintys.backends.native.lower.families import lowers
+from phintys.backends.native.lower.lowering import Lowering
 from phintys.backends.native.lower.reduce import reduce_into
 from phintys.backends.native.lower.view import View
 from phintys.backends.native.program import Expression, Failure, Literal, Operation
@@ -17,7 +18,7 @@ __all__: list[str] = []
 _BOOL = np.dtype("bool")
 
 
-@lower.register
+@lowers(CheckAndRaise)
 def lower_check_and_raise(op: CheckAndRaise, node: Apply, lowering: Lowering) -> None:
     """The same memory, after a check that all elements of the conditions are true."""
     value, *conditions = (lowering.view(variable) for variable in node.inputs)

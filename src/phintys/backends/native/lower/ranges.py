@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from phintys import scalar as ps
+from phintys.backends.native.lower.families import lowers
 from phintys.backends.native.lower.integers import when
-from phintys.backends.native.lower.lowering import Lowering, NotLowered, lower
+from phintys.backends.native.lower.lowering import Lowering, NotLowered
 from phintys.backends.native.lower.view import View
 from phintys.backends.native.program import (
     Cast,
@@ -40,7 +41,7 @@ _MOST = 2**63 - 1
 _BOOL, _INT64, _FLOAT64 = np.dtype("bool"), np.dtype("int64"), np.dtype("float64")
 
 
-@lower.register
+@lowers(ARange)
 def lower_arange(op: ARange, node: Apply, lowering: Lowering) -> None:
     """``out[i] = first + i * (second - first)``."""
     dtype = np.dtype(op.dtype)

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from phintys import scalar as ps
+from phintys.backends.native.lower.families import lowers
 from phintys.backends.native.lower.integers import when
-from phintys.backends.native.lower.lowering import Lowering, NotLowered, lower
+from phintys.backends.native.lower.lowering import Lowering, NotLowered
 from phintys.backends.native.lower.shape import alias
 from phintys.backends.native.lower.view import View
 from phintys.backends.native.program import (
@@ -34,7 +35,7 @@ _REDUCERS = {"add", "mul", "maximum", "minimum", "and_", "or_", "xor"}
 _WITHOUT_IDENTITY = {"maximum", "minimum"}
 
 
-@lower.register
+@lowers(Reduce)
 def lower_reduce(op: Reduce, node: Apply, lowering: Lowering) -> None:
     """``out[i] = sum(j) x[i, j]``."""
     name = op.scalar_op.name
@@ -89,8 +90,7 @@ def require_elements(view: View, axes: Sequence[int], node: Apply, lowering: Low
         lowering.require(there_is, Failure(node, "empty", f"axis {axis}"))
 
 
-@lower.register(Argmax)
-@lower.register(Argmin)
+@lowers(Argmax, Argmin)
 def lower_argmax(op: Argmax | Argmin, node: Apply, lowering: Lowering) -> None:
     """``out[i] = argmax(j) x[i, j]``."""
     view = lowering.view(node.inputs[0])
@@ -113,7 +113,7 @@ def _expect_order(view: View) -> None:
         raise NotLowered(msg)
 
 
-@lower.register
+@lowers(ArgExtremeAlong)
 def lower_arg_extreme_along(op: ArgExtremeAlong, node: Apply, lowering: Lowering) -> None:
     """``out[i, k] = argmax(j) x[i, j, k]``, with x as an array of three axes.
 
@@ -220,7 +220,7 @@ def _load_wide(rows: _Rows) -> Expression:
     return value if value.dtype == rows.dtype else Cast(value, rows.dtype)
 
 
-@lower.register
+@lowers(Softmax)
 def lower_softmax(op: Softmax, node: Apply, lowering: Lowering) -> None:
     """``m = max(x); e = exp(x - m); out = e / sum(e)``."""
     rows = _Rows(node, op.axes(lowering.view(node.inputs[0]).ndim), lowering)
@@ -258,7 +258,7 @@ def _log_sum(rows: _Rows, x: Expression, largest: View) -> View:
     return rows.rows(rows.call(ps.add, left.load(rows.row_loops), right.load(rows.row_loops)))
 
 
-@lower.register
+@lowers(LogSoftmax)
 def lower_log_softmax(op: LogSoftmax, node: Apply, lowering: Lowering) -> None:
     """``out = (x - m) - log(sum(exp(x - m)))``."""
     rows = _Rows(node, op.axes(lowering.view(node.inputs[0]).ndim), lowering)
@@ -273,7 +273,7 @@ def lower_log_softmax(op: LogSoftmax, node: Apply, lowering: Lowering) -> None:
     rows.elements(value, target)
 
 
-@lower.register
+@lowers(LogSumExp)
 def lower_log_sum_exp(op: LogSumExp, node: Apply, lowering: Lowering) -> None:
     """``out = m + log(sum(exp(x - m)))``."""
     rows = _Rows(node, op.axes(lowering.view(node.inputs[0]).ndim), lowering)

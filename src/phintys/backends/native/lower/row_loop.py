@@ -9,7 +9,8 @@ import numpy as np
 from phintys import scalar as ps
 from phintys.backends.native.dependence import arrays_written, varies
 from phintys.backends.native.fuse import fuse
-from phintys.backends.native.lower.lowering import Lowering, NotLowered, lower
+from phintys.backends.native.lower.families import lowers
+from phintys.backends.native.lower.lowering import Lowering, NotLowered
 from phintys.backends.native.lower.nodes import lower_nodes
 from phintys.backends.native.lower.pruning import prune
 from phintys.backends.native.lower.view import View
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 __all__: list[str] = []
 
 
-@lower.register
+@lowers(RowLoop)
 def lower_row_loop(op: RowLoop, node: Apply, lowering: Lowering) -> None:
     """``for i < n: out[i] = row(i)``, or ``out += row(i)``."""
     count = lowering.size_of(node.inputs[0])

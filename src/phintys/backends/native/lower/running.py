@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from phintys import scalar as ps
-from phintys.backends.native.lower.lowering import Loops, Lowering, lower
+from phintys.backends.native.lower.families import lowers
+from phintys.backends.native.lower.lowering import Loops, Lowering
 from phintys.backends.native.lower.view import View
 from phintys.backends.native.program import Expression, Failure, Literal, Operation
 from phintys.graph.apply import Apply
@@ -74,7 +75,7 @@ def _backwards(view: View, axis: int, lowering: Lowering) -> View:
     return view.sliced(axis, last, sizes.fixed(-1), size, sizes)
 
 
-@lower.register
+@lowers(CumOp)
 def lower_cum_op(op: CumOp, node: Apply, lowering: Lowering) -> None:
     """``out[0] = x[0]; out[i + 1] = out[i] + x[i + 1]``, in the order and dtype of NumPy."""
     x = lowering.view(node.inputs[0])
@@ -97,7 +98,7 @@ def lower_cum_op(op: CumOp, node: Apply, lowering: Lowering) -> None:
     run_along(target, op.axis, first, following, node, lowering)
 
 
-@lower.register
+@lowers(LinearRecurrence)
 def lower_linear_recurrence(op: LinearRecurrence, node: Apply, lowering: Lowering) -> None:
     """``out[0] = 0; out[i + 1] = b[i] + a[i] * out[i]``."""
     a, b = (lowering.view(variable) for variable in node.inputs)

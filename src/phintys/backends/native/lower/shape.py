@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from phintys.backends.native.lower.families import lowers
 from phintys.backends.native.lower.integers import when
-from phintys.backends.native.lower.lowering import Lowering, NotLowered, lower
+from phintys.backends.native.lower.lowering import Lowering, NotLowered
 from phintys.backends.native.lower.view import View
 from phintys.backends.native.program import Array, Failure, Literal, SizeValue
 from phintys.backends.native.sizes import is_length
@@ -41,20 +42,20 @@ def store_sizes(variable: Variable, sizes: Sequence[Size], node: Apply, lowering
         lowering.store(place, SizeValue(size), (), nodes=(node,))
 
 
-@lower.register
+@lowers(Shape)
 def lower_shape(op: Shape, node: Apply, lowering: Lowering) -> None:
     """``out = (n, m)``."""
     store_sizes(node.outputs[0], lowering.view(node.inputs[0]).sizes, node, lowering)
 
 
-@lower.register
+@lowers(ShapeI)
 def lower_shape_i(op: ShapeI, node: Apply, lowering: Lowering) -> None:
     """``out = n``."""
     size = lowering.view(node.inputs[0]).sizes[op.i]
     store_sizes(node.outputs[0], [size], node, lowering)
 
 
-@lower.register
+@lowers(SpecifyShape)
 def lower_specify_shape(op: SpecifyShape, node: Apply, lowering: Lowering) -> None:
     """The same memory, after checks."""
     view = lowering.view(node.inputs[0])
@@ -73,7 +74,7 @@ def _store_nothing(target: View, loops: Loops, lowering: Lowering) -> None:
     lowering.store(target, Literal(dtype.type(0), dtype), loops)
 
 
-@lower.register
+@lowers(MakeVector)
 def lower_make_vector(op: MakeVector, node: Apply, lowering: Lowering) -> None:
     """``out = (a, b, c)``: one statement for each element."""
     sizes = lowering.sizes
@@ -91,7 +92,7 @@ def lower_make_vector(op: MakeVector, node: Apply, lowering: Lowering) -> None:
         lowering.store(place, lowering.load(view, ()), (), nodes=(node,))
 
 
-@lower.register
+@lowers(Reshape)
 def lower_reshape(op: Reshape, node: Apply, lowering: Lowering) -> None:
     """The same memory with different sizes; copied first if it is not contiguous."""
     sizes = lowering.sizes
@@ -214,7 +215,7 @@ def alias(source: Array, wanted: Sequence[Size], lowering: Lowering) -> Array:
     return shown
 
 
-@lower.register
+@lowers(GradientMark)
 def lower_gradient_mark(op: GradientMark, node: Apply, lowering: Lowering) -> None:
     """The same memory."""
     if not isinstance(node.inputs[0].type, TensorType):
