@@ -211,3 +211,27 @@ def test_methods_are_as_before_once_the_old_packages_are_gone():
     assert dict(vars(TensorMethods)) == before
     with pytest.raises(phintys.PhintysError):
         pt.dvector("x").flatten(3)
+
+
+def test_an_op_with_an_inner_graph_that_it_compiles_itself(aesara):
+    from aesara.graph import Apply, FunctionGraph, Op
+    from aesara.graph.op import HasInnerGraph
+
+    class Closed(Op, HasInnerGraph):
+        def __init__(self, fgraph):
+            self.fgraph = fgraph
+            self.fn = aesara.function(fgraph.inputs, fgraph.outputs)
+
+        def make_node(self, x):
+            return Apply(self, [x], [x.type()])
+
+        def perform(self, node, inputs, outputs):
+            (outputs[0][0],) = self.fn(*inputs)
+
+    u, x = aesara.tensor.dvectors("u", "x")
+    op = Closed(FunctionGraph([u], [aesara.tensor.log(1 + u)]))
+    assert "Inner graphs:" in phintys.debugprint(op(x), file="str")
+    f = aesara.function([x], op(x))
+    np.testing.assert_allclose(f([1.0]), [np.log(2.0)])
+    (node,) = f.maker.fgraph.apply_nodes
+    assert node.op is op

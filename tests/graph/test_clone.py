@@ -13,6 +13,7 @@ from phintys._base.errors import (
 from phintys.graph import (
     Apply,
     FunctionGraph,
+    HasInnerGraph,
     Op,
     SharedVariable,
     ancestors,
@@ -83,17 +84,17 @@ def test_outputs_may_be_inputs_and_orphans(toys):
     assert clone([x], [x, y], copy_inputs=False) == ([x], [x, y])
 
 
-class Inner(Op):
+class Inner(HasInnerGraph, Op):
     """An Op with a graph inside."""
 
     def __init__(self, fgraph):
         self.fgraph = fgraph
 
+    def with_inner(self, fgraph):
+        return type(self)(fgraph)
+
     def make_node(self, *inputs):
         return Apply(self, inputs, [v.type() for v in self.fgraph.outputs])
-
-    def clone(self):
-        return Inner(self.fgraph.clone())
 
 
 def inner_op(toys):
@@ -120,15 +121,15 @@ def _ins(copied, op):
 
 def test_inner_graphs_that_cannot_be_copied(toys):
     class Closed(Inner):
-        clone = None
+        with_inner = HasInnerGraph.with_inner
 
     class Odd(Inner):
-        def clone(self):
+        def with_inner(self, fgraph):
             return Op()
 
     x = toys.number("x")
     fgraph = inner_op(toys).fgraph
-    with pytest.raises(MethodNotDefinedError, match="has an inner graph but no clone method"):
+    with pytest.raises(MethodNotDefinedError, match="has an inner graph but no with_inner"):
         clone([x], [Closed(fgraph)(x)], clone_inner_graphs=True)
     with pytest.raises(OpContractError, match="must return an Op with an inner graph"):
         clone([x], [Odd(fgraph)(x)], clone_inner_graphs=True)

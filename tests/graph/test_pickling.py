@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from phintys.graph import (
     Apply,
     FunctionGraph,
+    HasInnerGraph,
     Op,
     SharedVariable,
     Type,
@@ -323,7 +324,7 @@ def test_an_op_with_an_inner_graph(toys, copier):
     assert len(inner.apply_nodes) == 3
 
 
-class Inner(Op):
+class Inner(HasInnerGraph, Op):
     def __init__(self, fgraph):
         self.fgraph = fgraph
 

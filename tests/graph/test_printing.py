@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from phintys._base.errors import TypeContractError
-from phintys.graph import Apply, FunctionGraph, Op, SharedVariable
+from phintys.graph import Apply, FunctionGraph, HasInnerGraph, Op, SharedVariable
 from phintys.graph.printing import debugprint
 
 
@@ -199,7 +199,7 @@ def test_a_profile(simple):
     assert " 0.000e+00      -  f" in show(a, profile={a.owner: 0.0})
 
 
-class Inner(Op):
+class Inner(HasInnerGraph, Op):
     def __init__(self, name, fgraph):
         self.name = name
         self.fgraph = fgraph

@@ -128,6 +128,10 @@ class Profiler(Protocol):
         """Register the measurements of a program."""
         ...
 
+    def watch_inner(self, node: Apply, measurements: Measurements) -> None:
+        """Register the measurements of a program that runs the inner graph of a node."""
+        ...
+
     def compiled(self, stage: str, seconds: float) -> None:
         """Record how long a stage of compilation took."""
         ...

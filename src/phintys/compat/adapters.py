@@ -13,6 +13,7 @@ from phintys._base.config import config
 from phintys._base.errors import OpContractError, ShapeError, TypeContractError
 from phintys.compat import elementwise
 from phintys.gradient import ConsiderConstant, DisconnectedGrad, ZeroGrad
+from phintys.graph import HasInnerGraph as HasGraph
 from phintys.graph import SharedVariable, Variable
 from phintys.tensor.known import known_int, known_sizes
 
@@ -221,8 +222,10 @@ class OrderedUpdates(dict[Any, Any]):
         return OrderedUpdates(other) + self
 
 
-class HasInnerGraph:
-    """A base class for Ops with an inner graph; Phintys recognizes them by their attributes."""
+class HasInnerGraph(HasGraph):
+    """A base class for Ops that have an inner graph as ``fgraph``, and compile it themselves."""
+
+    rewrites_inner = False
 
 
 # ---- tensors -----------------------------------------------------------------------------------

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from phintys._base.config import config
 from phintys._base.errors import ArgumentError, MissingInputError, UnusedInputError
+from phintys.backends.base import get_backend
+from phintys.backends.inner import keeping_constants
 from phintys.compile.build import function
 from phintys.graph.compiler import set_compiler
 from phintys.graph.shared import SharedVariable
@@ -15,8 +17,9 @@ from phintys.graph.variable import Constant, Variable, set_evaluator
 
 if TYPE_CHECKING:
     from phintys.compile.executor import Function
+    from phintys.graph.fgraph import FunctionGraph
 
-__all__ = ["compile_for_values", "evaluate"]
+__all__ = ["compile_for_values", "evaluate", "link_for_values"]
 
 _MOST_KEPT = 16
 
@@ -114,5 +117,10 @@ def compile_for_values(
     return function(list(inputs), list(outputs), **options)
 
 
+def link_for_values(fgraph: FunctionGraph) -> Callable[[Sequence[Any]], list[Any]]:
+    """Return a program of the reference backend; the linker hook of lower layers."""
+    return keeping_constants(get_backend("reference").link(fgraph), fgraph)
+
+
 set_evaluator(evaluate)
-set_compiler(compile_for_values)
+set_compiler(compile_for_values, link_for_values)

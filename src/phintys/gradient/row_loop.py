@@ -6,15 +6,12 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from phintys._base.once import kept_property
 from phintys.gradient.arithmetic import fit_dtype
 from phintys.gradient.forward import push_forward
 from phintys.gradient.pullback import pull_back
 from phintys.graph.apply import Apply
-from phintys.graph.clone import clone
-from phintys.graph.compiler import compile_graph
-from phintys.graph.equality import equal_computations
 from phintys.graph.fgraph import FunctionGraph
+from phintys.graph.inner import HasInnerGraph
 from phintys.graph.null_type import DisconnectedType, NullType, disconnected_type
 from phintys.graph.op import Op
 from phintys.graph.traversal import toposort
@@ -24,13 +21,14 @@ from phintys.tensor.known import known_int
 from phintys.tensor.type import TensorType
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
+    from phintys.graph.inner import InnerProgram
 
 __all__ = ["RowLoop", "row_loop"]
 
 
-class RowLoop(Op):
+class RowLoop(HasInnerGraph, Op):
     """Compute a graph for each row number 0, 1, ..., n - 1, and stack or sum the results.
 
     The inputs of a node are the number n of rows and the variables that the graph captures.
@@ -38,14 +36,11 @@ class RowLoop(Op):
 
     Parameters
     ----------
-    index
-        The row number: an int64 variable of rank 0, a leaf of the inner graph.
-    captured
-        Leaves of the inner graph, in the order of the node's further inputs.
-    results
-        The outputs of the inner graph for one row.
+    fgraph
+        The graph for one row. Its inputs are the row number, an int64 variable of rank 0, and those
+        that it captures, in the order of the node's further inputs.
     like
-        For each result the position, among ``captured``, of a variable of the same shape, which
+        For each result the position, among the captured inputs, of one of the same shape, which
         determines the shape of the result if there are no rows.
     stacked
         For each result, whether the rows are stacked along a new first axis instead of summed.
@@ -57,87 +52,58 @@ class RowLoop(Op):
     R-operator is one that contains the pushed-forward graph.
     """
 
-    def __init__(
-        self,
-        index: Variable,
-        captured: Sequence[Variable],
-        results: Sequence[Any],
-        like: Sequence[int],
-        stacked: Sequence[bool],
-    ) -> None:
-        self.index = index
-        self.captured = list(captured)
-        self.results = list(results)
-        self.like = list(like)
-        self.stacked = list(stacked)
-        self._function: Callable[..., list[Any]] | None = None
+    __props__ = ("like", "stacked")
 
-    def __eq__(self, other: object) -> bool:
-        if self is other:
-            return True
-        return (
-            isinstance(other, RowLoop)
-            and self._signature == other._signature
-            and equal_computations(
-                self.results, other.results, self.inner_inputs, other.inner_inputs
-            )
-        )
+    def __init__(self, fgraph: FunctionGraph, like: Sequence[int], stacked: Sequence[bool]) -> None:
+        self.fgraph = fgraph
+        self.like = tuple(like)
+        self.stacked = tuple(stacked)
 
-    def __hash__(self) -> int:
-        return hash((RowLoop, self._signature))
+    def __str__(self) -> str:
+        return "RowLoop"
 
     @property
-    def _signature(self) -> tuple[Any, ...]:
-        types = tuple(variable.type for variable in (*self.captured, *self.results))
-        return (types, tuple(self.like), tuple(self.stacked))
-
-    def clone(self) -> RowLoop:
-        """Return an equal Op with a copy of the inner graph."""
-        (index, *captured), results = clone(self.inner_inputs, self.results, copy_orphans=False)
-        return RowLoop(index, captured, results, self.like, self.stacked)
-
-    @kept_property
-    def fgraph(self) -> FunctionGraph:
-        """A copy of the inner graph, for inspection; changing it does not change the Op."""
-        return FunctionGraph(self.inner_inputs, self.results)
+    def index(self) -> Any:
+        """The row number, an input of the inner graph."""
+        return self.fgraph.inputs[0]
 
     @property
-    def inner_inputs(self) -> list[Variable]:
-        """The leaves of the inner graph."""
-        return [self.index, *self.captured]
+    def captures(self) -> list[Variable]:
+        """The inputs of the inner graph that are the same for all rows."""
+        return self.fgraph.inputs[1:]
 
     @property
-    def inner_outputs(self) -> list[Variable]:
-        """The outputs of the inner graph."""
-        return self.results
+    def captured(self) -> dict[int, int]:
+        """All inputs of a node but the number of rows."""
+        return {position: position for position in range(1, len(self.fgraph.inputs))}
 
-    def __getstate__(self) -> dict[str, Any]:
-        state = {**self.__dict__, "_function": None}
-        state.pop("fgraph", None)
-        return state
+    def with_inner(self, fgraph: FunctionGraph) -> RowLoop:
+        """Return a loop like this one over the rows that another graph computes."""
+        return RowLoop(fgraph, self.like, self.stacked)
 
     def make_node(self, n: Any, *captured: Any) -> Apply:
         """Apply to the number of rows and the values of the captured variables."""
         n = as_tensor_variable(n)
         outer = [
             inner.type.filter_variable(given)
-            for inner, given in zip(self.captured, captured, strict=True)
+            for inner, given in zip(self.captures, captured, strict=True)
         ]
         rows = known_int(n)
         outputs: list[Variable] = []
-        for result, stack in zip(self.results, self.stacked, strict=True):
-            shape = (rows, *result.type.shape) if stack else result.type.shape
-            outputs.append(TensorType(result.type.dtype, shape)())
+        for result, stack in zip(self.inner_outputs, self.stacked, strict=True):
+            type_: Any = result.type
+            shape = (rows, *type_.shape) if stack else type_.shape
+            outputs.append(TensorType(type_.dtype, shape)())
         return Apply(self, [n, *outer], outputs)
 
-    def perform(
-        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
+    def perform_with(
+        self,
+        program: InnerProgram,
+        node: Apply,
+        inputs: Sequence[Any],
+        output_storage: Sequence[list[Any]],
     ) -> None:
-        """Call the compiled inner graph for each row."""
-        if self._function is None:
-            self._function = compile_graph(
-                self.inner_inputs, self.results, on_unused_input="ignore"
-            )
+        """Run the inner graph for each row."""
         n, captured = int(inputs[0]), inputs[1:]
         arrays: list[np.ndarray[Any, Any]] = []
         for output, like, stack in zip(
@@ -146,7 +112,7 @@ class RowLoop(Op):
             shape = captured[like].shape
             arrays.append(np.zeros((n, *shape) if stack else shape, output.type.dtype))
         for i in range(n):
-            rows = self._function(np.asarray(i, "int64"), *captured)
+            rows = program([np.asarray(i, "int64"), *captured])
             for array, row, stack in zip(arrays, rows, self.stacked, strict=True):
                 if stack:
                     array[i] = row
@@ -170,16 +136,16 @@ class RowLoop(Op):
         """Pull the gradients back through the inner graph, and sum over the rows."""
         seeds: list[tuple[Variable, Variable]] = []
         whole: list[tuple[Variable, Variable]] = []
-        for result, g, stack in zip(self.results, output_grads, self.stacked, strict=True):
+        for result, g, stack in zip(self.inner_outputs, output_grads, self.stacked, strict=True):
             if isinstance(g.type, DisconnectedType):
                 continue
             inner = g.type()
             whole.append((inner, g))
             seeds.append((result, fit_dtype(inner[self.index] if stack else inner, result.type)))
-        gradients = pull_back(seeds, self.captured)
+        gradients = pull_back(seeds, self.captures)
         found: list[Any] = [disconnected_type() for _ in inputs]
         computed: list[int] = []
-        for position, variable in enumerate(self.captured):
+        for position, variable in enumerate(self.captures):
             gradient = gradients.value(variable)
             if gradient is None:
                 continue
@@ -189,9 +155,10 @@ class RowLoop(Op):
         if not computed:
             return found
         loop = RowLoop(
-            self.index,
-            [*self.captured, *(inner for inner, _ in whole)],
-            [found[position + 1] for position in computed],
+            FunctionGraph(
+                [*self.inner_inputs, *(inner for inner, _ in whole)],
+                [found[position + 1] for position in computed],
+            ),
             computed,
             [False] * len(computed),
         )
@@ -204,10 +171,10 @@ class RowLoop(Op):
         """Push the tangents forward through the inner graph."""
         moved = [
             (inner, inner.type() if v.type == inner.type else v.type(), v)
-            for inner, v in zip(self.captured, eval_points[1:], strict=True)
+            for inner, v in zip(self.captures, eval_points[1:], strict=True)
             if v is not None
         ]
-        tangents = push_forward(self.results, [(inner, point) for inner, point, _ in moved])
+        tangents = push_forward(self.inner_outputs, [(inner, point) for inner, point, _ in moved])
         found: list[Any] = list(tangents)
         computed = [
             o for o, v in enumerate(found) if v is not None and not isinstance(v.type, NullType)
@@ -215,9 +182,10 @@ class RowLoop(Op):
         if not computed:
             return found
         loop = RowLoop(
-            self.index,
-            [*self.captured, *(point for _, point, _ in moved)],
-            [found[o] for o in computed],
+            FunctionGraph(
+                [*self.inner_inputs, *(point for _, point, _ in moved)],
+                [found[o] for o in computed],
+            ),
             [self.like[o] for o in computed],
             [self.stacked[o] for o in computed],
         )
@@ -269,9 +237,7 @@ def row_loop(
     outer = list(captured)
     place = {variable: position for position, variable in enumerate(outer)}
     loop = RowLoop(
-        index,
-        list(captured.values()),
-        results,
+        FunctionGraph([index, *captured.values()], results),
         [place[variable] for variable in like],
         [True] * len(results),
     )

@@ -9,6 +9,7 @@ from phintys.graph.clone import clone, clone_get_equiv, clone_replace, graph_rep
 from phintys.graph.equality import equal_computations
 from phintys.graph.features import Feature
 from phintys.graph.fgraph import FunctionGraph
+from phintys.graph.inner import HasInnerGraph
 from phintys.graph.null_type import DisconnectedType, NullType
 from phintys.graph.op import Op
 from phintys.graph.pretty import pprint
@@ -45,6 +46,7 @@ __all__ = [
     "DisconnectedType",
     "Feature",
     "FunctionGraph",
+    "HasInnerGraph",
     "NullType",
     "Op",
     "SharedVariable",

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar, cast, overload
 
 from phintys._base.errors import (
-    MethodNotDefinedError,
     OpContractError,
     PhintysError,
     RewriteError,
@@ -14,13 +13,13 @@ from phintys._base.errors import (
 )
 from phintys._base.origin import inherit_origin
 from phintys.graph._order import nodes_below
+from phintys.graph.inner import HasInnerGraph
 from phintys.graph.variable import Variable
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
     from phintys.graph.apply import Apply
-    from phintys.graph.op import Op
 
     Replacements = Mapping[Variable, Variable] | Iterable[tuple[Variable, Variable]]
 
@@ -147,7 +146,7 @@ def clone_node_and_cache(
         Whether an Op with an inner graph is copied along with that graph.
     """
     twin = node.clone([equiv[variable] for variable in node.inputs])
-    if clone_inner_graphs and has_inner_graph(node.op):
+    if clone_inner_graphs and isinstance(node.op, HasInnerGraph):
         if node.op not in equiv:
             equiv[node.op] = _clone_op(node.op)
         twin.op = equiv[node.op]
@@ -157,23 +156,13 @@ def clone_node_and_cache(
     return twin
 
 
-def has_inner_graph(op: Op) -> bool:
-    """Return whether an Op contains a graph of its own, as ``op.fgraph``."""
-    return hasattr(getattr(op, "fgraph", None), "apply_nodes")
-
-
-def _clone_op(op: Op) -> Op:
-    copier = getattr(op, "clone", None)
-    if copier is None:
+def _clone_op(op: HasInnerGraph) -> Any:
+    twin: Any = op.clone()
+    if not isinstance(twin, HasInnerGraph):
         msg = (
-            f"The Op {op} has an inner graph but no clone method, so its graph cannot be copied. "
-            "Define clone(self), which returns an equal Op with a copy of self.fgraph, or leave "
-            "clone_inner_graphs off."
+            f"{op}.with_inner and {op}.clone must return an Op with an inner graph, like {op} "
+            f"itself, got {twin!r}."
         )
-        raise MethodNotDefinedError(msg)
-    twin = copier()
-    if not has_inner_graph(twin):
-        msg = f"{op}.clone must return an Op with an inner graph (as .fgraph), got {twin!r}."
         raise OpContractError(msg)
     return twin
 

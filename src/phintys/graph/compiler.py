@@ -1,7 +1,8 @@
-"""A hook that gives lower layers access to the compiler.
+"""Hooks that give lower layers access to the compiler.
 
-Ops with an inner graph and gradient checks need to compile a graph, but are in a lower layer than
-the compiler. They call :func:`compile_graph`; the compiler registers itself when it is imported.
+Gradient checks need to compile a graph, and Ops need to run their inner graphs, but both are in
+lower layers than the compiler and the backends. They call :func:`compile_graph` and
+:func:`link_graph`; the compiler registers itself when it is imported.
 """
 
 from __future__ import annotations
@@ -13,23 +14,31 @@ from phintys._base.errors import PhintysError
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from phintys.graph.fgraph import FunctionGraph
     from phintys.graph.variable import Variable
 
     Compiler = Callable[..., Callable[..., Any]]
+    Linker = Callable[[FunctionGraph], Callable[[Sequence[Any]], list[Any]]]
 
-__all__ = ["compile_graph", "set_compiler"]
+__all__ = ["compile_graph", "link_graph", "set_compiler"]
 
 _compiler: Compiler | None = None
+_linker: Linker | None = None
 
 
-def set_compiler(compiler: Compiler) -> None:
-    """Register the compiler that :func:`compile_graph` uses; called once, by the compiler.
+def set_compiler(compiler: Compiler, linker: Linker) -> None:
+    """Register the compiler that the functions of this module use; called once, by the compiler.
 
-    ``compiler(inputs, outputs, **options)`` returns a function from the values of the inputs to a
-    list with those of the outputs.
+    Parameters
+    ----------
+    compiler
+        ``compiler(inputs, outputs, **options)`` returns a function from the values of the inputs to
+        a list with those of the outputs.
+    linker
+        ``linker(fgraph)`` returns a program of the reference backend.
     """
-    global _compiler  # noqa: PLW0603 - a hook with one owner
-    _compiler = compiler
+    global _compiler, _linker
+    _compiler, _linker = compiler, linker
 
 
 def compile_graph(
@@ -53,3 +62,22 @@ def compile_graph(
         msg = "Evaluating a graph needs the compiler: import phintys first."
         raise PhintysError(msg)
     return _compiler(inputs, outputs, **options)
+
+
+def link_graph(fgraph: FunctionGraph) -> Callable[[Sequence[Any]], list[Any]]:
+    """Return a program of the reference backend, which runs a graph as it is.
+
+    Parameters
+    ----------
+    fgraph
+        The graph, which must not be modified afterwards.
+
+    Raises
+    ------
+    PhintysError
+        The compiler has not been imported.
+    """
+    if _linker is None:
+        msg = "Running an inner graph needs the compiler: import phintys first."
+        raise PhintysError(msg)
+    return _linker(fgraph)

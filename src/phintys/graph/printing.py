@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal, TextIO, cast
 
 from phintys._base.errors import CycleError, TypeContractError
 from phintys.graph.apply import Apply
-from phintys.graph.clone import has_inner_graph
 from phintys.graph.fgraph import FunctionGraph
+from phintys.graph.inner import HasInnerGraph
 from phintys.graph.pretty import (
     PRECEDENCE,
     DefaultPrinter,
@@ -30,8 +30,6 @@ from phintys.graph.traversal import ancestors
 from phintys.graph.variable import Constant, Variable
 
 if TYPE_CHECKING:
-    from phintys.graph.op import Op
-
     IdType = Literal["CHAR", "int", "id", "auto", ""]
 
 __all__ = [
@@ -207,7 +205,7 @@ def first_lines(graph_like: Any, most: int) -> tuple[list[str], int]:
 def _nodes_of(things: Iterable[Any]) -> set[Apply]:
     """Return all nodes of what :func:`debugprint` takes, with those of inner graphs."""
     nodes: set[Apply] = set()
-    inner: set[Op] = set()
+    inner: set[HasInnerGraph] = set()
     waiting = list(things)
     while waiting:
         thing = waiting.pop()
@@ -217,9 +215,9 @@ def _nodes_of(things: Iterable[Any]) -> set[Apply]:
         else:
             outputs = thing.outputs if isinstance(thing, Apply) else [thing]
             found = {x.owner for x in ancestors(outputs) if x.owner is not None}
-        for op in {node.op for node in found if has_inner_graph(node.op)} - inner:
+        for op in {node.op for node in found if isinstance(node.op, HasInnerGraph)} - inner:
             inner.add(op)
-            waiting.append(getattr(op, "fgraph"))  # noqa: B009 - only some have it
+            waiting.append(op.fgraph)
         nodes |= found
     return nodes
 
@@ -320,7 +318,7 @@ class _DebugPrinter:
     order: dict[Apply, int] = field(default_factory=dict["Apply", int])
     labels: dict[Variable, str] = field(default_factory=dict["Variable", str])
     """Ids of the inputs of inner graphs."""
-    inner: dict[Op, Apply] = field(default_factory=dict["Op", "Apply"])
+    inner: dict[HasInnerGraph, Apply] = field(default_factory=dict["HasInnerGraph", "Apply"])
     """Ops with an inner graph, each with the first node that applies it."""
 
     def __post_init__(self) -> None:
@@ -370,13 +368,13 @@ class _DebugPrinter:
 
     def inner_graphs(self) -> None:
         """Print the inner graphs of all Ops printed, and of Ops inside these."""
-        printed: set[Op] = set()
+        printed: set[HasInnerGraph] = set()
         while len(printed) < len(self.inner) and not self.is_full:
             if not printed:
                 self.lines += ["", "Inner graphs:"]
             op, node = next((op, node) for op, node in self.inner.items() if op not in printed)
             printed.add(op)
-            fgraph = cast("FunctionGraph", getattr(op, "fgraph"))  # noqa: B009 - only some have it
+            fgraph = op.fgraph
             for position, variable in enumerate(fgraph.inputs):
                 self.labels[variable] = variable.name or f"*{position}"
             self.lines.append("")
@@ -423,7 +421,7 @@ class _DebugPrinter:
                 inputs = []
             else:
                 self.done[node] = self.id_of(node)
-                if has_inner_graph(node.op):
+                if isinstance(node.op, HasInnerGraph):
                     self.inner.setdefault(node.op, node)
             self.line(head, self.node_label(variable, node) + note + more, node)
             note = ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NoReturn
 
 from phintys._base.errors import CycleError, IntegrityError
+from phintys.graph.inner import HasInnerGraph
 from phintys.graph.shared import SharedVariable
 from phintys.graph.variable import Constant
 
@@ -25,6 +26,7 @@ def verify_graph(fgraph: FunctionGraph, make_nodes: bool = False) -> None:
     - Inputs are distinct leaves and not constants.
     - Each node is used, and no node depends on itself.
     - Nodes have an Op that can be compared and hashed.
+    - Inner graphs of Ops obey all of this, and captured inputs have the types of the inner ones.
     - With ``make_nodes``: ``make_node`` of a node's Op, given its inputs, makes a node with outputs
       of the same number and types.
 
@@ -56,8 +58,14 @@ def verify_graph(fgraph: FunctionGraph, make_nodes: bool = False) -> None:
     """
     _verify_ends(fgraph)
     uses: dict[Variable, int] = dict.fromkeys(fgraph.clients, 0)
+    inner: set[int] = set()
     for node in fgraph.apply_nodes:
         _verify_node(fgraph, node, uses)
+        if isinstance(node.op, HasInnerGraph):
+            _verify_captured(node, node.op)
+            if id(node.op) not in inner:
+                inner.add(id(node.op))
+                _verify_inner(node.op, make_nodes)
         if make_nodes:
             _verify_types(node)
     for output in fgraph.outputs:
@@ -123,6 +131,25 @@ def _verify_node(fgraph: FunctionGraph, node: Apply, uses: dict[Variable, int]) 
         uses[variable] += 1
     if not any(fgraph.clients[variable] for variable in node.outputs):
         _fail(f"Nothing uses {node.op}, so it should not be there any more.", node)
+
+
+def _verify_captured(node: Apply, op: HasInnerGraph) -> None:
+    for position, place in op.captured.items():
+        given, wanted = node.inputs[position].type, op.inner_inputs[place].type
+        if given != wanted and not wanted.is_super(given):
+            _fail(
+                f"{op} captures input {position} of type {given} for the input {place} of its "
+                f"inner graph, of type {wanted}.",
+                node,
+            )
+
+
+def _verify_inner(op: HasInnerGraph, make_nodes: bool) -> None:
+    try:
+        verify_graph(op.fgraph, make_nodes)
+    except IntegrityError as error:
+        error.add_note(f"In the inner graph of {op}.")
+        raise
 
 
 def _verify_types(node: Apply) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 from phintys._base.errors import InconsistencyError
 from phintys.graph.alias_map import is_overwritten
 from phintys.graph.contract import do_constant_folding
+from phintys.graph.inner import HasInnerGraph
 from phintys.graph.variable import Constant
 from phintys.rewriting import GraphRewriter
 
@@ -40,6 +41,7 @@ class ConstantFolding(GraphRewriter):
     - its Op disallows it (``do_constant_folding``), or it has no inputs, so that it is not known to
       be constant;
     - it overwrites an input, or another node overwrites its result;
+    - its Op has an inner graph, and the pass runs before ``inner_graphs`` (``inner=False``);
     - a result would have more than :data:`SMALL` elements and more than :data:`GROWTH` times those
       of the inputs: ``zeros((10_000, 10_000))`` is cheap to compute and expensive to store;
     - computing it raises. The error is then raised when the function is called, with the user's
@@ -56,8 +58,9 @@ class ConstantFolding(GraphRewriter):
     array(3.)
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, inner: bool = True) -> None:
         super().__init__(name="constant_folding")
+        self.inner = inner
 
     def apply(self, fgraph: FunctionGraph, trace: RewriteTrace | None = None) -> None:
         """Fold all foldable nodes of ``fgraph``."""
@@ -65,6 +68,8 @@ class ConstantFolding(GraphRewriter):
             inputs = node.inputs
             if not inputs or not isinstance(inputs[0], Constant):
                 continue  # fast path for the common case
+            if isinstance(node.op, HasInnerGraph) and not self.inner:
+                continue
             if node in fgraph.apply_nodes and _may_fold(fgraph, node):
                 _fold(fgraph, node, trace)
 

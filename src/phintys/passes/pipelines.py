@@ -24,7 +24,7 @@ from phintys.passes.arithmetic import (
 )
 from phintys.passes.blas import BLAS
 from phintys.passes.comparison import CANONICAL_COMPARISON, SIZES
-from phintys.passes.constant_folding import constant_folding
+from phintys.passes.constant_folding import ConstantFolding, constant_folding
 from phintys.passes.dimshuffle import CANONICAL_DIMSHUFFLE
 from phintys.passes.dot import CANONICAL_DOT
 from phintys.passes.elemwise import (
@@ -35,6 +35,7 @@ from phintys.passes.elemwise import (
 )
 from phintys.passes.gradient import CANONICAL_GRADIENT
 from phintys.passes.indexing import CANONICAL_INDEXING
+from phintys.passes.inner_graphs import inner_graphs
 from phintys.passes.inplace import inplace, inplace_everywhere
 from phintys.passes.join import CANONICAL_JOIN
 from phintys.passes.merge import merge
@@ -78,7 +79,8 @@ _TIDY = (
 )
 
 _MERGE = Pass("merge", merge)
-_FOLD = Pass("constant_folding", constant_folding)
+# Inner graphs are evaluated only after they have been rewritten, in their stable form.
+_FOLD = Pass("constant_folding", ConstantFolding(inner=False))
 _CANONICALIZE = Pass("canonicalize", Worklist(CANONICAL, name="canonicalize"))
 _SHAPES = Pass("shape_inference", shape_inference)
 _STABILIZE = Pass("stabilize", Worklist((*_STABLE, *_TIDY), name="stabilize"))
@@ -88,6 +90,7 @@ _SPECIALIZE = Pass(
     Worklist((*SIZES, *SPECIALIZE, sum_of_scattered, *SPECIALIZE_UPDATES), name="specialize"),
 )
 _BLAS = Pass("blas", Worklist(BLAS, name="blas"))
+_INNER = Pass("inner_graphs", inner_graphs)
 
 # Cleanup after the other passes: constants made of sizes, expressions that became equal.
 _FOLD_REST = Pass("constant_folding_again", constant_folding, frozenset({"constant_folding"}))
@@ -106,12 +109,13 @@ _FULL = (
     _STABILIZE,
     _SPECIALIZE,
     _BLAS,
+    _INNER,
     _FOLD_REST,
     _MERGE_REST,
     _INPLACE,
     _INPLACE_EVERYWHERE,
 )
-_LIGHT = (_MERGE, _FOLD, _CANONICALIZE, _SHAPES, _FOLD_REST, _INPLACE_EVERYWHERE)
+_LIGHT = (_MERGE, _FOLD, _CANONICALIZE, _SHAPES, _INNER, _FOLD_REST, _INPLACE_EVERYWHERE)
 _NAMES = frozenset().union(*(one.names() for one in _FULL))
 
 PIPELINES: dict[str, Pipeline] = {

@@ -53,22 +53,45 @@ class Pass:
         """Return whether the pass itself has one of the names or tags."""
         return self.name in names or not (self.tags | self.step.tags).isdisjoint(names)
 
-    def apply(self, fgraph: FunctionGraph, trace: RewriteTrace | None = None) -> None:
-        """Run the pass over ``fgraph``."""
+    def apply(
+        self,
+        fgraph: FunctionGraph,
+        trace: RewriteTrace | None = None,
+        pipeline: Callable[[FunctionGraph], None] | None = None,
+    ) -> None:
+        """Run the pass over ``fgraph``.
+
+        Parameters
+        ----------
+        fgraph
+            The graph, modified in place.
+        trace
+            The trace in which to record the rewrites.
+        pipeline
+            Runs the whole pipeline that the pass is part of, over another graph.
+        """
         if trace is None:
-            self._run(fgraph, None)
+            self._run(fgraph, None, pipeline)
             return
         outer, trace.current_pass = trace.current_pass, self.name
         start = perf_counter()
         try:
-            self._run(fgraph, trace)
+            self._run(fgraph, trace, pipeline)
         finally:
             trace.passes.append((self.name, perf_counter() - start))
             trace.current_pass = outer
 
-    def _run(self, fgraph: FunctionGraph, trace: RewriteTrace | None) -> None:
+    def _run(
+        self,
+        fgraph: FunctionGraph,
+        trace: RewriteTrace | None,
+        pipeline: Callable[[FunctionGraph], None] | None,
+    ) -> None:
         try:
-            self.step.rewrite(fgraph, trace)
+            if pipeline is None:
+                self.step.rewrite(fgraph, trace)
+            else:
+                self.step.rewrite_within(fgraph, trace, pipeline)
         except Exception as error:
             error.add_note(f"In the pass {self.name!r}.")
             raise
@@ -153,18 +176,30 @@ class Pipeline:
         verify = config.verify_graphs if verify is None else verify
         if trace is None and config.optimizer_verbose:
             trace = RewriteTrace()
-        for one in self.passes:
-            if not one.on:
-                continue
-            before = 0 if trace is None else len(trace)
-            with collector_paused():
-                one.apply(fgraph, trace)
+        printed = 0 if trace is None else len(trace)
+        for one in self._run(fgraph, trace, verify):
             if trace is not None and config.optimizer_verbose:
-                print(*trace.events[before:], sep="\n")  # noqa: T201 - what the option asks for
-            if verify:
-                _verify_after(one, fgraph)
+                print(*trace.events[printed:], sep="\n")  # noqa: T201 - what the option asks for
+                printed = len(trace)
             if after_pass is not None:
                 after_pass(one, fgraph)
+
+    def _run(
+        self, fgraph: FunctionGraph, trace: RewriteTrace | None, verify: bool
+    ) -> Iterator[Pass]:
+        """Run the passes, and yield each after it has run."""
+
+        def whole(other: FunctionGraph) -> None:
+            for _ in self._run(other, trace, verify):
+                pass
+
+        for one in self.passes:
+            if one.on:
+                with collector_paused():
+                    one.apply(fgraph, trace, whole)
+                if verify:
+                    _verify_after(one, fgraph)
+                yield one
 
     def excluding(self, *names: str) -> Pipeline:
         """Return a pipeline without the passes and rules with these names or tags.

@@ -290,6 +290,25 @@ class GraphRewriter:
         attach_required(fgraph, self.requires)
         self.apply(fgraph, trace)
 
+    def rewrite_within(
+        self,
+        fgraph: FunctionGraph,
+        trace: RewriteTrace | None,
+        pipeline: Callable[[FunctionGraph], None],
+    ) -> None:
+        """Call :meth:`rewrite`; a pipeline calls this, and lets the rewriter run it elsewhere.
+
+        Parameters
+        ----------
+        fgraph
+            The graph, modified in place.
+        trace
+            The trace in which to record the rewrites.
+        pipeline
+            Runs the whole pipeline that the rewriter is part of, over another graph.
+        """
+        self.rewrite(fgraph, trace)
+
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name}>"
 

@@ -60,4 +60,5 @@ class ReferenceBackend:
             before_node=self.before_node,
             after_node=self.after_node,
             profiler=profiler,
+            link=self.link,
         )

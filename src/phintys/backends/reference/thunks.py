@@ -18,6 +18,7 @@ from phintys.backends.reference.values import normalised, value_test
 from phintys.graph.op import Op
 
 if TYPE_CHECKING:
+    from phintys.backends.inner import InnerPrograms
     from phintys.graph.apply import Apply
     from phintys.graph.op import ComputeMap, StorageMap
     from phintys.graph.variable import Variable
@@ -34,6 +35,7 @@ def make_thunk(
     compute_map: ComputeMap,
     no_recycling: Sequence[Variable],
     debug: bool,
+    programs: InnerPrograms | None = None,
 ) -> Thunk:
     """Return a thunk that executes ``node`` and checks what the Op stored in its cells.
 
@@ -47,13 +49,16 @@ def make_thunk(
         Outputs of the node whose cells are empty when the thunk is called.
     debug
         Use ``debug_perform`` where it is defined.
+    programs
+        Runs the inner graphs of Ops; by default, the reference backend does.
     """
     op = node.op
     debug_perform = getattr(op, "debug_perform", None) if debug else None
     if debug_perform is not None:
         return perform_thunk(node, debug_perform, storage_map, compute_map)
     if has_default_thunk(op):
-        return perform_thunk(node, op.perform, storage_map, compute_map)
+        perform = op.perform if programs is None else programs.perform_of(node)
+        return perform_thunk(node, perform, storage_map, compute_map)
     return _custom_thunk(node, storage_map, compute_map, no_recycling)
 
 

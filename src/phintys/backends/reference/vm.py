@@ -7,11 +7,13 @@ one, so that threads and recursive calls never share cells; without them there i
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from phintys.backends.inner import InnerPrograms, WithinNode
 from phintys.backends.reference.diagnosis import explain_failure
 from phintys.backends.reference.measuring import CallMemory, NodeMeasurements
 from phintys.backends.reference.ownership import owning_thunk
@@ -21,9 +23,11 @@ from phintys.graph.aliasing import execution_order
 from phintys.graph.variable import Constant
 
 if TYPE_CHECKING:
+    from phintys.backends.base import Program
     from phintys.backends.measurements import Profiler
     from phintys.graph.apply import Apply
     from phintys.graph.fgraph import FunctionGraph
+    from phintys.graph.inner import HasInnerGraph
     from phintys.graph.op import ComputeMap, StorageMap
     from phintys.graph.variable import Variable
 
@@ -48,12 +52,17 @@ class Plan:
         of another value, which must not be written to).
     last_uses : list of list of Variable
         For each node, the variables that can be freed after it.
+    programs : InnerPrograms
+        The programs of inner graphs.
     """
 
-    def __init__(self, fgraph: FunctionGraph, *, allow_gc: bool, debug: bool) -> None:
+    def __init__(
+        self, fgraph: FunctionGraph, *, allow_gc: bool, debug: bool, programs: InnerPrograms
+    ) -> None:
         self.fgraph = fgraph
         self.allow_gc = allow_gc
         self.debug = debug
+        self.programs = programs
         self.nodes = execution_order(fgraph)
         self.fresh = _fresh_results(self.nodes, fgraph.outputs)
         self.last_uses = _last_uses(self.nodes, fgraph)
@@ -121,6 +130,7 @@ class Machine:
                     self.compute_map,
                     [one for one in node.outputs if one in recycled or plan.allow_gc],
                     plan.debug,
+                    plan.programs,
                 ),
                 node,
                 self.storage_map,
@@ -230,6 +240,8 @@ class VM:
         Called after each node with the node, its input values and its output values.
     profiler
         Receives the measurements of each node.
+    link
+        Returns a program for an inner graph; by default a machine without the two hooks.
 
     Attributes
     ----------
@@ -246,8 +258,15 @@ class VM:
         before_node: BeforeNode | None = None,
         after_node: AfterNode | None = None,
         profiler: Profiler | None = None,
+        link: Callable[..., Program] | None = None,
     ) -> None:
-        self.plan = Plan(fgraph, allow_gc=allow_gc, debug=debug)
+        link = link or partial(VM, allow_gc=allow_gc, debug=debug)
+
+        def link_inner(node: Apply, op: HasInnerGraph) -> Program:
+            within = None if profiler is None else WithinNode(profiler, node)
+            return link(op.fgraph, profiler=within)
+
+        self.plan = Plan(fgraph, allow_gc=allow_gc, debug=debug, programs=InnerPrograms(link_inner))
         self.before_node = before_node
         self.after_node = after_node
         self._measurements: NodeMeasurements | None = None
@@ -308,3 +327,4 @@ class VM:
     def free(self) -> None:
         """Release the results that were kept for the next call."""
         self._idle = []
+        self.plan.programs.free()

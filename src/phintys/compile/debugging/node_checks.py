@@ -42,6 +42,7 @@ from phintys.graph.alias_map import destroyed_inputs, shared_inputs
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
 
+    from phintys.backends.inner import InnerPrograms
     from phintys.compile.debugging.options import DebugOptions
     from phintys.graph.apply import Apply
     from phintys.graph.variable import Variable
@@ -88,13 +89,20 @@ def fault(kind: type[DebugModeError], node: Apply, problem: str, advice: str = "
     return kind("\n".join(parts))
 
 
-def run_checked(node: Apply, values: Sequence[Any], used: Collection[Variable]) -> NodeRun:
+def run_checked(
+    node: Apply,
+    values: Sequence[Any],
+    used: Collection[Variable],
+    programs: InnerPrograms | None = None,
+) -> NodeRun:
     """Run a node, and check that it modifies inputs and shares memory only as declared.
 
     Parameters
     ----------
     node, values, used
         As for :class:`NodeRun`.
+    programs
+        Runs the inner graphs of Ops; by default, the reference backend does.
 
     Raises
     ------
@@ -103,7 +111,7 @@ def run_checked(node: Apply, values: Sequence[Any], used: Collection[Variable]) 
     """
     given = protected(node, values)
     before = [duplicate(value) for value in given]
-    run = NodeRun(node, values, run_node(node, given), used)
+    run = NodeRun(node, values, run_node(node, given, programs=programs), used)
     _check_inputs(node, given, before)
     _check_memory(run, given)
     return run

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from phintys._base.errors import BadThunkOutput, DebugModeError
+from phintys.backends.inner import InnerPrograms
 from phintys.backends.reference.vm import VM
 from phintys.compile.debugging.node_checks import check_node, fault, run_checked
 from phintys.compile.debugging.options import DebugOptions
@@ -20,6 +21,7 @@ from phintys.graph.identity import is_among
 from phintys.graph.shared import SharedVariable
 from phintys.graph.traversal import graph_inputs, toposort
 from phintys.graph.variable import Constant
+from phintys.passes.inner_graphs import inner_graphs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -89,8 +91,12 @@ class DebugProgram:
         for node in fgraph.apply_nodes:
             check_maps(node)
         self.vm = VM(fgraph, debug=True, profiler=profiler)
+        # An inner graph is checked as this one is, when its node is first run in a call.
+        self._inner = InnerPrograms(lambda node, op: DebugProgram(op.fgraph, options, rules))
         feature = next((f for f in fgraph.features if isinstance(f, Replacements)), None)
         replacements = feature.found() if feature and options.check_rewrites else []
+        # The rewriting of an inner graph is checked step by step, inside of it.
+        replacements = [one for one in replacements if one.rule != inner_graphs.name]
         wanted = [v for one in replacements for v in (one.old, one.new)]
         self._leaves = [
             leaf
@@ -129,6 +135,7 @@ class DebugProgram:
     def free(self) -> None:
         """Release memory kept for the next call."""
         self.vm.free()
+        self._inner.free()
 
     def _evaluate(self, inputs: Sequence[Any]) -> _Evaluation:
         """Compute each node by itself, and check it against the contract of its Op."""
@@ -144,7 +151,7 @@ class DebugProgram:
             if values is None:
                 continue
             try:
-                run = run_checked(node, values, self._used)
+                run = run_checked(node, values, self._used, self._inner)
             except DebugModeError:
                 raise
             except Exception as error:  # noqa: BLE001 - it is raised below

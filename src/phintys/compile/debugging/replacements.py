@@ -107,6 +107,10 @@ class Replacements(Feature):
             rule = str(reason) if reason is not None else ""
             self._noted[old, new] = Replacement(old, new, rule, pass_name, _shown(old), _shown(new))
 
+    def for_inner_graph(self) -> Replacements:
+        """Return the feature that records the rewriting of an inner graph of this graph."""
+        return Replacements(self._trace)
+
     def found(self) -> list[Replacement]:
         """Return the replacements that were not undone, each once, in the order they were made."""
         stayed = dict.fromkeys((old, new) for _, _, old, new in self._changes)

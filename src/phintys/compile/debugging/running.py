@@ -23,6 +23,7 @@ from phintys.tensor.type import TensorType
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
 
+    from phintys.backends.inner import InnerPrograms
     from phintys.graph.apply import Apply
     from phintys.graph.op import ComputeMap, StorageMap
     from phintys.graph.variable import Variable
@@ -57,6 +58,7 @@ def run_node(
     *,
     perform: bool = False,
     quiet: bool = True,
+    programs: InnerPrograms | None = None,
 ) -> list[Any]:
     """Run a node on values, and return its outputs, checked against their Types.
 
@@ -72,6 +74,8 @@ def run_node(
         Call ``perform``, even if the Op makes its own thunks.
     quiet
         Ignore floating-point errors such as overflow; otherwise NumPy's settings apply.
+    programs
+        Runs the inner graphs of Ops; by default, the reference backend does.
 
     Raises
     ------
@@ -90,7 +94,7 @@ def run_node(
         thunk = perform_thunk(node, node.op.perform, storage_map, computed)
     else:
         empty = [v for v in node.outputs if storage_map[v][0] is None]
-        thunk = make_thunk(node, storage_map, computed, empty, debug=True)
+        thunk = make_thunk(node, storage_map, computed, empty, debug=True, programs=programs)
     try:
         with np.errstate(all="ignore") if quiet else nullcontext():
             thunk()

@@ -81,6 +81,8 @@ class Profile:
         How many times each rewrite rule was applied, and the seconds it took.
     programs : list of Measurements
         The measurements of the programs.
+    inner : list of (Apply, Measurements)
+        Nodes with an inner graph, and the measurements of the program that runs it.
 
     Examples
     --------
@@ -100,12 +102,17 @@ class Profile:
     stages: dict[str, float] = field(default_factory=dict)
     rules: dict[str, tuple[int, float]] = field(default_factory=dict)
     programs: list[Measurements] = field(default_factory=list)
+    inner: list[tuple[Apply, Measurements]] = field(default_factory=list)
 
     # ---- recording ---------------------------------------------------------------------------
 
     def watch(self, measurements: Measurements) -> None:
         """Add the measurements of a program."""
         self.programs.append(measurements)
+
+    def watch_inner(self, node: Apply, measurements: Measurements) -> None:
+        """Add the measurements of a program that runs the inner graph of a node."""
+        self.inner.append((node, measurements))
 
     def compiled(self, stage: str, seconds: float) -> None:
         """Add the time of a stage of compilation."""
@@ -149,9 +156,13 @@ class Profile:
         return {cost.node: cost.seconds for cost in self.by_node()}
 
     def by_node(self) -> list[NodeCost]:
-        """Return the cost of each node, slowest first."""
+        """Return the cost of each node, slowest first.
+
+        The time of a node with an inner graph is that of the node alone: those of the inner nodes
+        are listed as well, if the backend runs them one by one.
+        """
         costs: dict[Apply, NodeCost] = {}
-        for program in self.programs:
+        for program in [*self.programs, *(inner for _, inner in self.inner)]:
             shapes = program.shapes
             for step in program.steps:
                 for node, share in step.nodes.items():
@@ -161,6 +172,8 @@ class Profile:
                         cost = costs[node] = NodeCost(node, flops=flops, size=size)
                     cost.calls = max(cost.calls, step.calls)
                     cost.seconds += share * step.seconds
+        for node, inner in self.inner:
+            costs[node].seconds -= inner.calls.seconds
         return sorted(costs.values(), key=lambda cost: -cost.seconds)
 
     def by_op(self) -> dict[str, OpCost]:

@@ -28,7 +28,6 @@ from phintys.backends.native.steps.loop import Loop
 from phintys.gradient.row_loop import RowLoop
 from phintys.graph.apply import Apply
 from phintys.graph.fgraph import FunctionGraph
-from phintys.passes.pipelines import rewrite_graph
 
 if TYPE_CHECKING:
     from phintys.backends.native.sizes import Size
@@ -41,7 +40,8 @@ def lower_row_loop(op: RowLoop, node: Apply, lowering: Lowering) -> None:
     """``for i < n: out[i] = row(i)``, or ``out += row(i)``."""
     count = lowering.size_of(node.inputs[0])
     captured = [lowering.view(variable) for variable in node.inputs[1:]]
-    fgraph = FunctionGraph(op.inner_inputs, rewrite_graph(op.results), clone=True)
+    # A copy, since variables are bound to values once, and other nodes may have the same Op.
+    fgraph = FunctionGraph(op.inner_inputs, op.inner_outputs)
     lowering.require_length(count, Failure(node, "negative", "the number of rows"))
     targets = [
         _target(variable, captured[like].sizes, count if stack else None, node, lowering)

@@ -12,16 +12,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from phintys._base.late import LateModule
+from phintys.backends.inner import InnerPrograms
 from phintys.graph.variable import Constant
 from phintys.tensor.type import TensorType
 
 if TYPE_CHECKING:
+    from phintys.backends.native import linking
     from phintys.backends.reference import diagnosis, ownership, thunks
     from phintys.graph.apply import Apply
     from phintys.graph.op import ComputeMap, StorageMap
 
     Cell = list[Any]
 else:
+    linking = LateModule("phintys.backends.native.linking")
     diagnosis = LateModule("phintys.backends.reference.diagnosis")
     ownership = LateModule("phintys.backends.reference.ownership")
     thunks = LateModule("phintys.backends.reference.thunks")
@@ -57,7 +60,13 @@ class _Step:
 
     __slots__ = ("computed", "dtypes", "inputs", "node", "outputs", "storage_map", "thunk")
 
-    def __init__(self, node: Apply, storage_map: StorageMap, compute_map: ComputeMap) -> None:
+    def __init__(
+        self,
+        node: Apply,
+        storage_map: StorageMap,
+        compute_map: ComputeMap,
+        programs: InnerPrograms,
+    ) -> None:
         self.node = node
         self.storage_map = storage_map
         self.inputs: list[Cell] = [storage_map[variable] for variable in node.inputs]
@@ -68,7 +77,9 @@ class _Step:
             for variable in node.outputs
         ]
         # Results are removed from the cells after each call, so all cells are empty then.
-        thunk = thunks.make_thunk(node, storage_map, compute_map, list(node.outputs), debug=False)
+        thunk = thunks.make_thunk(
+            node, storage_map, compute_map, list(node.outputs), debug=False, programs=programs
+        )
         self.thunk: Callable[[], None] = ownership.owning_thunk(thunk, node, storage_map)
 
     def run(self, values: Sequence[Any]) -> tuple[Any, ...]:
@@ -103,7 +114,7 @@ class _Step:
 class Machine:
     """The cells and thunks for one call at a time."""
 
-    def __init__(self, nodes: Sequence[Apply]) -> None:
+    def __init__(self, nodes: Sequence[Apply], programs: InnerPrograms) -> None:
         storage_map: StorageMap = {}
         compute_map: ComputeMap = {}
         for node in nodes:
@@ -112,7 +123,7 @@ class Machine:
                     data = variable.data if isinstance(variable, Constant) else None
                     storage_map[variable] = [data]
                     compute_map[variable] = [1]
-        self.steps = [_Step(node, storage_map, compute_map) for node in nodes]
+        self.steps = [_Step(node, storage_map, compute_map, programs) for node in nodes]
         self.done: set[int] = set()
 
 
@@ -127,9 +138,10 @@ class Callbacks:
 
     def __init__(self, nodes: Sequence[Apply]) -> None:
         self.nodes = list(nodes)
+        self.programs = InnerPrograms(lambda node, op: linking.link(op.fgraph))
         # Created now, so that an Op whose make_thunk fails is reported when the function is
         # compiled.
-        self._idle = [Machine(self.nodes)] if self.nodes else []
+        self._idle = [Machine(self.nodes, self.programs)] if self.nodes else []
 
     def start(self) -> Machine:
         """Return a machine for one call."""
@@ -137,7 +149,7 @@ class Callbacks:
         try:
             return self._idle.pop()
         except IndexError:
-            return Machine(self.nodes)
+            return Machine(self.nodes, self.programs)
 
     @staticmethod
     def run(machine: Machine, number: int, *values: Any) -> tuple[Any, ...]:
@@ -155,3 +167,4 @@ class Callbacks:
     def free(self) -> None:
         """Release memory kept for the next call."""
         self._idle.clear()
+        self.programs.free()

@@ -21,7 +21,7 @@ from phintys.backends.native.program import Array
 from phintys.backends.native.runtime.protocol import CALL
 from phintys.graph.alias_map import AliasMap
 from phintys.graph.aliasing import execution_order
-from phintys.graph.clone import has_inner_graph
+from phintys.graph.inner import HasInnerGraph
 from phintys.graph.variable import Constant
 from phintys.tensor.observing import CheckAndRaise
 
@@ -203,7 +203,7 @@ class Failures:
             for one in node.inputs:
                 if isinstance(one, Constant):
                     cells[one], states[one] = [one.data], [1]
-            is_callback = node in callbacks or (has_inner and has_inner_graph(node.op))
+            is_callback = node in callbacks or (has_inner and isinstance(node.op, HasInnerGraph))
             if is_callback or not all(one in cells for one in node.inputs):
                 continue
             for one in node.outputs:

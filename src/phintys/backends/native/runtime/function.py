@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from textwrap import indent
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -146,7 +147,12 @@ class NativeProgram:
 
     def explain(self) -> str:
         """Return the program as text."""
-        return explaining.explain_program(*self._program_and_text())
+        text = explaining.explain_program(*self._program_and_text())
+        for node in self.callback_nodes:
+            inner = self._callbacks.programs.of(node)
+            if isinstance(inner, NativeProgram):
+                text += f"\ninner graph of {node.op}\n{indent(inner.explain(), '  ')}"
+        return text
 
     def _program_and_text(self) -> tuple[Program, EmittedProgram]:
         if self._made is None:  # the program was loaded with its code

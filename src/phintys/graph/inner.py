@@ -1,0 +1,196 @@
+"""Ops with an inner graph: the protocol by which all layers know them.
+
+A loop over rows, a scan, a branch, or a function used as an Op computes its outputs with a graph of
+its own. Passes, backends, printing, copying and gradients know such an Op only as a
+:class:`HasInnerGraph`: none of them looks for a particular Op or attribute.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+
+from phintys._base.errors import MethodNotDefinedError
+from phintys._base.once import kept_property
+from phintys.graph.compiler import link_graph
+from phintys.graph.equality import equal_computations
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from phintys.graph.apply import Apply
+    from phintys.graph.fgraph import FunctionGraph
+    from phintys.graph.variable import Variable
+
+__all__ = ["HasInnerGraph", "InnerProgram"]
+
+
+class InnerProgram(Protocol):
+    """Computes the outputs of an inner graph, in the backend that runs the outer graph."""
+
+    def __call__(self, inputs: Sequence[Any], /) -> list[Any]:
+        """Return a value for each output of the inner graph, given one for each of its inputs."""
+        ...
+
+
+class HasInnerGraph:
+    """A mixin for Ops that compute their outputs with an inner graph.
+
+    It is the first base class, as in ``class Loop(HasInnerGraph, Op)``. Such an Op sets
+    :attr:`fgraph` and defines :meth:`with_inner`, and :meth:`perform_with` instead of ``perform``.
+
+    The inner graph is closed: its leaves are its inputs and constants. Like the Op, it must not
+    change once it is in use; another graph needs another Op, from :meth:`with_inner`. A pass of
+    the pipeline, ``inner_graphs``, rewrites it with that same pipeline, so it runs in the form that
+    the mode gives it.
+
+    With ``__props__``, two Ops are equal if their classes and props are, and their inner graphs
+    have the same structure. Without, an Op equals only itself.
+
+    Examples
+    --------
+    >>> import phintys, phintys.tensor as pt
+    >>> from phintys.graph import Apply, FunctionGraph, HasInnerGraph, Op
+    >>> class Repeat(HasInnerGraph, Op):
+    ...     '''Apply a graph n times.'''
+    ...
+    ...     __props__ = ("n",)
+    ...
+    ...     def __init__(self, fgraph, n):
+    ...         self.fgraph = fgraph
+    ...         self.n = n
+    ...
+    ...     def with_inner(self, fgraph):
+    ...         return Repeat(fgraph, self.n)
+    ...
+    ...     def make_node(self, x):
+    ...         return Apply(self, [x], [x.type()])
+    ...
+    ...     def perform_with(self, program, node, inputs, output_storage):
+    ...         (value,) = inputs
+    ...         for _ in range(self.n):
+    ...             (value,) = program([value])
+    ...         output_storage[0][0] = value
+    >>> u, x = pt.dvectors("u", "x")
+    >>> phintys.function([x], Repeat(FunctionGraph([u], [u * 2]), 3)(x))([1.0])
+    array([8.])
+    """
+
+    fgraph: FunctionGraph
+    """The inner graph."""
+
+    rewrites_inner: ClassVar[bool] = True
+    """Whether passes may replace the inner graph, by :meth:`with_inner`."""
+
+    mutable_inner: Collection[int] = ()
+    """Positions of the inner inputs that the inner graph may overwrite. The values of all others
+    belong to the outer graph, or are needed again; inner outputs may share memory with them."""
+
+    _props_key: ClassVar[Any]
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        own = cls.__dict__
+        if "__props__" in own and "__eq__" not in own:
+            setattr(cls, "__eq__", _inner_eq)  # noqa: B010 - pyright takes it for a redefinition
+            setattr(cls, "__hash__", _inner_hash)  # noqa: B010 - likewise
+        super().__init_subclass__(**kwargs)
+
+    @property
+    def inner_inputs(self) -> list[Variable]:
+        """The inputs of the inner graph."""
+        return self.fgraph.inputs
+
+    @property
+    def inner_outputs(self) -> list[Variable]:
+        """The outputs of the inner graph."""
+        return self.fgraph.outputs
+
+    @property
+    def captured(self) -> Mapping[int, int]:
+        """Input of a node -> the inner input that always has the same value.
+
+        All inputs, in order, by default. A loop leaves out those whose values the iterations
+        change, or see in part.
+        """
+        return {position: position for position in range(len(self.fgraph.inputs))}
+
+    def with_inner(self, fgraph: FunctionGraph) -> Self:
+        """Return the Op with another inner graph, whose inputs and outputs have the same meanings.
+
+        Parameters
+        ----------
+        fgraph
+            The graph, which the new Op may keep: nothing else owns it.
+        """
+        msg = (
+            f"The Op {self} has an inner graph but no with_inner, so the graph can be neither "
+            "copied nor rewritten. Define with_inner(self, fgraph), which returns an Op like self "
+            "around another graph."
+        )
+        raise MethodNotDefinedError(msg)
+
+    def clone(self) -> Self:
+        """Return an equal Op with a copy of the inner graph."""
+        return self.with_inner(self.fgraph.clone())
+
+    def perform_with(
+        self,
+        program: InnerProgram,
+        node: Apply,
+        inputs: Sequence[Any],
+        output_storage: Sequence[list[Any]],
+    ) -> None:
+        """Compute the output values, like ``Op.perform``, with a program for the inner graph.
+
+        Parameters
+        ----------
+        program
+            Takes a list with a value for each inner input, and returns a list with one for each
+            inner output. The backend that runs the node makes it from :attr:`fgraph`.
+        node, inputs, output_storage
+            As for ``Op.perform``.
+        """
+        msg = (
+            f"The Op {self} has no perform_with. Define perform_with(program, node, inputs, "
+            "output_storage) in its class: program(values) computes the inner graph."
+        )
+        raise MethodNotDefinedError(msg)
+
+    def perform(
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
+    ) -> None:
+        """Compute the output values, with the inner graph run by the reference backend.
+
+        Backends call :meth:`perform_with` with a program of their own instead.
+        """
+        self.perform_with(self._own_program, node, inputs, output_storage)
+
+    @kept_property
+    def _own_program(self) -> InnerProgram:
+        return link_graph(self.fgraph)
+
+    @kept_property
+    def _kept_hash(self) -> int:
+        types = tuple(variable.type for variable in (*self.inner_inputs, *self.inner_outputs))
+        return hash((type(self), self._props_key(self), types))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name not in _NOT_PICKLED}
+
+
+_NOT_PICKLED = frozenset({"_own_program", "_kept_hash"})
+
+
+def _inner_eq(self: Any, other: Any) -> bool:
+    return self is other or (
+        type(self) is type(other)
+        and hash(self) == hash(other)
+        and self._props_key(self) == other._props_key(other)
+        and equal_computations(
+            self.inner_outputs, other.inner_outputs, self.inner_inputs, other.inner_inputs
+        )
+    )
+
+
+def _inner_hash(self: Any) -> int:
+    return self._kept_hash
