@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import phintys.scalar as ps
 from phintys._base.config import config
 from phintys._base.errors import DtypeError, MissingInputError, OpContractError, TypeContractError
-from phintys.graph import Apply, DisconnectedType, NullType, Op
+from phintys.graph import Apply, DisconnectedType, HasInnerGraph, NullType, Op, debugprint
 from phintys.scalar import Composite, ScalarType, UnaryScalarOp
 
 UNARY = [ps.exp, ps.sin, ps.tanh, ps.neg, ps.sqr, ps.sigmoid, ps.erf, ps.abs, ps.floor, ps.arctan]
@@ -420,3 +420,11 @@ def test_an_r_op_without_an_answer_is_no_derivative_of_zero(evaluate, answer):
     op = Composite([x], [ps.exp(Undecided(ps.same_out)(x))])
     (tangent,) = op.R_op([x], [v])
     np.testing.assert_allclose(evaluate([tangent], {x: 0.5, v: 2}), [np.exp(0.125) * 1.5])
+
+
+def test_its_graph_is_known_as_an_inner_graph():
+    x, y = ps.float64("x"), ps.float64("y")
+    op = Composite([x, y], [ps.exp(x * y) + 1])
+    assert isinstance(op, HasInnerGraph)
+    assert op.clone() == op
+    assert "Inner graphs:" in debugprint(op(x, y), file="str")

@@ -13,6 +13,7 @@ from phintys._base.late import LateModule
 from phintys._base.once import kept_property
 from phintys.graph.apply import Apply
 from phintys.graph.fgraph import FunctionGraph
+from phintys.graph.inner import HasInnerGraph
 from phintys.graph.null_type import DisconnectedType
 from phintys.graph.variable import Variable
 from phintys.scalar.formula import Formula
@@ -30,7 +31,7 @@ else:
 __all__ = ["Composite"]
 
 
-class Composite(ScalarOp):
+class Composite(ScalarOp, HasInnerGraph):
     """One scalar op made of a graph of scalar ops.
 
     Composites inside the graph are inlined. Two Composites that perform the same steps are equal.
@@ -65,6 +66,7 @@ class Composite(ScalarOp):
     """
 
     works_on_arrays = True
+    rewrites_inner = False  # its formula is what backends know
 
     def __init__(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], name: str | None = None
@@ -125,6 +127,15 @@ class Composite(ScalarOp):
     def inner_outputs(self) -> list[Any]:
         """Outputs of the graph."""
         return self._graph[1]
+
+    @property
+    def captured(self) -> dict[int, int]:
+        """No input: each is cast to the dtype of the graph's input."""
+        return {}
+
+    def with_inner(self, fgraph: FunctionGraph) -> Composite:
+        """Return the op for another graph."""
+        return Composite(fgraph.inputs, fgraph.outputs, self.name)
 
     # Dtypes
 
