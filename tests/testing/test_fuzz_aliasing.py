@@ -8,13 +8,24 @@ import pytest
 
 import phintys.tensor as pt
 from phintys.backends.reference import ReferenceBackend
+from phintys.graph.aliasing import DestroyHandler
 from phintys.tensor.inplace import add_inplace, neg_inplace
-from phintys.testing.fuzz import ALIASING, Scenario, check_seed, draw, play, playing, shrunk
+from phintys.testing.fuzz import (
+    ALIASING,
+    Scenario,
+    changing,
+    check_seed,
+    draw,
+    play,
+    playing,
+    shrunk,
+)
 from phintys.testing.fuzz.case import Given, Step
+from phintys.testing.fuzz.changing import wrongly_judged
 from phintys.testing.fuzz.command import main
 from phintys.testing.fuzz.memory_ops import larger, merged
 from phintys.testing.fuzz.modes import BASE, Variant
-from phintys.testing.fuzz.oracle import some_order_is_right
+from phintys.testing.fuzz.oracle import order_is_right, some_order_is_right
 from phintys.testing.fuzz.scenario import Made, Shared
 
 
@@ -157,3 +168,37 @@ def test_programs_of_scenarios_run():
 def test_the_command_in_several_processes(capfd):
     assert main(["--kind", "aliasing", "--count", "6", "--seed", "5", "--jobs", "2"]) == 0
     assert "6 graphs, 0 disagreements; seeds 5 to 10" in capfd.readouterr().out
+
+
+# ---- changes -------------------------------------------------------------------------------------
+
+
+def test_an_order_is_right_or_not():
+    x, y = pt.dvectors("x", "y")
+    reader, destroyer = pt.log(x).owner, add_inplace(x, y).owner
+    assert order_is_right([reader, destroyer], [y, *destroyer.outputs])
+    assert not order_is_right([destroyer, reader])
+    assert not order_is_right([reader, destroyer], [x])
+    assert not some_order_is_right(destroyer.outputs, [x])
+
+
+@pytest.mark.parametrize("method", ["on_import", "on_change_input", "validate"])
+def test_wrong_verdicts_are_found(monkeypatch, method):
+    monkeypatch.setattr(DestroyHandler, method, lambda *_: None)
+    assert any(wrongly_judged(draw(seed, ALIASING)) for seed in range(60))
+
+
+def test_verdicts_of_all_kinds_are_drawn(monkeypatch):
+    accepted, refused = [], []
+    whole = changing._Changing._is_accepted
+
+    def noting(self):
+        found = whole(self)
+        (accepted if found else refused).append(self)
+        return found
+
+    monkeypatch.setattr(changing._Changing, "_is_accepted", noting)
+    for seed in range(60):
+        assert wrongly_judged(draw(seed, ALIASING)) == ""
+    assert len(accepted) > 300
+    assert len(refused) > 30

@@ -39,6 +39,8 @@ __all__ = [
     "overwritten_variables",
     "root_of",
     "shared_inputs",
+    "shown_by",
+    "variables_in",
     "view_roots",
 ]
 
@@ -248,10 +250,12 @@ def root_of(variable: Variable) -> Roots:
     variable
         Any variable, in a FunctionGraph or not.
     """
+    if variable.owner is None or not _aliases(variable.owner):
+        return (variable,)
     # Only nodes that may pass on the memory of their inputs are followed.
     order: list[Apply] = []
     opened: set[Apply] = set()
-    stack = [variable.owner]
+    stack: list[Apply | None] = [variable.owner]
     while stack:
         node = stack[-1]
         if node is None or not _aliases(node):
@@ -280,6 +284,46 @@ def overwritten_variables(fgraph: FunctionGraph) -> set[Variable]:
         return set()
     aliases = AliasMap.of_graph(fgraph)
     return {variable for variable in fgraph.variables if aliases.is_overwritten(variable)}
+
+
+def shown_by(fgraph: FunctionGraph, nodes: Iterable[Apply]) -> dict[Variable, None]:
+    """Return the variables that are views by some nodes, or views of these; an ordered set.
+
+    Parameters
+    ----------
+    fgraph
+        The graph.
+    nodes
+        Nodes of the graph.
+    """
+    found: dict[Variable, None] = {}
+    stack = list(nodes)
+    while stack:
+        node = stack.pop()
+        for index in node.op.view_map:
+            variable = node.outputs[index]
+            if variable not in found:
+                found[variable] = None
+                users = fgraph.clients[variable]
+                stack.extend(user for user, _ in users if not isinstance(user, str))
+    return found
+
+
+def variables_in(fgraph: FunctionGraph, root: Variable) -> list[Variable]:
+    """Return the variables that have a root, including itself.
+
+    Parameters
+    ----------
+    fgraph
+        The graph.
+    root
+        A root in it.
+    """
+    beside = () if root.owner is None or not _aliases(root.owner) else root.owner.outputs
+    found = [root, *(one for one in beside if one is not root and root in root_of(one))]
+    users = (user for variable in found for user, _ in fgraph.clients[variable])
+    views = shown_by(fgraph, (one for one in users if not isinstance(one, str)))
+    return [*found, *(one for one in views if one not in found and root in root_of(one))]
 
 
 def is_overwritten(fgraph: FunctionGraph, variable: Variable) -> bool:

@@ -13,30 +13,30 @@ from phintys.graph.apply import Apply
 from phintys.graph.traversal import toposort
 from phintys.graph.variable import Variable
 
-__all__ = ["some_order_is_right"]
+__all__ = ["order_is_right", "some_order_is_right"]
 
 
-def some_order_is_right(outputs: Sequence[Variable]) -> bool:
-    """Tell whether there is an order in which each reader sees the right value.
-
-    What comes from outside is copied where that is needed, so leaves may be overwritten. What is
-    returned is copied as soon as it is there.
+def some_order_is_right(outputs: Sequence[Variable], kept: Collection[Variable] = ()) -> bool:
+    """Return whether there is an order in which each reader sees the right value.
 
     Parameters
     ----------
     outputs
         Of a small graph: there may be as many orders as its overwriting nodes have.
+    kept
+        Variables that must not be overwritten at all. A function copies leaves before they are
+        overwritten, and outputs as soon as they are computed, so it keeps none.
     """
     nodes = toposort(outputs)
     cells = _cells(nodes)
     if any(_reads_what_it_overwrites(node, cells) for node in nodes):
         return False
     seen: set[frozenset[Apply]] = set()
-    stack = [(frozenset(nodes), frozenset(v for node in nodes for v in node.inputs if not v.owner))]
+    stack = [(frozenset(nodes), _leaves(nodes, kept))]
     while stack:
         waiting, alive = _run_harmless(*stack.pop())
         if not waiting:
-            return True
+            return alive.issuperset(kept)
         # What is alive follows from what has run, since all of that has read what it should.
         if waiting in seen:
             continue
@@ -46,6 +46,31 @@ def some_order_is_right(outputs: Sequence[Variable]) -> bool:
                 gone = _overwritten(node, alive, cells)
                 stack.append((waiting - {node}, alive.difference(gone).union(node.outputs)))
     return False
+
+
+def order_is_right(nodes: Sequence[Apply], kept: Collection[Variable] = ()) -> bool:
+    """Return whether each reader sees the right value if nodes run in this order.
+
+    Parameters
+    ----------
+    nodes
+        All nodes of a graph, in some order.
+    kept
+        Variables that must be right in the end.
+    """
+    cells = _cells(toposort([variable for node in nodes for variable in node.outputs]))
+    alive = _leaves(nodes, kept)
+    for node in nodes:
+        if not alive.issuperset(node.inputs):
+            return False
+        alive = alive.difference(_overwritten(node, alive, cells)).union(node.outputs)
+    return alive.issuperset(kept)
+
+
+def _leaves(nodes: Sequence[Apply], kept: Collection[Variable]) -> frozenset[Variable]:
+    """Return what is right before any node has run."""
+    known = [variable for node in nodes for variable in node.inputs]
+    return frozenset(variable for variable in (*known, *kept) if variable.owner is None)
 
 
 def _run_harmless(
@@ -82,7 +107,7 @@ def _victims(node: Apply) -> set[int]:
 
 
 def _reads_what_it_overwrites(node: Apply, cells: dict[Variable, frozenset[Variable]]) -> bool:
-    """Tell whether an overwritten input may share memory with another input of the node."""
+    """Return whether an overwritten input may share memory with another input of the node."""
     return any(
         not cells[node.inputs[victim]].isdisjoint(cells[other])
         for victim in _victims(node)
@@ -96,4 +121,4 @@ def _overwritten(
 ) -> list[Variable]:
     """Return what is not right any more when a node has run."""
     gone = frozenset().union(*(cells[node.inputs[position]] for position in _victims(node)))
-    return [variable for variable in alive if not gone.isdisjoint(cells[variable])]
+    return [variable for variable in alive if not gone.isdisjoint(cells.get(variable, ()))]

@@ -9,6 +9,7 @@ import numpy as np
 
 from phintys._base.errors import InconsistencyError
 from phintys.compile import Function
+from phintys.testing.fuzz.changing import wrongly_judged
 from phintys.testing.fuzz.checking import Disagreement
 from phintys.testing.fuzz.modes import BASE, DEBUG, IN_PLACE, NATIVE, STRICT, Variant
 from phintys.testing.fuzz.oracle import some_order_is_right
@@ -25,7 +26,8 @@ def play(scenario: Scenario, variants: Sequence[Variant] | None = None) -> Disag
     Each function must be refused if and only if no order of its nodes is right. All results, and
     the shared variables after each call, must have their values exactly. Arguments must not
     change unless they are mutable; nothing may share memory but what is borrowed; results of
-    earlier calls must stay; a call that fails must leave everything as it was.
+    earlier calls must stay; a call that fails must leave everything as it was. Changes of the graph
+    of the first function must be judged as its final form would be (:func:`wrongly_judged`).
 
     Parameters
     ----------
@@ -50,6 +52,9 @@ def play(scenario: Scenario, variants: Sequence[Variant] | None = None) -> Disag
         for number, made in enumerate(scenario.functions)
         if not some_order_is_right([variables[name] for name in made.results])
     }
+    text = wrongly_judged(scenario)
+    if text:
+        return Disagreement(scenario, BASE, "scenario", "judged", text)
     expected = scenario.expected(refused)
     for variant in variants:
         kind, text = _Play(scenario, variant, refused, expected).run()
