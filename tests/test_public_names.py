@@ -18,7 +18,7 @@ HOMES = {
         MonitorMode clone_replace graph_replace rewrite_graph Type Variable Constant Apply Op
         FunctionGraph PhintysError
         tensor scalar gradient graph rewriting compile testing passes Profile print_profiles
-        wrap_py contrib
+        wrap_py contrib control
         """,
     "phintys.graph": """
         Type Variable Constant Apply Op FunctionGraph Feature SharedVariable NullType
@@ -53,6 +53,7 @@ HOMES = {
     "phintys.rewriting": """
         node_rewriter graph_rewriter PatternRewriter Pass Pipeline WalkInOrder WalkOutOrder Worklist
         """,
+    "phintys.control": "RowLoop",
     "phintys.contrib": "sgd momentum adagrad adam",
     "phintys.testing": "check_op OpRecord verify_grad verify_rop",
     "phintys.compile": "function In Out Mode DebugMode NanGuardMode Profile register_mode get_mode",
@@ -86,8 +87,8 @@ HEAVY = """
     phintys.compile.debug_mode phintys.compile.debugging phintys.compile.monitor
     phintys.compile.nan_guard phintys.compile.profile.profile phintys.graph.printing
     phintys.graph.latex phintys.graph.notebooks phintys.scalar.notation phintys.tensor.notation
-    phintys.gradient.forward phintys.gradient.reverse phintys.gradient.verify
-    phintys.scalar.formula_derivatives phintys.tensor.inplace
+    phintys.control.row_loop phintys.gradient.forward phintys.gradient.reverse
+    phintys.gradient.verify phintys.scalar.formula_derivatives phintys.tensor.inplace
     """
 AT_IMPORT = f"""{HEAVY}
     decimal fractions hashlib llvmlite pathlib phintys.backends.native phintys.backends.measurements

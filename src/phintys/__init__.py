@@ -17,7 +17,7 @@ Examples
 
 from typing import TYPE_CHECKING
 
-from phintys import compile, graph, passes, rewriting, scalar, tensor
+from phintys import compile, control, graph, passes, rewriting, scalar, tensor
 from phintys._base.config import config
 from phintys._base.errors import PhintysError
 from phintys._base.late import late_names
@@ -103,6 +103,7 @@ __all__ = [
     "compile",
     "config",
     "contrib",
+    "control",
     "debugprint",
     "dprint",
     "free_memory",

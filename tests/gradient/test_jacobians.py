@@ -1,7 +1,5 @@
 """Jacobians, Hessians, and the loop over rows that makes them."""
 
-import pickle
-
 import numpy as np
 import pytest
 
@@ -10,17 +8,13 @@ import phintys.tensor as pt
 from phintys.gradient import (
     DisconnectedInputError,
     GradientError,
-    Lop,
     Rop,
-    RowLoop,
     grad,
     hessian,
     hessian_vector_product,
     jacobian,
-    verify_grad,
-    verify_rop,
 )
-from phintys.graph import Type, applys_between
+from phintys.graph import Type
 
 
 def numeric_jacobian(f, at, step=1e-6):
@@ -76,16 +70,6 @@ def test_several_variables():
     np.testing.assert_allclose(to_y.eval(at), np.diag(at[x]))
     assert to_x.owner is to_y.owner, "one loop computes the rows of both"
     assert set(jacobian(x * y, {"x": x, "y": y})) == {"x", "y"}
-
-
-def test_what_the_rows_have_in_common_is_computed_once():
-    x = pt.dvector("x")
-    y = pt.exp(pt.sin(x))
-    node = jacobian(y, x).owner
-    assert isinstance(node.op, RowLoop)
-    assert y in node.inputs
-    inside = applys_between(node.op.inner_inputs, node.op.inner_outputs)
-    assert y.owner.op not in {inner.op for inner in inside}
 
 
 def test_static_sizes_stay_known():
@@ -204,96 +188,3 @@ class TestHessian:
         x = pt.dvector("x")
         with pytest.raises(GradientError, match="rank and shape"):
             hessian_vector_product((x**2).sum(), x, pt.dmatrix("p"))
-
-
-class TestRowLoop:
-    @staticmethod
-    def loss(x):
-        """Return something that holds a Jacobian."""
-        return (jacobian(pt.tanh(x) * x[0], x) ** 2).sum(axis=0)
-
-    def test_it_can_be_differentiated(self):
-        verify_grad(self.loss, [np.array([0.3, -0.7, 1.2])])
-
-    def test_it_has_an_r_operator(self):
-        verify_rop(self.loss, [np.array([0.3, -0.7, 1.2])])
-
-    def test_twice(self):
-        x = pt.dvector("x")
-        second = jacobian(jacobian(x**3, x), x)
-        at = np.array([1.0, 2.0])
-        expected = np.zeros((2, 2, 2))
-        for i in range(2):
-            expected[i, i, i] = 6 * at[i]
-        np.testing.assert_allclose(second.eval({x: at}), expected)
-
-    def test_gradient_of_the_gradient(self):
-        verify_grad(
-            lambda x: grad((self.loss(x) ** 2).sum(), x), [np.array([0.3, -0.7])], abs_tol=1e-4
-        )
-
-    def test_its_gradient_without_rows(self):
-        x = pt.dvector("x")
-        gradient = grad(jacobian(x**2, x).sum(), x)
-        assert gradient.eval({x: np.zeros(0)}).shape == (0,)
-
-    def test_shape_inference(self):
-        x = pt.dmatrix("x")
-        rows = jacobian(x.sum(axis=1), x)
-        shapes = [(f"n{i}", f"m{i}") for i in range(len(rows.owner.inputs))]
-        (shape,) = rows.owner.op.infer_shape(None, rows.owner, shapes)
-        like = rows.owner.op.like[0] + 1  # the number of rows is input 0
-        assert shape == (rows.owner.inputs[0], f"n{like}", f"m{like}")
-
-    def test_it_can_be_pickled(self):
-        x = pt.dvector("x")
-        f = jacobian(x**2, x)
-        assert f.eval({x: [1.0, 2.0]}).tolist() == [[2.0, 0.0], [0.0, 4.0]]
-        x2, f2 = pickle.loads(pickle.dumps((x, f)))
-        assert f2.eval({x2: [1.0, 2.0]}).tolist() == [[2.0, 0.0], [0.0, 4.0]]
-
-    def test_random_weights_pull_back(self):
-        x, g = pt.dvector("x"), pt.dmatrix("g")
-        rows = jacobian(x**2, x)
-        product = Lop(rows, x, g)
-        at, weights = np.array([1.0, 2.0]), np.array([[1.0, 2.0], [3.0, 4.0]])
-        np.testing.assert_allclose(product.eval({x: at, g: weights}), 2 * np.diag(weights))
-
-    def test_equal_loops_are_merged(self):
-        x = pt.dvector("x")
-        first, second = jacobian(pt.sin(x), x), jacobian(pt.sin(x), x)
-        loop, other = first.owner.op, jacobian(pt.cumsum(x), x).owner.op
-        assert loop == second.owner.op
-        assert hash(loop) == hash(second.owner.op)
-        assert loop != other
-        f = phintys.function([x], [first, second])
-        nodes = f.maker.fgraph.apply_nodes
-        assert sum(isinstance(node.op, RowLoop) for node in nodes) == 1
-
-    def test_a_copy(self):
-        x = pt.dvector("x")
-        loop = jacobian(x**2, x).owner.op
-        copy = loop.clone()
-        assert copy == loop
-        assert copy.index is not loop.index
-        assert len(copy.fgraph.apply_nodes) == len(loop.fgraph.apply_nodes) > 0
-
-    def test_it_is_printed_with_its_inner_graph(self):
-        x = pt.dvector("x")
-        text = phintys.debugprint(jacobian(x**2, x), file="str")
-        assert "Inner graphs" in text
-        assert "RowLoop" in text
-
-    def test_shared_variables(self):
-        w = phintys.shared(np.array([1.0, 2.0]), name="w")
-        f = phintys.function([], jacobian(w**2 * 3, w))
-        np.testing.assert_allclose(f(), np.diag([6.0, 12.0]))
-        w.set_value(np.array([1.0]))
-        np.testing.assert_allclose(f(), [[6.0]])
-
-    def test_an_error_inside_names_the_line(self):
-        x, y = pt.dvectors("x", "y")
-        rows = jacobian((x * y)[:2] * x[:2], x)
-        with pytest.raises(ValueError, match=r"shape|fit") as caught:
-            rows.eval({x: np.ones(3), y: np.ones(4)})
-        assert "test_jacobians.py" in "".join([str(caught.value), *caught.value.__notes__])

@@ -6,7 +6,8 @@ import pytest
 import phintys
 import phintys.tensor as pt
 from phintys._base.errors import InconsistencyError, OpContractError
-from phintys.gradient import RowLoop, jacobian
+from phintys.control import RowLoop
+from phintys.gradient import jacobian
 from phintys.graph import Apply, Constant, FunctionGraph, HasInnerGraph, Op
 from phintys.passes import PIPELINES
 from phintys.passes.inner_graphs import inner_graphs

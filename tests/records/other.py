@@ -5,12 +5,12 @@ from hypothesis import strategies as st
 
 import phintys.scalar as ps
 import phintys.tensor as pt
+from phintys.control import RowLoop
 from phintys.gradient import (
     ConsiderConstant,
     DisconnectedGrad,
     GradClip,
     GradScale,
-    RowLoop,
     UndefinedGrad,
     ZeroGrad,
     consider_constant,

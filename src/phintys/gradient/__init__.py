@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from phintys.gradient.jacobians import hessian, hessian_vector_product, jacobian
     from phintys.gradient.numeric import numeric_grad
     from phintys.gradient.reverse import Lop, grad
-    from phintys.gradient.row_loop import RowLoop
     from phintys.gradient.subgraph import subgraph_grad
     from phintys.gradient.verify import verify_grad, verify_rop
 else:
@@ -44,7 +43,6 @@ else:
             "phintys.gradient.jacobians": ("hessian", "hessian_vector_product", "jacobian"),
             "phintys.gradient.numeric": ("numeric_grad",),
             "phintys.gradient.reverse": ("Lop", "grad"),
-            "phintys.gradient.row_loop": ("RowLoop",),
             "phintys.gradient.subgraph": ("subgraph_grad",),
             "phintys.gradient.verify": ("verify_grad", "verify_rop"),
         },
@@ -63,7 +61,6 @@ __all__ = [
     "NullGradientError",
     "NullType",
     "Rop",
-    "RowLoop",
     "UndefinedGrad",
     "ZeroGrad",
     "consider_constant",

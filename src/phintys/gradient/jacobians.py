@@ -8,7 +8,7 @@ from phintys._base.errors import GradientError
 from phintys.gradient.arguments import check_points, check_variable, unpack
 from phintys.gradient.arithmetic import is_complex, is_discrete
 from phintys.gradient.reverse import Lop, grad
-from phintys.gradient.row_loop import row_loop
+from phintys.gradient.rows import stacked_rows
 from phintys.tensor.type import TensorType
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ def jacobian(
     flat = expression if expression.type.ndim == 1 else expression.flatten()
     index = TensorType("int64", ())("i")
     rows = grad(flat[index], targets, consider_constant, disconnected_inputs, add_names=False)
-    stacked = row_loop(flat.shape[0], index, rows, targets)
+    stacked = stacked_rows(flat.shape[0], index, rows, targets)
     if expression.type.ndim == 1:
         return pack(stacked)
     return pack(

@@ -202,16 +202,7 @@ def row_loop(
 
     Subexpressions that do not depend on ``index`` are computed once, outside the loop.
 
-    Parameters
-    ----------
-    n
-        Number of rows, symbolic.
-    index
-        0-d int64 leaf that ``rows`` depend on.
-    rows
-        Expressions for row number ``index``.
-    like
-        For each of them, a variable of the same shape that does not depend on ``index``.
+    It is what :func:`~phintys.gradient.rows.stacked_rows` calls, which documents the parameters.
     """
     captured: dict[Variable, Variable] = {}
 
