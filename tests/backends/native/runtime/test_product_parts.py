@@ -102,6 +102,40 @@ def test_a_huge_product_is_made_of_tiles(rng):
     check([x, y], pt.dot(x, y), [a, b], a @ b, ranges=(1, 5))
 
 
+LONG = 1 << 17
+LOOKS = {
+    "thin": ((60, 2 * LONG), (2 * LONG, 70), 3),
+    "columns": ((2, 3 * LONG), (3 * LONG, 3), 2),
+    "strips": ((100, LONG), (LONG, 60), 2),
+    "two thin ones": ((2, 30, 2 * LONG), (2, 2 * LONG, 20), 4),
+    "rows": ((3, 3_000_000), (3_000_000,), 1),
+    "columns of a vector": ((3_000_000,), (3_000_000, 3), 1),
+    "tall rows": ((70, 2 * LONG), (2 * LONG,), 2),
+}
+
+
+@pytest.mark.parametrize("kind", LOOKS)
+def test_long_sums_are_made_of_pieces_between_which_signals_are_seen(kind):
+    shape, other, looks = LOOKS[kind]
+    x = pt.tensor("x", dtype="float64", shape=(None,) * len(shape))
+    y = pt.tensor("y", dtype="float64", shape=(None,) * len(other))
+    # The repeated numbers add up to whole ones, whatever the order.
+    a, b = (np.resize(np.arange(-3.0, 5.0), lengths) for lengths in (shape, other))
+    program = lower_program(FunctionGraph([x, y], [pt.matmul(x, y)], clone=True))
+    results: list[np.ndarray] = []
+    for ranges in (1, 3):
+        run = compile_program(program, ranges=ranges)
+        results += run(a, b)
+        assert run.polls >= looks
+    np.testing.assert_array_equal(results[0], results[1])
+    np.testing.assert_array_equal(results[0], a @ b)
+    run.polls, run.interrupted_at = 0, 1
+    with pytest.raises(KeyboardInterrupt):
+        run(a, b)
+    assert run.polls == 1  # it has ended at once
+    assert BLAS_THREADS.read(blas_threads(), "users") == 0
+
+
 KERNELS = ["Prescott", "Nehalem", "Sandybridge", "Haswell", "SkylakeX"]
 
 

@@ -53,8 +53,12 @@ _POLLED_PRODUCTS = 256
 _SMALL_PRODUCT = 1 << 14
 """Multiplications up to which a product is one; larger ones are worth a look each."""
 
-_LONGEST_DOT = 1 << 26
-"""Elements that are multiplied and summed in one call of BLAS: a tenth of a second."""
+_LONGEST_DOT = 1 << 22
+"""Elements that are multiplied and summed in one call of BLAS: a few milliseconds, or some tens of
+them where elements are far apart."""
+
+_LONGEST_SCALING = 1 << 22
+"""Elements that are multiplied by a number between two looks for signals."""
 
 FLOPS = 16
 """Rough estimate of the multiplications and additions of a matrix product per nanosecond."""
@@ -195,12 +199,19 @@ class BlasCall:
             self._each(stack, lengths, first, second, c)
             return
         is_single = stack[0].text == "1"
+        m, n, k = lengths
         self._by_size(
-            lengths,
+            (m, n, self._at_least_one(k)),
             SHARED_FROM if is_single else MANY,
             lambda: self._shared(stack, lengths, first, second, c),
             lambda: self._each(stack, lengths, first, second, c),
         )
+
+    def _at_least_one(self, length: Value) -> Value:
+        """Return a length; 1 for 0: an empty sum is work, too."""
+        if length.text.isdigit():
+            return self.b.constant(INT64, max(int(length.text), 1))
+        return self.b.maximum_number(length, 1)
 
     def _by_size(
         self,
@@ -304,21 +315,31 @@ class BlasCall:
         y: tuple[Value, Value],
     ) -> None:
         """Write ``y = alpha matrix x + beta y``."""
+        b = self.b
         a, rows, columns = matrix
         alpha, beta = self._factors()
 
         def share() -> None:
-            if beta != 1:
-                self.blas.scale(*y, rows, beta)
-            number = self.blas.number(alpha)
-            self._outlined(VECTOR_PARTS, [rows, columns, *a.parts, *x, *y, number])
+            if beta not in {0, 1}:
+                self._scale(*y, rows, beta)
+            number, adds = self.blas.number(alpha), b.constant(INT64, int(beta != 0))
+            self._outlined(VECTOR_PARTS, [rows, columns, *a.parts, *x, *y, number, adds])
 
         self._by_size(
-            (rows, columns),
+            (rows, self._at_least_one(columns)),
             VECTOR_SHARED_FROM,
             share,
             lambda: self.blas.matrix_vector(matrix, x, y, alpha, beta),
         )
+
+    def _scale(self, pointer: Value, step: Value, count: Value, factor: Any) -> None:
+        """Write the multiplication of elements by a number, and looks for signals."""
+        b = self.b
+        with loop(b, 0, count, _LONGEST_SCALING) as piece:
+            length = b.minimum_number(count - piece.index, _LONGEST_SCALING)
+            self.blas.scale(self._moved(pointer, piece.index * step), step, length, factor)
+            with when(b, piece.index + length < count):
+                self._poll()
 
     def _most_in_tiles(self, lengths: Sequence[Value]) -> int:
         known = [int(value.text) if value.text.isdigit() else None for value in lengths]

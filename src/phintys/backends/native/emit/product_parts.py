@@ -5,8 +5,8 @@ hundred times slower if several processes share its cores. So BLAS is told to us
 this code calls it (:class:`BLAS_THREADS`), and threads of the pool call it for parts.
 
 Results must not depend on which thread computes what, so parts depend on lengths alone. The inner
-axis is split only if it is so long that a single call would delay interrupts too long; the sums of
-its pieces are added one after the other. There are two ways:
+axis is split only if a single call would delay interrupts too long; the sums of its pieces are
+added one after the other, and signals are looked for in between. There are two ways:
 
 *Strips* of rows begin at multiples of :data:`ROWS`, the least common multiple of the rows that the
 kernels of the library compute together. The bits of a strip then do not depend on how many
@@ -14,8 +14,7 @@ neighbours are computed along with it, so adjacent strips of one thread are one 
 thread makes one call for all.
 
 *Tiles* of rows and columns are one call each, whichever thread computes them: the kernels for the
-last columns differ. They are for matrices of few rows, and for matrices so large that single calls
-would delay interrupts too long.
+last columns differ. They are for matrices of few rows, and for large results.
 
 Products with a vector are split into tiles of rows. A stack of small products is split between
 products.
@@ -25,6 +24,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from phintys._base.records import record
 from phintys.backends.native.emit.builder import Builder
 from phintys.backends.native.emit.control import divide_up, loop, when
 from phintys.backends.native.emit.math import MathSymbol
@@ -75,19 +75,35 @@ _MOST_PARTS = 64
 
 _TILE_ROWS, _TILE_COLUMNS = 504, 1024
 _TILE_WORK = 1 << 30
-"""The largest tile, and multiplications up to which a call takes less than a tenth of a second."""
+"""The largest tile, unless one of the matrices is thin, and its multiplications."""
 
-_TILE_INNER = 1 << 17
-"""The same for the inner axis, where tiles are as small as they get; for float64."""
+_TILED_FROM = 1 << 21
+"""Elements of a result from which on tiles are better than strips, where there is so much work."""
+
+_STRIPS_CALL = 1 << 22
+"""Elements of a result that a thread computes in one call of several strips, if there are more than
+twice as many: short inner axes are little work, but results take time to write."""
+
+_CALL_WORK = 1 << 29
+"""Multiplications of one call, for float64: a twentieth of a second on a slow machine."""
+
+_CALL_INNER = 1 << 17
+"""The longest inner axis of one call, for float64: thin matrices are read from memory."""
+
+_INNER_UNIT = 8
+"""The same is a multiple of this, where it is split."""
 
 _LEAST_WORK = 1 << 22
 """Multiplications of a part, for float64: a tenth of a millisecond."""
 
 _VECTOR_ELEMENTS = 1 << 17
-_VECTOR_INNER = 1 << 20
-_BATCH_WORK = 1 << 18
-"""Elements of a part of a matrix that a vector is multiplied by, for float64, and of a row of it;
-multiplications of small products that are worth a thread's while."""
+"""Elements of a part of a matrix that a vector is multiplied by, for float64."""
+
+_VECTOR_CALL = 1 << 22
+"""Elements of parts that are computed between two looks for signals, about, for float64."""
+
+_BATCH_WORK = 1 << 22
+"""Multiplications of small products that a thread computes between two looks for signals."""
 
 BLAS_THREADS_SYMBOL = "phintys_blas_threads"
 
@@ -127,11 +143,11 @@ _PRODUCT = Record.packed(
 def parts_symbol(name: str, type: Type) -> str:
     """Return the symbol of a function that shares a product.
 
-    ``product_parts`` is ``i32 (state, parallel_for, m, n, k, a, a_down, a_along, b, b_down,
+    ``product_parts`` is ``i32 (state, parallel_for, poll, m, n, k, a, a_down, a_along, b, b_down,
     b_along, c, c_down, alpha, adds, count, a_move, b_move, c_move)`` for ``count`` products
     ``c = alpha a b``, or ``c +=`` it if ``adds`` is 1; ``vector_parts`` is ``i32 (state,
-    parallel_for, m, n, a, a_down, a_along, x, x_step, y, y_step, alpha)`` for ``y += alpha a x``.
-    Both return what ``parallel_for`` does.
+    parallel_for, poll, m, n, a, a_down, a_along, x, x_step, y, y_step, alpha, adds)`` for
+    ``y = alpha a x`` or ``y +=`` it. Both return what ``parallel_for`` and ``poll`` do.
     """
     return MathSymbol(name, type.name, 1).symbol
 
@@ -182,19 +198,38 @@ def _is_there(b: Builder, pointer: Value) -> Value:
     return b.compare("ne", pointer, Value(b, PTR, "null"))
 
 
-def _run(
-    b: Builder,
-    kernel: str,
-    given: tuple[Value, Value, Value],
-    block: Value,
-    count: Value,
-    grain: Value,
-) -> None:
-    """Call a kernel for a range: on threads of the pool, if there is more than one part.
+@record(frozen=True, eq=False)
+class _Runtime:
+    """What the runtime has given to a function, and where the status of its work goes."""
 
-    Given are the state, ``parallel_for``, and where the status goes.
-    """
-    state, parallel, status = given
+    state: Value
+    parallel: Value
+    poll: Value
+    status: Value
+
+    def is_going(self, b: Builder) -> Value:
+        """Return whether nothing has ended the call."""
+        return b.eq(b.load(INT32, self.status), 0)
+
+    def look(self, b: Builder) -> None:
+        """Emit a look for signals, which may end the call, unless something has."""
+        with when(b, self.is_going(b)):
+            b.store(call_pointer(b, self.poll, INT32, [self.state]), self.status)
+
+
+def _runtime(b: Builder) -> _Runtime:
+    """Return it for the first arguments of a function."""
+    status = b.slot(INT32)
+    b.store(b.constant(INT32, 0), status)
+    state, parallel, poll = b.arguments[:3]
+    return _Runtime(state, parallel, poll, status)
+
+
+def _run(
+    b: Builder, kernel: str, runtime: _Runtime, block: Value, count: Value, grain: Value
+) -> None:
+    """Call a kernel for a range: on threads of the pool, if there is more than one part."""
+    state, parallel, status = runtime.state, runtime.parallel, runtime.status
     function = Value(b, PTR, f"@{kernel}")
     single, several, after = (b.new_block(name) for name in ("single", "several", "after"))
     b.branch(b.le(count, b.maximum_number(grain, 1)), single, several)
@@ -221,7 +256,7 @@ def write_product_parts(module: Module, key: MathSymbol) -> None:
     _write_stack_kernel(module, type)
     _vector_routine(module, type)
     numbers, matrix = [INT64] * 3, [PTR, INT64, INT64]
-    parameters = [PTR, PTR, *numbers, *matrix, *matrix, PTR, INT64, PTR, *[INT64] * 5]
+    parameters = [PTR, PTR, PTR, *numbers, *matrix, *matrix, PTR, INT64, PTR, *[INT64] * 5]
     b = Builder(module.function(key.symbol, INT32, parameters))
     _write_shared(b, type)
 
@@ -322,18 +357,16 @@ def _write_stack_kernel(module: Module, type: Type) -> None:
 
 def _write_shared(b: Builder, type: Type) -> None:
     _, kernel, stack = _names(type)
-    state, parallel, m, n, k = b.arguments[:5]
-    count, *moves = b.arguments[15:]
+    m, n, k = b.arguments[3:6]
+    count, *moves = b.arguments[16:]
     work = m * n * k
     block = b.slot(INT64, _PRODUCT.size // 8)
-    values = dict(zip(_PRODUCT.fields, [*b.arguments[2:15]], strict=False))
+    values = dict(zip(_PRODUCT.fields, [*b.arguments[3:16]], strict=False))
     names = ("first_move", "second_move", "c_move")
     values |= dict(zip(names, moves, strict=True))
     for name, value in values.items():
         _PRODUCT.store(b, block, name, value)
-    threads, status = _threads_of_blas(b), b.slot(INT32)
-    b.store(b.constant(INT32, 0), status)
-    given = (state, parallel, status)
+    threads, runtime = _threads_of_blas(b), _runtime(b)
     zero = b.constant(INT64, 0)
     ours, theirs, stacked, singly, end = (
         b.new_block(name) for name in ("ours", "theirs", "stacked", "singly", "end")
@@ -349,65 +382,60 @@ def _write_shared(b: Builder, type: Type) -> None:
     b.branch(is_stack, stacked, singly)
 
     b.begin(stacked)
-    grain = divide_up(b, b.constant(INT64, _BATCH_WORK), b.maximum_number(work, 1))
-    _run(b, stack, given, block, count, grain)
+    share = b.binary("sdiv", b.constant(INT64, _BATCH_WORK), b.maximum_number(work, 1))
+    _run(b, stack, runtime, block, count, zero - b.maximum_number(share, 1))
     b.jump(end)
 
     b.begin(singly)
     is_column = b.eq(n, 1)
     is_vector = is_column | b.eq(m, 1)
-    down, across, merges = _cut(b, type, m, n, k, work)
+    down, across, grain, merges, inner = _cut(b, type, m, n, k, work)
     for name, value in (("down", down), ("across", across), ("merges", merges)):
         _PRODUCT.store(b, block, name, value)
-    with loop(b, 0, count) as each, when(b, b.eq(b.load(INT32, status), 0)):
-        for at, name in ((5, "first"), (8, "second"), (11, "c")):
+    with loop(b, 0, count) as each, when(b, runtime.is_going(b)):
+        for at, name in ((6, "first"), (9, "second"), (12, "c")):
             move = values[f"{name}_move"]
             _PRODUCT.store(b, block, name, b.offset(b.arguments[at], each.index * move, type))
         vector, matrix, after = (b.new_block(name) for name in ("vector", "matrix", "after"))
         b.branch(is_vector, vector, matrix)
         b.begin(vector)
-        b.store(_vector_of_product(b, type, block, is_column), status)
+        b.store(_vector_of_product(b, type, block, is_column), runtime.status)
         b.jump(after)
         b.begin(matrix)
-        # A few thick strips are best; between tiles signals are checked.
-        grain = b.select(b.eq(merges, 0), b.constant(INT64, -1), zero)
         for name, value in (("k", k), ("adds", values["adds"])):
             _PRODUCT.store(b, block, name, value)
-        _run_pieces(b, type, (kernel, given, block, down * across, grain), k)
+        _run_pieces(b, type, (kernel, runtime, block, down * across, grain), k, inner)
         b.jump(after)
         b.begin(after)
+        with when(b, each.index + 1 < count):
+            runtime.look(b)
     b.jump(end)
 
     b.begin(end)
     end_alone(b, threads)
-    b.ret(b.load(INT32, status))
+    b.ret(b.load(INT32, runtime.status))
 
 
-def _most_inner(type: Type) -> int:
-    """Return the longest piece of the inner axis."""
-    return _TILE_INNER * _least_work(type) // _LEAST_WORK
-
-
-def _run_pieces(b: Builder, type: Type, run: tuple[Any, ...], k: Value) -> None:
+def _run_pieces(b: Builder, type: Type, run: tuple[Any, ...], k: Value, most: Value) -> None:
     """Have a product computed, for one piece of the inner axis after the other if it is long."""
-    kernel, given, block, count, grain = run
-    _, _, status = given
-    most = _most_inner(type)
+    kernel, runtime, block, count, grain = run
     short, long, after = (b.new_block(name) for name in ("short", "long", "done"))
     b.branch(b.le(k, most), short, long)
     b.begin(short)
-    _run(b, kernel, given, block, count, grain)
+    _run(b, kernel, runtime, block, count, grain)
     b.jump(after)
 
     b.begin(long)
     starts = {name: _PRODUCT.load(b, block, name) for name in ("first", "second")}
     steps = [_PRODUCT.load(b, block, name) for name in ("first_along", "second_down")]
-    with loop(b, 0, k, most, runs=True) as piece, when(b, b.eq(b.load(INT32, status), 0)):
+    with loop(b, 0, k, most, runs=True) as piece, when(b, runtime.is_going(b)):
         for (name, start), step in zip(starts.items(), steps, strict=True):
             _PRODUCT.store(b, block, name, b.offset(start, piece.index * step, type))
         _PRODUCT.store(b, block, "k", b.minimum_number(k - piece.index, most))
-        _run(b, kernel, given, block, count, grain)
+        _run(b, kernel, runtime, block, count, grain)
         _PRODUCT.store(b, block, "adds", b.constant(INT64, 1))
+        with when(b, piece.index + most < k):
+            runtime.look(b)
     b.jump(after)
     b.begin(after)
 
@@ -420,36 +448,63 @@ def _least_work(type: Type) -> int:
 
 def _cut(
     b: Builder, type: Type, m: Value, n: Value, k: Value, work: Value
-) -> tuple[Value, Value, Value]:
-    """Return into how many parts rows and columns are cut, and whether they are strips."""
+) -> tuple[Value, Value, Value, Value, Value]:
+    """Return how a product is cut.
+
+    Into how many parts rows and columns are cut, how many are computed between two looks for
+    signals (a grain), whether neighbours are one call, and the longest piece of the inner axis.
+    """
     one, zero = b.constant(INT64, 1), b.constant(INT64, 0)
     least = _least_work(type)
-    most = b.minimum_number(b.binary("sdiv", work, b.constant(INT64, least)), _MOST_PARTS)
+    most = b.minimum_number(_quotient(b, work, least), _MOST_PARTS)
     # Matrices of fewer rows than two good strips have are cut in two all the same.
     by_rows = b.maximum_number(
-        b.binary("sdiv", m, b.constant(INT64, _LEAST_ROWS)),
-        b.minimum_number(b.binary("sdiv", m, b.constant(INT64, ROWS)), 2),
+        _quotient(b, m, _LEAST_ROWS), b.minimum_number(_quotient(b, m, ROWS), 2)
     )
     strips = _power_of_two(b, b.minimum_number(most, by_rows))
-    by_columns = b.binary("sdiv", n, b.constant(INT64, _LEAST_COLUMNS))
+    by_columns = _quotient(b, n, _LEAST_COLUMNS)
     few_rows = m < 2 * ROWS
     columns = _power_of_two(b, b.minimum_number(most, by_columns))
     columns = b.select(few_rows, columns, one)
 
-    is_huge = b.lt(_TILE_WORK * least // _LEAST_WORK or 1, work)
-    k = b.maximum_number(b.minimum_number(k, _most_inner(type)), 1)
+    elements = m * n
+    is_tiled = b.lt(_TILE_WORK * least // _LEAST_WORK, work) & b.lt(_TILED_FROM, elements)
+    longest = _CALL_INNER * least // _LEAST_WORK
+    length = b.maximum_number(b.minimum_number(k, longest), 1)
     tile = _TILE_WORK // 2 if type.name == "complex128" else _TILE_WORK
-    rows = b.binary("sdiv", b.constant(INT64, tile // _TILE_COLUMNS), k)
-    rows = b.minimum_number(b.maximum_number(rows, _LEAST_ROWS), _TILE_ROWS)
-    width = b.binary("sdiv", b.constant(INT64, tile), k * rows)
-    width = b.minimum_number(b.maximum_number(width, _COLUMNS), _TILE_COLUMNS)
-    down = b.maximum_number(b.binary("sdiv", m, rows), 1)
-    across = b.maximum_number(b.binary("sdiv", n, width), 1)
-    return (
-        b.select(is_huge, down, strips),
-        b.select(is_huge, across, columns),
-        b.select(is_huge | few_rows, zero, one),
-    )
+    width = b.maximum_number(b.minimum_number(n, _TILE_COLUMNS), 1)
+    rows = _tile_length(b, tile, length * width, width, _LEAST_ROWS, _TILE_ROWS)
+    height = b.maximum_number(b.minimum_number(m, rows), 1)
+    width = _tile_length(b, tile, length * height, height, _COLUMNS, _TILE_COLUMNS)
+    down = b.select(is_tiled, b.maximum_number(b.binary("sdiv", m, rows), 1), strips)
+    across = b.select(is_tiled, b.maximum_number(b.binary("sdiv", n, width), 1), columns)
+    is_strips = ~(is_tiled | few_rows)
+
+    # A few thick strips are best: a thread may compute all of them in one call.
+    some = b.binary("sdiv", _STRIPS_CALL * down, b.maximum_number(elements, 1))
+    some = b.select(b.lt(2 * _STRIPS_CALL, elements), zero - b.maximum_number(some, 1), zero)
+    grain = b.select(is_strips, some, zero - 1)
+    part = divide_up(b, m, down) * divide_up(b, n, across)
+    largest = b.maximum_number(b.select(is_strips, elements, part), 1)
+    inner = b.binary("sdiv", b.constant(INT64, _CALL_WORK * least // _LEAST_WORK), largest)
+    inner = b.maximum_number(b.minimum_number(inner, longest), 1)
+    pieces = b.maximum_number(divide_up(b, k, inner), 1)
+    inner = divide_up(b, b.maximum_number(divide_up(b, k, pieces), 1), _INNER_UNIT) * _INNER_UNIT
+    return down, across, grain, b.select(is_strips, one, zero), inner
+
+
+def _quotient(b: Builder, x: Value, divisor: int) -> Value:
+    return b.binary("sdiv", x, b.constant(INT64, divisor))
+
+
+def _tile_length(b: Builder, tile: int, work: Value, other: Value, least: int, most: int) -> Value:
+    """Return how long a tile is, by its work for each unit of it and its other length.
+
+    Thin tiles are longer, so that each is worth a call.
+    """
+    length = b.binary("sdiv", b.constant(INT64, tile), work)
+    longest = b.binary("sdiv", b.constant(INT64, _TILE_ROWS * _TILE_COLUMNS), other)
+    return b.minimum_number(b.maximum_number(length, least), b.maximum_number(longest, most))
 
 
 def _power_of_two(b: Builder, x: Value) -> Value:
@@ -473,6 +528,7 @@ _VECTOR = Record.packed(
     y=PTR,
     y_step=INT64,
     alpha=PTR,
+    adds=INT64,
     parts=INT64,
 )
 
@@ -491,10 +547,6 @@ def _vector_of_product(b: Builder, type: Type, block: Value, is_column: Value) -
 
     one = b.constant(INT64, 1)
     rows = choose(field("m"), field("n"))
-    y, y_step = field("c"), choose(field("c_down"), one)
-    with when(b, b.eq(field("adds"), 0)):
-        Routines(b, type).scale(y, y_step, rows, 0)
-    state, parallel = b.arguments[:2]
     arguments = [
         rows,
         field("k"),
@@ -503,14 +555,18 @@ def _vector_of_product(b: Builder, type: Type, block: Value, is_column: Value) -
         choose(field("first_along"), field("second_down")),
         choose(field("second"), field("first")),
         choose(field("second_down"), field("first_along")),
-        y,
-        y_step,
+        field("c"),
+        choose(field("c_down"), one),
         field("alpha"),
+        field("adds"),
     ]
-    return b.call(_vector_routine(b.module, type), INT32, [state, parallel, *arguments])
+    return b.call(_vector_routine(b.module, type), INT32, [*b.arguments[:3], *arguments])
 
 
-_VECTOR_PARAMETERS = [PTR, PTR, INT64, INT64, PTR, INT64, INT64, PTR, INT64, PTR, INT64, PTR]
+_VECTOR_PARAMETERS = [
+    *[PTR, PTR, PTR, INT64, INT64],
+    *[PTR, INT64, INT64, PTR, INT64, PTR, INT64, PTR, INT64],
+]
 
 
 def write_vector_parts(module: Module, key: MathSymbol) -> None:
@@ -530,58 +586,67 @@ def _vector_routine(module: Module, type: Type) -> str:
 
 def _write_vector(module: Module, type: Type, name: str, kernel: str) -> None:
     b = Builder(module.function(name, INT32, _VECTOR_PARAMETERS, linkage="internal"))
-    state, parallel, rows, columns = b.arguments[:4]
-    threads = _threads_of_blas(b)
+    rows, columns = b.arguments[3:5]
+    threads, runtime = _threads_of_blas(b), _runtime(b)
     block = b.slot(INT64, _VECTOR.size // 8)
-    given = dict(zip(_VECTOR.fields, b.arguments[2:], strict=False))
+    given = dict(zip(_VECTOR.fields, b.arguments[3:], strict=False))
     for field, value in given.items():
         _VECTOR.store(b, block, field, value)
-    elements = _VECTOR_ELEMENTS * 8 // type.itemsize
-    height = divide_up(b, b.constant(INT64, elements), b.maximum_number(columns, 1))
+    elements, most = (size * 8 // type.itemsize for size in (_VECTOR_ELEMENTS, _VECTOR_CALL))
+    # Rows may be long, too.
+    low = b.maximum_number(b.minimum_number(rows, _COLUMNS), 1)
+    inner = b.binary("sdiv", b.constant(INT64, 2 * most), low)
+    length = b.maximum_number(b.minimum_number(columns, inner), 1)
+    height = divide_up(b, b.constant(INT64, elements), length)
     height = divide_up(b, height, _COLUMNS) * _COLUMNS
     parts = b.maximum_number(b.binary("sdiv", rows, height), 1)
     # Where threads are the library's, it cuts as it likes.
     parts = b.select(b.ne(BLAS_THREADS.load(b, threads, "is_ours"), 0), parts, 1)
     _VECTOR.store(b, block, "parts", parts)
+    share = b.binary("sdiv", b.constant(INT64, most), height * length)
+    grain = b.constant(INT64, 0) - b.maximum_number(share, 1)
     begin_alone(b, threads)
-    status = b.slot(INT32)
-    b.store(b.constant(INT32, 0), status)
-    # Rows may be long, too.
     with (
-        loop(b, 0, b.maximum_number(columns, 1), _VECTOR_INNER, runs=True) as piece,
-        when(b, b.eq(b.load(INT32, status), 0)),
+        loop(b, 0, b.maximum_number(columns, 1), inner, runs=True) as piece,
+        when(b, runtime.is_going(b)),
     ):
         for field in ("matrix", "x"):
             start = given[field]
             step = given["matrix_along" if field == "matrix" else "x_step"]
             _VECTOR.store(b, block, field, b.offset(start, piece.index * step, type))
-        _VECTOR.store(b, block, "columns", b.minimum_number(columns - piece.index, _VECTOR_INNER))
-        _run(b, kernel, (state, parallel, status), block, parts, b.constant(INT64, 1))
+        _VECTOR.store(b, block, "columns", b.minimum_number(columns - piece.index, inner))
+        _run(b, kernel, runtime, block, parts, grain)
+        _VECTOR.store(b, block, "adds", b.constant(INT64, 1))
+        with when(b, piece.index + inner < columns):
+            runtime.look(b)
     end_alone(b, threads)
-    b.ret(b.load(INT32, status))
+    b.ret(b.load(INT32, runtime.status))
 
 
 def _write_vector_kernel(module: Module, type: Type, name: str) -> None:
     """``rows(product, begin, end)``: each part by a call of its own."""
     b = Builder(module.function(name, VOID, [PTR, INT64, INT64], linkage="internal"))
     block, begin, end = b.arguments
+    routines = Routines(b, type)
 
     def field(name: str) -> Value:
         return _VECTOR.load(b, block, name)
 
     rows, parts = field("rows"), field("parts")
     matrix = Matrix(field("matrix"), field("matrix_down"), field("matrix_along"))
-    y, y_step = field("y"), field("y_step")
+    y_step = field("y_step")
     with loop(b, begin, end) as each:
         row, next_row = (
             _edge(b, number, parts, rows, _COLUMNS) for number in (each.index, each.index + 1)
         )
         start = matrix.at(b, row, b.constant(INT64, 0), type)
-        part = Matrix(start, matrix.down, matrix.along)
-        Routines(b, type).matrix_vector(
-            (part, next_row - row, field("columns")),
+        y = b.offset(field("y"), row * y_step, type)
+        with when(b, b.eq(field("adds"), 0)):
+            routines.scale(y, y_step, next_row - row, 0)
+        routines.matrix_vector(
+            (Matrix(start, matrix.down, matrix.along), next_row - row, field("columns")),
             (field("x"), field("x_step")),
-            (b.offset(y, row * y_step, type), y_step),
+            (y, y_step),
             field("alpha"),
             1,
         )

@@ -77,10 +77,11 @@ class StepWriter(KernelCaller):
     def share(self, symbol: str, arguments: Sequence[Value]) -> None:
         """Emit the call of a function that shares its work, and can be interrupted."""
         b = self.b
-        parallel = "phintys_parallel_for"
+        parallel, poll = "phintys_parallel_for", "phintys_poll"
         b.module.declare(parallel, signature(parallel, INT32, [PTR, PTR, PTR, INT64, INT64]))
-        given = [self.state(), Value(b, PTR, f"@{parallel}"), *arguments]
-        self.fail_if_interrupted(b.call(symbol, INT32, given))
+        b.module.declare(poll, signature(poll, INT32, [PTR]))
+        functions = [Value(b, PTR, f"@{name}") for name in (parallel, poll)]
+        self.fail_if_interrupted(b.call(symbol, INT32, [self.state(), *functions, *arguments]))
 
     def poll_after(self, step: Step) -> None:
         """Check for signals after a step that takes long, and does not do so itself."""

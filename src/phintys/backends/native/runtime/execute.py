@@ -69,6 +69,10 @@ class Executable:
         self.arena_bytes: dict[int, int] = {}
         self.keep_results = False
         """Write results into the memory of those of the previous call: for benchmarks."""
+        self.polls = 0
+        """How often programs have looked for signals."""
+        self.interrupted_at = 0
+        """The look, counted from 1, that ends a call as the exception of a handler would."""
 
     # ---- functions that native code calls ------------------------------------------------------
 
@@ -82,7 +86,7 @@ class Executable:
             "phintys_parallel_for": ctypes.CFUNCTYPE(i32, ptr, ptr, ptr, i64, i64)(
                 self._parallel_for
             ),
-            "phintys_poll": ctypes.CFUNCTYPE(i32, ptr)(lambda state: 0),
+            "phintys_poll": ctypes.CFUNCTYPE(i32, ptr)(self._poll),
             "phintys_work": ctypes.CFUNCTYPE(None, ptr, i64)(lambda state, nanoseconds: None),
             "phintys_malloc": ctypes.CFUNCTYPE(ptr, i64)(("PyMem_RawMalloc", ctypes.pythonapi)),
             "phintys_free": ctypes.CFUNCTYPE(None, ptr)(("PyMem_RawFree", ctypes.pythonapi)),
@@ -153,6 +157,13 @@ class Executable:
         for begin, end in reversed(list(pairwise(edges))):
             function(arguments, begin, end)
         return 0
+
+    def _poll(self, state: int) -> int:
+        self.polls += 1
+        if self.polls != self.interrupted_at:
+            return 0
+        self.error = KeyboardInterrupt()
+        return 1
 
     def _fill(self, array: Array, data: np.ndarray[Any, Any]) -> None:
         record = self.emitted.layout.records[array]

@@ -155,7 +155,7 @@ CALL = Record.packed(
     error_kind=PTR,  # and is kept here until native code returns
     error_value=PTR,
     error_trace=PTR,
-    polled=INT64,  # time of the last check for signals; 0: not yet
+    polled=INT64,  # time of the last check for signals, or when long work began; 0: not yet
     phase=INT64,  # PHASE_RUN ...
 )
 """One call, on the stack of the entry."""

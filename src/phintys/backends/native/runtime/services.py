@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from phintys.backends.native.emit.builder import Builder
+from phintys.backends.native.emit.clock import has_clock, write_clock
 from phintys.backends.native.emit.control import loop, when
 from phintys.backends.native.emit.layout import GRAIN_NANOSECONDS
 from phintys.backends.native.emit.module import Module
@@ -16,6 +17,7 @@ from phintys.backends.native.runtime.atomics import call_pointer, null
 from phintys.backends.native.runtime.capi import OWNDATA, WRITEABLE, CApi
 from phintys.backends.native.runtime.interrupts import (
     is_interrupted,
+    now,
     put_aside,
     with_gil,
 )
@@ -46,6 +48,8 @@ __all__ = ["emit_parallel_for", "emit_services", "hold"]
 
 def emit_services(module: Module, api: CApi) -> None:
     """Emit the services except ``parallel_for``; those of ``blocks`` are in the same module."""
+    if has_clock():
+        write_clock(module)
     emit_take(module, api)
     emit_make_array(module)
     emit_large_array(module, api)
@@ -106,7 +110,7 @@ def _emit_arena(module: Module) -> None:
 
 
 def _emit_work(module: Module) -> None:
-    """``work(call, nanoseconds)``: decide about threads and the GIL.
+    """``work(call, nanoseconds)``: decide about threads and the GIL, and note when work begins.
 
     The GIL is held while shared values are overwritten: other threads must not see a partial
     update.
@@ -119,6 +123,8 @@ def _emit_work(module: Module) -> None:
     b.begin(alone)
     b.ret()
     b.begin(going)
+    with when(b, b.eq(CALL.load(b, call, "polled"), 0)):
+        CALL.store(b, call, "polled", now(b))
     context, process = CALL.load(b, call, "context"), _process(b, call)
     ask = CONTEXT.load(b, context, "threads")
     is_held = is_null(b, CALL.load(b, call, "thread_state"))

@@ -64,7 +64,7 @@ _CHUNKS_A_THREAD = 4
 """Average number of chunks per thread: delayed threads take fewer. It is 1 where each chunk has an
 overhead of its own."""
 
-_MOST_GRAINS = 64
+_MOST_GRAINS = 16
 """Grains in a chunk: the caller checks for signals after each of its chunks."""
 
 _FINEST = 30
