@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 import phintys.tensor as pt
 from phintys.compile.ops import DeepCopy, deep_copy
+from phintys.tensor.size_check import SizeCheck
 from phintys.tensor.type import TensorType
 from phintys.testing import Argument, Example, OpRecord
 from phintys.testing.strategies import arrays_for, axes, broadcastable, same, shapes, types_of
@@ -55,6 +56,15 @@ def _moves(draw, sizes):
     if count == 1 and draw(st.booleans()):
         return {"source": source[0], "destination": destination[0] - ndim}
     return {"source": tuple(source), "destination": tuple(destination)}
+
+
+def _relation(draw, sizes):
+    return {"relation": draw(st.sampled_from(["equal", "at least", "index"]))}
+
+
+def _checked_size(x, relation):
+    n = pt.size(x)
+    return SizeCheck(relation, "sizes of x")(n, n + 0, n + (relation == "index"))
 
 
 def _ones(draw, sizes):
@@ -270,6 +280,13 @@ RECORDS = [
         lambda x: [_int64(size) for size in x.shape],
         shapes=same(min_dims=1),
         ops=(),
+    ),
+    _record(
+        "SizeCheck",
+        _checked_size,
+        lambda x, relation: _int64(x.size),
+        _relation,
+        ops=(SizeCheck,),
     ),
     _record("size", pt.size, lambda x: _int64(x.size), ops=()),
     _record(

@@ -16,6 +16,7 @@ from phintys.tensor.dimshuffle import DimShuffle
 from phintys.tensor.elemwise import Elemwise, elemwise
 from phintys.tensor.indexing.basic import Subtensor
 from phintys.tensor.shape import Shape, ShapeI, SpecifyShape
+from phintys.tensor.size_check import unchecked_size
 from phintys.tensor.type import TensorType
 from phintys.tensor.variable import TensorConstant
 
@@ -257,7 +258,7 @@ def _origin_of_size(variable: Any, dim: int) -> Any:
 
 def _asked_for(size: Variable) -> tuple[Any, int] | None:
     """Return the tensor and dimension whose size an expression is, or ``None``."""
-    node = size.owner
+    node = unchecked_size(size).owner
     if node is None:
         return None
     if isinstance(node.op, ShapeI):

@@ -29,6 +29,8 @@ from phintys.rewriting import NOT_CONSTANT, Operand, node_rewriter, pattern
 from phintys.tensor import math
 from phintys.tensor.elemwise import elemwise
 from phintys.tensor.shape import ShapeI
+from phintys.tensor.size_check import SizeCheck, unchecked_size
+from phintys.tensor.sizes import fold, same_product
 from phintys.tensor.variable import TensorConstant
 
 if TYPE_CHECKING:
@@ -66,7 +68,7 @@ def is_not_negative(variable: Any) -> bool:
     for _ in range(_MOST_LOOKED_AT):
         if not stack:
             return True
-        x = stack.pop()
+        x = unchecked_size(stack.pop())
         if isinstance(x, Constant):
             if not (x.data >= 0).all():
                 return False
@@ -399,6 +401,30 @@ def switch_of_truths(fgraph: FunctionGraph, node: Apply) -> list[Variable] | Non
     return None
 
 
+@node_rewriter(
+    [SizeCheck],
+    examples=[
+        "pt.SizeCheck('equal', 'n')(n, pt.ShapeI(0)(x) * n, n * pt.ShapeI(0)(x))",
+        "pt.SizeCheck('at least', 'n')(n, pt.ShapeI(0)(x), 0)",
+    ],
+)
+def drop_useless_size_check(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
+    """size_check(n, a, b) -> n, where the relation of a and b is known to hold"""
+    assert isinstance(node.op, SizeCheck)
+    size, a, b = operands(node)
+    if node.op.relation == "equal":
+        holds = same_product([unchecked_size(a)], [unchecked_size(b)])
+    else:
+        least = fold(b)
+        holds = (
+            node.op.relation == "at least"
+            and isinstance(least, int)
+            and least <= 0
+            and is_not_negative(a)
+        )
+    return [size] if holds else None
+
+
 CANONICAL_COMPARISON: tuple[NodeRewriter, ...] = (
     compare_with_itself,
     compare_with_truth,
@@ -416,6 +442,7 @@ CANONICAL_COMPARISON: tuple[NodeRewriter, ...] = (
 """In the order in which they are tried."""
 
 SIZES: tuple[NodeRewriter, ...] = (
+    drop_useless_size_check,
     compare_size_with_negative,
     bound_of_size,
     absorbed_extreme,

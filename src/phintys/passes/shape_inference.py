@@ -6,8 +6,9 @@ from the variable in question up to the inputs of the graph. The output of an Op
 ``infer_shape`` still has to be computed, as does that of an Op whose result is the shape of its own
 output.
 
-Inference can eliminate a computation that would have raised: the shape of ``x + y`` is that of
-``x``, whether or not the shape of ``y`` matches.
+Inference can eliminate a computation that would have raised. Checks that need only sizes remain, as
+part of the sizes (see ``tensor/size_check.py``), except for those of elementwise Ops: the shape of
+``x + y`` is that of ``x``, whether or not the shape of ``y`` matches.
 """
 
 from __future__ import annotations

@@ -183,6 +183,7 @@ from phintys.tensor.shared import (
     TensorSharedVariable,
     shared,
 )
+from phintys.tensor.size_check import SizeCheck
 from phintys.tensor.softmaxes import (
     LogSoftmax,
     LogSumExp,
@@ -254,6 +255,7 @@ __all__ = [
     "ScalarFromTensor",
     "Shape",
     "ShapeI",
+    "SizeCheck",
     "Softmax",
     "SortOp",
     "SpecifyShape",

@@ -18,7 +18,8 @@ from phintys.tensor._operators import operators
 from phintys.tensor._rules import is_discrete, is_missing, zero_gradient
 from phintys.tensor.convert import as_tensor_variable, constant
 from phintys.tensor.known import known_int
-from phintys.tensor.shape import sizes_of, vector_elements
+from phintys.tensor.shape import is_length, sizes_of, vector_elements
+from phintys.tensor.size_check import with_check
 from phintys.tensor.sizes import as_size
 from phintys.tensor.type import TensorType, normalize_dtype
 from phintys.tensor.variable import TensorConstant
@@ -94,6 +95,15 @@ def check_sizes(known: Sequence[int | None], what: str) -> None:
             raise ShapeError(msg)
 
 
+def _checked_lengths(op: Op, sizes: Sequence[Any]) -> tuple[Any, ...]:
+    """Return sizes with a check that none of them is negative."""
+    result = tuple(sizes)
+    for size in sizes:
+        if not is_length(size):
+            result = with_check(result, "at least", size, 0, f"{op}: each size")
+    return result
+
+
 class Alloc(Op):
     """Return a new array of a given shape, filled with a value broadcast to that shape.
 
@@ -167,7 +177,14 @@ class Alloc(Op):
     def infer_shape(
         self, fgraph: FunctionGraph | None, node: Any, input_shapes: Sequence[Any]
     ) -> list[Any]:
-        return [tuple(node.inputs[1:])]
+        sizes = _checked_lengths(self, node.inputs[1:])
+        missing = len(sizes) - len(input_shapes[0])
+        static = node.inputs[0].type.shape
+        for dim, (given, known) in enumerate(zip(input_shapes[0], static, strict=True)):
+            if known != 1:
+                subject = f"{self}: dimension {dim} of {node.inputs[0]} and the size of the result"
+                sizes = with_check(sizes, "equal", given, node.inputs[1 + missing + dim], subject)
+        return [sizes]
 
     def connection_pattern(self, node: Any) -> list[list[bool]]:
         """The sizes do not influence the elements."""
@@ -288,7 +305,7 @@ class AllocEmpty(Op):
     def infer_shape(
         self, fgraph: FunctionGraph | None, node: Any, input_shapes: Sequence[Any]
     ) -> list[Any]:
-        return [tuple(node.inputs)]
+        return [_checked_lengths(self, node.inputs)]
 
     def connection_pattern(self, node: Any) -> list[list[bool]]:
         """The sizes do not influence the elements."""

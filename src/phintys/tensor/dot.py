@@ -32,6 +32,7 @@ from phintys.tensor.hints import broadcast_hint
 from phintys.tensor.reduce import sum
 from phintys.tensor.reshape import flatten, reshape
 from phintys.tensor.shape import sizes_of, specify_shape
+from phintys.tensor.size_check import with_check
 from phintys.tensor.sizes import multiply_sizes
 from phintys.tensor.type import TensorType, promote
 
@@ -60,6 +61,16 @@ __all__ = [
 
 def _disagree(a: int | None, b: int | None) -> bool:
     return a is not None and b is not None and a != b
+
+
+def _checked(node: Apply, sizes: Sequence[Any], summed: Any, other: Any) -> tuple[Any, ...]:
+    """Return the sizes of a product, with a check of those of the axes that are summed over."""
+    x, y = node.inputs[:2]
+    subject = (
+        f"{node.op}: the operands do not fit together: the sizes of {x} (type {x.type}) and {y} "
+        f"(type {y.type}) in the axes summed over"
+    )
+    return with_check(sizes, "equal", summed, other, subject)
 
 
 def _misfit(op: Op, operands: Sequence[Any], shapes: Sequence[Any]) -> ShapeError:
@@ -185,7 +196,7 @@ class Dot(_Product):
     ) -> list[Any]:
         """Drop the axis that the operands share."""
         x_sizes, y_sizes = input_shapes
-        return [(*x_sizes[:-1], *y_sizes[1:])]
+        return [_checked(node, (*x_sizes[:-1], *y_sizes[1:]), x_sizes[-1], y_sizes[0])]
 
     def _adjoint(self, inputs: Sequence[Any], g: Any) -> list[Any]:
         x, y = (conjugate(operand) for operand in inputs)
@@ -269,7 +280,7 @@ class BatchedDot(_Product):
         batch = [
             y_sizes[dim] if static[dim] == 1 else x_sizes[dim] for dim in range(len(x_sizes) - 2)
         ]
-        return [(*batch, x_sizes[-2], y_sizes[-1])]
+        return [_checked(node, (*batch, x_sizes[-2], y_sizes[-1]), x_sizes[-1], y_sizes[-2])]
 
     def _adjoint(self, inputs: Sequence[Any], g: Any) -> list[Any]:
         x, y = (conjugate(operand) for operand in inputs)

@@ -20,6 +20,7 @@ from phintys.tensor.known import known_int, known_sizes, register_knowledge
 from phintys.tensor.make_vector import make_vector
 from phintys.tensor.reshape import shape_vector
 from phintys.tensor.shape import shape_i, vector_elements
+from phintys.tensor.size_check import with_check
 from phintys.tensor.sizes import add_sizes, as_size, fold, subtract_sizes
 from phintys.tensor.type import TensorType, promote
 
@@ -129,7 +130,17 @@ class Join(Op):
                 for shape in input_shapes:
                     total = add_sizes(total, fold(shape[dim]))
                 sizes.append(as_size(total))
-        return [tuple(sizes)]
+        return [self._checked(tuple(sizes), input_shapes)]
+
+    def _checked(self, sizes: tuple[Any, ...], shapes: Sequence[Any]) -> tuple[Any, ...]:
+        """Return sizes with a check that those of the other dimensions are equal."""
+        first, *others = shapes
+        for shape in others:
+            for dim, (a, b) in enumerate(zip(first, shape, strict=True)):
+                if dim != self.axis:
+                    subject = f"{self}: the sizes of dimension {dim}"
+                    sizes = with_check(sizes, "equal", a, b, subject)
+        return sizes
 
     def L_op(
         self, inputs: Sequence[Any], outputs: Sequence[Any], output_grads: Sequence[Any]

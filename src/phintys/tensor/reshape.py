@@ -17,8 +17,9 @@ from phintys.tensor._rules import is_missing
 from phintys.tensor.convert import as_tensor_variable, constant
 from phintys.tensor.known import known_sizes
 from phintys.tensor.make_vector import MakeVector
-from phintys.tensor.shape import ShapeI, sizes_of, vector_elements
-from phintys.tensor.sizes import as_size, fold, multiply_sizes
+from phintys.tensor.shape import is_length, sizes_of, vector_elements
+from phintys.tensor.size_check import with_check
+from phintys.tensor.sizes import as_size, fold, multiply_sizes, same_product
 from phintys.tensor.type import TensorType
 
 if TYPE_CHECKING:
@@ -94,9 +95,22 @@ class Reshape(Op):
             fold(as_size(entry)) if known is None else known
             for entry, known in zip(entries, static, strict=True)
         ]
-        return [
-            tuple(as_size(_infer_size(sizes, dim, input_shapes[0])) for dim in range(self.ndim))
-        ]
+        inferred = [_infer_size(sizes, dim, input_shapes[0]) for dim in range(self.ndim)]
+        return [self._checked(sizes, [as_size(size) for size in inferred], input_shapes[0])]
+
+    def _checked(
+        self, wanted: Sequence[Any], inferred: Sequence[Any], old_shape: Sequence[Any]
+    ) -> tuple[Any, ...]:
+        """Return the sizes of the result, with a check that the number of elements remains."""
+        rest = [size for size in wanted if not (isinstance(size, int) and size == -1)]
+        is_flat = len(rest) < len(wanted) and same_product(rest, ())
+        if is_flat or same_product(old_shape, inferred):
+            return tuple(inferred)
+        before, after = (
+            multiply_sizes(fold(size) for size in sizes) for sizes in (old_shape, inferred)
+        )
+        subject = f"{self}: the numbers of elements before and after"
+        return with_check(inferred, "equal", before, after, subject)
 
     def connection_pattern(self, node: Any) -> list[list[bool]]:
         """The sizes do not influence the elements."""
@@ -119,7 +133,7 @@ class Reshape(Op):
 def _infer_size(sizes: Sequence[Any], dim: int, old_shape: Sequence[Any]) -> Any:
     """Return one size of the result. Each of ``sizes`` is an int (possibly -1) or symbolic."""
     size = sizes[dim]
-    if _is_size(size):
+    if is_length(size):
         return size
     others = [other for position, other in enumerate(sizes) if position != dim]
     if not isinstance(size, int) and -1 in [other for other in others if isinstance(other, int)]:
@@ -130,13 +144,6 @@ def _infer_size(sizes: Sequence[Any], dim: int, old_shape: Sequence[Any]) -> Any
         return total // rest if isinstance(total, int) or rest > 1 else total
     remaining = math.floor_div(total, math.maximum(rest, 1))
     return remaining if isinstance(size, int) else math.switch(math.lt(size, 0), remaining, size)
-
-
-def _is_size(x: Any) -> bool:
-    """Return whether an entry of a shape is known not to be -1."""
-    if isinstance(x, int):
-        return x >= 0
-    return x.owner is not None and isinstance(x.owner.op, ShapeI)
 
 
 def _as_shape_vector(shape: Any, op: Any) -> Any:

@@ -11,12 +11,14 @@ from phintys.graph.apply import Apply
 from phintys.graph.null_type import disconnected_type
 from phintys.graph.op import Op
 from phintys.graph.variable import Constant, Variable
+from phintys.tensor import math
 from phintys.tensor._rules import is_missing
 from phintys.tensor.convert import as_tensor_variable, constant
 from phintys.tensor.dimshuffle import normalize_axis
 from phintys.tensor.known import known_int, known_sizes, register_knowledge
 from phintys.tensor.make_vector import MakeVector
-from phintys.tensor.sizes import as_size, multiply_sizes
+from phintys.tensor.size_check import unchecked_size, with_check
+from phintys.tensor.sizes import as_size, fold, multiply_sizes
 from phintys.tensor.type import TensorType
 
 if TYPE_CHECKING:
@@ -29,6 +31,7 @@ __all__ = [
     "Shape",
     "ShapeI",
     "SpecifyShape",
+    "is_length",
     "shape",
     "shape_i",
     "shape_tuple",
@@ -231,6 +234,26 @@ def size(x: Any) -> TensorVariable:
     return as_size(multiply_sizes(sizes_of(as_tensor_variable(x))))
 
 
+def is_length(size: Any) -> bool:
+    """Return whether a size is known not to be negative.
+
+    It is if it is a number, the size of an axis, or a product of these.
+    """
+    stack = [size]
+    while stack:
+        part = unchecked_size(fold(stack.pop()))
+        if isinstance(part, int):
+            if part < 0:
+                return False
+        elif part.owner is None:
+            return False
+        elif part.owner.op is math.mul:
+            stack.extend(part.owner.inputs)
+        elif not isinstance(part.owner.op, ShapeI):
+            return False
+    return True
+
+
 def vector_elements(vector: Any) -> list[Any]:
     """Return the elements of a symbolic vector of known length, as a list.
 
@@ -318,6 +341,9 @@ class SpecifyShape(Op):
         sizes = list(input_shapes[0])
         for dim, stated in zip(self._dims, node.inputs[1:], strict=True):
             sizes[dim] = stated
+        for dim, stated in zip(self._dims, node.inputs[1:], strict=True):
+            subject = f"{self}: the size of dimension {dim} and the stated one"
+            sizes = with_check(sizes, "equal", input_shapes[0][dim], stated, subject)
         return [tuple(sizes)]
 
     def connection_pattern(self, node: Any) -> list[list[bool]]:

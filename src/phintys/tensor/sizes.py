@@ -5,6 +5,7 @@ Known values are computed at once, which keeps shape expressions small.
 
 from __future__ import annotations
 
+from collections import Counter
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +30,7 @@ __all__ = [
     "fold",
     "multiply_sizes",
     "negate_size",
+    "same_product",
     "same_size",
     "subtract_sizes",
 ]
@@ -148,3 +150,25 @@ def same_size(a: Size, b: Size) -> bool:
     if a is b:
         return True
     return isinstance(a, int) and isinstance(b, int) and a == b
+
+
+def same_product(a: Iterable[Size], b: Iterable[Size]) -> bool:
+    """Return whether the products of some sizes are known to be equal, in any order."""
+    return _factors(a) == _factors(b)
+
+
+def _factors(sizes: Iterable[Size]) -> tuple[int, Counter[Any]]:
+    """Return the factors of a product: a number, and keys of variables."""
+    known, symbolic = 1, Counter[Any]()
+    stack = list(sizes)
+    while stack:
+        size = fold(stack.pop())
+        if isinstance(size, int):
+            known *= size
+        elif size.owner is None:
+            symbolic[id(size)] += 1
+        elif size.owner.op is math.mul:
+            stack.extend(size.owner.inputs)
+        else:
+            symbolic[(size.owner.op, *map(id, size.owner.inputs))] += 1
+    return known, symbolic

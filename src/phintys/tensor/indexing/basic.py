@@ -29,6 +29,7 @@ from phintys.tensor.indexing.template import (
     template_text,
 )
 from phintys.tensor.known import register_knowledge
+from phintys.tensor.size_check import with_check
 from phintys.tensor.sizes import as_size, fold
 from phintys.tensor.type import TensorType
 
@@ -94,14 +95,18 @@ class Subtensor(Op):
     ) -> list[Any]:
         sizes = kept_sizes(self.idx_list, node.inputs[1:], input_shapes[0])
         static = node.outputs[0].type.shape
-        return [
-            tuple(
-                as_size(known if known is not None else sizes(place))
-                for known, place in zip(
-                    static, layout(self.idx_list, node.inputs[0].type.ndim), strict=True
-                )
+        kept = tuple(
+            as_size(known if known is not None else sizes(place))
+            for known, place in zip(
+                static, layout(self.idx_list, node.inputs[0].type.ndim), strict=True
             )
-        ]
+        )
+        # Slices are clipped; integers are not.
+        for axis, entry in enumerate(fill(self.idx_list, node.inputs[1:])):
+            if not isinstance(entry, Slice):
+                subject = f"{self}: axis {axis}"
+                kept = with_check(kept, "index", entry, input_shapes[0][axis], subject)
+        return [kept]
 
     def connection_pattern(self, node: Any) -> list[list[bool]]:
         """The elements come from the array; the indices only select them."""

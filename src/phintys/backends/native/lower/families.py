@@ -64,6 +64,7 @@ LOWERINGS: OpRules[Callable[[Any, Apply, Lowering], None]] = OpRules(
         "RowLoop": _row_loop,
         "Shape": _shape,
         "ShapeI": _shape,
+        "SizeCheck": _shape,
         "Softmax": _reduce,
         "SpecifyShape": _shape,
         "Split": _join,

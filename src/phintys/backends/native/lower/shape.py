@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from phintys.backends.native.lower.families import lowers
 from phintys.backends.native.lower.integers import when
 from phintys.backends.native.lower.lowering import Lowering, NotLowered
+from phintys.backends.native.lower.slices import position_in
 from phintys.backends.native.lower.view import View
 from phintys.backends.native.program import Array, Failure, Literal, SizeValue
 from phintys.backends.native.sizes import is_length
@@ -15,6 +16,7 @@ from phintys.graph.apply import Apply
 from phintys.tensor.make_vector import MakeVector
 from phintys.tensor.reshape import Reshape
 from phintys.tensor.shape import Shape, ShapeI, SpecifyShape
+from phintys.tensor.size_check import SizeCheck
 from phintys.tensor.type import TensorType
 
 if TYPE_CHECKING:
@@ -53,6 +55,22 @@ def lower_shape_i(op: ShapeI, node: Apply, lowering: Lowering) -> None:
     """``out = n``."""
     size = lowering.view(node.inputs[0]).sizes[op.i]
     store_sizes(node.outputs[0], [size], node, lowering)
+
+
+@lowers(SizeCheck)
+def lower_size_check(op: SizeCheck, node: Apply, lowering: Lowering) -> None:
+    """The same size, after a check of two others."""
+    sizes = lowering.sizes
+    view = lowering.view(node.inputs[0])
+    a, b = (lowering.size_of(variable) for variable in node.inputs[1:])
+    if op.relation == "equal":
+        lowering.require_equal(a, b, Failure(node, "size", "{0} and {1}"))
+    elif op.relation == "index":
+        position_in(b, a, 0, node, lowering)
+    elif b.known != 0 or not is_length(a):
+        failure = Failure(node, "size", f"less than {b}")
+        lowering.require(sizes.arithmetic("lt", sizes.add(b, sizes.fixed(-1)), a), failure)
+    lowering.bind(node.outputs[0], view)
 
 
 @lowers(SpecifyShape)

@@ -24,6 +24,7 @@ from phintys.graph.aliasing import execution_order
 from phintys.graph.inner import HasInnerGraph
 from phintys.graph.variable import Constant
 from phintys.tensor.observing import CheckAndRaise
+from phintys.tensor.size_check import SizeCheck
 
 if TYPE_CHECKING:
     from phintys.backends.native.emit.layout import Layout
@@ -53,6 +54,9 @@ def error_of(failure: Failure, first: int, second: int) -> Exception:
     """
     detail = failure.detail.format(first, second)
     op = failure.node.op
+    if isinstance(op, SizeCheck) and failure.kind == "size":
+        is_equal = op.relation == "equal"
+        return op.error(first, second) if is_equal else ShapeError(f"{op.subject}: {detail}.")
     if isinstance(op, CheckAndRaise):
         return op.exc_type(op.msg)
     if failure.kind == "index" and detail.startswith("axis"):
