@@ -62,7 +62,7 @@ def test_functions_of_narrow_integers_are_float32(theano, dtype):
     T = theano.tensor
     x = T.vector("x", dtype)
     one = np.ones(2, dtype)
-    names = "exp sqrt log sin tanh erf gammaln sigmoid inv ceil arctan2 expm1 psi"
+    names = "exp sqrt log sin tanh erf gammaln sigmoid inv ceil arctan2 expm1 psi cbrt"
     for name in names.split():
         function = getattr(T, name)
         result = function(x, x) if name == "arctan2" else function(x)

@@ -13,66 +13,14 @@ import numpy as np
 
 import phintys.tensor as pt
 from phintys._base.config import config
-from phintys.tensor import Elemwise
+from phintys._base.errors import PhintysError
+from phintys.scalar import ScalarType
+from phintys.tensor import Elemwise, math
 
 if TYPE_CHECKING:
     from phintys.graph import Apply
 
-__all__ = [
-    "NARROW",
-    "arccos",
-    "arccosh",
-    "arcsin",
-    "arcsinh",
-    "arctan",
-    "arctan2",
-    "arctanh",
-    "betainc",
-    "ceil",
-    "cos",
-    "cosh",
-    "deg2rad",
-    "digamma",
-    "erf",
-    "erfc",
-    "erfcinv",
-    "erfcx",
-    "erfinv",
-    "exp",
-    "exp2",
-    "expm1",
-    "floor",
-    "gamma",
-    "gammainc",
-    "gammaincc",
-    "gammaln",
-    "i0",
-    "i1",
-    "iv",
-    "ive",
-    "j0",
-    "j1",
-    "jv",
-    "kve",
-    "log",
-    "log1mexp",
-    "log1p",
-    "log2",
-    "log10",
-    "owens_t",
-    "rad2deg",
-    "reciprocal",
-    "sigmoid",
-    "sin",
-    "sinh",
-    "softplus",
-    "sqrt",
-    "tan",
-    "tanh",
-    "trigamma",
-    "true_div",
-    "trunc",
-]
+__all__ = ["FLOATING", "NARROW"]
 
 NARROW = frozenset({"bool", "int8", "int16", "uint8", "uint16"})
 
@@ -139,55 +87,41 @@ class _Quotient(_OldElemwise):
         return rounded.owner
 
 
-arccos = _Floating(pt.arccos)
-arccosh = _Floating(pt.arccosh)
-arcsin = _Floating(pt.arcsin)
-arcsinh = _Floating(pt.arcsinh)
-arctan = _Floating(pt.arctan)
-arctan2 = _Floating(pt.arctan2)
-arctanh = _Floating(pt.arctanh)
-betainc = _Floating(pt.betainc)
-ceil = _Floating(pt.ceil, all_integers=True)
-cos = _Floating(pt.cos)
-cosh = _Floating(pt.cosh)
-deg2rad = _Floating(pt.deg2rad)
-digamma = _Floating(pt.digamma)
-erf = _Floating(pt.erf)
-erfc = _Floating(pt.erfc)
-erfcinv = _Floating(pt.erfcinv)
-erfcx = _Floating(pt.erfcx)
-erfinv = _Floating(pt.erfinv)
-exp = _Floating(pt.exp)
-exp2 = _Floating(pt.exp2)
-expm1 = _Floating(pt.expm1)
-floor = _Floating(pt.floor, all_integers=True)
-gamma = _Floating(pt.gamma)
-gammainc = _Floating(pt.gammainc)
-gammaincc = _Floating(pt.gammaincc)
-gammaln = _Floating(pt.gammaln)
-i0 = _Floating(pt.i0)
-i1 = _Floating(pt.i1)
-iv = _Floating(pt.iv)
-ive = _Floating(pt.ive)
-j0 = _Floating(pt.j0)
-j1 = _Floating(pt.j1)
-jv = _Floating(pt.jv)
-kve = _Floating(pt.kve)
-log = _Floating(pt.log)
-log10 = _Floating(pt.log10)
-log1mexp = _Floating(pt.log1mexp)
-log1p = _Floating(pt.log1p)
-log2 = _Floating(pt.log2)
-owens_t = _Floating(pt.owens_t)
-rad2deg = _Floating(pt.rad2deg)
-reciprocal = _Floating(pt.reciprocal, all_integers=True)
-sigmoid = _Floating(pt.sigmoid)
-sin = _Floating(pt.sin)
-sinh = _Floating(pt.sinh)
-softplus = _Floating(pt.softplus)
-sqrt = _Floating(pt.sqrt)
-tan = _Floating(pt.tan)
-tanh = _Floating(pt.tanh)
-trigamma = _Floating(pt.trigamma)
-true_div = _Quotient(pt.true_div)
-trunc = _Floating(pt.trunc, all_integers=True)
+_INTEGRAL = ("ceil", "floor", "reciprocal", "trunc")
+"""Functions that return integers for integers in the core, and floats in the old packages."""
+
+
+def _returns_floats(function: Any) -> bool:
+    """Return whether an elementwise function returns floats for integers."""
+    arity = max(function.scalar_op.nin, 1)
+    try:
+        (dtype,) = function.scalar_op.output_types([ScalarType("int8")] * arity)
+    except PhintysError:
+        return False  # not defined for integers
+    return dtype.numpy_dtype.kind == "f"
+
+
+def _old_functions() -> dict[str, Elemwise]:
+    """Return the old form of each elementwise function whose dtypes differ."""
+    found: dict[str, Elemwise] = {}
+    for name in math.__all__:
+        core: Any = getattr(math, name)
+        if core is math.true_div:
+            found[name] = _Quotient(core)
+        elif name in _INTEGRAL:
+            found[name] = _Floating(core, all_integers=True)
+        elif isinstance(core, Elemwise) and _returns_floats(core):
+            found[name] = _Floating(core)
+    return found
+
+
+FLOATING = _old_functions()
+"""The functions by name; they are also attributes of this module."""
+
+
+def __getattr__(name: str) -> Any:
+    try:
+        return FLOATING[name]
+    except KeyError:
+        msg = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(msg) from None

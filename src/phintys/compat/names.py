@@ -7,6 +7,8 @@ public names the old module has, or a dict from an old name to its new location:
 
 from __future__ import annotations
 
+from phintys.compat.elementwise import FLOATING
+
 __all__ = ["MISSING", "MISSING_NAMES", "PACKAGES", "Source"]
 
 Source = str | dict[str, str]
@@ -106,18 +108,9 @@ _PRINTING: list[Source] = [
 ]
 
 _FLOATING: dict[str, str] = {
-    **_here(
-        _ELEMENTWISE,
-        "arccos arccosh arcsin arcsinh arctan arctan2 arctanh betainc ceil cos cosh deg2rad erf "
-        "erfc erfcinv erfcx erfinv exp exp2 expm1 floor gamma gammainc gammaincc gammaln i0 i1 iv "
-        "ive j0 j1 jv kve log log10 log1mexp log1p log2 owens_t rad2deg reciprocal sigmoid sin "
-        "sinh softplus sqrt tan tanh true_div trunc",
-    ),
-    "digamma": f"{_ELEMENTWISE}:digamma",
+    **{name: f"{_ELEMENTWISE}:{name}" for name in FLOATING},
     "inv": f"{_ELEMENTWISE}:reciprocal",
-    "psi": f"{_ELEMENTWISE}:digamma",
     "tri_gamma": f"{_ELEMENTWISE}:trigamma",
-    "true_divide": f"{_ELEMENTWISE}:true_div",
 }
 """Elementwise functions whose result dtype for integers differs from NumPy's."""
 
@@ -166,8 +159,8 @@ _TENSOR: list[Source] = [
         "nonzero_values": f"{_OLD}:nonzero_values",
         "norm": "phintys.tensor.linalg:norm",
         "patternbroadcast": f"{_OLD}:patternbroadcast",
-        "round_half_away_from_zero": "phintys.tensor:round_half_away",
-        "round_half_to_even": "phintys.tensor:rint",
+        "round_half_away_from_zero": f"{_ELEMENTWISE}:round_half_away",
+        "round_half_to_even": f"{_ELEMENTWISE}:rint",
         "sgn": "phintys.tensor:sign",
         "shared": "phintys.graph.sharing:shared",
         "transfer": "phintys.graph.transfer:transfer",
