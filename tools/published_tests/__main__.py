@@ -64,7 +64,7 @@ def _run(release: Release, module: str, options: argparse.Namespace) -> Outcome:
     """Run one module in a process of its own."""
     home = FOLDER / f"{release.package}-{release.version}"
     label = f"{release.package}/{module}"
-    notes = options.notes / f"{label.replace('/', '-')}.jsonl"
+    notes = options.notes.resolve() / f"{label.replace('/', '-')}.jsonl"
     if options.report:
         return read_notes(label, notes)
     notes.parent.mkdir(parents=True, exist_ok=True)

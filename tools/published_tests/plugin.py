@@ -31,11 +31,22 @@ SECONDS = 60
 _NOTES = Path(os.environ["PUBLISHED_TESTS_NOTES"])
 _SOURCE = str(Path(phintys.__file__).parent)
 
+
+class _Casts:
+    """``np.cast[dtype](value)``."""
+
+    def __getitem__(self, dtype: Any) -> Any:
+        return lambda value: np.asarray(value, dtype)
+
+
 install(os.environ["PUBLISHED_TESTS_PACKAGE"])
 stand_ins.fill_gaps(os.environ["PUBLISHED_TESTS_PACKAGE"])
 sys.modules["tests.unittest_tools"] = unittest_tools
-# NumPy 2 has it no longer; the tests ask it for the dtype of some arrays and some scalars.
-_GONE = {"find_common_type": lambda arrays, scalars: np.result_type(*arrays, *scalars)}
+# NumPy 2 lacks these; the tests ask for the dtype of some arrays and some scalars, and for casts.
+_GONE = {
+    "cast": _Casts(),
+    "find_common_type": lambda arrays, scalars: np.result_type(*arrays, *scalars),
+}
 for _name, _function in _GONE.items():
     setattr(np, _name, _function)
 

@@ -219,9 +219,6 @@ DECIDED: tuple[Decision, ...] = (
         r"", r"cannot work in place on .*of dtype", "in place only in the dtype of the result"
     ),
     Decision(
-        r"", r"UnusedInputError", "inputs that are not used are refused, or accepted by option"
-    ),
-    Decision(
         r"", r"no attribute 'MAXDIMS'|find_common_type", "NumPy 2 lacks what the test asks for"
     ),
     Decision(

@@ -15,7 +15,7 @@ from phintys.compat import elementwise
 from phintys.gradient import ConsiderConstant, DisconnectedGrad, ZeroGrad
 from phintys.graph import HasInnerGraph as HasGraph
 from phintys.graph import SharedVariable, Variable
-from phintys.tensor.known import known_int, known_sizes
+from phintys.tensor.known import known_sizes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -29,7 +29,6 @@ __all__ = [
     "Max",
     "Min",
     "OrderedUpdates",
-    "Prod",
     "Rebroadcast",
     "Split",
     "Sum",
@@ -51,7 +50,6 @@ __all__ = [
     "elu",
     "flatten",
     "float_dtypes",
-    "get_scalar_constant_value",
     "get_vector_length",
     "graph_inputs",
     "hard_sigmoid",
@@ -251,29 +249,6 @@ def Rebroadcast(*pairs: tuple[int, bool]) -> Callable[[Any], Any]:
     return lambda x: addbroadcast(x, *(axis for axis, one in pairs if one))
 
 
-def get_scalar_constant_value(x: Any, **options: Any) -> Any:
-    """Return the value of a 0-d expression that is constant.
-
-    Raises
-    ------
-    OpContractError
-        The expression is not constant.
-    """
-    if not isinstance(x, Variable):
-        array = np.asarray(x)
-        if array.size != 1 or array.dtype.kind not in "biufc":
-            msg = f"{x!r} is not one number."
-            raise OpContractError(msg)
-        return array.reshape(())
-    value = getattr(x, "unique_value", None)
-    if value is None:
-        value = known_int(x)
-    if value is None:
-        msg = f"{x} is not constant."
-        raise OpContractError(msg)
-    return np.asarray(value)
-
-
 def get_vector_length(x: Any) -> int:
     """Return the length of a vector, if it is known from its type or its construction.
 
@@ -326,7 +301,6 @@ def _reduction(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 Sum = _reduction(pt.sum)
-Prod = _reduction(pt.prod)
 Max = _reduction(pt.max)
 Min = _reduction(pt.min)
 All = _reduction(pt.all)

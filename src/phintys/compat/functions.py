@@ -17,7 +17,7 @@ from phintys.graph.traversal import applys_between
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["CostError", "Param", "clone", "function", "grad", "jacobian"]
+__all__ = ["CostError", "Param", "clone", "function", "grad", "jacobian", "pfunc"]
 
 
 class CostError(GradientError, TypeError):
@@ -115,6 +115,11 @@ def function(
         profile=profile,
         on_unused_input=on_unused_input,
     )
+
+
+def pfunc(params: Iterable[Any], *arguments: Any, **options: Any) -> Function:
+    """Compile expressions, as :func:`function` does."""
+    return function(params, *arguments, **options)
 
 
 def _variable(given: Any) -> Any:

@@ -16,6 +16,8 @@ Source = str | dict[str, str]
 _OLD = "phintys.compat.adapters"
 _ELEMENTWISE = "phintys.compat.elementwise"
 _OLD_BLAS = "phintys.compat.blas"
+_DEBUGGING = "phintys.compat.debugging"
+_TENSORS = "phintys.compat.tensors"
 _CONFIG = "phintys.compat.configuration"
 _CALLS = "phintys.compat.functions"
 _PLURALS = "phintys.compat.plurals"
@@ -30,6 +32,7 @@ def _here(module: str, names: str) -> dict[str, str]:
 
 
 _GRAPH: dict[str, str] = {
+    "as_string": f"{_DEBUGGING}:as_string",
     **_here("phintys.graph", "Apply Constant FunctionGraph Op SharedVariable Type Variable"),
     "Generic": "phintys.graph.type:Generic",
     "HasInnerGraph": f"{_OLD}:HasInnerGraph",
@@ -71,22 +74,28 @@ _GRADIENT: list[Source] = [
 
 _COMPILE: list[Source] = [
     {
-        **_here(_CALLS, "Param function"),
+        **_here(_CALLS, "Param function pfunc"),
+        **_here(_DEBUGGING, "ProfileStats function_dump"),
         **_here(_MODES, "DebugMode MonitorMode NanGuardMode"),
         **_here(_MODES, "FAST_COMPILE FAST_RUN Mode get_default_mode get_mode"),
         **_here(_AS_OP, "FromFunctionOp as_op"),
         **_here("phintys.tensor", "Shape SpecifyShape shape shape_i specify_shape"),
         "DeepCopyOp": "phintys.compile.ops:DeepCopy",
-        "ProfileStats": "phintys.compile:Profile",
         "Rebroadcast": f"{_OLD}:Rebroadcast",
         "Shape_i": "phintys.tensor:ShapeI",
         "deep_copy_op": "phintys.compile.ops:deep_copy",
         "generic": "phintys.graph:generic",
-        "pfunc": f"{_CALLS}:function",
         "shared_constructor": "phintys.graph.sharing:shared_constructor",
         "UnusedInputError": "phintys._base.errors:UnusedInputError",
     },
     "phintys.compile",
+]
+
+_PROFILING: list[Source] = [
+    {
+        "ProfileStats": f"{_DEBUGGING}:ProfileStats",
+        "print_global_stats": "phintys.compile:print_profiles",
+    }
 ]
 
 _REWRITING: list[Source] = [
@@ -142,17 +151,18 @@ _TENSOR: list[Source] = [
         "abs_": "phintys.tensor:abs",
         "addbroadcast": f"{_OLD}:addbroadcast",
         "NotScalarConstantError": "phintys._base.errors:OpContractError",
-        **_here(_OLD, "All Max Min Prod Sum"),
+        **_here(_OLD, "All Max Min Sum"),
         "Any": f"{_OLD}:Any_",
         **_here(_OLD, "col matrix row scalar vector tensor3 tensor4 tensor5 tensor6 tensor7"),
         **_here(_OLD, "all_dtypes complex_dtypes continuous_dtypes discrete_dtypes"),
         **_here(_OLD, "float_dtypes int_dtypes uint_dtypes"),
         **_here(_OLD, "inverse_permutation matrix_dot permute_row_elements to_one_hot"),
-        "as_tensor": "phintys.tensor:as_tensor_variable",
+        "as_tensor": f"{_TENSORS}:as_tensor_variable",
         "bool_": "phintys.scalar:bool_",
         "copy": "phintys.tensor:tensor_copy",
         "fill": "phintys.tensor:second",
-        "get_scalar_constant_value": f"{_OLD}:get_scalar_constant_value",
+        **_here(_TENSORS, "AllocDiag ExtractDiag Prod as_tensor_variable broadcast_shape"),
+        **_here(_TENSORS, "get_scalar_constant_value logaddexp prod take"),
         "get_vector_length": f"{_OLD}:get_vector_length",
         "iround": f"{_OLD}:iround",
         "join": "phintys.tensor:join",
@@ -219,12 +229,7 @@ _SHARED_BY_BOTH: dict[str, list[Source]] = {
     "compile.nanguardmode": [_here(_MODES, "NanGuardError NanGuardMode")],
     "compile.ops": _COMPILE,
     "compile.pfunc": _COMPILE,
-    "compile.profiling": [
-        {
-            "ProfileStats": "phintys.compile:Profile",
-            "print_global_stats": "phintys.compile:print_profiles",
-        }
-    ],
+    "compile.profiling": _PROFILING,
     "compile.sharedvalue": _COMPILE,
     "configparser": [{"config": f"{_CONFIG}:config"}],
     "gradient": _GRADIENT,
@@ -276,6 +281,7 @@ _TOP: list[Source] = [
         **_here("phintys.compile", "Function In Out shared"),
         **_here(_MODES, "Mode NanGuardMode get_mode"),
         "as_op": f"{_AS_OP}:as_op",
+        "function_dump": f"{_DEBUGGING}:function_dump",
         "OrderedUpdates": f"{_OLD}:OrderedUpdates",
         "_asarray": f"{_OLD}:asarray",
         "change_flags": f"{_CONFIG}:change_flags",
@@ -361,6 +367,8 @@ _NEWER: dict[str, list[Source]] = {
     "tensor.math": _TENSOR,
     "compile.debug": [],
     "compile.debug.debugmode": [{"DebugMode": f"{_MODES}:DebugMode", **_FAULTS}],
+    "compile.debug.dump": [_here(_DEBUGGING, "function_dump")],
+    "compile.debug.profiling": _PROFILING,
     "compile.debug.monitormode": [_here(_MODES, "MonitorMode detect_nan")],
     "compile.debug.nanguardmode": [_here(_MODES, "NanGuardError NanGuardMode")],
     "compile.executor": _COMPILE,
@@ -451,6 +459,7 @@ MISSING_NAMES: dict[str, str] = {
     ),
     **dict.fromkeys(("cholesky", "det", "eig", "eigh", "matrix_inverse", "pinv", "svd"), _LINALG),
     **dict.fromkeys(("get_debug_values", "get_test_value"), "test values"),
+    "NominalVariable": "numbered inputs: inner graphs are compared by equal_computations",
     "OpFromGraph": "Ops made from graphs",
     "RandomStreams": "random streams",
     "conv2d": "convolutions",

@@ -1,0 +1,179 @@
+"""Functions and Ops on tensors that took other arguments in the old packages."""
+
+from __future__ import annotations
+
+from functools import reduce
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import phintys.tensor as pt
+from phintys._base.errors import OpContractError, ShapeError
+from phintys.compat.elementwise import FLOATING
+from phintys.graph import Constant, Variable
+from phintys.graph.traversal import graph_inputs
+from phintys.passes import rewrite_graph
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = [
+    "AllocDiag",
+    "ExtractDiag",
+    "Prod",
+    "as_tensor_variable",
+    "broadcast_shape",
+    "get_scalar_constant_value",
+    "logaddexp",
+    "prod",
+    "take",
+]
+
+
+def as_tensor_variable(
+    x: Any, name: str | None = None, ndim: int | None = None, dtype: Any = None, **options: Any
+) -> Any:
+    """Return ``x`` as a tensor; leading dimensions of size 1 that are too many are dropped.
+
+    Only values are cast to ``dtype``: a variable keeps its own.
+    """
+    dtype = None if isinstance(x, Variable) else dtype
+    variable: Any = pt.as_tensor_variable(x, name=name, dtype=dtype)
+    if ndim is None or variable.ndim <= ndim:
+        return pt.as_tensor_variable(variable, ndim=ndim)
+    extra = variable.ndim - ndim
+    if any(size != 1 for size in variable.type.shape[:extra]):
+        msg = (
+            f"Tensor of type {variable.type} could not be cast to have {ndim} dimensions: its "
+            "leading dimensions are not known to have size 1."
+        )
+        raise ShapeError(msg)
+    return variable.dimshuffle(*range(extra, variable.ndim))
+
+
+def broadcast_shape(*arrays: Any, arrays_are_shapes: bool = False, **options: Any) -> Any:
+    """Return the shape to which arrays broadcast, or shapes with ``arrays_are_shapes``."""
+    if arrays_are_shapes:
+        return pt.broadcast_shape(*map(_as_shape, arrays))
+    return pt.broadcast_shape(*map(pt.as_tensor_variable, arrays))
+
+
+def _as_shape(shape: Any) -> Any:
+    """Return a shape, given as sizes or as a vector, as a tuple."""
+    if isinstance(shape, Variable):
+        vector = pt.as_tensor_variable(shape)
+        (length,) = vector.type.shape
+        if length is None:
+            msg = f"The length of the shape {vector} (type {vector.type}) is not known."
+            raise ShapeError(msg)
+        return tuple(vector[position] for position in range(length))
+    return tuple(shape)
+
+
+def get_scalar_constant_value(x: Any, **options: Any) -> Any:
+    """Return the one value that an expression is known to have in all its elements.
+
+    Raises
+    ------
+    OpContractError
+        The value is not known.
+    """
+    if not isinstance(x, Variable):
+        array = np.asarray(x)
+        if array.size != 1 or array.dtype.kind not in "biufc":
+            msg = f"{x!r} is not one number."
+            raise OpContractError(msg)
+        return array.reshape(())
+    value = _constant_value(x)
+    if value is None:
+        msg = f"{x} is not constant."
+        raise OpContractError(msg)
+    return np.asarray(value)
+
+
+def _constant_value(x: Any) -> Any:
+    """Return the value of all elements of a variable; ``None`` if it is not known."""
+    node = x.owner
+    if node is not None and isinstance(node.op, pt.CheckAndRaise):
+        if not all(_is_true(condition) for condition in node.inputs[1:]):
+            return None
+        return _constant_value(node.inputs[0])
+    if node is not None and (node.op == pt.second or isinstance(node.op, pt.Alloc)):
+        return _constant_value(node.inputs[int(node.op == pt.second)])
+    if all(isinstance(one, Constant) for one in graph_inputs([x])) or _is_size(x):
+        x = rewrite_graph(x)
+    if not isinstance(x, Constant):
+        return None
+    return getattr(x, "unique_value", x.data)
+
+
+def _is_size(x: Any) -> bool:
+    """Return whether an expression is a 0-d integer, such as a size, whose type may tell more."""
+    return x.type.ndim == 0 and x.type.numpy_dtype.kind in "iu"
+
+
+def _is_true(condition: Any) -> bool:
+    value = _constant_value(condition)
+    return value is not None and bool(np.all(value))
+
+
+def logaddexp(*operands: Any) -> Any:
+    """Return ``log(sum(exp(x) for x in operands))``, for any number of operands."""
+    return reduce(FLOATING["logaddexp"], operands)
+
+
+def prod(
+    x: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    keepdims: bool = False,
+    acc_dtype: Any = None,
+    no_zeros_in_input: bool = False,
+) -> Any:
+    """Return the product along some axes; its gradient needs no ``no_zeros_in_input``."""
+    return pt.prod(x, axis=axis, dtype=dtype, keepdims=keepdims, acc_dtype=acc_dtype)
+
+
+def Prod(axis: Any = None, **options: Any) -> Callable[[Any], Any]:
+    """``Prod(axis)(x)``."""
+    return lambda x: prod(x, axis=axis, **options)
+
+
+def take(a: Any, indices: Any, axis: Any = None, mode: Any = "raise") -> Any:
+    """Return elements; ``mode=None`` is ``"raise"``."""
+    return pt.take(a, indices, axis=axis, mode="raise" if mode is None else mode)
+
+
+class _StandsFor(type):
+    """Makes ``isinstance(op, Old)`` true for the Ops of Phintys of the class ``core``."""
+
+    core: type
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        return isinstance(instance, cls.core)
+
+
+class ExtractDiag(metaclass=_StandsFor):
+    """``ExtractDiag(offset, axis1, axis2)(x)``."""
+
+    core = pt.ExtractDiag
+
+    def __new__(cls, offset: int = 0, axis1: int = 0, axis2: int = 1, view: bool = False) -> Any:
+        """Return a function that returns diagonals."""
+        return lambda x: pt.diagonal(x, offset, axis1, axis2)
+
+
+class AllocDiag(metaclass=_StandsFor):
+    """``AllocDiag(offset, axis1, axis2)(x)``: the last axis of x becomes a diagonal."""
+
+    core = pt.AllocDiag
+
+    def __new__(cls, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+        """Return a function that makes diagonals."""
+
+        def make(x: Any) -> Any:
+            x = pt.as_tensor_variable(x)
+            length = x.shape[x.ndim - 1] + abs(offset)
+            return pt.moveaxis(pt.AllocDiag(offset)(x, length, length), (-2, -1), (axis1, axis2))
+
+        return make

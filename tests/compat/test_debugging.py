@@ -1,0 +1,63 @@
+"""Profiles, dumps of functions, and graphs as strings, under their old names."""
+
+import io
+import pickle
+
+import numpy as np
+import pytest
+
+from phintys.compat import install, uninstall
+
+
+def test_profiles_take_the_old_options(theano):
+    T = theano.tensor
+    x = T.dvector("x")
+    profile = theano.compile.profiling.ProfileStats(atexit_print=False, gpu_checks=False)
+    f = theano.function([x], T.exp(x), profile=profile)
+    f([1.0, 2.0])
+    page = io.StringIO()
+    assert f.profile.summary(file=page, n_ops_to_print=5).strip() == page.getvalue().strip()
+    assert profile.calls == 1
+    assert theano.compile.ProfileStats is theano.compile.profiling.ProfileStats
+
+
+def test_the_arguments_of_a_function_can_be_dumped(theano, tmp_path):
+    T = theano.tensor
+    x, s = T.dvector("x"), theano.shared(2.0, name="s")
+    path = tmp_path / "function.pkl"
+    theano.function_dump(path, [x], [x * s], updates={s: s + 1}, name="scaled")
+    f = theano.function(**pickle.loads(path.read_bytes()))
+    np.testing.assert_array_equal(f([1.0, 2.0])[0], [2, 4])
+    np.testing.assert_array_equal(f([1.0, 2.0])[0], [3, 6])
+    assert f.name == "scaled"
+    assert s.get_value() == 2
+
+
+def test_graphs_as_strings(aesara):
+    at = aesara.tensor
+    as_string = aesara.graph.basic.as_string
+    x, y = at.dvectors("x", "y")
+    assert as_string([x, y], [at.exp(x) * y]) == ["Mul(Exp(x), y)"]
+    shared = at.exp(x)
+    assert as_string([x], [shared * shared, shared]) == ["Mul(*1 -> Exp(x), *1)", "*1"]
+    assert as_string([shared], [shared * shared]) == ["Mul(Exp.0, Exp.0)"]
+    assert as_string([x], [x]) == ["x"]
+    maximum, argmax = at.max_and_argmax(x)
+    assert as_string([x, y], [maximum + argmax]) != as_string([x, y], [maximum])
+    braces = as_string([x], [shared], node_formatter=lambda node, parts: f"{{{parts[0]}}}")
+    assert braces == ["{x}"]
+
+
+def test_the_modules_of_debugging_tools():
+    install("pytensor")
+    try:
+        from pytensor.compile.debug.dump import function_dump
+        from pytensor.compile.debug.profiling import ProfileStats, print_global_stats
+
+        assert callable(function_dump)
+        assert callable(print_global_stats)
+        assert ProfileStats(False).calls == 0
+        with pytest.raises(ImportError, match="equal_computations"):
+            from pytensor.graph.basic import NominalVariable  # noqa: F401
+    finally:
+        uninstall("pytensor")

@@ -1,0 +1,97 @@
+"""Functions on tensors with the arguments that they took in the old packages."""
+
+import numpy as np
+import pytest
+
+import phintys
+from phintys._base.errors import OpContractError, ShapeError
+
+
+def value(x, *pairs):
+    return x.eval(dict(pairs))
+
+
+def test_tensors_lose_leading_dimensions_of_size_1(theano):
+    T = theano.tensor
+    x = T.TensorType("float64", (True, True, False))("x")
+    assert T.as_tensor_variable(x, ndim=1).broadcastable == (False,)
+    assert T.as_tensor_variable(x, ndim=4).ndim == 4
+    with pytest.raises(ShapeError, match="could not be cast to have 0 dimensions"):
+        T.as_tensor_variable(x, ndim=0)
+
+
+def test_only_values_are_cast(theano):
+    T = theano.tensor
+    assert T.as_tensor_variable([1.0, 2.0], dtype="int64").dtype == "int64"
+    assert T.as_tensor_variable(T.dvector(), dtype="int64").dtype == "float64"
+
+
+def test_shapes_of_arrays_and_of_shapes(aesara):
+    at = aesara.tensor
+    broadcast_shape = aesara.tensor.extra_ops.broadcast_shape
+    x, y = at.dmatrix("x"), at.dvector("y")
+    of_shapes = broadcast_shape((5, 1), at.as_tensor([3]), arrays_are_shapes=True)
+    assert [int(size.eval()) for size in of_shapes] == [5, 3]
+    rows, columns = broadcast_shape(x, y)
+    assert value(rows, (x, np.ones((2, 3)))) == 2
+    # Without the option, a list is an array.
+    assert [int(size.eval()) for size in broadcast_shape([5, 1], [3, 4])] == [2]
+    with pytest.raises(ShapeError, match="length of the shape"):
+        broadcast_shape(at.lvector(), (3,), arrays_are_shapes=True)
+    assert columns.dtype == "int64"
+
+
+def test_values_that_are_known(theano):
+    T = theano.tensor
+    known = T.get_scalar_constant_value
+    half = T.constant(0.5)
+    assert known(half + 1) == 1.5
+    assert known(T.constant([1.0, 2.0])[1]) == 2
+    assert known(T.second(T.dvector(), half)) == 0.5
+    assert known(T.alloc(half, T.lscalar(), 3)) == 0.5
+    assert known(T.Assert()(half, half < 1)) == 0.5
+    assert known(T.TensorType("float64", (False, True))().shape[1]) == 1
+    for unknown in (T.Assert()(half, half > 1), T.Assert()(half, T.dscalar() > 1), T.dscalar() + 1):
+        with pytest.raises(OpContractError, match="is not constant"):
+            known(unknown)
+
+
+def test_sums_of_several_logarithms(aesara):
+    at = aesara.tensor
+    x = at.dscalar("x")
+    found = value(at.logaddexp(x, 1.0, 2.0), (x, 0.5))
+    np.testing.assert_allclose(found, np.log(np.exp([0.5, 1.0, 2.0]).sum()))
+
+
+def test_products_with_all_options(theano):
+    T = theano.tensor
+    x = T.dmatrix("x")
+    numbers = np.array([[2.0, 3.0], [4.0, 5.0]])
+    for result in (
+        T.prod(x, axis=1, no_zeros_in_input=True),
+        T.elemwise.Prod(axis=1, no_zeros_in_input=True)(x),
+    ):
+        np.testing.assert_array_equal(value(result, (x, numbers)), [6, 20])
+
+
+@pytest.mark.parametrize("axes", [(0, 1), (1, 2), (2, 0)])
+@pytest.mark.parametrize("offset", [-1, 0, 2])
+def test_diagonals_along_any_axes(theano, offset, axes):
+    T = theano.tensor
+    x = T.dtensor3("x")
+    numbers = np.arange(60.0).reshape(3, 4, 5)
+    found = value(T.basic.ExtractDiag(offset, *axes)(x), (x, numbers))
+    np.testing.assert_array_equal(found, np.diagonal(numbers, offset, *axes))
+    y = T.dmatrix("y")
+    rows = np.arange(6.0).reshape(2, 3)
+    made = value(T.basic.AllocDiag(offset, *axes)(y), (y, rows))
+    np.testing.assert_array_equal(np.diagonal(made, offset, *axes), rows)
+    assert made.sum() == rows.sum()
+    assert isinstance(T.diag(y).owner.op, T.basic.ExtractDiag)
+
+
+def test_elements_without_a_mode(theano):
+    T = theano.tensor
+    assert T.take(T.constant([1.0, 2.0]), 1, mode=None).eval() == 2
+    with pytest.raises(phintys.PhintysError):
+        T.take(T.constant([1.0, 2.0]), 1, mode="wrong")
