@@ -23,6 +23,8 @@ def _ones(*shape):
 REMAIN = {
     "a reshape with -1": ([x], x.reshape((2, -1)), [_ones(125)]),
     "a reshape beside a symbolic size": ([x, n], x.reshape((n, -1)), [_ones(125), 2]),
+    "a reshape to one symbolic size": ([x, n], x.reshape((n,)), [_ones(5), 3]),
+    "a reshape to a symbolic size beside a number": ([x, n], x.reshape((2, n)), [_ones(8), 3]),
     "a reshape to symbolic sizes": ([x, n, m], x.reshape((n, m)), [_ones(125), 2, 3]),
     "a reshape to known sizes and -1": ([X], X.reshape((2, 7, -1)), [_ones(3, 4)]),
     "a stated size": ([X], pt.specify_shape(X, (4, None)), [_ones(3, 2)]),

@@ -102,12 +102,13 @@ class Reshape(Op):
         self, wanted: Sequence[Any], inferred: Sequence[Any], old_shape: Sequence[Any]
     ) -> tuple[Any, ...]:
         """Return the sizes of the result, with a check that the number of elements remains."""
+        stated = list(map(_as_stated, wanted, inferred))
         rest = [size for size in wanted if not (isinstance(size, int) and size == -1)]
         is_flat = len(rest) < len(wanted) and same_product(rest, ())
-        if is_flat or same_product(old_shape, inferred):
+        if is_flat or same_product(old_shape, stated):
             return tuple(inferred)
         before, after = (
-            multiply_sizes(fold(size) for size in sizes) for sizes in (old_shape, inferred)
+            multiply_sizes(fold(size) for size in sizes) for sizes in (old_shape, stated)
         )
         subject = f"{self}: the numbers of elements before and after"
         return with_check(inferred, "equal", before, after, subject)
@@ -143,7 +144,21 @@ def _infer_size(sizes: Sequence[Any], dim: int, old_shape: Sequence[Any]) -> Any
     if isinstance(rest, int) and rest > 0:  # then the number of elements determines the size
         return total // rest if isinstance(total, int) or rest > 1 else total
     remaining = math.floor_div(total, math.maximum(rest, 1))
-    return remaining if isinstance(size, int) else math.switch(math.lt(size, 0), remaining, size)
+    return remaining if isinstance(size, int) else _stated_or(size, remaining)
+
+
+def _as_stated(size: Any, inferred: Any) -> Any:
+    """Return the size that an entry of a shape asks for."""
+    if isinstance(size, int) or is_length(size) or size is inferred:
+        return inferred
+    node = inferred.owner
+    is_choice = node is not None and any(one is size for one in node.inputs)
+    return inferred if is_choice else _stated_or(size, inferred)
+
+
+def _stated_or(size: Any, inferred: Any) -> Any:
+    """Return a size that is stated, or the inferred one if it is -1."""
+    return math.switch(math.lt(size, 0), inferred, size)
 
 
 def _as_shape_vector(shape: Any, op: Any) -> Any:

@@ -128,6 +128,29 @@ def test_an_argument_that_may_be_overwritten_by_native_code(x):
     np.testing.assert_array_equal(f(np.arange(3.0), 1)[0], [0.0, 2.0, 3.0])
 
 
+@pytest.mark.parametrize(
+    ("build", "given", "words"),
+    [
+        (lambda y, n: y.reshape((2, n)), 3, "before and after must be equal, got 8 and 6"),
+        (lambda y, n: pt.alloc(1.0, n), -3, "Alloc: each size: less than 0"),
+        (lambda y, n: y.reshape((2, -1))[n], 3, "an index of axis 0 is out of range"),
+    ],
+)
+def test_sizes_of_what_is_not_computed_beside_an_argument_that_is_overwritten(
+    x, build, given, words
+):
+    y, n = pt.dvector("y"), pt.lscalar("n")
+    sizes = pt.zeros_like(build(y, n))
+    f = phintys.function(
+        [In(x, mutable=True), y, n],
+        [pt.inc_subtensor(x[1:], 1.0), sizes],
+        mode=MODE,
+        on_unused_input="ignore",
+    )
+    with pytest.raises((ShapeError, IndexingError), match=words):
+        f(np.arange(3.0), np.ones(8), given)
+
+
 def test_a_failing_call_loses_no_references(x, python_op):
     error = ZeroDivisionError("mine")
 
