@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from phintys.compile.monitor import MonitorMode
     from phintys.compile.nan_guard import NanGuardMode
     from phintys.compile.profile import Profile, print_profiles
+    from phintys.control import OpFromGraph
     from phintys.gradient import (
         Lop,
         Rop,
@@ -70,6 +71,7 @@ else:
             "phintys.compile.monitor": ("MonitorMode",),
             "phintys.compile.nan_guard": ("NanGuardMode",),
             "phintys.compile.profile": ("Profile", "print_profiles"),
+            "phintys.control": ("OpFromGraph",),
             "phintys.graph.from_function": ("wrap_py",),
             "phintys.gradient": ("Lop", "Rop", "grad", "hessian", "jacobian", "subgraph_grad"),
             "phintys.graph.printing": ("debugprint", "dprint"),
@@ -92,6 +94,7 @@ __all__ = [
     "MonitorMode",
     "NanGuardMode",
     "Op",
+    "OpFromGraph",
     "Out",
     "PhintysError",
     "Profile",

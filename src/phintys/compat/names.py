@@ -72,8 +72,11 @@ _GRADIENT: list[Source] = [
     "phintys.gradient",
 ]
 
+_FROM_GRAPH: dict[str, str] = {"OpFromGraph": "phintys.compat.from_graph:OpFromGraph"}
+
 _COMPILE: list[Source] = [
     {
+        **_FROM_GRAPH,
         **_here(_CALLS, "Param function pfunc"),
         **_here(_DEBUGGING, "ProfileStats function_dump"),
         **_here(_MODES, "DebugMode MonitorMode NanGuardMode"),
@@ -220,6 +223,7 @@ _BLAS: list[Source] = [
 _SHARED_BY_BOTH: dict[str, list[Source]] = {
     "compile": _COMPILE,
     "breakpoint": [_BREAKPOINT],
+    "compile.builders": [_FROM_GRAPH],
     "compile.debugmode": [{"DebugMode": f"{_MODES}:DebugMode", **_FAULTS}],
     "compile.function": _COMPILE,
     "compile.function_module": _COMPILE,
@@ -280,6 +284,7 @@ _TOP: list[Source] = [
         **_here("phintys.gradient", "Lop Rop subgraph_grad"),
         **_here("phintys.compile", "Function In Out shared"),
         **_here(_MODES, "Mode NanGuardMode get_mode"),
+        **_FROM_GRAPH,
         "as_op": f"{_AS_OP}:as_op",
         "function_dump": f"{_DEBUGGING}:function_dump",
         "OrderedUpdates": f"{_OLD}:OrderedUpdates",
@@ -417,7 +422,6 @@ _DATABASES = "databases of rewrites: add a rule to a mode, as in get_mode().addi
 _LINALG = "decompositions and solvers"
 
 MISSING: dict[str, str] = {
-    "compile.builders": "Ops made from graphs",
     "d3viz": "pictures of graphs",
     "gof.cc": _C_CODE,
     "gof.cutils": _C_CODE,
@@ -460,7 +464,6 @@ MISSING_NAMES: dict[str, str] = {
     **dict.fromkeys(("cholesky", "det", "eig", "eigh", "matrix_inverse", "pinv", "svd"), _LINALG),
     **dict.fromkeys(("get_debug_values", "get_test_value"), "test values"),
     "NominalVariable": "numbered inputs: inner graphs are compared by equal_computations",
-    "OpFromGraph": "Ops made from graphs",
     "RandomStreams": "random streams",
     "conv2d": "convolutions",
     "pydotprint": "pictures of graphs",

@@ -1,4 +1,4 @@
-"""Control flow: Ops that run an inner graph several times, or not at all."""
+"""Control flow, and Ops made of graphs: inner graphs run once, several times, or not at all."""
 
 from typing import TYPE_CHECKING
 
@@ -7,11 +7,18 @@ from phintys.gradient.rows import set_row_loop
 
 if TYPE_CHECKING:
     from phintys.control import row_loop as _row_loop
+    from phintys.control.from_graph import OpFromGraph
     from phintys.control.row_loop import RowLoop
 else:
     _row_loop = LateModule("phintys.control.row_loop")
-    __getattr__, __dir__ = late_names(__name__, {"phintys.control.row_loop": ("RowLoop",)})
+    __getattr__, __dir__ = late_names(
+        __name__,
+        {
+            "phintys.control.from_graph": ("OpFromGraph",),
+            "phintys.control.row_loop": ("RowLoop",),
+        },
+    )
 
-__all__ = ["RowLoop"]
+__all__ = ["OpFromGraph", "RowLoop"]
 
 set_row_loop(lambda *arguments: _row_loop.row_loop(*arguments))  # noqa: PLW0108 - imported then

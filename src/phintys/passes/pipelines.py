@@ -35,6 +35,7 @@ from phintys.passes.elemwise import (
 )
 from phintys.passes.gradient import CANONICAL_GRADIENT
 from phintys.passes.indexing import CANONICAL_INDEXING
+from phintys.passes.inline import inline_graphs
 from phintys.passes.inner_graphs import inner_graphs
 from phintys.passes.inplace import inplace, inplace_everywhere
 from phintys.passes.join import CANONICAL_JOIN
@@ -78,6 +79,7 @@ _TIDY = (
     merge_scales,
 )
 
+_INLINE = Pass("inline_graphs", inline_graphs)
 _MERGE = Pass("merge", merge)
 # Inner graphs are evaluated only after they have been rewritten, in their stable form.
 _FOLD = Pass("constant_folding", ConstantFolding(inner=False))
@@ -102,6 +104,7 @@ _INPLACE = Pass("inplace", inplace)
 _INPLACE_EVERYWHERE = Pass("inplace_everywhere", inplace_everywhere, on=False)
 
 _FULL = (
+    _INLINE,
     _MERGE,
     _FOLD,
     _CANONICALIZE,
@@ -115,7 +118,7 @@ _FULL = (
     _INPLACE,
     _INPLACE_EVERYWHERE,
 )
-_LIGHT = (_MERGE, _FOLD, _CANONICALIZE, _SHAPES, _INNER, _FOLD_REST, _INPLACE_EVERYWHERE)
+_LIGHT = (_INLINE, _MERGE, _FOLD, _CANONICALIZE, _SHAPES, _INNER, _FOLD_REST, _INPLACE_EVERYWHERE)
 _NAMES = frozenset().union(*(one.names() for one in _FULL))
 
 PIPELINES: dict[str, Pipeline] = {

@@ -21,6 +21,7 @@ _counting = LateModule("phintys.backends.native.lower.counting")
 _creation = LateModule("phintys.backends.native.lower.creation")
 _dot = LateModule("phintys.backends.native.lower.dot")
 _elemwise = LateModule("phintys.backends.native.lower.elemwise")
+_from_graph = LateModule("phintys.backends.native.lower.from_graph")
 _indexing = LateModule("phintys.backends.native.lower.indexing")
 _join = LateModule("phintys.backends.native.lower.join")
 _observing = LateModule("phintys.backends.native.lower.observing")
@@ -58,6 +59,7 @@ LOWERINGS: OpRules[Callable[[Any, Apply, Lowering], None]] = OpRules(
         "LogSumExp": _reduce,
         "MakeVector": _shape,
         "Nonzero": _counting,
+        "OpFromGraph": _from_graph,
         "Reduce": _reduce,
         "RepeatIndex": _counting,
         "Reshape": _shape,

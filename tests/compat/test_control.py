@@ -1,0 +1,53 @@
+"""Ops made of graphs, by their old names."""
+
+import subprocess
+import sys
+
+import pytest
+
+from phintys._base.errors import ArgumentError
+from phintys.compat.from_graph import OpFromGraph
+
+PROGRAM = """
+import phintys.compat
+phintys.compat.install("{package}")
+import {package}
+import {package}.tensor as T
+from {package}.compile.builders import OpFromGraph
+
+assert {package}.OpFromGraph is OpFromGraph
+x, y, z = T.scalars("x", "y", "z")
+e = x + y * z
+op = OpFromGraph([x, y, z], [e], {options})
+e2 = op(x, y, z) + op(z, y, x)
+f = {package}.function([x, y, z], [e2, *{package}.grad(e2, [x, y, z])])
+print(*(float(value) for value in f(1, 2, 3)))
+"""
+
+
+@pytest.mark.parametrize(
+    ("package", "options", "expected"),
+    [
+        ("theano", "inline=True, grad_overrides='default'", "12.0 3.0 4.0 3.0"),
+        (
+            "theano",
+            "lop_overrides=['default', lambda i, o, g: i[2] * 2, 'default']",
+            "12.0 3.0 8.0 3.0",
+        ),
+        ("aesara", "on_unused_input='ignore'", "12.0 3.0 4.0 3.0"),
+        ("pytensor", "pullback=[None, lambda i, o, g: i[2] * 2, None]", "12.0 3.0 8.0 3.0"),
+    ],
+)
+def test_programs_with_the_old_names_run(package, options, expected):
+    program = PROGRAM.format(package=package, options=options)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.stdout.strip() == expected, done.stderr
+
+
+def test_updates_belong_to_the_function():
+    with pytest.raises(ArgumentError, match=r"does not take givens, updates.*Give updates"):
+        OpFromGraph([], [], updates={}, givens={})
+    with pytest.raises(ArgumentError, match="pullback"):
+        OpFromGraph([], [], pullback=max, lop_overrides=min)
