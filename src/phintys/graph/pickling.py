@@ -7,8 +7,9 @@ and when it reaches a node, the node's inputs are already in the pickler's memo,
 
 A pickler cannot be asked which nodes it has visited, but its memo keeps the bundles that it has
 saved alive for exactly as long as the memo lives, which a weak reference to the :class:`_Session`
-shared by the bundles detects. If the session is mistaken for that of another pickler, everything is
-still saved correctly, but with nesting or with a list of nodes that are already in the memo.
+shared by the bundles detects. Picklers of one thread that live at the same time may share a
+session. A pickler asks only for nodes that are not in its memo, so a node that it should have is
+noticed, and comes with a bundle of its own.
 
 Deep copies need none of this, since ``__deepcopy__`` is given the memo. They share Types, Ops and
 origins, which are immutable, with the original, so that copied variables can still be combined with
@@ -18,8 +19,6 @@ others.
 from __future__ import annotations
 
 import copy
-import pickle
-import sys
 import threading
 import weakref
 from typing import TYPE_CHECKING, Any
@@ -27,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 from phintys.graph._order import nodes_below
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from phintys.graph.apply import Apply
     from phintys.graph.variable import Variable
@@ -36,7 +35,7 @@ __all__ = ["deepcopy_apply", "deepcopy_variable", "reduce_apply", "reduce_variab
 
 
 class _Session:
-    """The nodes that one pickler has saved, or was given to save next."""
+    """The nodes that a pickler has saved, or was given, and those that it has yet to save."""
 
     def __init__(self) -> None:
         self.met: set[Apply] = set()
@@ -73,74 +72,27 @@ class _Bundle:
 
 
 class _Sessions(threading.local):
+    """The sessions of a thread, latest last."""
+
     def __init__(self) -> None:
-        self.by_key: dict[object, weakref.ref[_Session]] = {}
+        self.alive: list[weakref.ref[_Session]] = []
+
+    def __iter__(self) -> Iterator[_Session]:
+        """Return the sessions that are alive, latest first."""
+        return (session for one in reversed(self.alive) if (session := one()) is not None)
+
+    def new(self) -> _Session:
+        """Return a new session."""
+        session = _Session()
+        self.alive.append(weakref.ref(session, self.alive.remove))
+        return session
 
 
 _SESSIONS = _Sessions()
-_PYTHON_SAVE: Any = getattr(pickle, "_Pickler").save.__code__  # noqa: B009 - private, yet stable
 
 
-def _session_key() -> object:
-    """Return a key that distinguishes the running pickler from others in this thread.
-
-    A pickler written in Python can be found on the call stack; for one written in C, only the place
-    from which it was called is known.
-    """
-    frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
-    while frame.f_back is not None and (
-        frame.f_globals is _OWN_GLOBALS or frame.f_code.co_name == "__reduce_ex__"
-    ):
-        frame = frame.f_back
-    if frame.f_code is _PYTHON_SAVE:
-        return id(frame.f_locals["self"])
-    return (id(frame), frame.f_lasti)
-
-
-_OWN_GLOBALS = globals()
-
-
-def _session() -> _Session:
-    """Return the session of the running pickler."""
-    sessions = _SESSIONS.by_key
-    key = _session_key()
-    reference = sessions.get(key)
-    session = None if reference is None else reference()
-    if session is None:
-        session = _Session()
-        sessions[key] = weakref.ref(session, _forgetter(sessions, key))
-    return session
-
-
-def _forgetter(
-    sessions: dict[object, weakref.ref[_Session]], key: object
-) -> Callable[[weakref.ref[_Session]], None]:
-    def forget(reference: weakref.ref[_Session]) -> None:
-        if sessions.get(key) is reference:
-            del sessions[key]
-
-    return forget
-
-
-def _is_met(node: Apply, session: _Session) -> bool:
-    """Return whether the pickler has saved the node, or was given it by a bundle."""
-    if node in session.met:
-        session.due.discard(node)
-        return True
-    # A pickler that is not recognised between two calls must not loop forever.
-    for reference in list(_SESSIONS.by_key.values()):
-        other = reference()
-        if other is not None and node in other.due:
-            other.due.discard(node)
-            return True
-    return False
-
-
-def _bundle_for(node: Apply) -> _Bundle | None:
-    """Return a bundle with ``node``, or ``None`` if the pickler has already visited it."""
-    session = _session()
-    if _is_met(node, session):
-        return None
+def _bundle_for(node: Apply, session: _Session) -> _Bundle:
+    """Return a bundle with ``node``."""
     nodes = nodes_below([node], known=session.met)
     # Only leaves that refer to nodes; others are saved with the nodes that read them.
     leaves = {
@@ -196,17 +148,24 @@ def reduce_variable(variable: Variable) -> tuple[Any, ...]:
     node = variable.owner
     if node is None:
         return (_new_leaf, (type(variable),), dict(variable.__dict__))
-    bundle = _bundle_for(node)
-    if bundle is None:
+    session = next(iter(_SESSIONS), None) or _SESSIONS.new()
+    if node in session.met:
         return (_pick_output, (node, variable.index))
-    return (_pick_bundled_output, (bundle, node, variable.index))
+    return (_pick_bundled_output, (_bundle_for(node, session), node, variable.index))
 
 
 def reduce_apply(node: Apply) -> tuple[Any, ...]:
     """Implement ``__reduce__`` for an Apply node."""
-    bundle = _bundle_for(node)
-    if bundle is not None:
-        return (_pick_bundled_node, (bundle, node))
+    sessions = list(_SESSIONS)
+    giver = next((session for session in sessions if node in session.due), None)
+    if giver is None:
+        # Another pickler has the nodes of the latest session, if it has this one.
+        is_known = not sessions or node in sessions[0].met
+        return (
+            _pick_bundled_node,
+            (_bundle_for(node, _SESSIONS.new() if is_known else sessions[0]), node),
+        )
+    giver.due.discard(node)
     outputs = [
         (type(variable), {k: v for k, v in variable.__dict__.items() if k != "owner"})
         for variable in node.outputs
