@@ -73,6 +73,49 @@ def test_intermediate_results_of_absurd_size(x, native):
     assert f(np.ones(3), 2) == 6.0
 
 
+@pytest.mark.parametrize("length", [2**50, 2**58 + 2**57 + 11, 2**59 - 1])
+def test_rows_of_absurd_size(x, length):
+    """A kernel keeps several rows of its own; their bytes together do not wrap around."""
+    n = pt.lscalar("n")
+    first = pt.softmax(pt.alloc(x[:, None], 2, n), axis=1)
+    second = pt.softmax(first * first + pt.exp(first) * first, axis=1)
+    largest = (first * second).max(axis=1)  # the line
+    f = phintys.function([x, n], largest, mode=MODE)
+    with pytest.raises(MemoryError, match=r"for the [\d,]{22,} bytes that a thread") as error:
+        f(np.ones(2), length)
+    assert "largest = (first * second).max(axis=1)  # the line" in notes_of(error)
+    assert "While computing the result of Max{axis=1}" in notes_of(error)
+    assert f(np.ones(2), 3).shape == (2,)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits address space")
+def test_totals_of_parts_without_memory(run_python, monkeypatch):
+    monkeypatch.setenv("MALLOC_ARENA_MAX", "1")  # or there are addresses that malloc has reserved
+    run_python("""
+        import resource
+        from pathlib import Path
+        import numpy as np
+        import phintys, phintys.tensor as pt
+
+        A = pt.matrix("A", dtype="int8")
+        f = phintys.function([A], A.sum(axis=0), mode="native")
+        rows, columns = 4096, 1 << 14
+        values = np.ones((rows, columns), np.int8)
+        f(values[:, :100].copy())
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+        used = pages * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_AS, (used + 3_000_000,) * 2)
+        try:
+            f(values)
+        except MemoryError as error:
+            said = "\\n".join([str(error), *error.__notes__])
+            assert "There is not enough memory for the " in said, said
+            assert "bytes that a thread" in said and "Sum{axis=0}(A)\\nmade at" in said, said
+        else:
+            raise SystemExit("there was memory")
+    """)
+
+
 # ---- arguments that may be overwritten -----------------------------------------------------------
 
 

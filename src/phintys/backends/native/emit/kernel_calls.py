@@ -10,10 +10,11 @@ from phintys._base.records import record
 from phintys.backends.native.emit.control import divide_up, loop, when
 from phintys.backends.native.emit.layout import (
     GRAIN_NANOSECONDS,
+    OUT_OF_MEMORY,
     PARALLEL_NANOSECONDS,
     STATUS,
 )
-from phintys.backends.native.emit.part import LONG_RUN, Part
+from phintys.backends.native.emit.part import LONG_RUN, MOST_BYTES, Part
 from phintys.backends.native.emit.plans import CHUNKS, SHORTEST_CHUNK, SMALLEST_CHUNK
 from phintys.backends.native.emit.scope import (
     Chunk,
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 
     from phintys.backends.native.emit.kernels import KernelCode
     from phintys.backends.native.emit.plans import KernelPlan, NestPlan
+    from phintys.backends.native.steps.kernel import Kernel
 
 __all__ = ["KernelCaller"]
 
@@ -99,11 +101,12 @@ class _Cut:
 class KernelCaller(Part):
     """Writes calls of kernels."""
 
-    def kernel(self, code: KernelCode) -> None:
+    def kernel(self, kernel: Kernel) -> None:
         """Write the call of a kernel."""
-        b, plan = self.b, code.plan
+        b, code = self.b, self.main.kernels[kernel]
+        plan = code.plan
         if plan.is_chunked:
-            self._chunked(code)
+            self._chunked(kernel, code)
         else:
             block = self._block(code)
             level = plan.parallel
@@ -112,7 +115,10 @@ class KernelCaller(Part):
         if code.failures or plan.rooms or State() in code.slots:
             status = b.load(INT64, self.slot(STATUS))
             with self.failing(b.ne(status, 0)):
-                pass
+                if plan.rooms:
+                    with when(b, b.eq(status, OUT_OF_MEMORY)):
+                        number = b.constant(INT64, self.main.workspace(kernel))
+                        b.store(number, self.slot(STATUS + 2))
 
     # ---- arguments ---------------------------------------------------------------------------
 
@@ -178,7 +184,10 @@ class KernelCaller(Part):
         found: dict[object, Value] = {}
         for room, bytes_ in plan.rooms.items():
             found[room] = end
-            end = self.sum(end, self.aligned(self.polynomial(bytes_)))
+            size = self.aligned(self.polynomial(bytes_))
+            if bytes_.known is None:  # there is no memory for so much, but the sum must not wrap
+                size = self.b.minimum_number(size, MOST_BYTES)
+            end = self.sum(end, size)
         found[None] = end
         return found
 
@@ -258,14 +267,14 @@ class KernelCaller(Part):
 
     # ---- reductions in parts -----------------------------------------------------------------
 
-    def _chunked(self, code: KernelCode) -> None:
+    def _chunked(self, kernel: Kernel, code: KernelCode) -> None:
         """Reduce parts, one after the other or at the same time, and merge them in order."""
         b, plan = self.b, code.plan
         cut = self._cut(plan.nests[0])
         function = Value(b, PTR, f"@{code.symbol}")
         least = int(PARALLEL_NANOSECONDS / max(plan.cost, _LEAST_COST))
         is_small = self.polynomial(plan.work_inside()) < least
-        with self.room(cut.totals * (8 * code.partials)) as cut.partials:
+        with self.room(cut.totals * (8 * code.partials), kernel) as cut.partials:
             block = self._block(code, cut)
             direct, parallel, after = b.new_block("direct"), b.new_block("parallel"), b.new_block()
             b.branch(is_small, direct, parallel)

@@ -344,7 +344,9 @@ class _FunctionWriter(ReductionWriter):
         failed, fine = b.new_block("failed"), b.new_block("fine")
         b.branch(b.write(BOOL, f"icmp eq ptr {taken.text}, null"), failed, fine)
         b.begin(failed)
-        b.store(b.constant(INT64, OUT_OF_MEMORY), self.prelude.slot(Status(), PTR))
+        status = self.prelude.slot(Status(), PTR)
+        b.store(b.constant(INT64, OUT_OF_MEMORY), status)
+        b.store(bytes_, b.offset(status, 1, INT64))  # the caller adds whose they are
         b.ret()
         b.begin(fine)
         b.jump(ready)

@@ -91,7 +91,10 @@ __all__ = [
 STATE, STATUS, CONSTANTS, FIRST_RECORD = 0, 1, 4, 5
 
 OUT_OF_MEMORY = -1
-"""Status: memory has run out."""
+"""Status: there is no memory for the work of a kernel.
+
+Its two numbers are the bytes, and the number of the kernel's node in ``Layout.workspaces``.
+"""
 
 EXCEPTION = -2
 """Status: a function of the runtime has set a Python exception."""
@@ -140,6 +143,8 @@ class Layout:
         Number of blocks of the arena.
     buffers
         For each slot of the arena, a node whose result is placed there, if known.
+    workspaces
+        For each kernel that takes memory for its own work, its last node, if it has any.
     """
 
     slots: int = FIRST_RECORD
@@ -152,6 +157,7 @@ class Layout:
     failures: list[Failure] = field(default_factory=list)
     groups: int = 0
     buffers: list[Apply | None] = field(default_factory=list)
+    workspaces: list[Apply | None] = field(default_factory=list)
 
     def room(self, count: int) -> int:
         """Add slots to the frame; return the first."""

@@ -420,6 +420,11 @@ class MainFunction:
         """Return the number of a buffer, given the frame slot of its address."""
         return slot - self._first_slot
 
+    def workspace(self, kernel: Kernel) -> int:
+        """Return the number of a kernel's node, for errors about memory for its own work."""
+        self.layout.workspaces.append(next(reversed(kernel.nodes()), None))
+        return len(self.layout.workspaces) - 1
+
     def _note_buffers(self) -> None:
         """Record for each slot of the arena the node that computes its content, for errors."""
         writers: dict[Array, Apply] = {}

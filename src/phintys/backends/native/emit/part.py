@@ -40,13 +40,14 @@ if TYPE_CHECKING:
     from phintys.backends.native.emit.main import MainFunction
     from phintys.backends.native.emit.module import Function, Module
     from phintys.backends.native.polynomials import Atom, Polynomial, Polynomials
+    from phintys.backends.native.steps.kernel import Kernel
 
-__all__ = ["LONG_RUN", "Part", "write_copier"]
+__all__ = ["LONG_RUN", "MOST_BYTES", "Part", "write_copier"]
 
 STACK_ROOM = 8192
 """Maximum number of bytes allocated on the stack."""
 
-_MOST_BYTES = 2**55
+MOST_BYTES = 2**55
 """More than any machine has: below it, the bytes of all buffers together fit into an int64."""
 
 _MOST_COMPARED = 64
@@ -112,7 +113,7 @@ class Part:
         for at, number in enumerate(numbers):
             self.b.store(self.b.value(INT64, number), self.slot(STATUS + at))
 
-    def fail_if_null(self, pointer: Value, *status: int) -> None:
+    def fail_if_null(self, pointer: Value, *status: Value | int) -> None:
         """Let the call fail if an address is null."""
         with self.failing(self.b.write(BOOL, f"icmp eq ptr {pointer.text}, null")):
             self.set_status(*status)
@@ -123,8 +124,8 @@ class Part:
             self.set_status(EXCEPTION)
 
     @contextmanager
-    def room(self, bytes_: Value | int) -> Generator[Value]:
-        """Allocate temporary memory: on the stack, if it is small. One at a time."""
+    def room(self, bytes_: Value | int, kernel: Kernel) -> Generator[Value]:
+        """Allocate temporary memory for a kernel: on the stack, if it is small. One at a time."""
         b = self.b
         if self._stack is None:
             self._stack = b.slot(INT64, STACK_ROOM // 8)
@@ -137,7 +138,7 @@ class Part:
         b.branch(is_small, ready, heap)
         b.begin(heap)
         taken = b.call("phintys_malloc", PTR, [bytes_])
-        self.fail_if_null(taken, OUT_OF_MEMORY)
+        self.fail_if_null(taken, OUT_OF_MEMORY, bytes_, self.main.workspace(kernel))
         last = b.block
         b.jump(ready)
         b.begin(ready)
@@ -357,7 +358,7 @@ class Part:
         """Let the call fail if the bytes of a buffer, or of all together, may wrap around."""
         b, ring = self.b, self.main.ring
         array = self.main.memory.slots[slot].arrays[0]
-        if bytes_.known is not None and bytes_.known < _MOST_BYTES:
+        if bytes_.known is not None and bytes_.known < MOST_BYTES:
             return
         if bytes_ in self._checked or self.main.is_bounded(array):
             return
@@ -365,7 +366,7 @@ class Part:
         product = b.constant(FLOAT64, array.dtype.itemsize)  # which is never out of range
         for length in array.sizes:
             product = product * b.convert(self.polynomial(ring.of(length)), FLOAT64)
-        with self.failing(b.compare("uge", product, b.constant(FLOAT64, _MOST_BYTES))):
+        with self.failing(b.compare("uge", product, b.constant(FLOAT64, MOST_BYTES))):
             self.set_status(TOO_LARGE, 0, slot)
 
     def _runs(self, group: int) -> Iterator[tuple[list[int], Polynomial]]:

@@ -116,8 +116,7 @@ class Failures:
         if status in {NO_BUFFER, TOO_LARGE}:
             raise self._out_of_memory(first, self.layout.buffers[second])
         if status == OUT_OF_MEMORY:
-            msg = "There is not enough memory for the work of a kernel."
-            raise MemoryError(msg)
+            raise self._no_workspace(first, self.layout.workspaces[second])
         if status == NO_RESULT:
             self._raise_for_result(first, words)
         if not 1 <= status <= len(self.layout.failures):
@@ -229,6 +228,16 @@ class Failures:
         )
         if node is not None:
             error.add_note(f"While making room for the result of {node}\nmade at\n  {node.origin}")
+        return error
+
+    def _no_workspace(self, size: int, node: Apply | None) -> MemoryError:
+        """Return the error for the memory that a thread needs to compute something."""
+        error = MemoryError(
+            f"There is not enough memory for the {size:,} bytes that a thread of this call needs "
+            "for rows or totals of its own."
+        )
+        if node is not None:
+            error.add_note(f"While computing the result of {node}\nmade at\n  {node.origin}")
         return error
 
     def _raise_for_result(self, number: int, words: ctypes.Array[ctypes.c_int64]) -> NoReturn:

@@ -128,4 +128,4 @@ class Kernel(Step):
 
     def emit(self, writer: StepWriter) -> None:
         """Write the call of its function."""
-        writer.kernel(writer.main.kernels[self])
+        writer.kernel(self)
