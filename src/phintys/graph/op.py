@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     StorageMap = dict[Variable, list[Any]]
     ComputeMap = dict[Variable, list[Any]]
-    Thunk = Callable[[], None]
+    Thunk = Callable[[], Sequence[int] | None]
 
 __all__ = ["Op"]
 
@@ -190,6 +190,11 @@ class Op:
         impl: str | None = None,
     ) -> Thunk:
         """Return a function without arguments that computes the node.
+
+        If it has an attribute ``lazy`` that is true, it may be called before the inputs are
+        computed: it returns a list with the positions of inputs that it needs first, until it has
+        what it needs, stores its outputs and returns ``None``. Inputs that no node asks for are
+        not computed by the reference backend; others compute all inputs before the call.
 
         Parameters
         ----------

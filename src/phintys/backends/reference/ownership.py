@@ -9,21 +9,22 @@ makes the same check and rejects such an Op.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from phintys.backends.base import copy_value
+from phintys.backends.reference.thunks import is_lazy
 from phintys.graph.alias_map import shared_inputs
 from phintys.graph.type import Type
 from phintys.tensor.type import TensorType
 
 if TYPE_CHECKING:
+    from phintys.backends.reference.thunks import Thunk
     from phintys.graph.apply import Apply
     from phintys.graph.op import StorageMap
     from phintys.graph.variable import Variable
 
     Cell = list[Any]
-    Thunk = Callable[[], None]
 
 __all__ = ["owning_thunk"]
 
@@ -63,6 +64,17 @@ def owning_thunk(thunk: Thunk, node: Apply, storage_map: StorageMap) -> Thunk:
             only_arrays &= all(isinstance(one.type, TensorType) for one in (output, *others))
     if not pairs:
         return thunk
+    if is_lazy(thunk):
+
+        def owning_lazily() -> Sequence[int] | None:
+            if wanted := thunk():
+                return wanted
+            for output, cells, type_ in pairs:
+                # Inputs that were not needed have no value.
+                _separate(output, [cell for cell in cells if cell[0] is not None], type_)
+            return None
+
+        return owning_lazily
     if len(pairs) > 1 or not only_arrays:
 
         def owning() -> None:

@@ -24,9 +24,10 @@ if TYPE_CHECKING:
     from phintys.graph.variable import Variable
 
     Cell = list[Any]
-    Thunk = Callable[[], None]
+    Thunk = Callable[[], Sequence[int] | None]
+    """Executes a node. A lazy thunk may return the numbers of inputs to compute first instead."""
 
-__all__ = ["has_default_thunk", "make_thunk", "perform_thunk"]
+__all__ = ["has_default_thunk", "is_lazy", "make_thunk", "perform_thunk"]
 
 
 def make_thunk(
@@ -60,6 +61,11 @@ def make_thunk(
         perform = op.perform if programs is None else programs.perform_of(node)
         return perform_thunk(node, perform, storage_map, compute_map)
     return _custom_thunk(node, storage_map, compute_map, no_recycling)
+
+
+def is_lazy(thunk: Thunk) -> bool:
+    """Return whether a thunk may be called before the inputs of its node are computed."""
+    return bool(getattr(thunk, "lazy", False))
 
 
 def has_default_thunk(op: Op) -> bool:
@@ -167,17 +173,22 @@ def _custom_thunk(
     computed = [compute_map[variable] for variable in node.outputs]
     tests = [value_test(variable.type) for variable in node.outputs]
 
-    def thunk() -> None:
-        # All inputs have been computed, so a lazy thunk has nothing to request.
+    def thunk() -> Sequence[int] | None:
         if wanted := inner():
-            raise _wants_more(node, wanted)
+            _check_wanted(node, wanted, inputs if lazy else ())
+            return wanted
         _check_cells(node, [storage_map[variable] for variable in node.outputs], outputs)
         for index, cell in enumerate(outputs):
             if computed[index][0] != 1:
                 raise _not_marked(node, index)
             if not tests[index](cell[0]):
                 _mend(node, index, cell)
+        return None
 
+    lazy = is_lazy(inner)
+    inputs = [compute_map[variable] for variable in node.inputs]
+    if lazy:
+        setattr(thunk, "lazy", True)  # noqa: B010 - functions have no such attribute for pyright
     return thunk
 
 
@@ -234,9 +245,26 @@ def _not_marked(node: Apply, index: int) -> OpContractError:
     )
 
 
-def _wants_more(node: Apply, wanted: object) -> OpContractError:
-    return OpContractError(
-        f"The thunk from {node.op}.make_thunk returned {wanted!r}. A lazy thunk may return the "
-        "numbers of inputs that it still needs; here all inputs were computed before it was "
-        "called, so it must compute its outputs and return None."
+def _check_wanted(node: Apply, wanted: object, states: Sequence[Cell]) -> None:
+    """Raise if a thunk returned something other than inputs that are still to be computed.
+
+    Parameters
+    ----------
+    node
+        The node.
+    wanted
+        What the thunk returned.
+    states
+        The states of the inputs that it may ask for.
+    """
+    if isinstance(wanted, list | tuple) and all(
+        isinstance(index, int) and 0 <= index < len(states) and states[index][0] == 0
+        for index in wanted
+    ):
+        return
+    raise OpContractError(
+        f"The thunk from {node.op}.make_thunk returned {wanted!r}. A lazy thunk may return a list "
+        "with the numbers of inputs that it needs and that are not computed yet (compute_map[input]"
+        "[0] is 0), if it has the attribute thunk.lazy = True. Otherwise it must compute its "
+        "outputs and return None."
     )

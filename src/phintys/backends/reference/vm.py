@@ -15,9 +15,11 @@ import numpy as np
 
 from phintys.backends.inner import InnerPrograms, WithinNode
 from phintys.backends.reference.diagnosis import explain_failure
-from phintys.backends.reference.measuring import CallMemory, NodeMeasurements
+from phintys.backends.reference.lazy import Demand, LazyCall
+from phintys.backends.reference.measuring import NodeMeasurements
 from phintys.backends.reference.ownership import owning_thunk
-from phintys.backends.reference.thunks import make_thunk
+from phintys.backends.reference.thunks import is_lazy, make_thunk
+from phintys.backends.reference.watching import Watch, WatchedCall
 from phintys.graph.alias_map import AliasMap
 from phintys.graph.aliasing import execution_order
 from phintys.graph.variable import Constant
@@ -25,14 +27,13 @@ from phintys.graph.variable import Constant
 if TYPE_CHECKING:
     from phintys.backends.base import Program
     from phintys.backends.measurements import Profiler
+    from phintys.backends.reference.thunks import Thunk
+    from phintys.backends.reference.watching import AfterNode, BeforeNode
     from phintys.graph.apply import Apply
     from phintys.graph.fgraph import FunctionGraph
     from phintys.graph.inner import HasInnerGraph
     from phintys.graph.op import ComputeMap, StorageMap
     from phintys.graph.variable import Variable
-
-    BeforeNode = Callable[[Apply, Sequence[Any]], None]
-    AfterNode = Callable[[Apply, Sequence[Any], Sequence[Any]], None]
 
 __all__ = ["VM", "Machine"]
 
@@ -66,6 +67,13 @@ class Plan:
         self.nodes = execution_order(fgraph)
         self.fresh = _fresh_results(self.nodes, fgraph.outputs)
         self.last_uses = _last_uses(self.nodes, fgraph)
+        self._demand: Demand | None = None
+
+    def demand(self, lazy: Sequence[int]) -> Demand:
+        """Return what nodes need, given the numbers of those with lazy thunks."""
+        if self._demand is None:
+            self._demand = Demand(self, lazy)
+        return self._demand
 
 
 def _fresh_results(nodes: Sequence[Apply], outputs: Sequence[Variable]) -> set[Variable]:
@@ -100,6 +108,8 @@ class Machine:
         Variable -> the cell with its value.
     compute_map : dict
         Variable -> a cell with 0 (not computed), 1 (valid) or 2 (freed).
+    lazy : list of int
+        The numbers of the nodes whose thunks are lazy.
     """
 
     def __init__(self, plan: Plan) -> None:
@@ -121,22 +131,20 @@ class Machine:
                     self.computed.append(self.compute_map[variable])
         self.inputs = [self.storage_map[variable] for variable in fgraph.inputs]
         self.outputs = [self.storage_map[variable] for variable in fgraph.outputs]
-        recycled = plan.fresh
-        self.thunks = [
-            owning_thunk(
-                make_thunk(
-                    node,
-                    self.storage_map,
-                    self.compute_map,
-                    [one for one in node.outputs if one in recycled or plan.allow_gc],
-                    plan.debug,
-                    plan.programs,
-                ),
+        self.thunks: list[Thunk] = []
+        self.lazy: list[int] = []
+        for number, node in enumerate(plan.nodes):
+            thunk = make_thunk(
                 node,
                 self.storage_map,
+                self.compute_map,
+                [one for one in node.outputs if one in plan.fresh or plan.allow_gc],
+                plan.debug,
+                plan.programs,
             )
-            for node in plan.nodes
-        ]
+            if is_lazy(thunk):
+                self.lazy.append(number)
+            self.thunks.append(owning_thunk(thunk, node, self.storage_map))
         self.frees = [self._cells(ends) if plan.allow_gc else () for ends in plan.last_uses]
         self.steps = list(zip(self.thunks, self.frees, strict=True))
         # Cleared after each call: returned values, values that share their memory, and inputs.
@@ -175,51 +183,45 @@ class Machine:
             cell[0] = None
         return results
 
-    def run_watched(
-        self,
-        inputs: Sequence[Any],
-        before_node: BeforeNode | None,
-        after_node: AfterNode | None,
-        measurements: NodeMeasurements | None,
-    ) -> list[Any]:
-        """Compute the outputs, reporting each node."""
+    def begin(self, inputs: Sequence[Any]) -> None:
+        """Set the inputs; nothing is computed yet."""
         for cell, value in zip(self.inputs, inputs, strict=True):
             cell[0] = value
         for cell in self.computed:
             cell[0] = 0
-        cells = self.storage_map
-        memory: CallMemory | None = None
-        call_begin = perf_counter()
-        if measurements is not None:
-            memory = CallMemory(measurements.shapes, measurements.aliases)
-            memory.start(self.plan.fgraph.inputs, inputs)
-        for number, node in enumerate(self.plan.nodes):
-            thunk, frees = self.steps[number]
-            try:
-                if before_node is not None:
-                    before_node(node, [cells[variable][0] for variable in node.inputs])
-                begin = perf_counter()
-                thunk()
-                end = perf_counter()
-                outputs = [cells[variable][0] for variable in node.outputs]
-                if after_node is not None:
-                    after_node(node, [cells[variable][0] for variable in node.inputs], outputs)
-            except Exception as error:
-                explain_failure(error, node, cells)
-                raise
-            if measurements is not None and memory is not None:
-                measurements.node_done(number, begin, end)
-                memory.node_done(node, outputs)
-                if frees:
-                    memory.freed(self.plan.last_uses[number])
-            for cell, state in frees:
-                cell[0] = None
-                state[0] = 2
+
+    def end(self) -> list[Any]:
+        """Return the outputs, and release what belongs to others from now on."""
         results = [cell[0] for cell in self.outputs]
         for cell in self.leaving:
             cell[0] = None
-        if measurements is not None and memory is not None:
-            measurements.call_done(memory, call_begin, perf_counter())
+        return results
+
+    def run_watched(self, inputs: Sequence[Any], watch: Watch) -> list[Any]:
+        """Compute the outputs, reporting each node; only what is needed, if a thunk is lazy."""
+        if self.lazy:
+            return LazyCall(self, self.plan.demand(self.lazy), watch).run(inputs)
+        call = WatchedCall(watch, self.storage_map)
+        self.begin(inputs)
+        call.start(self.plan.fgraph.inputs, inputs)
+        for number, node in enumerate(self.plan.nodes):
+            thunk, frees = self.steps[number]
+            try:
+                call.before(node)
+                begin = perf_counter()
+                thunk()
+                end = perf_counter()
+                call.after(number, node, begin, end)
+            except Exception as error:
+                explain_failure(error, node, self.storage_map)
+                raise
+            if frees:
+                call.freed(self.plan.last_uses[number])
+            for cell, state in frees:
+                cell[0] = None
+                state[0] = 2
+        results = self.end()
+        call.finish()
         return results
 
 
@@ -247,6 +249,8 @@ class VM:
     ----------
     storage_map, compute_map : dict
         Cells of the machine that the next call uses.
+    is_lazy : bool
+        Whether a thunk is lazy, so that calls compute only what is needed.
     """
 
     def __init__(
@@ -267,17 +271,16 @@ class VM:
             return link(op.fgraph, profiler=within)
 
         self.plan = Plan(fgraph, allow_gc=allow_gc, debug=debug, programs=InnerPrograms(link_inner))
-        self.before_node = before_node
-        self.after_node = after_node
-        self._measurements: NodeMeasurements | None = None
+        measurements: NodeMeasurements | None = None
         if profiler is not None:
-            self._measurements = NodeMeasurements(self.plan.nodes)
-            profiler.watch(self._measurements)
-        hooks = (before_node, after_node, profiler)
-        self._watched = any(hook is not None for hook in hooks)
+            measurements = NodeMeasurements(self.plan.nodes)
+            profiler.watch(measurements)
+        self._watch = Watch(before_node, after_node, measurements)
         # Created now, so that an Op whose make_thunk fails is reported when the function is
         # compiled.
         self._idle = [Machine(self.plan)]
+        self.is_lazy = bool(self._idle[0].lazy)
+        self._is_plain = self._watch.is_idle and not self.is_lazy
 
     @property
     def nodes(self) -> list[Apply]:
@@ -314,12 +317,10 @@ class VM:
         # A machine whose call failed is dropped, since the state of its cells is unknown.
         # NaN and infinities are ordinary results, as in native code: NumPy need not warn.
         with np.errstate(all="ignore"):
-            if self._watched:
-                results = machine.run_watched(
-                    inputs, self.before_node, self.after_node, self._measurements
-                )
-            else:
+            if self._is_plain:
                 results = machine.run(inputs)
+            else:
+                results = machine.run_watched(inputs, self._watch)
         if len(self._idle) < _MOST_IDLE:
             self._idle.append(machine)
         return results

@@ -80,7 +80,7 @@ class _Step:
         thunk = thunks.make_thunk(
             node, storage_map, compute_map, list(node.outputs), debug=False, programs=programs
         )
-        self.thunk: Callable[[], None] = ownership.owning_thunk(thunk, node, storage_map)
+        self.thunk: Callable[[], Any] = ownership.owning_thunk(thunk, node, storage_map)
 
     def run(self, values: Sequence[Any]) -> tuple[Any, ...]:
         """Execute the node on values, and return the values of its outputs.
