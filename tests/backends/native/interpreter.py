@@ -23,7 +23,7 @@ from phintys.backends.native.program import (
 )
 from phintys.backends.native.sizes import Arithmetic, Counter, Element, Extent, Fixed
 from phintys.backends.native.steps.branch import Branch
-from phintys.backends.native.steps.call import Call
+from phintys.backends.native.steps.call import LibraryCall
 from phintys.backends.native.steps.callback import Callback
 from phintys.backends.native.steps.check import Check
 from phintys.backends.native.steps.claim import Claim
@@ -214,8 +214,8 @@ class Interpreter:
                 raise CheckFailed(step.failure, left, right)
         elif isinstance(step, Kernel):
             self.kernel(step)
-        elif isinstance(step, Call):
-            getattr(self, step.routine)(step)
+        elif isinstance(step, LibraryCall):
+            getattr(self, step.routine.name)(step)
         elif isinstance(step, Branch):
             for inner in step.then if self.value(step.condition) else step.otherwise:
                 self.inner(inner)
@@ -336,7 +336,7 @@ class Interpreter:
                 assert stride >= shape[0 if is_transposed else 1] or 1 in shape or 0 in shape
                 parts.append(self.read(self.operand(call, array, letter, shape, strides, move)))
             strides = (self.option(call, "c_stride"), 1)
-            out = self.operand(call, call.output, "c", (m, n), strides, moves[2])
+            out = self.operand(call, call.outputs[0], "c", (m, n), strides, moves[2])
             with np.errstate(all="ignore"):
                 self.add(call, out, parts[0] @ parts[1])
 
@@ -349,7 +349,7 @@ class Interpreter:
             step = self.option(call, "x_step", 1)
             x = self.read(self.operand(call, call.inputs[1], "x", (n,), (step,), moves[1]))
             step = self.option(call, "y_step", 1)
-            out = self.operand(call, call.output, "y", (m,), (step,), moves[2])
+            out = self.operand(call, call.outputs[0], "y", (m,), (step,), moves[2])
             with np.errstate(all="ignore"):
                 self.add(call, out, a @ x)
 

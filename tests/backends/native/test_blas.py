@@ -5,10 +5,11 @@ import pytest
 
 from phintys._base.errors import IntegrityError, MethodNotDefinedError
 from phintys.backends.native.program import Array, Place, Program
-from phintys.backends.native.runtime.blas import blas_address, is_blas
+from phintys.backends.native.routines.products import DOT, GEMM, GEMV
+from phintys.backends.native.runtime.blas import is_routine, routine_address
 from phintys.backends.native.runtime.execute import compile_program
 from phintys.backends.native.sizes import Sizes
-from phintys.backends.native.steps.call import Call
+from phintys.backends.native.steps.call import LibraryCall
 
 DTYPES = ["float32", "float64", "complex64", "complex128"]
 TOLERANCE = {"float32": 1e-4, "complex64": 1e-4, "float64": 1e-12, "complex128": 1e-12}
@@ -37,7 +38,7 @@ def called(routine, values, out_shape, make_options):
         arguments.append(array)
     out = Array(Place.RESULT, dtype, tuple(map(sizes.fixed, out_shape)), "out")
     options = make_options(sizes, *(array.sizes for array in arguments))
-    call = Call(routine, tuple(arguments), out, options, Node)
+    call = LibraryCall(routine, tuple(arguments), (out,), options, Node)
     program = Program(arguments, [out], [call], sizes)
     (result,) = compile_program(program)(*values)
     return result
@@ -65,7 +66,7 @@ def test_gemm(dtype, a_transposed, b_transposed, shape):
             "alpha": 2.0,
         }
 
-    got = called("gemm", [a, b], (m, n), options)
+    got = called(GEMM, [a, b], (m, n), options)
     wanted = 2 * (a.T if a_transposed else a) @ (b.T if b_transposed else b)
     np.testing.assert_allclose(got, wanted, rtol=TOLERANCE[dtype], atol=TOLERANCE[dtype])
 
@@ -90,7 +91,7 @@ def test_gemm_of_slices_in_batches():
             ],
         }
 
-    got = called("gemm", [a, b], (2, 3, 4, 5), options)
+    got = called(GEMM, [a, b], (2, 3, 4, 5), options)
     wanted = a[..., :4, 2:5] @ b[..., 1:4, 1:6]
     np.testing.assert_allclose(got, wanted, rtol=1e-12)
 
@@ -112,7 +113,7 @@ def test_gemv(dtype, transposed, shape):
             "x_step": sizes.fixed(2),
         }
 
-    got = called("gemv", [a, x], (m,), options)
+    got = called(GEMV, [a, x], (m,), options)
     wanted = (a.T if transposed else a) @ x[::2]
     np.testing.assert_allclose(got, wanted, rtol=TOLERANCE[dtype], atol=TOLERANCE[dtype])
 
@@ -131,7 +132,7 @@ def test_dot(dtype, steps, n):
             "alpha": -1.0,
         }
 
-    got = called("dot", [x, y], (), options)
+    got = called(DOT, [x, y], (), options)
     wanted = -np.sum(x[:: steps[0]] * y[:: steps[1]])
     np.testing.assert_allclose(got, wanted, rtol=TOLERANCE[dtype], atol=TOLERANCE[dtype])
 
@@ -140,7 +141,7 @@ def test_unwritten_output_is_not_read():
     a, x = np.full((3, 4), 2.0), np.ones(4)
     for _ in range(3):  # memory that was used before holds NaN in tests
         got = called(
-            "gemv",
+            GEMV,
             [a, x],
             (3,),
             lambda sizes, a_sizes, x_sizes: {
@@ -153,15 +154,15 @@ def test_unwritten_output_is_not_read():
 
 
 def test_symbols():
-    assert is_blas("phintys_dgemm")
-    assert not is_blas("phintys_exp_float64_x8")
-    assert not is_blas("dgemm")
+    assert is_routine("phintys_blas_dgemm")
+    assert not is_routine("phintys_exp_float64_x8")
+    assert not is_routine("dgemm")
     with pytest.raises(MethodNotDefinedError, match="no BLAS function 'qgemm'"):
-        blas_address("phintys_qgemm")
+        routine_address("phintys_blas_qgemm")
 
 
 def test_routines_that_blas_lacks_are_refused():
     with pytest.raises(IntegrityError, match="no routine 'gemm' of int64"):
-        called("gemm", [np.ones((2, 2), "int64")] * 2, (2, 2), lambda *sizes: {})
+        called(GEMM, [np.ones((2, 2), "int64")] * 2, (2, 2), lambda *sizes: {})
     with pytest.raises(IntegrityError, match="needs the option 'm'"):
-        called("gemm", [np.ones((2, 2))] * 2, (2, 2), lambda *sizes: {})
+        called(GEMM, [np.ones((2, 2))] * 2, (2, 2), lambda *sizes: {})

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from phintys._base.errors import ShapeError
 from phintys._base.records import record
 
 if TYPE_CHECKING:
@@ -257,11 +258,14 @@ class Failure:
         ``"shape"``, ``"index"``, ``"empty"`` ...: determines the error that is raised.
     detail
         A sentence for the message; ``{0}`` and ``{1}`` are replaced by the two numbers that failed.
+    error
+        The class of the error, if the kind does not determine it.
     """
 
     node: Apply
     kind: str
     detail: str = ""
+    error: type[Exception] = ShapeError
 
 
 @record(eq=False)

@@ -11,7 +11,7 @@ import phintys
 import phintys.tensor as pt
 from phintys._base.errors import ShapeError
 from phintys.backends.native.lower import lower_program
-from phintys.backends.native.steps.call import Call
+from phintys.backends.native.steps.call import LibraryCall
 from phintys.backends.native.steps.callback import Callback
 from phintys.backends.native.steps.claim import Claim
 from phintys.backends.native.steps.kernel import Kernel
@@ -28,7 +28,7 @@ def program_of(f):
 
 
 def calls(f):
-    return [step for step in program_of(f).steps if isinstance(step, Call)]
+    return [step for step in program_of(f).steps if isinstance(step, LibraryCall)]
 
 
 def count(f, kind):
@@ -104,8 +104,8 @@ v, w = pt.dvectors("v", "w")
 def test_what_is_computed_is_added_to_where_it_is():
     f = phintys.function([X, Y, Z], pt.exp(Z) + 2 * pt.dot(X, Y), mode="native")
     program = program_of(f)
-    kernel, call = [step for step in program.steps if isinstance(step, Kernel | Call)]
-    assert [nest.statements[-1].target for nest in kernel.nests] == [call.output]
+    kernel, call = [step for step in program.steps if isinstance(step, Kernel | LibraryCall)]
+    assert [nest.statements[-1].target for nest in kernel.nests] == list(call.outputs)
     assert call.options["alpha"] == 2.0
 
 
@@ -113,7 +113,7 @@ def test_products_are_added_up_without_copies():
     f = phintys.function([X, Y, Z], pt.dot(X, Y) - pt.dot(Y, Z) + pt.dot(X, Z), mode="native")
     assert len(calls(f)) == 3
     assert count(f, Kernel) == 0
-    assert len({call.output for call in calls(f)}) == 1
+    assert len({call.outputs for call in calls(f)}) == 1
 
 
 def test_what_others_need_is_copied():

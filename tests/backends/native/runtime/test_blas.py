@@ -15,8 +15,8 @@ COLD = """
         assert f(np.ones((40, 40)))[0, 0] == 40 + number
 
     def load(number):
-        from phintys.backends.native.runtime.blas import blas_address
-        assert blas_address("phintys_dgemm")
+        from phintys.backends.native.runtime.blas import routine_address
+        assert routine_address("phintys_blas_dgemm")
 
     def import_linalg(number):
         import scipy.linalg
@@ -55,8 +55,8 @@ def test_threads_compile_their_first_products_together(run_python):
 def test_scipy_can_be_imported_as_ever_after_blas_was_loaded(run_python):
     run_python("""
         import sys
-        from phintys.backends.native.runtime.blas import blas_address
-        address = blas_address("phintys_dgemm")
+        from phintys.backends.native.runtime.blas import routine_address
+        address = routine_address("phintys_blas_dgemm")
         assert "scipy.linalg" not in sys.modules
         import scipy.linalg
         from phintys.backends.native.emit.externals import read_capsule
@@ -70,23 +70,23 @@ def test_blas_is_found_where_scipy_was_imported_before(run_python):
     run_python("""
         import scipy.linalg
         from phintys.backends.native.emit.externals import read_capsule
-        from phintys.backends.native.runtime.blas import blas_address
+        from phintys.backends.native.runtime.blas import routine_address
         capsule = scipy.linalg.cython_blas.__pyx_capi__["dgemm"]
-        assert read_capsule(capsule)[1] == blas_address("phintys_dgemm")
+        assert read_capsule(capsule)[1] == routine_address("phintys_blas_dgemm")
     """)
 
 
 def test_a_python_without_the_lock_of_imports_takes_the_whole_package(run_python):
     run_python("""
         import sys
-        from phintys.backends.native.runtime.blas import blas_address
+        from phintys.backends.native.runtime.blas import routine_address
         import _frozen_importlib
         kept = _frozen_importlib
         hidden = sys.modules["_frozen_importlib"] = type(sys)("_frozen_importlib")
         vars(hidden).update(vars(kept))
         del hidden._ModuleLockManager
         try:
-            assert blas_address("phintys_dgemm")
+            assert routine_address("phintys_blas_dgemm")
         finally:
             sys.modules["_frozen_importlib"] = kept
         assert "scipy.linalg" in sys.modules

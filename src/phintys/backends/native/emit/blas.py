@@ -2,7 +2,7 @@
 
 Slices and transposes that BLAS supports are passed as offsets, strides and flags, without copies.
 
-Options of a :class:`~phintys.backends.native.steps.call.Call`; each is a
+Options of a :class:`~phintys.backends.native.steps.call.LibraryCall`; each is a
 :class:`~phintys.backends.native.sizes.Size` (in elements) unless it says otherwise:
 
 ``gemm``: ``c = alpha a b + beta c``, where a is m by k and b is k by n
@@ -43,7 +43,8 @@ from phintys.backends.native.program import Array
 from phintys.tensor.blas import BLAS_LETTERS
 
 if TYPE_CHECKING:
-    from phintys.backends.native.steps.call import Call
+    from phintys.backends.native.routines.products import Product
+    from phintys.backends.native.steps.call import LibraryCall
 
 __all__ = ["FLOPS", "LONGEST", "BlasCall"]
 
@@ -65,8 +66,6 @@ FLOPS = 16
 
 LONGEST = (1 << 31) - 1
 """The largest integer that BLAS takes."""
-
-_OPERANDS = {"gemm": "abc", "gemv": "axy", "dot": "xyc"}
 
 
 class BlasCall:
@@ -90,7 +89,7 @@ class BlasCall:
     def __init__(
         self,
         b: Builder,
-        call: Call,
+        call: LibraryCall[Product],
         pointer: Callable[[Array], Value],
         size: Callable[[Any], Value],
         share: Callable[[str, Sequence[Value]], None],
@@ -99,16 +98,16 @@ class BlasCall:
         self.b = b
         self.call = call
         self.options = call.options
-        self.type = type_of(call.output.dtype)
+        self.type = type_of(call.outputs[0].dtype)
         self.blas = Routines(b, self.type)
         self._size = size
         self._share = share
         self._poll = poll
-        if call.routine not in _OPERANDS or self.type.name not in BLAS_LETTERS:
-            msg = f"There is no routine {call.routine!r} of {self.type.name} in BLAS."
+        if self.type.name not in BLAS_LETTERS:
+            msg = f"There is no routine {call.routine.name!r} of {self.type.name} in BLAS."
             raise IntegrityError(msg)
-        arrays = (*call.inputs[:2], call.output)
-        letters = _OPERANDS[call.routine]
+        arrays = (*call.inputs[:2], *call.outputs)
+        letters = call.routine.letters
         for option in call.sizes():  # what is first computed in a loop is not known after it
             size(option)
         self.at = {
@@ -130,7 +129,7 @@ class BlasCall:
         value = self.options.get(name)
         if value is None:
             if otherwise is None:
-                msg = f"A call of {self.call.routine} needs the option {name!r}."
+                msg = f"A call of {self.call.routine.name} needs the option {name!r}."
                 raise IntegrityError(msg)
             return self.b.constant(INT64, otherwise)
         return self._size(value)
@@ -142,11 +141,11 @@ class BlasCall:
         """Write the loops around the routine."""
         if not batch:
             self.at = at
-            getattr(self, f"_{self.call.routine}")()
+            getattr(self, f"_{self.call.routine.name}")()
             return
         (count, *steps), *rest = batch
         values = [self._size(step) for step in steps]
-        if not rest and self.call.routine == "gemm":
+        if not rest and self.call.routine.name == "gemm":
             self.at = at
             self._gemm((self._size(count), values))
             return
@@ -384,7 +383,7 @@ class BlasCall:
         for letter in "xy":
             step = self.size(f"{letter}_step", 1)
             arguments += [self._moved(self.at[letter], first * step), self.blas.integer(step)]
-        return b.call(f"phintys_{BLAS_LETTERS[self.type.name]}dot", self.type, arguments)
+        return b.call(f"phintys_blas_{BLAS_LETTERS[self.type.name]}dot", self.type, arguments)
 
     def _complex_dot(self) -> None:
         """The same by a product of a matrix of one row: how C returns complex numbers differs."""

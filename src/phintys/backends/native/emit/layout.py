@@ -46,7 +46,7 @@ must be C-contiguous and aligned to their size), and sets ``STATUS`` to 0. Funct
     A nonzero result means the same. Called regularly by long-running code, from any thread.
 ``ptr phintys_malloc(i64 bytes)``, ``void phintys_free(ptr)``
     Memory for a kernel, from any thread.
-``phintys_dgemm`` and other functions of BLAS
+``phintys_blas_dgemm`` and other functions of BLAS
     See :mod:`~phintys.backends.native.emit.blas`.
 
 A kernel is passed to ``phintys_parallel_for`` if it will take longer than

@@ -22,6 +22,7 @@ products.
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from phintys._base.records import record
@@ -39,6 +40,8 @@ from phintys.backends.native.runtime.atomics import (
 from phintys.backends.native.runtime.record import Record
 
 if TYPE_CHECKING:
+    from collections.abc import Generator
+
     from phintys.backends.native.emit.module import Module
 
 __all__ = [
@@ -51,6 +54,7 @@ __all__ = [
     "VECTOR_SHARED_FROM",
     "begin_alone",
     "end_alone",
+    "one_thread",
     "parts_symbol",
     "write_product_parts",
     "write_vector_parts",
@@ -192,6 +196,15 @@ def end_alone(b: Builder, threads: Value) -> None:
                 call_pointer(b, setter, VOID, [former])
         BLAS_THREADS.store(b, threads, "users", left)
         unlock(b, lock, free)
+
+
+@contextmanager
+def one_thread(b: Builder) -> Generator[None]:
+    """Write code during which BLAS uses one thread."""
+    threads = _threads_of_blas(b)
+    begin_alone(b, threads)
+    yield
+    end_alone(b, threads)
 
 
 def _is_there(b: Builder, pointer: Value) -> Value:

@@ -1,7 +1,7 @@
 """BLAS routines, called on matrices in row-major layout.
 
 BLAS is column-major and arrays are row-major, so each matrix is passed as its transpose: ``C = A
-B`` becomes ``C' = B' A'``. The functions are external symbols ``phintys_dgemm`` and so on, with
+B`` becomes ``C' = B' A'``. The functions are external symbols such as ``phintys_blas_dgemm``, with
 SciPy's signatures: all arguments are pointers, integers are 32-bit.
 """
 
@@ -81,6 +81,10 @@ class Routines:
         self.b.store(self.b.convert(value, INT32), slot)
         return slot
 
+    def letter(self, letter: str) -> Value:
+        """Return the address of a letter."""
+        return self._constant(INT8, ord(letter))
+
     def number(self, value: Any) -> Value:
         """Return the address of a number of the dtype: a constant, a register, or an address."""
         if isinstance(value, Value):
@@ -105,7 +109,7 @@ class Routines:
         BLAS insists on its length, and on 1.
         """
         b = self.b
-        usual, other = (self._constant(INT8, ord(letter)) for letter in letters)
+        usual, other = map(self.letter, letters)
         if matrix.along.text == "1":
             letter, first, second, stride = usual, columns, rows, matrix.down
         elif matrix.down.text == "1":
@@ -120,7 +124,7 @@ class Routines:
 
     def call(self, name: str, *arguments: Value) -> None:
         """Write a call."""
-        self.b.call(f"phintys_{BLAS_LETTERS[self.type.name]}{name}", VOID, arguments)
+        self.b.call(f"phintys_blas_{BLAS_LETTERS[self.type.name]}{name}", VOID, arguments)
 
     # ---- routines ----------------------------------------------------------------------------
 

@@ -20,7 +20,8 @@ from phintys.backends.native.program import (
     Literal,
     Operation,
 )
-from phintys.backends.native.steps.call import Call
+from phintys.backends.native.routines.products import GEMM, GEMV, Product
+from phintys.backends.native.steps.call import LibraryCall
 from phintys.graph.apply import Apply
 from phintys.tensor.blas import BLAS_LETTERS, Gemm
 from phintys.tensor.dot import BatchedDot, Dot
@@ -202,11 +203,11 @@ def _multiply(
     matrix = _Matrix.of(x, lowering)
     vector, of_vector = _vector(y, "x", lowering)
     options |= of_vector | {"m": x.sizes[0], "n": x.sizes[1], **matrix.options("a")}
-    _call("gemv", (matrix.strided.array, vector), target, options, node, lowering)
+    _call(GEMV, (matrix.strided.array, vector), target, options, node, lowering)
 
 
 def _call(
-    routine: str,
+    routine: Product,
     inputs: tuple[Array, ...],
     target: View,
     options: dict[str, Any],
@@ -219,7 +220,7 @@ def _call(
         inputs = (*inputs, alpha)
     is_late = target.array in lowering.bases.claimed
     steps = lowering.ending if is_late else lowering.steps
-    steps.append(Call(routine, inputs, target.array, options, node))
+    steps.append(LibraryCall(routine, inputs, (target.array,), options, node))
 
 
 def _gemm(
@@ -240,7 +241,7 @@ def _gemm(
         **b.options("b"),
         "c_stride": target.sizes[-1],
     }
-    _call("gemm", (a.strided.array, b.strided.array), target, options, node, lowering)
+    _call(GEMM, (a.strided.array, b.strided.array), target, options, node, lowering)
 
 
 @lowers(BatchedDot)

@@ -1,7 +1,8 @@
-"""SciPy's BLAS as C functions: ``scipy.linalg.cython_blas`` exports pointers to them.
+"""SciPy's BLAS and LAPACK as C functions: ``scipy.linalg.cython_blas`` and ``cython_lapack`` export
+pointers to them.
 
-Importing that module normally imports all of ``scipy.linalg``, which takes ten times as long as the
-one extension module that is needed, so the module is loaded from its file.
+Importing these modules normally imports all of ``scipy.linalg``, which takes ten times as long as
+the one extension module that is needed, so a module is loaded from its file.
 """
 
 from __future__ import annotations
@@ -21,58 +22,68 @@ from phintys._base.apart import import_whole, run_whole
 from phintys._base.errors import MethodNotDefinedError
 from phintys._base.once import Once
 from phintys.backends.native.emit.externals import read_capsule
-from phintys.backends.native.emit.product_parts import BLAS_THREADS
-from phintys.tensor.blas import BLAS_LETTERS
+from phintys.backends.native.emit.product_parts import BLAS_THREADS, BLAS_THREADS_SYMBOL
 
 __all__ = [
     "after_fork",
-    "blas_address",
-    "blas_is_loaded",
     "blas_threads",
     "blas_version",
-    "is_blas",
+    "is_loaded",
+    "is_routine",
+    "library_of",
+    "routine_address",
 ]
 
 _PREFIX = "phintys_"
 _PACKAGE = "scipy.linalg"
-_MODULE = f"{_PACKAGE}.cython_blas"
-_ROUTINES = {
-    f"{letter}{routine}" for letter in BLAS_LETTERS.values() for routine in ("gemm", "gemv")
-} | {"sdot", "ddot"}
+_LIBRARIES = ("blas", "lapack")
 
 
-def is_blas(symbol: str) -> bool:
-    """Return whether a symbol that code needs is a function of BLAS."""
-    return symbol.startswith(_PREFIX) and symbol.removeprefix(_PREFIX) in _ROUTINES
+def _split(symbol: str) -> tuple[str, str]:
+    """Return the library and the name of a function, given its name in generated code."""
+    library, _, name = symbol.removeprefix(_PREFIX).partition("_")
+    return library, name
 
 
-def blas_is_loaded() -> bool:
-    """Return whether SciPy's BLAS is in memory."""
-    return _blas_module.is_known
+def is_routine(symbol: str) -> bool:
+    """Return whether a symbol that code needs is a function of one of the libraries."""
+    is_ours = symbol.startswith(_PREFIX) and symbol != BLAS_THREADS_SYMBOL
+    return is_ours and library_of(symbol) in _LIBRARIES
+
+
+def library_of(symbol: str) -> str:
+    """Return the library of a function: ``"blas"`` or ``"lapack"``."""
+    return _split(symbol)[0]
+
+
+def is_loaded(symbol: str) -> bool:
+    """Return whether the library of a function is in memory."""
+    return _MODULES[library_of(symbol)].is_known
 
 
 @cache
-def blas_address(symbol: str) -> int:
-    """Return the address of a function of BLAS in this process.
+def routine_address(symbol: str) -> int:
+    """Return the address of a function of a library in this process.
 
     Parameters
     ----------
     symbol
-        Its name in generated code: ``"phintys_dgemm"``.
+        Its name in generated code: ``"phintys_blas_dgemm"``, ``"phintys_lapack_dpotrf"``.
 
     Raises
     ------
     MethodNotDefinedError
         If the installed SciPy does not have it, or its integers are not 32 bits wide.
     """
-    name = symbol.removeprefix(_PREFIX)
-    capsule = _blas_module().__pyx_capi__.get(name)
+    library, name = _split(symbol)
+    shown = f"{library.upper()} function"
+    capsule = _MODULES[library]().__pyx_capi__.get(name)
     if capsule is None:
-        msg = f"The installed SciPy has no BLAS function {name!r}. Use mode='reference'."
+        msg = f"The installed SciPy has no {shown} {name!r}. Use mode='reference'."
         raise MethodNotDefinedError(msg)
     signature, address = read_capsule(capsule)
     if "int *" not in signature:
-        msg = f"The BLAS function {name} of the installed SciPy is {signature!r}, expected int *."
+        msg = f"The {shown} {name} of the installed SciPy is {signature!r}, expected int *."
         raise MethodNotDefinedError(msg)
     return address
 
@@ -95,7 +106,7 @@ def blas_threads() -> int:
     _RECORDS.append(memory)
     try:
         # Symbols of a library are found through the libraries that link to it.
-        found = _thread_functions(ctypes.CDLL(_blas_module().__file__))
+        found = _thread_functions(ctypes.CDLL(_MODULES["blas"]().__file__))
     except (OSError, TypeError):
         found = None
     if found is not None:
@@ -145,17 +156,20 @@ def blas_version() -> str:
     return f"scipy {scipy.__version__} in {Path(scipy.__file__).parent}"
 
 
-@Once
-def _blas_module() -> Any:
+def _module(file: str) -> Any:
+    """Return an extension module of SciPy's."""
     if _PACKAGE not in sys.modules:
         # With another layout of SciPy, or another importlib, import it normally.
         with suppress(ImportError, AttributeError):
-            return run_whole(_load_by_file)
-    return import_whole(_MODULE)
+            return run_whole(partial(_load_by_file, file))
+    return import_whole(f"{_PACKAGE}.{file}")
 
 
-def _load_by_file() -> Any:
-    """Load the extension module without its package.
+_MODULES = {library: Once(partial(_module, f"cython_{library}")) for library in _LIBRARIES}
+
+
+def _load_by_file(file: str) -> Any:
+    """Load an extension module without its package.
 
     The module is loaded only once in a process, and ``import scipy.linalg`` in another thread loads
     it too. So this holds the import lock of that name, which no public function provides. The
@@ -164,17 +178,18 @@ def _load_by_file() -> Any:
     """
     import scipy
 
+    name = f"{_PACKAGE}.{file}"
     importlib = sys.modules["_frozen_importlib"]
     folder = Path(scipy.__file__).parent / "linalg"
-    spec = PathFinder.find_spec("cython_blas", [str(folder)])
+    spec = PathFinder.find_spec(file, [str(folder)])
     if spec is None or spec.loader is None:
         raise ImportError
-    spec.name = spec.loader.name = _MODULE  # pyright: ignore[reportAttributeAccessIssue]
-    with importlib._ModuleLockManager(_MODULE):
-        loaded = sys.modules.get(_MODULE)
+    spec.name = spec.loader.name = name  # pyright: ignore[reportAttributeAccessIssue]
+    with importlib._ModuleLockManager(name):
+        loaded = sys.modules.get(name)
         if loaded is not None:
             return loaded
         try:
             return importlib._load_unlocked(spec)
         finally:
-            sys.modules.pop(_MODULE, None)
+            sys.modules.pop(name, None)

@@ -28,10 +28,11 @@ from phintys.backends.native.emit.product_parts import BLAS_THREADS_SYMBOL
 from phintys.backends.native.emit.target import Target
 from phintys.backends.native.runtime.background import Background
 from phintys.backends.native.runtime.blas import (
-    blas_address,
-    blas_is_loaded,
     blas_threads,
-    is_blas,
+    is_loaded,
+    is_routine,
+    library_of,
+    routine_address,
 )
 from phintys.backends.native.runtime.cache import CacheKey, object_cache
 
@@ -164,11 +165,11 @@ def _best_level(text: str) -> int:
 
 @contextmanager
 def _needs_meanwhile(module: Module, math_level: int) -> Generator[None]:
-    """Provide the BLAS and the vector math that a module needs, in other threads."""
+    """Provide the libraries and the vector math that a module needs, in other threads."""
     work: list[Background[Any]] = []
-    routines = [name for name in module.declared if is_blas(name)]
-    if routines and not blas_is_loaded():
-        work.append(Background(blas_address, routines[0]))
+    routines = [name for name in sorted(module.declared) if is_routine(name)]
+    missing = {library_of(name): name for name in routines if not is_loaded(name)}
+    work += [Background(routine_address, name) for name in missing.values()]
     functions = _math_library(module.target, math_level)
     if functions.lacks(module.math_functions):
         work.append(Background(functions.provide, module.math_functions))
@@ -417,8 +418,8 @@ def _resolve_all(names: Iterable[str], target: Target, math_level: int) -> dict[
 def _resolve(name: str) -> int:
     if name in EXTERNALS:
         return address_of(name)
-    if is_blas(name):
-        return blas_address(name)
+    if is_routine(name):
+        return routine_address(name)
     if name == BLAS_THREADS_SYMBOL:
         return blas_threads()
     found = llvm().address_of_symbol(name) or _address_in_process(name)

@@ -63,7 +63,7 @@ def error_of(failure: Failure, first: int, second: int) -> Exception:
         return IndexingError(f"{op}: index {first} is out of range for {detail} of size {second}.")
     if failure.kind == "index":
         return IndexingError(f"{op}: {detail} is out of range.")
-    return ShapeError(f"{op}: {failure.kind}: {detail}.")
+    return failure.error(f"{op}: {failure.kind}: {detail}.")
 
 
 class Failures:

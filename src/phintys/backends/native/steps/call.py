@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from phintys._base.records import record
-from phintys.backends.native.emit.blas import FLOPS, BlasCall
-from phintys.backends.native.emit.products import most_in_tiles
-from phintys.backends.native.emit.types import type_of
-from phintys.backends.native.program import Array, Step
+from phintys.backends.native.emit.product_parts import one_thread
+from phintys.backends.native.emit.types import INT64
+from phintys.backends.native.program import Step
+from phintys.backends.native.routines.routine import Routine
 from phintys.backends.native.sizes import Size
 
 if TYPE_CHECKING:
@@ -18,99 +19,97 @@ if TYPE_CHECKING:
     from phintys.backends.native.emit.step_writer import StepWriter
     from phintys.backends.native.explain import Explainer
     from phintys.backends.native.polynomials import Polynomial
+    from phintys.backends.native.program import Array, Failure
     from phintys.graph.apply import Apply
 
-__all__ = ["Call"]
+__all__ = ["LibraryCall"]
+
+Called = TypeVar("Called", bound=Routine)
 
 
 @record(eq=False)
-class Call(Step):
+class LibraryCall(Step, Generic[Called]):
     """A call of a library routine.
 
     Attributes
     ----------
     routine
-        ``"gemm"``, ``"gemv"``, ``"dot"``, ``"ger"`` ...
-    inputs, output
-        The arrays read, and the array written.
+        The routine.
+    inputs
+        The arrays that it reads.
+    outputs
+        The arrays that it writes; :meth:`Routine.updates` names those that it reads as well.
     options
-        The parameters of the routine: transposes, sizes, scale factors, offsets of slices.
+        Its parameters: transposes, sizes, scale factors, offsets of slices.
     node
         The graph's node that this computes.
+    workspace
+        Temporary memory, which has no value before or after.
+    failure
+        What has failed if the routine returns a status other than 0, which is the first number of
+        the message; ``None`` for a routine that cannot fail.
     """
 
     noun: ClassVar[str] = "call"
     nouns: ClassVar[str] = "calls"
 
-    routine: str
+    routine: Called
     inputs: tuple[Array, ...]
-    output: Array
+    outputs: tuple[Array, ...]
     options: dict[str, Any]
     node: Apply
+    workspace: tuple[Array, ...] = ()
+    failure: Failure | None = None
 
     def reads(self) -> Iterator[Array]:
-        """Yield the inputs, and the output if it is added to."""
+        """Yield the inputs, and the outputs that it changes."""
         yield from self.inputs
-        if self.options.get("beta"):
-            yield self.output
+        yield from self.routine.updates(self)
 
-    def writes(self) -> tuple[Array]:
-        """Return the output."""
-        return (self.output,)
+    def writes(self) -> tuple[Array, ...]:
+        """Return the outputs and the workspace."""
+        return *self.outputs, *self.workspace
 
     def sizes(self) -> Iterator[Size]:
         """Yield the sizes among the options."""
-        yield from (value for value in self.options.values() if isinstance(value, Size))
+        yield from self.lengths.values()
         for entry in self.options.get("batch", ()):
             yield from entry
+
+    @property
+    def lengths(self) -> dict[str, Size]:
+        """The options that are sizes."""
+        return {name: size for name, size in self.options.items() if isinstance(size, Size)}
+
+    @property
+    def may_fail(self) -> bool:
+        """Whether the routine may return a status."""
+        return self.failure is not None
 
     def nodes(self) -> tuple[Apply]:
         """Return the node."""
         return (self.node,)
 
-    def work(self, main: MainFunction) -> Polynomial:
-        """Return the time of its multiplications."""
-        factors = [self.options[name] for name in "mnk" if name in self.options]
-        factors += [entry[0] for entry in self.options.get("batch", ())]
-        return main.scaled(main.ring.product(factors), 1 / FLOPS)
+    def work(self, main: MainFunction) -> Polynomial | None:
+        """Return the routine's estimate of its time."""
+        return self.routine.work(self, main)
 
     @property
     def title(self) -> str:
         """The routine."""
-        return f"a call of {self.routine}"
+        return f"a call of {self.routine.name}"
 
     def lines(self, explainer: Explainer) -> list[str]:
-        """Return its line: its operands, as passed, and the lengths of its loops."""
-        options = self.options
-        operands = [
-            explainer.name(array) + ".T" * bool(options.get(f"{letter}_transposed"))
-            for array, letter in zip(self.inputs[:2], "ab", strict=True)
-        ]
-        alpha = options.get("alpha", 1)
-        factor = explainer.name(alpha) if isinstance(alpha, Array) else str(alpha)
-        text = f"call {self.routine}({', '.join(operands)})" + f" * {factor}" * (alpha != 1)
-        text += f" {'added to' if options.get('beta') else '->'} {explainer.name(self.output)}"
-        sizes = [f"{name} = {explainer.size(options[name])}" for name in "mnk" if name in options]
-        text += f"    [{', '.join(sizes)}]" if sizes else ""
-        batch = [explainer.size(entry[0]) for entry in options.get("batch", ())]
-        text += f" {' * '.join(batch)} times" if batch else ""
-        return [text + self._tiles(explainer)]
-
-    def _tiles(self, explainer: Explainer) -> str:
-        """Return whether a product is computed in tiles without BLAS, or up to which size."""
-        if self.routine != "gemm":
-            return ""
-        texts = [explainer.size(self.options[name]) for name in "mnk"]
-        lengths = [int(text) if text.isdigit() else None for text in texts]
-        if 1 in lengths[:2]:  # a product with a vector
-            return ""
-        target, type_ = explainer.emitted.module.target, type_of(self.output.dtype)
-        most = most_in_tiles(target, type_, lengths, is_repeated="batch" in self.options)
-        if not most:
-            return ""
-        return ", in tiles" + f" up to {most} multiplications" * (None in lengths)
+        """Return its line."""
+        return [self.routine.line(self, explainer)]
 
     def emit(self, writer: StepWriter) -> None:
-        """Write the call."""
-        BlasCall(writer.b, self, writer.pointer, writer.size, writer.share, writer.poll).write()
+        """Write the call; a long one is followed by a check for signals."""
+        b = writer.b
+        with nullcontext() if self.routine.shares_work else one_thread(b):
+            status = self.routine.emit(self, writer)
+        if self.failure is not None and status is not None:
+            number = b.convert(status, INT64)
+            with writer.failing(b.ne(number, 0)):
+                writer.set_status(writer.main.failure(self.failure), number, 0)
         writer.poll_after(self)

@@ -1,0 +1,1 @@
+"""Library routines that programs call, one file a family."""

@@ -1,0 +1,91 @@
+"""Functions of LAPACK: they work on whole matrices in place, and return a status.
+
+LAPACK is column-major and arrays are row-major: it is passed the transpose of each matrix, so that
+the upper triangle of an array is the lower one for LAPACK.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from phintys._base.errors import IntegrityError
+from phintys.backends.native.emit.routines import Routines
+from phintys.backends.native.emit.types import INT32, VOID, type_of
+from phintys.backends.native.routines.routine import Routine
+from phintys.tensor.blas import BLAS_LETTERS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from phintys.backends.native.emit.step_writer import StepWriter
+    from phintys.backends.native.emit.values import Value
+    from phintys.backends.native.program import Array
+    from phintys.backends.native.sizes import Size
+    from phintys.backends.native.steps.call import LibraryCall
+
+__all__ = ["Arguments", "LapackRoutine"]
+
+
+class LapackRoutine(Routine):
+    """A function of LAPACK, in one variant for each dtype.
+
+    Subclasses say what its arguments are, which outputs it changes and how long it takes.
+
+    Parameters
+    ----------
+    name
+        Its name, without the letter of the dtype.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def arguments(self, call: LibraryCall[Any], given: Arguments) -> Sequence[Value]:
+        """Return the addresses of all arguments but the status, which is the last one."""
+        raise NotImplementedError
+
+    def emit(self, call: LibraryCall[Any], writer: StepWriter) -> Value:
+        """Write the call, and return the status."""
+        given = Arguments(call, writer)
+        status = writer.b.slot(INT32)
+        symbol = f"phintys_lapack_{given.letter_of_dtype}{self.name}"
+        writer.b.call(symbol, VOID, [*self.arguments(call, given), status])
+        return writer.b.load(INT32, status)
+
+
+class Arguments:
+    """The arguments of a call of LAPACK, all of which are passed by address.
+
+    Parameters
+    ----------
+    call
+        The call.
+    writer
+        Writes the code around it.
+    """
+
+    def __init__(self, call: LibraryCall[Any], writer: StepWriter) -> None:
+        self._writer = writer
+        dtype = call.outputs[0].dtype
+        if dtype.name not in BLAS_LETTERS:
+            msg = f"There is no routine {call.routine.name!r} of {dtype} in LAPACK."
+            raise IntegrityError(msg)
+        self.letter_of_dtype = BLAS_LETTERS[dtype.name]
+        self._scalars = Routines(writer.b, type_of(dtype))
+
+    def letter(self, letter: str) -> Value:
+        """Return a letter."""
+        return self._scalars.letter(letter)
+
+    def integer(self, size: Size) -> Value:
+        """Return a size."""
+        return self._scalars.integer(self._writer.size(size))
+
+    def stride(self, size: Size) -> Value:
+        """Return the distance between columns, which must be positive."""
+        b = self._writer.b
+        return self._scalars.integer(b.maximum_number(self._writer.size(size), 1))
+
+    def array(self, array: Array) -> Value:
+        """Return an array."""
+        return self._writer.pointer(array)

@@ -1,0 +1,94 @@
+"""Products of BLAS: of matrices, of a matrix and a vector, and of vectors.
+
+:mod:`~phintys.backends.native.emit.blas` describes their options, and writes the calls.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from phintys.backends.native.emit.blas import FLOPS, BlasCall
+from phintys.backends.native.emit.products import most_in_tiles
+from phintys.backends.native.emit.types import type_of
+from phintys.backends.native.program import Array
+from phintys.backends.native.routines.routine import Routine
+
+if TYPE_CHECKING:
+    from phintys.backends.native.emit.main import MainFunction
+    from phintys.backends.native.emit.step_writer import StepWriter
+    from phintys.backends.native.explain import Explainer
+    from phintys.backends.native.polynomials import Polynomial
+    from phintys.backends.native.steps.call import LibraryCall
+
+__all__ = ["DOT", "GEMM", "GEMV", "Product"]
+
+
+class Product(Routine):
+    """A product, maybe added to the output.
+
+    Parameters
+    ----------
+    name
+        Its name in BLAS, without the letter of the dtype.
+    letters
+        The names of both factors and of the output in options.
+    """
+
+    shares_work: ClassVar[bool] = True
+
+    def __init__(self, name: str, letters: str) -> None:
+        self.name = name
+        self.letters = letters
+
+    def updates(self, call: LibraryCall[Product]) -> tuple[Array, ...]:
+        """Return the output, if it is added to."""
+        return call.outputs if call.options.get("beta") else ()
+
+    def work(self, call: LibraryCall[Product], main: MainFunction) -> Polynomial:
+        """Return the time of the multiplications."""
+        factors = [call.options[name] for name in "mnk" if name in call.options]
+        factors += [entry[0] for entry in call.options.get("batch", ())]
+        return main.scaled(main.ring.product(factors), 1 / FLOPS)
+
+    def line(self, call: LibraryCall[Product], explainer: Explainer) -> str:
+        """Return the operands, as passed, and the lengths of the loops."""
+        options = call.options
+        operands = [
+            explainer.name(array) + ".T" * bool(options.get(f"{letter}_transposed"))
+            for array, letter in zip(call.inputs[:2], "ab", strict=True)
+        ]
+        alpha = options.get("alpha", 1)
+        factor = explainer.name(alpha) if isinstance(alpha, Array) else str(alpha)
+        text = f"call {self.name}({', '.join(operands)})" + f" * {factor}" * (alpha != 1)
+        (output,) = call.outputs
+        text += f" {'added to' if options.get('beta') else '->'} {explainer.name(output)}"
+        sizes = [f"{name} = {explainer.size(options[name])}" for name in "mnk" if name in options]
+        text += f"    [{', '.join(sizes)}]" if sizes else ""
+        batch = [explainer.size(entry[0]) for entry in options.get("batch", ())]
+        return text + (f" {' * '.join(batch)} times" if batch else "")
+
+    def emit(self, call: LibraryCall[Product], writer: StepWriter) -> None:
+        """Write the call, and loops around it."""
+        BlasCall(writer.b, call, writer.pointer, writer.size, writer.share, writer.poll).write()
+
+
+class _MatrixProduct(Product):
+    """``gemm``, which computes small products in tiles, without BLAS."""
+
+    def line(self, call: LibraryCall[Product], explainer: Explainer) -> str:
+        """Return whether it is computed in tiles, or up to which size, as well."""
+        line = super().line(call, explainer)
+        texts = [explainer.size(call.options[name]) for name in "mnk"]
+        lengths = [int(text) if text.isdigit() else None for text in texts]
+        if 1 in lengths[:2]:  # a product with a vector
+            return line
+        target, type_ = explainer.emitted.module.target, type_of(call.outputs[0].dtype)
+        most = most_in_tiles(target, type_, lengths, is_repeated="batch" in call.options)
+        if not most:
+            return line
+        return f"{line}, in tiles" + f" up to {most} multiplications" * (None in lengths)
+
+
+GEMM = _MatrixProduct("gemm", "abc")
+GEMV = Product("gemv", "axy")
+DOT = Product("dot", "xyc")

@@ -1,0 +1,57 @@
+"""What the native backend knows about a library routine."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from phintys.backends.native.emit.main import MainFunction
+    from phintys.backends.native.emit.step_writer import StepWriter
+    from phintys.backends.native.emit.values import Value
+    from phintys.backends.native.explain import Explainer
+    from phintys.backends.native.polynomials import Polynomial
+    from phintys.backends.native.program import Array
+    from phintys.backends.native.steps.call import LibraryCall
+
+__all__ = ["Routine"]
+
+
+class Routine:
+    """A routine of a library, as the steps that call it see it.
+
+    A family of routines is a file with subclasses, or with instances of one. Nothing else lists
+    routines: lowerings name the object in :class:`~phintys.backends.native.steps.call.LibraryCall`,
+    and the loader finds a function by its symbol, ``phintys_blas_dgemm``.
+    """
+
+    name: str
+    """Its name, for people."""
+
+    shares_work: ClassVar[bool] = False
+    """Whether it hands parts of its work to the thread pool, and looks for signals meanwhile.
+
+    Other routines use one thread: those of a library would spin while they wait for each other.
+    """
+
+    def updates(self, call: LibraryCall[Any]) -> Sequence[Array]:
+        """Return the outputs whose former values it reads."""
+        return ()
+
+    def work(self, call: LibraryCall[Any], main: MainFunction) -> Polynomial | None:
+        """Return a rough estimate of its time, from :meth:`MainFunction.scaled`."""
+        return None
+
+    def line(self, call: LibraryCall[Any], explainer: Explainer) -> str:
+        """Return a call as text."""
+        given, made = (
+            ", ".join(map(explainer.name, arrays)) for arrays in (call.inputs, call.outputs)
+        )
+        names = [name for name in call.options if name in call.lengths]
+        sizes = ", ".join(f"{name} = {explainer.size(call.lengths[name])}" for name in names)
+        return f"call {self.name}({given}) -> {made}" + f"    [{sizes}]" * bool(sizes)
+
+    def emit(self, call: LibraryCall[Any], writer: StepWriter) -> Value | None:
+        """Write a call, and return its status if it has one: 0 if all is well."""
+        raise NotImplementedError
