@@ -1,13 +1,18 @@
 """Sorting against NumPy."""
 
+import threading
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import phintys
 import phintys.tensor as pt
+from phintys._base.apart import run_whole
 from phintys._base.errors import OpContractError, ShapeError
 from phintys.gradient import grad
+from phintys.tensor import sorting
 
 CASES = {"sort": (pt.sort, np.sort), "argsort": (pt.argsort, np.argsort)}
 KINDS = (None, "quicksort", "mergesort", "heapsort", "stable")
@@ -88,3 +93,27 @@ def test_wrong_arguments():
         pt.SortOp(-1)
     with pytest.raises(ShapeError, match="2 dimensions"):
         pt.SortOp(2)(x)
+
+
+def test_large_arrays_are_sorted_elsewhere_and_handlers_run_meanwhile(monkeypatch):
+    """NumPy does not look for signals, so another thread waits for it."""
+    seen: list[threading.Thread] = []
+
+    def apart(function, *args):
+        def observed():
+            seen.append(threading.current_thread())
+            return function(*args)
+
+        return run_whole(observed)
+
+    monkeypatch.setattr(sorting, "LARGE", 5)
+    monkeypatch.setattr(sorting, "run_whole", apart)
+    x = pt.dmatrix("x")
+    f = phintys.function([x], [pt.sort(x, axis=0), pt.argsort(x, axis=0)])
+    values = np.random.default_rng(0).normal(size=(4, 3))
+    kept = values.copy()
+    for got, wanted in zip(f(values), (np.sort(values, 0), np.argsort(values, 0)), strict=True):
+        np.testing.assert_array_equal(got, wanted)
+    np.testing.assert_array_equal(values, kept)
+    assert len(seen) == 2
+    assert threading.main_thread() not in seen

@@ -150,7 +150,7 @@ class _Errand:
 def run_whole(
     function: Callable[_Parameters, _Result], *args: _Parameters.args, **kwargs: _Parameters.kwargs
 ) -> _Result:
-    """Call a function that imports modules, without interruption by signals.
+    """Call a function that must be completed, such as an import, or that does not see signals.
 
     If a signal handler raises while the main thread waits, the function is still completed. A
     thread that is already importing Phintys or its dependencies calls the function itself, because

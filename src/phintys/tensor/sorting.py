@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from phintys._base.apart import run_whole
+from phintys._base.copies import LARGE, copied
 from phintys._base.errors import OpContractError, ShapeError
 from phintys.graph.apply import Apply
 from phintys.graph.op import Op
@@ -98,8 +100,9 @@ class SortOp(_SortingOp):
             or former.shape != x.shape
             or former.dtype != x.dtype
             or not former.flags.writeable
+            or x.size > LARGE
         ):
-            cell[0] = np.sort(x, self.axis, self.kind)
+            cell[0] = _sorted_values(x, self.axis, self.kind)
             return
         np.copyto(former, x)
         former.sort(self.axis, self.kind)
@@ -153,7 +156,7 @@ class ArgSortOp(_SortingOp):
         self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
     ) -> None:
         """Sort indices with NumPy."""
-        order = np.argsort(inputs[0], self.axis, self.kind)
+        order = _sorting_order(inputs[0], self.axis, self.kind)
         output_storage[0][0] = order.astype(np.int64, copy=False)
 
     def L_op(
@@ -165,6 +168,24 @@ class ArgSortOp(_SortingOp):
     def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
         """Return zeros."""
         return [None if is_missing(eval_points[0]) else zero_gradient(self(*inputs))]
+
+
+# NumPy sorts without a look at signals, so that long sorting is left to another thread, of an array
+# of its own: it goes on when a signal ends the call, whose memory may then be used otherwise.
+
+
+def _sorted_values(x: np.ndarray[Any, Any], axis: int, kind: Any) -> np.ndarray[Any, Any]:
+    if x.size <= LARGE:
+        return np.sort(x, axis, kind)
+    own = copied(x, x.dtype)
+    run_whole(own.sort, axis, kind)
+    return own
+
+
+def _sorting_order(x: np.ndarray[Any, Any], axis: int, kind: Any) -> np.ndarray[Any, Any]:
+    if x.size <= LARGE:
+        return np.argsort(x, axis, kind)
+    return run_whole(copied(x, x.dtype).argsort, axis, kind)
 
 
 @lru_cache(maxsize=1024)

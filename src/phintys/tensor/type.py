@@ -8,6 +8,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from phintys._base.config import config
+from phintys._base.copies import copied
 from phintys._base.errors import TypeContractError
 from phintys._base.locks import ProcessLock
 from phintys.graph.type import Type
@@ -263,7 +264,7 @@ class TensorType(Type):
                 msg = f"{_describe(value)} is outside of the range of {self}."
             raise TypeContractError(msg)
         if np.can_cast(array.dtype, ours, "safe"):
-            return array.astype(ours)
+            return copied(array, ours)
         if array.dtype.kind == "c" and ours.kind != "c":
             msg = (
                 f"A complex value does not fit {self}: got {_describe(value)}. Take its real part "
@@ -271,7 +272,7 @@ class TensorType(Type):
             )
             raise TypeContractError(msg)
         with np.errstate(all="ignore"):
-            converted = array.astype(ours)
+            converted = copied(array, ours)
         if allow_downcast:
             return converted
         # An array of another dtype can be a mistake; a number is just a number.

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from phintys._base.copies import LARGE, copied
 from phintys._base.late import LateModule
 from phintys.backends.inner import InnerPrograms
 from phintys.graph.variable import Constant
@@ -47,6 +48,8 @@ def plain_array(value: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> np.ndarray
         and flags.aligned
     ):
         return value
+    if value.size > LARGE and not (flags.c_contiguous and flags.aligned and value.dtype == dtype):
+        return copied(value, dtype)
     plain = np.array(value, dtype=dtype, order="C", copy=None, subok=False)
     if not plain.flags.aligned or plain is value:
         plain = np.array(value, dtype=dtype, order="C", copy=True, subok=False)

@@ -1,0 +1,64 @@
+"""Copies of large arrays: the same values as NumPy's, and signals are seen in between."""
+
+import signal
+
+import numpy as np
+import pytest
+
+from phintys._base import copies
+from phintys._base.copies import copied, pieces
+
+SHAPES = [(17,), (1, 40), (3, 7), (5, 4, 3), (2, 3, 30), (40, 1, 1), (0, 50), (50, 0)]
+
+
+@pytest.fixture(autouse=True)
+def small_pieces(monkeypatch):
+    monkeypatch.setattr(copies, "LARGE", 8)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_copy_is_that_of_numpy(shape):
+    rng = np.random.default_rng(0)
+    whole = rng.integers(-9, 9, [2 * size for size in shape])
+    reversed_ = whole[tuple(slice(None, None, -2) for _ in shape)]
+    for source in (reversed_, reversed_.T, whole, whole.T):
+        for name in ("int64", "float32", "complex128", "int8"):
+            found = copied(source, np.dtype(name))
+            np.testing.assert_array_equal(found, source.astype(name), strict=True)
+            assert found.flags.c_contiguous
+            assert not np.shares_memory(found, source)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_pieces_are_small_and_cover_everything_once(shape):
+    counts = np.zeros(shape, int)
+    for piece in pieces(shape):
+        assert counts[piece].size <= 8
+        counts[piece] += 1
+    assert (counts == 1).all()
+
+
+def test_handlers_run_between_pieces(monkeypatch):
+    class Stop(Exception):
+        pass
+
+    def stop(*_):
+        raise Stop
+
+    calls = []
+    copyto = np.copyto
+
+    def copying(*args, **kwargs):
+        calls.append(args)
+        copyto(*args, **kwargs)
+        if len(calls) == 2:
+            signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(copies.np, "copyto", copying)
+    former = signal.signal(signal.SIGINT, stop)
+    try:
+        with pytest.raises(Stop):
+            copied(np.arange(100)[::-1], np.dtype("int64"))
+    finally:
+        signal.signal(signal.SIGINT, former)
+    assert len(calls) == 2
