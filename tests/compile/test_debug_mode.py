@@ -305,3 +305,12 @@ def test_wrong_options():
     assert DebugMode(check_preallocated_output="initial").options == (
         DebugMode(check_preallocated_output=()).options
     )
+
+
+@pytest.mark.parametrize("ndim", [12, 31, 32])
+@pytest.mark.parametrize("name", ["exp", "sum", "transpose"])
+def test_arrays_of_many_dimensions_take_little_memory(name, ndim):
+    x = pt.tensor("x", shape=(None,) * ndim)
+    f = function([x], getattr(pt, name)(x), mode="debug")
+    value = np.full((2, *(1,) * (ndim - 2), 3), 0.5)
+    np.testing.assert_allclose(f(value), getattr(np, name)(value))

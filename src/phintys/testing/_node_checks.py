@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from phintys.compile.debugging.running import longest_axes
 from phintys.compile.debugging.shapes import symbolic_shape
 from phintys.graph import contract
 from phintys.graph.alias_map import shared_inputs
@@ -125,10 +126,9 @@ def _former_values(run: NodeRun) -> Iterator[list[Any]]:
 def _former_value(type_: TensorType, value: Any, how: str) -> Any:
     shape = value.shape
     if how == "other shape":
-        shape = tuple(
-            size + 1 if known is None else size
-            for known, size in zip(type_.shape, shape, strict=True)
-        )
+        unknown = [axis for axis, known in enumerate(type_.shape) if known is None]
+        larger = longest_axes(shape, unknown)
+        shape = tuple(size + (axis in larger) for axis, size in enumerate(shape))
     garbage = np.nan if value.dtype.kind in "fc" else 1
     if how == "other strides":
         return np.flip(np.full(shape[::-1], garbage, value.dtype)).T

@@ -23,6 +23,7 @@ from phintys.backends.reference.diagnosis import describe_value
 from phintys.compile.debugging.rounding import rounding_explains, spread
 from phintys.compile.debugging.running import (
     Offer,
+    longest_axes,
     native_form,
     offered_storage,
     protected,
@@ -333,8 +334,11 @@ def _fortran(value: Any) -> Any:
 def _strided(value: Any) -> Any:
     if not value.ndim:
         return value
-    buffer = np.empty([2 * size for size in value.shape], value.dtype)
-    view = buffer[(slice(None, None, 2),) * value.ndim]
+    steps = [1 + (axis in longest_axes(value.shape)) for axis in range(value.ndim)]
+    buffer = np.empty(
+        [step * size for step, size in zip(steps, value.shape, strict=True)], value.dtype
+    )
+    view = buffer[tuple(slice(None, None, step) for step in steps)]
     view[...] = value
     return view
 

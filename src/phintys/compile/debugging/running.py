@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 __all__ = [
     "OFFERS",
     "Offer",
+    "longest_axes",
     "native_form",
     "native_whole",
     "offered_storage",
@@ -198,6 +199,7 @@ OFFERS = ("previous", "c_contiguous", "f_contiguous", "strided", "negative", "wr
 """Kinds of memory that can be in the storage cells of a node when it is run."""
 
 _GUARD = 1
+_MOST_SPREAD = 4
 
 
 class Offer:
@@ -227,10 +229,9 @@ class Offer:
         shape = value.shape
         if self.kind == "wrong_size":
             known = variable.type.shape
-            shape = tuple(
-                size + 1 if static is None else size
-                for size, static in zip(shape, known, strict=True)
-            )
+            unknown = [axis for axis, static in enumerate(known) if static is None]
+            larger = longest_axes(shape, unknown)
+            shape = tuple(size + (axis in larger) for axis, size in enumerate(shape))
             if shape == value.shape:
                 return None
         if self.kind in {"previous", "c_contiguous", "wrong_size"}:
@@ -241,8 +242,16 @@ class Offer:
         if self.kind == "f_contiguous":
             return np.full(shape, garbage(value.dtype), value.dtype, order="F")
         step = 2 if self.kind == "strided" else -1
-        buffer = np.full([2 * size + _GUARD for size in shape], garbage(value.dtype), value.dtype)
-        window = tuple(slice(0, abs(step) * size, abs(step)) for size in shape)
+        spread = longest_axes(shape)
+        buffer = np.full(
+            [2 * size + _GUARD if axis in spread else size for axis, size in enumerate(shape)],
+            garbage(value.dtype),
+            value.dtype,
+        )
+        window = tuple(
+            slice(0, abs(step) * size, abs(step)) if axis in spread else slice(None)
+            for axis, size in enumerate(shape)
+        )
         array = buffer[window]
         if step < 0:
             array = array[(slice(None, None, -1),) * value.ndim]
@@ -257,6 +266,27 @@ class Offer:
             buffer[untouched].tobytes() != before[untouched].tobytes()
             for buffer, untouched, before in self._buffers
         )
+
+
+def longest_axes(shape: Sequence[int], axes: Iterable[int] | None = None) -> frozenset[int]:
+    """Return the axes along which memory is spread: a few, since each multiplies its size.
+
+    Parameters
+    ----------
+    shape
+        The shape of an array.
+    axes
+        The axes to choose from; all by default.
+
+    Examples
+    --------
+    >>> sorted(longest_axes((1, 5, 1, 1, 3, 1)))
+    [1, 3, 4, 5]
+    """
+    chosen = sorted(
+        range(len(shape)) if axes is None else axes, key=lambda axis: (shape[axis], axis)
+    )
+    return frozenset(chosen[-_MOST_SPREAD:])
 
 
 def garbage(dtype: np.dtype[Any]) -> Any:
