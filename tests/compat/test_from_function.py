@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 
 import phintys
+import phintys.tensor as pt
+from phintys.compat.from_function import as_op
 
 
 def test_as_op(theano):
@@ -52,3 +56,17 @@ def test_mistakes(theano):
     x = T.dvector("x")
     with pytest.raises(phintys.PhintysError, match="1 results for 2 outputs"):
         theano.function([x], one(x))([1.0])
+
+
+@as_op([pt.dvector], [pt.dvector])
+def doubled(x):
+    """An Op under the name of its function."""
+    return 2 * x
+
+
+def test_ops_of_decorated_functions_can_be_pickled():
+    x = pt.dvector("x")
+    found = pickle.loads(pickle.dumps(doubled(x)))
+    assert found.owner.op is doubled
+    sort = as_op([pt.dvector], [pt.dvector])(np.sort)
+    assert pickle.loads(pickle.dumps(sort(x))).owner.op == sort

@@ -56,6 +56,29 @@ def test_values_that_are_known(theano):
             known(unknown)
 
 
+def test_lengths_that_are_known(theano):
+    T = theano.tensor
+    n = T.lscalar("n")
+    pair = T.as_tensor_variable([1, 2])
+    for vector, length in (
+        (theano.shared(np.arange(4)), 4),
+        (T.join(0, pair, T.as_tensor_variable(n, ndim=1)), 3),
+        (T.set_subtensor(pair[n:], 0), 2),
+        (T.lvector()[-1:-1:3], 0),
+        (T.stack([n, n]), 2),
+    ):
+        assert T.get_vector_length(vector) == length
+    for unknown in (T.lvector(), T.lmatrix(), pair[n:]):
+        with pytest.raises(OpContractError, match="not known before run time"):
+            T.get_vector_length(unknown)
+
+
+def test_constants_of_constants(theano):
+    one = theano.tensor.constant([1.0])
+    assert theano.tensor.constant(one) is one
+    assert theano.tensor.constant(1, dtype="int8").dtype == "int8"
+
+
 def test_sums_of_several_logarithms(aesara):
     at = aesara.tensor
     x = at.dscalar("x")
@@ -95,3 +118,14 @@ def test_elements_without_a_mode(theano):
     assert T.take(T.constant([1.0, 2.0]), 1, mode=None).eval() == 2
     with pytest.raises(phintys.PhintysError):
         T.take(T.constant([1.0, 2.0]), 1, mode="wrong")
+
+
+def test_values_are_compared_without_a_type(theano):
+    T = theano.tensor
+    a = np.array([1.0, np.nan])
+    assert T.TensorType.values_eq(a, a.copy())
+    assert not T.TensorType.values_eq(a, np.ones(2))
+    assert not T.TensorType.values_eq(a, a.astype("float32"))
+    assert T.TensorType.values_eq_approx(a, a + 1e-12)
+    assert T.TensorType.may_share_memory(a, a[:1])
+    assert not T.TensorType.may_share_memory(a, 1.0)

@@ -8,7 +8,13 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from tools.published_tests.selection import DECIDED, INTERNAL_LINES, LATER, LEFT_OUT
+from tools.published_tests.selection import (
+    DECIDED,
+    INTERNAL_ERRORS,
+    INTERNAL_LINES,
+    LATER,
+    LEFT_OUT,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -59,6 +65,8 @@ def classify(test: str, error: str, where: str = "") -> str:
     ):
         return "decided"
     if error.startswith("InternalAskedFor") or "in Phintys." in error:
+        return "internal"
+    if any(re.search(sign, error) for sign in INTERNAL_ERRORS):
         return "internal"
     line = where.partition(" | ")[0]
     if any(re.search(sign, line) for sign in INTERNAL_LINES):

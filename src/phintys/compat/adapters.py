@@ -10,12 +10,11 @@ import numpy as np
 import phintys.scalar as ps
 import phintys.tensor as pt
 from phintys._base.config import config
-from phintys._base.errors import OpContractError, ShapeError, TypeContractError
+from phintys._base.errors import ShapeError, TypeContractError
 from phintys.compat import elementwise
 from phintys.gradient import ConsiderConstant, DisconnectedGrad, ZeroGrad
 from phintys.graph import HasInnerGraph as HasGraph
 from phintys.graph import SharedVariable, Variable
-from phintys.tensor.known import known_sizes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -50,7 +49,6 @@ __all__ = [
     "elu",
     "flatten",
     "float_dtypes",
-    "get_vector_length",
     "graph_inputs",
     "hard_sigmoid",
     "horizontal_stack",
@@ -119,6 +117,25 @@ class TensorType(metaclass=_TensorTypeMeta):
     ) -> Any:
         """Return the type."""
         return pt.TensorType(dtype, _as_shape(broadcastable if shape is None else shape))
+
+    @staticmethod
+    def values_eq(a: Any, b: Any, force_same_dtype: bool = True) -> bool:
+        """Return whether two arrays are equal, with NaN equal to NaN."""
+        if force_same_dtype and a.dtype != b.dtype:
+            return False
+        return _type_of(a).values_eq(a, b)
+
+    @staticmethod
+    def values_eq_approx(a: Any, b: Any, **options: Any) -> bool:
+        """Return whether two arrays are equal up to rounding; options have no effect."""
+        return _type_of(a).values_eq_approx(a, b)
+
+    may_share_memory = staticmethod(pt.TensorType.may_share_memory)
+
+
+def _type_of(array: Any) -> Any:
+    """Return the type of all arrays of a dtype and rank."""
+    return pt.TensorType(array.dtype.name, (None,) * array.ndim)
 
 
 def _as_shape(pattern: Iterable[Any] | None) -> tuple[int | None, ...]:
@@ -247,25 +264,6 @@ def patternbroadcast(x: Any, broadcastable: Sequence[bool]) -> Any:
 def Rebroadcast(*pairs: tuple[int, bool]) -> Callable[[Any], Any]:
     """Return a function that specifies that the sizes of some axes are 1."""
     return lambda x: addbroadcast(x, *(axis for axis, one in pairs if one))
-
-
-def get_vector_length(x: Any) -> int:
-    """Return the length of a vector, if it is known from its type or its construction.
-
-    Raises
-    ------
-    OpContractError
-        The length is not known.
-    """
-    x = pt.as_tensor_variable(x)
-    length = x.type.shape[0] if x.ndim == 1 else None
-    if length is None and x.ndim == 1:
-        sizes = known_sizes(x)
-        length = None if sizes is None else len(sizes)
-    if length is None:
-        msg = f"The length of {x} is not known before run time."
-        raise OpContractError(msg)
-    return length
 
 
 def _free_dtype(make: Callable[..., Any]) -> Callable[..., Any]:

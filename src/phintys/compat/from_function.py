@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from importlib import import_module
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from phintys._base.errors import OpContractError
@@ -46,8 +49,26 @@ class FromFunctionOp(Op):
         for cell, result in zip(output_storage, results, strict=True):
             cell[0] = result
 
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        # The name of a decorated function refers to the Op, so pickle cannot find the function.
+        module, name = self.function.__module__, self.function.__qualname__
+        found: Any = sys.modules.get(module)
+        try:
+            found = attrgetter(name)(found)
+        except AttributeError:
+            found = None
+        if found is self:
+            return _found, (module, name)
+        infer_shape = vars(self).get("infer_shape")
+        return FromFunctionOp, (self.function, self.itypes, self.otypes, infer_shape)
+
     def __str__(self) -> str:
         return f"FromFunctionOp{{{self.function.__name__}}}"
+
+
+def _found(module: str, name: str) -> Any:
+    """Return what a module calls by a name, which can have dots."""
+    return attrgetter(name)(import_module(module))
 
 
 def _types(given: Any, name: str) -> tuple[Type, ...]:

@@ -165,8 +165,9 @@ _TENSOR: list[Source] = [
         "copy": "phintys.tensor:tensor_copy",
         "fill": "phintys.tensor:second",
         **_here(_TENSORS, "AllocDiag ExtractDiag Prod as_tensor_variable broadcast_shape"),
-        **_here(_TENSORS, "get_scalar_constant_value logaddexp prod take"),
-        "get_vector_length": f"{_OLD}:get_vector_length",
+        **_here(
+            _TENSORS, "constant get_scalar_constant_value get_vector_length logaddexp prod take"
+        ),
         "iround": f"{_OLD}:iround",
         "join": "phintys.tensor:join",
         "nonzero_values": f"{_OLD}:nonzero_values",

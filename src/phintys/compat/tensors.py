@@ -10,9 +10,10 @@ import numpy as np
 import phintys.tensor as pt
 from phintys._base.errors import OpContractError, ShapeError
 from phintys.compat.elementwise import FLOATING
-from phintys.graph import Constant, Variable
+from phintys.graph import Constant, SharedVariable, Variable
 from phintys.graph.traversal import graph_inputs
-from phintys.passes import rewrite_graph
+from phintys.passes import infer_shapes, rewrite_graph
+from phintys.tensor.known import known_int
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,7 +24,9 @@ __all__ = [
     "Prod",
     "as_tensor_variable",
     "broadcast_shape",
+    "constant",
     "get_scalar_constant_value",
+    "get_vector_length",
     "logaddexp",
     "prod",
     "take",
@@ -89,6 +92,32 @@ def get_scalar_constant_value(x: Any, **options: Any) -> Any:
         msg = f"{x} is not constant."
         raise OpContractError(msg)
     return np.asarray(value)
+
+
+def get_vector_length(x: Any) -> int:
+    """Return the length of a vector, if it is known before run time.
+
+    Raises
+    ------
+    OpContractError
+        The length is not known.
+    """
+    x = pt.as_tensor_variable(x)
+    length: int | None = None
+    if x.ndim == 1 and isinstance(x, SharedVariable):
+        length = len(x.get_value(borrow=True))
+    elif x.ndim == 1:
+        (sizes,) = infer_shapes([x])
+        length = known_int(rewrite_graph(sizes[0])) if sizes else None
+    if length is None:
+        msg = f"The length of {x} is not known before run time."
+        raise OpContractError(msg)
+    return length
+
+
+def constant(x: Any, *arguments: Any, **options: Any) -> Any:
+    """Return a value as a constant; a constant is returned as it is."""
+    return x if isinstance(x, Constant) else pt.constant(x, *arguments, **options)
 
 
 def _constant_value(x: Any) -> Any:
