@@ -95,8 +95,8 @@ pytensor-tests: $(READY) ## run the tests published with PyTensor and Aesara (do
 
 # Findings are printed as a program, as calls, or as an @example: add them as test cases.
 fuzz: $(READY) ## search for failing cases, and print them (half an hour)
-	$(BIN)/python -m phintys.testing.fuzz --jobs 2 --count 10000
-	$(BIN)/python -m phintys.testing.fuzz --jobs 2 --kind aliasing --count 20000
+	$(BIN)/python -m tools.fuzz --jobs 2 --count 10000
+	$(BIN)/python -m tools.fuzz --jobs 2 --kind aliasing --count 20000
 	$(BIN)/python tests/backends/native/stress/random_calls.py $$(date +%s) 50000
 	PHINTYS_HYPOTHESIS=search $(BIN)/python -m pytest $(PYTEST) -m hypothesis
 

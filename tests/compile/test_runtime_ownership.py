@@ -8,7 +8,7 @@ import phintys.tensor as pt
 from phintys.compile import In, Mode, function
 from phintys.graph.alias_map import root_of
 from phintys.passes import PIPELINES
-from phintys.testing.fuzz import memory_ops, undeclared, user_ops
+from tools.fuzz import memory_ops, undeclared, user_ops
 
 MODES = {
     "native": Mode("native", PIPELINES["none"]),

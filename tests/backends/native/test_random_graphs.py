@@ -17,8 +17,8 @@ from phintys.backends.native.runtime.execute import compile_program
 from phintys.backends.native.verify import verify_program
 from phintys.backends.reference import VM
 from phintys.graph.fgraph import FunctionGraph
-from phintys.testing.fuzz import check, draw, shrunk
-from phintys.testing.fuzz.modes import Variant
+from tools.fuzz import check, draw, shrunk
+from tools.fuzz.modes import Variant
 
 DTYPES = [
     "bool",

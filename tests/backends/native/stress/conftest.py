@@ -7,6 +7,7 @@ import pytest
 from phintys.backends.native.runtime.support import Support, support
 
 HERE = Path(__file__).parent
+PROJECT = HERE.parents[3]  # programs import tools
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -33,7 +34,9 @@ def run(cache_folder, python_command):
 
     def start(program, *arguments, flags="", timeout=280):
         source = HERE / program if program.endswith(".py") else program
-        environment = {**os.environ, "PHINTYS_FLAGS": f"cache_dir={cache_folder},{flags}"}
+        flags = f"cache_dir={cache_folder},{flags}"
+        path = os.pathsep.join([str(PROJECT), os.environ.get("PYTHONPATH", "")])
+        environment = {**os.environ, "PHINTYS_FLAGS": flags, "PYTHONPATH": path}
         done = subprocess.run(
             python_command(source, *arguments),
             capture_output=True,

@@ -23,9 +23,10 @@ from phintys.backends.native.runtime.engine import compile_object
 from phintys.backends.reference.backend import ReferenceBackend
 from phintys.compile import Mode
 from phintys.passes import PIPELINES
-from phintys.testing import CHECKS, check_op, fuzz
-from phintys.testing.fuzz.modes import Variant
+from phintys.testing import CHECKS, check_op
 from phintys.testing.strategies import examples
+from tools import fuzz
+from tools.fuzz.modes import Variant
 
 PARTS = 8
 GRAPHS = 11

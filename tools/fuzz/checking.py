@@ -8,9 +8,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from phintys.testing.fuzz.case import Case, Subject
-from phintys.testing.fuzz.modes import BASE, NATIVE, REWRITTEN, STRICT, VARIANTS, Variant
-from phintys.testing.fuzz.noise import Noise, difference
+from tools.fuzz.case import Case, Subject
+from tools.fuzz.modes import BASE, NATIVE, REWRITTEN, STRICT, VARIANTS, Variant
+from tools.fuzz.noise import Noise, difference
 
 __all__ = ["Disagreement", "Shown", "check"]
 

@@ -9,8 +9,8 @@ import time
 from multiprocessing.connection import wait
 from typing import Any
 
-from phintys.testing.fuzz import KINDS, check_seed, draw, shrunk
-from phintys.testing.fuzz.modes import NATIVE
+from tools.fuzz import KINDS, check_seed, draw, shrunk
+from tools.fuzz.modes import NATIVE
 
 __all__ = ["main"]
 
@@ -20,9 +20,7 @@ _DESCRIPTION = "Carry out random graphs in all modes, and hold them against each
 
 def main(arguments: list[str] | None = None) -> int:
     """Carry out random graphs; return the exit status."""
-    parser = argparse.ArgumentParser(
-        prog="python -m phintys.testing.fuzz", description=_DESCRIPTION
-    )
+    parser = argparse.ArgumentParser(prog="python -m tools.fuzz", description=_DESCRIPTION)
     parser.add_argument("--kind", choices=KINDS, default="whole", help="of which kind")
     parser.add_argument("--count", type=int, default=1000, help="how many graphs")
     parser.add_argument("--seed", type=int, default=0, help="the seed of the first")

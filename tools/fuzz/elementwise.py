@@ -6,8 +6,8 @@ import numpy as np
 
 import phintys.tensor as pt
 from phintys.tensor.type import DTYPES
-from phintys.testing.fuzz.drawing import Drawing, Entry, Text
 from phintys.testing.scalar_domains import DOMAINS, ScalarDomain
+from tools.fuzz.drawing import Drawing, Entry, Text
 
 __all__ = ["arithmetic", "cast", "choice", "composite", "literal", "scalar_op"]
 

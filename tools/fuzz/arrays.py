@@ -7,8 +7,8 @@ from typing import Any
 
 from phintys.tensor.blas import BLAS_LETTERS
 from phintys.tensor.type import DTYPES
-from phintys.testing.fuzz.case import as_literal
-from phintys.testing.fuzz.drawing import Drawing, Entry, Text
+from tools.fuzz.case import as_literal
+from tools.fuzz.drawing import Drawing, Entry, Text
 
 __all__ = [
     "along",

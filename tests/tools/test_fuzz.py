@@ -1,6 +1,7 @@
 """Random whole graphs: native code against the reference backend; and the fuzzer itself."""
 
 import contextlib
+import doctest
 import io
 
 import numpy as np
@@ -8,11 +9,19 @@ import pytest
 
 import phintys.tensor as pt
 from phintys.backends.reference import ReferenceBackend
-from phintys.testing.fuzz import WHOLE, Case, check, check_seed, draw, shrunk
-from phintys.testing.fuzz.case import Given, Step
-from phintys.testing.fuzz.command import main
-from phintys.testing.fuzz.modes import STRICT, Variant
-from phintys.testing.fuzz.noise import Noise, difference
+from tools import fuzz
+from tools.fuzz import WHOLE, Case, check, check_seed, draw, shrunk
+from tools.fuzz.case import Given, Step
+from tools.fuzz.command import main
+from tools.fuzz.modes import STRICT, Variant
+from tools.fuzz.noise import Noise, difference
+
+
+@pytest.mark.docstrings
+def test_examples():
+    outcome = doctest.testmod(fuzz)
+    assert outcome.attempted
+    assert not outcome.failed
 
 
 @pytest.mark.parametrize("start", range(0, 200, 20))

@@ -13,7 +13,7 @@ import phintys.tensor as pt
 from phintys.compile import Function, In, Out, function
 from phintys.graph.variable import Variable
 from phintys.testing._trial import evaluate, value_of
-from phintys.testing.fuzz.case import Given, Step, as_literal
+from tools.fuzz.case import Given, Step, as_literal
 
 __all__ = ["Expected", "Made", "Scenario", "Shared"]
 
@@ -197,7 +197,7 @@ class Scenario:
             "import numpy as np, phintys, phintys.tensor as pt",
             "from phintys.tensor import blas, inplace",
             "from phintys import gradient",
-            "from phintys.testing.fuzz import memory_ops, undeclared, user_ops",
+            "from tools.fuzz import memory_ops, undeclared, user_ops",
             "from phintys.testing.layouts import lay_out",
             "",
             f"mode = {mode}",

@@ -12,8 +12,8 @@ import numpy as np
 from phintys._base.errors import PhintysError
 from phintys.tensor.type import DTYPES, TensorType
 from phintys.testing._trial import evaluate, value_of
-from phintys.testing.fuzz.case import Case, Given, Step
 from phintys.testing.layouts import LAYOUTS
+from tools.fuzz.case import Case, Given, Step
 
 __all__ = ["Drawing", "Entry", "Rule", "Text", "draw_case"]
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from phintys.testing._trial import evaluate, value_of
-from phintys.testing.fuzz.case import Case, Given
-from phintys.testing.fuzz.checking import Disagreement
+from tools.fuzz.case import Case, Given
+from tools.fuzz.checking import Disagreement
 
 if TYPE_CHECKING:
-    from phintys.testing.fuzz.kinds import Kind
+    from tools.fuzz.kinds import Kind
 
 __all__ = ["shrunk", "smaller"]
 

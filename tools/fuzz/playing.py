@@ -9,11 +9,11 @@ import numpy as np
 
 from phintys._base.errors import InconsistencyError
 from phintys.compile import Function
-from phintys.testing.fuzz.changing import wrongly_judged
-from phintys.testing.fuzz.checking import Disagreement
-from phintys.testing.fuzz.modes import BASE, DEBUG, IN_PLACE, NATIVE, STRICT, Variant
-from phintys.testing.fuzz.oracle import some_order_is_right
-from phintys.testing.fuzz.scenario import Expected, Scenario
+from tools.fuzz.changing import wrongly_judged
+from tools.fuzz.checking import Disagreement
+from tools.fuzz.modes import BASE, DEBUG, IN_PLACE, NATIVE, STRICT, Variant
+from tools.fuzz.oracle import some_order_is_right
+from tools.fuzz.scenario import Expected, Scenario
 
 __all__ = ["play"]
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from phintys.testing.fuzz.case import Given
-from phintys.testing.fuzz.drawing import Drawing, Entry, Text
-from phintys.testing.fuzz.oracle import some_order_is_right
-from phintys.testing.fuzz.scenario import Made, Scenario, Shared
 from phintys.testing.layouts import LAYOUTS
+from tools.fuzz.case import Given
+from tools.fuzz.drawing import Drawing, Entry, Text
+from tools.fuzz.oracle import some_order_is_right
+from tools.fuzz.scenario import Made, Scenario, Shared
 
 __all__ = ["draw_scenario"]
 

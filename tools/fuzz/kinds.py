@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from phintys.testing.fuzz.aliasing import draw_scenario
-from phintys.testing.fuzz.checking import Disagreement, check
-from phintys.testing.fuzz.drawing import draw_case
-from phintys.testing.fuzz.modes import Variant
-from phintys.testing.fuzz.playing import play
-from phintys.testing.fuzz.scenario import Scenario
-from phintys.testing.fuzz.shrinking import smaller
-from phintys.testing.fuzz.whole import RULES
+from tools.fuzz.aliasing import draw_scenario
+from tools.fuzz.checking import Disagreement, check
+from tools.fuzz.drawing import draw_case
+from tools.fuzz.modes import Variant
+from tools.fuzz.playing import play
+from tools.fuzz.scenario import Scenario
+from tools.fuzz.shrinking import smaller
+from tools.fuzz.whole import RULES
 
 __all__ = ["ALIASING", "KINDS", "WHOLE", "Kind"]
 

@@ -1,6 +1,6 @@
 """Random whole graphs, carried out in every mode and held against each other.
 
-``python -m phintys.testing.fuzz --count 20000 --seed 0`` draws graphs from all families of ops, all
+``python -m tools.fuzz --count 20000 --seed 0`` draws graphs from all families of ops, all
 dtypes and many shapes, and holds native code (with all rewrites and with none, with small kernels,
 for other CPUs, with the work cut into ranges) against the reference backend without rewrites:
 dtypes, shapes and values must be the same, but for what rounding explains; errors must be of the
@@ -18,7 +18,7 @@ a program that shows it. How far rounding may move a result is measured, not gue
 
 Examples
 --------
->>> from phintys.testing.fuzz import ALIASING, check_seed
+>>> from tools.fuzz import ALIASING, check_seed
 >>> print(check_seed(1), check_seed(1, ALIASING))
 None None
 """
@@ -28,12 +28,12 @@ from __future__ import annotations
 from typing import Any
 
 from phintys._base.public import public_dir
-from phintys.testing.fuzz.case import Case
-from phintys.testing.fuzz.checking import Disagreement, check
-from phintys.testing.fuzz.kinds import ALIASING, KINDS, WHOLE, Kind
-from phintys.testing.fuzz.playing import play
-from phintys.testing.fuzz.scenario import Scenario
-from phintys.testing.fuzz.shrinking import shrunk
+from tools.fuzz.case import Case
+from tools.fuzz.checking import Disagreement, check
+from tools.fuzz.kinds import ALIASING, KINDS, WHOLE, Kind
+from tools.fuzz.playing import play
+from tools.fuzz.scenario import Scenario
+from tools.fuzz.shrinking import shrunk
 
 __all__ = [
     "ALIASING",

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from phintys.graph.traversal import ancestors
-from phintys.testing.fuzz import arrays, elementwise
-from phintys.testing.fuzz.drawing import Drawing, Entry, Rule, Text
+from tools.fuzz import arrays, elementwise
+from tools.fuzz.drawing import Drawing, Entry, Rule, Text
 
 __all__ = ["RULES", "chain", "diamond", "forward", "reverse", "user_op"]
 

@@ -10,7 +10,7 @@ import phintys.tensor as pt
 from phintys.backends.reference import ReferenceBackend
 from phintys.graph.aliasing import DestroyHandler
 from phintys.tensor.inplace import add_inplace, neg_inplace
-from phintys.testing.fuzz import (
+from tools.fuzz import (
     ALIASING,
     Scenario,
     changing,
@@ -20,13 +20,13 @@ from phintys.testing.fuzz import (
     playing,
     shrunk,
 )
-from phintys.testing.fuzz.case import Given, Step
-from phintys.testing.fuzz.changing import wrongly_judged
-from phintys.testing.fuzz.command import main
-from phintys.testing.fuzz.memory_ops import larger, merged
-from phintys.testing.fuzz.modes import BASE, Variant
-from phintys.testing.fuzz.oracle import order_is_right, some_order_is_right
-from phintys.testing.fuzz.scenario import Made, Shared
+from tools.fuzz.case import Given, Step
+from tools.fuzz.changing import wrongly_judged
+from tools.fuzz.command import main
+from tools.fuzz.memory_ops import larger, merged
+from tools.fuzz.modes import BASE, Variant
+from tools.fuzz.oracle import order_is_right, some_order_is_right
+from tools.fuzz.scenario import Made, Shared
 
 
 @pytest.mark.parametrize("start", range(0, 240, 20))

@@ -15,9 +15,9 @@ from phintys.graph.fgraph import FunctionGraph
 from phintys.graph.traversal import ancestors
 from phintys.graph.variable import Variable
 from phintys.tensor import inplace
-from phintys.testing.fuzz import memory_ops, user_ops
-from phintys.testing.fuzz.oracle import order_is_right, some_order_is_right
-from phintys.testing.fuzz.scenario import Scenario
+from tools.fuzz import memory_ops, user_ops
+from tools.fuzz.oracle import order_is_right, some_order_is_right
+from tools.fuzz.scenario import Scenario
 
 __all__ = ["wrongly_judged"]
 

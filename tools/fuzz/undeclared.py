@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from phintys.testing.fuzz.memory_ops import MemoryOp
+from tools.fuzz.memory_ops import MemoryOp
 
 __all__ = ["given_twice", "larger", "made_twice", "returned", "returned_and_new", "turned"]
 

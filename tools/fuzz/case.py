@@ -17,8 +17,8 @@ from phintys import gradient
 from phintys.compile import In, function
 from phintys.graph.variable import Variable
 from phintys.tensor import blas, inplace
-from phintys.testing.fuzz import memory_ops, undeclared, user_ops
 from phintys.testing.layouts import lay_out
+from tools.fuzz import memory_ops, undeclared, user_ops
 
 __all__ = ["Built", "Case", "Given", "Step", "Subject", "as_literal"]
 
@@ -206,7 +206,7 @@ class Case:
             "import numpy as np, phintys, phintys.tensor as pt",
             "from phintys import gradient",
             "from phintys.tensor import blas",
-            "from phintys.testing.fuzz import user_ops",
+            "from tools.fuzz import user_ops",
             "from phintys.testing.layouts import lay_out",
             "",
             *(given.line for given in self.givens),
