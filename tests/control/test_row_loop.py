@@ -8,7 +8,14 @@ import pytest
 import phintys
 import phintys.tensor as pt
 from phintys.control import RowLoop
-from phintys.gradient import Lop, grad, jacobian, verify_grad, verify_rop
+from phintys.gradient import (
+    DisconnectedInputError,
+    Lop,
+    grad,
+    jacobian,
+    verify_grad,
+    verify_rop,
+)
 from phintys.graph import applys_between
 
 
@@ -122,3 +129,29 @@ def test_what_the_rows_have_in_common_is_computed_once():
     assert y in node.inputs
     inside = applys_between(node.op.inner_inputs, node.op.inner_outputs)
     assert y.owner.op not in {inner.op for inner in inside}
+
+
+def test_connections():
+    x, y = pt.dvectors("x", "y")
+    rows = jacobian(x**2 + y, x)  # 2 x on the diagonal
+    node = rows.owner
+    connected = {
+        variable
+        for variable, (is_connected,) in zip(
+            node.inputs, node.op.connection_pattern(node), strict=True
+        )
+        if is_connected
+    }
+    assert node.inputs[0] not in connected
+    assert x in node.inputs  # for its shape
+    assert x not in connected
+    assert connected
+    with pytest.raises(DisconnectedInputError):
+        grad(rows.sum(), y)
+    linear = jacobian(pt.cumsum(x), x)
+    with pytest.raises(DisconnectedInputError):
+        grad(linear.sum(), x)
+    assert grad(linear.sum(), x, disconnected_inputs="ignore").eval({x: [1.0, 2.0]}).tolist() == [
+        0.0,
+        0.0,
+    ]

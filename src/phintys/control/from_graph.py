@@ -16,6 +16,7 @@ from phintys._base.once import kept_property
 from phintys.control.overrides import NOTHING, overrides_of
 from phintys.gradient.arithmetic import is_known_zero, zero_like
 from phintys.gradient.forward import push_forward
+from phintys.gradient.paths import connections
 from phintys.gradient.pullback import ZERO, pull_back
 from phintys.graph import contract
 from phintys.graph.alias_map import AliasMap
@@ -265,18 +266,7 @@ class OpFromGraph(Inlinable, Op):
 
     @kept_property
     def _connections(self) -> list[list[bool]]:
-        reach: dict[Variable, int] = {v: 1 << i for i, v in enumerate(self.fgraph.inputs)}
-        for node in self.fgraph.toposort():
-            given = [reach.get(variable, 0) for variable in node.inputs]
-            pattern = contract.connection_pattern(node)
-            for o, output in enumerate(node.outputs):
-                reach[output] = 0
-                for bits, row in zip(given, pattern, strict=True):
-                    reach[output] |= bits if row[o] else 0
-        rows = [
-            [bool(reach.get(output, 0) >> i & 1) for output in self.fgraph.outputs]
-            for i in range(len(self.fgraph.inputs))
-        ]
+        rows = connections(self.fgraph)
         for position, row in enumerate(rows):
             entry = self._lop.entry(position)
             if entry is not None:

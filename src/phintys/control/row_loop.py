@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from phintys._base.once import kept_property
 from phintys.gradient.arithmetic import fit_dtype
 from phintys.gradient.forward import push_forward
+from phintys.gradient.paths import connections
 from phintys.gradient.pullback import pull_back
 from phintys.graph.apply import Apply
 from phintys.graph.fgraph import FunctionGraph
@@ -129,6 +131,14 @@ class RowLoop(HasInnerGraph, Op):
             (node.inputs[0], *input_shapes[like + 1]) if stack else input_shapes[like + 1]
             for like, stack in zip(self.like, self.stacked, strict=True)
         ]
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        """Return which inputs affect which outputs; the number of rows affects shapes only."""
+        return [[False] * len(node.outputs), *self._connections[1:]]
+
+    @kept_property
+    def _connections(self) -> list[list[bool]]:
+        return connections(self.fgraph)
 
     def L_op(
         self, inputs: Sequence[Any], outputs: Sequence[Any], output_grads: Sequence[Any]

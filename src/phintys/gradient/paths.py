@@ -11,11 +11,12 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
     from phintys.graph.apply import Apply
+    from phintys.graph.fgraph import FunctionGraph
     from phintys.graph.variable import Variable
 
     Pattern = list[list[bool]]
 
-__all__ = ["Step", "influence"]
+__all__ = ["Step", "connections", "influence"]
 
 
 @record()
@@ -57,3 +58,22 @@ def influence(
             if variable not in blocked and any(pattern[i][o] for i in positions)
         )
     return steps, reached
+
+
+def connections(fgraph: FunctionGraph) -> Pattern:
+    """Return ``[input][output] -> bool``, which inputs of a graph affect which outputs.
+
+    An Op with an inner graph bases its ``connection_pattern`` on that of the graph.
+    """
+    reach: dict[Variable, int] = {v: 1 << i for i, v in enumerate(fgraph.inputs)}
+    for node in fgraph.toposort():
+        given = [reach.get(variable, 0) for variable in node.inputs]
+        pattern = contract.connection_pattern(node)
+        for o, output in enumerate(node.outputs):
+            reach[output] = 0
+            for bits, row in zip(given, pattern, strict=True):
+                reach[output] |= bits if row[o] else 0
+    return [
+        [bool(reach.get(output, 0) >> i & 1) for output in fgraph.outputs]
+        for i in range(len(fgraph.inputs))
+    ]
