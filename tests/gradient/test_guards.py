@@ -155,20 +155,23 @@ def _by_hand(x, keepdims):
 
 @pytest.mark.parametrize("keepdims", [True, False])
 def test_log_of_softmax_by_hand(keepdims):
-    """Value and gradient are those of log_softmax, where exp overflows too."""
+    """Value and gradient are those of log_softmax, where exp overflows too.
+
+    In stable form: the pipeline of the mode ``reference`` does not have the pass for that.
+    """
     x = pt.dmatrix("x")
     weights = np.array([[1.0, 0.0, 2.0], [0.5, 1.0, 0.0]])
     values = np.array([[1000.0, 0.0, -1000.0], [1.0, 2.0, 3.0]])
     results = []
     for y in (_by_hand(x, keepdims), pt.log_softmax(x, axis=1)):
-        f = phintys.function([x], [y, phintys.grad((y * weights).sum(), x)])
+        f = phintys.function([x], [y, phintys.grad((y * weights).sum(), x)], mode="native")
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             results.append(f(values))
     for found, expected in zip(*results, strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-12)
     y = _by_hand(x, keepdims)[[0, 1], [2, 0]]
-    gradient = phintys.function([x], phintys.grad(y.sum(), x))(values)
+    gradient = phintys.function([x], phintys.grad(y.sum(), x), mode="native")(values)
     np.testing.assert_allclose(gradient[0], [-1, 0, 1], atol=1e-12)
 
 
