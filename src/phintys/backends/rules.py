@@ -29,9 +29,9 @@ class OpRules(Generic[Rule]):
     backend
         The name of the backend.
     late
-        Modules that define rules, by the names of the classes that the rules are for. A module is
-        imported when a class of such a name is first looked up. Other modules, such as those of
-        users, register their rules when they are imported.
+        Modules that define rules, each with the names of the classes that its rules are for. A
+        module is imported when a class of such a name is first looked up. Other modules, such as
+        those of users, register their rules when they are imported.
 
     Examples
     --------
@@ -45,28 +45,25 @@ class OpRules(Generic[Rule]):
     (True, None)
     """
 
-    def __init__(self, backend: str, late: Mapping[str, LateModule] | None = None) -> None:
+    def __init__(self, backend: str, late: Mapping[LateModule, str] | None = None) -> None:
         self.backend = backend
-        self.late = dict(late or {})
+        late = late or {}
+        self.late = {name: module for module, names in late.items() for name in names.split()}
         self._rules: dict[type[Op], Rule] = {}
-        self._found: dict[type[Op], Rule | None] = {}
 
     def register(self, *op_classes: type[Op]) -> Callable[[Rule], Rule]:
         """Return a decorator that makes a function the rule of classes of Ops."""
 
         def decorate(rule: Rule) -> Rule:
             self._rules.update(dict.fromkeys(op_classes, rule))
-            self._found.clear()
             return rule
 
         return decorate
 
     def find(self, op_class: type[Op]) -> Rule | None:
         """Return the rule of a class, or of its nearest base class that has one."""
-        if op_class not in self._found:
-            rules = (self._own(base) for base in op_class.__mro__)
-            self._found[op_class] = next((rule for rule in rules if rule is not None), None)
-        return self._found[op_class]
+        rules = (self._own(base) for base in op_class.__mro__)
+        return next((rule for rule in rules if rule is not None), None)
 
     def _own(self, op_class: type[Any]) -> Rule | None:
         module = self.late.get(op_class.__name__)
