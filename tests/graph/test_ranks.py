@@ -33,7 +33,7 @@ def test_edges_are_placed_unless_they_close_a_cycle(count, data):
                 stack.extend(after[node])
         if first is second:
             continue
-        cycle = ranks.place(first, second, after.__getitem__)
+        cycle = ranks.place([(first, second)], after.__getitem__)
         assert bool(cycle) == (first in below)
         if not cycle:
             after[first].append(second)
@@ -51,8 +51,8 @@ def test_nodes_fit_between_others():
     before = dict(ranks._rank)
     between = Make("h")(x).owner
     ranks.add(between)
-    assert ranks.place(x.owner, between, lambda node: [y.owner]) == []
-    assert ranks.place(between, y.owner, lambda node: []) == []
+    edges = [(x.owner, between), (between, y.owner)]
+    assert ranks.place(edges, lambda node: []) == []
     assert {node: ranks._rank[node] for node in before} == before
     ranks.remove(between)
     ranks.remove(between)

@@ -56,14 +56,16 @@ class Ranks:
         self._rank.pop(node, None)
 
     def place(
-        self, first: Apply, second: Apply, followers: Callable[[Apply], Iterable[Apply]]
+        self,
+        edges: Iterable[tuple[Apply, Apply]],
+        followers: Callable[[Apply], Iterable[Apply]],
     ) -> list[Apply] | None:
-        """Raise a node above another, and what follows it above itself.
+        """Raise the second node of each edge above the first, and what follows it above itself.
 
         Parameters
         ----------
-        first, second
-            Nodes; the second must come after the first.
+        edges
+            Pairs of nodes, of which the second must come after the first.
         followers
             Returns the nodes that must come after a node.
 
@@ -71,12 +73,20 @@ class Ranks:
         -------
         list of Apply or None
             Empty if that was possible. Otherwise a cycle: nodes that each follow the next, and the
-            last of which follows the first. ``None`` if there may be a cycle elsewhere; nothing is
-            changed then, either.
+            last of which follows the first. ``None`` if there may be a cycle elsewhere.
         """
         rank = self._rank
-        if rank[first] < rank[second]:
-            return []
+        for first, second in edges:
+            if rank[first] >= rank[second]:
+                cycle = self._raise(first, second, followers)
+                if cycle != []:
+                    return cycle
+        return []
+
+    def _raise(
+        self, first: Apply, second: Apply, followers: Callable[[Apply], Iterable[Apply]]
+    ) -> list[Apply] | None:
+        rank = self._rank
         raised = {second: rank[first] + 1}
         cause: dict[Apply, Apply] = {}
         seen: set[Apply] = set()

@@ -250,7 +250,8 @@ def root_of(variable: Variable) -> Roots:
     variable
         Any variable, in a FunctionGraph or not.
     """
-    if variable.owner is None or not _aliases(variable.owner):
+    owner = variable.owner
+    if owner is None or not (owner.op.view_map or (owner.op.destroy_map and owner.outputs[1:])):
         return (variable,)
     # Only nodes that may pass on the memory of their inputs are followed.
     order: list[Apply] = []

@@ -6,6 +6,7 @@ analyze whole graphs; if no Op overwrites anything, they look only at the Ops.
 
 from __future__ import annotations
 
+from functools import partial
 from operator import is_
 from typing import TYPE_CHECKING, Literal
 
@@ -411,19 +412,28 @@ class DestroyHandler(Feature):
         for node in nodes:
             self._forget(node)
             ranks.add(node)
-        readers = dict.fromkeys(nodes)
+        edges: list[tuple[Apply, Apply]] = []
         for node in nodes:
             if node.op.destroy_map:
-                readers.update(dict.fromkeys(self._enter(fgraph, node)))
+                edges += [(reader, node) for reader in self._enter(fgraph, node)]
         outputs = fgraph.outputs
         known = len(outputs) == len(self._outputs) and all(map(is_, outputs, self._outputs))
         for variable in outputs if changed or not known else ():
             for root in root_of(variable):
                 if root in self._by_root:
                     raise _overwritten_output(root, variable, self._by_root[root])
-        if not all(self._place(fgraph, ranks, node) for node in readers):
+        for node in nodes:
+            edges += [(one.owner, node) for one in node.inputs if one.owner is not None]
+            edges += [(node, one) for one in self._overwriting_inputs_of(node)]
+        cycle = ranks.place(edges, partial(self._followers, fgraph))
+        if cycle:
+            error = cycle_error(cycle)
+            error.add_note(_NO_ORDER)
+            raise error
+        if cycle is None:
             self._check_all(fgraph)
-        self._outputs = list(outputs) if not known else self._outputs
+        if not known:
+            self._outputs = list(outputs)
         self._touched = {}
 
     def _forget(self, node: Apply) -> None:
@@ -446,30 +456,17 @@ class DestroyHandler(Feature):
                 for reader, _ in fgraph.clients[variable]:
                     if isinstance(reader, str):
                         raise _overwritten_output(root, variable, node)
-                    readers.append(reader)
+                    if reader is not node:
+                        readers.append(reader)
         return readers
 
-    def _place(self, fgraph: FunctionGraph, ranks: Ranks, node: Apply) -> bool:
-        """Rank a node after its inputs, and before what overwrites them; return whether done."""
-
-        def followers(one: Apply) -> Iterator[Apply]:
-            for output in one.outputs:
-                for user, _ in fgraph.clients[output]:
-                    if not isinstance(user, str):
-                        yield user
-            yield from self._overwriting_inputs_of(one)
-
-        edges = [(one.owner, node) for one in node.inputs if one.owner is not None]
-        edges += [(node, one) for one in self._overwriting_inputs_of(node)]
-        for first, second in edges:
-            cycle = ranks.place(first, second, followers)
-            if cycle is None:
-                return False
-            if cycle:
-                error = cycle_error(cycle)
-                error.add_note(_NO_ORDER)
-                raise error
-        return True
+    def _followers(self, fgraph: FunctionGraph, node: Apply) -> Iterator[Apply]:
+        """Yield the nodes that must run after a node: its users, and what overwrites its inputs."""
+        for output in node.outputs:
+            for user, _ in fgraph.clients[output]:
+                if not isinstance(user, str):
+                    yield user
+        yield from self._overwriting_inputs_of(node)
 
     def _overwriting_inputs_of(self, node: Apply) -> Iterator[Apply]:
         """Yield the other nodes that overwrite what a node reads."""
