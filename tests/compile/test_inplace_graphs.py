@@ -9,11 +9,13 @@ from hypothesis import strategies as st
 
 import phintys
 import phintys.tensor as pt
-from phintys._base.errors import CycleError, InconsistencyError
+from phintys._base.errors import ArgumentError, CycleError, InconsistencyError
 from phintys.compile import In, Mode, function, get_mode
 from phintys.graph import Apply, Op
 from phintys.passes import PIPELINES
+from phintys.tensor import blas
 from phintys.tensor.inplace import add_inplace, exp_inplace, neg_inplace
+from tools.fuzz import inner_ops
 
 MODES = ["reference", "native", "debug"]
 
@@ -338,3 +340,54 @@ def test_what_is_accepted_is_right_in_all_modes(program, mutable, data):
             np.testing.assert_array_equal(found, expected)
         if not mutable:
             np.testing.assert_array_equal(given_values, values())
+
+
+PLAIN = [Mode(name, PIPELINES["none"]) for name in ("reference", "native")]
+
+
+@pytest.mark.parametrize("mode", [*MODES, *PLAIN], ids=str)
+@pytest.mark.parametrize("within", [inner_ops.overwriting, inner_ops.twice, inner_ops.rows])
+def test_an_inner_graph_overwrites_copies(mode, within):
+    x, y = pt.dvectors("x", "y")
+    middle = x * 2
+    for victim in (x, middle):
+        f = function([x, y], [within(victim, y), victim + 1], mode, accept_inplace=True)
+        a, b = values()
+        once = a if victim is x else a * 2
+        times = 3 if within is inner_ops.rows else 1
+        for _ in range(2):
+            found, after = f(a, b)
+            np.testing.assert_array_equal(found, times * (once + b))
+            np.testing.assert_array_equal(after, once + 1)
+            np.testing.assert_array_equal((a, b), values())
+
+
+def test_an_inner_graph_that_overwrites_must_be_accepted():
+    x, y = pt.dvectors("x", "y")
+    with pytest.raises(ArgumentError, match="overwrites an input"):
+        function([x, y], inner_ops.overwriting(x, y))
+
+
+@pytest.mark.parametrize("within", [inner_ops.overwriting, inner_ops.twice, inner_ops.rows])
+def test_perform_keeps_the_inputs_of_an_inner_graph(within):
+    x, y = pt.dvectors("x", "y")
+    node = within(x, y).owner
+    a, b = values()
+    inputs = [np.array(3), a, b] if within is inner_ops.rows else [a, b]
+    cell = [None]
+    node.op.perform(node, inputs, [cell])
+    np.testing.assert_array_equal(cell[0], (a + b) * (3 if within is inner_ops.rows else 1))
+    np.testing.assert_array_equal((a, b), values())
+
+
+@pytest.mark.parametrize("mode", [*MODES, *PLAIN], ids=str)
+def test_an_argument_is_not_returned_as_memory_of_another_op(mode):
+    """A copy by name may be its operand: not if that lies in the memory of an argument."""
+    x, y = pt.dmatrices("x", "y")
+    product = blas.Gemm(inplace=True)(y, y, 2.0, x)
+    copy = pt.alloc(product, 1 + y.shape[0] - y.shape[0], *product.shape)[0]
+    f = function([In(x, mutable=True), y], copy, mode, accept_inplace=True)
+    a, b = np.ones((2, 2)), np.eye(2)
+    found = f(a, b)
+    np.testing.assert_array_equal(found, 2 * np.eye(2) + np.ones((2, 2)))
+    assert not np.shares_memory(found, a)

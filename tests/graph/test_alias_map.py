@@ -9,6 +9,7 @@ from phintys.graph.alias_map import (
     check_maps,
     destroyed_inputs,
     is_overwritten,
+    memory_of,
     overwritten_variables,
     root_of,
     shared_inputs,
@@ -80,6 +81,7 @@ def test_memory_outlives_overwriting(toys, ops):
     assert aliases.memory(both) == (x, y)
     assert aliases.memory(own) == (own,)
     assert list(aliases) == [v, z, both]
+    assert [set(memory_of(one)) for one in (v, z, both, own)] == [{x}, {x}, {x, y}, {own}]
     assert aliases.roots(both) == (z, y)
 
 

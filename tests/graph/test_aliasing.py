@@ -5,7 +5,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from phintys._base.errors import CycleError, InconsistencyError
-from phintys.graph import FunctionGraph, SharedVariable, ancestors, toposort
+from phintys.graph import (
+    Apply,
+    FunctionGraph,
+    HasInnerGraph,
+    Op,
+    SharedVariable,
+    ancestors,
+    toposort,
+)
 from phintys.graph.alias_map import destroyed_inputs, root_of, view_roots
 from phintys.graph.aliasing import (
     DestroyHandler,
@@ -428,3 +436,30 @@ def test_a_second_output_in_the_memory_of_the_first_is_known(toys, ops):
     fgraph.validate()
     with pytest.raises(InconsistencyError, match=r"both\.1, an output of the graph"):
         fgraph.replace_validate(fgraph.outputs[2], ops["inplace"](first, y))
+
+
+def test_inner_graphs_are_judged_too(toys, ops):
+    class Within(HasInnerGraph, Op):
+        __props__ = ("mutable_inner",)
+
+        def __init__(self, fgraph, mutable_inner=()):
+            self.fgraph, self.mutable_inner = fgraph, mutable_inner
+
+        def make_node(self, *inputs):
+            return Apply(self, inputs, [toys.number()])
+
+    x, y, u = toys.number("x"), toys.number("y"), toys.number("u")
+    inner = graph([u], ops["inplace"](u))
+    unsound, sound = Within(inner), Within(inner, (0,))
+    check_aliasing(graph([x], sound(x)))
+    outer = Within(graph([y], unsound(y)))
+    for op in (unsound, outer):
+        with pytest.raises(InconsistencyError, match="overwrites u, an input") as caught:
+            check_aliasing(graph([x], op(x)))
+        assert "In the inner graph of" in caught.value.__notes__[0]
+        fgraph = graph([x], ops["read"](x))
+        fgraph.attach_feature(DestroyHandler())
+        for _ in range(2):
+            with pytest.raises(InconsistencyError, match="overwrites u, an input"):
+                fgraph.replace_validate(fgraph.outputs[0], op(x))
+            fgraph.replace_validate(fgraph.outputs[0], sound(x))

@@ -56,6 +56,11 @@ _PURE = (
     "memory_ops.shift({0})",
     "memory_ops.shift({0})",
     "memory_ops.shift(memory_ops.shift({0}) + {1})",
+    "inner_ops.pure({0}, {1})",
+    "inner_ops.overwriting({0}, {1})",
+    "inner_ops.scratching({0}, {1})",
+    "inner_ops.twice({0}, {1})",
+    "inner_ops.rows({0}, {1})",
 )
 _VIEWS = (
     "{0}[::-1]",
@@ -75,6 +80,7 @@ _VIEWS = (
     "memory_ops.first({0})",
     "memory_ops.larger({0}, {1})",
     "memory_ops.largest({0}, {1}, {2})",
+    "inner_ops.shown({0})",
 )
 _IN_PLACE = (
     "inplace.add_inplace({0}, {1})",
@@ -96,6 +102,7 @@ _IN_PLACE = (
     "memory_ops.scratch({0}, {1})",
     "memory_ops.scratch_one({0}, {1})",
     "memory_ops.dipped({0})",
+    "inner_ops.lent({0}, {1})",
 )
 _ONE = "(1 + {1}.shape[0] - {0}.shape[0])"
 """A number that is 1, which only a call shows."""

@@ -18,7 +18,7 @@ from phintys.compile import In, function
 from phintys.graph.variable import Variable
 from phintys.tensor import blas, inplace
 from phintys.testing.layouts import lay_out
-from tools.fuzz import memory_ops, undeclared, user_ops
+from tools.fuzz import inner_ops, memory_ops, undeclared, user_ops
 
 __all__ = ["Built", "Case", "Given", "Step", "Subject", "as_literal"]
 
@@ -28,6 +28,7 @@ NAMESPACE: dict[str, Any] = {
     "blas": blas,
     "gradient": gradient,
     "inplace": inplace,
+    "inner_ops": inner_ops,
     "memory_ops": memory_ops,
     "np": np,
     "pt": pt,

@@ -12,10 +12,11 @@ import phintys.tensor as pt
 from phintys._base.errors import InconsistencyError, PhintysError, TypeContractError
 from phintys.graph.aliasing import DestroyHandler
 from phintys.graph.fgraph import FunctionGraph
-from phintys.graph.traversal import ancestors
+from phintys.graph.inner import HasInnerGraph
+from phintys.graph.traversal import ancestors, toposort
 from phintys.graph.variable import Variable
 from phintys.tensor import inplace
-from tools.fuzz import memory_ops, user_ops
+from tools.fuzz import inner_ops, memory_ops, user_ops
 from tools.fuzz.oracle import order_is_right, some_order_is_right
 from tools.fuzz.scenario import Scenario
 
@@ -35,6 +36,9 @@ _NEW = (
     memory_ops.scratch_one,
     memory_ops.merged,
     lambda x, y: memory_ops.late(x)[0],
+    inner_ops.lent,
+    inner_ops.overwriting,
+    inner_ops.pure,
 )
 
 
@@ -66,7 +70,11 @@ class _Changing:
     def _is_right(self, outputs: Sequence[Any], mutable: Sequence[Any] | None = None) -> bool:
         allowed = set(self.mutable if mutable is None else mutable)
         kept = [leaf for leaf in ancestors(outputs) if not leaf.owner and leaf not in allowed]
-        return some_order_is_right(outputs, [*outputs, *kept])
+        return some_order_is_right(outputs, [*outputs, *kept]) and all(
+            self._is_right(node.op.inner_outputs, _lent(node.op))
+            for node in toposort(outputs)
+            if isinstance(node.op, HasInnerGraph)
+        )
 
     def _is_accepted(self) -> bool:
         try:
@@ -156,6 +164,10 @@ class _Changing:
             except _Undo:
                 return text or self.wrong()
         return self.wrong()
+
+
+def _lent(op: HasInnerGraph) -> list[Variable]:
+    return [op.inner_inputs[position] for position in op.mutable_inner]
 
 
 def wrongly_judged(scenario: Scenario) -> str:

@@ -197,7 +197,7 @@ class Scenario:
             "import numpy as np, phintys, phintys.tensor as pt",
             "from phintys.tensor import blas, inplace",
             "from phintys import gradient",
-            "from tools.fuzz import memory_ops, undeclared, user_ops",
+            "from tools.fuzz import inner_ops, memory_ops, undeclared, user_ops",
             "from phintys.testing.layouts import lay_out",
             "",
             f"mode = {mode}",

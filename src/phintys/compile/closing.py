@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from phintys._base.config import config
 from phintys._base.errors import ArgumentError, MissingInputError, UnusedInputError
+from phintys.graph.aliasing import overwrites
 from phintys.graph.sources import variables_used
 from phintys.graph.traversal import ancestors
 
@@ -130,7 +131,7 @@ def _levels_to_user() -> int:
 def refuse_inplace(fgraph: FunctionGraph) -> None:
     """Raise if a node overwrites an input."""
     for node in fgraph.apply_nodes:
-        if node.op.destroy_map:
+        if overwrites(node):
             msg = (
                 f"The graph has {node.op}, which overwrites an input, made at\n  {node.origin}\n"
                 "Use the Op that makes a new result (rewrites put in-place Ops where they are "

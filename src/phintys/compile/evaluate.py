@@ -10,6 +10,7 @@ from phintys._base.errors import ArgumentError, MissingInputError, UnusedInputEr
 from phintys.backends.base import get_backend
 from phintys.backends.inner import keeping_constants
 from phintys.compile.build import function
+from phintys.compile.ownership import protected
 from phintys.graph.compiler import set_compiler
 from phintys.graph.shared import SharedVariable
 from phintys.graph.traversal import graph_inputs
@@ -117,8 +118,11 @@ def compile_for_values(
     return function(list(inputs), list(outputs), **options)
 
 
-def link_for_values(fgraph: FunctionGraph) -> Callable[[Sequence[Any]], list[Any]]:
+def link_for_values(
+    fgraph: FunctionGraph, mutable: Sequence[Variable] = ()
+) -> Callable[[Sequence[Any]], list[Any]]:
     """Return a program of the reference backend; the linker hook of lower layers."""
+    fgraph = protected(fgraph, mutable)
     return keeping_constants(get_backend("reference").link(fgraph), fgraph)
 
 

@@ -10,30 +10,31 @@ variable must not share memory with anything outside the function except argumen
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from phintys._base.origin import inherit_origin
 from phintys.compile.ops import deep_copy
 from phintys.graph.alias_map import AliasMap, check_maps, destroyed_inputs
-from phintys.graph.aliasing import DestroyHandler
+from phintys.graph.aliasing import DestroyHandler, overwrites
+from phintys.graph.fgraph import FunctionGraph
+from phintys.graph.inner import HasInnerGraph
 from phintys.graph.variable import Constant
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from phintys.compile.io import In
     from phintys.graph.apply import Apply
-    from phintys.graph.fgraph import FunctionGraph
     from phintys.graph.variable import Variable
 
-__all__ = ["guard_memory", "separate_outputs"]
+__all__ = ["guard_memory", "protected", "separate_outputs"]
 
 
 def guard_memory(fgraph: FunctionGraph, inputs: Sequence[In]) -> None:
     """Make it safe for Ops of a graph to overwrite their inputs, and keep it safe.
 
     Arguments, shared values and constants are copied before they are overwritten, as are outputs
-    that would be overwritten later. From then on, a
+    that would be overwritten later, and inputs of inner graphs. From then on, a
     :class:`~phintys.graph.aliasing.DestroyHandler` rejects rewrites that break a rule.
 
     Parameters
@@ -58,14 +59,27 @@ def guard_memory(fgraph: FunctionGraph, inputs: Sequence[In]) -> None:
     for node in fgraph.apply_nodes:
         if node.op.view_map or node.op.destroy_map:
             check_maps(node)
-    if any(node.op.destroy_map for node in fgraph.apply_nodes):
-        _protect_inputs(fgraph, set(mutable))
-        aliases = AliasMap.of_graph(fgraph)
-        for number, output in enumerate(fgraph.outputs):
-            if aliases.is_overwritten(output):
-                _copy_output(fgraph, number)
+    _protect(fgraph, set(mutable))
     fgraph.attach_feature(DestroyHandler(mutable))
     fgraph.validate()
+
+
+def protected(fgraph: FunctionGraph, mutable: Collection[Variable]) -> FunctionGraph:
+    """Return a copy of a graph in which only some inputs are overwritten.
+
+    Parameters
+    ----------
+    fgraph
+        The graph; it is itself returned if no Op overwrites anything.
+    mutable
+        Its inputs that may be overwritten.
+    """
+    if not any(map(overwrites, fgraph.apply_nodes)):
+        return fgraph
+    twin = FunctionGraph(fgraph.inputs, fgraph.outputs)
+    pairs = zip(fgraph.inputs, twin.inputs, strict=True)
+    _protect(twin, {copied for variable, copied in pairs if variable in mutable})
+    return twin
 
 
 def separate_outputs(
@@ -108,7 +122,29 @@ def separate_outputs(
         users.update(dict.fromkeys(memory, borrowed))
 
 
-def _protect_inputs(fgraph: FunctionGraph, mutable: set[Variable]) -> None:
+def _protect(fgraph: FunctionGraph, mutable: Collection[Variable]) -> None:
+    """Copy what must not be overwritten, in a graph and in the inner graphs of its nodes."""
+    if not any(map(overwrites, fgraph.apply_nodes)):
+        return
+    for node in list(fgraph.apply_nodes):
+        if isinstance(node.op, HasInnerGraph) and overwrites(node):
+            _protect_inner(fgraph, node, node.op)
+    _protect_inputs(fgraph, mutable)
+    aliases = AliasMap.of_graph(fgraph)
+    for number, output in enumerate(fgraph.outputs):
+        if aliases.is_overwritten(output):
+            _copy_output(fgraph, number)
+
+
+def _protect_inner(fgraph: FunctionGraph, node: Apply, op: Any) -> None:
+    """Put another Op in place of one whose inner graph overwrites what it must not."""
+    twin = node.clone()
+    mutable = [op.inner_inputs[position] for position in op.mutable_inner]
+    twin.op = op.with_inner(protected(op.fgraph, mutable))
+    fgraph.replace_all(zip(node.outputs, twin.outputs, strict=True), reason="protect inputs")
+
+
+def _protect_inputs(fgraph: FunctionGraph, mutable: Collection[Variable]) -> None:
     """Copy inputs and constants before they are overwritten."""
     aliases = AliasMap.of_graph(fgraph)
     victims: dict[Variable, Apply] = {}

@@ -36,6 +36,7 @@ __all__ = [
     "check_maps",
     "destroyed_inputs",
     "is_overwritten",
+    "memory_of",
     "overwritten_variables",
     "root_of",
     "shared_inputs",
@@ -271,6 +272,30 @@ def root_of(variable: Variable) -> Roots:
             order.append(node)
             stack.pop()
     return AliasMap.of_nodes(dict.fromkeys(order)).roots(variable)
+
+
+def memory_of(variable: Variable) -> dict[Variable, None]:
+    """Return the variables for which the memory was allocated that one may be part of.
+
+    Parameters
+    ----------
+    variable
+        Any variable, in a FunctionGraph or not.
+    """
+    found: dict[Variable, None] = {}
+    seen = {variable}
+    stack = [variable]
+    while stack:
+        current = stack.pop()
+        node = current.owner
+        shared = () if node is None else shared_inputs(node.op, current.index or 0)
+        if node is None or not shared:
+            found[current] = None
+            continue
+        given = [node.inputs[position] for position in shared]
+        stack.extend(one for one in given if one not in seen)
+        seen.update(given)
+    return found
 
 
 def overwritten_variables(fgraph: FunctionGraph) -> set[Variable]:

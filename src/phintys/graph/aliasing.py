@@ -21,6 +21,7 @@ from phintys.graph.alias_map import (
     variables_in,
 )
 from phintys.graph.features import Feature
+from phintys.graph.inner import HasInnerGraph
 from phintys.graph.shared import SharedVariable
 from phintys.graph.traversal import io_toposort
 from phintys.graph.variable import Constant
@@ -43,6 +44,7 @@ __all__ = [
     "execution_order",
     "fast_inplace_check",
     "mutable_inputs",
+    "overwrites",
 ]
 
 
@@ -69,8 +71,16 @@ def destroyers(fgraph: FunctionGraph) -> dict[Variable, list[Apply]]:
     return found
 
 
+def overwrites(node: Apply) -> bool:
+    """Return whether a node overwrites an input, or a node of its inner graph does."""
+    op = node.op
+    return bool(op.destroy_map) or (
+        isinstance(op, HasInnerGraph) and any(map(overwrites, op.fgraph.apply_nodes))
+    )
+
+
 def _destroying(fgraph: FunctionGraph) -> list[Apply]:
-    return [node for node in fgraph.apply_nodes if node.op.destroy_map]
+    return [node for node in fgraph.apply_nodes if overwrites(node)]
 
 
 def mutable_inputs(fgraph: FunctionGraph) -> dict[Variable, None]:
@@ -145,8 +155,9 @@ def check_aliasing(
 
     The following are errors: overwriting an input of the graph that was not declared mutable, a
     constant, a shared variable, or an output of the graph or a view of it; two nodes that overwrite
-    the same value; a node that reads the memory it overwrites through another of its inputs; and
-    ordering constraints that form a cycle.
+    the same value; a node that reads the memory it overwrites through another of its inputs;
+    ordering constraints that form a cycle; and any of these in an inner graph, of whose inputs only
+    those of :attr:`~phintys.graph.HasInnerGraph.mutable_inner` may be overwritten.
 
     An Op that tolerates reading the memory it overwrites declares this with one of the attributes
     ``destroyhandler_tolerate_same`` (the same variable) and ``destroyhandler_tolerate_aliased``
@@ -179,6 +190,7 @@ def _check(
     outputs = {root: variable for variable in fgraph.outputs for root in aliases.roots(variable)}
     destroyed_by: dict[Variable, Apply] = {}
     for node in destroying:
+        _check_inner(node)
         check_own_inputs(node, aliases.roots)
         for root, position in _destroyed_roots(node, aliases.roots).items():
             _check_root(node, position, root, mutable)
@@ -193,6 +205,17 @@ def _check(
     except CycleError as error:
         error.add_note(_NO_ORDER)
         raise
+
+
+def _check_inner(node: Apply) -> None:
+    """Check the inner graph of a node, if it has one."""
+    op = node.op
+    if isinstance(op, HasInnerGraph):
+        try:
+            check_aliasing(op.fgraph, [op.inner_inputs[position] for position in op.mutable_inner])
+        except InconsistencyError as error:
+            error.add_note(f"In the inner graph of {op}, made at\n  {node.origin}")
+            raise
 
 
 def check_own_inputs(node: Apply, roots: Callable[[Variable], Roots]) -> None:
@@ -357,7 +380,7 @@ class DestroyHandler(Feature):
         self._ranks = None
 
     def on_import(self, fgraph: FunctionGraph, node: Apply, reason: object) -> None:
-        if node.op.destroy_map:
+        if overwrites(node):
             self._destroying[node] = None
         if self._ranks is not None:
             self._touched[node] = None
@@ -414,7 +437,7 @@ class DestroyHandler(Feature):
             ranks.add(node)
         edges: list[tuple[Apply, Apply]] = []
         for node in nodes:
-            if node.op.destroy_map:
+            if node in self._destroying:
                 edges += [(reader, node) for reader in self._enter(fgraph, node)]
         outputs = fgraph.outputs
         known = len(outputs) == len(self._outputs) and all(map(is_, outputs, self._outputs))
@@ -443,6 +466,7 @@ class DestroyHandler(Feature):
 
     def _enter(self, fgraph: FunctionGraph, node: Apply) -> list[Apply]:
         """Check what a node overwrites, and record it; return the nodes that read it."""
+        _check_inner(node)
         check_own_inputs(node, root_of)
         found = self._gone[node] = _destroyed_roots(node, root_of)
         for root, position in found.items():

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from phintys.graph.variable import Variable
 
     Compiler = Callable[..., Callable[..., Any]]
-    Linker = Callable[[FunctionGraph], Callable[[Sequence[Any]], list[Any]]]
+    Linker = Callable[[FunctionGraph, Sequence[Variable]], Callable[[Sequence[Any]], list[Any]]]
 
 __all__ = ["compile_graph", "link_graph", "set_compiler"]
 
@@ -35,7 +35,7 @@ def set_compiler(compiler: Compiler, linker: Linker) -> None:
         ``compiler(inputs, outputs, **options)`` returns a function from the values of the inputs to
         a list with those of the outputs.
     linker
-        ``linker(fgraph)`` returns a program of the reference backend.
+        ``linker(fgraph, mutable)`` returns a program of the reference backend.
     """
     global _compiler, _linker
     _compiler, _linker = compiler, linker
@@ -64,13 +64,17 @@ def compile_graph(
     return _compiler(inputs, outputs, **options)
 
 
-def link_graph(fgraph: FunctionGraph) -> Callable[[Sequence[Any]], list[Any]]:
-    """Return a program of the reference backend, which runs a graph as it is.
+def link_graph(
+    fgraph: FunctionGraph, mutable: Sequence[Variable] = ()
+) -> Callable[[Sequence[Any]], list[Any]]:
+    """Return a program of the reference backend, which runs a graph without rewriting it.
 
     Parameters
     ----------
     fgraph
         The graph, which must not be modified afterwards.
+    mutable
+        Inputs that the program may overwrite.
 
     Raises
     ------
@@ -80,4 +84,4 @@ def link_graph(fgraph: FunctionGraph) -> Callable[[Sequence[Any]], list[Any]]:
     if _linker is None:
         msg = "Running an inner graph needs the compiler: import phintys first."
         raise PhintysError(msg)
-    return _linker(fgraph)
+    return _linker(fgraph, mutable)

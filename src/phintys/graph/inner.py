@@ -167,7 +167,8 @@ class HasInnerGraph:
 
     @kept_property
     def _own_program(self) -> InnerProgram:
-        return link_graph(self.fgraph)
+        mutable = [self.inner_inputs[position] for position in self.mutable_inner]
+        return link_graph(self.fgraph, mutable)
 
     @kept_property
     def _kept_hash(self) -> int:

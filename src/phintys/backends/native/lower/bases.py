@@ -81,6 +81,8 @@ def base_of(node: Apply, variable: Variable, lowering: Lowering) -> Base:
             made = lowering.array(memory.dtype, x.sizes, Place.RESULT)
             if is_chained:
                 bases.claimed.add(made)
+            else:
+                bases.lent[made] = variable
             steps = lowering.ending if is_chained else lowering.steps
             is_long = isinstance(node.op, Gemm)
             steps.append(Claim(memory, made, is_shared=is_chained, is_long=is_long))
@@ -109,6 +111,8 @@ class Bases:
         Inputs of the graph that may be overwritten.
     claimed
         Results whose initial memory is a shared value.
+    lent
+        Results that are in the memory of an argument, each with its variable.
     sources
         Those shared values.
     held
@@ -122,6 +126,7 @@ class Bases:
         self.chained: dict[Apply, Variable] = {}
         self.mutable: frozenset[Variable] = frozenset()
         self.claimed: set[Array] = set()
+        self.lent: dict[Array, Variable] = {}
         self.sources: set[Array] = set()
         self.held: set[Array] = set()
         self.depth = 0

@@ -14,7 +14,7 @@ from phintys.backends.native.lower.pruning import prune
 from phintys.backends.native.lower.view import View
 from phintys.backends.native.program import Array, Place, Program, Value
 from phintys.backends.native.steps.claim import Claim
-from phintys.graph.alias_map import root_of
+from phintys.graph.alias_map import memory_of, root_of
 from phintys.tensor.type import TensorType
 
 if TYPE_CHECKING:
@@ -107,6 +107,9 @@ def _result(variable: Variable, lowering: Lowering, leaving: dict[Value, list[Va
     array = view.array
     is_own = array.place in {Place.BUFFER, Place.RESULT}
     is_handed_on = is_own or array.variable is not None
+    lent = lowering.bases.lent.get(array)
+    if lent is not None and memory_of(variable).keys().isdisjoint(memory_of(lent)):
+        is_handed_on = False
     if is_handed_on and view.is_whole(lowering.sizes) and array.alias is None:
         others = [other for one in lowering.memory_of(array) for other in leaving.get(one, ())]
         if not is_own:
