@@ -1,7 +1,7 @@
 """The derivative rules of all rows against finite differences of their values.
 
-The push-forward (R_op) is held against differences along a direction, complex ones too. The
-pullback (L_op) is held against the push-forward: each is the adjoint of the other, so for each
+The push-forward (R_op) is checked against differences along a direction, complex ones too. The
+pullback (L_op) is checked against the push-forward: each is the adjoint of the other, so for each
 gradient g of the output and direction v of the inputs ``Re(conj(g) R v) == sum Re(conj(L g) v)``,
 which is the convention dC/da + i dC/db for a complex z = a + ib.
 """
@@ -78,7 +78,7 @@ def feed(inputs, values):
 
 
 def smooth(name):
-    """Tell which dtypes an op is differentiable in."""
+    """Yield the dtypes an op is differentiable in."""
     for dtype, kind in (("float64", "f"), ("complex128", "c")):
         if kind not in DOMAINS[name].kinds:
             continue

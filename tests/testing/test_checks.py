@@ -418,8 +418,8 @@ class DependsOnTheMode(Double):
 BAD = {
     ReturnsItsInput: r"output 0 shares memory with input 0. Return a copy, or declare view_map",
     ChangesItsInput: r"perform changed its input 0. Work on a copy, or declare destroy_map",
-    WrongDtype: r"output 0 is no Matrix.* gave an array of dtype float32 and shape \(2, 3\)",
-    NumpyScalar: r"output 0 is no Scalar\(float64\): perform gave np.float64\(.*\(float64\)",
+    WrongDtype: r"output 0 is not a Matrix.* gave an array of dtype float32 and shape \(2, 3\)",
+    NumpyScalar: r"output 0 is not a Scalar\(float64\): perform gave np.float64\(.*\(float64\)",
     AddsToStorage: r"depends on what is in its storage cell. With an array of shape \(2, 3\)",
     TrustsTheShapeInStorage: r"With an array of shape \(3, 4\).* its shape is \(3, 4\), expected",
     KeepsItsResult: r"two calls with empty storage cells returned the same memory for output 0",
@@ -483,7 +483,7 @@ def test_a_local_class_is_not_pickled():
 
 
 def test_no_variable():
-    with pytest.raises(OpCheckError, match="it returned 3, which is no variable"):
+    with pytest.raises(OpCheckError, match="it returned 3, which is not a Variable"):
         check_op(lambda x: 3, [[X]])
 
 

@@ -16,7 +16,7 @@ __all__ = ["Disagreement", "Shown", "check"]
 
 
 class Shown(Protocol):
-    """What was carried out."""
+    """The case."""
 
     @property
     def seed(self) -> int:
@@ -40,7 +40,7 @@ class Disagreement:
         What disagrees with the reference.
     blame
         ``"backend"``, or ``"rewriting"`` if the reference backend gives the same for the rewritten
-        graph, or ``"scenario"`` where it is held against what must come out.
+        graph, or ``"scenario"`` where it is compared with the expected results.
     kind
         In what: ``"values"``, ``"type"``, ``"arguments"``, or the class of an error.
     text
@@ -67,14 +67,14 @@ class Outcome:
 
 
 def check(case: Case, variants: Sequence[Variant] | None = None) -> Disagreement | None:
-    """Carry out a case in several ways.
+    """Run a case in several ways.
 
     Parameters
     ----------
     case
         The case.
     variants
-        The ways that are held against the reference backend; by default native code for the graph
+        The ways that are compared with the reference backend; by default native code for the graph
         as it is and for the rewritten one, and a third way that the seed chooses.
 
     Returns
@@ -95,7 +95,7 @@ def check(case: Case, variants: Sequence[Variant] | None = None) -> Disagreement
 
 
 def _compared(case: Case, variant: Variant, base: Sequence[Outcome]) -> Disagreement | None:
-    """Hold one way against the reference."""
+    """Compare one way with the reference."""
     outcomes, trouble = _outcomes(case, variant)
     if trouble:
         return Disagreement(case, variant, "backend", "arguments", trouble)
@@ -114,7 +114,7 @@ def _compared(case: Case, variant: Variant, base: Sequence[Outcome]) -> Disagree
 
 
 def _is_huge(value: Any) -> bool:
-    """Tell whether twice a finite number, or its square, may be infinite."""
+    """Return whether twice a finite number, or its square, may be infinite."""
     if value.dtype.kind not in "fc":
         return False
     with np.errstate(all="ignore"):
@@ -125,7 +125,7 @@ def _is_huge(value: Any) -> bool:
 def _raises_if_all_is_needed(
     case: Case, variant: Variant, outcomes: Sequence[Outcome], base: Sequence[Outcome]
 ) -> bool:
-    """Tell whether errors are missing just because native code leaves out what nobody reads."""
+    """Return whether errors are missing only because native code skips values that are not read."""
     calls = range(case.calls)
     missing = [at for at in calls if base[at].error is not None and outcomes[at].error is None]
     if not missing:
@@ -136,7 +136,7 @@ def _raises_if_all_is_needed(
 
 
 def _outcomes(case: Case, variant: Variant) -> tuple[list[Outcome], str]:
-    """Carry out a case; return what each call came to, and what else was wrong."""
+    """Run a case; return the outcome of each call, and what else was wrong."""
     with variant.active():
         try:
             subject = Subject(case, variant.mode)

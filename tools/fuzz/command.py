@@ -15,11 +15,11 @@ from tools.fuzz.modes import NATIVE
 __all__ = ["main"]
 
 _REPORT_EVERY = 1000
-_DESCRIPTION = "Carry out random graphs in all modes, and hold them against each other."
+_DESCRIPTION = "Run random graphs in all modes, and compare the results."
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Carry out random graphs; return the exit status."""
+    """Run random graphs; return the exit status."""
     parser = argparse.ArgumentParser(prog="python -m tools.fuzz", description=_DESCRIPTION)
     parser.add_argument("--kind", choices=KINDS, default="whole", help="of which kind")
     parser.add_argument("--count", type=int, default=1000, help="how many graphs")
@@ -48,7 +48,7 @@ class _Run:
         self.running: dict[Any, Any] = {}  # process -> the seed that it is at
 
     def through(self) -> tuple[int, int]:
-        """Carry out all graphs; return how many there were, and how many disagreements."""
+        """Run all graphs; return how many there were, and how many disagreements."""
         for _ in range(max(1, self.options.jobs)):
             self._begin()
         while self.running:
@@ -81,7 +81,7 @@ def _end(options: argparse.Namespace) -> int:
 
 
 def _work(next_seed: Any, at: Any, wrong: Any, options: argparse.Namespace) -> None:
-    """Carry out graphs in a process of its own."""
+    """Run graphs in a process of its own."""
     start, kind = time.perf_counter(), KINDS[options.kind]
     while wrong.value < options.most:
         with next_seed.get_lock():

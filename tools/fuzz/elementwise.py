@@ -61,7 +61,7 @@ def _takes(domain: ScalarDomain, position: int, entry: Entry, others: list[Entry
 
 
 def broadcast(one: Entry, other: Entry) -> bool:
-    """Tell whether two entries broadcast: sizes are equal, or known to be 1."""
+    """Return whether two entries broadcast: sizes are equal, or known to be 1."""
     pairs = zip(reversed(one.shape), reversed(other.shape), strict=False)
     static = zip(
         reversed(one.variable.type.shape), reversed(other.variable.type.shape), strict=False

@@ -27,7 +27,7 @@ class Kind:
     draw
         Takes a seed and the number of lines that are tried at most; returns a case.
     check
-        Takes a case and the ways of carrying it out, ``None`` for the usual ones; returns what
+        Takes a case and the ways of running it, ``None`` for the usual ones; returns what
         disagrees, if anything does.
     smaller
         Yields smaller cases.

@@ -1,4 +1,4 @@
-"""The ways of carrying out a graph that are held against each other."""
+"""The ways of running a graph that are compared."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ VARIANTS: tuple[Variant, ...] = (
     Variant("x86-64-v3", pipeline="none", target="x86-64-v3"),
     Variant("x86-64-v4", pipeline="none", target="x86-64-v4"),
 )
-"""Of these, each case is carried out in one."""
+"""Of these, each case is run in one."""
 
 IN_PLACE = Variant("reference, in place", "reference", "full", including=("inplace_everywhere",))
 _BRIEFLY = (("check_native", False), ("check_strides", False), ("stability_patience", 0))
@@ -166,4 +166,4 @@ DEBUG: tuple[Variant, ...] = (
     Variant("DebugMode, in place", including=("inplace_everywhere",), debugging=_BRIEFLY),
     Variant("DebugMode with native code", pipeline="light", debugging=()),
 )
-"""Of these, each scenario is carried out in one."""
+"""Of these, each scenario is run in one."""

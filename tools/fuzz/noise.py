@@ -128,7 +128,7 @@ class Noise:
         return cls(runs[0] or [], runs[1:])
 
     def allows(self, position: int, found: Array, base: Array) -> bool:
-        """Tell whether an output may be what another computation found."""
+        """Return whether an output may be what another computation found."""
         moved = [None if run is None else np.asarray(run[position]) for run in self.moved]
         if any(one is None or one.shape != base.shape for one in moved):
             return True  # whether there is a result, or of which shape, hangs on the last digit

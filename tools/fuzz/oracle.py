@@ -2,7 +2,7 @@
 
 This is the contract, and nothing else: an order is right if no node reads a value after its memory
 was overwritten. It knows of no roots and no orderings, and looks at nothing but the maps of the
-Ops, so that it can be held against the code that compiles graphs.
+Ops, so that it can be checked against the code that compiles graphs.
 """
 
 from __future__ import annotations

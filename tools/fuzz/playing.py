@@ -204,7 +204,7 @@ class _Play:
 
 
 def _same(value: Any, other: Array) -> bool:
-    """Tell whether two arrays are equal in dtype, shape and all elements."""
+    """Return whether two arrays are equal in dtype, shape and all elements."""
     return (
         isinstance(value, np.ndarray)
         and value.dtype == other.dtype

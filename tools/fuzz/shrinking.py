@@ -24,7 +24,7 @@ def shrunk(found: Disagreement, kind: Kind) -> Disagreement:
     """Return a disagreement of the same sort on a smaller case.
 
     Outputs, calls and lines are left out, and lines replaced by inputs with the values that they
-    computed, for as long as two ways of carrying out the case disagree.
+    computed, for as long as two ways of running the case disagree.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def shrunk(found: Disagreement, kind: Kind) -> Disagreement:
 def _still(candidate: Any, found: Disagreement, kind: Kind) -> Disagreement | None:
     try:
         again = kind.check(candidate, (found.variant,))
-    except Exception:  # noqa: BLE001 - a candidate that cannot be carried out is none
+    except Exception:  # noqa: BLE001 - a candidate that cannot be run is not one
         return None
     if again is None or again.variant != found.variant:
         return None

@@ -112,7 +112,7 @@ def _check_own_dtypes(trial: Trial, positions: Sequence[int], continuous: Sequen
     tensors = [i for i, out in enumerate(trial.outputs) if isinstance(out.type, TensorType)]
     chosen = continuous or tensors
     if not chosen:
-        return  # of outputs that are not tensors, nobody but their Type knows what a gradient is
+        return  # what the gradient of another output is, only its Type knows
     weights = {index: _weights(trial.values[index], rng) for index in chosen}
     found = _gradients(trial, trial.example.types, trial.example.values, weights, chosen, positions)
     expected: Sequence[Any] = [None] * len(positions)
@@ -132,7 +132,7 @@ def _check_own_dtypes(trial: Trial, positions: Sequence[int], continuous: Sequen
 
 
 def _moves_in_steps(trial: Trial, position: int) -> bool:
-    """Tell whether an input goes into a node whose outputs are integers."""
+    """Return whether an input goes into a node whose outputs are integers."""
     variable = trial.inputs[position]
     return any(
         variable in run.node.inputs and not any(_is_continuous(v.type) for v in run.node.outputs)

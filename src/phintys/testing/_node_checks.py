@@ -70,7 +70,7 @@ def check_values(trial: Trial, run: NodeRun) -> None:
                 if isinstance(value, np.ndarray)
                 else f"{value!r} ({type(value).__name__})"
             )
-            problem = f"output {position} is no {variable.type}: perform gave {came}"
+            problem = f"output {position} is not a {variable.type}: perform gave {came}"
             _fail(trial, run, "values", problem)
 
 
@@ -136,7 +136,7 @@ def _former_value(type_: TensorType, value: Any, how: str) -> Any:
 
 
 def _perform_again(trial: Trial, run: NodeRun, check: str, former: list[Any] | None) -> list[Any]:
-    """Carry out the node once more, and see that it leaves its inputs alone."""
+    """Run the node again, and check that it does not change its inputs."""
     op = run.node.op
     inputs = protected(op, run.inputs)
     before = [duplicate(value) for value in inputs]
@@ -272,12 +272,12 @@ def check_pickling(trial: Trial, run: NodeRun) -> None:
 
 
 def _has_equality(thing: Any) -> bool:
-    """Tell whether something equals others than itself."""
+    """Return whether an object equals others than itself."""
     return type(thing).__eq__ is not object.__eq__
 
 
 def importable(op: Op) -> bool:
-    """Tell whether pickle can find the Op's class by its name."""
+    """Return whether pickle can find the Op's class by its name."""
     cls = type(op)
     found: Any = sys.modules.get(cls.__module__)
     for name in cls.__qualname__.split("."):

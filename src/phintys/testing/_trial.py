@@ -64,7 +64,7 @@ class Trial:
         outputs = as_list(self.record.build(*inputs, **self.example.params))
         for output in outputs:
             if not isinstance(output, Variable):
-                self.fail("make_node", f"it returned {output!r}, which is no variable.")
+                self.fail("make_node", f"it returned {output!r}, which is not a Variable.")
         return outputs
 
     def fail(self, check: str, problem: str, node: Apply | None = None) -> None:
@@ -142,7 +142,7 @@ def duplicate(value: Any) -> Any:
 
 
 def run_node(node: Apply, inputs: Sequence[Any], former: Sequence[Any] | None = None) -> list[Any]:
-    """Carry out a node by its ``perform``, or by its thunk where it has none.
+    """Run a node through its ``perform``, or its thunk if it has none.
 
     Parameters
     ----------

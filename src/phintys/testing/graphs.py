@@ -1,6 +1,6 @@
 """A Hypothesis strategy of whole graphs, each with the values that NumPy computes along the way.
 
-What every mode, rewrite and backend is held against: a graph's outputs must have the values that
+Every mode, rewrite and backend is checked against them: a graph's outputs must have the values that
 came with it. Functions that jump are applied to integers and bools only, so that a difference in
 the last digit never becomes a large one.
 """
@@ -212,7 +212,7 @@ def _discrete(draw: Draw, pair: Pair, pool: Sequence[Pair]) -> Pair | None:
 
 
 def _fits(first: Pair, second: Pair) -> bool:
-    """Tell whether two operands broadcast: sizes are equal, or known to be 1."""
+    """Return whether two operands broadcast: sizes are equal, or known to be 1."""
     for one, other in ((first, second), (second, first)):
         sizes = [1] * (_MOST_DIMS - one[1].ndim) + list(one[0].type.shape)
         own = (1,) * (_MOST_DIMS - one[1].ndim) + one[1].shape

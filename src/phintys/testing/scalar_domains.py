@@ -24,7 +24,7 @@ Interval = tuple[float, float]
 
 @dataclass(frozen=True, slots=True)
 class ScalarDomain:
-    """What may be fed to a scalar op.
+    """The inputs that a scalar op accepts.
 
     Attributes
     ----------
@@ -63,7 +63,7 @@ class ScalarDomain:
 
     @property
     def function(self) -> Callable[..., Any]:
-        """The reference itself."""
+        """The reference function."""
         module, _, name = self.reference.partition(":")
         if module == "numpy":
             return getattr(np, name)
@@ -114,7 +114,7 @@ def log_sigmoid(x: Any) -> Any:
 
 
 def log1mexp(x: Any) -> Any:
-    """log(1 - exp(x)), without care for digits."""
+    """log(1 - exp(x)) by the naive formula."""
     return np.log(-np.expm1(x))
 
 
@@ -141,7 +141,7 @@ def complex_from_polar(r: Any, angle: Any) -> Any:
 
 
 def second(x: Any, y: Any) -> Any:
-    """y in the shape of both."""
+    """y, broadcast with x."""
     return np.broadcast_arrays(x, y)[1]
 
 

@@ -151,11 +151,11 @@ def _palette(argument: Argument, dtype: str) -> tuple[Array, Array]:
 
 
 def _special(dtype: str, argument: Argument) -> Array:
-    """Return numbers that need care."""
+    """Return zeros, infinities, NaN and the like."""
     if not argument.special:
         return np.array([], dtype)
     if np.dtype(dtype).kind == "c":
-        # C leaves open what infinities and single NaNs do to products of complex numbers.
+        # In C, complex products of infinities and of single NaNs are unspecified.
         parts = (0.0, -0.0, 0.5, -30.5)
         numbers = [complex(re, im) for re in parts for im in parts]
         return np.array([*numbers, complex(np.nan, np.nan)], dtype)
