@@ -680,6 +680,56 @@ OPS = {
     ),
 }
 
+CONTROL = {
+    "a vector as condition": Case(
+        """
+        x = pt.dvector("x")
+        y = phintys.ifelse(x > 0, x, -x)
+        """,
+        ShapeError,
+        ["single truth value", "Vector(bool", ".any()", "pt.switch(condition, x, y)"],
+    ),
+    "sides of different ranks": Case(
+        """
+        x = pt.dvector("x")
+        total = x.sum()
+        y = phintys.ifelse(total > 0, total, x)
+        """,
+        ShapeError,
+        ["Value 0", "Scalar(float64)", "Vector(float64", "line 2", "the same rank"],
+    ),
+    "sides of different dtypes": Case(
+        """
+        n, x = pt.lscalar("n"), pt.dscalar("x")
+        y = phintys.ifelse(x > 0, n, x)
+        """,
+        DtypeError,
+        ["int64", "float64", "then.astype('float64')"],
+    ),
+    "a list on one side": Case(
+        "phintys.ifelse(True, [pt.dscalar()], pt.dscalar())",
+        ArgumentError,
+        ["both variables or both lists"],
+    ),
+    "an Op of a graph without one of its inputs": Case(
+        """
+        x, y = pt.dvectors("x", "y")
+        op = phintys.OpFromGraph([x], [x * y])
+        """,
+        MissingInputError,
+        ["depend on y", "not among its inputs (x)", "Add it to the inputs"],
+    ),
+    "an Op of a graph, with too few inputs": Case(
+        """
+        x, y = pt.dvectors("x", "y")
+        op = phintys.OpFromGraph([x, y], [x * y], name="product")
+        z = op(x)
+        """,
+        ArgumentError,
+        ["product takes 2 inputs, got 1: (x)"],
+    ),
+}
+
 CASES = {
     f"{kind}: {name}": case
     for kind, cases in {
@@ -688,6 +738,7 @@ CASES = {
         "calls": CALLS,
         "gradients": GRADIENTS,
         "ops": OPS,
+        "control": CONTROL,
     }.items()
     for name, case in cases.items()
 }

@@ -46,6 +46,36 @@ def test_programs_with_the_old_names_run(package, options, expected):
     assert done.stdout.strip() == expected, done.stderr
 
 
+CHOICES = """
+import phintys.compat
+phintys.compat.install("{package}")
+import {package}
+import {package}.ifelse
+import {package}.tensor as T
+from {package}.ifelse import IfElse, ifelse
+
+a, b = T.scalars("a", "b")
+x, y = T.matrices("x", "y")
+z_lazy = ifelse(T.lt(a, b), T.mean(x), T.mean(y))
+pair = ifelse(T.lt(a, b), then_branch=[x, y], else_branch=[y, x], name="pair")
+f = {package}.function([a, b, x, y], [z_lazy, *pair, ifelse(a, [x], y)[0]])
+print(*(float(value.sum()) for value in f(0.0, 1.0, [[1.0]], [[2.0, 2.0]])))
+print(type(z_lazy.owner.op) is IfElse, {package}.ifelse.ifelse is ifelse)
+"""
+
+
+@pytest.mark.parametrize("package", ["theano", "aesara", "pytensor"])
+def test_choices_with_the_old_names_run(package):
+    done = subprocess.run(
+        [sys.executable, "-c", CHOICES.format(package=package)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.stdout.split() == ["1.0", "1.0", "4.0", "4.0", "True", "True"], done.stderr
+
+
 def test_updates_belong_to_the_function():
     with pytest.raises(ArgumentError, match=r"does not take givens, updates.*Give updates"):
         OpFromGraph([], [], updates={}, givens={})

@@ -21,7 +21,6 @@ _LOOPS = (
 
 NOT_OFFERED = {
     **dict.fromkeys(("scan", "foldl", "foldr", "map", "reduce"), _LOOPS),
-    "ifelse": "Use pt.switch(condition, x, y), which computes both branches",
     **dict.fromkeys(("random", "RandomStream", "RandomStreams", "shared_randomstreams"), _RANDOM),
     "sparse": "Use dense arrays, or gather with x[indices] and scatter with pt.inc_subtensor",
     **dict.fromkeys(

@@ -7,18 +7,22 @@ from phintys.gradient.rows import set_row_loop
 
 if TYPE_CHECKING:
     from phintys.control import row_loop as _row_loop
+    from phintys.control.choices import branch, cond, ifelse
     from phintys.control.from_graph import OpFromGraph
+    from phintys.control.if_else import IfElse
     from phintys.control.row_loop import RowLoop
 else:
     _row_loop = LateModule("phintys.control.row_loop")
     __getattr__, __dir__ = late_names(
         __name__,
         {
+            "phintys.control.choices": ("branch", "cond", "ifelse"),
             "phintys.control.from_graph": ("OpFromGraph",),
+            "phintys.control.if_else": ("IfElse",),
             "phintys.control.row_loop": ("RowLoop",),
         },
     )
 
-__all__ = ["OpFromGraph", "RowLoop"]
+__all__ = ["IfElse", "OpFromGraph", "RowLoop", "branch", "cond", "ifelse"]
 
 set_row_loop(lambda *arguments: _row_loop.row_loop(*arguments))  # noqa: PLW0108 - imported then

@@ -11,18 +11,24 @@ A gradient is one of
 - zero, where they depend on it only through step functions: the value of an integer does not change
   with a small change of its inputs. Zeros are created only where they are needed;
 - null, where the gradient does not exist or is not implemented.
+
+Behind an Op that chooses between inputs (:class:`~phintys.graph.choosing.Choosing`), gradients hold
+only if the side that they come from is chosen. They are propagated as they are, as far as nodes are
+needed for that side alone, and then replaced by a choice between them and those of the other sides:
+nothing of a side that is not chosen is computed, nor can a NaN of it reach the result.
 """
 
 from __future__ import annotations
 
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from phintys._base.collecting import collector_paused
 from phintys._base.errors import OpContractError
 from phintys._base.origin import inherit_origin
 from phintys.gradient.arithmetic import (
     fit_dtype,
+    gradient_dtype,
     is_discrete,
     is_known_zero,
     misfit_of,
@@ -31,6 +37,7 @@ from phintys.gradient.arithmetic import (
 )
 from phintys.gradient.paths import influence
 from phintys.graph import contract
+from phintys.graph.choosing import Choosing, find_guards
 from phintys.graph.null_type import DisconnectedType, NullType, disconnected_type
 from phintys.graph.traversal import toposort
 from phintys.graph.variable import Variable
@@ -40,6 +47,9 @@ if TYPE_CHECKING:
 
     from phintys.gradient.paths import Step
     from phintys.graph.apply import Apply
+    from phintys.graph.choosing import Guard
+
+    Terms = list["Variable | Zero"]
 
 __all__ = ["Gradients", "Zero", "pull_back"]
 
@@ -80,10 +90,14 @@ class Gradients:
         self.fixed = fixed
         self.blame: dict[Variable, Apply] = {}
         self.cuts: dict[Variable, Apply] = {}
+        self.choices: Choices | None = None
+        self.guard: Guard = ()
 
     def add(self, variable: Variable, term: Variable | Zero) -> None:
         """Add a term to the gradient of a variable."""
         if variable in self.fixed:
+            return
+        if self.choices is not None and self.choices.take(variable, term, self.guard):
             return
         terms = self._terms.get(variable)
         if terms is None:
@@ -93,6 +107,10 @@ class Gradients:
 
     def total(self, variable: Variable) -> Variable | Zero | None:
         """Return the sum of the terms for a variable, ``None`` if there are none."""
+        if self.choices is not None:
+            chosen = self.choices.term_for(variable)
+            if chosen is not None:
+                self._terms.setdefault(variable, []).append(chosen)
         terms = self._terms.pop(variable, None)
         if terms is None:
             return self._totals.get(variable)
@@ -104,6 +122,69 @@ class Gradients:
         """Return :meth:`total` as a variable."""
         total = self.total(variable)
         return zero_like(variable) if total is ZERO else total
+
+
+class Choices:
+    """The gradients that hold only if certain sides are chosen, by variable and guard.
+
+    Parameters
+    ----------
+    guards
+        The guard of each variable.
+    nodes
+        For each selector, a node that chooses by it.
+    """
+
+    def __init__(self, guards: Mapping[Variable, Guard], nodes: Mapping[Variable, Apply]) -> None:
+        self.guards = guards
+        self._nodes = nodes
+        self._terms: dict[Variable, dict[Guard, Terms]] = {}
+
+    def take(self, variable: Variable, term: Variable | Zero, guard: Guard) -> bool:
+        """Keep a term under a guard, unless that is the guard of the variable itself."""
+        if len(guard) == len(self.guards.get(variable, ())):
+            return False
+        self._terms.setdefault(variable, {}).setdefault(guard, []).append(term)
+        return True
+
+    def term_for(self, variable: Variable) -> Variable | Zero | None:
+        """Return the sum of what was taken for a variable, under its own guard."""
+        taken = self._terms.pop(variable, None)
+        if taken is None:
+            return None
+        own = len(self.guards.get(variable, ()))
+        while True:
+            guard = max(taken, key=len)
+            if len(guard) == own:
+                return _total(taken[guard], variable)
+            outer, selector = guard[:-1], guard[-1][0]
+            node = self._nodes[selector]
+            op = node.op
+            assert isinstance(op, Choosing)
+            sides = [
+                taken.pop((*outer, (selector, side)), None) for side in range(len(op.sides(node)))
+            ]
+            values = [ZERO if terms is None else _total(terms, variable) for terms in sides]
+            taken.setdefault(outer, []).append(_choice(node, values, variable))
+
+
+def _choice(node: Apply, values: Sequence[Variable | Zero], variable: Variable) -> Variable | Zero:
+    """Return a gradient for a variable that is chosen as a node chooses."""
+    op = node.op
+    assert isinstance(op, Choosing)
+    if all(isinstance(value, Zero) for value in values):
+        return ZERO
+    null = next((value for value in values if _is_null(value)), None)
+    if null is not None:
+        return null
+    with inherit_origin(node.origin):
+        sides: list[Any] = [
+            zero_like(variable) if isinstance(value, Zero) else value for value in values
+        ]
+        dtypes = [getattr(one.type, "dtype", None) for one in sides]
+        if len(set(dtypes)) > 1:
+            sides = [one.astype(gradient_dtype(variable.type)) for one in sides]
+        return op.choose(node, sides)
 
 
 def _total(terms: list[Variable | Zero], variable: Variable) -> Variable | Zero:
@@ -157,19 +238,57 @@ def pull_back(
     with collector_paused():
         order = toposort([*(variable for variable, _ in seeds), *fixed], blocked)
         steps, _ = influence(order, targets, blocked)
+        choosing = [step.node for step in steps if isinstance(step.node.op, Choosing)]
+        if choosing:
+            gradients.choices = _choices(steps, choosing, [*targets, *fixed], seeds)
         for step in reversed(steps):
             _pull_back_through(step, gradients, blocked)
     return gradients
+
+
+def _choices(
+    steps: Sequence[Step],
+    choosing: Iterable[Apply],
+    pinned: Iterable[Variable],
+    seeds: Iterable[tuple[Variable, Variable]],
+) -> Choices:
+    used = [*pinned, *(variable for variable, _ in seeds)]
+    guards = find_guards(((step.node, step.positions) for step in reversed(steps)), used)
+    nodes: dict[Variable, Apply] = {}
+    for node in choosing:
+        assert isinstance(node.op, Choosing)
+        nodes.setdefault(node.op.selector(node), node)
+    return Choices(guards, nodes)
 
 
 def _pull_back_through(step: Step, gradients: Gradients, blocked: Collection[Variable]) -> None:
     """Propagate the gradients of a node's outputs to its inputs."""
     node = step.node
     flows = [None if output in blocked else gradients.total(output) for output in node.outputs]
+    if gradients.choices is not None:
+        gradients.guard = gradients.choices.guards.get(node.outputs[0], ())
+        if isinstance(node.op, Choosing):
+            _pull_back_through_choice(step, flows, gradients)
+            return
     if len(flows) == 1 and step.pattern is None:
         _pull_back_through_one(step, flows[0], gradients)
     elif any(flow is not None for flow in flows):
         _pull_back_through_several(step, flows, gradients)
+
+
+def _pull_back_through_choice(
+    step: Step, flows: Sequence[Variable | Zero | None], gradients: Gradients
+) -> None:
+    """Hand the gradients of a choice on to its sides; each holds if that side is chosen."""
+    node, op, guard = step.node, step.node.op, gradients.guard
+    assert isinstance(op, Choosing)
+    selector = op.selector(node)
+    for side, positions in enumerate(op.sides(node)):
+        gradients.guard = (*guard, (selector, side))
+        for position, flow, output in zip(positions, flows, node.outputs, strict=True):
+            if flow is not None and position in step.positions:
+                vanishes = not _is_null(flow) and is_discrete(output.type)
+                gradients.add(node.inputs[position], ZERO if vanishes else flow)
 
 
 def _pull_back_through_one(step: Step, flow: Variable | Zero | None, gradients: Gradients) -> None:

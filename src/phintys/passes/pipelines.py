@@ -23,6 +23,7 @@ from phintys.passes.arithmetic import (
     sign_out_of_product,
 )
 from phintys.passes.blas import BLAS
+from phintys.passes.choices import CANONICAL_CHOICES
 from phintys.passes.comparison import CANONICAL_COMPARISON, SIZES
 from phintys.passes.constant_folding import ConstantFolding, constant_folding
 from phintys.passes.dimshuffle import CANONICAL_DIMSHUFFLE
@@ -55,6 +56,7 @@ __all__ = ["CANONICAL", "PIPELINES", "all_rules", "keeps_extremes", "rewrite_gra
 
 CANONICAL = (
     *CANONICAL_GRADIENT,
+    *CANONICAL_CHOICES,
     *CANONICAL_DIMSHUFFLE,
     *CANONICAL_SHAPE,
     *CANONICAL_INDEXING,

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from phintys._base.errors import BadThunkOutput, DebugModeError
 from phintys.backends.inner import InnerPrograms
+from phintys.backends.reference.thunks import has_default_thunk
 from phintys.backends.reference.vm import VM
+from phintys.compile.debugging.demand import chosen_inputs, needed_nodes
 from phintys.compile.debugging.node_checks import check_node, fault, run_checked
 from phintys.compile.debugging.options import DebugOptions
 from phintys.compile.debugging.replacements import Replacements
@@ -17,6 +19,7 @@ from phintys.compile.debugging.rounding import rounding_explains, spread
 from phintys.compile.debugging.running import native_whole
 from phintys.compile.debugging.values import agree, describe_difference, duplicate
 from phintys.graph.alias_map import check_maps
+from phintys.graph.choosing import Choosing
 from phintys.graph.identity import is_among
 from phintys.graph.shared import SharedVariable
 from phintys.graph.traversal import graph_inputs, toposort
@@ -24,7 +27,7 @@ from phintys.graph.variable import Constant
 from phintys.passes.inner_graphs import inner_graphs
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from phintys.backends.measurements import Profiler
     from phintys.graph.apply import Apply
@@ -61,6 +64,16 @@ class _Evaluation:
             else:
                 return None
         return values
+
+    def choose(self, node: Apply) -> None:
+        """Note the outputs of a node that chooses some of its inputs, if these are known."""
+        for output, variable in zip(
+            node.outputs, chosen_inputs(node, self.known) or (), strict=False
+        ):
+            if isinstance(variable, Constant):
+                self.known[output] = variable.data
+            elif variable in self.known:
+                self.known[output] = self.known[variable]
 
 
 class DebugProgram:
@@ -104,6 +117,7 @@ class DebugProgram:
             if isinstance(leaf, SharedVariable) and not is_among(leaf, fgraph.inputs)
         ]
         self.nodes = toposort([*fgraph.outputs, *wanted], blockers=fgraph.inputs)
+        self._chooses = any(isinstance(node.op, Choosing) for node in self.nodes)
         self._used = {*fgraph.outputs, *wanted}
         self._used.update(v for node in self.nodes for v in node.inputs)
         order = {v: place for place, node in enumerate(self.nodes) for v in node.outputs}
@@ -113,8 +127,12 @@ class DebugProgram:
             getattr(node.op, "debug_perform", None) is not None for node in fgraph.apply_nodes
         )
         # A single node is already compared with its native code.
-        # Native code computes all inputs of a lazy node, also those that may not be computed.
-        stand_ins |= self.vm.is_lazy
+        # Native code computes all inputs of a lazy node, also those that may not be computed,
+        # unless it knows how the node chooses.
+        stand_ins |= self.vm.is_lazy and not all(
+            has_default_thunk(node.op) or isinstance(node.op, Choosing)
+            for node in fgraph.apply_nodes
+        )
         if options.check_native and len(fgraph.apply_nodes) > 1 and not stand_ins:
             self._native = native_whole(fgraph)
 
@@ -148,9 +166,10 @@ class DebugProgram:
             found.known[leaf] = leaf.get_value()
         first_error: Exception | None = None
         alive = self.fgraph.apply_nodes
-        for node in self.nodes:
+        for node in self._nodes_to_run(found):
             values = found.values_for(node)
             if values is None:
+                found.choose(node)
                 continue
             try:
                 run = run_checked(node, values, self._used, self._inner)
@@ -169,6 +188,14 @@ class DebugProgram:
         if first_error is not None and not self.vm.is_lazy:
             raise first_error
         return found
+
+    def _nodes_to_run(self, found: _Evaluation) -> Iterable[Apply]:
+        """Return all nodes, or those that are needed in a graph that chooses what to compute."""
+        if not self._chooses:
+            return self.nodes
+        fgraph = self.fgraph
+        given = {*fgraph.inputs, *self._leaves}
+        return needed_nodes(fgraph.outputs, self._rewrites.replacements, given, found.known)
 
     def _compare(self, found: _Evaluation, results: Sequence[Any], how: str) -> None:
         """Check that a whole program gives the same results as its nodes run one by one."""

@@ -22,6 +22,7 @@ _creation = LateModule("phintys.backends.native.lower.creation")
 _dot = LateModule("phintys.backends.native.lower.dot")
 _elemwise = LateModule("phintys.backends.native.lower.elemwise")
 _from_graph = LateModule("phintys.backends.native.lower.from_graph")
+_if_else = LateModule("phintys.backends.native.lower.if_else")
 _indexing = LateModule("phintys.backends.native.lower.indexing")
 _join = LateModule("phintys.backends.native.lower.join")
 _observing = LateModule("phintys.backends.native.lower.observing")
@@ -39,6 +40,7 @@ LOWERINGS: OpRules[Callable[[Any, Apply, Lowering], None]] = OpRules(
         _dot: "BatchedDot Dot Gemm",
         _elemwise: "DimShuffle Elemwise",
         _from_graph: "OpFromGraph",
+        _if_else: "IfElse",
         _indexing: "AdvancedIncSubtensor AdvancedSubtensor IncSubtensor Subtensor",
         _join: "Join Split",
         _observing: "CheckAndRaise",

@@ -76,6 +76,8 @@ class Lowering:
         The steps that overwrite shared values, after all others.
     bases
         Tracks what may be overwritten.
+    sides
+        The :class:`~.sides.Sides` of the graph that is being lowered.
     """
 
     def __init__(self) -> None:
@@ -90,6 +92,7 @@ class Lowering:
         self._elements: dict[Array, dict[int, Size]] = {}
         self._sources: dict[tuple[Array, int | None], View] = {}
         self._count = 0
+        self.sides: Any = None
         self._is_inside = False
         self._checked: set[tuple[Size, Size]] = set()
         self._aliases: AliasMap[Value] = AliasMap()
@@ -160,6 +163,15 @@ class Lowering:
         if node is not None and self.bases.is_shown(memory) and not _named(variable, node):
             self._lent.setdefault(memory, []).append(variable)
         self.bases.bound(variable, memory)
+
+    def bind_same(self, variable: Variable, other: Variable) -> None:
+        """Set the value of a variable, of any Type, to that of another."""
+        if isinstance(variable.type, TensorType):
+            self.bind(variable, self.view(other), is_part=True)
+        else:
+            value = self.value(other)
+            assert isinstance(value, Handle)
+            self._handles[variable] = value
 
     def view(self, variable: Variable) -> View:
         """Return the value of a tensor variable as a view.
@@ -389,6 +401,11 @@ class Lowering:
         finally:
             self.steps, self._views, self._checked, self._is_inside = before
             self.bases.depth -= 1
+
+    @property
+    def checked(self) -> frozenset[tuple[Size, Size]]:
+        """The pairs of sizes that are known to be equal inside of a branch or loop only."""
+        return frozenset(self._checked)
 
     # ---- statements ----------------------------------------------------------------------------
 

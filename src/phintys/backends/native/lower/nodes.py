@@ -8,14 +8,17 @@ from phintys.backends.base import is_copy
 from phintys.backends.native.lower.creation import lower_copy
 from phintys.backends.native.lower.families import LOWERINGS
 from phintys.backends.native.lower.lowering import Lowering, NotLowered
+from phintys.backends.native.lower.sides import Sides
 from phintys.graph.aliasing import execution_order
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from phintys.graph.apply import Apply
     from phintys.graph.fgraph import FunctionGraph
     from phintys.graph.op import Op
 
-__all__ = ["lower_node", "lower_nodes"]
+__all__ = ["lower_each", "lower_node", "lower_nodes"]
 
 
 def lower_node(op: Op, node: Apply, lowering: Lowering) -> None:
@@ -36,15 +39,32 @@ def lower_node(op: Op, node: Apply, lowering: Lowering) -> None:
 def lower_nodes(fgraph: FunctionGraph, lowering: Lowering) -> None:
     """Lower all nodes, in an order in which every value is read before it is overwritten.
 
-    Nodes without a lowering become callbacks.
+    Nodes without a lowering become callbacks. Nodes that are needed only if something is chosen are
+    lowered with what chooses.
     """
     lowering.bases.enter(fgraph)
-    for node in execution_order(fgraph):
-        try:
-            if is_copy(node.op):
-                lower_copy(node, lowering)
-            else:
-                lower_node(node.op, node, lowering)
-        except NotLowered as reason:
-            lowering.callback(node, str(reason))
+    order = execution_order(fgraph)
+    outer, lowering.sides = lowering.sides, Sides(fgraph, order)
+    has_sides = not lowering.sides.is_empty
+    for node in order:
+        if has_sides and lowering.sides.guard(node):
+            continue
+        _lower(node, lowering)
         lowering.bases.leave(node)
+    lowering.sides = outer
+
+
+def lower_each(nodes: Iterable[Apply], lowering: Lowering) -> None:
+    """Lower nodes in order; those without a lowering become callbacks."""
+    for node in nodes:
+        _lower(node, lowering)
+
+
+def _lower(node: Apply, lowering: Lowering) -> None:
+    try:
+        if is_copy(node.op):
+            lower_copy(node, lowering)
+        else:
+            lower_node(node.op, node, lowering)
+    except NotLowered as reason:
+        lowering.callback(node, str(reason))

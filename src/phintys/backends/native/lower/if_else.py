@@ -1,0 +1,217 @@
+"""Lowering of IfElse: a branch, with the steps of each side inside."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from phintys import scalar as ps
+from phintys._base.late import LateModule
+from phintys._base.once import kept_property
+from phintys.backends.native.dependence import arrays_written, varies
+from phintys.backends.native.fuse import fuse
+from phintys.backends.native.lower.families import lowers
+from phintys.backends.native.lower.lowering import Lowering, NotLowered
+from phintys.backends.native.lower.nodes import lower_each
+from phintys.backends.native.lower.pruning import prune
+from phintys.backends.native.lower.view import View
+from phintys.backends.native.program import Expression, Literal, Operation, Place
+from phintys.backends.native.steps.branch import Branch
+from phintys.control.from_graph import OpFromGraph
+from phintys.control.if_else import IfElse
+from phintys.graph.apply import Apply
+from phintys.graph.op import Op
+from phintys.graph.variable import Constant, Variable
+from phintys.tensor.type import TensorType
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from phintys.backends.base import Program
+    from phintys.backends.native import linking
+    from phintys.backends.native.program import Array, Statement, Step
+    from phintys.backends.native.sizes import Size
+
+    Equal = frozenset[tuple[Size, Size]]
+else:
+    linking = LateModule("phintys.backends.native.linking")
+
+__all__: list[str] = []
+
+_BOOL = np.dtype("bool")
+
+
+@lowers(IfElse)
+def lower_if_else(op: IfElse, node: Apply, lowering: Lowering) -> None:
+    """``if condition: out = then else: out = otherwise``."""
+    try:
+        _lower_branch(op, node, lowering)
+    except NotLowered as reason:
+        _call_back(op, node, lowering, str(reason))
+
+
+def _lower_branch(op: IfElse, node: Apply, lowering: Lowering) -> None:
+    if not all(isinstance(variable.type, TensorType) for variable in node.inputs):
+        msg = "it chooses between objects that are not tensors"
+        raise NotLowered(msg)
+    known = dict(lowering.sides.guard(node)).get(node.inputs[0])
+    if known is not None:  # inside of a branch on the same condition
+        lower_each(lowering.sides.needed(node, known), lowering)
+        for variable, position in zip(node.outputs, op.sides(node)[known], strict=True):
+            lowering.bind_same(variable, node.inputs[position])
+        return
+    sides: list[tuple[list[Step | Statement], list[View]]] = []
+    equal: list[Equal] = []
+    for number, positions in enumerate(op.sides(node)):
+        with lowering.body() as steps:
+            lower_each(lowering.sides.needed(node, number), lowering)
+            views = [lowering.view(node.inputs[position]) for position in positions]
+            equal.append(lowering.checked)
+        sides.append((steps, views))
+    written = {array for steps, _ in sides for step in steps for array in arrays_written(step)}
+    (_, then), (_, otherwise) = sides
+    pairs = [(one.sizes, other.sizes) for one, other in zip(then, otherwise, strict=True)]
+    for sizes in [sizes for pair in pairs for sizes in pair]:
+        if any(varies(size, written) for size in sizes):
+            msg = "the sizes of what it returns are not known before"
+            raise NotLowered(msg)
+    condition = _truth(node, lowering)
+    chosen = lowering.element(View.of(condition, lowering.sizes), ())
+    targets: list[View] = []
+    for variable, (one, other) in zip(node.outputs, pairs, strict=True):
+        lengths = [_chosen(chosen, *pair, equal, lowering) for pair in zip(one, other, strict=True)]
+        dtype = getattr(variable.type, "numpy_dtype")  # noqa: B009 - a TensorType's
+        array = lowering.array(dtype, lengths, variable=variable)
+        targets.append(View.of(array, lowering.sizes))
+    kept = {target.array for target in targets}
+    bodies: list[list[Step]] = []
+    for steps, views in sides:
+        with lowering.body() as storing:
+            for view, target in zip(views, targets, strict=True):
+                loops = lowering.loops(view.sizes)
+                lowering.store(target, lowering.load(view, loops), loops, nodes=(node,))
+        bodies.append(fuse(prune([*steps, *storing], kept), lowering.sizes, kept))
+    branch = Branch(condition, *bodies, node=node)
+    _require_early(branch)
+    lowering.steps.append(branch)
+    for variable, target in zip(node.outputs, targets, strict=True):
+        lowering.bind(variable, target)
+
+
+def _truth(node: Apply, lowering: Lowering) -> Array:
+    """Return whether the condition is not zero, as a single bool."""
+    view = lowering.view(node.inputs[0])
+    value: Expression = lowering.load(view, ())
+    if value.dtype != _BOOL:
+        value = Operation(ps.ne, (value, Literal(value.dtype.type(0), value.dtype)), _BOOL)
+    array = lowering.array(_BOOL, ())
+    lowering.store(View.of(array, lowering.sizes), value, (), nodes=(node,))
+    return array
+
+
+def _chosen(
+    condition: Size, then: Size, otherwise: Size, equal: Sequence[Equal], lowering: Lowering
+) -> Size:
+    """Return a length of the chosen side.
+
+    Parameters
+    ----------
+    condition
+        1 for ``then``, 0 for ``otherwise``.
+    then, otherwise
+        The lengths.
+    equal
+        For both sides, the pairs of sizes that are equal if it is chosen.
+    lowering
+        The state of lowering.
+    """
+    sizes = lowering.sizes
+    then, otherwise = sizes.canonical(then), sizes.canonical(otherwise)
+    pairs = {(then, otherwise), (otherwise, then)}
+    if not pairs.isdisjoint(equal[0]):
+        return otherwise
+    if then is otherwise or not pairs.isdisjoint(equal[1]):
+        return then
+    difference = sizes.arithmetic("sub", then, otherwise)
+    return sizes.add(otherwise, sizes.arithmetic("mul", condition, difference))
+
+
+def _require_early(branch: Branch) -> None:
+    """Raise if memory for what is written inside cannot be allocated before."""
+    written = set(arrays_written(branch))
+    for array in written:
+        if array.place == Place.BUFFER and any(varies(size, written) for size in array.sizes):
+            msg = "the sizes of what is computed on one side are not known before"
+            raise NotLowered(msg)
+
+
+# ---- sides that are programs of their own --------------------------------------------------------
+
+
+class SidePrograms(Op):
+    """A choice between two programs, each of which computes one side from all inputs.
+
+    Parameters
+    ----------
+    name
+        The name of the choice.
+    sides
+        What is computed for each side.
+    """
+
+    __props__ = ("name", "sides")
+
+    def __init__(self, name: str, sides: tuple[OpFromGraph, OpFromGraph]) -> None:
+        self.name = name
+        self.sides = sides
+
+    def __str__(self) -> str:
+        return self.name
+
+    def make_node(self, condition: Variable, *inputs: Variable) -> Apply:
+        """Apply to a condition and the inputs of the sides."""
+        outputs = [variable.type() for variable in self.sides[0].inner_outputs]
+        return Apply(self, [condition, *inputs], outputs)
+
+    def perform(
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
+    ) -> None:
+        """Run the program of the chosen side."""
+        side, program = (0, self._then) if inputs[0] else (1, self._otherwise)
+        self.sides[side].perform_with(program, node, inputs[1:], output_storage)
+
+    @kept_property
+    def _then(self) -> Program:
+        return linking.link(self.sides[0].fgraph)
+
+    @kept_property
+    def _otherwise(self) -> Program:
+        return linking.link(self.sides[1].fgraph)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"name": self.name, "sides": self.sides}
+
+
+def _call_back(op: IfElse, node: Apply, lowering: Lowering, why: str) -> None:
+    """Let Python choose between two programs."""
+    sides = op.sides(node)
+    inside = [
+        one for side in range(len(sides)) for one in lowering.sides.needed(node, side, nested=True)
+    ]
+    made = {output for one in inside for output in one.outputs}
+    read = [variable for one in (*inside, node) for variable in one.inputs]
+    needed = dict.fromkeys(v for v in read if v not in made and not isinstance(v, Constant))
+    graphs: list[OpFromGraph] = []
+    for positions in sides:
+        outputs = [
+            output.type.filter_variable(node.inputs[position])
+            for output, position in zip(node.outputs, positions, strict=True)
+        ]
+        graphs.append(OpFromGraph(list(needed), outputs))
+    then, otherwise = graphs
+    choice = SidePrograms(str(op), (then, otherwise)).make_node(node.inputs[0], *needed)
+    choice.origin = node.origin
+    lowering.callback(choice, why)
+    for variable, output in zip(node.outputs, choice.outputs, strict=True):
+        lowering.bind_same(variable, output)
