@@ -7,7 +7,12 @@ import numpy as np
 import pytest
 
 import phintys.tensor as pt
-from phintys._base.errors import IntegrityError, MethodNotDefinedError, MissingInputError
+from phintys._base.errors import (
+    IntegrityError,
+    MethodNotDefinedError,
+    MissingInputError,
+    OpContractError,
+)
 from phintys.gradient import jacobian
 from phintys.graph import (
     Apply,
@@ -84,6 +89,11 @@ def test_without_props_an_op_equals_itself_only():
     assert op == op
     assert op != Plain(fgraph)
     assert len({op, Plain(fgraph)}) == 2
+
+
+def test_props_must_be_hashable():
+    with pytest.raises(OpContractError, match=r"n=\[1\]"):
+        hash(Repeat(repeat(1, pt.exp).fgraph, [1]))
 
 
 def test_its_own_equality_is_kept():

@@ -228,3 +228,11 @@ class TestConstants:
         f = phintys.function([], rows)
         assert not [n for n in f.maker.fgraph.apply_nodes if isinstance(n.op, RowLoop)]
         np.testing.assert_allclose(f(), np.diag([2.0, 4.0]))
+
+    def test_many_rows_are_left_to_the_call(self):
+        at = pt.constant(np.linspace(0, 1, 2000))
+        gradient = phintys.grad(jacobian(x**2, x).sum(), x)  # of few elements
+        gradient = phintys.clone_replace(gradient, {x: at})
+        f = phintys.function([], gradient)
+        assert [n for n in f.maker.fgraph.apply_nodes if isinstance(n.op, RowLoop)]
+        np.testing.assert_allclose(f(), 2.0)

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 __all__ = ["RowLoop", "row_loop"]
 
+_MOST_FOLDED = 1000
+
 
 class RowLoop(HasInnerGraph, Op):
     """Compute a graph for each row number 0, 1, ..., n - 1, and stack or sum the results.
@@ -122,6 +124,11 @@ class RowLoop(HasInnerGraph, Op):
                     array += row
         for cell, array in zip(output_storage, arrays, strict=True):
             cell[0] = array
+
+    def do_constant_folding(self, fgraph: FunctionGraph | None, node: Apply) -> bool:
+        """Return whether there are few rows: each takes tens of microseconds while compiling."""
+        rows = known_int(node.inputs[0])
+        return rows is not None and rows <= _MOST_FOLDED
 
     def infer_shape(
         self, fgraph: FunctionGraph | None, node: Apply, input_shapes: Sequence[Any]

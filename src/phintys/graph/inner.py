@@ -14,6 +14,7 @@ from phintys._base.errors import MethodNotDefinedError
 from phintys._base.once import kept_property
 from phintys.graph.compiler import link_graph
 from phintys.graph.equality import equal_computations
+from phintys.graph.op import props_hash
 
 if TYPE_CHECKING:
     from typing import Self
@@ -173,7 +174,7 @@ class HasInnerGraph:
     @kept_property
     def _kept_hash(self) -> int:
         types = tuple(variable.type for variable in (*self.inner_inputs, *self.inner_outputs))
-        return hash((type(self), self._props_key(self), types))
+        return hash((props_hash(self), types))
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name not in _NOT_PICKLED}

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     ComputeMap = dict[Variable, list[Any]]
     Thunk = Callable[[], Sequence[int] | None]
 
-__all__ = ["Op"]
+__all__ = ["Op", "props_hash"]
 
 _NO_ALIASES: Mapping[Any, Sequence[int]] = MappingProxyType({})
 
@@ -101,7 +101,7 @@ class Op:
             )
             raise OpContractError(msg)
         cls._props_key = staticmethod(values_getter(cast("tuple[str, ...]", props)))
-        for name, method in (("__eq__", _props_eq), ("__hash__", _props_hash)):
+        for name, method in (("__eq__", _props_eq), ("__hash__", props_hash)):
             if name not in own:
                 setattr(cls, name, method)
         if cls.__str__ is Op.__str__:  # keep a __str__ that a base class defines
@@ -284,7 +284,8 @@ def _props_eq(self: Any, other: Any) -> bool:
     )
 
 
-def _props_hash(self: Any) -> int:
+def props_hash(self: Any) -> int:
+    """Return a hash of the class and the ``__props__`` of an Op."""
     try:
         return hash((self.__class__, self._props_key(self)))
     except AttributeError as error:
