@@ -1,5 +1,7 @@
+import dis
 import gc
 import os
+import sys
 import threading
 
 import pytest
@@ -52,6 +54,66 @@ def test_the_last_of_several_threads_ends_the_pause():
     finish.set()
     thread.join()
     assert gc.isenabled()
+
+
+FILES = {__file__, collector_paused.__code__.co_filename}
+
+
+class Interrupt(Exception):
+    pass
+
+
+def interrupted(at):
+    """Raise where a handler may run, for the at-th time in a pause; return what was raised."""
+    left = at
+    before: dict[int, str] = {}  # by the number of a frame: frames must not live longer for it
+
+    def trace(frame, event, argument):
+        nonlocal left
+        is_ours = frame.f_code.co_filename in FILES
+        frame.f_trace_lines = False
+        frame.f_trace_opcodes = is_ours
+        if event == "opcode":
+            # Python looks for signals after calls, and where functions begin and loops go back.
+            may_run = before.get(id(frame), "CALL").startswith(("CALL", "RESUME", "JUMP_BACKWARD"))
+            before[id(frame)] = dis.opname[frame.f_code.co_code[frame.f_lasti]]
+            left -= may_run
+            if left < 0:
+                raise Interrupt
+        elif event == "return":
+            before.pop(id(frame), None)
+        return trace if is_ours else None
+
+    def pausing():
+        with collector_paused():
+            with collector_paused():
+                pass
+            assert not gc.isenabled()
+
+    sys._getframe().f_trace_opcodes = True  # Python 3.12 wants to know before tracing begins
+    try:
+        sys.settrace(trace)
+        pausing()
+    except Interrupt as interrupt:
+        return interrupt
+    finally:
+        sys.settrace(None)
+    return None
+
+
+def test_a_signal_at_any_moment_leaves_no_pause():
+    before = sys.gettrace()  # of a debugger, or of a measurement of coverage
+    count = 0
+    try:
+        while (error := interrupted(count)) is not None:
+            # Even while the exception is kept, as an interactive session keeps the last one.
+            assert gc.isenabled(), f"instruction {count}"
+            del error
+            count += 1
+    finally:
+        sys.settrace(before)
+    assert gc.isenabled()
+    assert count > 5
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")

@@ -1,53 +1,103 @@
-"""Pausing Python's garbage collector while many long-lived objects are created."""
+"""Pausing Python's garbage collector while many long-lived objects are created.
+
+A signal handler can raise between any two instructions of Python code, so code that resumes the
+collector might not run. The collector is paused as long as an object is alive instead: the ``with``
+statement holds it in a memoryview, whose ``__exit__`` is native code, and as the object dies its
+weak reference calls ``gc.enable``, without any Python code.
+"""
 
 from __future__ import annotations
 
 import gc
 import os
 import threading
-from contextlib import contextmanager
-from typing import TYPE_CHECKING
+import weakref
+from operator import methodcaller
+from typing import Any
 
-if TYPE_CHECKING:
-    from collections.abc import Generator
+from phintys._base.locks import ProcessLock
 
 __all__ = ["collector_paused"]
 
 
+class _Paused:
+    """Alive while the collector is paused: each pause refers to it."""
+
+    __slots__ = ("__weakref__",)
+
+
+class _Pause(bytearray):
+    """Alive while a thread wants the collector paused; a buffer, so that memoryviews can hold it.
+
+    Its attribute ``paused`` is a :class:`_Paused`.
+    """
+
+    __slots__ = ("__weakref__", "paused")
+
+
+class _Resuming(weakref.ref[_Paused]):
+    """A weak reference that enables the collector when its object dies, if called back."""
+
+    __slots__ = ()
+    enable = gc.enable
+
+
+_ENABLE = methodcaller("enable")
+
+
+class _Mine(threading.local):
+    """A weak reference to the pause of this thread."""
+
+    pause: Any = staticmethod(lambda: None)
+
+
 class _Pauses:
-    """The number of active pauses in all threads, and whether the collector was enabled before."""
+    """The pauses of all threads."""
 
     def __init__(self) -> None:
-        self.lock = threading.Lock()
-        self.count = 0
-        self.was_enabled = False
-        self.mine = threading.local()
+        self.lock = ProcessLock()
+        self.resuming: Any = lambda: None
+        self.mine = _Mine()
 
-    def change(self, by: int) -> None:
-        """Begin or end a pause in this thread."""
-        with self.lock:
-            if not self.count:
-                self.was_enabled = gc.isenabled()
-                gc.disable()
-            self.count += by
-            self.mine.count = self.depth + by
-            self._resume()
-
-    @property
-    def depth(self) -> int:
-        """Number of active pauses in this thread."""
-        return getattr(self.mine, "count", 0)
+    def begin(self) -> bytes | _Pause:
+        """Return the pause of this thread; nothing if the program has turned the collector off."""
+        pause: _Pause | None = None
+        paused: _Paused | None = None
+        try:
+            with self.lock:
+                pause = self.mine.pause()
+                if pause is not None:
+                    return pause
+                paused = self.resuming()
+                if paused is None:
+                    if not gc.isenabled():
+                        return b""
+                    paused = _Paused()
+                    self.resuming = _Resuming(paused, _ENABLE)
+                    gc.disable()
+                pause = _Pause()
+                pause.paused = paused
+                self.mine.pause = weakref.ref(pause)
+                return pause
+        except BaseException:
+            # The frame, and so what it refers to, lives as long as the exception. There is no
+            # other frame: these classes have no methods in Python.
+            pause = paused = None
+            raise
 
     def forked(self) -> None:
         """After a fork, drop the pauses of threads that do not exist in the child process."""
-        self.lock = threading.Lock()
-        if self.count:
-            self.count = self.depth
-            self._resume()
-
-    def _resume(self) -> None:
-        if not self.count and self.was_enabled:
+        if self.resuming() is None:
+            return
+        pause = self.mine.pause()
+        if pause is None:
+            self.resuming = lambda: None
             gc.enable()
+        else:
+            paused = _Paused()
+            # The former reference is dropped, and does nothing.
+            self.resuming = _Resuming(paused, _ENABLE)
+            pause.paused = paused
 
 
 _pauses = _Pauses()
@@ -55,9 +105,8 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_pauses.forked)
 
 
-@contextmanager
-def collector_paused() -> Generator[None]:
-    """Pause the cyclic garbage collector.
+def collector_paused() -> memoryview:
+    """Pause the cyclic garbage collector, in a ``with`` statement.
 
     While a graph grows, the collector traverses it repeatedly without finding any garbage, which
     takes a third of the time of building it. Pauses nest, and can overlap in several threads: the
@@ -72,8 +121,4 @@ def collector_paused() -> Generator[None]:
     >>> gc.isenabled()
     True
     """
-    _pauses.change(1)
-    try:
-        yield
-    finally:
-        _pauses.change(-1)
+    return memoryview(_pauses.begin())
