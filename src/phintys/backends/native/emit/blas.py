@@ -26,7 +26,6 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from phintys._base.errors import IntegrityError
-from phintys.backends.native.emit.builder import Builder
 from phintys.backends.native.emit.control import loop, when
 from phintys.backends.native.emit.product_parts import (
     PRODUCT_PARTS,
@@ -43,10 +42,11 @@ from phintys.backends.native.program import Array
 from phintys.tensor.blas import BLAS_LETTERS
 
 if TYPE_CHECKING:
+    from phintys.backends.native.emit.step_writer import StepWriter
     from phintys.backends.native.routines.products import Product
     from phintys.backends.native.steps.call import LibraryCall
 
-__all__ = ["FLOPS", "LONGEST", "BlasCall"]
+__all__ = ["FLOPS", "BlasCall", "DotCall", "GemmCall", "GemvCall"]
 
 _POLLED_PRODUCTS = 256
 """Small products after which signals are looked for, a power of two."""
@@ -64,63 +64,80 @@ _LONGEST_SCALING = 1 << 22
 FLOPS = 16
 """Rough estimate of the multiplications and additions of a matrix product per nanosecond."""
 
-LONGEST = (1 << 31) - 1
-"""The largest integer that BLAS takes."""
-
 
 class BlasCall:
-    """Emit a call of BLAS.
+    """Emits a call of BLAS: the base of one class for each routine.
 
     Parameters
     ----------
-    b
-        The builder.
     call
         The step.
-    pointer, size
-        Return the address of an array, and the value of a size.
-    share
-        Emits the call of a function that shares its work: the symbol, and the arguments after those
-        for the runtime.
-    poll
-        Emits a check for signals.
+    writer
+        Emits the code around it.
     """
 
-    def __init__(
-        self,
-        b: Builder,
-        call: LibraryCall[Product],
-        pointer: Callable[[Array], Value],
-        size: Callable[[Any], Value],
-        share: Callable[[str, Sequence[Value]], None],
-        poll: Callable[[], None],
-    ) -> None:
-        self.b = b
+    def __init__(self, call: LibraryCall[Product], writer: StepWriter) -> None:
+        self.b = writer.b
         self.call = call
+        self.writer = writer
         self.options = call.options
         self.type = type_of(call.outputs[0].dtype)
-        self.blas = Routines(b, self.type)
-        self._size = size
-        self._share = share
-        self._poll = poll
+        self.blas = Routines(self.b, self.type)
         if self.type.name not in BLAS_LETTERS:
             msg = f"There is no routine {call.routine.name!r} of {self.type.name} in BLAS."
             raise IntegrityError(msg)
         arrays = (*call.inputs[:2], *call.outputs)
         letters = call.routine.letters
         for option in call.sizes():  # what is first computed in a loop is not known after it
-            size(option)
+            writer.size(option)
         self.at = {
-            letter: self._moved(pointer(array), self.size(f"{letter}_offset", 0))
+            letter: self._moved(writer.pointer(array), self.size(f"{letter}_offset", 0))
             for letter, array in zip(letters, arrays, strict=True)
         }
         self._letters = letters
         alpha = self.options.get("alpha", 1)
-        self._alpha = pointer(alpha) if isinstance(alpha, Array) else alpha
+        self._alpha = writer.pointer(alpha) if isinstance(alpha, Array) else alpha
 
     def write(self) -> None:
         """Write the call, and the loops around it."""
         self._batch(self._letters, list(self.options.get("batch", ())), self.at)
+
+    def _batch(self, letters: str, batch: Sequence[Any], at: dict[str, Value]) -> None:
+        """Write the loops around the routine."""
+        if not batch:
+            self.at = at
+            self._one()
+            return
+        (count, *steps), *rest = batch
+        values = [self.writer.size(step) for step in steps]
+        self.at = at
+        if not rest and self._stack(self.writer.size(count), values):
+            return
+        with loop(self.b, 0, self.writer.size(count)) as single:
+            inner = {
+                letter: self._moved(at[letter], single.index * step)
+                for letter, step in zip(letters, values, strict=True)
+            }
+            self._batch(letters, rest, inner)
+            if not rest:
+                self._poll_products(single.index)
+
+    def _one(self) -> None:
+        """Write a single product."""
+        raise NotImplementedError
+
+    def _stack(self, count: Value, moves: list[Value]) -> bool:
+        """Write a stack of products, if there is a way that is better than a loop."""
+        return False
+
+    def _poll_products(self, index: Value) -> None:
+        """Write a look for signals at the end of a pass of a loop over products, now and then."""
+        b = self.b
+        lengths = [self.size(name) for name in "mnk" if name in self.options]
+        work = prod(lengths[1:], start=lengths[0])
+        often = b.select(b.lt(_SMALL_PRODUCT, work), b.constant(INT64, 0), _POLLED_PRODUCTS - 1)
+        with when(b, b.eq(index & often, often)):
+            self.writer.poll()
 
     # ---- options -----------------------------------------------------------------------------
 
@@ -132,42 +149,10 @@ class BlasCall:
                 msg = f"A call of {self.call.routine.name} needs the option {name!r}."
                 raise IntegrityError(msg)
             return self.b.constant(INT64, otherwise)
-        return self._size(value)
+        return self.writer.size(value)
 
     def _moved(self, pointer: Value, elements: Value) -> Value:
         return pointer if elements.text == "0" else self.b.offset(pointer, elements, self.type)
-
-    def _batch(self, letters: str, batch: Sequence[Any], at: dict[str, Value]) -> None:
-        """Write the loops around the routine."""
-        if not batch:
-            self.at = at
-            getattr(self, f"_{self.call.routine.name}")()
-            return
-        (count, *steps), *rest = batch
-        values = [self._size(step) for step in steps]
-        if not rest and self.call.routine.name == "gemm":
-            self.at = at
-            self._gemm((self._size(count), values))
-            return
-        with loop(self.b, 0, self._size(count)) as single:
-            inner = {
-                letter: self._moved(at[letter], single.index * step)
-                for letter, step in zip(letters, values, strict=True)
-            }
-            self._batch(letters, rest, inner)
-            if not rest:
-                self._poll_products(single.index)
-
-    def _poll_products(self, index: Value) -> None:
-        """Write a look for signals at the end of a pass of a loop over products, now and then."""
-        b = self.b
-        lengths = [self.size(name) for name in "mnk" if name in self.options]
-        work = prod(lengths[1:], start=lengths[0])
-        often = b.select(b.lt(_SMALL_PRODUCT, work), b.constant(INT64, 0), _POLLED_PRODUCTS - 1)
-        with when(b, b.eq(index & often, often)):
-            self._poll()
-
-    # ---- routines ----------------------------------------------------------------------------
 
     def _matrix(self, letter: str) -> Matrix:
         stride, one = self.size(f"{letter}_stride"), self.b.constant(INT64, 1)
@@ -179,38 +164,7 @@ class BlasCall:
         """Return alpha, a number or the address of one, and beta."""
         return self._alpha, self.options.get("beta", 0)
 
-    def _in_registers(self) -> list[Value]:
-        """Return both factors as values."""
-        alpha, beta = self._factors()
-        if isinstance(alpha, Value):
-            alpha = self.b.load(self.type, alpha)
-        return [self.b.value(self.type, factor) for factor in (alpha, beta)]
-
-    def _gemm(self, stack: tuple[Value, list[Value]] | None = None) -> None:
-        """Write a product of matrices, or a stack of them: how many, and how far apart."""
-        lengths = (self.size("m"), self.size("n"), self.size("k"))
-        first, second = self._matrix("a"), self._matrix("b")
-        c = (self.at["c"], self.size("c_stride"))
-        if stack is None:
-            stack = (self.b.constant(INT64, 1), [self.b.constant(INT64, 0)] * 3)
-        is_vector = "1" in {lengths[0].text, lengths[1].text}
-        if is_vector or self.options.get("beta", 0) not in {0, 1}:
-            self._each(stack, lengths, first, second, c)
-            return
-        is_single = stack[0].text == "1"
-        m, n, k = lengths
-        self._by_size(
-            (m, n, self._at_least_one(k)),
-            SHARED_FROM if is_single else MANY,
-            lambda: self._shared(stack, lengths, first, second, c),
-            lambda: self._each(stack, lengths, first, second, c),
-        )
-
-    def _at_least_one(self, length: Value) -> Value:
-        """Return a length; 1 for 0: an empty sum is work, too."""
-        if length.text.isdigit():
-            return self.b.constant(INT64, max(int(length.text), 1))
-        return self.b.maximum_number(length, 1)
+    # ---- products ----------------------------------------------------------------------------
 
     def _by_size(
         self,
@@ -232,11 +186,81 @@ class BlasCall:
             b.jump(after)
         b.begin(after)
 
+    def _at_least_one(self, length: Value) -> Value:
+        """Return a length; 1 for 0: an empty sum is work, too."""
+        if length.text.isdigit():
+            return self.b.constant(INT64, max(int(length.text), 1))
+        return self.b.maximum_number(length, 1)
+
     def _outlined(self, name: str, arguments: Sequence[Value]) -> None:
         """Call an outlined function that shares its work."""
         symbol = parts_symbol(name, self.type)
         self.b.module.math_functions.add(symbol)
-        self._share(symbol, arguments)
+        self.writer.share(symbol, arguments)
+
+    def _times_vector(
+        self,
+        matrix: tuple[Matrix, Value, Value],
+        x: tuple[Value, Value],
+        y: tuple[Value, Value],
+    ) -> None:
+        """Write ``y = alpha matrix x + beta y``."""
+        b = self.b
+        a, rows, columns = matrix
+        alpha, beta = self._factors()
+
+        def share() -> None:
+            if beta not in {0, 1}:
+                self._scale(*y, rows, beta)
+            number, adds = self.blas.number(alpha), b.constant(INT64, int(beta != 0))
+            self._outlined(VECTOR_PARTS, [rows, columns, *a.parts, *x, *y, number, adds])
+
+        self._by_size(
+            (rows, self._at_least_one(columns)),
+            VECTOR_SHARED_FROM,
+            share,
+            lambda: self.blas.matrix_vector(matrix, x, y, alpha, beta),
+        )
+
+    def _scale(self, pointer: Value, step: Value, count: Value, factor: Any) -> None:
+        """Write the multiplication of elements by a number, and looks for signals."""
+        b = self.b
+        with loop(b, 0, count, _LONGEST_SCALING) as piece:
+            length = b.minimum_number(count - piece.index, _LONGEST_SCALING)
+            self.blas.scale(self._moved(pointer, piece.index * step), step, length, factor)
+            with when(b, piece.index + length < count):
+                self.writer.poll()
+
+
+class GemmCall(BlasCall):
+    """A product of matrices, or a stack of them."""
+
+    def _one(self) -> None:
+        zero = self.b.constant(INT64, 0)
+        self._products(self.b.constant(INT64, 1), [zero] * 3)
+
+    def _stack(self, count: Value, moves: list[Value]) -> bool:
+        self._products(count, moves)
+        return True
+
+    def _products(self, count: Value, moves: list[Value]) -> None:
+        """Write a number of products of matrices that are so far apart."""
+        lengths = (self.size("m"), self.size("n"), self.size("k"))
+        first, second = self._matrix("a"), self._matrix("b")
+        c = (self.at["c"], self.size("c_stride"))
+        stack = (count, moves)
+        is_vector = "1" in {lengths[0].text, lengths[1].text}
+        if is_vector or self.options.get("beta", 0) not in {0, 1}:
+            self._each(stack, lengths, first, second, c)
+            return
+        is_single = count.text == "1"
+        m, n, k = lengths
+        self._by_size(
+            (m, n, self._at_least_one(k)),
+            SHARED_FROM if is_single else MANY,
+            lambda: self._shared(stack, lengths, first, second, c),
+            lambda: self._each(stack, lengths, first, second, c),
+        )
 
     def _shared(
         self,
@@ -307,52 +331,33 @@ class BlasCall:
             arguments = (*lengths, *first.parts, *second.parts, *c, self.blas.number(alpha))
             b.call(symbol, VOID, arguments)
 
-    def _times_vector(
-        self,
-        matrix: tuple[Matrix, Value, Value],
-        x: tuple[Value, Value],
-        y: tuple[Value, Value],
-    ) -> None:
-        """Write ``y = alpha matrix x + beta y``."""
-        b = self.b
-        a, rows, columns = matrix
+    def _in_registers(self) -> list[Value]:
+        """Return both factors as values."""
         alpha, beta = self._factors()
-
-        def share() -> None:
-            if beta not in {0, 1}:
-                self._scale(*y, rows, beta)
-            number, adds = self.blas.number(alpha), b.constant(INT64, int(beta != 0))
-            self._outlined(VECTOR_PARTS, [rows, columns, *a.parts, *x, *y, number, adds])
-
-        self._by_size(
-            (rows, self._at_least_one(columns)),
-            VECTOR_SHARED_FROM,
-            share,
-            lambda: self.blas.matrix_vector(matrix, x, y, alpha, beta),
-        )
-
-    def _scale(self, pointer: Value, step: Value, count: Value, factor: Any) -> None:
-        """Write the multiplication of elements by a number, and looks for signals."""
-        b = self.b
-        with loop(b, 0, count, _LONGEST_SCALING) as piece:
-            length = b.minimum_number(count - piece.index, _LONGEST_SCALING)
-            self.blas.scale(self._moved(pointer, piece.index * step), step, length, factor)
-            with when(b, piece.index + length < count):
-                self._poll()
+        if isinstance(alpha, Value):
+            alpha = self.b.load(self.type, alpha)
+        return [self.b.value(self.type, factor) for factor in (alpha, beta)]
 
     def _most_in_tiles(self, lengths: Sequence[Value]) -> int:
         known = [int(value.text) if value.text.isdigit() else None for value in lengths]
         is_repeated = "batch" in self.options
         return most_in_tiles(self.b.target, self.type, known, is_repeated=is_repeated)
 
-    def _gemv(self) -> None:
+
+class GemvCall(BlasCall):
+    """A product of a matrix and a vector."""
+
+    def _one(self) -> None:
         m, n = self.size("m"), self.size("n")
         x = (self.at["x"], self.size("x_step", 1))
         y = (self.at["y"], self.size("y_step", 1))
         self._times_vector((self._matrix("a"), m, n), x, y)
 
-    def _dot(self) -> None:
-        """Write ``c = alpha sum(x y) + beta c``."""
+
+class DotCall(BlasCall):
+    """A product of vectors: ``c = alpha sum(x y) + beta c``."""
+
+    def _one(self) -> None:
         if self.type.kind == "c":
             self._complex_dot()
             return
@@ -366,7 +371,7 @@ class BlasCall:
                 count = b.minimum_number(n - piece.index, longest)
                 part = self._dot_of(count, piece.index)
                 with when(b, piece.index + count < n):
-                    self._poll()
+                    self.writer.poll()
                 piece.next(piece.carried[0] + part)
             (result,) = piece.results
         alpha, beta = self._factors()

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from phintys.backends.native.emit.blas import FLOPS, BlasCall
+from phintys.backends.native.emit.blas import FLOPS, BlasCall, DotCall, GemmCall, GemvCall
 from phintys.backends.native.emit.products import most_in_tiles
 from phintys.backends.native.emit.types import type_of
 from phintys.backends.native.program import Array
@@ -32,13 +32,16 @@ class Product(Routine):
         Its name in BLAS, without the letter of the dtype.
     letters
         The names of both factors and of the output in options.
+    code
+        Emits calls.
     """
 
     shares_work: ClassVar[bool] = True
 
-    def __init__(self, name: str, letters: str) -> None:
+    def __init__(self, name: str, letters: str, code: type[BlasCall]) -> None:
         self.name = name
         self.letters = letters
+        self._code = code
 
     def updates(self, call: LibraryCall[Product]) -> tuple[Array, ...]:
         """Return the output, if it is added to."""
@@ -69,7 +72,7 @@ class Product(Routine):
 
     def emit(self, call: LibraryCall[Product], writer: StepWriter) -> None:
         """Write the call, and loops around it."""
-        BlasCall(writer.b, call, writer.pointer, writer.size, writer.share, writer.poll).write()
+        self._code(call, writer).write()
 
 
 class _MatrixProduct(Product):
@@ -89,6 +92,6 @@ class _MatrixProduct(Product):
         return f"{line}, in tiles" + f" up to {most} multiplications" * (None in lengths)
 
 
-GEMM = _MatrixProduct("gemm", "abc")
-GEMV = Product("gemv", "axy")
-DOT = Product("dot", "xyc")
+GEMM = _MatrixProduct("gemm", "abc", GemmCall)
+GEMV = Product("gemv", "axy", GemvCall)
+DOT = Product("dot", "xyc", DotCall)
