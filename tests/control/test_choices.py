@@ -240,6 +240,40 @@ def test_gradients_are_lazy(mode):
     assert COSINE.calls
 
 
+@pytest.mark.parametrize("mode", MODES)
+def test_what_some_sides_of_nested_choices_need_is_not_computed_for_others(mode):
+    op = Counted("some")
+    c, d, x = pt.bscalar("c"), pt.bscalar("d"), pt.dvector("x")
+    middle = op(x)
+    f = compiled([c, d, x], ifelse(c, middle, ifelse(d, middle * 2, x)), mode)
+    for values, expected in (
+        ((1, 0), np.sin(X)),
+        ((1, 1), np.sin(X)),
+        ((0, 1), 2 * np.sin(X)),
+        ((0, 0), X),
+    ):
+        op.calls = 0
+        np.testing.assert_allclose(f(*values, X), expected)
+        assert bool(op.calls) == any(values)
+
+
+@pytest.mark.parametrize("mode", ["native", "reference"])
+def test_choices_can_be_nested_deeply(mode):
+    k, x = pt.lscalar("k"), pt.dvector("x")
+    value = x[0]
+    for number in range(120):
+        value = ifelse(pt.eq(k, number), x[number % 5], value + 1.0)
+    f = compiled([k, x], [value, phintys.grad(value, x)], mode)
+    for number, expected in ((-1, 120.5), (119, None), (2, 119.0), (5, 114.5)):
+        if expected is None:
+            with pytest.raises(IndexError):
+                f(number, X)
+            continue
+        found, slope = f(number, X)
+        assert float(found) == expected
+        assert slope.tolist() == [float(one == max(number, 0) % 5) for one in range(3)]
+
+
 # ---- derivatives -------------------------------------------------------------------------------
 
 

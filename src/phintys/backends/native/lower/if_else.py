@@ -21,6 +21,7 @@ from phintys.backends.native.steps.branch import Branch
 from phintys.control.from_graph import OpFromGraph
 from phintys.control.if_else import IfElse
 from phintys.graph.apply import Apply
+from phintys.graph.compiler import link_graph
 from phintys.graph.op import Op
 from phintys.graph.variable import Constant, Variable
 from phintys.tensor.type import TensorType
@@ -28,7 +29,6 @@ from phintys.tensor.type import TensorType
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from phintys.backends.base import Program
     from phintys.backends.native import linking
     from phintys.backends.native.program import Array, Statement, Step
     from phintys.backends.native.sizes import Size
@@ -45,6 +45,9 @@ _BOOL = np.dtype("bool")
 @lowers(IfElse)
 def lower_if_else(op: IfElse, node: Apply, lowering: Lowering) -> None:
     """``if condition: out = then else: out = otherwise``."""
+    if lowering.sides.is_tangled:
+        _call_back(op, node, lowering, "choices are nested too deeply", is_tangled=True)
+        return
     try:
         _lower_branch(op, node, lowering)
     except NotLowered as reason:
@@ -55,17 +58,17 @@ def _lower_branch(op: IfElse, node: Apply, lowering: Lowering) -> None:
     if not all(isinstance(variable.type, TensorType) for variable in node.inputs):
         msg = "it chooses between objects that are not tensors"
         raise NotLowered(msg)
-    known = dict(lowering.sides.guard(node)).get(node.inputs[0])
+    known = lowering.sides.known(node)
     if known is not None:  # inside of a branch on the same condition
-        lower_each(lowering.sides.needed(node, known), lowering)
         for variable, position in zip(node.outputs, op.sides(node)[known], strict=True):
             lowering.bind_same(variable, node.inputs[position])
         return
     sides: list[tuple[list[Step | Statement], list[View]]] = []
     equal: list[Equal] = []
     for number, positions in enumerate(op.sides(node)):
-        with lowering.body() as steps:
-            lower_each(lowering.sides.needed(node, number), lowering)
+        with lowering.body() as steps, lowering.sides.inside(node, number):
+            below = [node.inputs[position] for position in positions]
+            lower_each(lowering.sides.needed(below=below), lowering)
             views = [lowering.view(node.inputs[position]) for position in positions]
             equal.append(lowering.checked)
         sides.append((steps, views))
@@ -158,13 +161,18 @@ class SidePrograms(Op):
         The name of the choice.
     sides
         What is computed for each side.
+    is_tangled
+        Whether the programs are those of the reference backend, which nests choices to any depth.
     """
 
-    __props__ = ("name", "sides")
+    __props__ = ("name", "sides", "is_tangled")
 
-    def __init__(self, name: str, sides: tuple[OpFromGraph, OpFromGraph]) -> None:
+    def __init__(
+        self, name: str, sides: tuple[OpFromGraph, OpFromGraph], *, is_tangled: bool = False
+    ) -> None:
         self.name = name
         self.sides = sides
+        self.is_tangled = is_tangled
 
     def __str__(self) -> str:
         return self.name
@@ -182,23 +190,31 @@ class SidePrograms(Op):
         self.sides[side].perform_with(program, node, inputs[1:], output_storage)
 
     @kept_property
-    def _then(self) -> Program:
-        return linking.link(self.sides[0].fgraph)
+    def _then(self) -> Any:
+        return self._linked(0)
 
     @kept_property
-    def _otherwise(self) -> Program:
-        return linking.link(self.sides[1].fgraph)
+    def _otherwise(self) -> Any:
+        return self._linked(1)
+
+    def _linked(self, side: int) -> Any:
+        fgraph = self.sides[side].fgraph
+        return link_graph(fgraph) if self.is_tangled else linking.link(fgraph)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"name": self.name, "sides": self.sides}
+        return {"name": self.name, "sides": self.sides, "is_tangled": self.is_tangled}
 
 
-def _call_back(op: IfElse, node: Apply, lowering: Lowering, why: str) -> None:
+def _call_back(
+    op: IfElse, node: Apply, lowering: Lowering, why: str, *, is_tangled: bool = False
+) -> None:
     """Let Python choose between two programs."""
     sides = op.sides(node)
-    inside = [
-        one for side in range(len(sides)) for one in lowering.sides.needed(node, side, nested=True)
-    ]
+    inside: list[Apply] = []
+    for number, positions in enumerate(sides):
+        with lowering.sides.inside(node, number):
+            below = [node.inputs[position] for position in positions]
+            inside += lowering.sides.needed(nested=True, below=below)
     made = {output for one in inside for output in one.outputs}
     read = [variable for one in (*inside, node) for variable in one.inputs]
     needed = dict.fromkeys(v for v in read if v not in made and not isinstance(v, Constant))
@@ -210,7 +226,8 @@ def _call_back(op: IfElse, node: Apply, lowering: Lowering, why: str) -> None:
         ]
         graphs.append(OpFromGraph(list(needed), outputs))
     then, otherwise = graphs
-    choice = SidePrograms(str(op), (then, otherwise)).make_node(node.inputs[0], *needed)
+    chooser = SidePrograms(str(op), (then, otherwise), is_tangled=is_tangled)
+    choice = chooser.make_node(node.inputs[0], *needed)
     choice.origin = node.origin
     lowering.callback(choice, why)
     for variable, output in zip(node.outputs, choice.outputs, strict=True):

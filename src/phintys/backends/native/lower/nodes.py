@@ -47,7 +47,7 @@ def lower_nodes(fgraph: FunctionGraph, lowering: Lowering) -> None:
     outer, lowering.sides = lowering.sides, Sides(fgraph, order)
     has_sides = not lowering.sides.is_empty
     for node in order:
-        if has_sides and lowering.sides.guard(node):
+        if has_sides and not lowering.sides.is_certain(node):
             continue
         _lower(node, lowering)
         lowering.bases.leave(node)
