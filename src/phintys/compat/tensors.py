@@ -110,14 +110,23 @@ def get_vector_length(x: Any) -> int:
         (sizes,) = infer_shapes([x])
         length = known_int(rewrite_graph(sizes[0])) if sizes else None
     if length is None:
-        msg = f"The length of {x} is not known before run time."
-        raise OpContractError(msg)
+        msg = f"Length of {x} is not known before run time."
+        raise UnknownLengthError(msg)
     return length
 
 
-def constant(x: Any, *arguments: Any, **options: Any) -> Any:
-    """Return a value as a constant; a constant is returned as it is."""
-    return x if isinstance(x, Constant) else pt.constant(x, *arguments, **options)
+class UnknownLengthError(OpContractError, ValueError):
+    """The length of a vector is not known; a ValueError, as in the old packages."""
+
+
+def constant(x: Any, name: str | None = None, ndim: int | None = None, dtype: Any = None) -> Any:
+    """Return a value as a constant; a constant may be given too."""
+    if isinstance(x, Constant):
+        given: Any = x
+        if ndim in {None, given.ndim}:
+            return given
+        x, dtype = given.data, given.dtype
+    return pt.constant(x, name=name, ndim=ndim, dtype=dtype)
 
 
 def _constant_value(x: Any) -> Any:
@@ -129,16 +138,11 @@ def _constant_value(x: Any) -> Any:
         return _constant_value(node.inputs[0])
     if node is not None and (node.op == pt.second or isinstance(node.op, pt.Alloc)):
         return _constant_value(node.inputs[int(node.op == pt.second)])
-    if all(isinstance(one, Constant) for one in graph_inputs([x])) or _is_size(x):
+    if node is not None and all(isinstance(one, Constant) for one in graph_inputs([x])):
         x = rewrite_graph(x)
     if not isinstance(x, Constant):
-        return None
+        return known_int(x)
     return getattr(x, "unique_value", x.data)
-
-
-def _is_size(x: Any) -> bool:
-    """Return whether an expression is a 0-d integer, such as a size, whose type may tell more."""
-    return x.type.ndim == 0 and x.type.numpy_dtype.kind in "iu"
 
 
 def _is_true(condition: Any) -> bool:
