@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from phintys._base.errors import InconsistencyError
 from phintys.graph import Apply, FunctionGraph, Op, Type, aliasing
-from phintys.graph._ranks import Ranks
 from phintys.graph.aliasing import DestroyHandler, check_aliasing
+from phintys.graph.ranks import Ranks
 
 ANYTHING = Type()
 
@@ -21,7 +21,7 @@ ANYTHING = Type()
 @given(st.integers(2, 12), st.data())
 def test_edges_are_placed_unless_they_close_a_cycle(count, data):
     nodes = [Make(f"f{number}")(ANYTHING()).owner for number in range(count)]
-    ranks = Ranks(nodes, {})
+    ranks = Ranks({node: [] for node in nodes})
     after = {node: [] for node in nodes}
     for _ in range(3 * count):
         first, second = (data.draw(st.sampled_from(nodes)) for _ in range(2))
@@ -47,10 +47,11 @@ def test_edges_are_placed_unless_they_close_a_cycle(count, data):
 def test_nodes_fit_between_others():
     x = Make("f")(ANYTHING())
     y = Make("g")(x)
-    ranks = Ranks([x.owner, y.owner], {})
+    ranks = Ranks({x.owner: [], y.owner: [x.owner]})
+    assert ranks.order() == [x.owner, y.owner]
     before = dict(ranks._rank)
     between = Make("h")(x).owner
-    ranks.add(between)
+    ranks.add(between, [x.owner])
     edges = [(x.owner, between), (between, y.owner)]
     assert ranks.place(edges, lambda node: []) == []
     assert {node: ranks._rank[node] for node in before} == before
@@ -173,3 +174,11 @@ def test_a_reader_that_needs_the_result_refuses():
         else:
             fgraph.replace_validate(z, new)
         y = Make("f")(x)
+
+
+def test_numbers_are_ranked_too():
+    count = 1000  # small numbers are the same objects
+    ranks = Ranks({number: range(max(0, number - 1), number) for number in range(count)})
+    after = [[number + 1] for number in range(count - 1)] + [[]]
+    cycle = ranks.place([(int(str(count - 1)), 0)], after.__getitem__)
+    assert cycle == list(range(count))[::-1]

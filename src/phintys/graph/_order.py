@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from phintys.graph.apply import Apply
     from phintys.graph.variable import Variable
 
-__all__ = ["nodes_below"]
+__all__ = ["cycle_error", "needed_by", "nodes_below"]
 
 _NOTHING: frozenset[object] = frozenset()
 
@@ -82,6 +82,11 @@ def nodes_below(
                 finished[node] = True
                 order.append(node)
     return order
+
+
+def needed_by(node: Apply) -> list[Apply]:
+    """Return the nodes that compute the inputs of a node."""
+    return [variable.owner for variable in node.inputs if variable.owner is not None]
 
 
 def _cycle(stack: list[Apply], again: Apply, finished: dict[Apply, bool]) -> CycleError:

@@ -11,8 +11,7 @@ from operator import is_
 from typing import TYPE_CHECKING, Literal
 
 from phintys._base.errors import CycleError, InconsistencyError
-from phintys.graph._order import cycle_error, nodes_below
-from phintys.graph._ranks import Ranks
+from phintys.graph._order import cycle_error, needed_by, nodes_below
 from phintys.graph.alias_map import (
     AliasMap,
     destroyed_inputs,
@@ -22,6 +21,7 @@ from phintys.graph.alias_map import (
 )
 from phintys.graph.features import Feature
 from phintys.graph.inner import HasInnerGraph
+from phintys.graph.ranks import Ranks
 from phintys.graph.shared import SharedVariable
 from phintys.graph.traversal import io_toposort
 from phintys.graph.variable import Constant
@@ -369,7 +369,7 @@ class DestroyHandler(Feature):
         self.mutable_inputs = list(mutable_inputs)
         self._destroying: dict[Apply, None] = {}
         # Of the graph as it was last found sound; updated by `validate`.
-        self._ranks: Ranks | None = None
+        self._ranks: Ranks[Apply] | None = None
         self._outputs: list[Variable] = []
         self._gone: dict[Apply, dict[Variable, int]] = {}  # overwriting node -> roots
         self._by_root: dict[Variable, Apply] = {}  # the inverse of _gone
@@ -422,11 +422,11 @@ class DestroyHandler(Feature):
         order, orderings = _check(fgraph, destroying, aliases, frozenset(self.mutable_inputs))
         self._gone = {node: _destroyed_roots(node, aliases.roots) for node in destroying}
         self._by_root = {root: node for node, found in self._gone.items() for root in found}
-        self._ranks = Ranks(order, orderings)
+        self._ranks = Ranks({one: [*needed_by(one), *orderings.get(one, ())] for one in order})
         self._outputs = list(fgraph.outputs)
         self._touched = {}
 
-    def _check_changes(self, fgraph: FunctionGraph, ranks: Ranks) -> None:
+    def _check_changes(self, fgraph: FunctionGraph, ranks: Ranks[Apply]) -> None:
         changed = shown_by(fgraph, self._touched)
         users = (user for variable in changed for user, _ in fgraph.clients[variable])
         nodes = dict.fromkeys((*self._touched, *(one for one in users if not isinstance(one, str))))
@@ -434,7 +434,7 @@ class DestroyHandler(Feature):
         self._touched = nodes
         for node in nodes:
             self._forget(node)
-            ranks.add(node)
+            ranks.add(node, needed_by(node))
         edges: list[tuple[Apply, Apply]] = []
         for node in nodes:
             if node in self._destroying:
@@ -446,7 +446,7 @@ class DestroyHandler(Feature):
                 if root in self._by_root:
                     raise _overwritten_output(root, variable, self._by_root[root])
         for node in nodes:
-            edges += [(one.owner, node) for one in node.inputs if one.owner is not None]
+            edges += [(one, node) for one in needed_by(node)]
             edges += [(node, one) for one in self._overwriting_inputs_of(node)]
         cycle = ranks.place(edges, partial(self._followers, fgraph))
         if cycle:

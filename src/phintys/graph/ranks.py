@@ -12,54 +12,54 @@ from __future__ import annotations
 
 import itertools
 from heapq import heappop, heappush
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from phintys.graph.apply import Apply
+    from collections.abc import Callable, Iterable, Mapping
 
 __all__ = ["Ranks"]
 
 _SPACE = 2**32
 
+N = TypeVar("N")
 
-class Ranks:
-    """The ranks of the nodes of a graph.
+
+class Ranks(Generic[N]):
+    """The ranks of nodes.
 
     Parameters
     ----------
-    order
-        All nodes, sorted.
-    orderings
-        Node -> further nodes that come before it.
+    before
+        Node -> nodes that come before it; sorted.
     """
 
-    def __init__(self, order: Sequence[Apply], orderings: Mapping[Apply, Iterable[Apply]]) -> None:
-        self._rank: dict[Apply, int] = {}
+    def __init__(self, before: Mapping[N, Iterable[N]]) -> None:
+        self._rank: dict[N, int] = {}
         # As low as possible, so that most readers of a value rank below a node that overwrites it.
-        for node in order:
-            earlier = max((self._rank[one] for one in orderings.get(node, ())), default=0)
-            self._rank[node] = max(self._above_inputs(node), earlier + 1) + _SPACE
+        for node, earlier in before.items():
+            self._rank[node] = self._above(earlier) + _SPACE
 
-    def _above_inputs(self, node: Apply) -> int:
-        owners = (variable.owner for variable in node.inputs)
-        return 1 + max((self._rank.get(one, 0) for one in owners if one is not None), default=0)
+    def _above(self, earlier: Iterable[N]) -> int:
+        return 1 + max([self._rank.get(one, 0) for one in earlier], default=0)
 
-    def add(self, node: Apply) -> None:
-        """Add a node above its inputs, unless it is there already."""
+    def order(self) -> list[N]:
+        """Return the nodes by rank."""
+        return sorted(self._rank, key=self._rank.__getitem__)
+
+    def add(self, node: N, earlier: Iterable[N]) -> None:
+        """Add a node above others, unless it is there already."""
         if node not in self._rank:
-            self._rank[node] = self._above_inputs(node)
+            self._rank[node] = self._above(earlier)
 
-    def remove(self, node: Apply) -> None:
+    def remove(self, node: N) -> None:
         """Remove a node, if it is there."""
         self._rank.pop(node, None)
 
     def place(
         self,
-        edges: Iterable[tuple[Apply, Apply]],
-        followers: Callable[[Apply], Iterable[Apply]],
-    ) -> list[Apply] | None:
+        edges: Iterable[tuple[N, N]],
+        followers: Callable[[N], Iterable[N]],
+    ) -> list[N] | None:
         """Raise the second node of each edge above the first, and what follows it above itself.
 
         Parameters
@@ -71,7 +71,7 @@ class Ranks:
 
         Returns
         -------
-        list of Apply or None
+        list or None
             Empty if that was possible. Otherwise a cycle: nodes that each follow the next, and the
             last of which follows the first. ``None`` if there may be a cycle elsewhere.
         """
@@ -83,13 +83,11 @@ class Ranks:
                     return cycle
         return []
 
-    def _raise(
-        self, first: Apply, second: Apply, followers: Callable[[Apply], Iterable[Apply]]
-    ) -> list[Apply] | None:
+    def _raise(self, first: N, second: N, followers: Callable[[N], Iterable[N]]) -> list[N] | None:
         rank = self._rank
         raised = {second: rank[first] + 1}
-        cause: dict[Apply, Apply] = {}
-        seen: set[Apply] = set()
+        cause: dict[N, N] = {}
+        seen: set[N] = set()
         count = itertools.count()
         queue = [(rank[second], next(count), second)]
         while queue:
@@ -99,7 +97,7 @@ class Ranks:
             seen.add(node)
             least = raised[node] + 1
             for follower in followers(node):
-                if follower is first:
+                if follower == first:
                     path = [first, node]
                     while node in cause:
                         path.append(node := cause[node])
