@@ -239,3 +239,21 @@ def _files_on_the_stack():
     while frame is not None:
         yield frame.f_code.co_filename
         frame = frame.f_back
+
+
+def test_lines_are_right_after_memory_ran_out_while_they_were_read():
+    class Code:
+        co_firstlineno = 1
+        attempts = 0
+
+        def co_lines(self):
+            self.attempts += 1
+            yield 0, 2, 10
+            if self.attempts == 1:
+                raise MemoryError
+            yield 2, 4, 11
+
+    places = module._Places(Code())
+    with pytest.raises(MemoryError):
+        places.line(2)
+    assert [places.line(at) for at in (0, 2, 3)] == [10, 11, 11]

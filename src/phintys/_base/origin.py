@@ -15,11 +15,12 @@ import os
 import sys
 from bisect import bisect_right
 from contextvars import ContextVar
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from contextvars import Token
-    from types import CodeType, FrameType, TracebackType
+from types import CodeType, FrameType, TracebackType
 
 __all__ = ["Origin", "current_origin", "inherit_origin"]
 
@@ -99,21 +100,21 @@ UNKNOWN = Origin(None, 0)
 class _Places(dict[int, Origin]):
     """The origins in one code object by instruction offset; keeps the code object alive."""
 
-    __slots__ = ("code", "lines", "starts")
+    __slots__ = ("code", "lines")
 
     def __init__(self, code: CodeType) -> None:
         super().__init__()
         self.code = code
-        self.starts: list[int] = []
-        self.lines: list[int | None] = []
+        self.lines: list[tuple[int, int | None]] = []
 
     def line(self, lasti: int) -> int:
         """Return the line of an instruction, from a table that is decoded once."""
-        if not self.starts:
-            for start, _end, line in self.code.co_lines():
-                self.starts.append(start)
-                self.lines.append(line)
-        found = self.lines[bisect_right(self.starts, lasti) - 1] if self.starts else None
+        lines = self.lines
+        if not lines:
+            # It is stored whole or not at all: memory may run out, or a signal may come.
+            lines = self.lines = [(start, line) for start, _, line in self.code.co_lines()]
+        at = bisect_right(lines, lasti, key=itemgetter(0)) - 1
+        found = lines[at][1] if lines else None
         return self.code.co_firstlineno if found is None else found
 
 

@@ -116,6 +116,64 @@ def test_totals_of_parts_without_memory(run_python, monkeypatch):
     """)
 
 
+SHORT_OF_MEMORY = """
+    import gc, resource, sys
+    from pathlib import Path
+    import numpy as np
+    import phintys, phintys.tensor as pt
+
+    phintys.config.num_threads = 1
+    x, n = pt.dvector("x"), pt.lscalar("n")
+    output, value, number = {
+        "buffer": (pt.sort(pt.exp(x)), np.ones(50_000), 0),
+        "strided": (x.sum(), np.ones(100_000)[::2], 0),
+        "product": (pt.outer(x, x) @ x, np.ones(300), 0),
+        "index": (x[n], np.ones(3), 7),
+    }[sys.argv[1]]
+    f = phintys.function([x, n], output, mode="native", on_unused_input="ignore")
+    f.vm.improve()  # LLVM ends the process where it finds no memory
+
+    def call():
+        try:
+            f(value, number)
+        except MemoryError:  # NumPy has a class of its own
+            return MemoryError
+        except IndexError as error:
+            return type(error)
+        return None
+
+    usual = call()
+    gc.disable()
+    kept = [None] * 200_000
+    pages = int(Path("/proc/self/statm").read_text().split()[0])
+    used = pages * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (used + (1 << 20), resource.RLIM_INFINITY))
+    count = 0
+    for size in (1 << 16, 1 << 12, 1 << 9, 200, 64):
+        try:
+            while True:
+                kept[count] = bytes(size)
+                count += 1
+        except MemoryError:
+            pass
+    found = set()
+    while count:  # with a little more memory each time
+        found.add(call())
+        for count in range(count - 1, max(count - 11, -1), -1):
+            kept[count] = None
+    resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY,) * 2)
+    assert found == {MemoryError, usual}, found
+    assert call() is usual
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits address space")
+@pytest.mark.parametrize("kind", ["buffer", "strided", "product", "index"])
+def test_with_little_memory_there_is_a_result_or_a_memory_error(run_python, kind):
+    """Never ``SystemError: error return without exception set``, nor another error."""
+    run_python(SHORT_OF_MEMORY, kind)
+
+
 # ---- arguments that may be overwritten -----------------------------------------------------------
 
 
