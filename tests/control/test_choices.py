@@ -303,6 +303,20 @@ def test_the_other_side_cannot_spoil_the_gradient(mode):
     np.testing.assert_allclose([float(value) for value in f(4.0)][::2], [0.5, 0.5])
 
 
+@pytest.mark.parametrize("mode", MODES)
+def test_sides_that_share_an_expression_cannot_spoil_the_gradient_of_others(mode):
+    c, d = pt.bscalars("c", "d")
+    x = pt.dscalar("x")
+    root = pt.sqrt(x)
+    y = ifelse(c, root, ifelse(d, 3 * root, 5 * x))
+    slope = phintys.grad(y, x)
+    f = compiled([c, d, x], [slope, phintys.grad(slope * x, x)], mode)
+    assert [float(value) for value in f(0, 0, 0.0)] == [5.0, 5.0]
+    assert [float(value) for value in f(0, 0, -1.0)] == [5.0, 5.0]
+    np.testing.assert_allclose(f(1, 0, 4.0), [0.25, 0.125])
+    np.testing.assert_allclose(f(0, 1, 4.0), [0.75, 0.375])
+
+
 def test_gradients_with_respect_to_what_is_inside_a_side():
     c, x = pt.bscalar("c"), pt.dvector("x")
     middle = x**2

@@ -37,7 +37,7 @@ from phintys.gradient.arithmetic import (
 )
 from phintys.gradient.paths import influence
 from phintys.graph import contract
-from phintys.graph.choosing import Choosing, find_guards
+from phintys.graph.choosing import Choosing, find_guards, inside
 from phintys.graph.null_type import DisconnectedType, NullType, disconnected_type
 from phintys.graph.traversal import toposort
 from phintys.graph.variable import Variable
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
     from phintys.gradient.paths import Step
     from phintys.graph.apply import Apply
-    from phintys.graph.choosing import Guard
+    from phintys.graph.choosing import Guard, Guards
 
     Terms = list["Variable | Zero"]
 
@@ -108,7 +108,7 @@ class Gradients:
     def total(self, variable: Variable) -> Variable | Zero | None:
         """Return the sum of the terms for a variable, ``None`` if there are none."""
         if self.choices is not None:
-            chosen = self.choices.term_for(variable)
+            chosen = self.choices.term_for(variable, self.choices.guards_of(variable)[0])
             if chosen is not None:
                 self._terms.setdefault(variable, []).append(chosen)
         terms = self._terms.pop(variable, None)
@@ -130,32 +130,38 @@ class Choices:
     Parameters
     ----------
     guards
-        The guard of each variable.
+        The guards of each variable.
     nodes
         For each selector, a node that chooses by it.
     """
 
-    def __init__(self, guards: Mapping[Variable, Guard], nodes: Mapping[Variable, Apply]) -> None:
-        self.guards = guards
+    def __init__(self, guards: Mapping[Variable, Guards], nodes: Mapping[Variable, Apply]) -> None:
+        self._guards = guards
         self._nodes = nodes
         self._terms: dict[Variable, dict[Guard, Terms]] = {}
 
     def take(self, variable: Variable, term: Variable | Zero, guard: Guard) -> bool:
-        """Keep a term under a guard, unless that is the guard of the variable itself."""
-        if len(guard) == len(self.guards.get(variable, ())):
+        """Keep a term under a guard, unless that is the only guard of the variable itself."""
+        if self.guards_of(variable) == (guard,):
             return False
         self._terms.setdefault(variable, {}).setdefault(guard, []).append(term)
         return True
 
-    def term_for(self, variable: Variable) -> Variable | Zero | None:
-        """Return the sum of what was taken for a variable, under its own guard."""
-        taken = self._terms.pop(variable, None)
-        if taken is None:
+    def guards_of(self, variable: Variable) -> Guards:
+        """Return the guards under which a variable is needed."""
+        return self._guards.get(variable, ((),))
+
+    def term_for(self, variable: Variable, own: Guard) -> Variable | Zero | None:
+        """Return the sum of what was taken for a variable, under one of its guards."""
+        everything = self._terms.get(variable, {})
+        taken = {g: terms for g, terms in everything.items() if g[: len(own)] == own}
+        if not taken:
             return None
-        own = len(self.guards.get(variable, ()))
+        for guard in taken:
+            del everything[guard]
         while True:
             guard = max(taken, key=len)
-            if len(guard) == own:
+            if guard == own:
                 return _total(taken[guard], variable)
             outer, selector = guard[:-1], guard[-1][0]
             node = self._nodes[selector]
@@ -263,13 +269,32 @@ def _choices(
 
 def _pull_back_through(step: Step, gradients: Gradients, blocked: Collection[Variable]) -> None:
     """Propagate the gradients of a node's outputs to its inputs."""
-    node = step.node
-    flows = [None if output in blocked else gradients.total(output) for output in node.outputs]
-    if gradients.choices is not None:
-        gradients.guard = gradients.choices.guards.get(node.outputs[0], ())
+    node, choices = step.node, gradients.choices
+    if choices is None:
+        flows = [None if output in blocked else gradients.total(output) for output in node.outputs]
+        _pull_back_flows(step, flows, gradients)
+        return
+    guards = choices.guards_of(node.outputs[0])
+    for guard in guards:
+        gradients.guard = guard
+        flows = [
+            None
+            if output in blocked
+            else gradients.total(output)
+            if len(guards) == 1
+            else choices.term_for(output, guard)
+            for output in node.outputs
+        ]
         if isinstance(node.op, Choosing):
             _pull_back_through_choice(step, flows, gradients)
-            return
+        else:
+            _pull_back_flows(step, flows, gradients)
+
+
+def _pull_back_flows(
+    step: Step, flows: Sequence[Variable | Zero | None], gradients: Gradients
+) -> None:
+    """Propagate the gradients of a node's outputs, which are given, to its inputs."""
     if len(flows) == 1 and step.pattern is None:
         _pull_back_through_one(step, flows[0], gradients)
     elif any(flow is not None for flow in flows):
@@ -282,9 +307,11 @@ def _pull_back_through_choice(
     """Hand the gradients of a choice on to its sides; each holds if that side is chosen."""
     node, op, guard = step.node, step.node.op, gradients.guard
     assert isinstance(op, Choosing)
-    selector = op.selector(node)
     for side, positions in enumerate(op.sides(node)):
-        gradients.guard = (*guard, (selector, side))
+        inner = inside(guard, node, side)
+        if inner is None:
+            continue
+        gradients.guard = inner
         for position, flow, output in zip(positions, flows, node.outputs, strict=True):
             if flow is not None and position in step.positions:
                 vanishes = not _is_null(flow) and is_discrete(output.type)

@@ -7,19 +7,26 @@ Backends and gradients know such Ops only by this protocol.
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from phintys._base.errors import MethodNotDefinedError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from phintys.graph.apply import Apply
     from phintys.graph.variable import Variable
 
     Guard = tuple[tuple[Variable, int], ...]
+    Guards = tuple[Guard, ...]
 
-__all__ = ["Choosing", "common_guard", "find_guards"]
+__all__ = ["MOST_GUARDS", "Choosing", "common_guard", "find_guards", "inside"]
+
+MOST_GUARDS = 8
+"""The most guards that a variable has; if there are more, it has the one that they share."""
+
+_ALWAYS: Guards = ((),)
 
 
 class Choosing:
@@ -70,11 +77,12 @@ def common_guard(left: Guard, right: Guard) -> Guard:
 
 def find_guards(
     steps: Iterable[tuple[Apply, Sequence[int]]], pinned: Iterable[Variable]
-) -> dict[Variable, Guard]:
-    """Return, for each variable, the sides that must be chosen for it to be needed.
+) -> dict[Variable, Guards]:
+    """Return, for the results of nodes, under which guards they are needed.
 
-    A guard is a tuple of pairs of a selector and the number of a side, from the outermost one. All
-    outputs of a node have the same one.
+    A guard is a tuple of pairs of a selector and the number of a side, from the outermost one; the
+    empty one is always true. None of those of a variable is part of another. All outputs of a node
+    have the same ones.
 
     Parameters
     ----------
@@ -83,21 +91,53 @@ def find_guards(
     pinned
         Variables that are needed whatever is chosen.
     """
-    found: dict[Variable, Guard] = dict.fromkeys(pinned, ())
+    uses: dict[Variable, dict[Guard, None]] = {variable: {(): None} for variable in pinned}
+    counts: dict[Variable, int] = {}
+    found: dict[Variable, Guards] = {}
     for node, positions in steps:
-        guards = [found[output] for output in node.outputs if output in found]
-        guard: Guard = guards[0] if guards else ()
-        for other in guards[1:]:
-            guard = common_guard(guard, other)
-        for output in node.outputs:
-            found[output] = guard
-        inside: dict[int, Guard] = {}
+        own = _simplified([g for output in node.outputs for g in uses.get(output, ())], counts)
+        found.update(dict.fromkeys(node.outputs, own))
+        sides: dict[int, int] = {}
         if isinstance(node.op, Choosing):
-            selector = node.op.selector(node)
-            for side, members in enumerate(node.op.sides(node)):
-                inside.update(dict.fromkeys(members, (*guard, (selector, side))))
+            members = node.op.sides(node)
+            counts[node.op.selector(node)] = len(members)
+            sides = {at: side for side, some in enumerate(members) for at in some}
         for position in positions:
-            variable, use = node.inputs[position], inside.get(position, guard)
-            known = found.get(variable)
-            found[variable] = use if known is None else common_guard(known, use)
+            guards = uses.setdefault(node.inputs[position], {})
+            for guard in own:
+                inner = guard if position not in sides else inside(guard, node, sides[position])
+                if inner is not None:
+                    guards[inner] = None
     return found
+
+
+def inside(guard: Guard, node: Apply, side: int) -> Guard | None:
+    """Return the guard of a side of a choice under a guard; ``None`` if it cannot be chosen."""
+    op = node.op
+    assert isinstance(op, Choosing)
+    selector = op.selector(node)
+    for known, chosen in guard:
+        if known is selector:
+            return guard if chosen == side else None
+    return (*guard, (selector, side))
+
+
+def _simplified(guards: Iterable[Guard], counts: Mapping[Variable, int]) -> Guards:
+    """Return guards without those that are part of others; all sides of a choice are the whole."""
+    left = dict.fromkeys(guards)
+    while True:
+        left = dict.fromkeys(
+            guard for guard in left if not any(guard[:n] in left for n in range(len(guard)))
+        )
+        if not left:
+            return _ALWAYS
+        whole = [
+            guard[:-1]
+            for guard in left
+            if guard
+            and all((*guard[:-1], (guard[-1][0], n)) in left for n in range(counts[guard[-1][0]]))
+        ]
+        if not whole:
+            break
+        left |= dict.fromkeys(whole)
+    return tuple(left) if len(left) <= MOST_GUARDS else (reduce(common_guard, left),)
