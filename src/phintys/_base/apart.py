@@ -33,6 +33,11 @@ _STACK_BYTES = 8 << 20
 _LONGEST_WAIT = 20.0
 """Maximum time in seconds that a fork waits for imports."""
 
+_UNDISTURBED = 1.0
+"""Switch interval in seconds between the look at other threads and the fork: they do not run then.
+A thread that begins to wait for the GIL in this time waits that long before it asks for it, even if
+the interval is short again, so it must not be much longer."""
+
 _SHORT_WAIT = 0.1
 """The same if the forking thread is importing: others may be waiting for a lock it holds."""
 
@@ -67,7 +72,7 @@ class _Forks:
         latest = time.monotonic() + (_SHORT_WAIT if is_inside else _LONGEST_WAIT)
         while time.monotonic() < latest:
             time.sleep(0)  # yield to threads that wait for the GIL
-            sys.setswitchinterval(_LONGEST_WAIT)
+            sys.setswitchinterval(_UNDISTURBED)
             frames = sys._current_frames()  # pyright: ignore[reportPrivateUsage]
             frames.pop(me, None)
             if not any(map(_is_importing, frames.values())):

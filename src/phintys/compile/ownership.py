@@ -107,7 +107,7 @@ def separate_outputs(
     users: dict[Variable, bool] = {}
     # Views are handled last, since copying a view is cheaper than copying its base.
     views = [
-        target is None and output not in aliases.memory(output)
+        target is None and all(one is not output for one in aliases.memory(output))
         for output, target in zip(fgraph.outputs, targets, strict=True)
     ]
     for number in sorted(range(len(views)), key=views.__getitem__):

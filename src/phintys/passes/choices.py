@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import is_
 from typing import TYPE_CHECKING, Any
 
 from phintys.control.if_else import IfElse
@@ -40,13 +41,15 @@ def known_condition(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None
 def known_inner_condition(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     """ifelse(c, ifelse(c, x, y), z) -> ifelse(c, x, z), and likewise for the other side"""
     sides = _sides(node)
+    former = [variable for side in sides for variable in side]
     simpler = [
-        [_if_known(variable, node.inputs[0], number) for variable in side]
+        _if_known(variable, node.inputs[0], number)
         for number, side in enumerate(sides)
+        for variable in side
     ]
-    if simpler == list(sides):
+    if all(map(is_, simpler, former)):
         return None
-    return node.op(node.inputs[0], *simpler[0], *simpler[1], return_list=True)
+    return node.op(node.inputs[0], *simpler, return_list=True)
 
 
 def _if_known(variable: Variable, condition: Variable, side: int) -> Variable:
