@@ -346,10 +346,11 @@ def variables_in(fgraph: FunctionGraph, root: Variable) -> list[Variable]:
         A root in it.
     """
     beside = () if root.owner is None or not _aliases(root.owner) else root.owner.outputs
-    found = [root, *(one for one in beside if one is not root and root in root_of(one))]
+    found = dict.fromkeys([root, *(one for one in beside if root in set(root_of(one)))])
     users = (user for variable in found for user, _ in fgraph.clients[variable])
     views = shown_by(fgraph, (one for one in users if not isinstance(one, str)))
-    return [*found, *(one for one in views if one not in found and root in root_of(one))]
+    found.update(dict.fromkeys(one for one in views if root in set(root_of(one))))
+    return list(found)
 
 
 def is_overwritten(fgraph: FunctionGraph, variable: Variable) -> bool:
