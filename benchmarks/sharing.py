@@ -11,7 +11,7 @@ import gc
 import time
 from itertools import pairwise
 
-from phintys.backends.native.emit.frame import emit_program
+from phintys.backends.native.emit.programs import emit_program
 from phintys.backends.native.emit.target import Target
 from phintys.backends.native.lower import lower_program
 from phintys.graph import FunctionGraph

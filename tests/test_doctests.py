@@ -63,7 +63,7 @@ def _forget_transfers():
 
 
 # Print equations of rules, which are their docstrings.
-WITH_DOCSTRINGS = {"phintys.rewriting.pattern", "phintys.rewriting.rewriter"}
+WITH_DOCSTRINGS = {"phintys.rewriting.patterns", "phintys.rewriting.rewriter"}
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from phintys._base.errors import IntegrityError
 from phintys._base.late import LateModule
 from phintys.backends.rules import OpRules
 from phintys.graph import Op
-from phintys.tensor.join import Join, Split
+from phintys.tensor.joining import Join, Split
 
 
 class Mine(Join):

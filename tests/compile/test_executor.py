@@ -16,7 +16,7 @@ from phintys._base.errors import ArgumentError
 from phintys.compile import In, Mode, function, get_mode
 from phintys.compile.locks import locks_of
 from phintys.graph import Variable
-from phintys.graph.shared import SharedVariable
+from phintys.graph.shared_variable import SharedVariable
 from phintys.tensor.type import TensorType
 
 

@@ -22,7 +22,7 @@ from phintys._base.errors import (
 )
 from phintys.compile import In, Out, function, shared
 from phintys.graph import Constant, DisconnectedType, NullType, generic
-from phintys.graph.shared import SharedVariable
+from phintys.graph.shared_variable import SharedVariable
 from phintys.tensor.type import TensorType
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from phintys._base.errors import InconsistencyError
 from phintys.compile import DeepCopy, In, Out, function
 from phintys.graph import Constant, generic
-from phintys.graph.shared import SharedVariable
+from phintys.graph.shared_variable import SharedVariable
 
 
 def copies(f):

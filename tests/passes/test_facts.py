@@ -18,7 +18,7 @@ from phintys.passes.elemwise import drop_identity_function
 from phintys.rewriting import NOT_CONSTANT
 from phintys.tensor.elemwise import elemwise
 from phintys.tensor.inplace import add_inplace
-from phintys.tensor.shape import shape, shape_i
+from phintys.tensor.shapes import shape, shape_i
 from phintys.tensor.type import DTYPES, TensorType
 
 x, y = pt.dmatrix("x"), pt.dmatrix("y")

@@ -5,8 +5,8 @@ import phintys.tensor as pt
 from phintys.passes import indexing as rules
 from phintys.passes.indexing import CANONICAL_INDEXING
 from phintys.tensor.indexing.basic import Subtensor
-from phintys.tensor.make_vector import make_vector
-from phintys.tensor.shape import shape, shape_i
+from phintys.tensor.make_vectors import make_vector
+from phintys.tensor.shapes import shape, shape_i
 
 x = pt.dmatrix("x")
 half = pt.tensor("half", dtype="float64", shape=(None, 3))

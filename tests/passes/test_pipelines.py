@@ -15,7 +15,7 @@ from phintys.passes.stabilize import STABILIZE
 from phintys.rewriting import Pipeline, RewriteTrace
 from phintys.tensor.elemwise import elemwise
 from phintys.tensor.inplace import add_inplace
-from phintys.tensor.shape import shape_i
+from phintys.tensor.shapes import shape_i
 
 x, y = pt.dmatrix("x"), pt.dmatrix("y")
 v = pt.dvector("v")

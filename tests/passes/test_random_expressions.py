@@ -101,7 +101,7 @@ def tolerance(outputs):
 
 
 def agree(before, after, rtol):
-    """Tell whether values agree where both are finite, and nothing finite has got lost."""
+    """Return whether values agree where both are finite, and nothing finite has got lost."""
     if before.dtype.kind in "biu":
         return np.array_equal(before, after)
     finite = np.isfinite(before)

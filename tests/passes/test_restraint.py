@@ -8,7 +8,7 @@ import phintys.scalar as ps
 import phintys.tensor as pt
 from phintys.graph import FunctionGraph
 from phintys.graph.traversal import explicit_graph_inputs
-from phintys.passes.merge import merge
+from phintys.passes.merging import merge
 from phintys.passes.pipelines import PIPELINES
 from phintys.rewriting import RewriteTrace, Worklist
 from phintys.tensor.elemwise import elemwise

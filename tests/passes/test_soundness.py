@@ -16,7 +16,7 @@ from phintys._base.errors import PhintysError
 from phintys.graph import FunctionGraph
 from phintys.graph.traversal import explicit_graph_inputs
 from phintys.graph.verify import verify_graph
-from phintys.passes.merge import merge
+from phintys.passes.merging import merge
 from phintys.passes.pipelines import all_rules, keeps_extremes
 from phintys.rewriting import PatternRewriter, RewriteTrace, Wild, Worklist
 from phintys.tensor.elemwise import elemwise

@@ -121,7 +121,7 @@ def _advanced(draw, shape):
 
 
 def _fits(index, values, shape):
-    """Tell whether NumPy can broadcast the arrays of an index."""
+    """Return whether NumPy can broadcast the arrays of an index."""
     try:
         np.empty(shape, bool)[_filled(index, values)]
     except IndexError:

@@ -44,14 +44,14 @@ def _in_float32(function):
 
 
 def _several(x, axis=None, keepdims=False, **params):
-    """Tell whether more than one element goes into each result."""
+    """Return whether more than one element goes into each result."""
     ndim = x.ndim
     reduced = range(ndim) if axis is None else np.atleast_1d(np.array(axis, int))
     return bool(x.size) and np.prod([x.shape[dim] for dim in reduced], dtype=int) > 1
 
 
 def _spread(x, ddof, **params):
-    """Tell whether the elements of each result differ: the root is not smooth at 0."""
+    """Return whether the elements of each result differ: the root is not smooth at 0."""
     return ddof == 0 and _several(x, **params) and bool(np.all(np.std(x, **params) > 1e-2))
 
 

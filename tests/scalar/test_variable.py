@@ -13,7 +13,7 @@ from phintys._base.config import config
 from phintys._base.errors import DtypeError, OutOfBoundsError, TypeContractError
 from phintys.graph import Apply, Constant, Op, Type, Variable
 from phintys.scalar import ScalarType, all_types
-from phintys.scalar.constant import register_as_scalar
+from phintys.scalar.constants import register_as_scalar
 from phintys.scalar.operators import OPERATORS, Operators
 
 BINARY = [

@@ -15,7 +15,7 @@ from phintys._base.errors import PhintysError
 from phintys.backends.base import Backend
 from phintys.backends.native import fuse
 from phintys.backends.native.emit.target import Target
-from phintys.backends.native.lower.whole import lower_program
+from phintys.backends.native.lower.graph import lower_program
 from phintys.backends.native.runtime.execute import compile_program
 from phintys.backends.native.verify import verify_program
 from phintys.backends.reference.vm import VM

@@ -22,16 +22,16 @@ from phintys.graph.variable import Variable
 from phintys.tensor.blas import Gemm
 from phintys.tensor.creation import Alloc, AllocEmpty
 from phintys.tensor.diagonals import AllocDiag, ExtractDiag
-from phintys.tensor.dimshuffle import DimShuffle
-from phintys.tensor.dot import BatchedDot, Dot
+from phintys.tensor.dim_shuffle import DimShuffle
 from phintys.tensor.elemwise import Elemwise
 from phintys.tensor.indexing import AdvancedSubtensor, Subtensor
-from phintys.tensor.join import Join, Split
-from phintys.tensor.make_vector import MakeVector
+from phintys.tensor.joining import Join, Split
+from phintys.tensor.make_vectors import MakeVector
+from phintys.tensor.products import BatchedDot, Dot
 from phintys.tensor.reduce import Reduce
-from phintys.tensor.reshape import Reshape
+from phintys.tensor.reshaping import Reshape
 from phintys.tensor.scalar_bridge import ScalarFromTensor, TensorFromScalar
-from phintys.tensor.shape import SpecifyShape
+from phintys.tensor.shapes import SpecifyShape
 from phintys.tensor.sorting import SortOp
 from phintys.testing._trial import protected, run_node, value_of
 

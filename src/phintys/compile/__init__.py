@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from phintys._base.late import late_names
 from phintys.compile import standard_modes as _standard_modes  # noqa: F401 - registers the modes
 from phintys.compile.build import function
-from phintys.compile.evaluate import evaluate
+from phintys.compile.evaluation import evaluate
 from phintys.compile.executor import Function
 from phintys.compile.io import In, Out
 from phintys.compile.maker import FunctionMaker
@@ -13,8 +13,8 @@ from phintys.compile.mode import Mode, get_mode, mode_names, register_mode
 from phintys.compile.ops import DeepCopy, deep_copy
 from phintys.compile.profile import print_profiles, profiles
 from phintys.compile.rebuild import rebuild_collect_shared
-from phintys.graph.shared import SharedVariable
-from phintys.tensor.shared import shared
+from phintys.graph.shared_variable import SharedVariable
+from phintys.tensor.shared_variable import shared
 
 if TYPE_CHECKING:
     from phintys.compile.debug_mode import DebugMode

@@ -9,7 +9,7 @@ from phintys._base.config import config
 from phintys._base.errors import ArgumentError, DisconnectedInputError, NullGradientError
 from phintys.compile.io import In, Out, as_in
 from phintys.graph.null_type import DisconnectedType, NullType
-from phintys.graph.shared import SharedVariable
+from phintys.graph.shared_variable import SharedVariable
 from phintys.graph.variable import Variable
 from phintys.tensor.convert import as_tensor_variable
 

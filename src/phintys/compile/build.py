@@ -23,7 +23,7 @@ from phintys.compile.ownership import guard_memory, separate_outputs
 from phintys.compile.profile import as_profile
 from phintys.compile.rebuild import check_givens, check_updates, rebuild_collect_shared
 from phintys.graph.fgraph import FunctionGraph
-from phintys.graph.shared import Container, SharedVariable
+from phintys.graph.shared_variable import Container, SharedVariable
 from phintys.graph.variable import Variable
 from phintys.rewriting import RewriteTrace
 

@@ -22,7 +22,7 @@ from phintys.compile.maker import FunctionMaker
 from phintys.compile.profile import as_profile
 from phintys.compile.signature import Parameter, Signature
 from phintys.graph.fgraph import FunctionGraph
-from phintys.graph.shared import Container, SharedVariable
+from phintys.graph.shared_variable import Container, SharedVariable
 from phintys.graph.variable import Variable
 from phintys.tensor.type import TensorType
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from phintys._base.errors import ArgumentError
-from phintys.graph.shared import Container, SharedVariable
+from phintys.graph.shared_variable import Container, SharedVariable
 from phintys.graph.variable import Constant, Variable
 
 __all__ = ["In", "Out"]

@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 from phintys._base.locks import ProcessLock
 
 if TYPE_CHECKING:
-    from phintys.graph.shared import Container
+    from phintys.graph.shared_variable import Container
 
     # A lock and its rank in the order in which locks are taken.
     Ranked = tuple[int, ProcessLock]

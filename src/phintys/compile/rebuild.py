@@ -14,7 +14,7 @@ import numpy as np
 
 from phintys._base.errors import ArgumentError
 from phintys._base.records import record
-from phintys.graph.shared import SharedVariable
+from phintys.graph.shared_variable import SharedVariable
 from phintys.graph.traversal import toposort
 from phintys.graph.variable import Constant, Variable
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from phintys.compile.io import In
-    from phintys.graph.shared import Container
+    from phintys.graph.shared_variable import Container
 
 __all__ = ["Parameter", "Signature"]
 

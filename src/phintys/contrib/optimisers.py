@@ -15,9 +15,9 @@ import numpy as np
 import phintys.tensor as pt
 from phintys._base.errors import ArgumentError
 from phintys.gradient import grad
-from phintys.graph.shared import SharedVariable
+from phintys.graph.shared_variable import SharedVariable
 from phintys.graph.variable import Variable
-from phintys.tensor.shared import TensorSharedVariable, shared_array
+from phintys.tensor.shared_variable import TensorSharedVariable, shared_array
 from phintys.tensor.type import TensorType
 
 __all__ = ["Updates", "adagrad", "adam", "momentum", "sgd"]

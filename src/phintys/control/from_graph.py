@@ -22,12 +22,12 @@ from phintys.graph import contract
 from phintys.graph.alias_map import AliasMap
 from phintys.graph.aliasing import DestroyHandler
 from phintys.graph.apply import Apply
-from phintys.graph.clone import clone_get_equiv
+from phintys.graph.cloning import clone_get_equiv
 from phintys.graph.fgraph import FunctionGraph
 from phintys.graph.inlining import Inlinable
 from phintys.graph.null_type import DisconnectedType, NullType, disconnected_type
 from phintys.graph.op import Op
-from phintys.graph.shared import SharedVariable
+from phintys.graph.shared_variable import SharedVariable
 from phintys.graph.traversal import graph_inputs, io_toposort
 from phintys.graph.variable import Constant, Variable
 

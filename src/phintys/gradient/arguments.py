@@ -12,7 +12,7 @@ from phintys._base.errors import GradientError, TypeContractError
 from phintys.gradient.arithmetic import fit_dtype, is_complex, is_discrete
 from phintys.graph.null_type import DisconnectedType, NullType
 from phintys.graph.variable import Variable
-from phintys.scalar.constant import as_scalar
+from phintys.scalar.constants import as_scalar
 from phintys.scalar.type import ScalarType
 from phintys.tensor.convert import as_tensor_variable
 from phintys.tensor.type import TensorType

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from phintys._base.late import late_names
 from phintys.graph import features
 from phintys.graph.apply import Apply
-from phintys.graph.clone import clone, clone_get_equiv, clone_replace, graph_replace
+from phintys.graph.cloning import clone, clone_get_equiv, clone_replace, graph_replace
 from phintys.graph.equality import equal_computations
 from phintys.graph.features import Feature
 from phintys.graph.fgraph import FunctionGraph
@@ -13,7 +13,7 @@ from phintys.graph.inner import HasInnerGraph
 from phintys.graph.null_type import DisconnectedType, NullType
 from phintys.graph.op import Op
 from phintys.graph.pretty import pprint
-from phintys.graph.shared import SharedVariable
+from phintys.graph.shared_variable import SharedVariable
 from phintys.graph.sharing import shared, shared_constructor
 from phintys.graph.transfer import register_transfer
 from phintys.graph.traversal import (

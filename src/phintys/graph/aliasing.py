@@ -22,7 +22,7 @@ from phintys.graph.alias_map import (
 from phintys.graph.features import Feature
 from phintys.graph.inner import HasInnerGraph
 from phintys.graph.ranks import Ranks
-from phintys.graph.shared import SharedVariable
+from phintys.graph.shared_variable import SharedVariable
 from phintys.graph.traversal import io_toposort
 from phintys.graph.variable import Constant
 

@@ -11,7 +11,7 @@ from phintys.graph._ends import Ends, Journal
 from phintys.graph._membership import check_variables
 from phintys.graph._order import nodes_below
 from phintys.graph.apply import Apply
-from phintys.graph.clone import clone_get_equiv, fitting, pairs_of
+from phintys.graph.cloning import clone_get_equiv, fitting, pairs_of
 from phintys.graph.features import AlreadyThere, Feature
 from phintys.graph.traversal import explicit_graph_inputs
 from phintys.graph.variable import Variable

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from phintys.graph.clone import clone_get_equiv
+from phintys.graph.cloning import clone_get_equiv
 from phintys.graph.inner import HasInnerGraph
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ from phintys.graph.pretty import (
     Template,
     pprint,
 )
-from phintys.graph.shared import SharedVariable
+from phintys.graph.shared_variable import SharedVariable
 from phintys.graph.traversal import ancestors
 from phintys.graph.variable import Constant, Variable
 

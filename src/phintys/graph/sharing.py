@@ -6,7 +6,7 @@ from functools import partial, singledispatch
 from typing import Any
 
 from phintys._base.errors import TypeContractError
-from phintys.graph.shared import SharedVariable
+from phintys.graph.shared_variable import SharedVariable
 from phintys.graph.type import Type, generic
 from phintys.graph.variable import Variable
 

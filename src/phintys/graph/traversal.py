@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from phintys._base.errors import CycleError
 from phintys.graph._order import nodes_below
-from phintys.graph.shared import SharedVariable
+from phintys.graph.shared_variable import SharedVariable
 from phintys.graph.variable import Constant, Variable
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from phintys._base.errors import MethodNotDefinedError, TypeContractError
 from phintys.graph._props import missing_prop, values_getter
-from phintys.graph.shared import SharedVariable, shared_class
+from phintys.graph.shared_variable import SharedVariable, shared_class
 from phintys.graph.variable import Constant, Variable
 
 if TYPE_CHECKING:

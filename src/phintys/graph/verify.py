@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from phintys._base.errors import CycleError, IntegrityError
 from phintys.graph.inner import HasInnerGraph
-from phintys.graph.shared import SharedVariable
+from phintys.graph.shared_variable import SharedVariable
 from phintys.graph.variable import Constant
 
 if TYPE_CHECKING:

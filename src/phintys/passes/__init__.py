@@ -13,11 +13,11 @@ The rules guarantee that:
 """
 
 from phintys._base.public import public_dir
-from phintys.passes.constant_folding import ConstantFolding, constant_folding
+from phintys.passes.folding import ConstantFolding, constant_folding
+from phintys.passes.inference import ShapeInference, infer_shapes, shape_inference
 from phintys.passes.inplace import InPlace, inplace_everywhere, register_inplace
-from phintys.passes.merge import Merge, merge
+from phintys.passes.merging import Merge, merge
 from phintys.passes.pipelines import CANONICAL, PIPELINES, rewrite_graph
-from phintys.passes.shape_inference import ShapeInference, infer_shapes, shape_inference
 from phintys.passes.specialize import SPECIALIZE
 from phintys.passes.stabilize import STABILIZE
 

@@ -12,10 +12,10 @@ from phintys.graph.variable import Constant
 from phintys.rewriting import NOT_CONSTANT, Operand, set_constant_reader
 from phintys.tensor.convert import constant
 from phintys.tensor.creation import Alloc
-from phintys.tensor.dimshuffle import DimShuffle
+from phintys.tensor.dim_shuffle import DimShuffle
 from phintys.tensor.elemwise import Elemwise, elemwise
 from phintys.tensor.indexing.basic import Subtensor
-from phintys.tensor.shape import Shape, ShapeI, SpecifyShape
+from phintys.tensor.shapes import Shape, ShapeI, SpecifyShape
 from phintys.tensor.size_check import unchecked_size
 from phintys.tensor.type import TensorType
 from phintys.tensor.variable import TensorConstant

@@ -32,7 +32,7 @@ from phintys.passes._facts import (
     sizes_covered,
     uniform_value,
 )
-from phintys.passes.constant_folding import compute_constants
+from phintys.passes.folding import compute_constants
 from phintys.rewriting import NOT_CONSTANT, Operand, node_rewriter, pattern
 from phintys.tensor import math
 from phintys.tensor.elemwise import elemwise

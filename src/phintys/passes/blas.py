@@ -28,9 +28,9 @@ from phintys.passes._facts import (
 from phintys.rewriting import NOT_CONSTANT, node_rewriter
 from phintys.tensor import math
 from phintys.tensor.blas import BLAS_LETTERS, Gemm
-from phintys.tensor.dimshuffle import DimShuffle
-from phintys.tensor.dot import Dot
+from phintys.tensor.dim_shuffle import DimShuffle
 from phintys.tensor.elemwise import Elemwise
+from phintys.tensor.products import Dot
 from phintys.tensor.reduce import Reduce
 
 if TYPE_CHECKING:

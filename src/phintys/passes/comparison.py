@@ -28,7 +28,7 @@ from phintys.passes._facts import (
 from phintys.rewriting import NOT_CONSTANT, Operand, node_rewriter, pattern
 from phintys.tensor import math
 from phintys.tensor.elemwise import elemwise
-from phintys.tensor.shape import ShapeI
+from phintys.tensor.shapes import ShapeI
 from phintys.tensor.size_check import SizeCheck, unchecked_size
 from phintys.tensor.sizes import fold, same_product
 from phintys.tensor.variable import TensorConstant

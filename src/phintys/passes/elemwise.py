@@ -31,7 +31,7 @@ from phintys.passes._facts import (
 from phintys.rewriting import NOT_CONSTANT, Operand, node_rewriter
 from phintys.tensor.creation import alloc
 from phintys.tensor.elemwise import Elemwise, elemwise
-from phintys.tensor.shape import shape_i
+from phintys.tensor.shapes import shape_i
 
 if TYPE_CHECKING:
     from phintys.graph.apply import Apply

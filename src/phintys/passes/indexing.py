@@ -20,15 +20,15 @@ from phintys.passes._facts import (
 )
 from phintys.rewriting import node_rewriter
 from phintys.tensor.creation import Alloc, alloc
-from phintys.tensor.dimshuffle import DimShuffle
-from phintys.tensor.dot import Dot
+from phintys.tensor.dim_shuffle import DimShuffle
 from phintys.tensor.indexing.basic import Subtensor
 from phintys.tensor.indexing.template import FULL, SCALAR, Slice, fill, is_full, slice_length
 from phintys.tensor.indexing.update import IncSubtensor
-from phintys.tensor.join import Join
-from phintys.tensor.make_vector import MakeVector
+from phintys.tensor.joining import Join
+from phintys.tensor.make_vectors import MakeVector
+from phintys.tensor.products import Dot
 from phintys.tensor.reduce import Reduce
-from phintys.tensor.shape import Shape, shape_i
+from phintys.tensor.shapes import Shape, shape_i
 from phintys.tensor.sizes import fold
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from phintys._base.errors import ConfigError
 from phintys.graph.alias_map import overwritten_variables
 from phintys.graph.aliasing import DestroyHandler
 from phintys.graph.fgraph import FunctionGraph
-from phintys.graph.shared import SharedVariable
+from phintys.graph.shared_variable import SharedVariable
 from phintys.graph.traversal import graph_inputs
 from phintys.graph.variable import Constant, Variable
 from phintys.passes.arithmetic import (
@@ -25,25 +25,25 @@ from phintys.passes.arithmetic import (
 from phintys.passes.blas import BLAS
 from phintys.passes.choices import CANONICAL_CHOICES
 from phintys.passes.comparison import CANONICAL_COMPARISON, SIZES
-from phintys.passes.constant_folding import ConstantFolding, constant_folding
-from phintys.passes.dimshuffle import CANONICAL_DIMSHUFFLE
-from phintys.passes.dot import CANONICAL_DOT
+from phintys.passes.dim_shuffle import CANONICAL_DIMSHUFFLE
 from phintys.passes.elemwise import (
     CANONICAL_ELEMWISE,
     divide_by_one,
     drop_identity,
     undo_involution,
 )
+from phintys.passes.folding import ConstantFolding, constant_folding
 from phintys.passes.gradient import CANONICAL_GRADIENT
 from phintys.passes.indexing import CANONICAL_INDEXING
+from phintys.passes.inference import shape_inference
 from phintys.passes.inline import inline_graphs
 from phintys.passes.inner_graphs import inner_graphs
 from phintys.passes.inplace import inplace, inplace_everywhere
-from phintys.passes.join import CANONICAL_JOIN
-from phintys.passes.merge import merge
+from phintys.passes.joining import CANONICAL_JOIN
+from phintys.passes.merging import merge
+from phintys.passes.products import CANONICAL_DOT
 from phintys.passes.reduce import CANONICAL_REDUCE, STABILIZE_REDUCE, sum_of_scattered
-from phintys.passes.shape import CANONICAL_SHAPE
-from phintys.passes.shape_inference import shape_inference
+from phintys.passes.shapes import CANONICAL_SHAPE
 from phintys.passes.specialize import SPECIALIZE
 from phintys.passes.stabilize import STABILIZE
 from phintys.passes.updates import CANONICAL_UPDATES, SPECIALIZE_UPDATES

@@ -24,7 +24,7 @@ from phintys.passes._facts import (
 from phintys.rewriting import NOT_CONSTANT, Operand, node_rewriter
 from phintys.tensor import math
 from phintys.tensor.creation import Alloc, alloc
-from phintys.tensor.dimshuffle import DimShuffle
+from phintys.tensor.dim_shuffle import DimShuffle
 from phintys.tensor.elemwise import elemwise
 from phintys.tensor.indexing import ARRAY, SCALAR, AdvancedIncSubtensor, IncSubtensor
 from phintys.tensor.math import cast

@@ -22,7 +22,7 @@ from phintys.passes._forms import argument
 from phintys.passes._quotients import times
 from phintys.rewriting import node_rewriter
 from phintys.tensor import math
-from phintys.tensor.dimshuffle import DimShuffle
+from phintys.tensor.dim_shuffle import DimShuffle
 from phintys.tensor.reduce import Reduce
 from phintys.tensor.softmaxes import LogSoftmax, LogSumExp, Softmax
 

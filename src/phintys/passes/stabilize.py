@@ -30,7 +30,7 @@ from phintys.passes.softmaxes import STABILIZE_SOFTMAX, summed_powers
 from phintys.passes.special import STABILIZE_SPECIAL
 from phintys.rewriting import NOT_CONSTANT, node_rewriter
 from phintys.tensor import math
-from phintys.tensor.dimshuffle import DimShuffle
+from phintys.tensor.dim_shuffle import DimShuffle
 from phintys.tensor.elemwise import elemwise
 from phintys.tensor.indexing import AdvancedSubtensor, Subtensor
 from phintys.tensor.reduce import Reduce

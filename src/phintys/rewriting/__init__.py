@@ -3,7 +3,7 @@
 from phintys._base.public import public_dir
 from phintys.rewriting.applying import apply_rule
 from phintys.rewriting.drivers import RuleDriver, WalkInOrder, WalkOutOrder, Worklist
-from phintys.rewriting.pattern import (
+from phintys.rewriting.patterns import (
     NOT_CONSTANT,
     PatternRewriter,
     Wild,

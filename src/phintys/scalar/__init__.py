@@ -14,7 +14,7 @@ from phintys.scalar.comparison import Comparison
 from phintys.scalar.composite import (
     Composite,
 )
-from phintys.scalar.constant import (
+from phintys.scalar.constants import (
     as_scalar,
     constant,
     register_as_scalar,

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from phintys.graph.variable import Variable
-from phintys.scalar.constant import as_scalar
+from phintys.scalar.constants import as_scalar
 from phintys.scalar.op import Dtypes, unsupported_dtypes
 from phintys.scalar.row import Row, dtype_of
 from phintys.scalar.type import ScalarType, all_types, get_scalar_type

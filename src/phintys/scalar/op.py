@@ -20,7 +20,7 @@ from phintys.graph.op import Op
 from phintys.graph.pretty import PRECEDENCE
 from phintys.graph.variable import Variable
 from phintys.scalar.array_kernel import ArrayKernel
-from phintys.scalar.constant import as_scalar, constant, literal_constant
+from phintys.scalar.constants import as_scalar, constant, literal_constant
 from phintys.scalar.type import ScalarType, get_scalar_type
 
 __all__ = [

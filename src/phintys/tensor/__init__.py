@@ -62,7 +62,7 @@ from phintys.tensor.diagonals import (
     tril,
     triu,
 )
-from phintys.tensor.dimshuffle import (
+from phintys.tensor.dim_shuffle import (
     DimShuffle,
     dimshuffle,
     expand_dims,
@@ -74,19 +74,6 @@ from phintys.tensor.dimshuffle import (
     squeeze,
     swapaxes,
     transpose,
-)
-from phintys.tensor.dot import (
-    BatchedDot,
-    Dot,
-    batched_dot,
-    batched_tensordot,
-    dot,
-    inner,
-    kron,
-    matmul,
-    outer,
-    tensordot,
-    vdot,
 )
 from phintys.tensor.elemwise import (
     Elemwise,
@@ -109,7 +96,7 @@ from phintys.tensor.indexing import (
     set_subtensor,
     take,
 )
-from phintys.tensor.join import (
+from phintys.tensor.joining import (
     Join,
     Split,
     array_split,
@@ -121,12 +108,12 @@ from phintys.tensor.join import (
     stacklists,
     vstack,
 )
-from phintys.tensor.make_vector import (
+from phintys.tensor.make_vectors import (
     MakeVector,
     make_vector,
 )
 from phintys.tensor.math import cast, ceil_intdiv, divmod, isclose, round
-from phintys.tensor.nonzero import (
+from phintys.tensor.nonzeros import (
     Nonzero,
     flatnonzero,
     nonzero,
@@ -138,6 +125,19 @@ from phintys.tensor.observing import (
     CheckAndRaise,
     Print,
     assert_op,
+)
+from phintys.tensor.products import (
+    BatchedDot,
+    Dot,
+    batched_dot,
+    batched_tensordot,
+    dot,
+    inner,
+    kron,
+    matmul,
+    outer,
+    tensordot,
+    vdot,
 )
 from phintys.tensor.ranges import (
     ARange,
@@ -157,7 +157,7 @@ from phintys.tensor.reduce import (
     ptp,
     sum,
 )
-from phintys.tensor.reshape import (
+from phintys.tensor.reshaping import (
     Reshape,
     flatten,
     reshape,
@@ -168,7 +168,7 @@ from phintys.tensor.scalar_bridge import (
     scalar_from_tensor,
     tensor_from_scalar,
 )
-from phintys.tensor.shape import (
+from phintys.tensor.shapes import (
     Shape,
     ShapeI,
     SpecifyShape,
@@ -179,7 +179,7 @@ from phintys.tensor.shape import (
     specify_broadcastable,
     specify_shape,
 )
-from phintys.tensor.shared import (
+from phintys.tensor.shared_variable import (
     TensorSharedVariable,
     shared,
 )

@@ -27,13 +27,13 @@ from phintys.tensor import (
     tiling,
 )
 from phintys.tensor._operators import operators
-from phintys.tensor.dimshuffle import dimshuffle, squeeze, swapaxes, transpose
-from phintys.tensor.dot import dot, matmul
+from phintys.tensor.dim_shuffle import dimshuffle, squeeze, swapaxes, transpose
 from phintys.tensor.elemwise import elemwise
-from phintys.tensor.join import stack_nested
-from phintys.tensor.nonzero import nonzero
-from phintys.tensor.reshape import flatten, reshape
-from phintys.tensor.shape import shape, size, specify_shape
+from phintys.tensor.joining import stack_nested
+from phintys.tensor.nonzeros import nonzero
+from phintys.tensor.products import dot, matmul
+from phintys.tensor.reshaping import flatten, reshape
+from phintys.tensor.shapes import shape, size, specify_shape
 
 __all__: list[str] = []
 

@@ -6,7 +6,8 @@ separate pass. Here that factor is an elementwise product instead: backends fuse
 operations before it, and it replaces the copy needed before adding to memory that is used
 elsewhere.
 
-For gradients, ``Z = a X Y + C`` is ``a P + C`` with ``P = X Y``; see :mod:`phintys.tensor.dot`.
+For gradients, ``Z = a X Y + C`` is ``a P + C`` with ``P = X Y``; see
+:mod:`phintys.tensor.products`.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from phintys.graph.op import Op
 from phintys.tensor._rules import add_all, conjugate, is_missing
 from phintys.tensor.convert import as_tensor_variable, constant
 from phintys.tensor.creation import sum_to
-from phintys.tensor.dot import Dot, fitting
+from phintys.tensor.products import Dot, fitting
 from phintys.tensor.reduce import sum
 from phintys.tensor.type import TensorType
 

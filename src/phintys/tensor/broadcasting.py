@@ -11,7 +11,7 @@ from phintys._base.errors import ShapeError
 from phintys.tensor.convert import as_tensor_variable
 from phintys.tensor.creation import Alloc, as_sizes
 from phintys.tensor.known import known_int
-from phintys.tensor.shape import sizes_of
+from phintys.tensor.shapes import sizes_of
 from phintys.tensor.sizes import as_size, fold
 
 if TYPE_CHECKING:

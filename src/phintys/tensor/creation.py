@@ -18,7 +18,7 @@ from phintys.tensor._operators import operators
 from phintys.tensor._rules import is_discrete, is_missing, zero_gradient
 from phintys.tensor.convert import as_tensor_variable, constant
 from phintys.tensor.known import known_int
-from phintys.tensor.shape import is_length, sizes_of, vector_elements
+from phintys.tensor.shapes import is_length, sizes_of, vector_elements
 from phintys.tensor.size_check import with_check
 from phintys.tensor.sizes import as_size
 from phintys.tensor.type import TensorType, normalize_dtype

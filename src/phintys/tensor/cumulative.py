@@ -25,8 +25,8 @@ from phintys.tensor._rules import (
     zero_gradient,
 )
 from phintys.tensor.convert import as_tensor_variable
-from phintys.tensor.dimshuffle import normalize_axis
-from phintys.tensor.reshape import flatten
+from phintys.tensor.dim_shuffle import normalize_axis
+from phintys.tensor.reshaping import flatten
 from phintys.tensor.type import TensorType, normalize_dtype, promote
 
 if TYPE_CHECKING:

@@ -15,10 +15,10 @@ from phintys.tensor._operators import operators
 from phintys.tensor._rules import is_discrete, is_missing, zero_gradient
 from phintys.tensor.convert import as_tensor_variable, constant
 from phintys.tensor.creation import as_sizes, check_sizes
-from phintys.tensor.dimshuffle import moveaxis, normalize_axis, shape_padleft, shape_padright
+from phintys.tensor.dim_shuffle import moveaxis, normalize_axis, shape_padleft, shape_padright
 from phintys.tensor.known import known_int
 from phintys.tensor.ranges import arange
-from phintys.tensor.shape import sizes_of
+from phintys.tensor.shapes import sizes_of
 from phintys.tensor.sizes import add_sizes, as_size, clip_size, fold
 from phintys.tensor.type import TensorType
 

@@ -14,7 +14,7 @@ from phintys.graph.op import Op
 from phintys.graph.variable import Constant, Variable
 from phintys.tensor._rules import Axis, is_missing, zero_gradient
 from phintys.tensor.convert import as_tensor_variable
-from phintys.tensor.dimshuffle import normalize_axes, normalize_axis
+from phintys.tensor.dim_shuffle import normalize_axes, normalize_axis
 from phintys.tensor.reduce import max, with_kept_dims
 from phintys.tensor.type import TensorType
 

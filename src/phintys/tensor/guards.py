@@ -23,7 +23,7 @@ from phintys.scalar.casting import Cast
 from phintys.scalar.row import Row
 from phintys.tensor import math, reduce
 from phintys.tensor.creation import Alloc
-from phintys.tensor.dimshuffle import DimShuffle
+from phintys.tensor.dim_shuffle import DimShuffle
 from phintys.tensor.elemwise import Elemwise
 from phintys.tensor.indexing import (
     AdvancedIncSubtensor,
@@ -31,9 +31,9 @@ from phintys.tensor.indexing import (
     IncSubtensor,
     Subtensor,
 )
-from phintys.tensor.join import Split
+from phintys.tensor.joining import Split
 from phintys.tensor.reduce import Reduce
-from phintys.tensor.reshape import Reshape
+from phintys.tensor.reshaping import Reshape
 from phintys.tensor.variable import TensorConstant
 
 if TYPE_CHECKING:

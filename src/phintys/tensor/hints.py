@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from phintys.graph.shared import SharedVariable
-from phintys.tensor.dimshuffle import DimShuffle
+from phintys.graph.shared_variable import SharedVariable
+from phintys.tensor.dim_shuffle import DimShuffle
 
 __all__ = ["broadcast_hint"]
 

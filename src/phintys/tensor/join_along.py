@@ -13,7 +13,7 @@ from phintys.tensor import math
 from phintys.tensor._operators import operators
 from phintys.tensor.creation import zeros
 from phintys.tensor.observing import Assert
-from phintys.tensor.shape import shape_i
+from phintys.tensor.shapes import shape_i
 from phintys.tensor.type import promote
 
 if TYPE_CHECKING:

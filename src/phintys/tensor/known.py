@@ -13,7 +13,7 @@ import numpy as np
 
 from phintys.graph.variable import Constant
 from phintys.scalar.type import ScalarType
-from phintys.tensor.dimshuffle import DimShuffle
+from phintys.tensor.dim_shuffle import DimShuffle
 from phintys.tensor.elemwise import Elemwise
 from phintys.tensor.scalar_bridge import ScalarFromTensor, TensorFromScalar
 from phintys.tensor.type import TensorType

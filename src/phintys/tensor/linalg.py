@@ -17,8 +17,8 @@ from phintys._base.late import late_names
 from phintys.tensor import diagonals, math
 from phintys.tensor._rules import Axis, is_discrete
 from phintys.tensor.convert import as_tensor_variable
-from phintys.tensor.dimshuffle import matrix_transpose, normalize_axes, normalize_axis, squeeze
-from phintys.tensor.dot import dot, inner, kron, matmul, outer, tensordot, vdot
+from phintys.tensor.dim_shuffle import matrix_transpose, normalize_axes, normalize_axis, squeeze
+from phintys.tensor.products import dot, inner, kron, matmul, outer, tensordot, vdot
 from phintys.tensor.reduce import max, min, sum
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from phintys.graph.pretty import PRECEDENCE, Operand, Printer, Template
 from phintys.graph.variable import require_owner
 from phintys.scalar import arithmetic, selection
 from phintys.scalar.notation import NOTATION, POWER
-from phintys.tensor.dimshuffle import DimShuffle
+from phintys.tensor.dim_shuffle import DimShuffle
 from phintys.tensor.elemwise import Elemwise
 from phintys.tensor.printing import as_written
 from phintys.tensor.reduce import Reduce

@@ -31,22 +31,22 @@ from phintys.scalar.printing import operator_printer
 from phintys.tensor.creation import Alloc
 from phintys.tensor.cumulative import CumOp
 from phintys.tensor.diagonals import ExtractDiag
-from phintys.tensor.dimshuffle import DimShuffle
-from phintys.tensor.dot import BatchedDot, Dot
+from phintys.tensor.dim_shuffle import DimShuffle
 from phintys.tensor.elemwise import Elemwise
 from phintys.tensor.extremes import Argmax, Argmin
 from phintys.tensor.indexing.advanced import AdvancedSubtensor
 from phintys.tensor.indexing.basic import Subtensor
 from phintys.tensor.indexing.template import NEWAXIS, SEPARATOR, Slice, fill
 from phintys.tensor.indexing.update import AdvancedIncSubtensor, IncSubtensor
-from phintys.tensor.join import Join, Split
-from phintys.tensor.make_vector import MakeVector
-from phintys.tensor.nonzero import Nonzero
+from phintys.tensor.joining import Join, Split
+from phintys.tensor.make_vectors import MakeVector
+from phintys.tensor.nonzeros import Nonzero
+from phintys.tensor.products import BatchedDot, Dot
 from phintys.tensor.ranges import ARange
 from phintys.tensor.reduce import Reduce
-from phintys.tensor.reshape import Reshape
+from phintys.tensor.reshaping import Reshape
 from phintys.tensor.scalar_bridge import ScalarFromTensor, TensorFromScalar
-from phintys.tensor.shape import Shape, ShapeI, SpecifyShape
+from phintys.tensor.shapes import Shape, ShapeI, SpecifyShape
 from phintys.tensor.softmaxes import LogSoftmax, LogSumExp, Softmax
 from phintys.tensor.sorting import ArgSortOp, SortOp
 from phintys.tensor.type import TensorType

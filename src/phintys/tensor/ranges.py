@@ -16,9 +16,9 @@ from phintys.tensor import math
 from phintys.tensor._operators import operators
 from phintys.tensor._rules import is_discrete, is_missing, zero_gradient
 from phintys.tensor.convert import as_tensor_variable, constant
-from phintys.tensor.dimshuffle import moveaxis, shape_padright
+from phintys.tensor.dim_shuffle import moveaxis, shape_padright
 from phintys.tensor.known import known_int
-from phintys.tensor.shape import shape_i
+from phintys.tensor.shapes import shape_i
 from phintys.tensor.sizes import as_size, ceil_div_sizes, clip_size, subtract_sizes
 from phintys.tensor.type import TensorType, normalize_dtype
 

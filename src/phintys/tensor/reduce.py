@@ -25,7 +25,7 @@ from phintys.tensor._rules import (
 from phintys.tensor.convert import as_tensor_variable
 from phintys.tensor.creation import ones_like
 from phintys.tensor.cumulative import product_of_others
-from phintys.tensor.dimshuffle import DimShuffle, normalize_axes
+from phintys.tensor.dim_shuffle import DimShuffle, normalize_axes
 from phintys.tensor.type import TensorType, normalize_dtype
 
 if TYPE_CHECKING:

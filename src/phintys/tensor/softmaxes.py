@@ -17,7 +17,7 @@ from phintys.graph.op import Op
 from phintys.tensor import math
 from phintys.tensor._rules import Axis, conjugate, is_discrete, is_missing
 from phintys.tensor.convert import as_tensor_variable
-from phintys.tensor.dimshuffle import normalize_axes
+from phintys.tensor.dim_shuffle import normalize_axes
 from phintys.tensor.reduce import sum, with_kept_dims
 from phintys.tensor.type import TensorType
 

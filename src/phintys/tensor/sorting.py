@@ -15,10 +15,10 @@ from phintys.graph.op import Op
 from phintys.tensor._operators import operators
 from phintys.tensor._rules import is_discrete, is_missing, zero_gradient
 from phintys.tensor.convert import as_tensor_variable
-from phintys.tensor.dimshuffle import dimshuffle, normalize_axis
+from phintys.tensor.dim_shuffle import dimshuffle, normalize_axis
 from phintys.tensor.ranges import arange
-from phintys.tensor.reshape import flatten
-from phintys.tensor.shape import shape_i
+from phintys.tensor.reshaping import flatten
+from phintys.tensor.shapes import shape_i
 from phintys.tensor.type import TensorType
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from phintys._base.errors import DtypeError, ShapeError
 from phintys.tensor import math
 from phintys.tensor._rules import Axis, is_discrete
 from phintys.tensor.convert import as_tensor_variable
-from phintys.tensor.dimshuffle import dimshuffle, normalize_axes
+from phintys.tensor.dim_shuffle import dimshuffle, normalize_axes
 from phintys.tensor.reduce import sum
-from phintys.tensor.shape import shape_i
+from phintys.tensor.shapes import shape_i
 from phintys.tensor.sizes import multiply_sizes
 from phintys.tensor.type import normalize_dtype
 

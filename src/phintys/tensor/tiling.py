@@ -14,11 +14,11 @@ from phintys.tensor import math
 from phintys.tensor._operators import operators
 from phintys.tensor.convert import as_tensor_variable
 from phintys.tensor.creation import alloc, as_sizes
-from phintys.tensor.dimshuffle import dimshuffle, expand_dims, normalize_axis
-from phintys.tensor.join import Join
+from phintys.tensor.dim_shuffle import dimshuffle, expand_dims, normalize_axis
+from phintys.tensor.joining import Join
 from phintys.tensor.known import known_sizes
-from phintys.tensor.reshape import flatten, reshape
-from phintys.tensor.shape import sizes_of, specify_shape
+from phintys.tensor.reshaping import flatten, reshape
+from phintys.tensor.shapes import sizes_of, specify_shape
 from phintys.tensor.sizes import as_size, fold, multiply_sizes
 from phintys.tensor.type import TensorType
 

@@ -18,7 +18,7 @@ from phintys._base.errors import DtypeError
 from phintys.backends.base import is_copy
 from phintys.backends.native.emit.scalar_ops import can_emit
 from phintys.backends.native.lower.families import LOWERINGS
-from phintys.backends.native.lower.whole import lower_program
+from phintys.backends.native.lower.graph import lower_program
 from phintys.backends.native.program import walk_steps
 from phintys.backends.native.steps.callback import Callback
 from phintys.compile.ops import DeepCopy

@@ -6,7 +6,7 @@ import pytest
 
 import phintys
 import phintys.tensor as pt
-from phintys.backends.native.emit.frame import emit_program
+from phintys.backends.native.emit.programs import emit_program
 from phintys.backends.native.emit.target import Target
 from phintys.backends.native.lower import lower_program
 from phintys.backends.native.program import LoopVariable

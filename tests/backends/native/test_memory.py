@@ -5,9 +5,9 @@ import pytest
 
 import phintys.tensor as pt
 from phintys.backends.native import fuse
-from phintys.backends.native.emit.frame import emit_program
+from phintys.backends.native.emit.programs import emit_program
 from phintys.backends.native.emit.target import Target
-from phintys.backends.native.lower.whole import lower_program
+from phintys.backends.native.lower.graph import lower_program
 from phintys.backends.native.runtime.execute import compile_program
 from phintys.graph.apply import Apply
 from phintys.graph.fgraph import FunctionGraph

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import phintys.tensor as pt
 from phintys._base.errors import ShapeError
-from phintys.backends.native.lower.whole import lower_program
+from phintys.backends.native.lower.graph import lower_program
 from phintys.backends.native.runtime.execute import compile_program
 from phintys.backends.native.verify import verify_program
 from phintys.backends.reference import VM

@@ -7,7 +7,7 @@ import pytest
 
 import phintys.tensor as pt
 from phintys.backends.native.emit.target import Target
-from phintys.backends.native.lower.whole import lower_program
+from phintys.backends.native.lower.graph import lower_program
 from phintys.backends.native.runtime.execute import compile_program
 from phintys.graph.fgraph import FunctionGraph
 

@@ -10,7 +10,7 @@ import phintys.scalar as ps
 import phintys.tensor as pt
 from phintys._base.errors import IntegrityError
 from phintys.backends.native.dependence import renamed
-from phintys.backends.native.lower.whole import lower_program
+from phintys.backends.native.lower.graph import lower_program
 from phintys.backends.native.program import (
     Array,
     Cast,

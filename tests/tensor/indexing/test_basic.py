@@ -10,7 +10,7 @@ import phintys.tensor as pt
 from phintys._base.errors import DtypeError, IndexingError, OpContractError
 from phintys.gradient import grad
 from phintys.graph import contract
-from phintys.tensor.dimshuffle import DimShuffle
+from phintys.tensor.dim_shuffle import DimShuffle
 from phintys.tensor.indexing import ARRAY, SCALAR, Slice, Subtensor
 
 

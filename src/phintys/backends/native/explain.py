@@ -32,7 +32,7 @@ from phintys.backends.native.steps.kernel import Kernel
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from phintys.backends.native.emit.layout import EmittedProgram
+    from phintys.backends.native.emit.frame import EmittedProgram
     from phintys.backends.native.emit.plans import KernelPlan, Level, NestPlan
     from phintys.backends.native.program import Program, Value
     from phintys.backends.native.sizes import Size
@@ -206,7 +206,7 @@ class Explainer:
         code = self.emitted.kernels[kernel]
         plan = code.plan
         if code.stands_for is not None:  # that of another kernel
-            plan, _ = plans_of(kernel, plan.layout.polynomials, self.emitted.module.target)
+            plan, _ = plans_of(kernel, plan.addressing.polynomials, self.emitted.module.target)
         ops: dict[str, None] = {}
         for statement in kernel.statements:
             ops.update((str(node.op), None) for node in statement.nodes)

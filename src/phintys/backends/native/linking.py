@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from phintys._base.late import LateModule
 from phintys._base.once import Once
-from phintys.backends.native.emit.frame import emit_program
+from phintys.backends.native.emit.programs import emit_program
 from phintys.backends.native.emit.target import Target
 from phintys.backends.native.lower import lower_program
 from phintys.backends.native.runtime.capi import Unsupported

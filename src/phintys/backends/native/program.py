@@ -23,7 +23,7 @@ from phintys._base.records import record
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from phintys.backends.native.emit.layout import Layout
+    from phintys.backends.native.emit.frame import Layout
     from phintys.backends.native.emit.main import MainFunction
     from phintys.backends.native.emit.step_writer import StepWriter
     from phintys.backends.native.explain import Explainer

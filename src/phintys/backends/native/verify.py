@@ -293,7 +293,7 @@ class Verifier:
                 is_right = np.dtype(type(part.value)) == part.dtype or part.dtype.kind == "b"
                 self.expect(is_right, f"{part.value!r} is a literal of dtype {part.dtype}")
             elif isinstance(part, IndexCheck):
-                self.expect(part.argument.dtype.kind in "iu", "an index is no integer")
+                self.expect(part.argument.dtype.kind in "iu", "an index is not an integer")
                 self.size(part.size)
             elif isinstance(part, Position):
                 self.position(part, loops)

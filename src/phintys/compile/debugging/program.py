@@ -21,7 +21,7 @@ from phintys.compile.debugging.values import agree, describe_difference, duplica
 from phintys.graph.alias_map import check_maps
 from phintys.graph.choosing import Choosing
 from phintys.graph.identity import is_among
-from phintys.graph.shared import SharedVariable
+from phintys.graph.shared_variable import SharedVariable
 from phintys.graph.traversal import graph_inputs, toposort
 from phintys.graph.variable import Constant
 from phintys.passes.inner_graphs import inner_graphs

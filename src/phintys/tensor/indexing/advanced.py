@@ -16,7 +16,7 @@ from phintys.tensor._operators import operators
 from phintys.tensor._rules import is_discrete, is_missing, zero_gradient
 from phintys.tensor.broadcasting import broadcast_sizes
 from phintys.tensor.convert import as_tensor_variable
-from phintys.tensor.dimshuffle import DimShuffle
+from phintys.tensor.dim_shuffle import DimShuffle
 from phintys.tensor.indexing.basic import as_scalar_index, kept_sizes
 from phintys.tensor.indexing.template import (
     ARRAY,
@@ -42,7 +42,7 @@ from phintys.tensor.indexing.template import (
     template_text,
 )
 from phintys.tensor.known import known_int
-from phintys.tensor.nonzero import Nonzero
+from phintys.tensor.nonzeros import Nonzero
 from phintys.tensor.ranges import ARange
 from phintys.tensor.sizes import as_size, fold
 from phintys.tensor.type import TensorType

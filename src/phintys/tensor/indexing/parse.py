@@ -11,7 +11,7 @@ from phintys._base.errors import DtypeError, IndexingError
 from phintys.graph.variable import Constant, Variable
 from phintys.tensor._operators import operators
 from phintys.tensor.convert import as_tensor_variable, constant, contains_variable
-from phintys.tensor.dimshuffle import dimshuffle
+from phintys.tensor.dim_shuffle import dimshuffle
 from phintys.tensor.indexing.advanced import AdvancedSubtensor
 from phintys.tensor.indexing.basic import Subtensor
 from phintys.tensor.indexing.template import (

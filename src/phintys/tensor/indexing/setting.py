@@ -12,13 +12,13 @@ from phintys.graph.variable import Variable
 from phintys.tensor import math
 from phintys.tensor.broadcasting import broadcast_to
 from phintys.tensor.convert import as_tensor_variable, constant, contains_variable
-from phintys.tensor.dimshuffle import DimShuffle, normalize_axis, shape_padleft
+from phintys.tensor.dim_shuffle import DimShuffle, normalize_axis, shape_padleft
 from phintys.tensor.indexing.advanced import AdvancedSubtensor
 from phintys.tensor.indexing.basic import Subtensor
 from phintys.tensor.indexing.parse import index
 from phintys.tensor.indexing.update import AdvancedIncSubtensor, IncSubtensor
-from phintys.tensor.reshape import Reshape, flatten, reshape
-from phintys.tensor.shape import SpecifyShape, sizes_of
+from phintys.tensor.reshaping import Reshape, flatten, reshape
+from phintys.tensor.shapes import SpecifyShape, sizes_of
 
 if TYPE_CHECKING:
     from phintys.tensor.variable import TensorVariable

@@ -15,7 +15,7 @@ from phintys.tensor._operators import operators
 from phintys.tensor._rules import is_discrete, is_missing, zero_gradient
 from phintys.tensor.convert import as_tensor_variable, constant
 from phintys.tensor.creation import register_writer, sum_to, zeros
-from phintys.tensor.dimshuffle import shape_padright
+from phintys.tensor.dim_shuffle import shape_padright
 from phintys.tensor.indexing.advanced import (
     AdvancedSubtensor,
     as_indices,
@@ -46,8 +46,8 @@ from phintys.tensor.indexing.template import (
     template_text,
 )
 from phintys.tensor.ranges import arange
-from phintys.tensor.reshape import reshape
-from phintys.tensor.shape import shape_tuple, sizes_of
+from phintys.tensor.reshaping import reshape
+from phintys.tensor.shapes import shape_tuple, sizes_of
 from phintys.tensor.sizes import multiply_sizes
 
 if TYPE_CHECKING:

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 import phintys.tensor as pt
 from phintys.backends.native.emit import kernels as module
 from phintys.backends.native.emit.forms import forms_of
-from phintys.backends.native.emit.frame import emit_program
+from phintys.backends.native.emit.programs import emit_program
 from phintys.backends.native.emit.scope import Numbers, ScratchOffset
 from phintys.backends.native.emit.target import Target
-from phintys.backends.native.lower.whole import lower_program
+from phintys.backends.native.lower.graph import lower_program
 from phintys.backends.native.polynomials import Polynomials
 from phintys.backends.native.program import Index, Statement
 from phintys.backends.native.runtime.execute import compile_program

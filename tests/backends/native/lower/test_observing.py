@@ -5,7 +5,7 @@ import pytest
 
 import phintys
 import phintys.tensor as pt
-from phintys.backends.native.lower.whole import lower_program
+from phintys.backends.native.lower.graph import lower_program
 from phintys.backends.native.steps.callback import Callback
 from phintys.compile import In
 from phintys.graph.fgraph import FunctionGraph

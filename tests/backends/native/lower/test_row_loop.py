@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 import phintys
 import phintys.tensor as pt
 from phintys._base.errors import ShapeError
-from phintys.backends.native.lower.whole import lower_program
+from phintys.backends.native.lower.graph import lower_program
 from phintys.backends.native.program import walk_steps
 from phintys.backends.native.steps.callback import Callback
 from phintys.backends.native.steps.loop import Loop

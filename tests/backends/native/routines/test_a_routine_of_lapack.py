@@ -12,7 +12,7 @@ import phintys
 import phintys.scalar as ps
 import phintys.tensor as pt
 from phintys.backends.native.lower.families import lowers
-from phintys.backends.native.lower.whole import lower_program
+from phintys.backends.native.lower.graph import lower_program
 from phintys.backends.native.program import Failure, Literal, Operation, Place, Position
 from phintys.backends.native.routines.lapack import LapackRoutine
 from phintys.backends.native.steps.call import LibraryCall

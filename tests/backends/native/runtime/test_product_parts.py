@@ -17,7 +17,7 @@ from phintys.backends.native.emit.product_parts import (
 )
 from phintys.backends.native.emit.target import Target
 from phintys.backends.native.emit.types import PTR, VOID
-from phintys.backends.native.lower.whole import lower_program
+from phintys.backends.native.lower.graph import lower_program
 from phintys.backends.native.runtime import engine
 from phintys.backends.native.runtime.blas import after_fork, blas_threads
 from phintys.backends.native.runtime.execute import compile_program
@@ -148,7 +148,7 @@ def test_strips_have_the_same_bits_with_all_kernels_of_the_library(
     run_python("""
         import numpy as np
         import phintys.tensor as pt
-        from phintys.backends.native.lower.whole import lower_program
+        from phintys.backends.native.lower.graph import lower_program
         from phintys.backends.native.runtime.execute import compile_program
         from phintys.graph.fgraph import FunctionGraph
 

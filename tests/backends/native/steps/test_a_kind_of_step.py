@@ -15,7 +15,7 @@ from phintys.backends.native import steps as kinds
 from phintys.backends.native.emit.control import loop
 from phintys.backends.native.emit.types import type_of
 from phintys.backends.native.lower.families import lowers
-from phintys.backends.native.lower.whole import lower_program
+from phintys.backends.native.lower.graph import lower_program
 from phintys.backends.native.program import Array, Failure, Program, Step, walk_steps
 from phintys.backends.native.steps.check import Check
 from phintys.backends.native.steps.claim import Claim

@@ -5,7 +5,7 @@ import numpy as np
 import phintys
 import phintys.tensor as pt
 from phintys.backends.native.dependence import arrays_read, arrays_written
-from phintys.backends.native.lower.whole import lower_program
+from phintys.backends.native.lower.graph import lower_program
 from phintys.backends.native.memory import reads_and_writes
 from phintys.backends.native.steps.callback import Callback
 from phintys.backends.native.steps.claim import Claim

@@ -15,8 +15,8 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from phintys import config
-from phintys.backends.native.emit.frame import emit_program
 from phintys.backends.native.emit.llvm_library import llvm
+from phintys.backends.native.emit.programs import emit_program
 from phintys.backends.native.emit.target import Target
 from phintys.backends.native.lower import lower_program
 from phintys.backends.native.runtime.engine import compile_object

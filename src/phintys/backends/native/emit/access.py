@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from phintys.backends.native.polynomials import Polynomial, Polynomials
 
-__all__ = ["Access", "Affine", "Layout", "parts_of"]
+__all__ = ["Access", "Addressing", "Affine", "parts_of"]
 
 
 @record(eq=False)
@@ -89,8 +89,8 @@ class Access(Affine):
 
 
 @record()
-class Layout:
-    """The memory layout of a kernel's arrays.
+class Addressing:
+    """The addresses of the elements of a kernel's arrays.
 
     Attributes
     ----------

@@ -319,7 +319,7 @@ class Evaluator:
         if isinstance(expression, Literal):
             return self._number(expression, expression.value, type)
         if isinstance(expression, SizeValue):
-            return self.prelude.spread(self.plan.layout.polynomials.of(expression.size), lanes)
+            return self.prelude.spread(self.plan.addressing.polynomials.of(expression.size), lanes)
         if isinstance(expression, Position):
             return self.position(self.nest.positions[id(expression)], scope)
         if isinstance(expression, IndexCheck):
@@ -379,7 +379,7 @@ class Evaluator:
     def _check_index(self, check: IndexCheck, scope: Scope) -> Value:
         given = cast(self.b, self.evaluate(check.argument, scope), INT64.of(scope.lanes))
         assert isinstance(given, Value)
-        size = self.prelude.spread(self.plan.layout.polynomials.of(check.size), scope.lanes)
+        size = self.prelude.spread(self.plan.addressing.polynomials.of(check.size), scope.lanes)
         index = self.b.select(given < 0, given + size, given)
         unsigned = UINT64.of(scope.lanes)
         outside = self.b.bitcast(size, unsigned) <= self.b.bitcast(index, unsigned)

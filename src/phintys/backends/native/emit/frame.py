@@ -1,48 +1,191 @@
-"""Emits a Program as a module of LLVM IR: ``i32 run(ptr frame)`` is its main function.
+"""The frame: data exchanged between a program's main function and the runtime.
 
-It computes sizes, runs checks, allocates memory, fills the argument blocks of kernels, and calls
-kernels, library routines and callbacks, in order. It returns 0, or 1 if the call failed; the status
-in the frame says why. :mod:`~phintys.backends.native.emit.layout` describes the frame, and the
-functions that the runtime has to provide.
+It is an array of 8-byte slots, created by the runtime for each call:
+
+==============================  ==================================================================
+slot                            what
+==============================  ==================================================================
+``STATE``                       what the runtime passes to its own functions below
+``STATUS`` and two more         0; or the number of a failure (an index into ``layout.failures``,
+                                plus 1) and the two numbers that its message wants; or
+                                ``OUT_OF_MEMORY``, ``NO_RESULT``, or ``EXCEPTION`` when a function
+                                of the runtime has set a Python exception
+``CONSTANTS``                   address of a table of the addresses of ``layout.constants``
+``layout.records[value]``       for each argument, result, and value that a callback takes or gives:
+                                its address, then the lengths of its axes. For a
+                                :class:`~phintys.backends.native.program.Handle` the address is that
+                                of the Python object.
+the rest                        room for sizes and addresses that the program computes
+==============================  ==================================================================
+
+Before the call the runtime fills ``STATE``, ``CONSTANTS`` and the records of the arguments (numbers
+must be C-contiguous and aligned to their size), and sets ``STATUS`` to 0. Functions of the runtime:
+
+``ptr phintys_arena(ptr state, i64 group, i64 bytes)``
+    Memory for buffers, aligned to 64 bytes and valid until the call ends; called once for each of
+    ``layout.groups``. Null sets the status to ``NO_BUFFER``.
+``ptr phintys_new_array(ptr state, i64 number, ptr sizes)``
+    A new NumPy array for ``layout.new_arrays[number]``; returns the address of its data. Null sets
+    the status to ``NO_RESULT``, with the number; the sizes are the lengths in the array's record.
+``ptr phintys_claim(ptr state, i64 number, ptr sizes)``
+    The same for ``layout.claims[number]``, whose target begins as its source: in the memory of the
+    source if that is not referenced elsewhere.
+``i32 phintys_callback(ptr state, i64 number)``
+    Run ``layout.callbacks[number]``: the records of its inputs have been filled, it fills those of
+    its outputs. A nonzero result means ``EXCEPTION``. Inputs may be reused as soon as it returns,
+    unless the Op's view map says that outputs are views of them.
+``void phintys_work(ptr state, i64 nanoseconds)``
+    Rough estimate of the time of the steps whose sizes are known by now: the runtime decides about
+    threads and the GIL. Called if it is :data:`NOTED_NANOSECONDS` or more.
+``i32 phintys_parallel_for(ptr state, ptr kernel, ptr arguments, i64 n, i64 grain)``
+    Call ``kernel(arguments, begin, end)`` for ranges that make up ``0 ... n``, in any order and
+    concurrently; ranges shorter than ``grain`` are not worthwhile. If it is 0, there should be no
+    more ranges than threads; if it is negative, its absolute value is the length of each range. A
+    nonzero result means ``EXCEPTION``: a signal ended the call, and some ranges are missing.
+``i32 phintys_poll(ptr state)``
+    A nonzero result means the same. Called regularly by long-running code, from any thread.
+``ptr phintys_malloc(i64 bytes)``, ``void phintys_free(ptr)``
+    Memory for a kernel, from any thread.
+``phintys_blas_dgemm`` and other functions of BLAS
+    See :mod:`~phintys.backends.native.emit.blas`.
+
+A kernel is passed to ``phintys_parallel_for`` if it will take longer than
+:data:`PARALLEL_NANOSECONDS`, by a rough estimate; a range should take :data:`GRAIN_NANOSECONDS`.
 """
 
 from __future__ import annotations
 
+from dataclasses import field
 from typing import TYPE_CHECKING
 
-from phintys.backends.native.emit.kernels import KernelWriter
-from phintys.backends.native.emit.layout import EmittedProgram
-from phintys.backends.native.emit.main import MainFunction
-from phintys.backends.native.emit.module import Module
-from phintys.backends.native.memory import plan_memory
-from phintys.backends.native.polynomials import Polynomials
-from phintys.backends.native.program import walk_steps
-from phintys.backends.native.steps.kernel import Kernel
+from phintys._base.records import record
 
 if TYPE_CHECKING:
-    from phintys.backends.native.emit.target import Target
-    from phintys.backends.native.program import Program
+    from phintys.backends.native.emit.clock import StepClock
+    from phintys.backends.native.emit.kernels import KernelCode
+    from phintys.backends.native.emit.module import Module
+    from phintys.backends.native.memory import MemoryPlan
+    from phintys.backends.native.program import Array, Failure, Value
+    from phintys.backends.native.steps.callback import Callback
+    from phintys.backends.native.steps.claim import Claim
+    from phintys.backends.native.steps.kernel import Kernel
+    from phintys.graph.apply import Apply
 
-__all__ = ["emit_program"]
+__all__ = [
+    "CONSTANTS",
+    "EXCEPTION",
+    "FIRST_RECORD",
+    "GRAIN_NANOSECONDS",
+    "NOTED_NANOSECONDS",
+    "NO_BUFFER",
+    "NO_RESULT",
+    "OUT_OF_MEMORY",
+    "PARALLEL_NANOSECONDS",
+    "STATE",
+    "STATUS",
+    "TOO_LARGE",
+    "EmittedProgram",
+    "Layout",
+]
+
+STATE, STATUS, CONSTANTS, FIRST_RECORD = 0, 1, 4, 5
+
+OUT_OF_MEMORY = -1
+"""Status: there is no memory for the work of a kernel.
+
+Its two numbers are the bytes, and the number of the kernel's node in ``Layout.workspaces``.
+"""
+
+EXCEPTION = -2
+"""Status: a function of the runtime has set a Python exception."""
+
+NO_RESULT = -3
+"""Status: an array for a result cannot be created."""
+
+NO_BUFFER = -4
+"""Status: there is no memory for a block of the arena.
+
+Its two numbers are the bytes of the largest buffer, and its number in ``Layout.buffers``.
+"""
+
+TOO_LARGE = -5
+"""Status: a buffer is larger than any memory; with the same numbers."""
+
+PARALLEL_NANOSECONDS = 30_000
+GRAIN_NANOSECONDS = 10_000
+NOTED_NANOSECONDS = 20_000
 
 
-def emit_program(program: Program, target: Target, *, timed: bool = False) -> EmittedProgram:
-    """Return the code of a program.
+@record(eq=False)
+class Layout:
+    """The runtime's description of a program; see the module docstring.
 
-    Parameters
+    Attributes
     ----------
-    program
-        The program.
-    target
-        The CPU.
-    timed
-        Whether it measures its steps.
+    slots
+        Length of the frame.
+    records
+        Start of the record of each value.
+    constants
+        Arrays whose addresses are in the table.
+    new_arrays
+        Results that the runtime allocates.
+    callbacks
+        Ops executed by their Python code.
+    claims
+        Results that begin as arguments.
+    has_end
+        Whether the program has an end (:attr:`~phintys.backends.native.program.Program.end`). It is
+        a separate function, ``finish``, called after everything else has succeeded.
+    failures
+        The possible failures.
+    groups
+        Number of blocks of the arena.
+    buffers
+        For each slot of the arena, a node whose result is placed there, if known.
+    workspaces
+        For each kernel that takes memory for its own work, its last node, if it has any.
     """
-    module = Module(target)
-    polynomials = Polynomials(program.sizes)
-    steps = [step for step in walk_steps(program.steps) if isinstance(step, Kernel)]
-    kernels = KernelWriter(module, polynomials).write(steps)
-    memory = plan_memory(program, polynomials, kernels)
-    main = MainFunction(program, module, polynomials, kernels, memory, timed=timed)
-    main.write()
-    return EmittedProgram(module, main.layout, kernels, memory, main.clock)
+
+    slots: int = FIRST_RECORD
+    records: dict[Value, int] = field(default_factory=dict)
+    constants: list[Array] = field(default_factory=list)
+    new_arrays: list[Array] = field(default_factory=list)
+    callbacks: list[Callback] = field(default_factory=list)
+    claims: list[Claim] = field(default_factory=list)
+    has_end: bool = False
+    failures: list[Failure] = field(default_factory=list)
+    groups: int = 0
+    buffers: list[Apply | None] = field(default_factory=list)
+    workspaces: list[Apply | None] = field(default_factory=list)
+
+    def room(self, count: int) -> int:
+        """Add slots to the frame; return the first."""
+        first = self.slots
+        self.slots += count
+        return first
+
+
+@record(eq=False)
+class EmittedProgram:
+    """The code of a program.
+
+    Attributes
+    ----------
+    module
+        The code; ``run`` is its main function.
+    layout
+        The runtime's description of it.
+    kernels
+        The functions of each kernel.
+    memory
+        The placement of arrays.
+    clock
+        The clock that measures the steps, if they are measured.
+    """
+
+    module: Module
+    layout: Layout
+    kernels: dict[Kernel, KernelCode]
+    memory: MemoryPlan
+    clock: StepClock | None = None

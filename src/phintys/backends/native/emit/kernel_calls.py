@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeGuard
 
 from phintys._base.records import record
 from phintys.backends.native.emit.control import divide_up, loop, when
-from phintys.backends.native.emit.layout import (
+from phintys.backends.native.emit.frame import (
     GRAIN_NANOSECONDS,
     OUT_OF_MEMORY,
     PARALLEL_NANOSECONDS,
@@ -58,7 +58,7 @@ Scratch = dict[bool, dict[object, Value]]
 
 
 def _is_held(slot: Slot) -> TypeGuard[Pointer]:
-    """Tell whether the frame holds an argument as it is."""
+    """Return whether the frame holds an argument as it is."""
     return (
         isinstance(slot, Pointer)
         and not slot.offset.terms

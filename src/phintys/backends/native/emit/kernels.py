@@ -22,7 +22,7 @@ from phintys._base.records import record
 from phintys.backends.native.emit.builder import Builder
 from phintys.backends.native.emit.control import when
 from phintys.backends.native.emit.forms import Form, forms_of
-from phintys.backends.native.emit.layout import OUT_OF_MEMORY
+from phintys.backends.native.emit.frame import OUT_OF_MEMORY
 from phintys.backends.native.emit.module import Module
 from phintys.backends.native.emit.planning import SHORT_ROW, plan_across, plan_kernel
 from phintys.backends.native.emit.plans import KernelPlan
@@ -266,7 +266,7 @@ def plans_of(
 
 
 def _are_alike(plan: KernelPlan, other: KernelPlan) -> bool:
-    """Tell whether two plans of one form lead to the same code."""
+    """Return whether two plans of one form lead to the same code."""
     return _outline(plan) == _outline(other)
 
 

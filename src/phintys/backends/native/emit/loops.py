@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from phintys.backends.native.emit.accumulators import State as Carried
 from phintys.backends.native.emit.control import lane_mask, loop, when
 from phintys.backends.native.emit.evaluation import Evaluator
-from phintys.backends.native.emit.layout import EXCEPTION
+from phintys.backends.native.emit.frame import EXCEPTION
 from phintys.backends.native.emit.scope import Prelude, Scope, State, Status
 from phintys.backends.native.emit.types import INT32, INT64, PTR
 from phintys.backends.native.emit.values import Value
@@ -370,7 +370,7 @@ class LoopWriter(ABC):
         return results
 
     def _is_masked(self, nest: NestPlan) -> bool:
-        """Tell whether all passes are masked, as is well where masks cost nothing."""
+        """Return whether all passes are masked, as is well where masks cost nothing."""
         is_long = self.plan.is_across or len(nest.statements) >= LONG_NEST
         return is_long and self.b.target.has_avx512
 

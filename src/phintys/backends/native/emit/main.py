@@ -11,7 +11,7 @@ from phintys._base.errors import IntegrityError
 from phintys._base.late import LateModule
 from phintys.backends.native.dependence import arrays_written, varies
 from phintys.backends.native.emit.builder import Builder
-from phintys.backends.native.emit.layout import NOTED_NANOSECONDS, Layout
+from phintys.backends.native.emit.frame import NOTED_NANOSECONDS, Layout
 from phintys.backends.native.emit.part import write_copier
 from phintys.backends.native.emit.step_writer import StepWriter
 from phintys.backends.native.emit.types import INT32, PTR

@@ -10,7 +10,7 @@ from phintys._base.errors import IntegrityError
 from phintys.backends.native.dependence import arrays_in_size
 from phintys.backends.native.emit.builder import Builder
 from phintys.backends.native.emit.control import loop, when
-from phintys.backends.native.emit.layout import (
+from phintys.backends.native.emit.frame import (
     CONSTANTS,
     EXCEPTION,
     NO_BUFFER,

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from phintys._base.errors import IntegrityError
 from phintys._base.records import record
 from phintys.backends.native.dependence import has_order
-from phintys.backends.native.emit.access import Access, Affine, Layout, parts_of
+from phintys.backends.native.emit.access import Access, Addressing, Affine, parts_of
 from phintys.backends.native.emit.plans import (
     SHORTEST_CHUNK,
     SMALLEST_CHUNK,
@@ -142,13 +142,13 @@ def _scratch_strides(
 
 
 def _rooms(
-    scratch: Sequence[Array], nests: Sequence[NestPlan], layout: Layout, lanes: int
+    scratch: Sequence[Array], nests: Sequence[NestPlan], addressing: Addressing, lanes: int
 ) -> dict[Array | NestPlan, Polynomial]:
     """Return the private memory that a kernel needs."""
-    ring = layout.polynomials
+    ring = addressing.polynomials
     rooms: dict[Array | NestPlan, Polynomial] = {}
     for array in scratch:
-        strides = layout.strides[array]
+        strides = addressing.strides[array]
         sizes = [size for size, stride in zip(array.sizes, strides, strict=True) if stride.terms]
         rooms[array] = ring.scale(ring.product(sizes), array.dtype.itemsize * lanes)
     for nest in nests:
@@ -165,15 +165,20 @@ class _NestPlanner:
     """Plans one nest."""
 
     def __init__(
-        self, number: int, kernel: Kernel, layout: Layout, uses: _Uses, registers: set[Array]
+        self,
+        number: int,
+        kernel: Kernel,
+        addressing: Addressing,
+        uses: _Uses,
+        registers: set[Array],
     ) -> None:
         self.number = number
         self.nest = nest = kernel.nests[number]
-        self.layout = layout
-        self.ring = layout.polynomials
+        self.addressing = addressing
+        self.ring = addressing.polynomials
         self.uses = uses
         self.registers = registers
-        self.loops = [loop for loop in nest.loops if loop not in layout.fixed]
+        self.loops = [loop for loop in nest.loops if loop not in addressing.fixed]
         self.plan = NestPlan([], [], nest.statements)
         self.affines: list[Affine] = []
         self._accesses: dict[tuple[object, ...], Access] = {}
@@ -185,7 +190,7 @@ class _NestPlanner:
             for part in self.uses.parts[id(statement)]:
                 self._note(part)
             if statement.target not in self.registers:
-                access = self.layout.access(statement.target, statement.indices)
+                access = self.addressing.access(statement.target, statement.indices)
                 self.plan.stores[id(statement)] = self._known(access)
             if statement.reducer in {"argmax", "argmin"}:
                 self._add_position(statement, self._flat_position(statement))
@@ -195,7 +200,7 @@ class _NestPlanner:
 
     def _note(self, part: Expression) -> None:
         if isinstance(part, Position):
-            self._add_position(part, self.layout.combine([part.index], [self.ring.one]))
+            self._add_position(part, self.addressing.combine([part.index], [self.ring.one]))
         if not isinstance(part, Load) or id(part) in self.plan.loads:
             return
         array = part.array
@@ -205,7 +210,7 @@ class _NestPlanner:
         if writer is not None and writer[0] < self.number and array not in self.uses.by_memory:
             self.plan.forwarded[array] = None
             return
-        self.plan.loads[id(part)] = self._known(self.layout.access(array, part.indices))
+        self.plan.loads[id(part)] = self._known(self.addressing.access(array, part.indices))
 
     def _known(self, access: Access) -> Access:
         return self._accesses.setdefault(access.key, access)
@@ -224,7 +229,7 @@ class _NestPlanner:
             indices.append(Index(((loop, size_one),)))
             steps.append(step)
             step = self.ring.mul(step, self.ring.of(loop.extent))
-        return self.layout.combine(indices, steps) if indices else Affine({}, one)
+        return self.addressing.combine(indices, steps) if indices else Affine({}, one)
 
     def arrange(self, target: Target, *, in_order: bool, across: Level | None = None) -> None:
         """Choose the order of the loops, and the vector loop.
@@ -453,7 +458,7 @@ def _plan(kernel: Kernel, polynomials: Polynomials, target: Target, *, across: b
     # In order: polynomials number the sizes as they meet them, and the text must not vary.
     loops = dict.fromkeys([*kernel.outer, *(loop for nest in kernel.nests for loop in nest.loops)])
     fixed = {loop for loop in loops if polynomials.of(loop.extent).known == 1}
-    layout = Layout(polynomials, set(loops), fixed)
+    addressing = Addressing(polynomials, set(loops), fixed)
     uses = _uses(kernel, polynomials.sizes)
     registers = {
         array for array in kernel.local if array in uses.writers and array not in uses.by_memory
@@ -461,9 +466,10 @@ def _plan(kernel: Kernel, polynomials: Polynomials, target: Target, *, across: b
     scratch = [array for array in uses.writers if array in kernel.local and array not in registers]
     for array in scratch:
         statement = uses.writers[array][1]
-        layout.strides[array] = _scratch_strides(array, statement, kernel.outer, polynomials)
+        addressing.strides[array] = _scratch_strides(array, statement, kernel.outer, polynomials)
     planners = [
-        _NestPlanner(number, kernel, layout, uses, registers) for number in range(len(kernel.nests))
+        _NestPlanner(number, kernel, addressing, uses, registers)
+        for number in range(len(kernel.nests))
     ]
     for planner in planners:
         _check_reductions(kernel, planner.nest)
@@ -488,8 +494,8 @@ def _plan(kernel: Kernel, polynomials: Polynomials, target: Target, *, across: b
         across = _spread_scratch(planners, scratch, outer[-1], lanes)
     for planner in planners:
         planner.settle(outer)
-    rooms = _rooms(scratch, nests, layout, nests[0].lanes if across and outer else 1)
-    plan = KernelPlan(outer, nests, registers, scratch, rooms, layout, in_order, across)
+    rooms = _rooms(scratch, nests, addressing, nests[0].lanes if across and outer else 1)
+    plan = KernelPlan(outer, nests, registers, scratch, rooms, addressing, in_order, across)
     if in_order and not across:
         plan.is_serial = _is_serial(plan, statements, apart)
     plan.cost = sum(

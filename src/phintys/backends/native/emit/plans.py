@@ -6,7 +6,7 @@ from dataclasses import field
 from typing import TYPE_CHECKING
 
 from phintys._base.records import record
-from phintys.backends.native.emit.access import Access, Affine, Layout
+from phintys.backends.native.emit.access import Access, Addressing, Affine
 from phintys.backends.native.emit.accumulators import Accumulator, accumulator
 
 if TYPE_CHECKING:
@@ -133,8 +133,8 @@ class KernelPlan:
     rooms
         Bytes of private memory that each call of the kernel needs, by purpose: an array of
         ``scratch``, or a nest that reduces many columns.
-    layout
-        The memory layout of arrays.
+    addressing
+        The addresses of elements of arrays.
     is_serial
         Whether iterations must run in order: elements can be written twice.
     is_across
@@ -151,7 +151,7 @@ class KernelPlan:
     registers: set[Array]
     scratch: list[Array]
     rooms: dict[Array | NestPlan, Polynomial]
-    layout: Layout
+    addressing: Addressing
     is_serial: bool
     is_across: bool = False
     is_chunked: bool = False
@@ -168,7 +168,7 @@ class KernelPlan:
 
     def work_inside(self) -> Polynomial:
         """Return the innermost iterations of all nests in one iteration of the parallel level."""
-        ring = self.layout.polynomials
+        ring = self.addressing.polynomials
         total = ring.zero
         for nest in self.nests:
             inside = ring.one

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from phintys.backends.native.emit.control import when
+from phintys.backends.native.emit.frame import NOTED_NANOSECONDS
 from phintys.backends.native.emit.kernel_calls import KernelCaller
-from phintys.backends.native.emit.layout import NOTED_NANOSECONDS
 from phintys.backends.native.emit.memory import load
 from phintys.backends.native.emit.module import signature
 from phintys.backends.native.emit.types import BOOL, INT32, INT64, PTR, VOID

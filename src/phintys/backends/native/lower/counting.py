@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from phintys import scalar as ps
+from phintys.backends.native.lower.cumulative import run_along
 from phintys.backends.native.lower.families import lowers
 from phintys.backends.native.lower.lowering import Loops, Lowering
-from phintys.backends.native.lower.running import run_along
 from phintys.backends.native.lower.view import View
 from phintys.backends.native.program import (
     Array,
@@ -30,7 +30,7 @@ from phintys.backends.native.program import (
     Position,
 )
 from phintys.graph.apply import Apply
-from phintys.tensor.nonzero import Nonzero
+from phintys.tensor.nonzeros import Nonzero
 from phintys.tensor.tiling import RepeatIndex
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from phintys.backends.native.lower.view import View
 from phintys.backends.native.program import Cast, Expression, Failure, Literal, Load, Operation
 from phintys.graph.apply import Apply
 from phintys.scalar.composite import Composite
-from phintys.tensor.dimshuffle import DimShuffle
+from phintys.tensor.dim_shuffle import DimShuffle
 from phintys.tensor.elemwise import Elemwise
 
 if TYPE_CHECKING:

@@ -19,18 +19,18 @@ __all__ = ["LOWERINGS", "lowers"]
 
 _counting = LateModule("phintys.backends.native.lower.counting")
 _creation = LateModule("phintys.backends.native.lower.creation")
-_dot = LateModule("phintys.backends.native.lower.dot")
+_dot = LateModule("phintys.backends.native.lower.products")
 _elemwise = LateModule("phintys.backends.native.lower.elemwise")
 _from_graph = LateModule("phintys.backends.native.lower.from_graph")
 _if_else = LateModule("phintys.backends.native.lower.if_else")
 _indexing = LateModule("phintys.backends.native.lower.indexing")
-_join = LateModule("phintys.backends.native.lower.join")
+_join = LateModule("phintys.backends.native.lower.joining")
 _observing = LateModule("phintys.backends.native.lower.observing")
 _ranges = LateModule("phintys.backends.native.lower.ranges")
 _reduce = LateModule("phintys.backends.native.lower.reduce")
 _row_loop = LateModule("phintys.backends.native.lower.row_loop")
-_running = LateModule("phintys.backends.native.lower.running")
-_shape = LateModule("phintys.backends.native.lower.shape")
+_running = LateModule("phintys.backends.native.lower.cumulative")
+_shape = LateModule("phintys.backends.native.lower.shapes")
 
 LOWERINGS: OpRules[Callable[[Any, Apply, Lowering], None]] = OpRules(
     "native",

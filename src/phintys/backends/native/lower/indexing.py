@@ -8,10 +8,10 @@ import numpy as np
 
 from phintys import scalar as ps
 from phintys._base.records import record
-from phintys.backends.native.lower.bases import Base, base_of
 from phintys.backends.native.lower.counting import nonzero_views
 from phintys.backends.native.lower.families import lowers
 from phintys.backends.native.lower.lowering import Loops, Lowering
+from phintys.backends.native.lower.overwriting import Base, base_of
 from phintys.backends.native.lower.slices import (
     basic_view,
     entries_with_sizes,

@@ -16,7 +16,7 @@ import numpy as np
 
 from phintys import scalar as ps
 from phintys.backends.native.dependence import loads_of
-from phintys.backends.native.lower.bases import Bases
+from phintys.backends.native.lower.overwriting import Bases
 from phintys.backends.native.lower.view import View
 from phintys.backends.native.program import (
     Array,

@@ -10,7 +10,7 @@ from phintys import scalar as ps
 from phintys.backends.native.lower.families import lowers
 from phintys.backends.native.lower.integers import when
 from phintys.backends.native.lower.lowering import Lowering, NotLowered
-from phintys.backends.native.lower.shape import alias
+from phintys.backends.native.lower.shapes import alias
 from phintys.backends.native.lower.view import View
 from phintys.backends.native.program import (
     Cast,

@@ -31,7 +31,7 @@ from phintys.backends.native.runtime.support import thread_limit
 
 if TYPE_CHECKING:
     from phintys.backends.base import CallShape
-    from phintys.backends.native.emit.layout import Layout
+    from phintys.backends.native.emit.frame import Layout
     from phintys.backends.native.program import Value
     from phintys.backends.native.runtime.callbacks import Callbacks
     from phintys.backends.native.runtime.engine import Code

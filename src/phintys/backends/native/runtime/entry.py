@@ -17,7 +17,7 @@ from __future__ import annotations
 from phintys.backends.native.emit.builder import Builder
 from phintys.backends.native.emit.clock import has_clock, write_clock
 from phintys.backends.native.emit.control import loop, when
-from phintys.backends.native.emit.layout import CONSTANTS, STATE, STATUS
+from phintys.backends.native.emit.frame import CONSTANTS, STATE, STATUS
 from phintys.backends.native.emit.module import Module
 from phintys.backends.native.emit.types import BOOL, INT32, INT64, PTR, VOID
 from phintys.backends.native.emit.values import Value

@@ -1,7 +1,7 @@
 """Execution of programs in plain Python: for tests and benchmarks, without the fast entry.
 
-Everything that the runtime does for a call (see :mod:`~phintys.backends.native.emit.frame`) is done
-here with ctypes and NumPy, as simply as possible.
+Everything that the runtime does for a call (see :mod:`~phintys.backends.native.emit.programs`) is
+done here with ctypes and NumPy, as simply as possible.
 """
 
 from __future__ import annotations
@@ -13,8 +13,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from phintys.backends.native.emit.frame import emit_program
-from phintys.backends.native.emit.layout import (
+from phintys.backends.native.emit.frame import (
     CONSTANTS,
     EXCEPTION,
     NO_BUFFER,
@@ -23,6 +22,7 @@ from phintys.backends.native.emit.layout import (
     TOO_LARGE,
     EmittedProgram,
 )
+from phintys.backends.native.emit.programs import emit_program
 from phintys.backends.native.emit.target import Target
 from phintys.backends.native.program import Array, Place, Program
 from phintys.backends.native.runtime.engine import load

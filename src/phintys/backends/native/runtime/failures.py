@@ -10,7 +10,7 @@ import numpy as np
 
 from phintys._base.errors import IndexingError, IntegrityError, ShapeError
 from phintys._base.late import LateModule
-from phintys.backends.native.emit.layout import (
+from phintys.backends.native.emit.frame import (
     NO_BUFFER,
     NO_RESULT,
     OUT_OF_MEMORY,
@@ -27,7 +27,7 @@ from phintys.tensor.observing import CheckAndRaise
 from phintys.tensor.size_check import SizeCheck
 
 if TYPE_CHECKING:
-    from phintys.backends.native.emit.layout import Layout
+    from phintys.backends.native.emit.frame import Layout
     from phintys.backends.native.program import Failure
     from phintys.backends.reference import diagnosis, ownership, thunks
     from phintys.graph.apply import Apply
@@ -259,5 +259,5 @@ class Failures:
             raise
 
     def _overwrites_inputs(self) -> bool:
-        """Tell whether a node of the graph writes into an argument."""
+        """Return whether a node of the graph writes into an argument."""
         return not AliasMap.of_graph(self.fgraph).overwritten.isdisjoint(self.fgraph.inputs)

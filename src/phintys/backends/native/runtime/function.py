@@ -14,7 +14,7 @@ from phintys._base.late import LateModule
 from phintys._base.once import kept_property
 from phintys._base.records import record
 from phintys.backends.base import CallShape
-from phintys.backends.native.emit.frame import emit_program
+from phintys.backends.native.emit.programs import emit_program
 from phintys.backends.native.emit.target import Target
 from phintys.backends.native.lower import lower_program
 from phintys.backends.native.program import Array
@@ -33,7 +33,7 @@ from phintys.backends.native.runtime.support import support, trim
 
 if TYPE_CHECKING:
     from phintys.backends.native import explain as explaining
-    from phintys.backends.native.emit.layout import EmittedProgram
+    from phintys.backends.native.emit.frame import EmittedProgram
     from phintys.backends.native.program import Program
     from phintys.backends.native.runtime import saving
     from phintys.backends.native.runtime.engine import Code

@@ -1,6 +1,6 @@
 """Services called by programs and the entry: memory, threads, callbacks, results and errors.
 
-:mod:`~phintys.backends.native.emit.layout` defines what programs expect of these functions.
+:mod:`~phintys.backends.native.emit.frame` defines what programs expect of these functions.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from phintys.backends.native.emit.builder import Builder
 from phintys.backends.native.emit.clock import has_clock, write_clock
 from phintys.backends.native.emit.control import loop, when
-from phintys.backends.native.emit.layout import GRAIN_NANOSECONDS
+from phintys.backends.native.emit.frame import GRAIN_NANOSECONDS
 from phintys.backends.native.emit.module import Module
 from phintys.backends.native.emit.types import BOOL, INT32, INT64, PTR, VOID
 from phintys.backends.native.emit.values import Value

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from phintys._base.records import record
-from phintys.backends.native.emit.layout import EXCEPTION
+from phintys.backends.native.emit.frame import EXCEPTION
 from phintys.backends.native.emit.types import INT32, INT64
 from phintys.backends.native.program import Array, Step
 
 if TYPE_CHECKING:
-    from phintys.backends.native.emit.layout import Layout
+    from phintys.backends.native.emit.frame import Layout
     from phintys.backends.native.emit.step_writer import StepWriter
     from phintys.backends.native.explain import Explainer
     from phintys.backends.native.program import Value

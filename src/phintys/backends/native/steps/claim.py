@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from phintys._base.records import record
-from phintys.backends.native.emit.layout import NO_RESULT
+from phintys.backends.native.emit.frame import NO_RESULT
 from phintys.backends.native.emit.types import INT64, PTR
 from phintys.backends.native.program import Place, Step
 
 if TYPE_CHECKING:
-    from phintys.backends.native.emit.layout import Layout
+    from phintys.backends.native.emit.frame import Layout
     from phintys.backends.native.emit.step_writer import StepWriter
     from phintys.backends.native.explain import Explainer
     from phintys.backends.native.program import Array, Value

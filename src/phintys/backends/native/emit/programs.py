@@ -1,0 +1,48 @@
+"""Emits a Program as a module of LLVM IR: ``i32 run(ptr frame)`` is its main function.
+
+It computes sizes, runs checks, allocates memory, fills the argument blocks of kernels, and calls
+kernels, library routines and callbacks, in order. It returns 0, or 1 if the call failed; the status
+in the frame says why. :mod:`~phintys.backends.native.emit.frame` describes the frame, and the
+functions that the runtime has to provide.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from phintys.backends.native.emit.frame import EmittedProgram
+from phintys.backends.native.emit.kernels import KernelWriter
+from phintys.backends.native.emit.main import MainFunction
+from phintys.backends.native.emit.module import Module
+from phintys.backends.native.memory import plan_memory
+from phintys.backends.native.polynomials import Polynomials
+from phintys.backends.native.program import walk_steps
+from phintys.backends.native.steps.kernel import Kernel
+
+if TYPE_CHECKING:
+    from phintys.backends.native.emit.target import Target
+    from phintys.backends.native.program import Program
+
+__all__ = ["emit_program"]
+
+
+def emit_program(program: Program, target: Target, *, timed: bool = False) -> EmittedProgram:
+    """Return the code of a program.
+
+    Parameters
+    ----------
+    program
+        The program.
+    target
+        The CPU.
+    timed
+        Whether it measures its steps.
+    """
+    module = Module(target)
+    polynomials = Polynomials(program.sizes)
+    steps = [step for step in walk_steps(program.steps) if isinstance(step, Kernel)]
+    kernels = KernelWriter(module, polynomials).write(steps)
+    memory = plan_memory(program, polynomials, kernels)
+    main = MainFunction(program, module, polynomials, kernels, memory, timed=timed)
+    main.write()
+    return EmittedProgram(module, main.layout, kernels, memory, main.clock)

@@ -1,0 +1,127 @@
+"""Lowering of a whole graph to a Program."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+from phintys.backends.native.dependence import arrays_read
+from phintys.backends.native.fuse import fuse
+from phintys.backends.native.lower.deferred_updates import updates_last
+from phintys.backends.native.lower.lowering import Lowering
+from phintys.backends.native.lower.nodes import lower_nodes
+from phintys.backends.native.lower.overwriting import handed_on
+from phintys.backends.native.lower.pruning import prune
+from phintys.backends.native.lower.view import View
+from phintys.backends.native.program import Array, Place, Program, Value
+from phintys.backends.native.steps.claim import Claim
+from phintys.graph.alias_map import memory_of, root_of
+from phintys.tensor.type import TensorType
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from phintys.graph.fgraph import FunctionGraph
+    from phintys.graph.variable import Variable
+
+__all__ = ["lower_program"]
+
+
+def lower_program(fgraph: FunctionGraph, *, keep_shapes: bool = False) -> Program:
+    """Return a graph as a Program, with its statements fused to kernels.
+
+    Parameters
+    ----------
+    fgraph
+        The graph. Each of its inputs is an argument of the program; its outputs are the results.
+    keep_shapes
+        Whether the program records the sizes of all tensors of the graph.
+
+    Returns
+    -------
+    Program
+        An array that is a result has its own memory, which the rest of the program does not use
+        afterwards, unless the output is an input, a constant, or made by an Op's Python code.
+    """
+    lowering = _lowered(fgraph)
+    leaving: dict[Value, list[Variable]] = {}
+    results = [_result(variable, lowering, leaving) for variable in fgraph.outputs]
+    kept = {value.memory for value in results if isinstance(value, Array)}
+    ending = sorted(lowering.ending, key=lambda step: not isinstance(step, Claim))
+    kept.update(array for step in ending for array in arrays_read(step))
+    sizes = lowering.sizes
+    steps, last = updates_last(
+        fuse(prune(lowering.steps, kept), sizes, kept),
+        fuse(ending, sizes, kept),
+        _updates(fgraph, results, lowering),
+        results,
+        sizes,
+    )
+    shapes = lowering.shapes() if keep_shapes else {}
+    return Program(lowering.arguments, results, [*steps, *last], sizes, shapes)
+
+
+def _updates(
+    fgraph: FunctionGraph, results: Sequence[Value], lowering: Lowering
+) -> dict[Array, Array]:
+    """Return the new values of shared variables that have their own memory, with the old ones."""
+    found: dict[Array, Array] = {}
+    kept = handed_on(fgraph)
+    for output, position in fgraph.update_mapping.items():
+        if fgraph.inputs[position] in kept:
+            continue
+        new, old = results[output], lowering.arguments[position]
+        if isinstance(new, Array) and isinstance(old, Array) and new not in lowering.bases.claimed:
+            found[new] = old
+    return found
+
+
+def _lowered(fgraph: FunctionGraph) -> Lowering:
+    """Lower all nodes, in an order in which every value is read before it is overwritten."""
+    lowering = Lowering()
+    for variable in fgraph.inputs:
+        lowering.arguments.append(lowering.foreign(variable, Place.ARGUMENT))
+    lowering.bases.look_at(fgraph)
+    lower_nodes(fgraph, lowering)
+    return lowering
+
+
+def _result(variable: Variable, lowering: Lowering, leaving: dict[Value, list[Variable]]) -> Value:
+    """Return the value of an output: an array that is returned, or a value passed through.
+
+    An argument, a constant or another result is passed through only if the graph says that the
+    output may share its memory, that is, if the caller who compiled the graph has allowed it.
+    Memory that just happens to hold the same value is copied.
+
+    Parameters
+    ----------
+    variable
+        The output.
+    lowering
+        The state of lowering.
+    leaving
+        Maps the memory of results to the outputs that it holds.
+    """
+    if not isinstance(variable.type, TensorType):
+        return lowering.value(variable)
+    view = lowering.view(variable)
+    array = view.array
+    is_own = array.place in {Place.BUFFER, Place.RESULT}
+    is_handed_on = is_own or array.variable is not None
+    lent = lowering.bases.lent.get(array)
+    if lent is not None and memory_of(variable).keys().isdisjoint(memory_of(lent)):
+        is_handed_on = False
+    if is_handed_on and view.is_whole(lowering.sizes) and array.alias is None:
+        others = [other for one in lowering.memory_of(array) for other in leaving.get(one, ())]
+        if not is_own:
+            others.append(cast("Variable", array.variable))
+        roots = set(root_of(variable)) if others else set()
+        if not any(roots.isdisjoint(root_of(other)) for other in others):
+            for one in lowering.memory_of(array):
+                leaving.setdefault(one, []).append(variable)
+            if array.place == Place.BUFFER:
+                array.place = Place.RESULT
+            return array
+    loops = lowering.loops(view.sizes)
+    target = lowering.array(array.dtype, view.sizes, Place.RESULT, variable)
+    lowering.store(View.of(target, lowering.sizes), lowering.load(view, loops), loops)
+    return target

@@ -1,0 +1,297 @@
+"""Which memory ``set_subtensor``, ``inc_subtensor`` and gemm may overwrite.
+
+Their result begins as a copy of their base. No copy is needed if the base is not read afterwards:
+if it is memory of the program itself, an argument that the caller declared mutable, or a shared
+value whose next value this is. The latter is overwritten at the very end of a call, so that a call
+that fails leaves it unchanged; this module finds the updates for which that is possible.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from phintys._base.records import record
+from phintys.backends.base import is_copy
+from phintys.backends.native.lower.view import View
+from phintys.backends.native.program import Array, Place, Value
+from phintys.backends.native.steps.claim import Claim
+from phintys.graph.alias_map import root_of
+from phintys.graph.aliasing import mutable_inputs
+from phintys.tensor.blas import Gemm
+from phintys.tensor.dim_shuffle import DimShuffle
+from phintys.tensor.indexing.basic import Subtensor
+from phintys.tensor.indexing.update import AdvancedIncSubtensor, IncSubtensor
+from phintys.tensor.type import TensorType
+
+if TYPE_CHECKING:
+    from phintys.backends.native.lower.lowering import Lowering
+    from phintys.graph.apply import Apply
+    from phintys.graph.fgraph import FunctionGraph
+    from phintys.graph.variable import Variable
+
+__all__ = ["Base", "Bases", "base_of", "handed_on", "update_chains"]
+
+
+_FREE_KINDS = "fc"
+"""Kinds of dtypes whose values cannot be part of sizes; sizes can depend on integers."""
+
+
+@record()
+class Base:
+    """The memory that an updating node writes to.
+
+    Attributes
+    ----------
+    view
+        The memory; it holds the value of the base.
+    is_copy
+        Whether the base itself still exists as well.
+    is_late
+        Whether it is written at the end of a call.
+    """
+
+    view: View
+    is_copy: bool = False
+    is_late: bool = False
+
+    def settled(self, view: View, lowering: Lowering) -> View:
+        """Return a view of a value to be written that still has that value when it is written."""
+        memory, bases = view.array.memory, lowering.bases
+        if not self.is_late or bases.stays(memory):
+            return view
+        if memory.place != Place.BUFFER:
+            return lowering.copied(view)
+        bases.held.add(memory)
+        return view
+
+
+def base_of(node: Apply, variable: Variable, lowering: Lowering) -> Base:
+    """Return the initial memory of a node's result: one of its inputs, or a copy of it."""
+    bases, sizes = lowering.bases, lowering.sizes
+    x = lowering.view(variable)
+    memory = x.array
+    target: Base | None = None
+    is_chained = node in bases.chained
+    if is_chained and memory in bases.claimed:
+        target = Base(x, is_late=True)
+    elif x.is_whole(sizes) and memory.alias is None:
+        is_free = memory.dtype.kind in _FREE_KINDS and bases.is_free(variable, memory)
+        may_claim = bool(node.op.destroy_map) and variable in bases.mutable and is_free
+        if memory.place == Place.ARGUMENT and (is_chained or may_claim):
+            made = lowering.array(memory.dtype, x.sizes, Place.RESULT)
+            if is_chained:
+                bases.claimed.add(made)
+            else:
+                bases.lent[made] = variable
+            steps = lowering.ending if is_chained else lowering.steps
+            is_long = isinstance(node.op, Gemm)
+            steps.append(Claim(memory, made, is_shared=is_chained, is_long=is_long))
+            target = Base(View.of(made, sizes), is_late=is_chained)
+        elif is_free and (
+            memory.place == Place.BUFFER
+            # An argument that was claimed before: the graph determines what may share its memory.
+            or (memory.place == Place.RESULT and node.op.destroy_map)
+        ):
+            target = Base(x)
+    if target is None:
+        target = Base(lowering.copied(x, node), is_copy=True)
+    lowering.bind(node.outputs[0], target.view)
+    return target
+
+
+class Bases:
+    """Tracks which memory is still needed, during lowering.
+
+    Attributes
+    ----------
+    chained
+        Nodes whose result is, or leads to, the next value of a shared variable, each with that
+        variable.
+    mutable
+        Inputs of the graph that may be overwritten.
+    claimed
+        Results whose initial memory is a shared value.
+    lent
+        Results that are in the memory of an argument, each with its variable.
+    sources
+        Those shared values.
+    held
+        Memory that must not change: it is read at the end of a call, or was passed to Ops in
+        Python.
+    depth
+        Number of branches and loops around the node that is being lowered.
+    """
+
+    def __init__(self) -> None:
+        self.chained: dict[Apply, Variable] = {}
+        self.mutable: frozenset[Variable] = frozenset()
+        self.claimed: set[Array] = set()
+        self.lent: dict[Array, Variable] = {}
+        self.sources: set[Array] = set()
+        self.held: set[Array] = set()
+        self.depth = 0
+        self._readers: dict[Variable, int] = {}
+        self._shown_by: dict[Value, list[Variable]] = {}
+
+    def look_at(self, fgraph: FunctionGraph) -> None:
+        """Find which values of a whole graph may be overwritten; its inputs have been bound."""
+        self.chained = update_chains(fgraph)
+        self.mutable = frozenset(mutable_inputs(fgraph))
+        updated = set(self.chained.values())
+        self.sources = {
+            array
+            for array, variables in self._shown_by.items()
+            if isinstance(array, Array) and not updated.isdisjoint(variables)
+        }
+
+    def enter(self, fgraph: FunctionGraph) -> None:
+        """Count the readers of the variables of a graph that is about to be lowered."""
+        for variable in fgraph.variables:
+            self._readers[variable] = len(fgraph.clients.get(variable, ()))
+
+    def leave(self, node: Apply) -> None:
+        """Record that a node has been lowered."""
+        readers = self._readers
+        for variable in node.inputs:
+            if variable in readers:
+                readers[variable] -= 1
+
+    def bound(self, variable: Variable, memory: Array) -> None:
+        """Record the memory of a variable's value."""
+        self._shown_by.setdefault(memory, []).append(variable)
+
+    def is_shown(self, memory: Array) -> bool:
+        """Return whether an array holds the value of a variable."""
+        return memory in self._shown_by
+
+    def shown_by(self, memory: Value) -> list[Variable]:
+        """Return the variables whose value is in an array."""
+        return self._shown_by.get(memory, [])
+
+    def is_free(self, variable: Variable, memory: Array) -> bool:
+        """Return whether the node that is being lowered is the last to read an array.
+
+        Parameters
+        ----------
+        variable
+            The variable in that array that the node reads, once.
+        memory
+            The memory.
+        """
+        if self.depth or memory in self.claimed or memory in self.held:
+            return False
+        readers = self._readers
+        shown = self._shown_by.get(memory, [])
+        is_shown = False
+        while shown:
+            last = shown[-1]
+            if last is variable:
+                is_shown = True
+            elif readers.get(last, 1):
+                break
+            shown.pop()  # variables without readers are not checked again
+        is_last = not shown
+        if is_shown:
+            shown.append(variable)
+        return is_last and (not is_shown or readers.get(variable, 1) == 1)
+
+    def stays(self, memory: Array) -> bool:
+        """Return whether memory is unchanged until the end of a call, whatever is overwritten."""
+        if memory.place == Place.CONSTANT:
+            return True
+        is_argument = memory.place == Place.ARGUMENT
+        return is_argument and memory not in self.sources and not self.mutable
+
+
+def update_chains(fgraph: FunctionGraph) -> dict[Apply, Variable]:
+    """Return the nodes that lead from a shared value to its next one, each with its variable.
+
+    These nodes write to indexed elements, or add a product, one after the other, and the values in
+    between have no other readers. Parts of the next value itself can be returned as well: they are
+    read when it has been written, at the end of a call.
+
+    Parameters
+    ----------
+    fgraph
+        The graph; it knows which input each update belongs to.
+    """
+    found: dict[Apply, Variable] = {}
+    kept = handed_on(fgraph)
+    for output, position in fgraph.update_mapping.items():
+        source, variable = fgraph.inputs[position], fgraph.outputs[output]
+        if type(source.type) is not TensorType or source in kept:
+            continue
+        chain: list[Apply] = []
+        if not _is_read_at_the_end(fgraph, variable):
+            continue
+        while (node := _updating(fgraph, variable, is_last=not chain)) is not None:
+            base = _base_input(node)
+            if _reads_all_first(node) and base is not source:
+                break
+            chain.append(node)
+            variable = base
+        if variable is source:
+            found.update(dict.fromkeys(chain, source))
+    return found
+
+
+def handed_on(fgraph: FunctionGraph) -> set[Variable]:
+    """Return the inputs whose memory an output may share, such as another one's next value."""
+    if not fgraph.update_mapping:
+        return set()
+    inputs = set(fgraph.inputs)
+    return {root for output in fgraph.outputs for root in root_of(output) if root in inputs}
+
+
+def _is_read_at_the_end(fgraph: FunctionGraph, variable: Variable) -> bool:
+    """Return whether all readers of the next value of a shared variable can run at the end.
+
+    These are the update itself, and outputs that are copies of parts selected by integers and
+    slices.
+    """
+    waiting = [variable]
+    updates = 0
+    while waiting:
+        current = waiting.pop()
+        for client, position in fgraph.clients.get(current, ()):
+            if isinstance(client, str):
+                updates += current is variable
+                if current is not variable:
+                    return False
+            elif is_copy(client.op):
+                copied = client.outputs[0]
+                if any(not isinstance(reader, str) for reader, _ in fgraph.clients[copied]):
+                    return False
+            elif isinstance(client.op, Subtensor | DimShuffle) and position == 0:
+                waiting += client.outputs
+            else:
+                return False
+    return updates == 1
+
+
+def _updating(fgraph: FunctionGraph, variable: Variable, *, is_last: bool) -> Apply | None:
+    """Return the node that makes a variable by updating another with no other readers."""
+    node = variable.owner
+    if (
+        node is None
+        or not isinstance(node.op, IncSubtensor | AdvancedIncSubtensor | Gemm)
+        or node.op.destroy_map
+        or (not is_last and len(fgraph.clients.get(variable, ())) != 1)
+    ):
+        return None
+    if isinstance(node.op, Gemm):
+        is_whole = len(node.inputs) > 3 and node.inputs[3].type == variable.type
+        return node if is_whole else None
+    return node
+
+
+def _base_input(node: Apply) -> Variable:
+    return node.inputs[3 if isinstance(node.op, Gemm) else 0]
+
+
+def _reads_all_first(node: Apply) -> bool:
+    """Return whether a node reads all that it adds to before it writes anything."""
+    op = node.op
+    return (
+        isinstance(op, AdvancedIncSubtensor) and op.ignore_duplicates and not op.set_instead_of_inc
+    )

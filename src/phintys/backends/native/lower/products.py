@@ -1,0 +1,324 @@
+"""Lowering of products of vectors and matrices: calls of BLAS, or sums where it has no routine."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from phintys import scalar as ps
+from phintys._base.records import record
+from phintys.backends.native.lower.families import lowers
+from phintys.backends.native.lower.lowering import Lowering
+from phintys.backends.native.lower.overwriting import Base, base_of
+from phintys.backends.native.lower.view import View
+from phintys.backends.native.program import (
+    Array,
+    Cast,
+    Expression,
+    Failure,
+    Literal,
+    Operation,
+)
+from phintys.backends.native.routines.products import GEMM, GEMV, Product
+from phintys.backends.native.steps.call import LibraryCall
+from phintys.graph.apply import Apply
+from phintys.tensor.blas import BLAS_LETTERS, Gemm
+from phintys.tensor.products import BatchedDot, Dot
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from phintys.backends.native.sizes import Size, Sizes
+
+__all__: list[str] = []
+
+# ---- what BLAS can take ------------------------------------------------------------------------
+
+
+@record()
+class _Strided:
+    """A view by its strides, in elements: ``offset + sum(stride * position)``."""
+
+    array: Array
+    offset: Size
+    strides: list[Size | None]
+    """One for each axis; ``None`` for an axis that does not move."""
+
+    @classmethod
+    def of(cls, view: View, sizes: Sizes) -> _Strided | None:
+        """Return the strides of a view; ``None`` if they are negative, or if axes share memory."""
+        strides: list[Size | None] = [None] * view.ndim
+        offset = sizes.fixed(0)
+        width = sizes.fixed(1)
+        for map_, length in zip(reversed(view.maps), reversed(view.array.sizes), strict=True):
+            if map_.offset is not None:
+                offset = sizes.add(offset, sizes.mul(map_.offset, width))
+            if len(map_.terms) > 1:
+                return None
+            for axis, step in map_.terms:
+                if strides[axis] is not None or (step.known or 0) < 1:
+                    return None
+                strides[axis] = sizes.mul(step, width)
+            width = sizes.mul(width, length)
+        return cls(view.array, offset, strides)
+
+
+@record()
+class _Matrix:
+    """A matrix that BLAS can take: along one axis its elements are neighbours."""
+
+    strided: _Strided
+    stride: Size
+    is_transposed: bool
+
+    @classmethod
+    def of(cls, view: View, lowering: Lowering) -> _Matrix:
+        """Return a view, maybe of a stack, as matrices; copied if need be."""
+        found = cls._try(view, lowering)
+        if found is None:
+            found = cls._try(lowering.copied(view), lowering)
+        assert found is not None
+        return found
+
+    @classmethod
+    def _try(cls, view: View, lowering: Lowering) -> _Matrix | None:
+        strided = _Strided.of(view, lowering.sizes)
+        if strided is None:
+            return None
+        down, along = strided.strides[-2:]
+        rows, columns = (size.known == 1 for size in view.sizes[-2:])
+        if (down is None and not rows) or (along is None and not columns):
+            return None
+        if along is None or along.known == 1:
+            return cls(strided, view.sizes[-1] if down is None else down, is_transposed=False)
+        if down is None or down.known == 1:
+            return cls(strided, along, is_transposed=True)
+        return None
+
+    def options(self, letter: str) -> dict[str, Any]:
+        """Return the options of a call that say what the matrix is like."""
+        return {
+            f"{letter}_offset": self.strided.offset,
+            f"{letter}_stride": self.stride,
+            f"{letter}_transposed": self.is_transposed,
+        }
+
+
+def _vector(view: View, letter: str, lowering: Lowering) -> tuple[Array, dict[str, Any]]:
+    """Return a vector that BLAS supports, and the options of a call that describe it."""
+    strided = _Strided.of(view, lowering.sizes)
+    if strided is None or (strided.strides[0] is None and view.sizes[0].known != 1):
+        strided = _Strided.of(lowering.copied(view), lowering.sizes)
+        assert strided is not None
+    step = strided.strides[0] or lowering.sizes.fixed(1)
+    return strided.array, {f"{letter}_offset": strided.offset, f"{letter}_step": step}
+
+
+# ---- products ----------------------------------------------------------------------------------
+
+
+def _operands(node: Apply, lowering: Lowering) -> tuple[View, View]:
+    """Return the operands in the dtype of the result."""
+    dtype: Any = node.outputs[0].type.numpy_dtype  # pyright: ignore[reportAttributeAccessIssue]
+    x, y = (lowering.view(variable) for variable in node.inputs)
+    if dtype.name not in BLAS_LETTERS:
+        return x, y
+    return (
+        x if x.array.dtype == dtype else lowering.copied(x, node, dtype),
+        y if y.array.dtype == dtype else lowering.copied(y, node, dtype),
+    )
+
+
+@lowers(Dot)
+def lower_dot(op: Dot, node: Apply, lowering: Lowering) -> None:
+    """``out[i, j] = sum(k) x[i, k] y[k, j]``."""
+    x, y = _factors(node, lowering)
+    dtype: Any = node.outputs[0].type.numpy_dtype  # pyright: ignore[reportAttributeAccessIssue]
+    if dtype.name not in BLAS_LETTERS or x.ndim == y.ndim == 1:
+        _sum_of_products(node, x, y, lowering)
+        return
+    x, y = _operands(node, lowering)
+    target, _ = lowering.compute(node.outputs[0], [*x.sizes[:-1], *y.sizes[1:]])
+    _multiply(x, y, target, {}, node, lowering)
+
+
+@lowers(Gemm)
+def lower_gemm(op: Gemm, node: Apply, lowering: Lowering) -> None:
+    """``out[i, j] = alpha sum(k) x[i, k] y[k, j] + c[i, j]``."""
+    x, y = _factors(node, lowering)
+    alpha = lowering.view(node.inputs[2])
+    lengths = [*x.sizes[:-1], *y.sizes[1:]]
+    if len(node.inputs) == 3:
+        target, _ = lowering.compute(node.outputs[0], lengths)
+        _multiply(x, y, target, {"alpha": _factor(alpha, lowering)}, node, lowering)
+        return
+    base = _added(node, lengths, lowering)
+    x, y, alpha = (base.settled(view, lowering) for view in (x, y, alpha))
+    options = {"alpha": _factor(alpha, lowering), "beta": 1}
+    _multiply(x, y, base.view, options, node, lowering)
+
+
+def _factor(alpha: View, lowering: Lowering) -> Any:
+    """Return a number, or the array that holds it."""
+    value = lowering.load(alpha, ())
+    return value.value.item() if isinstance(value, Literal) else lowering.contiguous(alpha).array
+
+
+def _factors(node: Apply, lowering: Lowering) -> tuple[View, View]:
+    """Return the operands, and check that their lengths agree."""
+    x, y = (lowering.view(variable) for variable in node.inputs[:2])
+    failure = Failure(node, "dot", "{0} columns and {1} rows")
+    lowering.require_equal(x.sizes[-1], y.sizes[0], failure)
+    return x, y
+
+
+def _added(node: Apply, lengths: Sequence[Size], lowering: Lowering) -> Base:
+    """Return memory initialized with the array that a product is added to."""
+    sizes = lowering.sizes
+    variable: Any = node.inputs[3]
+    c = lowering.view(variable)
+    static = variable.type.shape
+    for axis, (size, length) in enumerate(zip(c.sizes, lengths, strict=True)):
+        if static[axis] != 1:
+            failure = Failure(node, "broadcast", f"dimension {axis}: {{0}} and {{1}}")
+            lowering.require_equal(length, size, failure)
+    if all(one != 1 or length.known == 1 for one, length in zip(static, lengths, strict=True)):
+        return base_of(node, variable, lowering)
+    target, loops = lowering.compute(node.outputs[0], lengths)
+    shown = c.broadcast(target.sizes, sizes)
+    lowering.store(target, lowering.load(shown, loops), loops, nodes=(node,))
+    return Base(target)
+
+
+def _multiply(
+    x: View, y: View, target: View, options: dict[str, Any], node: Apply, lowering: Lowering
+) -> None:
+    """Multiply two matrices, or a matrix and a vector, by BLAS."""
+    if x.ndim == y.ndim:
+        _gemm(x, y, target, options, node, lowering)
+        return
+    if x.ndim == 1:
+        x, y = y.rearranged((1, 0), lowering.sizes), x
+    matrix = _Matrix.of(x, lowering)
+    vector, of_vector = _vector(y, "x", lowering)
+    options |= of_vector | {"m": x.sizes[0], "n": x.sizes[1], **matrix.options("a")}
+    _call(GEMV, (matrix.strided.array, vector), target, options, node, lowering)
+
+
+def _call(
+    routine: Product,
+    inputs: tuple[Array, ...],
+    target: View,
+    options: dict[str, Any],
+    node: Apply,
+    lowering: Lowering,
+) -> None:
+    """Add a call of BLAS; a factor computed at run time is an additional input."""
+    alpha = options.get("alpha")
+    if isinstance(alpha, Array):
+        inputs = (*inputs, alpha)
+    is_late = target.array in lowering.bases.claimed
+    steps = lowering.ending if is_late else lowering.steps
+    steps.append(LibraryCall(routine, inputs, (target.array,), options, node))
+
+
+def _gemm(
+    x: View,
+    y: View,
+    target: View,
+    options: dict[str, Any],
+    node: Apply,
+    lowering: Lowering,
+    matrices: tuple[_Matrix, _Matrix] | None = None,
+) -> None:
+    a, b = matrices or (_Matrix.of(x, lowering), _Matrix.of(y, lowering))
+    options |= {
+        "m": x.sizes[-2],
+        "n": y.sizes[-1],
+        "k": x.sizes[-1],
+        **a.options("a"),
+        **b.options("b"),
+        "c_stride": target.sizes[-1],
+    }
+    _call(GEMM, (a.strided.array, b.strided.array), target, options, node, lowering)
+
+
+@lowers(BatchedDot)
+def lower_batched_dot(op: BatchedDot, node: Apply, lowering: Lowering) -> None:
+    """``out[b, i, j] = sum(k) x[b, i, k] y[b, k, j]``."""
+    sizes = lowering.sizes
+    x, y = (lowering.view(variable) for variable in node.inputs)
+    failure = Failure(node, "dot", "{0} columns and {1} rows")
+    lowering.require_equal(x.sizes[-1], y.sizes[-2], failure)
+    lengths = _batch_sizes(node, x, y, lowering)
+    x, y = (
+        view.broadcast([*lengths, *view.sizes[-2:]], sizes) for view in _operands(node, lowering)
+    )
+    dtype: Any = node.outputs[0].type.numpy_dtype  # pyright: ignore[reportAttributeAccessIssue]
+    if dtype.name not in BLAS_LETTERS:
+        _sum_of_products(node, x, y, lowering)
+        return
+    target, _ = lowering.compute(node.outputs[0], [*lengths, x.sizes[-2], y.sizes[-1]])
+    a, b = _Matrix.of(x, lowering), _Matrix.of(y, lowering)
+    zero = sizes.fixed(0)
+    batch: list[tuple[Size, Size, Size, Size]] = []
+    width = sizes.mul(x.sizes[-2], y.sizes[-1])
+    for axis in reversed(range(len(lengths))):
+        moves = [matrix.strided.strides[axis] or zero for matrix in (a, b)]
+        batch.insert(0, (lengths[axis], moves[0], moves[1], width))
+        width = sizes.mul(width, lengths[axis])
+    _gemm(x, y, target, {"batch": tuple(batch)}, node, lowering, (a, b))
+
+
+def _batch_sizes(node: Apply, x: View, y: View, lowering: Lowering) -> list[Size]:
+    """Return the sizes of the stack; where both operands have a size, they must be equal."""
+    lengths: list[Size] = []
+    static: list[Any] = [variable.type.shape for variable in node.inputs]  # pyright: ignore[reportAttributeAccessIssue]
+    for axis in range(x.ndim - 2):
+        if static[0][axis] == 1:
+            lengths.append(y.sizes[axis])
+            continue
+        if static[1][axis] != 1:
+            failure = Failure(node, "broadcast", f"dimension {axis}: {{0}} and {{1}}")
+            lowering.require_equal(x.sizes[axis], y.sizes[axis], failure)
+        lengths.append(lowering.sizes.canonical(x.sizes[axis]))
+    return lengths
+
+
+def _sum_of_products(node: Apply, x: View, y: View, lowering: Lowering) -> None:
+    """Multiply without BLAS: the product of each pair of elements, and their sum.
+
+    Products of bools are ``any(x & y)``; float16 is accumulated in float32. Both operands have the
+    axes of a stack, if any.
+    """
+    sizes = lowering.sizes
+    batch = max(x.ndim - 2, 0)
+    lengths = [*x.sizes[:batch], *x.sizes[batch:-1]]
+    inner = len(lengths)
+    lengths.append(x.sizes[-1])
+    columns = y.ndim - batch == 2
+    if columns:
+        lengths.append(y.sizes[-1])
+    shown_y = y.rearranged([*range(batch), *[None] * (inner - batch), *range(batch, y.ndim)], sizes)
+    shown_x = x.rearranged([*range(x.ndim), *[None] * columns], sizes)
+    loops = lowering.loops(lengths)
+    dtype: Any = node.outputs[0].type.numpy_dtype  # pyright: ignore[reportAttributeAccessIssue]
+    wide = np.dtype("float32") if dtype == np.float16 else dtype
+    operands = [lowering.load(view.broadcast(lengths, sizes), loops) for view in (shown_x, shown_y)]
+    cast = [value if value.dtype == wide else Cast(value, wide) for value in operands]
+    is_bool = wide == np.bool_
+    value: Expression = Operation(ps.and_ if is_bool else ps.mul, tuple(cast), wide)
+    kept = [loop for axis, loop in enumerate(loops) if axis != inner]
+    target, _ = lowering.compute(
+        node.outputs[0], [size for axis, size in enumerate(lengths) if axis != inner]
+    )
+    lowering.store(
+        target,
+        value,
+        loops,
+        reduction=[loops[inner]],
+        reducer="or_" if is_bool else "add",
+        positions=target.indices(kept),
+        nodes=(node,),
+    )

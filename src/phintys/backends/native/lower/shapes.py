@@ -1,0 +1,242 @@
+"""Lowering of shapes, and of Ops that only reinterpret memory."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from phintys.backends.native.lower.families import lowers
+from phintys.backends.native.lower.integers import when
+from phintys.backends.native.lower.lowering import Lowering, NotLowered
+from phintys.backends.native.lower.slices import position_in
+from phintys.backends.native.lower.view import View
+from phintys.backends.native.program import Array, Failure, Literal, SizeValue
+from phintys.backends.native.sizes import is_length
+from phintys.gradient.marks import GradientMark
+from phintys.graph.apply import Apply
+from phintys.tensor.make_vectors import MakeVector
+from phintys.tensor.reshaping import Reshape
+from phintys.tensor.shapes import Shape, ShapeI, SpecifyShape
+from phintys.tensor.size_check import SizeCheck
+from phintys.tensor.type import TensorType
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from phintys.backends.native.lower.lowering import Loops
+    from phintys.backends.native.sizes import Size, Sizes
+    from phintys.graph.variable import Variable
+
+__all__ = ["alias", "store_sizes"]
+
+
+def store_sizes(variable: Variable, sizes: Sequence[Size], node: Apply, lowering: Lowering) -> None:
+    """Store sizes in a 0-d or 1-d variable, and remember them."""
+    ndim = variable.type.ndim  # pyright: ignore[reportAttributeAccessIssue]
+    lengths = [lowering.sizes.fixed(len(sizes))] if ndim else []
+    target, loops = lowering.compute(variable, lengths)
+    if not sizes:
+        _store_nothing(target, loops, lowering)
+    for position, size in enumerate(sizes):
+        lowering.remember(target.array, position, size)
+        place = (
+            target if not ndim else target.picked(0, lowering.sizes.fixed(position), lowering.sizes)
+        )
+        lowering.store(place, SizeValue(size), (), nodes=(node,))
+
+
+@lowers(Shape)
+def lower_shape(op: Shape, node: Apply, lowering: Lowering) -> None:
+    """``out = (n, m)``."""
+    store_sizes(node.outputs[0], lowering.view(node.inputs[0]).sizes, node, lowering)
+
+
+@lowers(ShapeI)
+def lower_shape_i(op: ShapeI, node: Apply, lowering: Lowering) -> None:
+    """``out = n``."""
+    size = lowering.view(node.inputs[0]).sizes[op.i]
+    store_sizes(node.outputs[0], [size], node, lowering)
+
+
+@lowers(SizeCheck)
+def lower_size_check(op: SizeCheck, node: Apply, lowering: Lowering) -> None:
+    """The same size, after a check of two others."""
+    sizes = lowering.sizes
+    view = lowering.view(node.inputs[0])
+    a, b = (lowering.size_of(variable) for variable in node.inputs[1:])
+    if op.relation == "equal":
+        lowering.require_equal(a, b, Failure(node, "size", "{0} and {1}"))
+    elif op.relation == "index":
+        position_in(b, a, 0, node, lowering)
+    elif b.known != 0 or not is_length(a):
+        failure = Failure(node, "size", f"less than {b}")
+        lowering.require(sizes.arithmetic("lt", sizes.add(b, sizes.fixed(-1)), a), failure)
+    lowering.bind(node.outputs[0], view)
+
+
+@lowers(SpecifyShape)
+def lower_specify_shape(op: SpecifyShape, node: Apply, lowering: Lowering) -> None:
+    """The same memory, after checks."""
+    view = lowering.view(node.inputs[0])
+    dims = [dim for dim, checked in enumerate(op.checked) if checked]
+    wanted = [lowering.size_of(variable) for variable in node.inputs[1:]]
+    for dim, size in zip(dims, wanted, strict=True):
+        failure = Failure(node, "specify", f"dimension {dim}")
+        lowering.require_equal(view.sizes[dim], size, failure)
+    lengths = tuple(lowering.sizes.canonical(size) for size in view.sizes)
+    lowering.bind(node.outputs[0], View(view.array, view.maps, lengths))
+
+
+def _store_nothing(target: View, loops: Loops, lowering: Lowering) -> None:
+    """Write to an empty vector: memory that is never written is not created."""
+    dtype = target.array.dtype
+    lowering.store(target, Literal(dtype.type(0), dtype), loops)
+
+
+@lowers(MakeVector)
+def lower_make_vector(op: MakeVector, node: Apply, lowering: Lowering) -> None:
+    """``out = (a, b, c)``: one statement for each element."""
+    sizes = lowering.sizes
+    views = [lowering.view(variable) for variable in node.inputs]
+    target, loops = lowering.compute(node.outputs[0], [sizes.fixed(len(views))])
+    if not views:
+        _store_nothing(target, loops, lowering)
+    for position, view in enumerate(views):
+        size = lowering.known_element(view, ()) if op.dtype == "int64" else None
+        if size is not None:
+            lowering.remember(target.array, position, size)
+        else:
+            lowering.remember_source(target.array, position, view)
+        place = target.picked(0, sizes.fixed(position), sizes)
+        lowering.store(place, lowering.load(view, ()), (), nodes=(node,))
+
+
+@lowers(Reshape)
+def lower_reshape(op: Reshape, node: Apply, lowering: Lowering) -> None:
+    """The same memory with different sizes; copied first if it is not contiguous."""
+    sizes = lowering.sizes
+    view = lowering.view(node.inputs[0])
+    wanted = _wanted_sizes(op, node, view, lowering)
+    failure = Failure(node, "reshape", "{0} and {1} elements")
+    lowering.require_equal(sizes.product(wanted), sizes.product(view.sizes), failure)
+    order = _same_but_for_ones(view.sizes, wanted, sizes)
+    if order is not None:
+        lowering.bind(node.outputs[0], view.rearranged(order, sizes))
+        return
+    if not any(map_.terms for map_ in view.maps):  # one number everywhere
+        lowering.bind(node.outputs[0], View(view.array, view.maps, tuple(wanted)))
+        return
+    source = lowering.contiguous(view, node).array
+    lowering.bind(node.outputs[0], View.of(alias(source, wanted, lowering), sizes))
+
+
+def _wanted_sizes(op: Reshape, node: Apply, view: View, lowering: Lowering) -> list[Size]:
+    """Return the sizes of the result, with -1 replaced."""
+    sizes = lowering.sizes
+    vector = lowering.view(node.inputs[1])
+    given = Failure(node, "reshape", "a shape of {0} entries for {1} dimensions")
+    lowering.require_equal(vector.sizes[0], sizes.fixed(op.ndim), given)
+    known: Sequence[int | None] = node.outputs[0].type.shape  # pyright: ignore[reportAttributeAccessIssue]
+    wanted = [
+        lowering.element(vector, (position,)) if length is None else sizes.fixed(length)
+        for position, length in enumerate(known)
+    ]
+    for position, length in enumerate(known):
+        if length is not None:
+            _check_size(lowering.element(vector, (position,)), length, node, lowering)
+    missing = [position for position, size in enumerate(wanted) if (size.known or 0) < 0]
+    if len(missing) > 1:
+        msg = "a shape with several sizes of -1"
+        raise NotLowered(msg)
+    unsure = [
+        position
+        for position, size in enumerate(wanted)
+        if size.known is None and not is_length(size)
+    ]
+    if missing:
+        for position in unsure:
+            lowering.require_length(wanted[position], Failure(node, "reshape", "a size below 0"))
+    places = missing or unsure
+    if places:
+        _find_missing(wanted, places, node, view, lowering)
+    return wanted
+
+
+def _check_size(given: Size, length: int, node: Apply, lowering: Lowering) -> None:
+    """Check that a size is -1, or the one that the type infers from the other sizes."""
+    sizes = lowering.sizes
+    if given.known == -1:
+        return
+    if not is_length(given):
+        is_open = sizes.arithmetic("lt", given, sizes.fixed(0))
+        given = when(sizes, is_open, sizes.fixed(length), given)
+    failure = Failure(node, "reshape", "a size of {0}, where {1} are left")
+    lowering.require_equal(given, sizes.fixed(length), failure)
+
+
+def _find_missing(
+    wanted: list[Size], places: Sequence[int], node: Apply, view: View, lowering: Lowering
+) -> None:
+    """Replace the size that is -1, at most one of those at some places, by what remains for it."""
+    sizes = lowering.sizes
+    zero, one = sizes.fixed(0), sizes.fixed(1)
+    is_open = {at: sizes.arithmetic("lt", wanted[at], zero) for at in places}
+    # max(size, 1 if it is -1 else 0) is the size, or 1 in place of -1.
+    rest = sizes.product(
+        [
+            sizes.arithmetic("max", size, is_open[at]) if at in is_open else size
+            for at, size in enumerate(wanted)
+        ]
+    )
+    count = zero
+    for flag in is_open.values():
+        count = sizes.add(count, flag)
+    if len(places) > 1:
+        failure = Failure(node, "reshape", "several sizes of -1")
+        lowering.require(sizes.arithmetic("lt", count, sizes.fixed(2)), failure)
+    is_wrong = sizes.mul(count, sizes.arithmetic("lt", rest, one))
+    if is_wrong.known:
+        msg = "a size of -1 beside a size of 0"
+        raise NotLowered(msg)
+    lowering.require_equal(is_wrong, zero, Failure(node, "reshape", "a size of -1 beside one of 0"))
+    divisor = sizes.arithmetic("max", rest, one)
+    remains = sizes.arithmetic("floordiv", sizes.product(view.sizes), divisor)
+    for at, flag in is_open.items():
+        wanted[at] = (
+            when(sizes, flag, remains, wanted[at])
+            if flag.known is not None
+            else sizes.arithmetic("max", wanted[at], sizes.mul(flag, remains))
+        )
+
+
+def _same_but_for_ones(
+    before: Sequence[Size], after: Sequence[Size], sizes: Sizes
+) -> list[int | None] | None:
+    """Return the former dimensions, ``None`` for new ones of size 1; ``None`` if they differ."""
+    axes = [axis for axis, size in enumerate(before) if sizes.canonical(size).known != 1]
+    order: list[int | None] = []
+    for size in after:
+        size = sizes.canonical(size)
+        if size.known == 1:
+            order.append(None)
+        elif axes and sizes.canonical(before[axes[0]]) is size:
+            order.append(axes.pop(0))
+        else:
+            return None
+    return None if axes else order
+
+
+def alias(source: Array, wanted: Sequence[Size], lowering: Lowering) -> Array:
+    """Return an alias of an array with different sizes."""
+    shown = lowering.array(source.dtype, wanted, source.place)
+    shown.alias = source.memory
+    shown.data = source.data
+    return shown
+
+
+@lowers(GradientMark)
+def lower_gradient_mark(op: GradientMark, node: Apply, lowering: Lowering) -> None:
+    """The same memory."""
+    if not isinstance(node.inputs[0].type, TensorType):
+        msg = f"a value of type {node.inputs[0].type}"
+        raise NotLowered(msg)
+    lowering.bind(node.outputs[0], lowering.view(node.inputs[0]))

@@ -1,0 +1,173 @@
+"""Canonical forms of products of vectors and matrices.
+
+The native backend passes transposes and slices of operands to BLAS directly, and fuses scaling of
+and addition to a product with the operations that follow. The rules here therefore only make
+products smaller.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import phintys.scalar as ps
+from phintys.passes._facts import (
+    as_result,
+    as_value,
+    has_one_client,
+    is_moderate,
+    kind,
+    operands,
+    output_type,
+    scalar_node,
+    scalar_op,
+    uniform_value,
+)
+from phintys.rewriting import NOT_CONSTANT, node_rewriter
+from phintys.tensor import math
+from phintys.tensor.dim_shuffle import DimShuffle
+from phintys.tensor.products import Dot
+from phintys.tensor.reduce import Reduce
+
+if TYPE_CHECKING:
+    from phintys.graph.apply import Apply
+    from phintys.graph.fgraph import FunctionGraph
+    from phintys.graph.variable import Variable
+    from phintys.rewriting import NodeRewriter
+
+__all__ = ["CANONICAL_DOT"]
+
+
+@node_rewriter([Dot], examples=["pt.dot(c, r)"])
+def outer_to_product(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
+    """dot(x, y) -> x * y, where x is a column and y a row"""
+    x, y = operands(node)
+    if x.ndim != 2 or y.ndim != 2 or x.type.shape[1] != 1 or y.type.shape[0] != 1:
+        return None
+    return as_result(fgraph, node, math.mul(x, y))
+
+
+def _as_vector(x: Any, dim: int) -> Any:
+    """Return a vector of which x is a dimshuffle, with a dimension of size 1 at ``dim``."""
+    node = x.owner
+    if node is None or not isinstance(node.op, DimShuffle) or node.inputs[0].type.ndim != 1:
+        return None
+    order = ("x", 0) if dim == 0 else (0, "x")
+    return node.inputs[0] if node.op.new_order == order else None
+
+
+@node_rewriter(
+    [Dot], operands=[DimShuffle], examples=["pt.dot(x[None, :], Y)", "pt.dot(X, y[:, None])"]
+)
+def row_to_vector(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
+    """dot(row(x), y) -> row(dot(x, y)), dot(x, column(y)) -> column(dot(x, y))"""
+    x, y = operands(node)
+    if x.ndim != 2 or y.ndim != 2:
+        return None
+    vector = _as_vector(x, 0)
+    if vector is not None:
+        return as_result(fgraph, node, node.op(vector, y).dimshuffle("x", 0))
+    vector = _as_vector(y, 1)
+    if vector is None:
+        return None
+    return as_result(fgraph, node, node.op(x, vector).dimshuffle(0, "x"))
+
+
+def _without_factor(fgraph: FunctionGraph, x: Any) -> tuple[Any, Any]:
+    """Return (c, y) if x is c * y and not used elsewhere; otherwise c is ``None``."""
+    node = None if x.owner is None else scalar_node(x, ps.neg, ps.mul)
+    if node is None or not has_one_client(fgraph, x):
+        return None, x
+    if scalar_op(node) is ps.neg:
+        return -1, node.inputs[0]
+    value = uniform_value(node.inputs[0])
+    if len(node.inputs) != 2 or value is NOT_CONSTANT or not is_moderate(value):
+        return None, x
+    y = operands(node)[1]
+    return (value, y) if y.type == x.type else (None, x)
+
+
+@node_rewriter(
+    [Dot],
+    operands=[math.neg, math.mul],
+    examples=["pt.dot(-X, y)", "pt.dot(2 * x, Y)", "pt.dot(-x, 3 * y)"],
+)
+def factor_out_of_dot(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
+    """dot(2 * x, y) -> 2 * dot(x, y), dot(-x, y) -> -dot(x, y), for floating numbers"""
+    if all(x.owner is None for x in node.inputs) or kind(node.outputs[0]) not in "fc":
+        return None
+    if any(x.dtype != output_type(node).dtype for x in operands(node)):
+        return None
+    (c, x), (d, y) = (_without_factor(fgraph, operand) for operand in node.inputs)
+    if c is None and d is None:
+        return None
+    product = node.op(x, y)
+    with np.errstate(over="ignore"):
+        factor = output_type(node).numpy_dtype.type(
+            (1 if c is None else c) * (1 if d is None else d)
+        )
+    if not np.isfinite(factor):
+        return None
+    if factor == -1:
+        return as_result(fgraph, node, math.neg(product))
+    return as_result(fgraph, node, math.mul(as_value(factor, output_type(node)), product))
+
+
+@node_rewriter(
+    [Reduce],
+    operands=[Dot],
+    tags=["extremes"],
+    examples=["pt.dot(X, Y).sum()", "pt.dot(X, Y).sum(axis=0)", "pt.dot(X, y).sum()"],
+)
+def sum_of_dot(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
+    """sum(dot(x, y)) -> dot(sum(x, 0), sum(y, 1)), where the product has no other users"""
+    inner = node.inputs[0].owner
+    op = node.op
+    if inner is None or not isinstance(inner.op, Dot) or not has_one_client(fgraph, node.inputs[0]):
+        return None
+    assert isinstance(op, Reduce)
+    dtype = output_type(inner).dtype
+    x, y = operands(inner)
+    if op.scalar_op is not ps.add or kind(inner.outputs[0]) not in "fc" or dtype == "float16":
+        return None
+    if op.resolve_dtypes(dtype) != (dtype, dtype) or x.dtype != dtype or y.dtype != dtype:
+        return None
+    axes = op.axes(output_type(inner).ndim)
+    columns = x.ndim - 1
+    if x.ndim == 2 and 0 in axes:
+        x = x.sum(axis=0)
+    if y.ndim == 2 and columns in axes:
+        y = y.sum(axis=1)
+    return as_result(fgraph, node, inner.op(x, y))
+
+
+def _transposed(x: Any) -> Any:
+    """Return y where x is the transpose of a matrix y; else ``None``."""
+    node = x.owner
+    if node is None or not isinstance(node.op, DimShuffle) or node.op.new_order != (1, 0):
+        return None
+    return node.inputs[0]
+
+
+@node_rewriter([DimShuffle], operands=[Dot], depth=3, examples=["pt.dot(X.T, Y.T).T"])
+def transpose_of_dot(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
+    """dot(x.T, y.T).T -> dot(y, x), where the product has no other users"""
+    product = node.inputs[0]
+    inner = product.owner
+    if inner is None or not isinstance(inner.op, Dot) or not has_one_client(fgraph, product):
+        return None
+    if _transposed(node.outputs[0]) is None:
+        return None
+    x, y = (_transposed(operand) for operand in inner.inputs)
+    return None if x is None or y is None else as_result(fgraph, node, inner.op(y, x))
+
+
+CANONICAL_DOT: tuple[NodeRewriter, ...] = (
+    outer_to_product,
+    row_to_vector,
+    factor_out_of_dot,
+    sum_of_dot,
+    transpose_of_dot,
+)
+"""In the order in which they are tried."""

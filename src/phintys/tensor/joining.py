@@ -1,0 +1,493 @@
+"""Joining several arrays into one, and splitting one into several."""
+
+from __future__ import annotations
+
+from itertools import accumulate, pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from phintys._base.errors import DtypeError, OpContractError, ShapeError
+from phintys.graph.apply import Apply
+from phintys.graph.null_type import DisconnectedType, disconnected_type
+from phintys.graph.op import Op
+from phintys.graph.variable import Constant, Variable
+from phintys.tensor._rules import is_discrete, is_missing, zero_gradient
+from phintys.tensor.convert import as_tensor_variable, constant, contains_variable
+from phintys.tensor.dim_shuffle import expand_dims, normalize_axis, shape_padleft
+from phintys.tensor.join_along import join_along
+from phintys.tensor.known import known_int, known_sizes, register_knowledge
+from phintys.tensor.make_vectors import make_vector
+from phintys.tensor.reshaping import shape_vector
+from phintys.tensor.shapes import shape_i, vector_elements
+from phintys.tensor.size_check import with_check
+from phintys.tensor.sizes import add_sizes, as_size, fold, subtract_sizes
+from phintys.tensor.type import TensorType, promote
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from phintys.graph.fgraph import FunctionGraph
+    from phintys.tensor.convert import TensorLike
+    from phintys.tensor.variable import TensorVariable
+
+__all__ = [
+    "Join",
+    "Split",
+    "array_split",
+    "concatenate",
+    "hstack",
+    "join",
+    "split",
+    "stack",
+    "stack_nested",
+    "stacklists",
+    "vstack",
+]
+
+
+class Join(Op):
+    """Join arrays along an existing dimension.
+
+    Parameters
+    ----------
+    axis
+        The dimension, counted from 0.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.Join(0)(pt.tensor("x", shape=(2, None)), pt.tensor("y", shape=(3, 4))).type
+    Matrix(float64, shape=(5, 4))
+    """
+
+    __props__ = ("axis",)
+
+    def __init__(self, axis: int) -> None:
+        self.axis = int(axis)
+
+    def make_node(self, *tensors: Any) -> Apply:
+        arrays: list[Any] = [as_tensor_variable(x) for x in tensors]
+        if not arrays:
+            msg = f"{self} needs at least one array."
+            raise ShapeError(msg)
+        ndim = arrays[0].ndim
+        if any(x.ndim != ndim for x in arrays) or not 0 <= self.axis < ndim:
+            types = ", ".join(f"{x}: {x.type}" for x in arrays)
+            hint = "Use pt.stack to put them along a new dimension." if ndim == 0 else ""
+            msg = (
+                f"{self} takes arrays of equal rank that have the axis; got {types}. {hint}"
+            ).rstrip()
+            raise ShapeError(msg)
+        static = [self._static_size(arrays, dim) for dim in range(ndim)]
+        dtype = promote(*(x.dtype for x in arrays))
+        return Apply(self, arrays, [TensorType(dtype, static)()])
+
+    def _static_size(self, arrays: Sequence[Any], dim: int) -> int | None:
+        sizes = [x.type.shape[dim] for x in arrays]
+        if dim == self.axis:
+            return None if None in sizes else sum(sizes)
+        known = {size for size in sizes if size is not None}
+        if len(known) > 1:
+            raise self._misfit(arrays, [x.type.shape for x in arrays], dim)
+        return known.pop() if known else None
+
+    def _misfit(self, arrays: Sequence[Any], shapes: Sequence[Any], dim: int) -> ShapeError:
+        operands = "\n".join(
+            f"  {x}: shape {shape}" for x, shape in zip(arrays, shapes, strict=True)
+        )
+        return ShapeError(
+            f"{self}: except in dimension {self.axis}, along which they are joined, the sizes must "
+            f"be equal; those in dimension {dim} differ.\n{operands}"
+        )
+
+    def perform(
+        self, node: Any, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
+    ) -> None:
+        shape = list(inputs[0].shape)
+        for value in inputs:
+            for dim, size in enumerate(value.shape):
+                if size != shape[dim] and dim != self.axis:
+                    raise self._misfit(node.inputs, [v.shape for v in inputs], dim)
+        shape[self.axis] = sum(value.shape[self.axis] for value in inputs)
+        cell = output_storage[0]
+        former = cell[0]
+        if former is None or former.shape != tuple(shape) or not former.flags.writeable:
+            former = cell[0] = np.empty(shape, node.outputs[0].type.numpy_dtype)
+        np.concatenate(inputs, axis=self.axis, out=former)
+
+    def infer_shape(
+        self, fgraph: FunctionGraph | None, node: Any, input_shapes: Sequence[Any]
+    ) -> list[Any]:
+        sizes: list[Any] = []
+        for dim, known in enumerate(node.outputs[0].type.shape):
+            if known is not None:
+                sizes.append(constant(known))
+            elif dim != self.axis:
+                sizes.append(input_shapes[0][dim])
+            else:
+                total: Any = 0
+                for shape in input_shapes:
+                    total = add_sizes(total, fold(shape[dim]))
+                sizes.append(as_size(total))
+        return [self._checked(tuple(sizes), input_shapes)]
+
+    def _checked(self, sizes: tuple[Any, ...], shapes: Sequence[Any]) -> tuple[Any, ...]:
+        """Return sizes with a check that those of the other dimensions are equal."""
+        first, *others = shapes
+        for shape in others:
+            for dim, (a, b) in enumerate(zip(first, shape, strict=True)):
+                if dim != self.axis:
+                    subject = f"{self}: the sizes of dimension {dim}"
+                    sizes = with_check(sizes, "equal", a, b, subject)
+        return sizes
+
+    def L_op(
+        self, inputs: Sequence[Any], outputs: Sequence[Any], output_grads: Sequence[Any]
+    ) -> list[Any]:
+        """Split the gradient."""
+        if is_discrete(outputs[0]):
+            return [zero_gradient(x) for x in inputs]
+        lengths = shape_vector([shape_i(x, self.axis) for x in inputs])
+        return Split(len(inputs), self.axis)(output_grads[0], lengths, return_list=True)
+
+    def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
+        if all(is_missing(point) for point in eval_points):
+            return [None]
+        directions = [
+            zero_gradient(x) if is_missing(point) else point
+            for x, point in zip(inputs, eval_points, strict=True)
+        ]
+        return [self(*directions)]
+
+
+def _know_join(node: Any, known: Sequence[Any]) -> Any:
+    if not all(isinstance(part, tuple) for part in known):
+        return None
+    return tuple(entry for part in known for entry in part)
+
+
+register_knowledge(Join, _know_join)
+
+
+class Split(Op):
+    """Split an array along one dimension; the parts are views.
+
+    Takes the array and a vector with the size of each part.
+
+    Parameters
+    ----------
+    n_splits
+        Number of parts.
+    axis
+        The dimension, counted from 0.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> [part.type for part in pt.Split(2, 0)(pt.vector("x"), [3, 4])]
+    [Vector(float64, shape=(3,)), Vector(float64, shape=(4,))]
+    """
+
+    __props__ = ("n_splits", "axis")
+
+    def __init__(self, n_splits: int, axis: int = 0) -> None:
+        self.n_splits = int(n_splits)
+        self.axis = int(axis)
+        if self.n_splits < 1:
+            msg = f"Split makes at least one part, got n_splits={n_splits}."
+            raise OpContractError(msg)
+        self.view_map = {part: [0] for part in range(self.n_splits)}
+
+    def make_node(self, x: Any, splits_size: Any) -> Apply:
+        x = as_tensor_variable(x)
+        if not 0 <= self.axis < x.ndim:
+            msg = f"{self}: {x} of type {x.type} has no dimension {self.axis}."
+            raise ShapeError(msg)
+        if not isinstance(splits_size, Variable):
+            splits_size = shape_vector(splits_size, f"{self}: the sizes of the parts")
+        sizes: Any = as_tensor_variable(splits_size)
+        if sizes.ndim != 1 or sizes.type.numpy_dtype.kind not in "iu":
+            msg = f"{self}: the sizes of the parts are a vector of integers, got {sizes.type}."
+            raise DtypeError(msg)
+        known = known_sizes(sizes)
+        known = (None,) * self.n_splits if known is None else known
+        if len(known) != self.n_splits:
+            msg = f"{self} makes {self.n_splits} parts, got {len(known)} sizes."
+            raise ShapeError(msg)
+        total = x.type.shape[self.axis]
+        wrong = any(size is not None and size < 0 for size in known)
+        if wrong or (None not in known and total not in {None, sum(known)}):  # pyright: ignore[reportArgumentType, reportCallIssue]
+            raise self._misfit(x, x.type.shape, known)
+        return Apply(self, [x, sizes], [self._part_type(x, size)() for size in known])
+
+    def _part_type(self, x: Any, size: int | None) -> TensorType:
+        static = list(x.type.shape)
+        static[self.axis] = size
+        return TensorType(x.dtype, static)
+
+    def _misfit(self, x: Any, shape: Sequence[Any], sizes: Sequence[Any]) -> ShapeError:
+        return ShapeError(
+            f"{self}: the sizes of the parts must not be negative and must add up to the size of "
+            f"dimension {self.axis} of {x}, which has the shape {tuple(shape)}; got "
+            f"{tuple(sizes)}."
+        )
+
+    def perform(
+        self, node: Any, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
+    ) -> None:
+        value, given = inputs
+        sizes = given.tolist()
+        if len(sizes) != self.n_splits:
+            msg = f"{self} makes {self.n_splits} parts, got the sizes {sizes}."
+            raise ShapeError(msg)
+        if min(sizes) < 0 or sum(sizes) != value.shape[self.axis]:
+            raise self._misfit(node.inputs[0], value.shape, sizes)
+        before = (slice(None),) * self.axis
+        ends = list(accumulate(sizes))
+        for cell, size, end in zip(output_storage, sizes, ends, strict=True):
+            cell[0] = value[(*before, slice(end - size, end))]
+
+    def infer_shape(
+        self, fgraph: FunctionGraph | None, node: Any, input_shapes: Sequence[Any]
+    ) -> list[Any]:
+        vector: Any = node.inputs[1]
+        if vector.type.shape[0] is None:
+            sizes = [vector[position] for position in range(self.n_splits)]
+        else:
+            sizes = vector_elements(vector)
+        shape = input_shapes[0]
+        return [(*shape[: self.axis], as_size(size), *shape[self.axis + 1 :]) for size in sizes]
+
+    def connection_pattern(self, node: Any) -> list[list[bool]]:
+        """The gradient does not flow to the sizes: they select the parts."""
+        return [[True] * self.n_splits, [False] * self.n_splits]
+
+    def L_op(
+        self, inputs: Sequence[Any], outputs: Sequence[Any], output_grads: Sequence[Any]
+    ) -> list[Any]:
+        """Join the gradients."""
+        x = inputs[0]
+        if is_discrete(x):
+            return [zero_gradient(x), disconnected_type()]
+        parts = [
+            zero_gradient(output) if isinstance(gradient.type, DisconnectedType) else gradient
+            for output, gradient in zip(outputs, output_grads, strict=True)
+        ]
+        return [Join(self.axis)(*parts), disconnected_type()]
+
+    def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
+        point = eval_points[0]
+        if is_missing(point):
+            return [None] * self.n_splits
+        return self(point, inputs[1], return_list=True)
+
+
+def _operands(tensors: Any, name: str) -> list[Any]:
+    """Return tensors; Python numbers take the dtype of the operands that have one."""
+    if isinstance(tensors, Variable):
+        msg = (
+            f"{name} takes a list or tuple of tensors, got the variable {tensors}. Write "
+            f"{name}([x, y], axis)."
+        )
+        raise OpContractError(msg)
+    given = list(tensors)
+    if not given:
+        msg = f"{name} needs at least one array."
+        raise ShapeError(msg)
+    strong: list[Any] = [x if type(x) in _WEAK else as_tensor_variable(x) for x in given]
+    dtypes = [x.dtype for x in strong if type(x) not in _WEAK]
+    if not dtypes:
+        return [as_tensor_variable(x) for x in strong]
+    return [
+        x if isinstance(x, Variable) else constant(np.array(x, np.result_type(*dtypes, x)))
+        for x in strong
+    ]
+
+
+_WEAK = frozenset((int, float, complex))
+
+
+def concatenate(tensors: Any, axis: Any = 0) -> TensorVariable:
+    """Return arrays joined along an existing dimension.
+
+    Parameters
+    ----------
+    tensors
+        A list or tuple of tensors of equal rank, whose sizes may differ in dimension ``axis`` only.
+    axis
+        The dimension, an int; negative ones count from the end. It can also be a symbolic integer,
+        but the sizes of the result are then known only at run time.
+
+    Raises
+    ------
+    ShapeError
+        The ranks or sizes do not match.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.concatenate([[1, 2], [3]]).eval()
+    array([1, 2, 3])
+    """
+    arrays = _operands(tensors, "concatenate")
+    if any(x.ndim == 0 for x in arrays):
+        msg = (
+            "concatenate: arrays without dimensions cannot be joined: use pt.stack for "
+            f"{', '.join(str(x) for x in arrays)}."
+        )
+        raise ShapeError(msg)
+    if isinstance(axis, Variable) and not isinstance(axis, Constant):
+        known = known_int(axis)
+        if known is None:
+            return join_along(as_tensor_variable(axis), arrays)
+        axis = known
+    joined = Join(normalize_axis(axis, arrays[0].ndim))
+    return joined(*arrays) if len(arrays) > 1 else arrays[0]
+
+
+def join(axis: Any, *tensors: Any) -> TensorVariable:
+    """Return arrays joined along ``axis``; see :func:`concatenate`."""
+    return concatenate(tensors, axis)
+
+
+def stack(tensors: Any, axis: int = 0) -> TensorVariable:
+    """Return arrays joined along a new dimension.
+
+    Parameters
+    ----------
+    tensors
+        A list or tuple of tensors of equal shape.
+    axis
+        The position of the new dimension in the result.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.stack([[1, 2], [3, 4]], axis=1).eval()
+    array([[1, 3],
+           [2, 4]])
+    """
+    arrays = _operands(tensors, "stack")
+    ndim = arrays[0].ndim
+    if any(x.ndim != ndim for x in arrays):
+        types = ", ".join(f"{x}: {x.type}" for x in arrays)
+        msg = f"stack takes arrays of equal rank, got {types}."
+        raise ShapeError(msg)
+    axis = normalize_axis(axis, ndim + 1)
+    if ndim == 0:
+        return make_vector(*arrays)
+    return Join(axis)(*(expand_dims(x, axis) for x in arrays))
+
+
+def stack_nested(x: Any) -> Any:
+    """Return nested lists of tensors and numbers as one tensor, as ``numpy.array`` does."""
+    if not contains_variable(x):
+        return x if type(x) in _WEAK else as_tensor_variable(x)
+    if isinstance(x, Variable):
+        return as_tensor_variable(x)
+    return stack([stack_nested(item) for item in x])
+
+
+def stacklists(tensors: Any) -> TensorLike:
+    """Return nested lists of tensors as one tensor, with one dimension for each nesting level.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> x, y = pt.dscalars("x", "y")
+    >>> pt.stacklists([[x, 1.0], [y, 2.0]]).type
+    Matrix(float64, shape=(2, 2))
+    """
+    return as_tensor_variable(stack_nested(tensors))
+
+
+def hstack(tensors: Any) -> TensorVariable:
+    """Return arrays joined along dimension 1, or along dimension 0 if they are vectors."""
+    arrays = [_at_least(x, 1) for x in _operands(tensors, "hstack")]
+    return concatenate(arrays, axis=0 if arrays[0].ndim == 1 else 1)
+
+
+def vstack(tensors: Any) -> TensorVariable:
+    """Return arrays joined along dimension 0, with vectors as rows."""
+    return concatenate([_at_least(x, 2) for x in _operands(tensors, "vstack")], axis=0)
+
+
+def _at_least(x: Any, ndim: int) -> Any:
+    return shape_padleft(x, ndim - x.ndim) if x.ndim < ndim else x
+
+
+def split(
+    x: Any, splits_size: Any, n_splits: int | None = None, axis: Any = 0
+) -> list[TensorVariable]:
+    """Return consecutive parts of an array along a dimension.
+
+    Parameters
+    ----------
+    x
+        A tensor.
+    splits_size
+        Size of each part: a list of ints and symbolic integers, or a symbolic vector. They must add
+        up to the size of the dimension.
+    n_splits
+        Number of parts; needed only for a vector of unknown length.
+    axis
+        The dimension.
+
+    Raises
+    ------
+    ShapeError
+        The sizes do not add up, or their number is unknown.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> a, b = pt.split(pt.arange(5), [2, 3])
+    >>> b.eval()
+    array([2, 3, 4])
+    """
+    x = as_tensor_variable(x)
+    if not isinstance(splits_size, Variable):
+        splits_size = shape_vector(splits_size, "split")
+    known = known_sizes(splits_size)
+    if n_splits is None:
+        if known is None:
+            msg = f"split: pass n_splits, since the length of {splits_size} is not known."
+            raise ShapeError(msg)
+        n_splits = len(known)
+    return Split(n_splits, normalize_axis(axis, x.ndim))(x, splits_size, return_list=True)
+
+
+def array_split(x: Any, indices_or_sections: Any, axis: Any = 0) -> list[TensorVariable]:
+    """Return parts of an array along a dimension, as NumPy's ``array_split`` does.
+
+    Parameters
+    ----------
+    x
+        A tensor.
+    indices_or_sections
+        An int: the number of parts, of which the first are longer by one if the size is not
+        divisible. A list of ints: where to cut, each between 0 and the size, in ascending order.
+    axis
+        The dimension.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> [part.eval().tolist() for part in pt.array_split(pt.arange(5), 2)]
+    [[0, 1, 2], [3, 4]]
+    """
+    x = as_tensor_variable(x)
+    axis = normalize_axis(axis, x.ndim)
+    length = fold(shape_i(x, axis))
+    if isinstance(indices_or_sections, list | tuple | np.ndarray):
+        cuts = [0, *(fold(as_size(cut)) for cut in indices_or_sections), length]
+        sizes = [subtract_sizes(end, start) for start, end in pairwise(cuts)]
+        return split(x, sizes, axis=axis)
+    parts = known_int(as_size(indices_or_sections, "The number of parts"))
+    if parts is None or parts < 1:
+        msg = f"array_split: the number of parts is a positive int, got {indices_or_sections!r}."
+        raise OpContractError(msg)
+    # The first (length % parts) parts get one more: part i has ceil((length - i) / parts).
+    sizes = [(length + (parts - 1 - part)) // parts for part in range(parts)]
+    return split(x, sizes, axis=axis)

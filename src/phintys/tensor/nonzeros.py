@@ -1,0 +1,134 @@
+"""Indices of nonzero elements."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, overload
+
+import numpy as np
+
+from phintys._base.errors import OpContractError, ShapeError
+from phintys.graph.apply import Apply
+from phintys.graph.op import Op
+from phintys.tensor import math
+from phintys.tensor._operators import operators
+from phintys.tensor._rules import zero_gradient
+from phintys.tensor.convert import as_tensor_variable
+from phintys.tensor.joining import stack
+from phintys.tensor.reshaping import flatten
+from phintys.tensor.type import TensorType
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from phintys.graph.fgraph import FunctionGraph
+    from phintys.tensor.variable import TensorVariable
+
+__all__ = ["Nonzero", "flatnonzero", "nonzero", "where"]
+
+
+class Nonzero(Op):
+    """Return the indices of the nonzero elements: one vector for each dimension."""
+
+    __props__ = ()
+
+    def make_node(self, x: Any) -> Apply:
+        x = as_tensor_variable(x)
+        if x.ndim == 0:
+            msg = f"nonzero needs at least one dimension, got {x} of type {x.type}."
+            raise ShapeError(msg)
+        return Apply(self, [x], [TensorType("int64", (None,))() for _ in range(x.ndim)])
+
+    def perform(
+        self, node: Any, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
+    ) -> None:
+        for cell, indices in zip(output_storage, np.nonzero(inputs[0]), strict=True):
+            # NumPy returns views of one array, any of which would keep all of it alive.
+            cell[0] = np.ascontiguousarray(indices, dtype=np.int64)
+
+    def infer_shape(
+        self, fgraph: FunctionGraph | None, node: Any, input_shapes: Sequence[Any]
+    ) -> list[Any]:
+        """Count the nonzero elements."""
+        count = operators.sum(math.cast(math.neq(node.inputs[0], 0), "int64"))
+        return [(count,)] * len(node.outputs)
+
+    def L_op(
+        self, inputs: Sequence[Any], outputs: Sequence[Any], output_grads: Sequence[Any]
+    ) -> list[Any]:
+        return [zero_gradient(inputs[0])]
+
+    def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
+        return [None] * inputs[0].ndim
+
+
+@overload
+def nonzero(x: Any, return_matrix: Literal[False] = False) -> tuple[TensorVariable, ...]: ...
+@overload
+def nonzero(x: Any, return_matrix: Literal[True]) -> TensorVariable: ...
+def nonzero(x: Any, return_matrix: bool = False) -> Any:
+    """Return the indices of the nonzero elements of ``x``, in row-major order.
+
+    Parameters
+    ----------
+    x
+        A tensor with at least one dimension.
+    return_matrix
+        Return one matrix, with a row for each dimension, instead of a tuple of vectors.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> [indices.eval() for indices in pt.nonzero(pt.constant([[1, 0], [0, 2]]))]
+    [array([0, 1]), array([0, 1])]
+    """
+    found = tuple(Nonzero()(x, return_list=True))
+    return stack(found, axis=0) if return_matrix else found
+
+
+def flatnonzero(x: Any) -> TensorVariable:
+    """Return the indices of the nonzero elements in the flattened array.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.flatnonzero([[1, 0], [0, 2]]).eval()
+    array([0, 3])
+    """
+    return nonzero(flatten(x))[0]
+
+
+@overload
+def where(condition: Any) -> tuple[TensorVariable, ...]: ...
+@overload
+def where(condition: Any, x: Any, y: Any) -> TensorVariable: ...
+def where(condition: Any, x: Any = None, y: Any = None) -> Any:
+    """Return ``x`` where ``condition`` is true and ``y`` elsewhere; without them, the indices.
+
+    ``where(condition, x, y)`` is ``switch(condition, x, y)``, ``where(condition)`` is
+    ``nonzero(condition)``.
+
+    Parameters
+    ----------
+    condition
+        A tensor; nonzero elements are true.
+    x, y
+        Tensors that broadcast with ``condition``; both or neither.
+
+    Raises
+    ------
+    OpContractError
+        Only one of ``x`` and ``y`` is given.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> x = pt.constant([-1.0, 2.0])
+    >>> pt.where(x > 0, x, 0.0).eval()
+    array([0., 2.])
+    """
+    if x is None and y is None:
+        return nonzero(condition)
+    if x is None or y is None:
+        msg = "where takes both values, where(condition, x, y), or only the condition."
+        raise OpContractError(msg)
+    return math.switch(condition, x, y)

@@ -1,0 +1,313 @@
+"""Reshape: the same elements in a different shape."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from phintys._base.errors import DtypeError, ShapeError
+from phintys.graph.apply import Apply
+from phintys.graph.null_type import disconnected_type
+from phintys.graph.op import Op
+from phintys.graph.variable import Constant, Variable
+from phintys.tensor import math
+from phintys.tensor._rules import is_missing
+from phintys.tensor.convert import as_tensor_variable, constant
+from phintys.tensor.known import known_sizes
+from phintys.tensor.make_vectors import MakeVector
+from phintys.tensor.shapes import is_length, sizes_of, vector_elements
+from phintys.tensor.size_check import with_check
+from phintys.tensor.sizes import as_size, fold, multiply_sizes, same_product
+from phintys.tensor.type import TensorType
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from phintys.graph.fgraph import FunctionGraph
+    from phintys.tensor.variable import TensorVariable
+
+__all__ = ["Reshape", "flatten", "reshape", "shape_vector"]
+
+
+class Reshape(Op):
+    """Return the elements of an array, in row-major order, in a new shape.
+
+    Takes the array and a vector of sizes, one of which can be -1 and is then inferred. The result
+    is a view where the memory layout allows it.
+
+    Parameters
+    ----------
+    ndim
+        Number of dimensions of the result.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.Reshape(2)(pt.vector("x"), [-1, 3]).type
+    Matrix(float64, shape=(?, 3))
+    """
+
+    __props__ = ("ndim",)
+
+    view_map = {0: [0]}
+
+    def __init__(self, ndim: int) -> None:
+        self.ndim = int(ndim)
+
+    def make_node(self, x: Any, shape: Any) -> Apply:
+        x = as_tensor_variable(x)
+        shape = _as_shape_vector(shape, self)
+        known = known_sizes(shape)
+        if known is None:
+            known = (None,) * self.ndim
+        if len(known) != self.ndim:
+            msg = f"{self} makes {self.ndim} dimensions, got a shape with {len(known)} entries."
+            raise ShapeError(msg)
+        static = _static_shape(self, x, known)
+        return Apply(self, [x, shape], [TensorType(x.dtype, static)()])
+
+    def perform(
+        self, node: Any, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
+    ) -> None:
+        value, shape = inputs
+        if len(shape) != self.ndim:
+            msg = f"{self} makes {self.ndim} dimensions, got the shape {tuple(shape.tolist())}."
+            raise ShapeError(msg)
+        try:
+            output_storage[0][0] = value.reshape(shape)
+        except ValueError:
+            raise _misfit(self, node.inputs[0], value.shape, shape.tolist()) from None
+
+    def infer_shape(
+        self, fgraph: FunctionGraph | None, node: Any, input_shapes: Sequence[Any]
+    ) -> list[Any]:
+        static = node.outputs[0].type.shape
+        if None not in static:
+            return [tuple(constant(size) for size in static)]
+        vector: Any = node.inputs[1]
+        if vector.type.shape[0] is None:
+            entries = [vector[position] for position in range(self.ndim)]
+        else:
+            entries = vector_elements(vector)
+        sizes = [
+            fold(as_size(entry)) if known is None else known
+            for entry, known in zip(entries, static, strict=True)
+        ]
+        inferred = [_infer_size(sizes, dim, input_shapes[0]) for dim in range(self.ndim)]
+        return [self._checked(sizes, [as_size(size) for size in inferred], input_shapes[0])]
+
+    def _checked(
+        self, wanted: Sequence[Any], inferred: Sequence[Any], old_shape: Sequence[Any]
+    ) -> tuple[Any, ...]:
+        """Return the sizes of the result, with a check that the number of elements remains."""
+        stated = list(map(_as_stated, wanted, inferred))
+        rest = [size for size in wanted if not (isinstance(size, int) and size == -1)]
+        is_flat = len(rest) < len(wanted) and same_product(rest, ())
+        if is_flat or same_product(old_shape, stated):
+            return tuple(inferred)
+        before, after = (
+            multiply_sizes(fold(size) for size in sizes) for sizes in (old_shape, stated)
+        )
+        subject = f"{self}: the numbers of elements before and after"
+        return with_check(inferred, "equal", before, after, subject)
+
+    def connection_pattern(self, node: Any) -> list[list[bool]]:
+        """The sizes do not influence the elements."""
+        return [[True], [False]]
+
+    def L_op(
+        self, inputs: Sequence[Any], outputs: Sequence[Any], output_grads: Sequence[Any]
+    ) -> list[Any]:
+        x = inputs[0]
+        return [reshape(output_grads[0], sizes_of(x), ndim=x.ndim), disconnected_type()]
+
+    def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
+        point = eval_points[0]
+        return [None if is_missing(point) else self(point, inputs[1])]
+
+    def __str__(self) -> str:
+        return f"Reshape{{{self.ndim}}}"
+
+
+def _infer_size(sizes: Sequence[Any], dim: int, old_shape: Sequence[Any]) -> Any:
+    """Return one size of the result. Each of ``sizes`` is an int (possibly -1) or symbolic."""
+    size = sizes[dim]
+    if is_length(size):
+        return size
+    others = [other for position, other in enumerate(sizes) if position != dim]
+    if not isinstance(size, int) and -1 in [other for other in others if isinstance(other, int)]:
+        return size  # at most one size is -1
+    total = multiply_sizes(fold(old) for old in old_shape)
+    rest = multiply_sizes(others)
+    if isinstance(rest, int) and rest > 0:  # then the number of elements determines the size
+        return total // rest if isinstance(total, int) or rest > 1 else total
+    remaining = math.floor_div(total, math.maximum(rest, 1))
+    return remaining if isinstance(size, int) else _stated_or(size, remaining)
+
+
+def _as_stated(size: Any, inferred: Any) -> Any:
+    """Return the size that an entry of a shape asks for."""
+    if isinstance(size, int) or is_length(size) or size is inferred:
+        return inferred
+    node = inferred.owner
+    is_choice = node is not None and any(one is size for one in node.inputs)
+    return inferred if is_choice else _stated_or(size, inferred)
+
+
+def _stated_or(size: Any, inferred: Any) -> Any:
+    """Return a size that is stated, or the inferred one if it is -1."""
+    return math.switch(math.lt(size, 0), inferred, size)
+
+
+def _as_shape_vector(shape: Any, op: Any) -> Any:
+    if not isinstance(shape, Variable):
+        return shape_vector(shape, op)
+    vector = as_tensor_variable(shape)
+    if vector.type.numpy_dtype.kind not in "iu":
+        msg = f"{op}: a shape must consist of integers, got {vector} of dtype {vector.dtype}."
+        raise DtypeError(msg)
+    if vector.ndim != 1:
+        msg = f"{op}: a shape is a vector, got {vector} of type {vector.type}."
+        raise ShapeError(msg)
+    return vector
+
+
+def _static_shape(op: Any, x: Any, known: Sequence[int | None]) -> list[int | None]:
+    """Return the static shape of the result; raise if it is impossible."""
+    wrong = [size for size in known if size is not None and size < -1]
+    if wrong or sum(size == -1 for size in known) > 1:
+        msg = (
+            f"{op}: sizes must not be negative, except for one -1, which is inferred; got "
+            f"{tuple(known)}."
+        )
+        raise ShapeError(msg)
+    static = [None if size == -1 else size for size in known]
+    unknown = [dim for dim, size in enumerate(static) if size is None]
+    if None in x.type.shape or len(unknown) > 1:
+        return static
+    total = prod(x.type.shape)
+    rest = prod(size for size in static if size is not None)
+    if not unknown:
+        if total != rest:
+            raise _misfit(op, x, x.type.shape, known)
+    elif rest == 0:
+        if total != 0 or known[unknown[0]] == -1:
+            raise _misfit(op, x, x.type.shape, known)
+    elif total % rest != 0:
+        raise _misfit(op, x, x.type.shape, known)
+    else:
+        static[unknown[0]] = total // rest
+    return static
+
+
+def _misfit(op: Any, x: Any, old: Sequence[Any], new: Sequence[Any]) -> ShapeError:
+    return ShapeError(
+        f"{op}: {x} of shape {tuple(old)} cannot take the shape {tuple(new)}. Both must have the "
+        "same number of elements; one size can be -1, which is inferred (but not "
+        "where another size is 0)."
+    )
+
+
+def shape_vector(shape: Any, what: Any = "A shape") -> Any:
+    """Return sizes as one symbolic int64 vector: a constant if all are ints.
+
+    Parameters
+    ----------
+    shape
+        A size, or a sequence of ints and 0-d symbolic integers.
+    what
+        The subject that takes the shape, for error messages.
+
+    Raises
+    ------
+    DtypeError
+        An entry is not an integer.
+    """
+    if isinstance(shape, np.ndarray):
+        entries = list(shape.reshape(-1)) if shape.ndim <= 1 else [shape]
+    else:
+        entries = list(shape) if isinstance(shape, list | tuple | range) else [shape]
+    if all(type(entry) is int for entry in entries) and max(map(abs, entries), default=0) < 2**63:
+        return constant(np.array(entries, dtype=np.int64))
+    sizes = [as_size(entry, f"{what}: a size") for entry in entries]
+    if all(isinstance(x, Constant) for x in sizes):
+        return constant(np.array([int(x.data) for x in sizes], dtype=np.int64))
+    return MakeVector("int64")(*sizes)
+
+
+def reshape(x: Any, newshape: Any, ndim: int | None = None) -> TensorVariable:
+    """Return the elements of ``x``, in row-major order, in a new shape.
+
+    Parameters
+    ----------
+    x
+        A tensor.
+    newshape
+        The sizes: ints and symbolic integers, one of which can be -1 (inferred), in a list or
+        tuple; a single size; or a symbolic vector.
+    ndim
+        Number of dimensions of the result; needed only for a vector of unknown length.
+
+    Raises
+    ------
+    ShapeError
+        The number of elements differs, or the number of dimensions is unknown.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> x = pt.tensor("x", shape=(None, 4))
+    >>> pt.reshape(x, (-1, 2)).type, x.reshape((x.shape[0], 2, 2)).type
+    (Matrix(float64, shape=(?, 2)), Tensor3(float64, shape=(?, 2, 2)))
+    """
+    x = as_tensor_variable(x)
+    if isinstance(newshape, Variable) and as_tensor_variable(newshape).ndim == 0:
+        newshape = (newshape,)
+    vector = _as_shape_vector(newshape, "reshape")
+    known = known_sizes(vector)
+    if known is not None:
+        if ndim is not None and ndim != len(known):
+            msg = f"reshape: ndim is {ndim}, but the shape has {len(known)} entries."
+            raise ShapeError(msg)
+        ndim = len(known)
+    if ndim is None:
+        msg = (
+            f"reshape: the number of dimensions is not known, since the length of the vector "
+            f"{vector} (type {vector.type}) is not. Pass ndim, or the sizes as a tuple."
+        )
+        raise ShapeError(msg)
+    return Reshape(ndim)(x, vector)
+
+
+def flatten(x: Any, ndim: int = 1) -> TensorVariable:
+    """Return ``x`` with ``ndim`` dimensions, all remaining ones being merged into the last.
+
+    Parameters
+    ----------
+    x
+        A tensor.
+    ndim
+        Number of dimensions of the result, at least 1 and at most that of ``x`` (or 1).
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.flatten(pt.tensor("x", shape=(2, 3, 4)), 2).type
+    Matrix(float64, shape=(2, 12))
+    """
+    x = as_tensor_variable(x)
+    if not isinstance(ndim, int | np.integer) or not 1 <= ndim <= max(x.ndim, 1):
+        msg = (
+            f"flatten: the number of dimensions must be from 1 to {max(x.ndim, 1)} for {x} of "
+            f"type {x.type}, got {ndim!r}."
+        )
+        raise ShapeError(msg)
+    if x.ndim == ndim:
+        return x
+    if ndim == 1:
+        return reshape(x, (-1,))
+    # Not -1: with a leading size of 0, the remaining size could not be inferred.
+    sizes = sizes_of(x)
+    return reshape(x, (*sizes[: ndim - 1], multiply_sizes(sizes[ndim - 1 :])))

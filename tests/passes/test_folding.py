@@ -1,0 +1,261 @@
+import numpy as np
+import pytest
+
+import phintys.scalar as ps
+from phintys._base.errors import InconsistencyError
+from phintys.graph import Apply, Constant, FunctionGraph, Op, Type, generic
+from phintys.graph.features import Feature
+from phintys.graph.verify import verify_graph
+from phintys.passes.folding import (
+    GROWTH,
+    SMALL,
+    compute_constants,
+    constant_folding,
+)
+from phintys.rewriting import RewriteTrace
+from phintys.tensor.convert import constant
+from phintys.tensor.elemwise import elemwise
+from phintys.tensor.type import TensorType
+
+add = elemwise(ps.add)
+x = TensorType("float64", (None,))("x")
+
+
+class Call(Op):
+    """A Python function of the inputs, with one output of a given type."""
+
+    def __init__(self, function, type=generic, fold=True):
+        self.function = function
+        self.type = type
+        self.fold = fold
+
+    def make_node(self, *inputs):
+        return Apply(self, inputs, [self.type()])
+
+    def perform(self, node, inputs, output_storage):
+        output_storage[0][0] = self.function(*inputs)
+
+    def do_constant_folding(self, fgraph, node):
+        return self.fold
+
+
+class OlderSignature(Call):
+    def do_constant_folding(self, node):
+        return self.fold
+
+
+class Split(Op):
+    """Two outputs, the second of which is seldom used."""
+
+    __props__ = ()
+
+    def make_node(self, value):
+        return Apply(self, [value], [generic(), generic()])
+
+    def perform(self, node, inputs, output_storage):
+        output_storage[0][0], output_storage[1][0] = inputs[0]
+
+
+class ByThunk(Op):
+    """No perform, but make_thunk."""
+
+    def make_node(self, value):
+        return Apply(self, [value], [generic()])
+
+    def make_thunk(self, node, storage_map, compute_map, no_recycling, impl=None):
+        def thunk():
+            storage_map[node.outputs[0]][0] = storage_map[node.inputs[0]][0] + 1
+            compute_map[node.outputs[0]][0] = True
+
+        return thunk
+
+
+def anything(value):
+    return Constant(generic, value)
+
+
+def folded(*outputs, trace=None, inputs=()):
+    fgraph = FunctionGraph(list(inputs), outputs)
+    constant_folding.apply(fgraph, trace)
+    verify_graph(fgraph)
+    return fgraph
+
+
+def test_a_chain_of_constants_becomes_one_constant():
+    value = constant(1.0)
+    for _ in range(100):
+        value = add(value, constant(2.0))
+    (out,) = folded(value).outputs
+    assert isinstance(out, Constant)
+    assert out.data == 201.0
+
+
+def test_only_what_depends_on_constants_alone_is_folded():
+    fgraph = folded(add(x, add(constant([1.0]), constant([2.0]))), inputs=[x])
+    (node,) = fgraph.apply_nodes
+    assert node.inputs[0].owner is None
+    np.testing.assert_array_equal(node.inputs[1].data, [3.0])
+
+
+def test_the_type_stays_what_it_was():
+    # A known size of 1 would make broadcast what did not.
+    unknown = TensorType("float64", (None,))
+    (out,) = folded(Call(lambda a: a, unknown)(constant([3.0]))).outputs
+    assert isinstance(out, Constant)
+    assert out.type == unknown
+
+
+@pytest.mark.parametrize("op_class", [Call, OlderSignature])
+@pytest.mark.parametrize("fold", [True, False])
+def test_an_op_may_refuse(op_class, fold):
+    fgraph = folded(op_class(lambda a: a, fold=fold)(anything(1)))
+    assert len(fgraph.apply_nodes) == (0 if fold else 1)
+
+
+def test_nodes_without_inputs_are_not_folded():
+    assert len(folded(Call(lambda: 3)()).apply_nodes) == 1
+
+
+def test_an_op_that_overwrites_is_not_run():
+    op = Call(lambda a: a.append(1))
+    op.destroy_map = {0: [0]}
+    value = [0]
+    assert len(folded(op(anything(value))).apply_nodes) == 1
+    assert value == [0]
+
+
+def test_what_is_overwritten_is_not_made_a_constant():
+    inplace = Call(lambda a, b: a, TensorType("float64", (1,)))
+    inplace.destroy_map = {0: [0]}
+    fgraph = folded(inplace(add(constant([1.0]), constant([2.0])), x), inputs=[x])
+    assert len(fgraph.apply_nodes) == 2
+
+
+def test_several_outputs():
+    first, _ = Split()(anything((1, 2)))
+    fgraph = folded(first, *Split()(anything((3, 4))))
+    assert [out.data for out in fgraph.outputs] == [1, 3, 4]
+
+
+def test_make_thunk_is_used():
+    assert folded(ByThunk()(anything(2))).outputs[0].data == 3
+
+
+def test_a_view_does_not_share_the_memory_of_its_constant():
+    source = constant(np.arange(6.0))
+    view = Call(lambda a: a[::2], TensorType("float64", (3,)))
+    view.view_map = {0: [0]}
+    (out,) = folded(view(source)).outputs
+    assert not np.shares_memory(out.data, source.data)
+    assert not out.data.flags.writeable
+
+
+# Errors
+
+
+def failing(value):
+    msg = f"cannot do {value}"
+    raise ValueError(msg)
+
+
+def test_an_error_leaves_the_node_and_is_noted():
+    trace = RewriteTrace()
+    fgraph = folded(Call(failing)(anything(1)), Call(str)(anything(1)), trace=trace)
+    assert len(fgraph.apply_nodes) == 1
+    assert fgraph.outputs[1].data == "1"
+    refused, done = trace
+    assert refused.refused == "ValueError: cannot do 1"
+    assert refused.node is fgraph.outputs[0].owner
+    assert trace.counts() == {"constant_folding": 1}
+    assert not done.refused
+
+
+def test_an_op_without_perform_is_left_and_noted():
+    trace = RewriteTrace()
+    op = Op()
+    folded(Apply(op, [anything(1)], [generic()]).out, trace=trace)
+    assert "MethodNotDefinedError" in trace.events[0].refused
+
+
+def test_a_value_that_its_type_refuses_is_noted():
+    class Even(Type):
+        def filter(self, value, strict=False, allow_downcast=None):
+            if value % 2:
+                raise TypeError("odd")
+            return value
+
+    trace = RewriteTrace()
+    fgraph = folded(Call(lambda a: a + 1, Even())(anything(2)), trace=trace)
+    assert len(fgraph.apply_nodes) == 1
+    assert trace.events[0].refused == "TypeError: odd"
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit])
+def test_an_interrupt_is_no_error_of_the_op(error):
+    def interrupted(value):
+        raise error
+
+    with pytest.raises(error):
+        folded(Call(interrupted)(anything(1)))
+
+
+def test_warnings_of_numpy_wait_for_the_call():
+    (out,) = folded(elemwise(ps.log)(constant(0.0))).outputs
+    assert out.data == -np.inf
+
+
+def test_a_refused_replacement_is_noted():
+    class Never(Feature):
+        def validate(self, fgraph):
+            raise InconsistencyError("not today")
+
+    fgraph = FunctionGraph([], [Call(str)(anything(1))], features=[Never()])
+    trace = RewriteTrace()
+    constant_folding.apply(fgraph, trace)
+    assert len(fgraph.apply_nodes) == 1
+    assert [event.refused for event in trace] == ["not today"]
+
+
+# Size
+
+
+@pytest.mark.parametrize(
+    ("elements_in", "elements_out", "fits"),
+    [
+        (1, SMALL, True),
+        (1, SMALL + 1, False),
+        (SMALL, GROWTH * SMALL, True),
+        (SMALL, GROWTH * SMALL + 1, False),
+    ],
+)
+@pytest.mark.parametrize("known", [True, False], ids=["known size", "unknown size"])
+def test_large_results_are_not_folded(elements_in, elements_out, fits, known):
+    runs = []
+
+    def grow(value):
+        runs.append(value.size)
+        return np.ones(elements_out)
+
+    op = Call(grow, TensorType("float64", (elements_out if known else None,)))
+    trace = RewriteTrace()
+    fgraph = folded(op(constant(np.zeros(elements_in))), trace=trace)
+    assert isinstance(fgraph.outputs[0], Constant) == fits
+    # What is known to be large is not even computed.
+    assert len(runs) == (1 if fits or not known else 0)
+    assert [event.refused for event in trace] == (
+        [""] if fits else [] if known else ["the result is large"]
+    )
+
+
+def test_compute_constants_leaves_the_node():
+    node = Split()(anything((1, 2)))[0].owner
+    assert [c.data for c in compute_constants(node)] == [1, 2]
+    assert all(output.owner is node for output in node.outputs)
+
+
+def test_a_chain_of_100_000_constants_folds():
+    value = anything(0)
+    op = Call(lambda a: a + 1)
+    for _ in range(100_000):
+        value = op(value)
+    assert folded(value).outputs[0].data == 100_000
