@@ -1,3 +1,4 @@
+import os
 import signal
 import subprocess
 import sys
@@ -102,3 +103,40 @@ def test_our_threads_compile_where_threads_are_small():
         check=False,
     )
     assert (done.returncode, done.stdout) == (0, "65536\n"), done.stderr
+
+
+FORKED_WHILE_WORKING = """
+    import os, threading, time, warnings
+    from phintys._base.apart import finished_before_forks
+
+    warnings.filterwarnings("ignore", category=DeprecationWarning)  # of forks and threads
+    started = threading.Event()
+    steps = []
+
+    @finished_before_forks
+    def work():
+        steps.append("begun")
+        started.set()
+        time.sleep(0.5)  # without the GIL, as LLVM works
+        steps.append("done")
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    started.wait()
+    child = os.fork()
+    if child == 0:
+        os._exit(len(steps))
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+def test_a_fork_waits_for_marked_functions():
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(FORKED_WHILE_WORKING)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (0, "2\n"), done.stderr

@@ -1,10 +1,13 @@
 import os
+import re
 import sys
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
+import phintys
 from phintys._base.once import Interned, Once, kept_property, remember
 
 
@@ -133,3 +136,13 @@ def test_a_table_stays_small():
         assert remember(table, number, str(number), most=10) == str(number)
         assert len(table) <= 10
         assert table[number] == str(number)
+
+
+def test_no_cached_property_of_python():
+    # In Python 3.11 it has a lock for all instances, which stays locked in forked processes.
+    package = Path(phintys.__file__).parent
+    texts = {path: path.read_text(encoding="utf-8") for path in package.rglob("*.py")}
+    found = [
+        path for path, text in texts.items() if re.search(r"@(functools\.)?cached_property", text)
+    ]
+    assert found == []

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import phintys.tensor as pt
-from phintys.passes import dimshuffle as rules
+from phintys.passes import dim_shuffle as rules
 from phintys.passes.dim_shuffle import CANONICAL_DIMSHUFFLE
 from phintys.tensor.dim_shuffle import DimShuffle
 

@@ -3,7 +3,7 @@ import pytest
 
 import phintys.tensor as pt
 from phintys.graph.traversal import explicit_graph_inputs
-from phintys.passes import shape as rules
+from phintys.passes import shapes as rules
 from phintys.passes.shapes import CANONICAL_SHAPE
 from phintys.tensor.creation import Alloc
 from phintys.tensor.reshaping import Reshape

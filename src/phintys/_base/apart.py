@@ -1,10 +1,11 @@
-"""Lazy imports that are not interrupted by signals or forks.
+"""Work that is not interrupted by signals or forks: lazy imports, and calls of LLVM.
 
 Python runs signal handlers in the main thread only, and a handler can raise anywhere: in the middle
 of a module that is being imported, or inside :mod:`importlib`, whose locks then stay held forever.
 Lazy imports of the main thread are therefore run in another thread, where handlers never run.
-In addition, a forked process would wait for import locks of threads that it does not have, so a
-fork waits while another thread imports Phintys, or Phintys imports a module there.
+In addition, a forked process would wait for import locks of threads that it does not have, and find
+LLVM in the middle of its work. So a fork waits while another thread imports Phintys, or Phintys
+imports a module there, or the thread runs a function marked by :func:`finished_before_forks`.
 """
 
 from __future__ import annotations
@@ -17,12 +18,18 @@ import time
 from collections.abc import Callable, Mapping
 from functools import partial
 from importlib import import_module
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any, ParamSpec, TypeVar
 
 from phintys._base.locks import ProcessLock
 
-__all__ = ["import_whole", "is_imported_again", "run_whole", "start_thread"]
+__all__ = [
+    "finished_before_forks",
+    "import_whole",
+    "is_imported_again",
+    "run_whole",
+    "start_thread",
+]
 
 _Parameters = ParamSpec("_Parameters")
 _Result = TypeVar("_Result")
@@ -31,7 +38,7 @@ _STACK_BYTES = 8 << 20
 """Stack size of our threads: LLVM needs more than a program may set as the default."""
 
 _LONGEST_WAIT = 20.0
-"""Maximum time in seconds that a fork waits for imports."""
+"""Maximum time in seconds that a fork waits for other threads."""
 
 _UNDISTURBED = 1.0
 """Switch interval in seconds between the look at other threads and the fork: they do not run then.
@@ -44,6 +51,16 @@ _SHORT_WAIT = 0.1
 _OURS = {"llvmlite", "numpy", "phintys", "scipy"}
 
 _stack_size = ProcessLock()
+
+_FINISHED_BEFORE_FORKS: set[CodeType] = set()
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+def finished_before_forks(function: _Function) -> _Function:
+    """Mark a function of Python: no process forks while another thread runs it."""
+    _FINISHED_BEFORE_FORKS.add(function.__code__)  # pyright: ignore[reportFunctionMemberAccess]
+    return function
 
 
 def start_thread(target: Callable[[], object], name: str) -> None:
@@ -58,13 +75,13 @@ def start_thread(target: Callable[[], object], name: str) -> None:
 
 
 class _Forks:
-    """Fork handlers: wait while another thread imports Phintys or a module that it needs."""
+    """Fork handlers: wait while another thread does what a forked process could not finish."""
 
     def __init__(self) -> None:
         self._intervals: list[float] = []
 
     def before(self) -> None:
-        """Wait until no thread is importing, and keep other threads from running until the fork."""
+        """Wait for other threads, and keep them from running until the fork."""
         self._intervals.append(sys.getswitchinterval())
         me = _thread.get_ident()
         caller = sys._getframe(0)  # pyright: ignore[reportPrivateUsage]
@@ -75,7 +92,7 @@ class _Forks:
             sys.setswitchinterval(_UNDISTURBED)
             frames = sys._current_frames()  # pyright: ignore[reportPrivateUsage]
             frames.pop(me, None)
-            if not any(map(_is_importing, frames.values())):
+            if not any(map(_must_finish, frames.values())):
                 return
             del frames
             sys.setswitchinterval(self._intervals[-1])
@@ -84,6 +101,19 @@ class _Forks:
     def after(self) -> None:
         """Restore the switch interval."""
         sys.setswitchinterval(self._intervals.pop())
+
+
+def _must_finish(frame: FrameType) -> bool:
+    """Return whether a thread, given by its frame, does what a forked process could not finish."""
+    return _runs_marked(frame) or _is_importing(frame)
+
+
+def _runs_marked(frame: FrameType | None) -> bool:
+    while frame is not None:
+        if frame.f_code in _FINISHED_BEFORE_FORKS:
+            return True
+        frame = frame.f_back
+    return False
 
 
 def _is_importing(frame: FrameType | None, *, of_ours: bool = True) -> bool:

@@ -17,7 +17,7 @@ from ctypes import POINTER, c_bool, c_char_p, c_int, c_size_t, c_uint, c_uint64,
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from phintys._base.apart import import_whole
+from phintys._base.apart import finished_before_forks, import_whole
 from phintys._base.errors import IntegrityError
 from phintys._base.locks import ProcessLock
 from phintys._base.once import Once
@@ -99,6 +99,7 @@ class Llvm:
         LLVM's version.
     """
 
+    @finished_before_forks
     def __init__(self, path: str) -> None:
         library = _opened(path)
         holding = ctypes.PyDLL(path, handle=library._handle)
@@ -117,6 +118,8 @@ class Llvm:
             sorted(filter(None, self._told("GetHostCPUFeatures").split(",")), key=_feature_name)
         )
 
+    # What LLVM shares within a process would be half made in a forked one.
+    @finished_before_forks
     def _call(self, name: str, *arguments: Any) -> Any:
         return self._functions[name](*arguments)
 
@@ -176,6 +179,7 @@ class Llvm:
     # ---- from text to machine code
 
     @contextmanager
+    @finished_before_forks
     def _module(self, text: str) -> Generator[int]:
         """Parse and verify text.
 

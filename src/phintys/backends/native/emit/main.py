@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from phintys._base.errors import IntegrityError
 from phintys._base.late import LateModule
+from phintys._base.once import kept_property
 from phintys.backends.native.dependence import arrays_written, varies
 from phintys.backends.native.emit.builder import Builder
 from phintys.backends.native.emit.frame import NOTED_NANOSECONDS, Layout
@@ -451,7 +451,7 @@ class MainFunction:
             return True
         return known <= _FACTOR_BITS and frozenset(Counter(unknown).items()) in self._outside
 
-    @cached_property
+    @kept_property
     def _outside(self) -> set[frozenset[tuple[Size, int]]]:
         """The unknown lengths of each external array."""
         canonical = self.program.sizes.canonical
