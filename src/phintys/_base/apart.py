@@ -59,7 +59,7 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 def finished_before_forks(function: _Function) -> _Function:
     """Mark a function of Python: no process forks while another thread runs it."""
-    _FINISHED_BEFORE_FORKS.add(function.__code__)  # pyright: ignore[reportFunctionMemberAccess]
+    _FINISHED_BEFORE_FORKS.add(function.__code__)
     return function
 
 
