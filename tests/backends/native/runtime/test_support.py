@@ -79,6 +79,42 @@ def test_errors_need_no_services_before_they_happen(run_python, tmp_path):
     assert run_python(program, str(tmp_path)) == "False True ShapeError\n" * 2
 
 
+LATE = (
+    SETUP
+    + """
+    import threading
+
+    begun, threads_are_there = threading.Event(), threading.Event()
+
+    class SlowLock:
+        lock = support()._lock
+
+        def __enter__(self):
+            if threading.current_thread().name == "late":
+                begun.set()
+                threads_are_there.wait(100)
+            self.lock.__enter__()
+
+        def __exit__(self, *error):
+            self.lock.__exit__(*error)
+
+    support()._lock = SlowLock()
+    late = threading.Thread(target=support().services, name="late")
+    late.start()
+    begun.wait(100)
+    support().threads()
+    former = PROCESS.read(support().process, "parallel_for")
+    threads_are_there.set()
+    late.join()
+    print(former != 0, PROCESS.read(support().process, "parallel_for") == former)
+    """
+)
+
+
+def test_a_thread_that_asks_late_for_services_leaves_the_pool_in_use(run_python, tmp_path):
+    assert run_python(LATE, str(tmp_path)) == "True True\n"
+
+
 RAISING = (
     SETUP
     + """

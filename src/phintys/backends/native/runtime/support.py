@@ -174,8 +174,10 @@ class Support:
                     self._services = _Services(self._api, self._memory)
                 # All addresses at once, and again after an interrupt in between: memory allocated
                 # by one of these functions must not be released by the function of another module.
-                self._memory[:] = self._services.process
-                self._has_services = True
+                # Once they are there, the address of the thread pool may stand beside them.
+                if not self._has_services:
+                    self._memory[:] = self._services.process
+                    self._has_services = True
         return self._services
 
     def threads(self) -> _Threads:
