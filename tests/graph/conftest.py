@@ -155,3 +155,15 @@ def deep():
 def long():
     """The length of a chain that is promised to work everywhere."""
     return 100_000
+
+
+@pytest.fixture(scope="session")
+def ops(toys):
+    """Ops that view or overwrite inputs, and one that only reads."""
+    return {
+        "view": toys.Aliasing("view", views=((0, (0,)),)),
+        "view2": toys.Aliasing("view2", views=((0, (0, 1)),)),
+        "inplace": toys.Aliasing("inplace", destroys=((0, (0,)),)),
+        "scratch": toys.Aliasing("scratch", destroys=((None, (0,)),)),
+        "read": toys.Named("read"),
+    }

@@ -17,17 +17,6 @@ from phintys.graph.alias_map import (
 )
 
 
-@pytest.fixture(scope="module")
-def ops(toys):
-    return {
-        "view": toys.Aliasing("view", views=((0, (0,)),)),
-        "view2": toys.Aliasing("view2", views=((0, (0, 1)),)),
-        "inplace": toys.Aliasing("inplace", destroys=((0, (0,)),)),
-        "scratch": toys.Aliasing("scratch", destroys=((None, (0,)),)),
-        "read": toys.Named("read"),
-    }
-
-
 def graph(inputs, *outputs):
     return FunctionGraph(inputs, outputs, clone=False)
 
