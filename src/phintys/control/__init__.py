@@ -10,7 +10,9 @@ if TYPE_CHECKING:
     from phintys.control.choices import branch, cond, ifelse
     from phintys.control.from_graph import OpFromGraph
     from phintys.control.if_else import IfElse
+    from phintys.control.loop_arguments import LoopArguments
     from phintys.control.row_loop import RowLoop
+    from phintys.control.scan_op import Scan
 else:
     _row_loop = LateModule("phintys.control.row_loop")
     __getattr__, __dir__ = late_names(
@@ -19,10 +21,21 @@ else:
             "phintys.control.choices": ("branch", "cond", "ifelse"),
             "phintys.control.from_graph": ("OpFromGraph",),
             "phintys.control.if_else": ("IfElse",),
+            "phintys.control.loop_arguments": ("LoopArguments",),
             "phintys.control.row_loop": ("RowLoop",),
+            "phintys.control.scan_op": ("Scan",),
         },
     )
 
-__all__ = ["IfElse", "OpFromGraph", "RowLoop", "branch", "cond", "ifelse"]
+__all__ = [
+    "IfElse",
+    "LoopArguments",
+    "OpFromGraph",
+    "RowLoop",
+    "Scan",
+    "branch",
+    "cond",
+    "ifelse",
+]
 
 set_row_loop(lambda *arguments: _row_loop.row_loop(*arguments))  # noqa: PLW0108 - imported then

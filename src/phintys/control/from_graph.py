@@ -9,16 +9,15 @@ from typing import TYPE_CHECKING, Any, cast
 from phintys._base.errors import (
     ArgumentError,
     InconsistencyError,
-    MethodNotDefinedError,
     MissingInputError,
 )
 from phintys._base.once import kept_property
+from phintys.control.inner_shapes import shapes_of_outputs
 from phintys.control.overrides import NOTHING, overrides_of
 from phintys.gradient.arithmetic import is_known_zero, zero_like
 from phintys.gradient.forward import push_forward
 from phintys.gradient.paths import connections
 from phintys.gradient.pullback import ZERO, pull_back
-from phintys.graph import contract
 from phintys.graph.alias_map import AliasMap
 from phintys.graph.aliasing import DestroyHandler
 from phintys.graph.apply import Apply
@@ -28,7 +27,7 @@ from phintys.graph.inlining import Inlinable
 from phintys.graph.null_type import DisconnectedType, NullType, disconnected_type
 from phintys.graph.op import Op
 from phintys.graph.shared_variable import SharedVariable
-from phintys.graph.traversal import graph_inputs, io_toposort
+from phintys.graph.traversal import graph_inputs
 from phintys.graph.variable import Constant, Variable
 
 if TYPE_CHECKING:
@@ -244,16 +243,7 @@ class OpFromGraph(Inlinable, Op):
         self, fgraph: FunctionGraph | None, node: Apply, input_shapes: Sequence[Any]
     ) -> list[Any]:
         """Return the shapes that the Ops of the inner graph infer."""
-        shapes: dict[Variable, Any] = dict(zip(node.inputs, input_shapes, strict=True))
-        outputs = self.inlined(node.inputs)
-        for one in io_toposort(node.inputs, outputs):
-            given = [shapes[v] if v in shapes else _sizes(v) for v in one.inputs]
-            try:
-                found = contract.infer_shape(None, one, given)
-            except MethodNotDefinedError:
-                found = [_sizes(variable) for variable in one.outputs]
-            shapes.update(zip(one.outputs, found, strict=True))
-        return [shapes[output] if output in shapes else _sizes(output) for output in outputs]
+        return shapes_of_outputs(node.inputs, input_shapes, self.inlined(node.inputs))
 
     # ---- derivatives ---------------------------------------------------------------------------
 
@@ -471,11 +461,3 @@ def _pairs(given: Any, inputs: int, outputs: int) -> tuple[tuple[int, tuple[int,
             )
             raise ArgumentError(msg)
     return found
-
-
-def _sizes(variable: Any) -> Any:
-    """Return the shape of a variable as sizes; ``None`` if its Type has no shape."""
-    shape = getattr(variable.type, "shape", None)
-    if shape is None:
-        return None
-    return tuple(variable.shape[i] if n is None else n for i, n in enumerate(shape))
