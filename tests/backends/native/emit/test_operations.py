@@ -62,6 +62,9 @@ def inputs_for(row, dtypes, out, n=200):
     inputs = [sample(rng, dtype, n) for dtype in dtypes]
     if row.name == "pow" and out.kind == "i":
         inputs[1] = np.maximum(inputs[1], 0)
+    if row.name == "yv" and inputs[0].dtype.kind in "iu":
+        # SciPy 1.13 counts up to an integral order: seconds for a large one, without Ctrl-C.
+        inputs[0] = np.where(abs(inputs[0].astype(float)) < 1000, inputs[0], 3).astype(dtypes[0])
     if row.name.startswith("cast_") and out.kind in "iu" and inputs[0].dtype.kind == "f":
         # Out of the range of the result anything may come.
         limits = np.iinfo(out)
