@@ -125,8 +125,12 @@ class CheckAndRaise(_Observer):
         value, *conditions = inputs
         for condition in conditions:
             if not np.all(condition):
-                raise self.exc_type(self.msg)
+                raise self.error()
         output_storage[0][0] = value
+
+    def error(self, *_numbers: int) -> Exception:
+        """Return the error for a condition that is false."""
+        return self.exc_type(self.msg)
 
     def __str__(self) -> str:
         return f"{type(self).__name__}{{{self.exc_type.__name__}, {self.msg!r}}}"

@@ -86,7 +86,9 @@ def run(maker, *values, target="host", ranges=3):
 
 def picked(index, size):
     """An index from memory, checked."""
-    return Index((), None, IndexCheck(index, size, Failure(Node, "index", "{0} of {1}")))
+    return Index(
+        (), None, IndexCheck(index, size, Failure(Node, "index", "{0} of {1}", IndexingError))
+    )
 
 
 @pytest.fixture(params=["host", "x86-64-v3", "x86-64-v2"])

@@ -42,10 +42,12 @@ __all__ = [
     "Handle",
     "Index",
     "IndexCheck",
+    "LimitFailure",
     "Literal",
     "Load",
     "LoopVariable",
     "Operation",
+    "OwnFailure",
     "Place",
     "Position",
     "Program",
@@ -255,17 +257,45 @@ class Failure:
     node
         The node of the graph, which knows the user's line.
     kind
-        ``"shape"``, ``"index"``, ``"empty"`` ...: determines the error that is raised.
+        ``"broadcast"``, ``"index"``, ``"empty"`` ...: what was not as it must be.
     detail
-        A sentence for the message; ``{0}`` and ``{1}`` are replaced by the two numbers that failed.
+        Words for the message; ``{0}`` and ``{1}`` are replaced by the two numbers that failed.
     error
-        The class of the error, if the kind does not determine it.
+        The class of the error.
+    text
+        The message, of the Op, the kind and the detail.
     """
+
+    is_limit: ClassVar[bool] = False
+    """Whether only native code fails, so that other backends compute the node."""
 
     node: Apply
     kind: str
     detail: str = ""
     error: type[Exception] = ShapeError
+    text: str = "{op}: {kind}: {detail}."
+
+    def exception(self, first: int, second: int) -> Exception:
+        """Return the error for the two numbers that failed, in the words of native code."""
+        detail = self.detail.format(first, second)
+        return self.error(self.text.format(op=self.node.op, kind=self.kind, detail=detail))
+
+
+@record(eq=False)
+class OwnFailure(Failure):
+    """A failure for which the Op has an error of its own: ``op.error(first, second)``."""
+
+    def exception(self, first: int, second: int) -> Exception:
+        """Return the error of the Op."""
+        op: Any = self.node.op
+        return op.error(first, second)
+
+
+@record(eq=False)
+class LimitFailure(Failure):
+    """A number that is too large for a library, although the node could be computed."""
+
+    is_limit: ClassVar[bool] = True
 
 
 @record(eq=False)
@@ -404,6 +434,9 @@ class Step:
     def announce(self, layout: Layout) -> Sequence[Value]:
         """Add what the runtime has to know of it; return the values that need records."""
         return ()
+
+    def check_limits(self, writer: StepWriter) -> None:
+        """Write the checks that must precede it, and anything that overwrites shared values."""
 
     def emit(self, writer: StepWriter) -> None:
         """Write its code."""

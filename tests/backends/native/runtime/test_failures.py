@@ -10,6 +10,9 @@ import phintys
 import phintys.tensor as pt
 from phintys import In, Out
 from phintys._base.errors import IndexingError, ShapeError
+from phintys.backends.native.lower.families import lowers
+from phintys.backends.native.program import OwnFailure
+from phintys.graph import Apply, Op
 
 MODE = "native"
 pytestmark = pytest.mark.usefixtures("native")
@@ -361,3 +364,52 @@ def test_python_code_that_raises_runs_once(x, python_op):
         f(np.ones(3))
     assert len(calls) == 1
     assert "While computing PythonOp" in notes_of(error)
+
+
+# ---- words of native code ------------------------------------------------------------------------
+
+
+class Limit(Op):
+    """The first input, unless it has more elements than the second says; with words of its own."""
+
+    __props__ = ()
+
+    def make_node(self, x, most):
+        return Apply(self, [x, most], [x.type()])
+
+    def perform(self, node, inputs, outputs):
+        outputs[0][0] = inputs[0]
+
+    def error(self, length, most):
+        return LookupError(f"{{{length}}} of {{{most}}}")
+
+
+@lowers(Limit)
+def lower_limit(op, node, lowering):
+    x, most = lowering.view(node.inputs[0]), lowering.size_of(node.inputs[1])
+    lowering.require_equal(x.sizes[0], most, OwnFailure(node, "limit"))
+    lowering.bind(node.outputs[0], x)
+
+
+def overwriting_natively(x, checked):
+    """A function that may overwrite its argument, so that errors are in words of native code."""
+    changed = pt.inc_subtensor(x[1:], 1.0)
+    n = pt.lscalar("n")
+    return phintys.function([In(x, mutable=True), n], [changed, checked(n)], mode=MODE)
+
+
+def test_an_error_of_the_op_itself(x):
+    f = overwriting_natively(x, lambda n: Limit()(x * 2.0, n))
+    with pytest.raises(LookupError, match=r"\{3\} of \{2\}"):
+        f(np.arange(3.0), 2)
+    message = "not {0}, and {unknown} is kept"
+    f = overwriting_natively(x, lambda n: pt.CheckAndRaise(LookupError, message)(x * 2.0, n > 2))
+    with pytest.raises(LookupError, match=r"not \{0\}, and \{unknown\} is kept"):
+        f(np.arange(3.0), 2)
+
+
+def test_an_integer_to_a_negative_power(x):
+    f = overwriting_natively(x, lambda n: pt.arange(2, 5) ** n)
+    with pytest.raises(ValueError, match="negative") as error:
+        f(np.arange(3.0), -2)
+    assert not isinstance(error.value, ShapeError)

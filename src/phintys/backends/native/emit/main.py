@@ -228,11 +228,15 @@ class MainFunction:
         if self.clock is not None:
             time = self.clock.start(writer, self._begun, is_first=is_first)
         for number, step in steps:
+            if number < self._end:
+                step.check_limits(writer)
             writer.step(number, step)
             writer.after(number)
             if self.clock is not None and time is not None:
                 time = self.clock.lap(writer, number, time)
         if not steps or steps[-1][0] == self._end - 1:
+            for step in self.program.steps[self._end :]:
+                step.check_limits(writer)
             writer.take_results(_BEFORE_END)
             writer.finish()
         if is_last and self.clock is not None:

@@ -94,6 +94,9 @@ _CALL_WORK = 1 << 29
 _CALL_INNER = 1 << 17
 """The longest inner axis of one call, for float64: thin matrices are read from memory."""
 
+_LONGEST_LENGTH = 1 << 30
+"""Lengths from which on a product is cut in any case."""
+
 _INNER_UNIT = 8
 """The same is a multiple of this, where it is split."""
 
@@ -205,6 +208,15 @@ def one_thread(b: Builder) -> Generator[None]:
     begin_alone(b, threads)
     yield
     end_alone(b, threads)
+
+
+def _is_cut(b: Builder, threads: Value, lengths: Value) -> Value:
+    """Return whether a product is cut here: a library with its own threads cuts as it likes.
+
+    But lengths that are passed to it are 32-bit integers.
+    """
+    is_ours = b.ne(BLAS_THREADS.load(b, threads, "is_ours"), 0)
+    return is_ours | (lengths > _LONGEST_LENGTH)
 
 
 def _is_there(b: Builder, pointer: Value) -> Value:
@@ -384,7 +396,7 @@ def _write_shared(b: Builder, type: Type) -> None:
     ours, theirs, stacked, singly, end = (
         b.new_block(name) for name in ("ours", "theirs", "stacked", "singly", "end")
     )
-    b.branch(b.ne(BLAS_THREADS.load(b, threads, "is_ours"), 0), ours, theirs)
+    b.branch(_is_cut(b, threads, m | k), ours, theirs)
     b.begin(theirs)
     call_pointer(b, Value(b, PTR, f"@{stack}"), VOID, [block, zero, count])
     b.ret(b.constant(INT32, 0))
@@ -613,8 +625,7 @@ def _write_vector(module: Module, type: Type, name: str, kernel: str) -> None:
     height = divide_up(b, b.constant(INT64, elements), length)
     height = divide_up(b, height, _COLUMNS) * _COLUMNS
     parts = b.maximum_number(b.binary("sdiv", rows, height), 1)
-    # Where threads are the library's, it cuts as it likes.
-    parts = b.select(b.ne(BLAS_THREADS.load(b, threads, "is_ours"), 0), parts, 1)
+    parts = b.select(_is_cut(b, threads, rows), parts, 1)
     _VECTOR.store(b, block, "parts", parts)
     share = b.binary("sdiv", b.constant(INT64, most), height * length)
     grain = b.constant(INT64, 0) - b.maximum_number(share, 1)

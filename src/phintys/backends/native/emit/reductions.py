@@ -86,7 +86,7 @@ class ReductionWriter(LoopWriter):
 
     def _fail(self, statement: Statement, scope: Scope, mask: Value, message: str) -> None:
         """Emit code that runs if an operation has no result."""
-        self.ev.fail_where(mask, Failure(statement.nodes[0], "value", message), scope)
+        self.ev.fail_where(mask, Failure(statement.nodes[0], "value", message, ValueError), scope)
 
     # ---- rows --------------------------------------------------------------------------------
 

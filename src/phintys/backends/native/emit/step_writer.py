@@ -62,6 +62,7 @@ class StepWriter(KernelCaller):
     def inside(self, steps: Sequence[Step]) -> None:
         """Emit steps of a branch or loop; sizes that they compute are known right after each."""
         for step in steps:
+            step.check_limits(self)
             step.emit(self)
             elements = self.main.elements_of(step)
             self.forget_sizes({element.array.memory for element in elements})

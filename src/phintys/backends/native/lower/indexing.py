@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from phintys import scalar as ps
+from phintys._base.errors import IndexingError
 from phintys._base.records import record
 from phintys.backends.native.lower.counting import nonzero_views
 from phintys.backends.native.lower.families import lowers
@@ -15,6 +16,7 @@ from phintys.backends.native.lower.overwriting import Base, base_of
 from phintys.backends.native.lower.slices import (
     basic_view,
     entries_with_sizes,
+    out_of_range,
     position_in,
     slice_of,
 )
@@ -292,7 +294,7 @@ class _IndexArray:
             return self
         for index in (least, most) if least < 0 else (most,):
             bound = sizes.fixed(-index - 1 if index < 0 else index)
-            failure = Failure(self.node, "index", f"index {index} of axis {axis}")
+            failure = out_of_range(self.node, f"index {index} of axis {axis}")
             lowering.require(sizes.arithmetic("lt", bound, size), failure)
         view = self.view
         if least < 0:
@@ -327,7 +329,9 @@ class _IndexArray:
             index = Cast(index, _INT64)
         if self.is_safe:
             return index
-        return IndexCheck(index, size, Failure(self.node, "index", f"axis {axis}"))
+        detail = f"index {{0}} is out of range for axis {axis} of size {{1}}"
+        failure = Failure(self.node, "index", detail, IndexingError, "{op}: {detail}.")
+        return IndexCheck(index, size, failure)
 
 
 def _indices_of_mask(

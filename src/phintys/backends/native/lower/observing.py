@@ -9,7 +9,7 @@ from phintys.backends.native.lower.families import lowers
 from phintys.backends.native.lower.lowering import Lowering
 from phintys.backends.native.lower.reduce import reduce_into
 from phintys.backends.native.lower.view import View
-from phintys.backends.native.program import Expression, Failure, Literal, Operation
+from phintys.backends.native.program import Expression, Literal, Operation, OwnFailure
 from phintys.graph.apply import Apply
 from phintys.tensor.observing import CheckAndRaise
 
@@ -31,5 +31,5 @@ def lower_check_and_raise(op: CheckAndRaise, node: Apply, lowering: Lowering) ->
         found = View.of(lowering.array(_BOOL, ()), lowering.sizes)
         reduce_into(found, truth, loops, range(condition.ndim), "and_", node, lowering)
         is_true = lowering.element(found, ())
-        lowering.require(is_true, Failure(node, "condition"))
+        lowering.require(is_true, OwnFailure(node, "condition"))
     lowering.bind(node.outputs[0], value)

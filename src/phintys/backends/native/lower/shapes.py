@@ -9,7 +9,7 @@ from phintys.backends.native.lower.integers import when
 from phintys.backends.native.lower.lowering import Lowering, NotLowered
 from phintys.backends.native.lower.slices import position_in
 from phintys.backends.native.lower.view import View
-from phintys.backends.native.program import Array, Failure, Literal, SizeValue
+from phintys.backends.native.program import Array, Failure, Literal, OwnFailure, SizeValue
 from phintys.backends.native.sizes import is_length
 from phintys.gradient.marks import GradientMark
 from phintys.graph.apply import Apply
@@ -64,11 +64,11 @@ def lower_size_check(op: SizeCheck, node: Apply, lowering: Lowering) -> None:
     view = lowering.view(node.inputs[0])
     a, b = (lowering.size_of(variable) for variable in node.inputs[1:])
     if op.relation == "equal":
-        lowering.require_equal(a, b, Failure(node, "size", "{0} and {1}"))
+        lowering.require_equal(a, b, OwnFailure(node, "size", "{0} and {1}"))
     elif op.relation == "index":
         position_in(b, a, 0, node, lowering)
     elif b.known != 0 or not is_length(a):
-        failure = Failure(node, "size", f"less than {b}")
+        failure = Failure(node, op.subject, f"less than {b}", text="{kind}: {detail}.")
         lowering.require(sizes.arithmetic("lt", sizes.add(b, sizes.fixed(-1)), a), failure)
     lowering.bind(node.outputs[0], view)
 

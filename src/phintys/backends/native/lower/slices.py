@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from phintys._base.errors import IndexingError
 from phintys.backends.native.lower.integers import when
 from phintys.backends.native.program import Failure
 from phintys.backends.native.sizes import Size
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from phintys.backends.native.lower.view import View
     from phintys.graph.apply import Apply
 
-__all__ = ["basic_view", "entries_with_sizes", "position_in", "slice_of"]
+__all__ = ["basic_view", "entries_with_sizes", "out_of_range", "position_in", "slice_of"]
 
 _FAR = 2**62
 """A step larger than any array, to which a size can still be added."""
@@ -56,18 +57,23 @@ def _filled(template: Sequence[Any], following: Iterator[Any], bound: Any) -> It
             yield entry
 
 
+def out_of_range(node: Apply, which: str) -> Failure:
+    """Return the failure of an index."""
+    return Failure(node, "index", which, IndexingError, "{op}: {detail} is out of range.")
+
+
 def position_in(size: Size, index: Size, axis: int, node: Apply, lowering: Lowering) -> Size:
     """Return the position of an index that may be negative; the call fails if out of range."""
     sizes = lowering.sizes
     if index.known is not None:
         negative = index.known < 0
         least = sizes.fixed(-index.known - 1 if negative else index.known)
-        failure = Failure(node, "index", f"index {index} of axis {axis}")
+        failure = out_of_range(node, f"index {index} of axis {axis}")
         lowering.require(sizes.arithmetic("lt", least, size), failure)
         return sizes.add(size, index) if negative else index
     is_negative = sizes.arithmetic("lt", index, sizes.fixed(0))
     position = sizes.add(index, sizes.mul(is_negative, size))
-    failure = Failure(node, "index", f"an index of axis {axis}")
+    failure = out_of_range(node, f"an index of axis {axis}")
     lowering.require(sizes.arithmetic("lt", sizes.fixed(-1), position), failure)
     lowering.require(sizes.arithmetic("lt", position, size), failure)
     return position

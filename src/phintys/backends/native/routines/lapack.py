@@ -15,7 +15,7 @@ from phintys.backends.native.routines.routine import Routine
 from phintys.tensor.blas import BLAS_LETTERS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from phintys.backends.native.emit.step_writer import StepWriter
     from phintys.backends.native.emit.values import Value
@@ -39,6 +39,11 @@ class LapackRoutine(Routine):
 
     def __init__(self, name: str) -> None:
         self.name = name
+
+    def narrow(self, call: LibraryCall[Any]) -> Mapping[str, Size]:
+        """Return all sizes, also those of workspaces."""
+        spaces = enumerate(call.workspace, 1)
+        return call.lengths | {f"the size of workspace {n}": one.sizes[0] for n, one in spaces}
 
     def arguments(self, call: LibraryCall[Any], given: Arguments) -> Sequence[Value]:
         """Return the addresses of all arguments but the status, which is the last one."""
@@ -65,6 +70,7 @@ class Arguments:
     """
 
     def __init__(self, call: LibraryCall[Any], writer: StepWriter) -> None:
+        self._call = call
         self._writer = writer
         dtype = call.outputs[0].dtype
         if dtype.name not in BLAS_LETTERS:
@@ -79,13 +85,19 @@ class Arguments:
 
     def integer(self, size: Size) -> Value:
         """Return a size."""
-        return self._scalars.integer(self._writer.size(size))
+        return self._scalars.integer(self._size(size))
 
     def stride(self, size: Size) -> Value:
         """Return the distance between columns, which must be positive."""
         b = self._writer.b
-        return self._scalars.integer(b.maximum_number(self._writer.size(size), 1))
+        return self._scalars.integer(b.maximum_number(self._size(size), 1))
 
     def array(self, array: Array) -> Value:
         """Return an array."""
         return self._writer.pointer(array)
+
+    def _size(self, size: Size) -> Value:
+        if not any(size is one for one in self._call.routine.narrow(self._call).values()):
+            msg = f"{self._call.routine.name!r} is passed {size}, which is not in its narrow()."
+            raise IntegrityError(msg)
+        return self._writer.size(size)

@@ -14,10 +14,13 @@ from phintys.backends.native.program import Array
 from phintys.backends.native.routines.routine import Routine
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from phintys.backends.native.emit.main import MainFunction
     from phintys.backends.native.emit.step_writer import StepWriter
     from phintys.backends.native.explain import Explainer
     from phintys.backends.native.polynomials import Polynomial
+    from phintys.backends.native.sizes import Size
     from phintys.backends.native.steps.call import LibraryCall
 
 __all__ = ["DOT", "GEMM", "GEMV", "Product"]
@@ -46,6 +49,15 @@ class Product(Routine):
     def updates(self, call: LibraryCall[Product]) -> tuple[Array, ...]:
         """Return the output, if it is added to."""
         return call.outputs if call.options.get("beta") else ()
+
+    def narrow(self, call: LibraryCall[Product]) -> Mapping[str, Size]:
+        """Return the strides: products of long matrices and vectors are computed in parts."""
+        return {
+            f"the {kind} of {letter}": size
+            for letter in self.letters
+            for kind in ("stride", "step")
+            if (size := call.lengths.get(f"{letter}_{kind}")) is not None
+        }
 
     def work(self, call: LibraryCall[Product], main: MainFunction) -> Polynomial:
         """Return the time of the multiplications."""

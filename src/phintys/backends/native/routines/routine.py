@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from phintys.backends.native.emit.main import MainFunction
     from phintys.backends.native.emit.step_writer import StepWriter
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from phintys.backends.native.explain import Explainer
     from phintys.backends.native.polynomials import Polynomial
     from phintys.backends.native.program import Array
+    from phintys.backends.native.sizes import Size
     from phintys.backends.native.steps.call import LibraryCall
 
 __all__ = ["Routine"]
@@ -38,6 +39,14 @@ class Routine:
     def updates(self, call: LibraryCall[Any]) -> Sequence[Array]:
         """Return the outputs whose former values it reads."""
         return ()
+
+    def narrow(self, call: LibraryCall[Any]) -> Mapping[str, Size]:
+        """Return the sizes that it is passed as 32-bit integers, by their names for messages.
+
+        A call fails if one of them is larger. Sizes that the routine is passed in pieces are not
+        among them.
+        """
+        return {}
 
     def work(self, call: LibraryCall[Any], main: MainFunction) -> Polynomial | None:
         """Return a rough estimate of its time, from :meth:`MainFunction.scaled`."""

@@ -26,7 +26,6 @@ from phintys.backends.native.emit.programs import emit_program
 from phintys.backends.native.emit.target import Target
 from phintys.backends.native.program import Array, Place, Program
 from phintys.backends.native.runtime.engine import load
-from phintys.backends.native.runtime.failures import error_of
 from phintys.backends.native.steps.callback import Callback
 
 __all__ = ["Executable", "compile_program"]
@@ -220,8 +219,7 @@ class Executable:
             raise error
         if status in {OUT_OF_MEMORY, NO_BUFFER, TOO_LARGE}:
             raise MemoryError
-        failure = self.emitted.layout.failures[status - 1]
-        raise error_of(failure, first, second)
+        raise self.emitted.layout.failures[status - 1].exception(first, second)
 
 
 def compile_program(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from phintys._base.errors import IndexingError, IntegrityError, ShapeError
+from phintys._base.errors import IntegrityError
 from phintys._base.late import LateModule
 from phintys.backends.native.emit.frame import (
     NO_BUFFER,
@@ -23,8 +23,6 @@ from phintys.graph.alias_map import AliasMap
 from phintys.graph.aliasing import execution_order
 from phintys.graph.inner import HasInnerGraph
 from phintys.graph.variable import Constant
-from phintys.tensor.observing import CheckAndRaise
-from phintys.tensor.size_check import SizeCheck
 
 if TYPE_CHECKING:
     from phintys.backends.native.emit.frame import Layout
@@ -39,31 +37,7 @@ else:
     ownership = LateModule("phintys.backends.reference.ownership")
     thunks = LateModule("phintys.backends.reference.thunks")
 
-__all__ = ["Failures", "error_of"]
-
-
-def error_of(failure: Failure, first: int, second: int) -> Exception:
-    """Return the error for a failure, in the words that native code has for it.
-
-    Parameters
-    ----------
-    failure
-        What failed.
-    first, second
-        The two numbers that did not fit.
-    """
-    detail = failure.detail.format(first, second)
-    op = failure.node.op
-    if isinstance(op, SizeCheck) and failure.kind == "size":
-        is_equal = op.relation == "equal"
-        return op.error(first, second) if is_equal else ShapeError(f"{op.subject}: {detail}.")
-    if isinstance(op, CheckAndRaise):
-        return op.exc_type(op.msg)
-    if failure.kind == "index" and detail.startswith("axis"):
-        return IndexingError(f"{op}: index {first} is out of range for {detail} of size {second}.")
-    if failure.kind == "index":
-        return IndexingError(f"{op}: {detail} is out of range.")
-    return failure.error(f"{op}: {failure.kind}: {detail}.")
+__all__ = ["Failures"]
 
 
 class Failures:
@@ -123,6 +97,10 @@ class Failures:
             msg = f"Native code failed with status {status} and no error: a bug in Phintys."
             raise IntegrityError(msg)
         failure = self.layout.failures[status - 1]
+        if failure.is_limit:
+            self._raise_own(
+                failure, (first, second), 'It is a limit of native code: mode="reference" has none.'
+            )
         if self._overwrites_inputs():
             self._raise_own(
                 failure,
@@ -134,7 +112,7 @@ class Failures:
         if self.layout.callbacks:
             self._raise_own(failure, (first, second), "Its inputs depend on Ops in Python.")
         msg = (
-            f"Native code reports that {failure.node} failed ({error_of(failure, first, second)}), "
+            f"Native code reports that {failure.node} failed ({failure.exception(first, second)}), "
             "but the reference backend computes it: a bug in Phintys, unless another thread wrote "
             f"to an argument during the call. The node was made at\n  {failure.node.origin}"
         )
@@ -143,7 +121,7 @@ class Failures:
     @staticmethod
     def _raise_own(failure: Failure, numbers: tuple[int, int], reason: str) -> NoReturn:
         """Raise the error in native code's own words, with the reason that there are no others."""
-        error = error_of(failure, *numbers)
+        error = failure.exception(*numbers)
         error.add_note(
             f"While computing {failure.node}\nmade at\n  {failure.node.origin}\n{reason}"
         )

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
+from functools import reduce
+from operator import or_
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
+from phintys._base.errors import OutOfBoundsError
 from phintys._base.records import record
+from phintys.backends.native.emit.control import when
 from phintys.backends.native.emit.product_parts import one_thread
 from phintys.backends.native.emit.types import INT64
-from phintys.backends.native.program import Step
+from phintys.backends.native.program import LimitFailure, Step
 from phintys.backends.native.routines.routine import Routine
 from phintys.backends.native.sizes import Size
 
@@ -22,7 +26,10 @@ if TYPE_CHECKING:
     from phintys.backends.native.program import Array, Failure
     from phintys.graph.apply import Apply
 
-__all__ = ["LibraryCall"]
+__all__ = ["LARGEST", "LibraryCall"]
+
+LARGEST = 2**31 - 1
+"""The largest number that a routine can be passed."""
 
 Called = TypeVar("Called", bound=Routine)
 
@@ -102,6 +109,23 @@ class LibraryCall(Step, Generic[Called]):
     def lines(self, explainer: Explainer) -> list[str]:
         """Return its line."""
         return [self.routine.line(self, explainer)]
+
+    def check_limits(self, writer: StepWriter) -> None:
+        """Let the call fail if a size is too large for the routine."""
+        sizes = {
+            name: writer.size(size)
+            for name, size in self.routine.narrow(self).items()
+            if size.known is None or size.known > LARGEST
+        }
+        if not sizes:
+            return
+        b = writer.b
+        with writer.failing(reduce(or_, sizes.values()) > LARGEST):
+            for name, size in sizes.items():
+                detail = f"{name} is {{0}}, and the library takes {{1}} at most"
+                failure = LimitFailure(self.node, self.routine.name, detail, OutOfBoundsError)
+                with when(b, size > LARGEST):
+                    writer.set_status(writer.main.failure(failure), size, LARGEST)
 
     def emit(self, writer: StepWriter) -> None:
         """Write the call; a long one is followed by a check for signals."""
