@@ -48,7 +48,7 @@ HOMES = {
     "phintys.gradient": """
         grad Lop Rop jacobian hessian hessian_vector_product subgraph_grad consider_constant
         zero_grad disconnected_grad grad_clip grad_scale grad_undefined grad_not_implemented
-        NullType DisconnectedType verify_grad numeric_grad
+        NullType DisconnectedType verify_grad numeric_grad custom_gradient checkpoint
         """,
     "phintys.rewriting": """
         node_rewriter graph_rewriter PatternRewriter Pass Pipeline WalkInOrder WalkOutOrder Worklist

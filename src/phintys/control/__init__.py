@@ -3,9 +3,12 @@
 from typing import TYPE_CHECKING
 
 from phintys._base.late import LateModule, late_names
+from phintys.gradient.graph_ops import set_graph_ops
 from phintys.gradient.rows import set_row_loop
 
 if TYPE_CHECKING:
+    from phintys.control import checkpoint as _checkpoint
+    from phintys.control import custom as _custom
     from phintys.control import row_loop as _row_loop
     from phintys.control.choices import branch, cond, ifelse
     from phintys.control.from_graph import OpFromGraph
@@ -14,6 +17,8 @@ if TYPE_CHECKING:
     from phintys.control.row_loop import RowLoop
     from phintys.control.scan_op import Scan
 else:
+    _checkpoint = LateModule("phintys.control.checkpoint")
+    _custom = LateModule("phintys.control.custom")
     _row_loop = LateModule("phintys.control.row_loop")
     __getattr__, __dir__ = late_names(
         __name__,
@@ -39,3 +44,7 @@ __all__ = [
 ]
 
 set_row_loop(lambda *arguments: _row_loop.row_loop(*arguments))  # noqa: PLW0108 - imported then
+set_graph_ops(
+    checkpoint=lambda *arguments: _checkpoint.Checkpoint(*arguments),  # noqa: PLW0108 - likewise
+    custom_gradient=lambda *arguments: _custom.CustomOp(*arguments),  # noqa: PLW0108 - likewise
+)

@@ -29,6 +29,8 @@ from phintys.graph.null_type import (
 )
 
 if TYPE_CHECKING:
+    from phintys.gradient.checkpointing import checkpoint
+    from phintys.gradient.custom import CustomGradient, custom_gradient
     from phintys.gradient.forward import Rop, pushforward_through_pullback
     from phintys.gradient.jacobians import hessian, hessian_vector_product, jacobian
     from phintys.gradient.numeric import numeric_grad
@@ -39,6 +41,8 @@ else:
     __getattr__, __dir__ = late_names(
         __name__,
         {
+            "phintys.gradient.checkpointing": ("checkpoint",),
+            "phintys.gradient.custom": ("CustomGradient", "custom_gradient"),
             "phintys.gradient.forward": ("Rop", "pushforward_through_pullback"),
             "phintys.gradient.jacobians": ("hessian", "hessian_vector_product", "jacobian"),
             "phintys.gradient.numeric": ("numeric_grad",),
@@ -50,6 +54,7 @@ else:
 
 __all__ = [
     "ConsiderConstant",
+    "CustomGradient",
     "DisconnectedGrad",
     "DisconnectedInputError",
     "DisconnectedType",
@@ -63,7 +68,9 @@ __all__ = [
     "Rop",
     "UndefinedGrad",
     "ZeroGrad",
+    "checkpoint",
     "consider_constant",
+    "custom_gradient",
     "disconnected_grad",
     "disconnected_type",
     "grad",

@@ -32,6 +32,7 @@ from phintys.passes.elemwise import (
     drop_identity,
     undo_involution,
 )
+from phintys.passes.fences import CANONICAL_FENCES
 from phintys.passes.folding import ConstantFolding, constant_folding
 from phintys.passes.gradient import CANONICAL_GRADIENT
 from phintys.passes.indexing import CANONICAL_INDEXING
@@ -57,6 +58,7 @@ __all__ = ["CANONICAL", "PIPELINES", "all_rules", "keeps_extremes", "rewrite_gra
 CANONICAL = (
     *CANONICAL_GRADIENT,
     *CANONICAL_CHOICES,
+    *CANONICAL_FENCES,
     *CANONICAL_DIMSHUFFLE,
     *CANONICAL_SHAPE,
     *CANONICAL_INDEXING,

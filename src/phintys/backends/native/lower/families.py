@@ -21,6 +21,7 @@ _counting = LateModule("phintys.backends.native.lower.counting")
 _creation = LateModule("phintys.backends.native.lower.creation")
 _dot = LateModule("phintys.backends.native.lower.products")
 _elemwise = LateModule("phintys.backends.native.lower.elemwise")
+_fence = LateModule("phintys.backends.native.lower.fence")
 _from_graph = LateModule("phintys.backends.native.lower.from_graph")
 _if_else = LateModule("phintys.backends.native.lower.if_else")
 _indexing = LateModule("phintys.backends.native.lower.indexing")
@@ -39,6 +40,7 @@ LOWERINGS: OpRules[Callable[[Any, Apply, Lowering], None]] = OpRules(
         _creation: "Alloc AllocDiag AllocEmpty ExtractDiag",
         _dot: "BatchedDot Dot Gemm",
         _elemwise: "DimShuffle Elemwise",
+        _fence: "Fence",
         _from_graph: "OpFromGraph",
         _if_else: "IfElse",
         _indexing: "AdvancedIncSubtensor AdvancedSubtensor IncSubtensor Subtensor",
