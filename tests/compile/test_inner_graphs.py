@@ -169,6 +169,22 @@ class TestChecks:
         with pytest.raises(BadViewMap, match="Sneaky"):
             f([1.0])
 
+    @pytest.mark.parametrize("mode", ["reference", "native", "debug"])
+    def test_a_bad_map_is_found_while_compiling(self, mode):
+        class Wrong(Op):
+            """An Op that names an input that is not there."""
+
+            view_map = {0: [1]}
+            __props__ = ()
+
+            def make_node(self, x):
+                return Apply(self, [x], [x.type()])
+
+        outer = repeat(2, repeat(2, Wrong()))
+        with pytest.raises(BadViewMap, match=r"Wrong: its view_map .* names the input 1") as caught:
+            function([x], outer(x), mode=mode)
+        assert __file__ in str(caught.value)
+
     def test_debug_mode_finds_a_bad_rule_inside(self):
         @node_rewriter([pt.elemwise.elemwise(phintys.scalar.sin)])
         def sin_to_cos(fgraph, node):

@@ -3,7 +3,7 @@
 import pytest
 
 from phintys._base.errors import BadDestroyMap, BadViewMap
-from phintys.graph import FunctionGraph
+from phintys.graph import Apply, FunctionGraph, HasInnerGraph, Op
 from phintys.graph.alias_map import (
     AliasMap,
     check_maps,
@@ -119,11 +119,54 @@ def test_inputs_that_an_output_may_share(toys):
 def test_maps_that_make_no_sense(toys, attributes, error, words):
     node = toys.Aliasing("op", **attributes)(toys.number("x"), toys.number("y")).owner
     with pytest.raises(error, match=words) as caught:
-        check_maps(node)
+        check_maps([node])
     assert __file__ in str(caught.value)
+
+
+class Around(HasInnerGraph, Op):
+    """An Op with an inner graph; its own maps are empty."""
+
+    def __init__(self, fgraph):
+        self.fgraph = fgraph
+
+    def with_inner(self, fgraph):
+        return Around(fgraph)
+
+    def make_node(self, x):
+        return Apply(self, [x], [x.type()])
+
+
+def around(toys, build):
+    u = toys.number("u")
+    return Around(FunctionGraph([u], [build(u)]))
+
+
+def test_maps_of_inner_graphs(toys):
+    bad = toys.Aliasing("bad", views=((0, (3,)),))
+    good = toys.Aliasing("good", views=((0, (0,)),))
+    x = toys.number("x")
+    inner = around(toys, lambda u: good(bad(u)))
+    for op in (inner, around(toys, lambda u: inner(good(u)))):
+        with pytest.raises(BadViewMap, match=r"bad: its view_map .* names the input 3") as caught:
+            check_maps([good(op(x)).owner, op(x).owner])
+        assert __file__ in str(caught.value)
+
+
+def test_inner_graphs_within_each_other_are_checked_once_each(toys):
+    checked = []
+
+    class Counted(toys.Aliasing):
+        view_map = property(lambda self: checked.append(self) or {0: [0]}, lambda *_: None)
+
+    op = Counted("counted")
+    for _ in range(200):  # 2**200 ways into the innermost
+        op = around(toys, lambda u, op=op: op(op(u)))
+    checked.clear()
+    check_maps([op(toys.number("x")).owner])
+    assert 0 < len(checked) < 10
 
 
 def test_maps_that_make_sense(toys, ops):
     x, y = toys.number("x"), toys.number("y")
     for op in ("view", "view2", "inplace", "scratch", "read"):
-        check_maps(ops[op](x, y).owner)
+        check_maps([ops[op](x, y).owner])

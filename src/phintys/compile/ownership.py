@@ -56,9 +56,7 @@ def guard_memory(fgraph: FunctionGraph, inputs: Sequence[In]) -> None:
         for variable, spec in zip(fgraph.inputs, inputs, strict=True)
         if spec.mutable and not spec.shared and spec.update is None and spec.value is None
     ]
-    for node in fgraph.apply_nodes:
-        if node.op.view_map or node.op.destroy_map:
-            check_maps(node)
+    check_maps(fgraph.apply_nodes)
     _protect(fgraph, set(mutable))
     fgraph.attach_feature(DestroyHandler(mutable))
     fgraph.validate()

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from phintys._base.errors import BadDestroyMap, BadViewMap
 from phintys.graph._order import nodes_below
+from phintys.graph.inner import HasInnerGraph
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -46,19 +47,31 @@ __all__ = [
 ]
 
 
-def check_maps(node: Apply) -> None:
+def check_maps(nodes: Iterable[Apply]) -> None:
     """Check that ``view_map`` and ``destroy_map`` name existing outputs and inputs.
 
     Parameters
     ----------
-    node
-        The node.
+    nodes
+        The nodes; those of their inner graphs are checked as well.
 
     Raises
     ------
     BadViewMap, BadDestroyMap
         A map names an output or input that does not exist.
     """
+    stack, entered = [*nodes], set[int]()
+    while stack:
+        node = stack.pop()
+        op = node.op
+        if op.view_map or op.destroy_map:
+            _check_maps(node)
+        if isinstance(op, HasInnerGraph) and id(op) not in entered:
+            entered.add(id(op))
+            stack += op.fgraph.apply_nodes
+
+
+def _check_maps(node: Apply) -> None:
     for name, kind in (("view_map", BadViewMap), ("destroy_map", BadDestroyMap)):
         declared: Mapping[int | None, Iterable[int]] = getattr(node.op, name)
         for output, positions in declared.items():

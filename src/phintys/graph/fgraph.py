@@ -212,12 +212,14 @@ class FunctionGraph(Ends):
         self._validators = self._methods("validate")
 
     def _methods(self, name: str) -> list[Callable[..., Any]]:
-        ignored = getattr(Feature, name, None)
-        methods = (getattr(feature, name, None) for feature in self._features)
+        inherited = getattr(Feature, name, None)
+        methods = [getattr(feature, name, None) for feature in self._features]
+        # A feature may also have functions, or other callables, as attributes.
+        functions = [getattr(method, "__func__", method) for method in methods]
         return [
             method
-            for method in methods
-            if method is not None and getattr(method, "__func__", None) is not ignored
+            for method, function in zip(methods, functions, strict=True)
+            if method is not None and function is not inherited
         ]
 
     def execute_callbacks(self, name: str, *args: Any, **kwargs: Any) -> None:

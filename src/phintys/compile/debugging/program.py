@@ -101,8 +101,7 @@ class DebugProgram:
     ) -> None:
         self.fgraph = fgraph
         self.options = options
-        for node in fgraph.apply_nodes:
-            check_maps(node)
+        check_maps(fgraph.apply_nodes)
         self.vm = VM(fgraph, debug=True, profiler=profiler)
         # An inner graph is checked as this one is, when its node is first run in a call.
         self._inner = InnerPrograms(lambda node, op: DebugProgram(op.fgraph, options, rules))
