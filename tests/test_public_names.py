@@ -18,7 +18,7 @@ HOMES = {
         MonitorMode clone_replace graph_replace rewrite_graph Type Variable Constant Apply Op
         FunctionGraph PhintysError
         tensor scalar gradient graph rewriting compile testing passes Profile print_profiles
-        wrap_py contrib control ifelse OpFromGraph
+        wrap_py contrib control ifelse scan until OpFromGraph
         """,
     "phintys.graph": """
         Type Variable Constant Apply Op FunctionGraph Feature SharedVariable NullType
@@ -53,7 +53,9 @@ HOMES = {
     "phintys.rewriting": """
         node_rewriter graph_rewriter PatternRewriter Pass Pipeline WalkInOrder WalkOutOrder Worklist
         """,
-    "phintys.control": "OpFromGraph IfElse ifelse cond branch RowLoop",
+    "phintys.control": """
+        OpFromGraph IfElse ifelse cond branch RowLoop Scan scan until map reduce foldl foldr filter
+        """,
     "phintys.contrib": "sgd momentum adagrad adam",
     "phintys.testing": "check_op OpRecord verify_grad verify_rop",
     "phintys.compile": "function In Out Mode DebugMode NanGuardMode Profile register_mode get_mode",
@@ -165,7 +167,7 @@ def test_what_is_offered_is_not_said_to_be_missing(home):
 @pytest.mark.parametrize(
     ("home", "name", "instead"),
     [
-        ("phintys", "scan", "a Python loop"),
+        ("phintys", "foldl", "phintys.control"),
         ("phintys.tensor", "random", "numpy.random.Generator"),
         ("phintys", "sparse", "dense arrays"),
         ("phintys.tensor", "conv2d", "shifted slices"),

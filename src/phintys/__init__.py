@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from phintys.compile.monitor import MonitorMode
     from phintys.compile.nan_guard import NanGuardMode
     from phintys.compile.profile import Profile, print_profiles
-    from phintys.control import OpFromGraph, ifelse
+    from phintys.control import OpFromGraph, ifelse, scan, until
     from phintys.gradient import (
         Lop,
         Rop,
@@ -71,7 +71,7 @@ else:
             "phintys.compile.monitor": ("MonitorMode",),
             "phintys.compile.nan_guard": ("NanGuardMode",),
             "phintys.compile.profile": ("Profile", "print_profiles"),
-            "phintys.control": ("OpFromGraph", "ifelse"),
+            "phintys.control": ("OpFromGraph", "ifelse", "scan", "until"),
             "phintys.graph.from_function": ("wrap_py",),
             "phintys.gradient": ("Lop", "Rop", "grad", "hessian", "jacobian", "subgraph_grad"),
             "phintys.graph.printing": ("debugprint", "dprint"),
@@ -125,9 +125,11 @@ __all__ = [
     "rewrite_graph",
     "rewriting",
     "scalar",
+    "scan",
     "shared",
     "subgraph_grad",
     "tensor",
     "testing",
+    "until",
     "wrap_py",
 ]

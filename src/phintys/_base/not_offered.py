@@ -14,13 +14,10 @@ _DECOMPOSITIONS = (
     *("eig", "eigh", "eigvals", "eigvalsh"),
     *("det", "slogdet", "matrix_rank", "cond", "expm", "logm", "sqrtm"),
 )
-_LOOPS = (
-    "Write a Python loop that builds the graph step by step, or pt.cumsum, pt.cumprod and "
-    "pt.LinearRecurrence for running sums, products and linear recurrences"
-)
+_LOOPS = "It is in phintys.control, with scan and the functional forms of loops"
 
 NOT_OFFERED = {
-    **dict.fromkeys(("scan", "foldl", "foldr", "map", "reduce"), _LOOPS),
+    **dict.fromkeys(("foldl", "foldr", "map", "reduce"), _LOOPS),
     **dict.fromkeys(("random", "RandomStream", "RandomStreams", "shared_randomstreams"), _RANDOM),
     "sparse": "Use dense arrays, or gather with x[indices] and scatter with pt.inc_subtensor",
     **dict.fromkeys(

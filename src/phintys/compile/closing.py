@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from phintys._base.config import config
 from phintys._base.errors import ArgumentError, MissingInputError, UnusedInputError
 from phintys.graph.aliasing import overwrites
+from phintys.graph.placeholders import about_placeholder
 from phintys.graph.sources import variables_used
 from phintys.graph.traversal import ancestors
 
@@ -54,6 +55,9 @@ def missing_input(
     if len(rebuilt.missing) > 1:
         others = [str(one) for one in list(rebuilt.missing)[1:6]]
         lines.append(f"Missing as well: {', '.join(others)}.")
+    about = about_placeholder(leaf)
+    if about is not None:
+        return MissingInputError("\n".join([*lines, about]))
     lines.append(
         f"Add {leaf} to the inputs, replace it with givens={{{leaf}: value}}, or make it "
         "shared(value)."

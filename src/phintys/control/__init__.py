@@ -11,11 +11,14 @@ if TYPE_CHECKING:
     from phintys.control import custom as _custom
     from phintys.control import row_loop as _row_loop
     from phintys.control.choices import branch, cond, ifelse
+    from phintys.control.folds import filter, foldl, foldr, map, reduce
     from phintys.control.from_graph import OpFromGraph
     from phintys.control.if_else import IfElse
     from phintys.control.loop_arguments import LoopArguments
     from phintys.control.row_loop import RowLoop
     from phintys.control.scan_op import Scan
+    from phintys.control.scanning import scan
+    from phintys.control.step_results import until
 else:
     _checkpoint = LateModule("phintys.control.checkpoint")
     _custom = LateModule("phintys.control.custom")
@@ -24,11 +27,14 @@ else:
         __name__,
         {
             "phintys.control.choices": ("branch", "cond", "ifelse"),
+            "phintys.control.folds": ("filter", "foldl", "foldr", "map", "reduce"),
             "phintys.control.from_graph": ("OpFromGraph",),
             "phintys.control.if_else": ("IfElse",),
             "phintys.control.loop_arguments": ("LoopArguments",),
             "phintys.control.row_loop": ("RowLoop",),
             "phintys.control.scan_op": ("Scan",),
+            "phintys.control.scanning": ("scan",),
+            "phintys.control.step_results": ("until",),
         },
     )
 
@@ -40,7 +46,14 @@ __all__ = [
     "Scan",
     "branch",
     "cond",
+    "filter",
+    "foldl",
+    "foldr",
     "ifelse",
+    "map",
+    "reduce",
+    "scan",
+    "until",
 ]
 
 set_row_loop(lambda *arguments: _row_loop.row_loop(*arguments))  # noqa: PLW0108 - imported then

@@ -26,6 +26,7 @@ from phintys.graph.fgraph import FunctionGraph
 from phintys.graph.inlining import Inlinable
 from phintys.graph.null_type import DisconnectedType, NullType, disconnected_type
 from phintys.graph.op import Op
+from phintys.graph.placeholders import about_placeholder
 from phintys.graph.shared_variable import SharedVariable
 from phintys.graph.traversal import graph_inputs
 from phintys.graph.variable import Constant, Variable
@@ -430,7 +431,8 @@ def _shared(
             listed = ", ".join(map(str, inputs))
             msg = (
                 f"The outputs of an OpFromGraph depend on {leaf} (type {leaf.type}), which is not "
-                f"among its inputs ({listed}). Add it to the inputs."
+                f"among its inputs ({listed}). "
+                f"{about_placeholder(leaf) or 'Add it to the inputs.'}"
             )
             raise MissingInputError(msg)
         found[leaf] = None

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from phintys._base.errors import InconsistencyError, MissingInputError, TypeContractError
 from phintys.graph._order import nodes_below
+from phintys.graph.placeholders import about_placeholder
 from phintys.graph.shared_variable import SharedVariable
 from phintys.graph.variable import Constant, Variable
 
@@ -267,6 +268,11 @@ def _missing_input(variable: Variable, node: Apply | None) -> MissingInputError:
     else:
         needed = str(node.op)
         where = f", made at\n  {node.origin}\n"
+    about = about_placeholder(variable)
+    if about is not None:
+        return MissingInputError(
+            f"{variable} (type {variable.type}) is needed by {needed}{where or '. '}{about}"
+        )
     return MissingInputError(
         f"{variable} (type {variable.type}) is needed by {needed}{where or ', '}but it is neither "
         "an input of the graph, nor a constant, nor a shared variable. Add it to the inputs, give "

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+from contextlib import contextmanager
+from contextvars import ContextVar
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -12,9 +14,13 @@ from phintys.graph.pickling import reduce_variable
 from phintys.graph.variable import Variable
 
 if TYPE_CHECKING:
+    from collections.abc import Generator
+
     from phintys.graph.type import Type
 
-__all__ = ["Container", "SharedVariable", "shared_class"]
+__all__ = ["Container", "SharedVariable", "made_within", "shared_class"]
+
+_MADE: ContextVar[list[SharedVariable] | None] = ContextVar("phintys.made_shared", default=None)
 
 
 class Container:
@@ -103,6 +109,9 @@ class SharedVariable(Variable):
         name: str | None = None,
     ) -> None:
         super().__init__(type, None, None, name)
+        made = _MADE.get()
+        if made is not None:
+            made.append(self)
         self.default_update: Variable | None = None
         if container is not None:
             if value is not None:
@@ -156,6 +165,30 @@ class SharedVariable(Variable):
         if variable_type is None:
             return reduce_variable(self)
         return (_new_shared, (variable_type,), dict(self.__dict__))
+
+
+@contextmanager
+def made_within() -> Generator[list[SharedVariable]]:
+    """Collect the shared variables that are made in a ``with`` block.
+
+    Examples
+    --------
+    >>> import phintys
+    >>> from phintys.graph.shared_variable import made_within
+    >>> with made_within() as made:
+    ...     s = phintys.shared(1.0)
+    >>> made == [s]
+    True
+    """
+    outer = _MADE.get()
+    made: list[SharedVariable] = []
+    token = _MADE.set(made)
+    try:
+        yield made
+    finally:
+        _MADE.reset(token)
+        if outer is not None:
+            outer += made
 
 
 def shared_class(variable_type: type[Variable]) -> type[SharedVariable]:
