@@ -46,10 +46,8 @@ def about_placeholder(variable: Variable) -> str | None:
     >>> from phintys.graph.placeholders import about_placeholder
     >>> rows = []
     >>> _ = phintys.scan(lambda x: rows.append(x) or x**2, pt.dvector("x"))
-    >>> print(about_placeholder(rows[0]))
-    x[t] is an input of a step of the loop made at
-      File "<doctest ...", line 1, in <module>
-    and has no value outside of it. Let the step return what is needed, and use the result of ...
+    >>> about_placeholder(rows[0]).partition(" made")[0]
+    'x[t] is an input of a step of the loop'
     """
     found = getattr(variable.tag, "placeholder", None)
     if not isinstance(found, Placeholder):
