@@ -357,6 +357,10 @@ class Sizes:
         """Return the length of an axis of an external array."""
         return self.canonical(self._intern((Extent, array, axis), Extent, array, axis))
 
+    def arrays(self) -> set[Array]:
+        """Return the memory of arrays with an element that is used as a size."""
+        return {size.array.memory for size in self._made.values() if isinstance(size, Element)}
+
     def element(self, array: Array, index: int = 0) -> Size:
         """Return an element of an array of integers."""
         return self.canonical(self._intern((Element, array, index), Element, array, index))

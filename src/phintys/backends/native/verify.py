@@ -144,7 +144,8 @@ class Verifier:
                 self.expect(isinstance(step, Claim), "something is written before all is claimed")
                 continue
             for array in step.writes():
-                self.expect(array.memory.place == Place.RESULT, f"{array!r} is written")
+                is_own = array.memory.place in {Place.RESULT, Place.BUFFER}
+                self.expect(is_own, f"{array!r} is written")
             self.reads_at_end(step, sources)
 
     def reads_at_end(self, step: Step, sources: Mapping[Array, Array]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import contextmanager
 from itertools import groupby
 from typing import TYPE_CHECKING, TypeGuard
 
@@ -35,7 +36,7 @@ from phintys.backends.native.emit.values import Value
 from phintys.backends.native.program import Place
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Generator, Sequence
 
     from phintys.backends.native.emit.kernels import KernelCode
     from phintys.backends.native.emit.plans import KernelPlan, NestPlan
@@ -274,7 +275,7 @@ class KernelCaller(Part):
         function = Value(b, PTR, f"@{code.symbol}")
         least = int(PARALLEL_NANOSECONDS / max(plan.cost, _LEAST_COST))
         is_small = self.polynomial(plan.work_inside()) < least
-        with self.room(cut.totals * (8 * code.partials), kernel) as cut.partials:
+        with self._totals(kernel, code, cut) as cut.partials:
             block = self._block(code, cut)
             direct, parallel, after = b.new_block("direct"), b.new_block("parallel"), b.new_block()
             b.branch(is_small, direct, parallel)
@@ -286,6 +287,33 @@ class KernelCaller(Part):
             b.jump(after)
             b.begin(after)
             self._combine(code, block, cut)
+
+    def reserve(self, kernel: Kernel) -> None:
+        """Allocate the memory for a kernel's partial results before the end, which must not fail.
+
+        That of a single result is on the stack.
+        """
+        code = self.main.kernels[kernel]
+        if not code.plan.is_chunked or not code.plan.nests[0].kept:
+            return
+        b = self.b
+        totals = self._cut(code.plan.nests[0]).totals
+        bytes_ = b.value(INT64, totals * (8 * code.partials))
+        slot = self.main.reserve(kernel)
+        block = b.constant(INT64, self.main.block_of(slot))
+        base = b.call("phintys_arena", PTR, [self.state(), block, bytes_])
+        self.fail_if_null(base, OUT_OF_MEMORY, bytes_, self.main.workspace(kernel))
+        b.store(base, self.slot(slot), align=8)
+
+    @contextmanager
+    def _totals(self, kernel: Kernel, code: KernelCode, cut: _Cut) -> Generator[Value]:
+        """Provide memory for partial results: what was reserved, or temporary memory."""
+        slot = self.main.reserved(kernel)
+        if slot is not None:
+            yield self.b.load(PTR, self.slot(slot))
+            return
+        with self.room(cut.totals * (8 * code.partials), kernel) as memory:
+            yield memory
 
     def _combine(self, code: KernelCode, block: Value, cut: _Cut) -> None:
         """Merge parts: all of them, or those of each column if it has several."""

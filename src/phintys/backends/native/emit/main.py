@@ -121,6 +121,7 @@ class MainFunction:
         self._note_buffers()
         self._atom_slots: dict[Atom, int] = {}
         self._has_copier = False
+        self._reserved: dict[Kernel, int] = {}
         self._constants: dict[Array, int] = {}
         self._failures: dict[Failure, int] = {}
         self._callbacks = {step: at for at, step in enumerate(self.layout.callbacks)}
@@ -178,6 +179,9 @@ class MainFunction:
             if step.may_fail or has_failures:
                 msg = f"In the end of a program, {step.title} may fail: a bug in Phintys."
                 raise IntegrityError(msg)
+        if any(after >= self._end for after in self.memory.groups):
+            msg = "Memory would be allocated in the end of a program: a bug in Phintys."
+            raise IntegrityError(msg)
 
     def _function(
         self, whole: str, steps: Sequence[tuple[int, Step]], *, is_first: bool, is_last: bool
@@ -238,6 +242,9 @@ class MainFunction:
             for step in self.program.steps[self._end :]:
                 step.check_limits(writer)
             writer.take_results(_BEFORE_END)
+            for step in self.program.steps[self._end :]:
+                if isinstance(step, Kernel):
+                    writer.reserve(step)
             writer.finish()
         if is_last and self.clock is not None:
             self.clock.finish(writer, self._begun)
@@ -423,6 +430,19 @@ class MainFunction:
     def buffer_at(self, slot: int) -> int:
         """Return the number of a buffer, given the frame slot of its address."""
         return slot - self._first_slot
+
+    def reserve(self, kernel: Kernel) -> int:
+        """Return a new frame slot, for the address of memory that a kernel needs at the end."""
+        slot = self._reserved[kernel] = self.layout.room(1)
+        return slot
+
+    def reserved(self, kernel: Kernel) -> int | None:
+        """Return the frame slot of the address of memory reserved for a kernel, if any is."""
+        return self._reserved.get(kernel)
+
+    def block_of(self, slot: int) -> int:
+        """Return the number of the block whose address is in a slot for reserved memory."""
+        return self.layout.groups + list(self._reserved.values()).index(slot)
 
     def workspace(self, kernel: Kernel) -> int:
         """Return the number of a kernel's node, for errors about memory for its own work."""

@@ -1,8 +1,8 @@
 """Updates of whole shared values, moved to the end of a program so that they can be in place.
 
 ``s - rate * g`` as the next value of s is computed by a kernel that reads each element of s where
-it writes one of the result. If the result is not needed otherwise, and nothing in the kernel can
-fail, the kernel can run last in a call, and then it can overwrite s.
+it writes one of the result. If nothing in the kernel can fail, it can run last in a call, and then
+it can overwrite s. Kernels that read the result, such as that of its sum, move with it.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from phintys.backends.native.dependence import (
     reads_of,
     same_indices,
 )
+from phintys.backends.native.lower.ending import allocates, is_short
 from phintys.backends.native.program import Array, Place
 from phintys.backends.native.steps.claim import Claim
 from phintys.backends.native.steps.kernel import Kernel
@@ -60,27 +61,65 @@ def updates_last(
     returned = [value.memory for value in results if isinstance(value, Array)]
     writers = Counter(array for step in (*steps, *ending) for array in arrays_written(step))
     updates = {new: old for new, old in updates.items() if writers[new] == 1}
+    counted = sizes.arrays()
     # Memory that the rest of the end reads must not change.
     late = {array for step in ending for array in arrays_read(step)}
     after = _Needs()
-    moved: list[Kernel] = []
+    moved: set[int] = set()
     claims: list[Claim] = []
+    waiting: list[Kernel] = []  # kernels that can move with what they read, the last one first
     for step in reversed(steps):
-        if isinstance(step, Kernel) and after.can_wait(step) and _is_sure(step, returned):
-            found = _claims(step, updates, sizes)
-            own = {claim.source for claim in found}
-            sources = {claim.source for claim in _claims_in([*claims, *ending])}
-            if found and own.isdisjoint(late) and sources.isdisjoint(_loaded(step)):
-                moved.append(step)
-                claims += found
-                late |= _loaded(step)
-                continue
-        after.add(step)
-    moved.reverse()
-    kept = {id(step) for step in moved}
-    before = [step for step in steps if id(step) not in kept]
+        if (
+            not isinstance(step, Kernel)
+            or step.may_fail
+            or not counted.isdisjoint(arrays_written(step))
+            or not after.can_wait(step)
+        ):
+            after.add(step)
+            continue
+        found = _claims(step, updates, returned, sizes)
+        group = _with_followers(step, waiting) if found else []
+        sources = {claim.source for claim in _claims_in([*claims, *ending])}
+        loaded = set().union(*map(_loaded, group))
+        own = {claim.source for claim in found}
+        is_kept = any(own & arrays for arrays in [late, *map(_loaded, group[1:])])
+        if not found or is_kept or sources & loaded or not _fits(group, sizes):
+            waiting.append(step)
+            continue
+        moved.update(map(id, group))
+        claims += found
+        late |= loaded
+        waiting = [kernel for kernel in waiting if id(kernel) not in moved]
     first = len(_claims_in(ending))
-    return before, [*ending[:first], *claims, *moved, *ending[first:]]
+    before = [step for step in steps if id(step) not in moved]
+    last = [step for step in steps if id(step) in moved]
+    return before, [*ending[:first], *claims, *last, *ending[first:]]
+
+
+def _with_followers(kernel: Kernel, later: Sequence[Kernel]) -> list[Kernel]:
+    """Return a kernel, and those later ones that must stay behind it.
+
+    Parameters
+    ----------
+    kernel
+        The kernel.
+    later
+        Later kernels, the last one first.
+    """
+    found = [kernel]
+    needs = _Needs()
+    needs.add(kernel)
+    for other in reversed(later):
+        if not needs.can_wait(other):
+            needs.add(other)
+            found.append(other)
+    return found
+
+
+def _fits(kernels: Sequence[Kernel], sizes: Sizes) -> bool:
+    """Return whether kernels take neither long nor memory of their own."""
+    statements = [one for kernel in kernels for one in kernel.statements]
+    return all(is_short(one, sizes) for one in statements) and not allocates(kernels, sizes)
 
 
 def _claims_in(steps: Sequence[Step]) -> list[Claim]:
@@ -111,28 +150,18 @@ def _loaded(kernel: Kernel) -> set[Array]:
     return {load.array.memory for one in kernel.statements for load in reads_of(one)}
 
 
-def _is_sure(kernel: Kernel, returned: Sequence[Array]) -> bool:
-    """Return whether a kernel writes nothing but results, and cannot fail."""
-    if len(kernel.nests) != 1 or kernel.may_fail:
-        return False
-    for statement in kernel.statements:
-        target = statement.target
-        if has_order(statement) or statement.reduction:
-            return False
-        is_result = target.place == Place.RESULT and returned.count(target) == 1
-        if target not in kernel.local and not is_result:
-            return False
-    return True
-
-
-def _claims(kernel: Kernel, updates: Updates, sizes: Sizes) -> list[Claim]:
+def _claims(
+    kernel: Kernel, updates: Updates, returned: Sequence[Array], sizes: Sizes
+) -> list[Claim]:
     """Return claims for the updates of a kernel that can overwrite their old values."""
     found: list[Claim] = []
     statements = kernel.statements
     for number, statement in enumerate(statements):
         target = statement.target
         source = updates.get(target)
-        if source is None or source.dtype != target.dtype:
+        if source is None or source.dtype != target.dtype or returned.count(target) != 1:
+            continue
+        if target.place != Place.RESULT or statement.reduction or has_order(statement):
             continue
         lengths = [sizes.canonical(size) for size in source.sizes]
         is_alike = lengths == [sizes.canonical(size) for size in target.sizes]

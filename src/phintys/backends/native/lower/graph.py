@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
+from phintys._base.errors import IntegrityError
 from phintys.backends.native.dependence import arrays_read
 from phintys.backends.native.fuse import fuse
 from phintys.backends.native.lower.deferred_updates import updates_last
+from phintys.backends.native.lower.ending import end_of
 from phintys.backends.native.lower.lowering import Lowering
 from phintys.backends.native.lower.nodes import lower_nodes
-from phintys.backends.native.lower.overwriting import handed_on
+from phintys.backends.native.lower.overwriting import NotAtTheEnd, ReadsAtTheEnd, handed_on
 from phintys.backends.native.lower.pruning import prune
 from phintys.backends.native.lower.view import View
 from phintys.backends.native.program import Array, Place, Program, Value
-from phintys.backends.native.steps.claim import Claim
 from phintys.graph.alias_map import memory_of, root_of
 from phintys.tensor.type import TensorType
 
@@ -42,16 +43,27 @@ def lower_program(fgraph: FunctionGraph, *, keep_shapes: bool = False) -> Progra
         An array that is a result has its own memory, which the rest of the program does not use
         afterwards, unless the output is an input, a constant, or made by an Op's Python code.
     """
-    lowering = _lowered(fgraph)
+    for reads in sorted(ReadsAtTheEnd, reverse=True):
+        try:
+            return _program(fgraph, reads, keep_shapes=keep_shapes)
+        except NotAtTheEnd:
+            continue
+    msg = "A graph whose shared values are not overwritten has an end: a bug in Phintys."
+    raise IntegrityError(msg)
+
+
+def _program(fgraph: FunctionGraph, reads: ReadsAtTheEnd, *, keep_shapes: bool) -> Program:
+    """Return a graph as a Program, in which some reads of next values run at the end."""
+    lowering = _lowered(fgraph, reads)
     leaving: dict[Value, list[Variable]] = {}
     results = [_result(variable, lowering, leaving) for variable in fgraph.outputs]
-    kept = {value.memory for value in results if isinstance(value, Array)}
-    ending = sorted(lowering.ending, key=lambda step: not isinstance(step, Claim))
-    kept.update(array for step in ending for array in arrays_read(step))
+    returned = {value.memory for value in results if isinstance(value, Array)}
+    ending = end_of(lowering, returned)
+    kept = returned.union(array for step in ending for array in arrays_read(step))
     sizes = lowering.sizes
     steps, last = updates_last(
         fuse(prune(lowering.steps, kept), sizes, kept),
-        fuse(ending, sizes, kept),
+        ending,
         _updates(fgraph, results, lowering),
         results,
         sizes,
@@ -75,9 +87,9 @@ def _updates(
     return found
 
 
-def _lowered(fgraph: FunctionGraph) -> Lowering:
+def _lowered(fgraph: FunctionGraph, reads: ReadsAtTheEnd) -> Lowering:
     """Lower all nodes, in an order in which every value is read before it is overwritten."""
-    lowering = Lowering()
+    lowering = Lowering(reads)
     for variable in fgraph.inputs:
         lowering.arguments.append(lowering.foreign(variable, Place.ARGUMENT))
     lowering.bases.look_at(fgraph)

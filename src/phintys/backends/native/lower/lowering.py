@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from phintys import scalar as ps
-from phintys.backends.native.dependence import loads_of
-from phintys.backends.native.lower.overwriting import Bases
+from phintys.backends.native.dependence import arrays_written, reads_of
+from phintys.backends.native.lower.overwriting import Bases, NotAtTheEnd, ReadsAtTheEnd
 from phintys.backends.native.lower.view import View
 from phintys.backends.native.program import (
     Array,
@@ -73,18 +73,18 @@ class Lowering:
     steps
         The steps so far, in order, with statements not yet grouped in kernels.
     ending
-        The steps that overwrite shared values, after all others.
+        The steps that overwrite shared values, and those that read them then, after all others.
     bases
         Tracks what may be overwritten.
     sides
         The :class:`~.sides.Sides` of the graph that is being lowered.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, reads: ReadsAtTheEnd = ReadsAtTheEnd.VALUES) -> None:
         self.sizes = Sizes()
         self.steps: list[Step | Statement] = []
         self.ending: list[Step | Statement] = []
-        self.bases = Bases()
+        self.bases = Bases(reads)
         self.arguments: list[Value] = []
         self._views: dict[Variable, View] = {}
         self._handles: dict[Variable, Handle] = {}
@@ -257,10 +257,18 @@ class Lowering:
         return self.element(self.view(variable), ())
 
     def element(self, view: View, position: Sequence[int]) -> Size:
-        """Return an element of an array of integers, at a known position, as a size."""
+        """Return an element of an array of integers, at a known position, as a size.
+
+        Raises
+        ------
+        NotAtTheEnd
+            If it is known only at the end of a call.
+        """
         known = self.known_element(view, position)
         if known is not None:
             return known
+        if self.bases.is_late([view.array.memory]):
+            raise NotAtTheEnd
         array, flat = view.array, _flat(view, position)
         source = self._sources.get((array, flat))
         if source is not None:
@@ -451,8 +459,7 @@ class Lowering:
             reducer = None
             if value.dtype != target.array.dtype:
                 value = Cast(value, target.array.dtype)
-        steps = self.ending if self._is_late(target, value) else self.steps
-        steps.append(
+        self.add(
             Statement(
                 target.array,
                 indices,
@@ -467,12 +474,26 @@ class Lowering:
             )
         )
 
-    def _is_late(self, target: View, value: Expression) -> bool:
-        """Return whether a statement accesses memory that exists only at the end of a call."""
-        claimed = self.bases.claimed
-        return bool(claimed) and (
-            target.array in claimed or any(load.array.memory in claimed for load in loads_of(value))
-        )
+    def add(self, step: Step | Statement) -> None:
+        """Add a step that cannot fail: at the end, if what it reads or writes is known only there.
+
+        Raises
+        ------
+        NotAtTheEnd
+            If it must run at the end, but cannot.
+        """
+        bases = self.bases
+        if bases.late:
+            if isinstance(step, Statement):
+                reads = [load.array.memory for load in reads_of(step)]
+            else:
+                reads = [array.memory for array in step.reads()]
+            writes = list(arrays_written(step))
+            if bases.is_late([*reads, *writes]):
+                bases.defer(reads, writes)  # sizes are known, and stay in the frame
+                self.ending.append(step)
+                return
+        self.steps.append(step)
 
     def compute(self, variable: Variable, lengths: Sequence[Size]) -> tuple[View, Loops]:
         """Create memory for a variable, and loops over it; the caller stores into it."""
@@ -484,7 +505,16 @@ class Lowering:
     # ---- callbacks -----------------------------------------------------------------------------
 
     def callback(self, node: Apply, why: str) -> None:
-        """Run the Op's Python code for a node."""
+        """Run the Op's Python code for a node.
+
+        Raises
+        ------
+        NotAtTheEnd
+            If an input is known only at the end of a call.
+        """
+        tensors = [one for one in node.inputs if isinstance(one.type, TensorType)]
+        if self.bases.is_late(self.view(one).array.memory for one in tensors):
+            raise NotAtTheEnd
         positions = destroyed_inputs(node)
         viewed = {at for found in node.op.view_map.values() for at in found}
         inputs = tuple(

@@ -8,6 +8,7 @@ that fails leaves it unchanged; this module finds the updates for which that is 
 
 from __future__ import annotations
 
+from enum import IntEnum
 from typing import TYPE_CHECKING
 
 from phintys._base.records import record
@@ -15,8 +16,9 @@ from phintys.backends.base import is_copy
 from phintys.backends.native.lower.view import View
 from phintys.backends.native.program import Array, Place, Value
 from phintys.backends.native.steps.claim import Claim
-from phintys.graph.alias_map import root_of
+from phintys.graph.alias_map import root_of, shared_inputs
 from phintys.graph.aliasing import mutable_inputs
+from phintys.graph.inner import HasInnerGraph
 from phintys.tensor.blas import Gemm
 from phintys.tensor.dim_shuffle import DimShuffle
 from phintys.tensor.indexing.basic import Subtensor
@@ -24,16 +26,44 @@ from phintys.tensor.indexing.update import AdvancedIncSubtensor, IncSubtensor
 from phintys.tensor.type import TensorType
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from phintys.backends.native.lower.lowering import Lowering
     from phintys.graph.apply import Apply
     from phintys.graph.fgraph import FunctionGraph
     from phintys.graph.variable import Variable
 
-__all__ = ["Base", "Bases", "base_of", "handed_on", "update_chains"]
+__all__ = [
+    "Base",
+    "Bases",
+    "NotAtTheEnd",
+    "ReadsAtTheEnd",
+    "base_of",
+    "handed_on",
+    "update_chains",
+]
 
 
 _FREE_KINDS = "fc"
 """Kinds of dtypes whose values cannot be part of sizes; sizes can depend on integers."""
+
+
+class NotAtTheEnd(Exception):  # noqa: N818 - a signal to the caller, not an error
+    """Raised for what reads an overwritten shared value, and cannot run at the end of a call.
+
+    Python code cannot, nor anything that may fail, nor what determines sizes. The graph is then
+    lowered again, with fewer :class:`ReadsAtTheEnd`.
+    """
+
+
+class ReadsAtTheEnd(IntEnum):
+    """What may be read of a shared value's next value, for it to be written in place."""
+
+    NOTHING = 0
+    PARTS = 1
+    """Copies of parts that integers and slices select."""
+    VALUES = 2
+    """Values that are computed from it, too."""
 
 
 @record()
@@ -81,6 +111,7 @@ def base_of(node: Apply, variable: Variable, lowering: Lowering) -> Base:
             made = lowering.array(memory.dtype, x.sizes, Place.RESULT)
             if is_chained:
                 bases.claimed.add(made)
+                bases.late.add(made)
             else:
                 bases.lent[made] = variable
             steps = lowering.ending if is_chained else lowering.steps
@@ -111,6 +142,11 @@ class Bases:
         Inputs of the graph that may be overwritten.
     claimed
         Results whose initial memory is a shared value.
+    late
+        Memory that has its value only at the end of a call: these results, and what is computed
+        from them.
+    reads
+        What may be read at the end.
     lent
         Results that are in the memory of an argument, each with its variable.
     sources
@@ -122,10 +158,12 @@ class Bases:
         Number of branches and loops around the node that is being lowered.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, reads: ReadsAtTheEnd = ReadsAtTheEnd.VALUES) -> None:
+        self.reads = reads
         self.chained: dict[Apply, Variable] = {}
         self.mutable: frozenset[Variable] = frozenset()
         self.claimed: set[Array] = set()
+        self.late: set[Array] = set()
         self.lent: dict[Array, Variable] = {}
         self.sources: set[Array] = set()
         self.held: set[Array] = set()
@@ -135,7 +173,7 @@ class Bases:
 
     def look_at(self, fgraph: FunctionGraph) -> None:
         """Find which values of a whole graph may be overwritten; its inputs have been bound."""
-        self.chained = update_chains(fgraph)
+        self.chained = update_chains(fgraph, self.reads)
         self.mutable = frozenset(mutable_inputs(fgraph))
         updated = set(self.chained.values())
         self.sources = {
@@ -195,6 +233,28 @@ class Bases:
             shown.append(variable)
         return is_last and (not is_shown or readers.get(variable, 1) == 1)
 
+    def is_late(self, arrays: Iterable[Array]) -> bool:
+        """Return whether some memory has its value only at the end of a call."""
+        return bool(self.late) and not self.late.isdisjoint(arrays)
+
+    def defer(self, reads: Iterable[Array], writes: Iterable[Array]) -> None:
+        """Let a step run at the end: what it reads must not change until then.
+
+        Raises
+        ------
+        NotAtTheEnd
+            If it may change, or if the step is part of a branch or loop.
+        """
+        if self.depth:
+            raise NotAtTheEnd
+        for memory in reads:
+            if memory in self.late or self.stays(memory):
+                continue
+            if memory.place not in {Place.BUFFER, Place.RESULT}:
+                raise NotAtTheEnd
+            self.held.add(memory)
+        self.late.update(writes)
+
     def stays(self, memory: Array) -> bool:
         """Return whether memory is unchanged until the end of a call, whatever is overwritten."""
         if memory.place == Place.CONSTANT:
@@ -203,18 +263,22 @@ class Bases:
         return is_argument and memory not in self.sources and not self.mutable
 
 
-def update_chains(fgraph: FunctionGraph) -> dict[Apply, Variable]:
+def update_chains(fgraph: FunctionGraph, reads: ReadsAtTheEnd) -> dict[Apply, Variable]:
     """Return the nodes that lead from a shared value to its next one, each with its variable.
 
     These nodes write to indexed elements, or add a product, one after the other, and the values in
-    between have no other readers. Parts of the next value itself can be returned as well: they are
-    read when it has been written, at the end of a call.
+    between have no other readers. Other nodes can read the next value itself: they run when it has
+    been written, at the end of a call.
 
     Parameters
     ----------
     fgraph
         The graph; it knows which input each update belongs to.
+    reads
+        What these nodes may be.
     """
+    if reads == ReadsAtTheEnd.NOTHING:
+        return {}
     found: dict[Apply, Variable] = {}
     kept = handed_on(fgraph)
     for output, position in fgraph.update_mapping.items():
@@ -222,7 +286,7 @@ def update_chains(fgraph: FunctionGraph) -> dict[Apply, Variable]:
         if type(source.type) is not TensorType or source in kept:
             continue
         chain: list[Apply] = []
-        if not _is_read_at_the_end(fgraph, variable):
+        if not _is_read_at_the_end(fgraph, variable, reads):
             continue
         while (node := _updating(fgraph, variable, is_last=not chain)) is not None:
             base = _base_input(node)
@@ -243,11 +307,11 @@ def handed_on(fgraph: FunctionGraph) -> set[Variable]:
     return {root for output in fgraph.outputs for root in root_of(output) if root in inputs}
 
 
-def _is_read_at_the_end(fgraph: FunctionGraph, variable: Variable) -> bool:
-    """Return whether all readers of the next value of a shared variable can run at the end.
+def _is_read_at_the_end(fgraph: FunctionGraph, variable: Variable, reads: ReadsAtTheEnd) -> bool:
+    """Return whether all readers of the next value of a shared variable may run at the end.
 
-    These are the update itself, and outputs that are copies of parts selected by integers and
-    slices.
+    These are the update itself, and outputs that do not share its memory. Whether what is computed
+    from it really can run there turns out when it is lowered.
     """
     waiting = [variable]
     updates = 0
@@ -258,15 +322,29 @@ def _is_read_at_the_end(fgraph: FunctionGraph, variable: Variable) -> bool:
                 updates += current is variable
                 if current is not variable:
                     return False
-            elif is_copy(client.op):
-                copied = client.outputs[0]
-                if any(not isinstance(reader, str) for reader, _ in fgraph.clients[copied]):
+            elif client.op.view_map:
+                shared = {at: shared_inputs(client.op, at) for at in range(len(client.outputs))}
+                is_plain = isinstance(client.op, Subtensor | DimShuffle) and position == 0
+                if reads == ReadsAtTheEnd.PARTS and not is_plain:
                     return False
-            elif isinstance(client.op, Subtensor | DimShuffle) and position == 0:
-                waiting += client.outputs
-            else:
+                waiting += [client.outputs[at] for at, found in shared.items() if position in found]
+            elif not _may_read(fgraph, client, reads):
                 return False
     return updates == 1
+
+
+def _may_read(fgraph: FunctionGraph, node: Apply, reads: ReadsAtTheEnd) -> bool:
+    """Return whether a node that makes new memory may read the next value of a shared variable."""
+    if node.op.destroy_map or isinstance(node.op, HasInnerGraph):
+        return False
+    return reads == ReadsAtTheEnd.VALUES or _is_returned_copy(fgraph, node)
+
+
+def _is_returned_copy(fgraph: FunctionGraph, node: Apply) -> bool:
+    """Return whether a node copies a value that is then returned, and not used otherwise."""
+    if not is_copy(node.op):
+        return False
+    return all(isinstance(reader, str) for reader, _ in fgraph.clients[node.outputs[0]])
 
 
 def _updating(fgraph: FunctionGraph, variable: Variable, *, is_last: bool) -> Apply | None:

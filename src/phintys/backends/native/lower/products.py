@@ -10,7 +10,7 @@ from phintys import scalar as ps
 from phintys._base.records import record
 from phintys.backends.native.lower.families import lowers
 from phintys.backends.native.lower.lowering import Lowering
-from phintys.backends.native.lower.overwriting import Base, base_of
+from phintys.backends.native.lower.overwriting import Base, NotAtTheEnd, base_of
 from phintys.backends.native.lower.view import View
 from phintys.backends.native.program import (
     Array,
@@ -218,9 +218,10 @@ def _call(
     alpha = options.get("alpha")
     if isinstance(alpha, Array):
         inputs = (*inputs, alpha)
-    is_late = target.array in lowering.bases.claimed
-    steps = lowering.ending if is_late else lowering.steps
-    steps.append(LibraryCall(routine, inputs, (target.array,), options, node))
+    bases = lowering.bases
+    if routine is GEMM and target.array not in bases.claimed and bases.is_late(inputs):
+        raise NotAtTheEnd  # it takes much longer than a copy of what it reads
+    lowering.add(LibraryCall(routine, inputs, (target.array,), options, node))
 
 
 def _gemm(

@@ -348,7 +348,7 @@ class ProgramCode:
                     "input": number,
                     "object": self._objects[claim.target],
                     "is_shared": int(claim.is_shared),
-                    "is_long": int(claim.is_long),
+                    "most_bytes": claim.most_bytes,
                     "is_kept": int(claim.is_kept),
                     "cell": tables.object(shape.cells[hidden]) if is_known else 0,
                 }

@@ -94,7 +94,7 @@ CLAIM = Record.packed(
     input=INT64,  # the number of the input
     object=INT64,  # the number of the object of the call that replaces it
     is_shared=INT64,  # 0: the caller permits overwriting it
-    is_long=INT64,  # 0: writing takes no longer than its size suggests
+    most_bytes=INT64,  # a larger one is not overwritten while other threads wait
     is_kept=INT64,  # 0: any content will do, if it is not the input itself
     cell=PTR,  # the list of length 1 that holds a shared value; null if unknown
 )

@@ -65,10 +65,6 @@ def emit_services(module: Module, api: CApi) -> None:
     _emit_lock(module)
 
 
-_SHORT_BYTES = 4 << 20
-"""Writes that take less time than the interval at which Python switches threads."""
-
-
 def _process(b: Builder, call: Value) -> Value:
     return CONTEXT.load(b, CALL.load(b, call, "context"), "process")
 
@@ -217,7 +213,7 @@ def _emit_claim(module: Module, api: CApi) -> None:
         size = _bytes_of(b, record, lengths)
         is_kept = b.ne(CLAIM.load(b, claim, "is_kept"), 0)
         itself = _may_be_overwritten(b, api, call, claim, thing, size)
-        is_short = b.eq(CLAIM.load(b, claim, "is_long"), 0) & (is_kept | b.le(size, _SHORT_BYTES))
+        is_short = b.le(size, CLAIM.load(b, claim, "most_bytes"))
         itself = itself & (is_short | _is_only_thread(b))
         with when(b, itself):
             with when(b, b.ne(CLAIM.load(b, claim, "is_shared"), 0)):

@@ -18,6 +18,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Claim"]
 
+_SHORT_BYTES = 4 << 20
+"""Writes that take less time than the interval at which Python switches threads."""
+
+_ANY_BYTES = 2**63 - 1
+
 
 @record(eq=False)
 class Claim(Step):
@@ -40,6 +45,9 @@ class Claim(Step):
         reads each element of the argument writes that of the result.
     is_long
         Whether overwriting it may take long: then it is not overwritten while other threads wait.
+    is_read
+        Whether values are computed from the result at the end: then a large one is not overwritten
+        while other threads wait.
     """
 
     noun: ClassVar[str] = "claim"
@@ -51,6 +59,14 @@ class Claim(Step):
     is_shared: bool
     is_kept: bool = True
     is_long: bool = False
+    is_read: bool = False
+
+    @property
+    def most_bytes(self) -> int:
+        """How large it may be to be overwritten while other threads wait."""
+        if self.is_long:
+            return 0
+        return _ANY_BYTES if self.is_kept and not self.is_read else _SHORT_BYTES
 
     def reads(self) -> tuple[Array]:
         """Return the argument."""
@@ -73,7 +89,7 @@ class Claim(Step):
         """Return its line."""
         instead = "a copy" if self.is_kept else "other memory"
         unless = "if others hold it" if self.is_shared else "if it is read-only"
-        unless += " or wait" * self.is_long
+        unless += " or wait" * (self.is_long or self.is_read)
         source, target = explainer.name(self.source), explainer.name(self.target)
         return [f"claim {source} -> {target}, {instead} {unless}"]
 
