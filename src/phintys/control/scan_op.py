@@ -10,6 +10,7 @@ from phintys._base.errors import ArgumentError, DtypeError, ShapeError, TypeCont
 from phintys._base.once import kept_property
 from phintys.control.inner_shapes import shapes_of_outputs, sizes_of
 from phintys.control.stepping import run_steps
+from phintys.control.through_time import pull_back_loop
 from phintys.gradient.paths import connections
 from phintys.graph.alias_map import AliasMap
 from phintys.graph.apply import Apply
@@ -272,12 +273,18 @@ class Scan(HasInnerGraph, Op):
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         """Return which inputs affect which outputs, in the same step or through later ones."""
-        return self._connections
+        return self.connections
 
     @kept_property
-    def _connections(self) -> list[list[bool]]:
+    def step_connections(self) -> list[list[bool]]:
+        """Which inputs of the graph of a step affect which of its outputs."""
+        return connections(self.fgraph)
+
+    @kept_property
+    def connections(self) -> list[list[bool]]:
+        """Which inputs of a node affect which of its outputs."""
         arguments = self.arguments
-        within = connections(self.fgraph)
+        within = self.step_connections
         numbers = arguments.step_inputs(range(len(self.inner_inputs)))
         states = [*numbers.carried, *([number] for number in numbers.untraced)]
         outputs = len(states) + arguments.stacked
@@ -304,6 +311,12 @@ class Scan(HasInnerGraph, Op):
             reach[first + state][state] = True
         count = [False] if arguments.has_until else []
         return [[False] * (outputs + len(count)), *([*row, *count] for row in reach)]
+
+    def L_op(
+        self, inputs: Sequence[Any], outputs: Sequence[Any], output_grads: Sequence[Any]
+    ) -> list[Any]:
+        """Pull the gradients back through the steps, from the last one to the first."""
+        return pull_back_loop(self, inputs, outputs, output_grads)
 
 
 def _as_count(n: Any) -> Variable:

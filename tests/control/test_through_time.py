@@ -1,0 +1,171 @@
+"""Gradients through loops, against finite differences and against programs without loops."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import phintys
+import phintys.tensor as pt
+from phintys.control import LoopArguments, Scan
+from phintys.graph import FunctionGraph
+from phintys.graph.traversal import toposort
+from tests.control.loops_for_tests import steps, unrolled
+
+MODES = ["native", "reference", "debug"]
+
+
+def variables_for(op, values):
+    """Return the variables of the arguments of a loop."""
+    return [pt.tensor(f"v{i}", shape=(None,) * np.ndim(x)) for i, x in enumerate(values)]
+
+
+def weighted(results, which):
+    """Return a cost that depends on some results, each element in its own way."""
+    terms = []
+    for number, result in enumerate(results):
+        if result is None or not which >> number & 1:
+            continue
+        row = pt.sin(pt.arange(1.0, 4.0) * (number + 1))
+        terms.append((row * result).sum())
+        if result.ndim == 2:
+            terms.append((result**2)[0, 1])
+    return sum(terms, start=pt.constant(0.0))
+
+
+@settings(max_examples=40)
+@given(steps(), st.integers(0, 4), st.integers(1, 63), st.booleans())
+def test_gradients_are_those_of_the_program_without_a_loop(drawn, n, which, only_last):
+    op, values = drawn
+    variables = variables_for(op, values)
+    steps_ = pt.lscalar("n")
+    results = op(steps_, *variables, return_list=True)
+    ran = n
+    if op.arguments.has_until:
+        ran = int(
+            phintys.function([steps_, *variables], results.pop(), mode="reference")(n, *values)
+        )
+    others = unrolled(op, ran, variables)
+    if only_last and ran:
+        pick = lambda each: [x[-1] if x is not None and x.ndim == 2 else x for x in each]  # noqa: E731
+        results, others = pick(results), pick(others)
+    costs = [
+        weighted([x if y is not None else None for x, y in zip(each, others, strict=True)], which)
+        for each in (results, others)
+    ]
+    options = {"disconnected_inputs": "ignore"}
+    found, expected = (phintys.grad(cost, variables, **options) for cost in costs)
+    f = phintys.function(
+        [steps_, *variables], [*found, *expected], mode="reference", on_unused_input="ignore"
+    )
+    values_found = f(n, *values)
+    for one, other in zip(values_found[: len(found)], values_found[len(found) :], strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-12)
+
+
+def recurrent(n, x, h, w):
+    """Return a trace of tanh(x[t] + w h + 0.1 h'), for the states h and h' before, and a stack."""
+    t, row, before, last, v = pt.lscalar(), *pt.dvectors("a", "b", "c"), pt.dmatrix()
+    new = pt.tanh(row + v @ last + 0.1 * before)
+    step = FunctionGraph([t, row, before, last, v], [new, pt.exp(new).sum() * row / (1.0 + t)])
+    arguments = LoopArguments(sequences=1, taps=((-2, -1),), stacked=1, captured=1)
+    return Scan(step, arguments)(n, x, h, w, return_list=True)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_gradients_are_those_of_finite_differences(mode):
+    rng = np.random.default_rng(3)
+    given = rng.normal(size=(4, 3)), rng.normal(size=(2, 3)), rng.normal(size=(3, 3))
+
+    def f(x, h, w):
+        trace, stack = recurrent(4, x, h, w)
+        return (trace**2).sum() + pt.sin(stack).sum() + trace[-1, 0]
+
+    phintys.gradient.verify_grad(f, given, rng=rng, mode=mode)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("limit", [None, 3.0, -1.0])
+def test_a_while_loop_without_traces_has_gradients(mode, limit):
+    t, x, a = pt.lscalar(), pt.dscalar(), pt.dscalar()
+    step = FunctionGraph(
+        [t, x, a], [x * a + pt.sin(x), pt.gt(x * a, 5.0 if limit is None else limit)]
+    )
+    loop = Scan(step, LoopArguments(untraced=1, captured=1, has_until=True))
+    x0, a0 = pt.dscalars("x0", "a0")
+    y, ran = loop(np.iinfo(np.int64).max, x0, a0)
+    f = phintys.function([x0, a0], [y, ran, *phintys.grad(y, [x0, a0])], mode=mode)
+    found, n, *gradients = f(0.7, 1.4)
+    dx, da, x = 1.0, 0.0, 0.7
+    for _ in range(n):
+        dx, da = (1.4 + np.cos(x)) * dx, x + (1.4 + np.cos(x)) * da
+        x = x * 1.4 + np.sin(x)
+    np.testing.assert_allclose([found, *gradients], [x, dx, da])
+
+
+def test_what_a_finished_loop_did_not_run_contributes_nothing():
+    t, x, total = pt.lscalar(), pt.dscalar(), pt.dscalar()
+    step = FunctionGraph([t, x, total], [total + pt.sqrt(x), pt.lt(x, 1.0)])
+    loop = Scan(step, LoopArguments(sequences=1, taps=((-1,),), has_until=True))
+    xs = pt.dvector("xs")
+    trace, _ = loop(xs.shape[0], xs, np.zeros(1))
+    f = phintys.function([xs], phintys.grad(trace[-1], xs), mode="reference")
+    np.testing.assert_allclose(f([4.0, 0.25, -1.0, 0.0]), [0.25, 1.0, 0.0, 0.0])
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_integer_states_have_no_gradient_and_stop_none(mode):
+    t, x, i, u = pt.lscalar(), pt.dscalar(), pt.lscalar(), pt.dscalar()
+    step = FunctionGraph([t, x, i, u], [i + 2, u * x * i])
+    loop = Scan(step, LoopArguments(sequences=1, untraced=2))
+    xs, i0, u0 = pt.dvector("xs"), pt.lscalar("i0"), pt.dscalar("u0")
+    last, y = loop(xs.shape[0], xs, i0, u0)
+    assert phintys.grad(y, [xs, u0])
+    f = phintys.function([xs, i0, u0], [y, last, *phintys.grad(y, [xs, u0])], mode=mode)
+    y, last, to_xs, to_u0 = f([2.0, 3.0, 0.5], 1, 4.0)
+    assert last == 7
+    np.testing.assert_allclose([y, to_u0], [4 * 3 * 15.0, 3 * 15.0])
+    np.testing.assert_allclose(to_xs, y / np.array([2.0, 3.0, 0.5]))
+
+
+def test_only_values_that_take_long_are_saved():
+    x, h, w = pt.dmatrix("x"), pt.dmatrix("h"), pt.dmatrix("w")
+    trace, stack = recurrent(x.shape[0], x, h, w)
+    node = trace.owner
+    loops = loops_of(phintys.grad(trace[-1].sum(), w))
+    forward = [each for each in loops if each.op.name is None]
+    # The new rows, from which the derivative of tanh is computed, are those of the trace.
+    assert forward == [node]
+    (backward,) = (each for each in loops if each not in forward)
+    assert backward.op.arguments.sequences == 2
+    loops = loops_of(phintys.grad(stack.sum(), w))
+    forward = [each.op.arguments for each in loops if each.op.name is None]
+    assert forward[-1].stacked == 1 + 2  # the exponential, and its sum
+
+
+def test_states_of_which_only_the_last_value_is_kept_are_kept_for_the_gradient():
+    t, h, w = pt.lscalar(), pt.dvector("h"), pt.dmatrix("w")
+    step = FunctionGraph([t, h, w], [pt.tanh(w @ h)])
+    n, h0, w0 = pt.lscalar("n"), pt.dvector("h0"), pt.dmatrix("w0")
+    last = Scan(step, LoopArguments(untraced=1, captured=1))(n, h0, w0)
+    loops = loops_of(phintys.grad(last.sum(), w0))
+    kept = [each.op.arguments for each in loops if each.op.name is None]
+    assert LoopArguments(taps=((-1,),), captured=1) in kept
+
+
+def test_the_gradient_for_the_last_row_needs_no_zeros_for_the_others():
+    x, h, w = pt.dmatrix("x"), pt.dmatrix("h"), pt.dmatrix("w")
+    trace, _ = recurrent(x.shape[0], x, h, w)
+    for loss in (
+        trace[-1].sum(),
+        trace[2:][-1].sum(),
+        trace[-1, 1],
+        trace[-1].sum() + trace[-1, 0],
+    ):
+        (loop,) = (each for each in loops_of(phintys.grad(loss, w)) if each.op.name)
+        assert loop.op.arguments.sequences == 2  # the new rows, and the rows before
+
+
+def loops_of(variable):
+    """Return the loops in a graph."""
+    return [node for node in toposort([variable]) if isinstance(node.op, Scan)]
