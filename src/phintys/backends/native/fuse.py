@@ -47,7 +47,6 @@ from phintys.backends.native.program import (
 )
 from phintys.backends.native.sizes import Arithmetic, Element, Extent
 from phintys.backends.native.steps.check import Check
-from phintys.backends.native.steps.fence import Fence
 from phintys.backends.native.steps.kernel import Kernel, Nest
 
 if TYPE_CHECKING:
@@ -601,7 +600,7 @@ class _Fusion:
             return
         position = len(self.places)
         self.places.append(step)
-        if step.bodies() or isinstance(step, Fence):
+        if step.is_floor:
             self.floor = position
         self._note(_Placed(position), arrays_read(step), arrays_written(step))
 

@@ -398,6 +398,11 @@ class Step:
         """Whether it is the first that overwrites shared values: from here on nothing may fail."""
         return False
 
+    @property
+    def is_floor(self) -> bool:
+        """Whether no statement after it may be computed with those before it."""
+        return bool(self.bodies())
+
     def nodes(self) -> Sequence[Apply]:
         """Return the nodes of the graph that it computes."""
         return ()

@@ -35,6 +35,11 @@ class Fence(Step):
         """Return the arrays."""
         return self.arrays
 
+    @property
+    def is_floor(self) -> bool:
+        """That is what it is for."""
+        return True
+
     def lines(self, explainer: Explainer) -> list[str]:
         """Return its line."""
         return [f"fence after {', '.join(explainer.name(array) for array in self.arrays)}"]
