@@ -55,6 +55,7 @@ HOMES = {
         """,
     "phintys.control": """
         OpFromGraph IfElse ifelse cond branch RowLoop Scan scan until map reduce foldl foldr filter
+        loop while_loop fori_loop
         """,
     "phintys.contrib": "sgd momentum adagrad adam",
     "phintys.testing": "check_op OpRecord verify_grad verify_rop",

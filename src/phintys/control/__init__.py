@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from phintys.control.from_graph import OpFromGraph
     from phintys.control.if_else import IfElse
     from phintys.control.loop_arguments import LoopArguments
+    from phintys.control.loops import fori_loop, loop, while_loop
     from phintys.control.row_loop import RowLoop
     from phintys.control.scan_op import Scan
     from phintys.control.scanning import scan
@@ -31,6 +32,7 @@ else:
             "phintys.control.from_graph": ("OpFromGraph",),
             "phintys.control.if_else": ("IfElse",),
             "phintys.control.loop_arguments": ("LoopArguments",),
+            "phintys.control.loops": ("fori_loop", "loop", "while_loop"),
             "phintys.control.row_loop": ("RowLoop",),
             "phintys.control.scan_op": ("Scan",),
             "phintys.control.scanning": ("scan",),
@@ -49,11 +51,14 @@ __all__ = [
     "filter",
     "foldl",
     "foldr",
+    "fori_loop",
     "ifelse",
+    "loop",
     "map",
     "reduce",
     "scan",
     "until",
+    "while_loop",
 ]
 
 set_row_loop(lambda *arguments: _row_loop.row_loop(*arguments))  # noqa: PLW0108 - imported then
