@@ -61,6 +61,8 @@ pair = ifelse(T.lt(a, b), then_branch=[x, y], else_branch=[y, x], name="pair")
 f = {package}.function([a, b, x, y], [z_lazy, *pair, ifelse(a, [x], y)[0]])
 print(*(float(value.sum()) for value in f(0.0, 1.0, [[1.0]], [[2.0, 2.0]])))
 print(type(z_lazy.owner.op) is IfElse, {package}.ifelse.ifelse is ifelse)
+if callable({package}.ifelse):
+    print(float({package}.ifelse(a, 1.0, else_branch=2.0).eval({{a: 0.0}})))
 """
 
 
@@ -73,7 +75,10 @@ def test_choices_with_the_old_names_run(package):
         timeout=60,
         check=False,
     )
-    assert done.stdout.split() == ["1.0", "1.0", "4.0", "4.0", "True", "True"], done.stderr
+    expected = ["1.0", "1.0", "4.0", "4.0", "True", "True"]
+    if package == "pytensor":  # where the package has the function under the name of the module
+        expected.append("2.0")
+    assert done.stdout.split() == expected, done.stderr
 
 
 def test_updates_belong_to_the_function():

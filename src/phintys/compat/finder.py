@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from phintys._base.errors import ConfigError
 from phintys.compat.methods import borrow_methods, return_methods
-from phintys.compat.names import MISSING, MISSING_NAMES, PACKAGES, Source
+from phintys.compat.names import CALLED, MISSING, MISSING_NAMES, PACKAGES, Source
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -71,6 +71,14 @@ class OldModule(ModuleType):
         for source in self.__dict__["_sources"]:
             names.update(source if isinstance(source, dict) else _public_names(source))
         return sorted(names)
+
+
+class CalledModule(OldModule):
+    """A module that a function of the old package hides, and that can be called like it."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the function."""
+        return getattr(self, CALLED[self.__name__])(*args, **kwargs)
 
 
 def _public_names(module: str) -> list[str]:
@@ -137,7 +145,8 @@ class _Finder(MetaPathFinder, Loader):
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         _, _, rest = spec.name.partition(".")
-        return OldModule(spec.name, self.modules[rest])
+        kind = CalledModule if spec.name in CALLED else OldModule
+        return kind(spec.name, self.modules[rest])
 
     def exec_module(self, module: ModuleType) -> None:
         """Do nothing, since names are looked up lazily."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from phintys.compat.elementwise import FLOATING
 
-__all__ = ["MISSING", "MISSING_NAMES", "PACKAGES", "Source"]
+__all__ = ["CALLED", "MISSING", "MISSING_NAMES", "PACKAGES", "Source"]
 
 Source = str | dict[str, str]
 
@@ -410,6 +410,9 @@ _PYTENSOR: dict[str, list[Source]] = {
     **_NEWER,
     "tensor.special": [_FLOATING, "phintys.tensor.special"],
 }
+
+CALLED = {"pytensor.ifelse": "ifelse"}
+"""Modules with a function of theirs that hides them in the package itself."""
 
 PACKAGES: dict[str, dict[str, list[Source]]] = {
     "theano": _THEANO,
