@@ -76,7 +76,9 @@ def common_guard(left: Guard, right: Guard) -> Guard:
 
 
 def find_guards(
-    steps: Iterable[tuple[Apply, Sequence[int]]], pinned: Iterable[Variable]
+    steps: Iterable[tuple[Apply, Sequence[int]]],
+    pinned: Iterable[Variable],
+    loose: set[Variable] | None = None,
 ) -> dict[Variable, Guards]:
     """Return, for the results of nodes, under which guards they are needed.
 
@@ -90,12 +92,21 @@ def find_guards(
         Nodes, each with the positions of the inputs that matter, in reverse topological order.
     pinned
         Variables that are needed whatever is chosen.
+    loose
+        If it is given, the variables are added whose guards have become too many somewhere, so that
+        they have weaker ones.
     """
     uses: dict[Variable, dict[Guard, None]] = {variable: {(): None} for variable in pinned}
     counts: dict[Variable, int] = {}
     found: dict[Variable, Guards] = {}
     for node, positions in steps:
         own = _simplified([g for output in node.outputs for g in uses.get(output, ())], counts)
+        is_cut = len(own) > MOST_GUARDS
+        if loose is not None and (is_cut or not loose.isdisjoint(node.outputs)):
+            loose.update(node.outputs)
+            loose.update([node.inputs[position] for position in positions])
+        if is_cut:
+            own = (reduce(common_guard, own),)
         found.update(dict.fromkeys(node.outputs, own))
         sides: dict[int, int] = {}
         if isinstance(node.op, Choosing):
@@ -140,4 +151,4 @@ def _simplified(guards: Iterable[Guard], counts: Mapping[Variable, int]) -> Guar
         if not whole:
             break
         left |= dict.fromkeys(whole)
-    return tuple(left) if len(left) <= MOST_GUARDS else (reduce(common_guard, left),)
+    return tuple(left)

@@ -44,28 +44,56 @@ _BOOL = np.dtype("bool")
 
 @lowers(IfElse)
 def lower_if_else(op: IfElse, node: Apply, lowering: Lowering) -> None:
-    """``if condition: out = then else: out = otherwise``."""
+    """``if condition: out = then else: out = otherwise``.
+
+    If that is possible for some outputs only, each has a branch of its own, and Python chooses the
+    others.
+    """
+    everything = range(op.count)
     if lowering.sides.is_tangled:
-        _call_back(op, node, lowering, "choices are nested too deeply", is_tangled=True)
+        why = "choices are nested too deeply"
+        _call_back(op, node, everything, lowering, why, is_tangled=True)
         return
+    reasons: list[str] = []
+    left: list[int] = []
     try:
-        _lower_branch(op, node, lowering)
+        _lower_branch(op, node, everything, lowering)
     except NotLowered as reason:
-        _call_back(op, node, lowering, str(reason))
+        reasons.append(str(reason))
+        left += everything
+    if len(left) > 1 and not lowering.sides.path:  # inside of others, every try would multiply
+        reasons.clear()
+        left.clear()
+        for output in everything:
+            try:
+                _lower_branch(op, node, [output], lowering)
+            except NotLowered as reason:
+                reasons.append(str(reason))
+                left.append(output)
+    if left:
+        _call_back(op, node, left, lowering, ", ".join(dict.fromkeys(reasons)))
 
 
-def _lower_branch(op: IfElse, node: Apply, lowering: Lowering) -> None:
+def _chosen_positions(op: IfElse, node: Apply, wanted: Sequence[int]) -> list[list[int]]:
+    """Return the positions of the inputs of each side that are some outputs."""
+    return [[side[output] for output in wanted] for side in op.sides(node)]
+
+
+def _lower_branch(op: IfElse, node: Apply, wanted: Sequence[int], lowering: Lowering) -> None:
+    """Add a branch for some outputs."""
     if not all(isinstance(variable.type, TensorType) for variable in node.inputs):
         msg = "it chooses between objects that are not tensors"
         raise NotLowered(msg)
+    outputs = [node.outputs[output] for output in wanted]
+    members = _chosen_positions(op, node, wanted)
     known = lowering.sides.known(node)
     if known is not None:  # inside of a branch on the same condition
-        for variable, position in zip(node.outputs, op.sides(node)[known], strict=True):
+        for variable, position in zip(outputs, members[known], strict=True):
             lowering.bind_same(variable, node.inputs[position])
         return
     sides: list[tuple[list[Step | Statement], list[View]]] = []
     equal: list[Equal] = []
-    for number, positions in enumerate(op.sides(node)):
+    for number, positions in enumerate(members):
         with lowering.body() as steps, lowering.sides.inside(node, number):
             below = [node.inputs[position] for position in positions]
             lower_each(lowering.sides.needed(below=below), lowering)
@@ -82,7 +110,7 @@ def _lower_branch(op: IfElse, node: Apply, lowering: Lowering) -> None:
     condition = _truth(node, lowering)
     chosen = lowering.element(View.of(condition, lowering.sizes), ())
     targets: list[View] = []
-    for variable, (one, other) in zip(node.outputs, pairs, strict=True):
+    for variable, (one, other) in zip(outputs, pairs, strict=True):
         lengths = [_chosen(chosen, *pair, equal, lowering) for pair in zip(one, other, strict=True)]
         dtype = getattr(variable.type, "numpy_dtype")  # noqa: B009 - a TensorType's
         array = lowering.array(dtype, lengths, variable=variable)
@@ -98,7 +126,7 @@ def _lower_branch(op: IfElse, node: Apply, lowering: Lowering) -> None:
     branch = Branch(condition, *bodies, node=node)
     _require_early(branch)
     lowering.steps.append(branch)
-    for variable, target in zip(node.outputs, targets, strict=True):
+    for variable, target in zip(outputs, targets, strict=True):
         lowering.bind(variable, target)
 
 
@@ -206,29 +234,37 @@ class SidePrograms(Op):
 
 
 def _call_back(
-    op: IfElse, node: Apply, lowering: Lowering, why: str, *, is_tangled: bool = False
+    op: IfElse,
+    node: Apply,
+    wanted: Sequence[int],
+    lowering: Lowering,
+    why: str,
+    *,
+    is_tangled: bool = False,
 ) -> None:
-    """Let Python choose between two programs."""
-    sides = op.sides(node)
+    """Let Python choose between two programs for some outputs."""
+    outputs = [node.outputs[output] for output in wanted]
+    sides = _chosen_positions(op, node, wanted)
     inside: list[Apply] = []
     for number, positions in enumerate(sides):
         with lowering.sides.inside(node, number):
             below = [node.inputs[position] for position in positions]
             inside += lowering.sides.needed(nested=True, below=below)
     made = {output for one in inside for output in one.outputs}
-    read = [variable for one in (*inside, node) for variable in one.inputs]
+    read = [variable for one in inside for variable in one.inputs]
+    read += [node.inputs[at] for positions in sides for at in positions]
     needed = dict.fromkeys(v for v in read if v not in made and not isinstance(v, Constant))
     graphs: list[OpFromGraph] = []
     for positions in sides:
-        outputs = [
+        found = [
             output.type.filter_variable(node.inputs[position])
-            for output, position in zip(node.outputs, positions, strict=True)
+            for output, position in zip(outputs, positions, strict=True)
         ]
-        graphs.append(OpFromGraph(list(needed), outputs))
+        graphs.append(OpFromGraph(list(needed), found))
     then, otherwise = graphs
     chooser = SidePrograms(str(op), (then, otherwise), is_tangled=is_tangled)
     choice = chooser.make_node(node.inputs[0], *needed)
     choice.origin = node.origin
     lowering.callback(choice, why)
-    for variable, output in zip(node.outputs, choice.outputs, strict=True):
+    for variable, output in zip(outputs, choice.outputs, strict=True):
         lowering.bind_same(variable, output)
