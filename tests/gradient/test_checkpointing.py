@@ -304,7 +304,7 @@ CUTS = st.lists(
 
 
 @given(CUTS, st.sampled_from(["native", "reference"]))
-@settings(max_examples=12)
+@settings(max_examples=settings().max_examples // 4)
 def test_generated_programs(steps, mode):
     x, y = pt.dvectors("x", "y")
 

@@ -171,7 +171,7 @@ def test_native_code_still_has_branches_where_one_of_them_cannot_be_one():
 
 
 @given(st.lists(st.tuples(*[st.integers(0, 9)] * 4), min_size=2, max_size=9))
-@settings(max_examples=20)
+@settings(max_examples=settings().max_examples // 2)
 def test_generated_choices(steps):
     def build(choose):
         made = [x, y]
