@@ -24,6 +24,7 @@ from phintys.passes.arithmetic import (
 )
 from phintys.passes.blas import BLAS
 from phintys.passes.choices import CANONICAL_CHOICES
+from phintys.passes.combining import combine_choices
 from phintys.passes.comparison import CANONICAL_COMPARISON, SIZES
 from phintys.passes.dim_shuffle import CANONICAL_DIMSHUFFLE
 from phintys.passes.elemwise import (
@@ -42,7 +43,6 @@ from phintys.passes.inner_graphs import inner_graphs
 from phintys.passes.inplace import inplace, inplace_everywhere
 from phintys.passes.joining import CANONICAL_JOIN
 from phintys.passes.merging import merge
-from phintys.passes.merging_choices import merge_choices
 from phintys.passes.products import CANONICAL_DOT
 from phintys.passes.reduce import CANONICAL_REDUCE, STABILIZE_REDUCE, sum_of_scattered
 from phintys.passes.shapes import CANONICAL_SHAPE
@@ -97,7 +97,7 @@ _SPECIALIZE = Pass(
     Worklist((*SIZES, *SPECIALIZE, sum_of_scattered, *SPECIALIZE_UPDATES), name="specialize"),
 )
 _BLAS = Pass("blas", Worklist(BLAS, name="blas"))
-_CHOICES = Pass("merge_choices", merge_choices)
+_CHOICES = Pass("combine_choices", combine_choices)
 _INNER = Pass("inner_graphs", inner_graphs)
 
 # Cleanup after the other passes: constants made of sizes, expressions that became equal.

@@ -1,4 +1,4 @@
-"""Merging of choices by the same condition."""
+"""Combination of choices by the same condition."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from phintys.graph.variable import Variable
     from phintys.rewriting import RewriteTrace
 
-__all__ = ["MergeChoices", "merge_choices"]
+__all__ = ["CombineChoices", "combine_choices"]
 
 
-class MergeChoices(GraphRewriter):
+class CombineChoices(GraphRewriter):
     """ifelse(c, x, y), ifelse(c, z, w) -> ifelse(c, [x, z], [y, w])
 
-    What the sides have in common is then computed in one branch, once. Choices are merged only if
+    What the sides have in common is then computed in one branch, once. Choices are combined only if
 
     - neither depends on the other;
     - they are needed under the same conditions: nothing is computed that was not before;
@@ -34,37 +34,37 @@ class MergeChoices(GraphRewriter):
       Python.
 
     Each choice gets a number that is larger than those of the choices that it depends on. Those
-    with equal numbers can be merged, all at once, without making the graph depend on itself.
+    with equal numbers can be combined, all at once, without making the graph depend on itself.
 
     Examples
     --------
     >>> import phintys, phintys.tensor as pt
     >>> from phintys.graph import FunctionGraph
-    >>> from phintys.passes.merging_choices import merge_choices
+    >>> from phintys.passes.combining import combine_choices
     >>> x = pt.dvector("x")
     >>> c = x.any()
     >>> fgraph = FunctionGraph([x], [phintys.ifelse(c, x, -x), phintys.ifelse(c, x * 2, x)])
-    >>> merge_choices.apply(fgraph)
+    >>> combine_choices.apply(fgraph)
     >>> sum(isinstance(node.op, phintys.control.IfElse) for node in fgraph.apply_nodes)
     1
     """
 
     def __init__(self) -> None:
-        super().__init__(name="merge_choices")
+        super().__init__(name="combine_choices")
 
     def apply(self, fgraph: FunctionGraph, trace: RewriteTrace | None = None) -> None:
-        """Merge the choices of a graph."""
+        """Combine the choices of a graph."""
         selectors = [node.inputs[0] for node in fgraph.apply_nodes if isinstance(node.op, IfElse)]
         if len(selectors) == len(set(selectors)):
             return
         for nodes in _groups(fgraph):
-            self._merge(fgraph, nodes, trace)
+            self._combine(fgraph, nodes, trace)
 
-    def _merge(
+    def _combine(
         self, fgraph: FunctionGraph, nodes: Sequence[Apply], trace: RewriteTrace | None
     ) -> None:
         start = perf_counter()
-        pairs = _merged(nodes)
+        pairs = _combined(nodes)
         refused = ""
         try:
             fgraph.replace_all_validate(pairs, reason=self.name)
@@ -77,7 +77,7 @@ class MergeChoices(GraphRewriter):
                 trace.record(self.name, node, tuple(made), seconds / len(nodes), refused)
 
 
-def _merged(nodes: Sequence[Apply]) -> list[tuple[Variable, Variable]]:
+def _combined(nodes: Sequence[Apply]) -> list[tuple[Variable, Variable]]:
     """Return the outputs of choices by the same condition, with those of a single choice."""
     sides: tuple[list[Variable], list[Variable]] = ([], [])
     for node in nodes:
@@ -94,7 +94,7 @@ def _merged(nodes: Sequence[Apply]) -> list[tuple[Variable, Variable]]:
 
 
 def _groups(fgraph: FunctionGraph) -> list[list[Apply]]:
-    """Return the choices that can be merged with each other, in topological order."""
+    """Return the choices that can be combined with each other, in topological order."""
     order = fgraph.toposort()
     keys = _keys(fgraph, order)
     numbers: dict[Apply, int] = {}
@@ -121,7 +121,7 @@ def _groups(fgraph: FunctionGraph) -> list[list[Apply]]:
 
 
 def _keys(fgraph: FunctionGraph, order: Sequence[Apply]) -> dict[Apply, Hashable]:
-    """Return, for choices, what those that are merged have in common."""
+    """Return, for choices, what those that are combined have in common."""
     steps = ((node, range(len(node.inputs))) for node in reversed(order))
     loose: set[Variable] = set()
     guards = find_guards(steps, fgraph.outputs, loose)
@@ -136,4 +136,4 @@ def _keys(fgraph: FunctionGraph, order: Sequence[Apply]) -> dict[Apply, Hashable
     }
 
 
-merge_choices = MergeChoices()
+combine_choices = CombineChoices()

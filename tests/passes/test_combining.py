@@ -1,4 +1,4 @@
-"""Merging of choices by the same condition: which are merged, and that all stay lazy."""
+"""Combination of choices by the same condition: which are combined, and that all stay lazy."""
 
 import itertools
 
@@ -13,7 +13,7 @@ from phintys import ifelse
 from phintys.control import IfElse
 from phintys.graph import Apply, FunctionGraph, Op, generic
 from phintys.graph.verify import verify_graph
-from phintys.passes.merging_choices import merge_choices
+from phintys.passes.combining import combine_choices
 from phintys.rewriting import RewriteTrace
 
 MODES = ("native", "reference")
@@ -46,7 +46,7 @@ def merged(*outputs):
     """Return the graph after the pass, and the numbers of outputs of its choices."""
     trace = RewriteTrace()
     graph = FunctionGraph([c, d, x, y], list(outputs), copy_inputs=False)
-    merge_choices.apply(graph, trace)
+    combine_choices.apply(graph, trace)
     verify_graph(graph)
     counts = sorted(len(n.outputs) for n in graph.toposort() if isinstance(n.op, IfElse))
     return graph, counts, trace
@@ -57,7 +57,7 @@ def test_choices_by_the_same_condition_are_merged():
     graph, counts, trace = merged(first, *second, ifelse(d, x, y))
     assert counts == [1, 3]
     assert graph.outputs[0].owner is graph.outputs[2].owner
-    assert trace.counts() == {"merge_choices": 2}
+    assert trace.counts() == {"combine_choices": 2}
     assert str(first.owner.origin) == str(graph.outputs[0].owner.origin)
 
 
@@ -107,7 +107,7 @@ def test_those_with_too_many_cases_are_left_alone():
     outputs = [ifelse(k, one * n, y) for n, k in enumerate(conditions)]
     outputs += [ifelse(k, two * n, y) for n, k in enumerate(conditions[:-1])]
     graph = FunctionGraph([c, *conditions, x, y], outputs, copy_inputs=False)
-    merge_choices.apply(graph)
+    combine_choices.apply(graph)
     found = [n for n in graph.toposort() if isinstance(n.op, IfElse) and n.inputs[0] is c]
     assert [len(node.outputs) for node in found] == [1, 1]
 
@@ -116,7 +116,7 @@ def test_objects_are_merged_apart_from_tensors():
     a, b = generic("a"), generic("b")
     outputs = [ifelse(c, x, y), ifelse(c, y, x), ifelse(c, a, b), ifelse(c, b, a)]
     graph = FunctionGraph([c, x, y, a, b], outputs, copy_inputs=False)
-    merge_choices.apply(graph)
+    combine_choices.apply(graph)
     assert sorted(len(node.outputs) for node in graph.apply_nodes) == [2, 2]
 
 
