@@ -6,6 +6,9 @@ import pytest
 import phintys
 import phintys.tensor as pt
 from phintys._base.errors import ArgumentError, ShapeError, TypeContractError
+from phintys.backends.native.lower.graph import lower_program
+from phintys.backends.native.program import walk_steps
+from phintys.backends.native.steps.callback import Callback
 from phintys.control import LoopArguments, Scan
 from phintys.graph import FunctionGraph
 
@@ -116,3 +119,10 @@ def test_connections_lead_through_later_steps():
         [False, True],
         [True, True],
     ]
+
+
+def test_native_loops_need_no_python():
+    for has_until in (False, True):
+        variables, outputs, _ = every_kind(has_until)
+        program = lower_program(FunctionGraph(variables, outputs, clone=True))
+        assert not [step for step in walk_steps(program.steps) if isinstance(step, Callback)]

@@ -17,7 +17,16 @@ if TYPE_CHECKING:
     from phintys.graph.apply import Apply
     from phintys.graph.inner import InnerProgram
 
-__all__ = ["run_steps"]
+__all__ = ["FEWER_ROWS", "NEGATIVE", "run_steps"]
+
+NEGATIVE = "A loop cannot have {n} steps. Give a number of steps that is not negative."
+"""What is wrong with a number of steps."""
+
+FEWER_ROWS = (
+    "Sequence {number} of a loop of {n} steps has {rows} rows. It needs a row for each step: pass "
+    "a longer sequence, or fewer steps."
+)
+"""What is wrong with a sequence."""
 
 
 def run_steps(op: Scan, program: InnerProgram, node: Apply, inputs: Sequence[Any]) -> list[Any]:
@@ -133,13 +142,9 @@ class _Steps:
 
 def _checked_count(n: int, sequences: Sequence[Any]) -> int:
     if n < 0:
-        msg = f"A loop cannot have {n} steps. Give a number of steps that is not negative."
-        raise ArgumentError(msg)
+        raise ArgumentError(NEGATIVE.format(n=n))
     for number, sequence in enumerate(sequences):
         if len(sequence) < n:
-            msg = (
-                f"Sequence {number} of a loop of {n} steps has {len(sequence)} rows. It needs a "
-                "row for each step: pass a longer sequence, or fewer steps."
-            )
+            msg = FEWER_ROWS.format(number=number, n=n, rows=len(sequence))
             raise ShapeError(msg)
     return n

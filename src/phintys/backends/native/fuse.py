@@ -518,6 +518,7 @@ class _Fusion:
         for array in before:
             self._follow(ref, self.writers.last_ref(array))
             self.waiting.add(array, ref)
+            self._unwritten.setdefault(array, []).append(ref)
         for array in reads:
             self._follow(ref, self.writers.last_ref(array))
             self.readers.add(array, ref)

@@ -54,6 +54,7 @@ __all__ = [
     "SizeValue",
     "Statement",
     "Step",
+    "StepsFailure",
     "Value",
     "walk_steps",
 ]
@@ -269,6 +270,9 @@ class Failure:
     is_limit: ClassVar[bool] = False
     """Whether only native code fails, so that other backends compute the node."""
 
+    is_own: ClassVar[bool] = False
+    """Whether native code has all words for it: the reference backend is not asked for its own."""
+
     node: Apply
     kind: str
     detail: str = ""
@@ -296,6 +300,20 @@ class LimitFailure(Failure):
     """A number that is too large for a library, although the node could be computed."""
 
     is_limit: ClassVar[bool] = True
+
+
+@record(eq=False)
+class StepsFailure(Failure):
+    """What is wrong with a loop before its first step; the detail is the whole message.
+
+    The reference backend is not asked for its words: it may run the steps for ages.
+    """
+
+    is_own: ClassVar[bool] = True
+
+    def exception(self, first: int, second: int) -> Exception:
+        """Return the error."""
+        return self.error(self.detail.format(first, second))
 
 
 @record(eq=False)

@@ -30,6 +30,7 @@ _observing = LateModule("phintys.backends.native.lower.observing")
 _ranges = LateModule("phintys.backends.native.lower.ranges")
 _reduce = LateModule("phintys.backends.native.lower.reduce")
 _row_loop = LateModule("phintys.backends.native.lower.row_loop")
+_scan = LateModule("phintys.backends.native.lower.scan")
 _running = LateModule("phintys.backends.native.lower.cumulative")
 _shape = LateModule("phintys.backends.native.lower.shapes")
 
@@ -50,6 +51,7 @@ LOWERINGS: OpRules[Callable[[Any, Apply, Lowering], None]] = OpRules(
         _reduce: "ArgExtremeAlong Argmax Argmin LogSoftmax LogSumExp Reduce Softmax",
         _row_loop: "RowLoop",
         _running: "CumOp LinearRecurrence",
+        _scan: "Scan",
         _shape: "GradientMark MakeVector Reshape Shape ShapeI SizeCheck SpecifyShape",
     },
 )

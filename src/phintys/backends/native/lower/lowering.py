@@ -17,6 +17,7 @@ import numpy as np
 from phintys import scalar as ps
 from phintys.backends.native.dependence import arrays_written, reads_of
 from phintys.backends.native.lower.overwriting import Bases, NotAtTheEnd, ReadsAtTheEnd
+from phintys.backends.native.lower.promised_shapes import use_promised_shapes
 from phintys.backends.native.lower.view import View
 from phintys.backends.native.program import (
     Array,
@@ -114,7 +115,10 @@ class Lowering:
         label = f"{prefix}{self._count}"
         self._count += 1
         lengths = tuple(self.sizes.canonical(size) for size in sizes)
-        return Array(place, np.dtype(dtype), lengths, label, variable, data)
+        array = Array(place, np.dtype(dtype), lengths, label, variable, data)
+        if self._is_inside:
+            self.bases.own(array)
+        return array
 
     def foreign(self, variable: Variable, place: str) -> Value:
         """Return an external value: its sizes are those that its type knows, or extents."""
@@ -151,7 +155,7 @@ class Lowering:
         node = variable.owner
         if node is not None:
             if not is_part:
-                self._require_room(view.sizes, view.array.dtype.itemsize, node)
+                self.require_room(view.sizes, view.array.dtype.itemsize, node)
             shape = variable.type.shape  # pyright: ignore[reportAttributeAccessIssue]
             for axis, (size, known) in enumerate(zip(view.sizes, shape, strict=True)):
                 if known is not None and self.sizes.canonical(size).known != known:
@@ -362,7 +366,7 @@ class Lowering:
         if fits is not None:
             self.require(fits, Failure(node, "size", "the sum of the lengths is out of range"))
 
-    def _require_room(self, lengths: Sequence[Size], itemsize: int, node: Apply) -> None:
+    def require_room(self, lengths: Sequence[Size], itemsize: int, node: Apply) -> None:
         """Check that the bytes of an array are in range, unless an input of the node has as many.
 
         NumPy cannot create arrays that exceed it, so external arrays need no check.
@@ -403,12 +407,11 @@ class Lowering:
         before = self.steps, dict(self._views), set(self._checked), self._is_inside
         inside: list[Step | Statement] = []
         self.steps, self._is_inside = inside, True
-        self.bases.depth += 1
         try:
-            yield inside
+            with self.bases.inside():
+                yield inside
         finally:
             self.steps, self._views, self._checked, self._is_inside = before
-            self.bases.depth -= 1
 
     @property
     def checked(self) -> frozenset[tuple[Size, Size]]:
@@ -533,6 +536,8 @@ class Lowering:
         # The Op may keep its inputs, or return views of them.
         self.bases.held.update(value.memory for value in inputs if isinstance(value, Array))
         self._note_views(node, inputs, outputs)
+        if self._is_inside:
+            use_promised_shapes(node, outputs, self)
 
     def memory_of(self, value: Value) -> tuple[Value, ...]:
         """Return the memory that a value may share, as an Op may have returned it as a view."""

@@ -8,6 +8,7 @@ that fails leaves it unchanged; this module finds the updates for which that is 
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
@@ -26,7 +27,7 @@ from phintys.tensor.indexing.update import AdvancedIncSubtensor, IncSubtensor
 from phintys.tensor.type import TensorType
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Generator, Iterable
 
     from phintys.backends.native.lower.lowering import Lowering
     from phintys.graph.apply import Apply
@@ -155,7 +156,7 @@ class Bases:
         Memory that must not change: it is read at the end of a call, or was passed to Ops in
         Python.
     depth
-        Number of branches and loops around the node that is being lowered.
+        Number of bodies of branches and loops around the node that is being lowered.
     """
 
     def __init__(self, reads: ReadsAtTheEnd = ReadsAtTheEnd.VALUES) -> None:
@@ -170,6 +171,8 @@ class Bases:
         self.depth = 0
         self._readers: dict[Variable, int] = {}
         self._shown_by: dict[Value, list[Variable]] = {}
+        self._body: object = None
+        self._own: dict[Array, object] = {}
 
     def look_at(self, fgraph: FunctionGraph) -> None:
         """Find which values of a whole graph may be overwritten; its inputs have been bound."""
@@ -181,6 +184,21 @@ class Bases:
             for array, variables in self._shown_by.items()
             if isinstance(array, Array) and not updated.isdisjoint(variables)
         }
+
+    @contextmanager
+    def inside(self) -> Generator[None]:
+        """Lower nodes in the body of a branch or loop, where only its own memory is free."""
+        outer, self._body = self._body, object()
+        self.depth += 1
+        try:
+            yield
+        finally:
+            self.depth -= 1
+            self._body = outer
+
+    def own(self, array: Array) -> None:
+        """Record that what an array holds is used only in the body that is being lowered."""
+        self._own[array] = self._body
 
     def enter(self, fgraph: FunctionGraph) -> None:
         """Count the readers of the variables of a graph that is about to be lowered."""
@@ -216,7 +234,9 @@ class Bases:
         memory
             The memory.
         """
-        if self.depth or memory in self.claimed or memory in self.held:
+        if memory in self.claimed or memory in self.held:
+            return False
+        if self.depth and self._own.get(memory) is not self._body:
             return False
         readers = self._readers
         shown = self._shown_by.get(memory, [])

@@ -85,7 +85,7 @@ class Failures:
         words = (ctypes.c_int64 * self.layout.slots).from_address(frame)
         status, first, second = words[STATUS : STATUS + 3]
         known = self._known(call, words, inputs)
-        if status == TOO_LARGE and not self._overwrites_inputs():
+        if status == TOO_LARGE and not self._overwrites_inputs() and not self._has_loops():
             self._replay(known, None)  # which has NumPy's words for it
         if status in {NO_BUFFER, TOO_LARGE}:
             raise self._out_of_memory(first, self.layout.buffers[second])
@@ -101,6 +101,8 @@ class Failures:
             self._raise_own(
                 failure, (first, second), 'It is a limit of native code: mode="reference" has none.'
             )
+        if failure.is_own:
+            self._raise_own(failure, (first, second))
         if self._overwrites_inputs():
             self._raise_own(
                 failure,
@@ -119,12 +121,11 @@ class Failures:
         raise IntegrityError(msg)
 
     @staticmethod
-    def _raise_own(failure: Failure, numbers: tuple[int, int], reason: str) -> NoReturn:
+    def _raise_own(failure: Failure, numbers: tuple[int, int], reason: str = "") -> NoReturn:
         """Raise the error in native code's own words, with the reason that there are no others."""
         error = failure.exception(*numbers)
-        error.add_note(
-            f"While computing {failure.node}\nmade at\n  {failure.node.origin}\n{reason}"
-        )
+        note = f"While computing {failure.node}\nmade at\n  {failure.node.origin}"
+        error.add_note(f"{note}\n{reason}" if reason else note)
         raise error
 
     # ---- the words of the reference backend ----------------------------------------------------
@@ -235,6 +236,10 @@ class Failures:
                     f"While making {what} for the result of {node}\nmade at\n  {node.origin}"
                 )
             raise
+
+    def _has_loops(self) -> bool:
+        """Return whether the graph has loops, which the reference backend may run for ages."""
+        return any(isinstance(node.op, HasInnerGraph) for node in self.fgraph.apply_nodes)
 
     def _overwrites_inputs(self) -> bool:
         """Return whether a node of the graph writes into an argument."""

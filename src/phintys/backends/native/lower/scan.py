@@ -1,0 +1,275 @@
+"""Lowering of Scan: a loop of steps, whose rows are written where they are returned."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from phintys import scalar as ps
+from phintys._base.errors import ArgumentError
+from phintys.backends.native.dependence import arrays_written, varies
+from phintys.backends.native.fuse import fuse
+from phintys.backends.native.lower.families import lowers
+from phintys.backends.native.lower.lowering import Lowering, NotLowered
+from phintys.backends.native.lower.nodes import lower_nodes
+from phintys.backends.native.lower.pruning import prune
+from phintys.backends.native.lower.view import View
+from phintys.backends.native.program import (
+    Expression,
+    Failure,
+    Literal,
+    LoopVariable,
+    Operation,
+    Place,
+    SizeValue,
+    StepsFailure,
+)
+from phintys.backends.native.steps.loop import Loop
+from phintys.control.scan_op import Scan
+from phintys.control.stepping import FEWER_ROWS, NEGATIVE
+from phintys.graph.apply import Apply
+from phintys.graph.fgraph import FunctionGraph
+from phintys.tensor.type import TensorType
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from phintys.backends.native.sizes import Size
+    from phintys.control.loop_arguments import StepInputs, StepOutputs
+    from phintys.graph.variable import Variable
+
+__all__: list[str] = []
+
+_BOOL = np.dtype("bool")
+
+_TOO_MANY = "No memory holds the rows of so many steps of a loop. Give fewer steps."
+
+
+@lowers(Scan)
+def lower_scan(op: Scan, node: Apply, lowering: Lowering) -> None:
+    """``for t < n: trace[t + k], state, stack[t] = step(t, x[t], trace[t + k + tap], state)``."""
+    if not all(isinstance(value.type, TensorType) for value in op.step_inputs.untraced):
+        msg = "its steps carry objects that are not tensors"
+        raise NotLowered(msg)
+    _Steps(op, node, lowering).lower()
+
+
+class _Steps:
+    """Lowers one loop.
+
+    Parameters
+    ----------
+    op, node
+        The loop.
+    lowering
+        The state of lowering.
+    """
+
+    def __init__(self, op: Scan, node: Apply, lowering: Lowering) -> None:
+        self.op = op
+        self.node = node
+        self.lowering = lowering
+        self.sizes = lowering.sizes
+        self.arguments = op.arguments
+        self.given = self.arguments.node_inputs(node.inputs)
+        self.results: Any = self.arguments.node_outputs(node.outputs)
+        self.count = lowering.size_of(self.given.n)
+        depth = lowering.bases.depth
+        self.counter = LoopVariable(self.count, f"step{depth}" if depth else "step")
+        self.traces: list[View] = []
+        self.states: list[View] = []
+        self.stacks: list[View] = []
+
+    def lower(self) -> None:
+        """Add the steps of the loop, and bind its outputs."""
+        lowering = self.lowering
+        self.traces = list(map(self._trace, self.given.carried, self.results.carried))
+        self.states = list(map(self._state, self.given.untraced, self.results.untraced))
+        ran = self._single(np.dtype("int64")) if self.arguments.has_until else None
+        # A copy, since variables are bound to values once, and other nodes may have the same Op.
+        fgraph = FunctionGraph(self.op.inner_inputs, self.op.inner_outputs)
+        inner = self.arguments.step_inputs(fgraph.inputs)
+        with lowering.body() as steps:
+            self._bind(inner)
+            lower_nodes(fgraph, lowering)
+            made = self.arguments.step_outputs([lowering.view(v) for v in fgraph.outputs])
+            until = None if made.until is None else self._condition(made.until)
+            self._store(made)
+            if ran is not None:
+                following = self.sizes.add(self.sizes.counter(self.counter), self.sizes.fixed(1))
+                lowering.store(ran, SizeValue(following), (), nodes=(self.node,))
+        kept = {view.array for view in (*self.traces, *self.states, *self.stacks)}
+        kept |= {view.array for view in (ran, until) if view is not None}
+        body = fuse(prune(steps, kept), self.sizes, kept)
+        loop = Loop(
+            self.count,
+            self.counter,
+            body,
+            until=None if until is None else until.array,
+            node=self.node,
+        )
+        _require_early(loop)
+        self._check_lengths()
+        self._begin(ran)
+        lowering.steps.append(loop)
+        self._bind_results(ran)
+
+    # ---- before the loop -------------------------------------------------------------------------
+
+    def _check_lengths(self) -> None:
+        """Check that the number of steps is not negative, and that sequences have enough rows."""
+        lowering, sizes, node = self.lowering, self.sizes, self.node
+        counted = sizes.at_least_zero(self.count)
+        failure = StepsFailure(node, "steps", NEGATIVE.format(n="{1}"), ArgumentError)
+        lowering.require_equal(counted, self.count, failure)
+        for number, sequence in enumerate(self.given.sequences):
+            rows = sizes.arithmetic("min", self.count, lowering.view(sequence).sizes[0])
+            detail = FEWER_ROWS.format(number=number, n="{1}", rows="{0}")
+            lowering.require_equal(rows, self.count, StepsFailure(node, "steps", detail))
+        conditions = [
+            sizes.overflow("total", [self.count, sizes.fixed(depth)])
+            for depth in self.arguments.depths
+        ]
+        conditions += [
+            sizes.overflow("volume", view.sizes, view.array.dtype.itemsize)
+            for view in (*self.traces, *self.stacks)
+        ]
+        for fits in conditions:
+            if fits is not None:
+                lowering.require(fits, StepsFailure(node, "steps", _TOO_MANY, MemoryError))
+
+    def _trace(self, first: Variable, variable: Any) -> View:
+        """Return memory for all rows of a carried argument."""
+        depth, *row = self.lowering.view(first).sizes
+        lengths = (self.sizes.add(self.count, depth), *row)
+        array = self.lowering.array(variable.type.numpy_dtype, lengths, variable=variable)
+        return View.of(array, self.sizes)
+
+    def _state(self, first: Variable, variable: Any) -> View:
+        """Return memory for an untraced value."""
+        lengths = self.lowering.view(first).sizes
+        array = self.lowering.array(variable.type.numpy_dtype, lengths, variable=variable)
+        return View.of(array, self.sizes)
+
+    def _begin(self, ran: View | None) -> None:
+        """Store the first rows and values."""
+        lowering, sizes = self.lowering, self.sizes
+        for first, trace in zip(self.given.carried, self.traces, strict=True):
+            given = lowering.view(first)
+            zero, one = sizes.fixed(0), sizes.fixed(1)
+            self._copy(given, trace.sliced(0, zero, one, given.sizes[0], sizes))
+        for first, state in zip(self.given.untraced, self.states, strict=True):
+            self._copy(lowering.view(first), state)
+        if ran is not None:
+            lowering.store(ran, SizeValue(sizes.fixed(0)), (), nodes=(self.node,))
+
+    def _single(self, dtype: np.dtype[Any]) -> View:
+        return View.of(self.lowering.array(dtype, ()), self.sizes)
+
+    def _copy(self, source: View, target: View) -> None:
+        lowering = self.lowering
+        loops = lowering.loops(target.sizes)
+        lowering.store(target, lowering.load(source, loops), loops, nodes=(self.node,))
+
+    # ---- a step ----------------------------------------------------------------------------------
+
+    def _bind(self, inner: StepInputs[Variable]) -> None:
+        """Bind what a step reads."""
+        lowering, sizes = self.lowering, self.sizes
+        number = sizes.counter(self.counter)
+        index = self._single(np.dtype("int64"))
+        lowering.remember(index.array, 0, number)
+        lowering.store(index, SizeValue(number), ())
+        lowering.bind(inner.index, index)
+        for row, sequence in zip(inner.sequences, self.given.sequences, strict=True):
+            lowering.bind(row, lowering.view(sequence).picked(0, number, sizes))
+        for rows, taps, trace in zip(inner.carried, self.arguments.taps, self.traces, strict=True):
+            for row, tap in zip(rows, taps, strict=True):
+                place = sizes.add(number, sizes.fixed(tap - taps[0]))
+                lowering.bind(row, trace.picked(0, place, sizes))
+        for value, state in zip(inner.untraced, self.states, strict=True):
+            lowering.bind(value, state)
+            lowering.bases.own(state.array)
+        for value, outer in zip(inner.captured, self.given.captured, strict=True):
+            lowering.bind_same(value, outer)
+
+    def _condition(self, view: View) -> View:
+        """Return whether the loop ends after this step, as a single bool."""
+        lowering = self.lowering
+        value: Expression = lowering.load(view, ())
+        if value.dtype != _BOOL:
+            value = Operation(ps.ne, (value, Literal(value.dtype.type(0), value.dtype)), _BOOL)
+        truth = self._single(_BOOL)
+        lowering.store(truth, value, (), nodes=(self.node,))
+        return truth
+
+    def _store(self, made: StepOutputs[View]) -> None:
+        """Store what a step has computed; states last, when nothing reads them any more."""
+        sizes, arguments = self.sizes, self.arguments
+        number = sizes.counter(self.counter)
+        for at, (row, trace) in enumerate(zip(made.carried, self.traces, strict=True)):
+            place = sizes.add(number, sizes.fixed(arguments.depths[at]))
+            target = trace.picked(0, place, sizes)
+            self._check_alike(row, target.sizes, f"the row of carried argument {at}")
+            self._copy(row, target)
+        for row, variable in zip(made.stacked, self.results.stacked, strict=True):
+            array = self.lowering.array(
+                variable.type.numpy_dtype, (self.count, *row.sizes), variable=variable
+            )
+            stack = View.of(array, sizes)
+            self.stacks.append(stack)
+            self._copy(row, stack.picked(0, number, sizes))
+        for at, (value, state) in enumerate(zip(made.untraced, self.states, strict=True)):
+            self._check_alike(value, state.sizes, f"untraced value {at}")
+        overwritten = {state.array for state in self.states}
+        pairs = [
+            (value, state)
+            for value, state in zip(made.untraced, self.states, strict=True)
+            if not (value.array is state.array and value.is_whole(sizes))
+        ]
+        settled = [
+            self.lowering.copied(value, self.node) if value.array.memory in overwritten else value
+            for value, _ in pairs
+        ]
+        for value, (_, state) in zip(settled, pairs, strict=True):
+            self._copy(value, state)
+
+    def _check_alike(self, view: View, wanted: Sequence[Size], what: str) -> None:
+        """Check that what a step has computed has the shape that the next one expects."""
+        for dim, (given, size) in enumerate(zip(view.sizes, wanted, strict=True)):
+            detail = f"{what} has another shape than before, dimension {dim}: {{0}} and {{1}}"
+            self.lowering.require_equal(given, size, Failure(self.node, "changed", detail))
+
+    # ---- after the loop --------------------------------------------------------------------------
+
+    def _bind_results(self, ran: View | None) -> None:
+        """Bind the outputs of the node: if a condition has ended the loop, to the first rows."""
+        lowering, sizes = self.lowering, self.sizes
+        steps = self.count
+        if ran is not None:
+            lowering.bind(self.results.ran, ran)
+            steps = lowering.element(ran, ())
+        for variable, trace, depth in zip(
+            self.results.carried, self.traces, self.arguments.depths, strict=True
+        ):
+            self._bind_rows(variable, trace, sizes.add(steps, sizes.fixed(depth)))
+        for variable, state in zip(self.results.untraced, self.states, strict=True):
+            lowering.bind(variable, state)
+        for variable, stack in zip(self.results.stacked, self.stacks, strict=True):
+            self._bind_rows(variable, stack, steps)
+
+    def _bind_rows(self, variable: Variable, rows: View, count: Size) -> None:
+        sizes = self.sizes
+        if self.arguments.has_until:
+            rows = rows.sliced(0, sizes.fixed(0), sizes.fixed(1), count, sizes)
+        self.lowering.bind(variable, rows, is_part=True)
+
+
+def _require_early(loop: Loop) -> None:
+    """Raise if memory for what is written inside cannot be allocated before."""
+    written = set(arrays_written(loop))
+    for array in written:
+        if array.place == Place.BUFFER and any(varies(size, written) for size in array.sizes):
+            msg = "the sizes of what a step computes are not known before"
+            raise NotLowered(msg)

@@ -1,0 +1,341 @@
+"""Scan is a loop of steps in native code."""
+
+import numpy as np
+import pytest
+
+import phintys
+import phintys.tensor as pt
+from phintys._base.errors import ArgumentError, ShapeError
+from phintys.backends.native.lower.graph import lower_program
+from phintys.backends.native.program import walk_steps
+from phintys.backends.native.steps.callback import Callback
+from phintys.backends.native.steps.loop import Loop
+from phintys.control import IfElse, LoopArguments, Scan
+from phintys.graph.apply import Apply
+from phintys.graph.fgraph import FunctionGraph
+from phintys.graph.op import Op
+from phintys.tensor.type import TensorType
+
+
+def like(variable, drop=0):
+    """Return a new variable like a row of another."""
+    type_ = variable.type
+    return TensorType(type_.dtype, type_.shape[drop:])() if drop else type_()
+
+
+def loop(step, n, sequences=(), carried=(), untraced=(), captured=(), stacked=0, has_until=False):
+    """Return the outputs of a loop; ``step`` takes the inputs of a step in order."""
+    t = pt.lscalar("t")
+    inputs = [t, *(like(x, 1) for x in sequences)]
+    inputs += [like(first, 1) for first, taps in carried for _ in taps]
+    inputs += [like(x) for x in (*untraced, *captured)]
+    arguments = LoopArguments(
+        sequences=len(sequences),
+        taps=tuple(tuple(taps) for _, taps in carried),
+        untraced=len(untraced),
+        stacked=stacked,
+        captured=len(captured),
+        has_until=has_until,
+    )
+    firsts = [
+        pt.specify_shape(first, (-taps[0], *[None] * (first.ndim - 1))) for first, taps in carried
+    ]
+    op = Scan(FunctionGraph(inputs, list(step(*inputs))), arguments)
+    return list(op(n, *sequences, *firsts, *untraced, *captured, return_list=True))
+
+
+def draw(*shape, dtype="float64"):
+    values = np.random.default_rng(7).normal(size=shape)
+    return (values * 5).astype(dtype) if dtype == "int32" else values.astype(dtype)
+
+
+n, k = pt.lscalars("n", "k")
+x, y, h = pt.dvectors("x", "y", "h")
+X, H, W = pt.dmatrices("X", "H", "W")
+A = pt.dtensor3("A")
+f = pt.fmatrix("f")
+g = pt.fvector("g")
+i = pt.ivector("i")
+z = pt.zvector("z")
+
+
+def nested(count):
+    def inner(u, y, m):
+        return loop(lambda t, u, y: [pt.cos(u) + y * t], m, untraced=[u], captured=[y])
+
+    return loop(
+        lambda t, u, y, m: [inner(u, y, m)[0], u.sum()],
+        count,
+        untraced=[x],
+        captured=[y, k],
+        stacked=1,
+    )
+
+
+def choice(count):
+    def step(t, row, u):
+        return [
+            IfElse(1)(pt.gt(row.sum(), 0), u + row, pt.tanh(u)),
+            IfElse(1)(pt.eq(t % 2, 0), u * row[0], loop_in(row, u)),
+        ]
+
+    def loop_in(row, u):
+        return loop(lambda t, u, row: [u * row[t]], 3, untraced=[u], captured=[row])[0]
+
+    return loop(step, count, [X], untraced=[x], stacked=1)
+
+
+PROGRAMS = {
+    "recurrent net": (
+        [n, X, H, W],
+        loop(lambda t, x, h, w: [pt.tanh(x + w @ h)], n, [X], [(H, [-1])], captured=[W]),
+        [draw(6, 3), draw(1, 3), draw(3, 3)],
+    ),
+    "filter of scalars": (
+        [n, x, h],
+        loop(lambda t, x, h: [0.9 * h + x], n, [x], [(h, [-1])]),
+        [draw(6), draw(1)],
+    ),
+    "distant taps": (
+        [n, h],
+        loop(lambda t, a, b: [a - 0.5 * b], n, carried=[(h, [-4, -1])]),
+        [draw(4)],
+    ),
+    "distant taps of matrices": (
+        [n, A],
+        loop(lambda t, a, b: [a.T - 0.5 * b], n, carried=[(A, [-3, -2])]),
+        [draw(3, 2, 2)],
+    ),
+    "reversed rows, every second": (
+        [n, X, h],
+        loop(lambda t, row, total: [total + row], n, [X[::-2]], untraced=[h]),
+        [draw(12, 3), draw(3)],
+    ),
+    "columns": (
+        [n, X, h],
+        loop(lambda t, col, total: [total * col, col], n, [X.T], untraced=[h], stacked=1),
+        [draw(3, 6), draw(3)],
+    ),
+    "states that read each other": (
+        [n, x],
+        loop(lambda t, a, b, c: [b, c + t, a * b], n, untraced=[x[0], x[1], x[2]]),
+        [draw(3)],
+    ),
+    "vectors that read each other": (
+        [n, x, y],
+        loop(lambda t, a, b: [b[::-1], a + b, a], n, untraced=[x, y], stacked=1),
+        [draw(5), draw(5)],
+    ),
+    "an element is overwritten": (
+        [n, x],
+        loop(lambda t, a: [pt.set_subtensor(a[t % 3], a.sum())], n, untraced=[x]),
+        [draw(4)],
+    ),
+    "an element is overwritten, and the old ones are returned": (
+        [n, x],
+        loop(lambda t, a: [pt.inc_subtensor(a[0], 1.0), a], n, untraced=[x], stacked=1),
+        [draw(4)],
+    ),
+    "an element of a row is overwritten": (
+        [n, H],
+        loop(lambda t, a: [pt.inc_subtensor(a[t % 2], 1.0)], n, carried=[(H, [-1])]),
+        [draw(1, 3)],
+    ),
+    "rows alone": (
+        [n, X, W],
+        loop(lambda t, row, w: [w @ row * t, row.sum()], n, [X], captured=[W], stacked=2),
+        [draw(6, 3), draw(2, 3)],
+    ),
+    "no inputs": ([n], loop(lambda t: [t * t], n, stacked=1), []),
+    "integers": (
+        [n, i],
+        loop(lambda t, a, u: [u + 1, a * 3 - u], n, [i], untraced=[i[0]], stacked=1),
+        [draw(6, dtype="int32")],
+    ),
+    "float32": (
+        [n, f, g],
+        loop(lambda t, a, u: [pt.exp(-u) * a, a], n, [f], untraced=[g], stacked=1),
+        [draw(6, 3, dtype="float32"), draw(3, dtype="float32")],
+    ),
+    "complex numbers": (
+        [n, z],
+        loop(lambda t, u: [u * 1j + t, pt.real(u)], n, untraced=[z], stacked=1),
+        [draw(3, dtype="complex128")],
+    ),
+    "bools": (
+        [n, x],
+        loop(lambda t, a, u: [pt.gt(a, 0) | u, u], n, [x], untraced=[pt.lt(x, 100)], stacked=1),
+        [draw(6)],
+    ),
+    "a state that is a length": (
+        [n, x, k],
+        loop(lambda t, u, x: [(u + 1) % 3, x[:u].sum()], n, untraced=[k], captured=[x], stacked=1),
+        [draw(6), np.int64(1)],
+    ),
+    "reductions and products": (
+        [n, W, H],
+        loop(lambda t, a, w: [a @ w / a.sum(axis=1, keepdims=True)], n, untraced=[H], captured=[W]),
+        [draw(3, 3) ** 2, draw(2, 3) ** 2],
+    ),
+    "nested": ([n, x, y, k], nested(n), [draw(3), draw(3), np.int64(4)]),
+    "choices": ([n, X, x], choice(n), [draw(6, 3), draw(3)]),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_values(compare, name):
+    inputs, outputs, values = PROGRAMS[name]
+    for count in (0, 1, 2, 6):
+        program = compare(inputs, outputs, [np.int64(count), *values])
+        assert any(isinstance(step, Loop) for step in program.steps)
+
+
+def test_empty_rows(compare):
+    inputs, outputs, _ = PROGRAMS["recurrent net"]
+    compare(inputs, outputs, [np.int64(4), np.zeros((4, 0)), np.zeros((1, 0)), np.zeros((0, 0))])
+    inputs, outputs, _ = PROGRAMS["vectors that read each other"]
+    compare(inputs, outputs, [np.int64(4), np.zeros(0), np.zeros(0)])
+
+
+# ---- ends ----------------------------------------------------------------------------------------
+
+
+def halving(limit=1e-3):
+    """A loop that ends when its state is small, with outputs of all kinds."""
+    return loop(
+        lambda t, c, a, u: [a * 0.5 + c, u * 0.5, u + t, pt.lt(u, limit)],
+        n,
+        [x],
+        [(h, [-1])],
+        [y[0]],
+        stacked=1,
+        has_until=True,
+    )
+
+
+def test_a_condition_ends_the_loop(compare):
+    for count in (0, 1, 5, 30):
+        for first in (4.0, 1e-9):
+            compare(
+                [n, x, h, y], halving(), [np.int64(count), draw(30), draw(1), np.full(1, first)]
+            )
+    results = phintys.function([n, x, h, y], halving())(30, draw(30), draw(1), np.full(1, 4.0))
+    assert [len(one) for one in (results[0], results[2])] == [14, 13]
+    assert results[3] == 13
+
+
+def test_a_condition_without_a_limit():
+    newton = loop(
+        lambda t, u, a: [0.5 * (u + a / u), pt.lt(abs(u * u - a), 1e-12)],
+        2**63 - 1,
+        untraced=[x[0]],
+        captured=[y[0]],
+        has_until=True,
+    )
+    root, ran = phintys.function([x, y], newton)(np.ones(1), np.full(1, 2.0))
+    np.testing.assert_allclose(root, np.sqrt(2), rtol=1e-15)
+    assert 4 <= ran <= 7
+
+
+def test_conditions_of_other_dtypes_and_in_nested_loops(compare):
+    def inner(t, u, k):
+        found = loop(
+            lambda t, v, k: [v + k, v >= 10], 100, untraced=[u], captured=[k], has_until=True
+        )
+        return [found[0] % 7, found[1]]
+
+    compare(
+        [n, k],
+        loop(inner, n, untraced=[k * 1], captured=[k], stacked=1),
+        [np.int64(5), np.int64(3)],
+    )
+    ends = loop(lambda t, u: [u - 1, u - 3], n, untraced=[k], has_until=True)
+    compare([n, k], ends, [np.int64(50), np.int64(8)])
+
+
+# ---- what has only Python code -------------------------------------------------------------------
+
+
+class Twice(Op):
+    """An Op that has only Python code."""
+
+    __props__ = ()
+
+    def make_node(self, x):
+        return Apply(self, [x], [x.type()])
+
+    def perform(self, node, inputs, output_storage):
+        output_storage[0][0] = np.asarray(inputs[0] * 2)
+
+    def infer_shape(self, fgraph, node, input_shapes):
+        return input_shapes
+
+
+def test_ops_in_python_are_callbacks_in_the_loop():
+    outputs = loop(lambda t, u: [Twice()(u) * 0.7 + t, u.sum()], n, untraced=[x], stacked=1)
+    program = lower_program(FunctionGraph([n, x], outputs, clone=True))
+    (body,) = [step.body for step in program.steps if isinstance(step, Loop)]
+    assert [type(step) for step in walk_steps(body)].count(Callback) == 1
+    run = phintys.function([n, x], outputs)
+    u, sums = draw(3), []
+    for count in range(30):
+        for one, other in zip(run(count, draw(3)), [u, sums], strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-13)
+        sums.append(u.sum())
+        u = 2 * u * 0.7 + count
+
+
+def test_sizes_that_only_the_steps_know():
+    def step(t, u):
+        return [pt.nonzero(pt.gt(u, t))[0].sum() + u * 0.5]
+
+    outputs = loop(step, n, untraced=[x])
+    program = lower_program(FunctionGraph([n, x], outputs, clone=True))
+    assert [step.why for step in program.steps if isinstance(step, Callback)]
+    given = np.arange(5.0)
+    for mode in ("native", "reference"):
+        run = phintys.function([n, x], outputs, mode=mode)
+        np.testing.assert_allclose(run(2, given)[0], _halved(given), rtol=1e-14)
+
+
+def _halved(u):
+    for t in range(2):
+        u = np.nonzero(u > t)[0].sum() + u * 0.5
+    return u
+
+
+# ---- failures ------------------------------------------------------------------------------------
+
+
+def test_a_failing_step_leaves_shared_values_as_they_were():
+    state, count = phintys.shared(np.ones(3)), phintys.shared(0)
+    u, _ = loop(lambda t, u, x: [u * x[t], u], 5, untraced=[state], captured=[x], stacked=1)
+    run = phintys.function([x], u.sum(), updates={state: u, count: count + 1})
+    with pytest.raises(IndexError, match="3"):
+        run(np.full(3, 2.0))
+    np.testing.assert_array_equal(state.get_value(), np.ones(3))
+    assert count.get_value() == 0
+    run(np.full(5, 2.0))
+    np.testing.assert_array_equal(state.get_value(), np.full(3, 32.0))
+
+
+@pytest.mark.parametrize(
+    ("values", "error", "text"),
+    [
+        ((-1, 6, 3, 3), ArgumentError, "cannot have -1 steps"),
+        ((7, 6, 3, 3), ShapeError, "Sequence 0 of a loop of 7 steps has 6 rows"),
+        ((6, 6, 3, 4), ShapeError, r"In step 0 .* has the shape \(4,\); it had \(3,\) before"),
+    ],
+)
+def test_wrong_lengths(values, error, text):
+    count, rows, width, other = values
+    outputs = loop(lambda t, x, h, w: [pt.tanh(w @ x)], n, [X], [(H, [-1])], captured=[W])
+    run = phintys.function([n, X, H, W], outputs)
+    with pytest.raises(error, match=text):
+        run(count, draw(rows, width), draw(1, width), draw(other, width))
+
+
+def test_too_many_rows_for_any_memory():
+    rows = phintys.function([n], loop(lambda t: [t * t], n, stacked=1))
+    with pytest.raises((MemoryError, ValueError)):
+        rows(2**62)
