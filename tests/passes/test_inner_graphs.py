@@ -236,3 +236,8 @@ class TestConstants:
         f = phintys.function([], gradient)
         assert [n for n in f.maker.fgraph.apply_nodes if isinstance(n.op, RowLoop)]
         np.testing.assert_allclose(f(), 2.0)
+
+
+def test_nodes_are_merged_although_nothing_else_changes():
+    op = repeat(2, lambda u: pt.exp(u) * pt.sin(pt.exp(u)))
+    assert sorted(inner_ops(rewritten([op(x)], PIPELINES["full"]))) == ["Exp", "Mul", "Sin"]

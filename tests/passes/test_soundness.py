@@ -13,6 +13,7 @@ import phintys
 import phintys.scalar as ps
 import phintys.tensor as pt
 from phintys._base.errors import PhintysError
+from phintys.control import Scan
 from phintys.graph import FunctionGraph
 from phintys.graph.traversal import explicit_graph_inputs
 from phintys.graph.verify import verify_graph
@@ -20,6 +21,7 @@ from phintys.passes.merging import merge
 from phintys.passes.pipelines import all_rules, keeps_extremes
 from phintys.rewriting import PatternRewriter, RewriteTrace, Wild, Worklist
 from phintys.tensor.elemwise import elemwise
+from phintys.testing.loops import make_loop
 
 DTYPES = ("float64", "float32", "int8", "uint8", "complex128", "bool")
 SHAPES = {
@@ -45,7 +47,15 @@ def leaves(dtype):
 def build(rule, dtype):
     """Yield (text, expression) for all that is known to match a rule, as far as dtypes allow."""
     named = leaves(dtype)
-    scope = {"pt": pt, "ps": ps, "np": np, "phintys": phintys, "elemwise": elemwise, **named}
+    scope = {
+        "loop": make_loop,
+        "pt": pt,
+        "ps": ps,
+        "np": np,
+        "phintys": phintys,
+        "elemwise": elemwise,
+        **named,
+    }
     for text in rule.examples:
         try:
             yield text, eval(text, scope)
@@ -149,7 +159,12 @@ def test_rule(evaluate, name):
 
 
 # Marks change gradients; they go once these have been built.
-@pytest.mark.parametrize("name", sorted(RULES.keys() - {"drop_gradient_mark"}))
+_WITHOUT_GRADIENTS = {"drop_gradient_mark"}
+if "L_op" not in vars(Scan):
+    _WITHOUT_GRADIENTS |= {name for name, rule in RULES.items() if Scan in (rule.tracks or ())}
+
+
+@pytest.mark.parametrize("name", sorted(RULES.keys() - _WITHOUT_GRADIENTS))
 def test_gradients_stay(evaluate, name):
     rule = RULES[name]
     rng = np.random.default_rng(11)

@@ -28,6 +28,13 @@ class InnerGraphs(GraphRewriter):
     this one is among them, so are the inner graphs of Ops inside it. The pass follows those that
     remove nodes and merge equal ones, so that no time is spent on graphs that are not run.
 
+    Parameters
+    ----------
+    name
+        Name in traces and errors.
+    ops
+        The class of the Ops whose graphs are rewritten.
+
     Examples
     --------
     >>> import phintys.tensor as pt
@@ -40,8 +47,9 @@ class InnerGraphs(GraphRewriter):
     True
     """
 
-    def __init__(self) -> None:
-        super().__init__(name="inner_graphs")
+    def __init__(self, name: str = "inner_graphs", ops: type = HasInnerGraph) -> None:
+        super().__init__(name=name)
+        self.ops = ops
 
     def apply(self, fgraph: FunctionGraph, trace: RewriteTrace | None = None) -> None:
         """Do nothing: on its own, the pass is the whole pipeline."""
@@ -66,7 +74,9 @@ class InnerGraphs(GraphRewriter):
         done: dict[Any, HasInnerGraph] = {}
         for node in fgraph.toposort():
             op = node.op
-            if not isinstance(op, HasInnerGraph) or not op.rewrites_inner:
+            if not isinstance(op, HasInnerGraph) or not isinstance(op, self.ops):
+                continue
+            if not op.rewrites_inner:
                 continue
             start = perf_counter()
             if op not in done:
@@ -116,7 +126,10 @@ def _rewritten(
     for feature in fgraph.features:
         if not getattr(feature, "outlives_rewriting", False):
             fgraph.remove_feature(feature)
-    if equal_computations(fgraph.outputs, op.inner_outputs, fgraph.inputs, op.inner_inputs):
+    # Merged nodes compute the same as separate ones, but fewer of them.
+    if len(fgraph.apply_nodes) == len(op.fgraph.apply_nodes) and equal_computations(
+        fgraph.outputs, op.inner_outputs, fgraph.inputs, op.inner_inputs
+    ):
         return op
     twin = op.with_inner(fgraph)
     if not isinstance(twin, HasInnerGraph):

@@ -42,6 +42,9 @@ from phintys.passes.inline import inline_graphs
 from phintys.passes.inner_graphs import inner_graphs
 from phintys.passes.inplace import inplace, inplace_everywhere
 from phintys.passes.joining import CANONICAL_JOIN
+from phintys.passes.loop_arguments import LOOP_ARGUMENTS
+from phintys.passes.loop_work import LOOP_WORK
+from phintys.passes.loops import Loops
 from phintys.passes.merging import merge
 from phintys.passes.products import CANONICAL_DOT
 from phintys.passes.reduce import CANONICAL_REDUCE, STABILIZE_REDUCE, sum_of_scattered
@@ -90,6 +93,14 @@ _MERGE = Pass("merge", merge)
 _FOLD = Pass("constant_folding", ConstantFolding(inner=False))
 _CANONICALIZE = Pass("canonicalize", Worklist(CANONICAL, name="canonicalize"))
 _SHAPES = Pass("shape_inference", shape_inference)
+_LOOPS = Pass(
+    "loops",
+    Loops(
+        (*LOOP_ARGUMENTS, *LOOP_WORK),
+        tidy=Worklist(CANONICAL, name="canonicalize"),
+        name="loops",
+    ),
+)
 _STABILIZE = Pass("stabilize", Worklist((*_STABLE, *_TIDY), name="stabilize"))
 # sum_of_scattered: scattered values in the gradient of a softmax, in its stable form.
 _SPECIALIZE = Pass(
@@ -115,6 +126,7 @@ _FULL = (
     _FOLD,
     _CANONICALIZE,
     _SHAPES,
+    _LOOPS,
     _STABILIZE,
     _SPECIALIZE,
     _BLAS,
@@ -125,7 +137,17 @@ _FULL = (
     _INPLACE,
     _INPLACE_EVERYWHERE,
 )
-_LIGHT = (_INLINE, _MERGE, _FOLD, _CANONICALIZE, _SHAPES, _INNER, _FOLD_REST, _INPLACE_EVERYWHERE)
+_LIGHT = (
+    _INLINE,
+    _MERGE,
+    _FOLD,
+    _CANONICALIZE,
+    _SHAPES,
+    _LOOPS,
+    _INNER,
+    _FOLD_REST,
+    _INPLACE_EVERYWHERE,
+)
 _NAMES = frozenset().union(*(one.names() for one in _FULL))
 
 PIPELINES: dict[str, Pipeline] = {

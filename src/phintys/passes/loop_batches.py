@@ -1,0 +1,273 @@
+"""What the steps of a loop compute, for all steps at once and outside of the loop."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from phintys._base.origin import inherit_origin
+from phintys.graph.inner import HasInnerGraph
+from phintys.graph.variable import Constant
+from phintys.passes._facts import fits, is_size_of
+from phintys.passes._loops import enough_rows, is_like, not_negative
+from phintys.tensor.creation import Alloc
+from phintys.tensor.cumulative import CumOp
+from phintys.tensor.dim_shuffle import DimShuffle
+from phintys.tensor.elemwise import Elemwise
+from phintys.tensor.indexing.basic import Subtensor
+from phintys.tensor.indexing.setting import take
+from phintys.tensor.indexing.template import FULL, SCALAR
+from phintys.tensor.known import known_int
+from phintys.tensor.make_vectors import MakeVector
+from phintys.tensor.products import BatchedDot, Dot
+from phintys.tensor.ranges import arange
+from phintys.tensor.reduce import Reduce
+from phintys.tensor.reshaping import reshape
+from phintys.tensor.shapes import Shape, ShapeI, shape_i
+from phintys.tensor.size_check import unchecked_size
+from phintys.tensor.softmaxes import LogSoftmax, LogSumExp, Softmax
+from phintys.tensor.type import TensorType
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from phintys.graph.apply import Apply
+    from phintys.graph.op import Op
+    from phintys.passes._loops import Argument, Loop
+
+    Build = Callable[..., Any]
+
+__all__ = ["BATCHED", "SAFE", "Outside", "collapse", "first_rows"]
+
+SAFE: tuple[type[Op], ...] = (
+    Elemwise,
+    DimShuffle,
+    Reduce,
+    Dot,
+    BatchedDot,
+    Softmax,
+    LogSoftmax,
+    LogSumExp,
+    CumOp,
+    Shape,
+    ShapeI,
+    MakeVector,
+    Alloc,
+)
+"""Ops that raise no error but for shapes, whatever the values are."""
+
+
+class Outside:
+    """The values of the variables of a step, outside of the loop.
+
+    A variable has the *same* value in all steps, or *rows*, one for each step.
+
+    Parameters
+    ----------
+    loop
+        The loop.
+    nodes
+        The nodes of a step that may be moved, in topological order.
+    stacked
+        If the values are computed after the loop: what the steps stack. The carried values are
+        known then as well.
+    """
+
+    def __init__(
+        self, loop: Loop, nodes: Iterable[Apply], stacked: Iterable[Argument] | None = None
+    ) -> None:
+        self._loop = loop
+        self._stacked = None if stacked is None else list(stacked)
+        self._values: dict[Any, Any] = {}
+        self._builds: dict[Any, Build] = {}
+        self.rows: dict[Any, bool] = {}
+        """Variable -> whether it has rows; for those that can be computed outside."""
+        self.steps: Any = None
+        self._seed()
+        if self._stacked is not None:
+            for one in loop.carried:
+                self.rows.update(dict.fromkeys((*one.rows, one.new), True))
+            self.rows.update((one.new, True) for one in self._stacked)
+        self.extend(nodes)
+
+    def _seed(self) -> None:
+        loop = self._loop
+        self.rows[loop.index] = True
+        for one in loop.sequences:
+            if has_like_rows(one.given, one.rows[0]):
+                self.rows[one.rows[0]] = True
+        for one in loop.captured:
+            if is_like(one.given, one.rows[0]):
+                self.rows[one.rows[0]] = False
+                self._values[one.rows[0]] = one.given
+
+    def extend(self, nodes: Iterable[Apply]) -> None:
+        """Find out which results of nodes can be computed outside."""
+        rows = self.rows
+        for node in nodes:
+            if any(out in rows for out in node.outputs):
+                continue
+            flags: list[bool] = []
+            for x in node.inputs:
+                if isinstance(x, Constant):
+                    rows.setdefault(x, False)
+                    self._values[x] = x
+                elif x not in rows:
+                    break
+                flags.append(rows[x])
+            if len(flags) < len(node.inputs) or node.op.destroy_map:
+                continue
+            if not any(flags):
+                if not isinstance(node.op, HasInnerGraph):
+                    rows.update(dict.fromkeys(node.outputs, False))
+                continue
+            find = _BATCHES.get(type(node.op))
+            build = None if find is None else find(node, flags)
+            if build is not None:
+                self._builds[node] = build
+                rows[node.outputs[0]] = True
+
+    # ---- values --------------------------------------------------------------------------------
+
+    def start(self, results: Mapping[Any, Any] | None = None) -> None:
+        """Prepare the values from which all others are computed.
+
+        Parameters
+        ----------
+        results
+            The results of the loop, if values are computed after it.
+        """
+        loop, values = self._loop, self._values
+        if results is None or loop.until is None:
+            self.steps = not_negative(loop.n, loop.op)
+        else:
+            self.steps = results[loop.ran[0]]
+        if results is None:
+            return
+        for one in loop.carried:
+            trace = results[one.out[0]]
+            depth = -one.taps[0]
+            for row, tap in zip(one.rows, one.taps, strict=True):
+                values[row] = trace[depth + tap : tap]
+            values[one.new] = trace[depth:]
+        for one in self._stacked or ():
+            values[one.new] = results[one.out[0]]
+
+    def __getitem__(self, variable: Any) -> Any:
+        """Return the value of a variable, or its rows."""
+        values = self._values
+        stack = [variable]
+        while stack:
+            current = stack[-1]
+            node = current.owner
+            if current in values:
+                stack.pop()
+            elif node is None:
+                values[current] = self._leaf(current)
+            elif missing := [x for x in node.inputs if x not in values]:
+                stack.extend(missing)
+            else:
+                self._compute(node)
+        return values[variable]
+
+    def _leaf(self, variable: Any) -> Any:
+        loop = self._loop
+        if isinstance(variable, Constant):
+            return variable
+        if variable is loop.index:
+            return arange(self.steps)
+        (x,) = [one.given for one in loop.sequences if one.rows[0] is variable]
+        return first_rows(x, self.steps, loop.op)
+
+    def _compute(self, node: Apply) -> None:
+        given = [self._values[x] for x in node.inputs]
+        build = self._builds.get(node)
+        with inherit_origin(node.origin):
+            if build is None:
+                found = node.clone_with_new_inputs(given, strict=False).outputs
+            else:
+                found = [build(*given)]
+        self._values.update(zip(node.outputs, found, strict=True))
+
+
+def has_like_rows(x: Any, row: Any) -> bool:
+    """Return whether the rows of a tensor can stand for a variable of a step."""
+    return fits(row.type, TensorType(x.type.dtype, x.type.shape[1:]))
+
+
+def first_rows(x: Any, n: Any, op: object) -> Any:
+    """Return the first n rows of a tensor, which must have as many."""
+    known, size = known_int(n), x.type.shape[0]
+    if is_size_of(unchecked_size(n), x, 0) or (known is not None and known == size):
+        return x
+    return x[: enough_rows(n, x, op)]
+
+
+def collapse(x: Any) -> Any:
+    """Return a stack of matrices as one matrix, with the rows of all."""
+    return reshape(x, (x.shape[0] * x.shape[1], x.shape[2]), ndim=2)
+
+
+# ---- Ops on rows -------------------------------------------------------------------------------
+
+
+def _of_elemwise(node: Any, rows: Sequence[bool]) -> Build | None:
+    if node.op.inplace_pattern or len(node.outputs) > 1:
+        return None
+    return node.op
+
+
+def _of_dimshuffle(node: Any, rows: Sequence[bool]) -> Build | None:
+    order = [0, *(entry if entry == "x" else entry + 1 for entry in node.op.new_order)]
+    return DimShuffle(node.inputs[0].ndim + 1, order)
+
+
+def _of_reduce(node: Any, rows: Sequence[bool]) -> Build | None:
+    op = node.op
+    axes = [axis + 1 for axis in op.axes(node.inputs[0].ndim)]
+    return Reduce(op.scalar_op, axes, op.dtype, op.acc_dtype)
+
+
+def _of_softmax(node: Any, rows: Sequence[bool]) -> Build | None:
+    axes = node.op.axes(node.inputs[0].ndim)
+    return type(node.op)(tuple(axis + 1 for axis in axes))
+
+
+def _of_subtensor(node: Any, rows: Sequence[bool]) -> Build | None:
+    if rows[0] and not any(rows[1:]):
+        return Subtensor((FULL, *node.op.idx_list))
+    if not rows[0] and node.op.idx_list == (SCALAR,):
+        return lambda x, index: take(x, index, axis=0)
+    return None
+
+
+def _of_dot(node: Any, rows: Sequence[bool]) -> Build | None:
+    ranks = tuple(x.ndim for x in node.inputs)
+    if rows[0] and rows[1]:
+        if ranks == (2, 2):
+            return BatchedDot()
+        return (lambda x, y: (x * y).sum(axis=1)) if ranks == (1, 1) else None
+    if rows[0]:
+        return Dot() if ranks[0] == 1 else _rows_by_matrix
+    if ranks == (1, 1):
+        return lambda x, y: Dot()(y, x)
+    return (lambda x, y: Dot()(y, x.T)) if ranks == (2, 1) else None
+
+
+def _rows_by_matrix(x: Any, y: Any) -> Any:
+    """x[i] @ y, for all i as one product."""
+    sizes = [shape_i(x, 0), shape_i(x, 1), *([shape_i(y, 1)] if y.ndim == 2 else [])]
+    return reshape(Dot()(collapse(x), y), sizes, ndim=len(sizes))
+
+
+_BATCHES: dict[type[Op], Callable[[Any, Sequence[bool]], Build | None]] = {
+    Elemwise: _of_elemwise,
+    DimShuffle: _of_dimshuffle,
+    Reduce: _of_reduce,
+    Softmax: _of_softmax,
+    LogSoftmax: _of_softmax,
+    Subtensor: _of_subtensor,
+    Dot: _of_dot,
+}
+
+BATCHED: tuple[type[Op], ...] = tuple(_BATCHES)
+"""Ops that can be computed for the rows of all steps at once."""
