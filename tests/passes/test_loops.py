@@ -1,6 +1,7 @@
 """Loops through the pipelines: values and errors before and after, and what each rule leaves."""
 
 from random import Random
+from typing import Any
 
 import numpy as np
 import pytest
@@ -71,7 +72,7 @@ def rewritten(outputs, *excluded):
     return f.maker.fgraph, names
 
 
-def loops_of(fgraph):
+def loops_of(fgraph: FunctionGraph) -> list[Any]:
     return [node for node in fgraph.toposort() if isinstance(node.op, Scan)]
 
 
