@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, cast
 
-from phintys._base.errors import DtypeError, ShapeError, TypeContractError
+from phintys._base.errors import DtypeError, PhintysError, ShapeError, TypeContractError
 from phintys._base.origin import current_origin
 from phintys._base.records import record
 from phintys.control.loop_arguments import Inputs, LoopArguments, StepOutputs
 from phintys.control.scan_inputs import described
 from phintys.control.scan_op import Scan
+from phintys.gradient.tracing import place_of
 from phintys.graph.cloning import graph_replace
 from phintys.graph.fgraph import FunctionGraph
 from phintys.graph.placeholders import Placeholder, mark_placeholder
@@ -20,11 +22,11 @@ from phintys.tensor.functions import neq
 from phintys.tensor.type import TensorType
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Generator, Sequence
 
     from phintys.control.loop_arguments import Outputs
 
-__all__ = ["LoopBuilder", "State", "check_alike"]
+__all__ = ["LoopBuilder", "State", "check_alike", "errors_name"]
 
 
 @record()
@@ -190,6 +192,18 @@ class LoopBuilder:
 _MOST_DTYPES = 4
 """Each round makes the dtype of a state wider, from bool to integers to floats to complex."""
 _KINDS = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}
+
+
+@contextmanager
+def errors_name(function: Any) -> Generator[None]:
+    """Add to errors of Phintys where the function of a step was defined."""
+    try:
+        yield
+    except PhintysError as error:
+        place = place_of(function).strip()
+        if place:
+            error.add_note(place)
+        raise
 
 
 def cut_out(

@@ -10,7 +10,7 @@ from phintys._base.errors import ArgumentError, DtypeError, ShapeError
 from phintys._base.nests import matched, rebuilt, walk
 from phintys._base.records import record
 from phintys.control.loop_arguments import StepOutputs
-from phintys.control.loop_builder import LoopBuilder, check_alike
+from phintys.control.loop_builder import LoopBuilder, check_alike, errors_name
 from phintys.control.scan_inputs import described, tap_name
 from phintys.graph.variable import Variable
 from phintys.tensor.convert import as_tensor_variable
@@ -94,18 +94,10 @@ def loop(
         given.append(builder.add_sequence(ordered, tap_name(part, f"x{path}", 0)))
     carry = _Carry(builder, init, traced=True, what="loop")
     found = body(carry.given, rebuilt(xs, given))
-    if not isinstance(found, tuple | list) or len(cast("list[Any]", found)) != 2:
-        msg = (
-            "The body of a loop must return a pair of the new carry and a row; got "
-            f"{found!r}. Without a row, return (carry, None)."
-        )
-        raise ArgumentError(msg)
-    new, row = cast("list[Any]", found)
-    stacked = [_row(path, entry) for path, entry in walk(row) if entry is not None]
-    made = carry.results(new)
-    made.stacked = stacked
-    made = builder.settle_dtypes(made)
-    carry.check(made)
+    with errors_name(body):
+        made, row = _pair(found, carry)
+        made = builder.settle_dtypes(made)
+        carry.check(made)
     results = builder.build(n, made, name, truncate_gradient)
     rows = iter([stack[::-1] for stack in results.stacked] if reverse else results.stacked)
     listed = [None if entry is None else next(rows) for _, entry in walk(row)]
@@ -149,11 +141,14 @@ def while_loop(
     builder = LoopBuilder()
     carry = _Carry(builder, init, traced=False, what="while_loop")
     new = body(carry.given)
-    made = carry.results(new)
-    ends = _condition(condition(rebuilt(init, carry.whole(made.untraced))))
-    made.until = eq(ends, 0)
-    made = builder.settle_dtypes(made)
-    carry.check(made)
+    with errors_name(body):
+        made = carry.results(new)
+    ends = condition(rebuilt(init, carry.whole(made.untraced)))
+    with errors_name(condition):
+        made.until = eq(_condition(ends), 0)
+    with errors_name(body):
+        made = builder.settle_dtypes(made)
+        carry.check(made)
     first = _condition(condition(carry.initial))
     n = switch(first, np.int64(_ENDLESS), np.int64(0))
     return carry.last(builder.build(n, made, name))
@@ -195,8 +190,10 @@ def fori_loop(
     carry = _Carry(builder, init, traced=True, what="fori_loop")
     start = known_int(first)
     at = builder.index if start == 0 else builder.index + first
-    made = builder.settle_dtypes(carry.results(body(at, carry.given)))
-    carry.check(made)
+    new = body(at, carry.given)
+    with errors_name(body):
+        made = builder.settle_dtypes(carry.results(new))
+        carry.check(made)
     end = known_int(stop)
     n: Any = maximum(stop - first, 0)
     if start is not None and end is not None:
@@ -329,6 +326,20 @@ class _Mark(str):
 
     def __repr__(self) -> str:
         return str(self)
+
+
+def _pair(found: Any, carry: _Carry) -> tuple[StepOutputs[Any], Any]:
+    """Return what a step computes, and its row in the form in which the body returned it."""
+    if not isinstance(found, tuple | list) or len(cast("list[Any]", found)) != 2:
+        msg = (
+            "The body of a loop must return a pair of the new carry and a row; got "
+            f"{found!r}. Without a row, return (carry, None)."
+        )
+        raise ArgumentError(msg)
+    new, row = cast("list[Any]", found)
+    made = carry.results(new)
+    made.stacked = [_row(path, entry) for path, entry in walk(row) if entry is not None]
+    return made, row
 
 
 # ---- other arguments -----------------------------------------------------------------------------

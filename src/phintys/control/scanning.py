@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from phintys._base.errors import ArgumentError, DtypeError, ShapeError, TypeContractError
 from phintys.control.loop_arguments import StepOutputs
-from phintys.control.loop_builder import LoopBuilder, check_alike
+from phintys.control.loop_builder import LoopBuilder, check_alike, errors_name
 from phintys.control.scan_inputs import (
     as_list,
     described,
@@ -150,19 +150,22 @@ def scan(
         states.append(state)
         if state is not None:
             arguments += _in_order(state, entry.taps)
+    with errors_name(fn):
+        _check_arguments(fn, [*arguments, *fixed])
     with made_within() as new_shared:
-        made = returned(_called(fn, [*arguments, *fixed]))
-    _add_default_updates(made, new_shared)
-    if strict:
-        _check_strict(made, [*arguments, *fixed, *(each.x for each in rows)])
-    if initial is None:
-        states = [None] * len(made.outputs)
-    _check_count(made.outputs, states)
-    outputs = _sorted(made, states)
-    for shared in made.updates:
-        builder.add_updated(shared)
-    outputs = builder.settle_dtypes(outputs)
-    _check_states(builder, outputs, states)
+        values = fn(*arguments, *fixed)
+    with errors_name(fn):
+        made = returned(values)
+        _add_default_updates(made, new_shared)
+        if strict:
+            _check_strict(made, [*arguments, *fixed, *(each.x for each in rows)])
+        if initial is None:
+            states = [None] * len(made.outputs)
+        _check_count(made.outputs, states)
+        for shared in made.updates:
+            builder.add_updated(shared)
+        outputs = builder.settle_dtypes(_sorted(made, states))
+        _check_states(builder, outputs, states)
     known = {x for x in fixed if not isinstance(x, Constant) and x not in made.updates}
     results = builder.build(
         n,
@@ -328,8 +331,8 @@ def _check_known(n: int | None, rows: Sequence[Rows], parts: Sequence[Any]) -> N
 # ---- what a step computes ------------------------------------------------------------------------
 
 
-def _called(fn: Callable[..., Any], arguments: Sequence[Any]) -> Any:
-    """Return what the function of a step returns."""
+def _check_arguments(fn: Callable[..., Any], arguments: Sequence[Any]) -> None:
+    """Check that the function of a step can be called with its arguments."""
     try:
         inspect.signature(fn).bind(*arguments)
     except ValueError:  # it is not written in Python
@@ -342,7 +345,6 @@ def _called(fn: Callable[..., Any], arguments: Sequence[Any]) -> Any:
             f"{error}."
         )
         raise ArgumentError(msg) from error
-    return fn(*arguments)
 
 
 def _add_default_updates(made: Returned, new_shared: Iterable[SharedVariable]) -> None:
@@ -390,12 +392,14 @@ def _check_strict(made: Returned, known: Iterable[Variable]) -> None:
 def _check_count(outputs: Sequence[Any], states: Sequence[Any]) -> None:
     if len(outputs) == len(states):
         return
-    listed = "\n".join(f"  {described(output)}" for output in outputs)
+    listed = "".join(f"\n  {described(output)}" for output in outputs)
     msg = (
         f"The function of a scan returned {len(outputs)} outputs, and outputs_info has "
         f"{len(states)} entries. It needs one for each output, in the same order: the value before "
-        f"the first step, or None for an output that steps do not read. The outputs:\n{listed}"
+        "the first step, or None for an output that steps do not read."
     )
+    if outputs:
+        msg = f"{msg} The outputs:{listed}"
     raise ArgumentError(msg)
 
 

@@ -164,11 +164,19 @@ def _add_updates(found: Returned, pairs: list[tuple[Any, Any]]) -> None:
             )
             raise ArgumentError(msg)
         if shared in found.updates:
-            msg = f"A step updates {shared} twice, with {found.updates[shared]} and {new}."
+            both = "".join(
+                f"\n{described(one) if isinstance(one, Variable) else one!r}"
+                for one in (found.updates[shared], new)
+            )
+            msg = f"A step updates {shared} twice, with these values:{both}\nGive one of them."
             raise ArgumentError(msg)
         try:
             value = shared.type.filter_variable(new)
         except TypeError as error:
-            error.add_note(f"It is the update of {described(shared)}")
+            where = f"\nThe new value is {described(new)}" if isinstance(new, Variable) else ""
+            error.add_note(
+                f"It is the update of {shared} in a step: the new value must have the dtype, rank "
+                f"and shape of {shared.type}, as new.astype(dtype) has.{where}"
+            )
             raise
         found.updates[shared] = value

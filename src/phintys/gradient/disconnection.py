@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from phintys._base.errors import DisconnectedInputError
 from phintys.gradient.paths import influence
 from phintys.graph.identity import is_among
+from phintys.graph.placeholders import about_placeholder
 from phintys.graph.traversal import toposort
 
 if TYPE_CHECKING:
@@ -42,6 +43,9 @@ def explain_disconnection(
     names = ", ".join(str(output) for output in outputs)
     reasons = _reasons(variable, outputs, blocked, cuts)
     hint = "With disconnected_inputs='ignore' (or 'warn') the gradient is zero instead of an error."
+    about = about_placeholder(variable)
+    if about is not None:
+        hint = f"{about}\n{hint}"
     return DisconnectedInputError(
         f"{names} does not depend on {variable} (type {variable.type}) in a "
         f"differentiable way: {reasons}\n{hint}"
