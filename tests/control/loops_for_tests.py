@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 
 import phintys.tensor as pt
 from phintys.control import LoopArguments, Scan
+from phintys.gradient import disconnected_grad
 from phintys.graph import FunctionGraph
 from phintys.graph.cloning import clone_replace
 
@@ -14,6 +15,7 @@ TAPS = [(-1,), (-2, -1), (-2,), (-3, -1), (-6, -1), (-5,)]
 
 def unrolled(op, n, inputs):
     """Return the results of a loop of n steps, written out."""
+    first = n - op.truncate_gradient if op.truncate_gradient >= 0 else 0
     arguments = op.arguments
     given = arguments.node_inputs([n, *inputs])
     traces = [
@@ -27,6 +29,8 @@ def unrolled(op, n, inputs):
         for trace, taps in zip(traces, arguments.taps, strict=True):
             values += [trace[tap] for tap in taps]
         values += [*untraced, *given.captured]
+        if t < first:
+            values = [disconnected_grad(value) for value in values]
         replaced = clone_replace(op.inner_outputs, dict(zip(op.inner_inputs, values, strict=True)))
         made = arguments.step_outputs(replaced)
         for trace, row in zip(traces, made.carried, strict=True):
@@ -42,7 +46,7 @@ def unrolled(op, n, inputs):
 
 
 @st.composite
-def steps(draw, depth=1, has_until=None):
+def steps(draw, depth=1, truncates=False):
     """Draw a loop of vectors of length 3, and values for its inputs but the number of steps."""
     taps = tuple(draw(st.lists(st.sampled_from(TAPS), max_size=2)))
     arguments = LoopArguments(
@@ -51,7 +55,7 @@ def steps(draw, depth=1, has_until=None):
         untraced=draw(st.integers(0 if taps else 1, 2)),
         stacked=draw(st.integers(0, 2)),
         captured=draw(st.integers(1, 2)),
-        has_until=draw(st.booleans()) if has_until is None else has_until,
+        has_until=draw(st.booleans()),
     )
     w = pt.dmatrix("w")
     t = pt.lscalar("t")
@@ -90,7 +94,8 @@ def steps(draw, depth=1, has_until=None):
     outputs = [expression() for _ in range(len(taps) + arguments.untraced + arguments.stacked)]
     if arguments.has_until:
         outputs.append(pt.ge(t, draw(st.integers(0, 2))))
-    op = Scan(FunctionGraph([t, *vectors, w], outputs), arguments)
+    truncate = draw(st.integers(0, 3)) if truncates else -1
+    op = Scan(FunctionGraph([t, *vectors, w], outputs), arguments, truncate_gradient=truncate)
     rng = np.random.default_rng(draw(st.integers(0, 1000)))
     longest = 4
     values = [

@@ -33,34 +33,86 @@ def weighted(results, which):
     return sum(terms, start=pt.constant(0.0))
 
 
+class Drawn:
+    """A loop that was drawn and the program without it, with a cost of either."""
+
+    def __init__(self, drawn, n, which, only_last=False):
+        op, values = drawn
+        self.inputs = [pt.lscalar("n"), *variables_for(op, values)]
+        self.values = [n, *values]
+        results = op(*self.inputs, return_list=True)
+        ran = n
+        if op.arguments.has_until:
+            ran = int(phintys.function(self.inputs, results.pop(), mode="reference")(*self.values))
+        others = unrolled(op, ran, self.variables)
+        results = [x if y is not None else None for x, y in zip(results, others, strict=True)]
+        if only_last and ran:
+            results, others = map(last_rows, (results, others))
+        self.costs = [weighted(results, which), weighted(others, which)]
+        self.results = results, others
+
+    @property
+    def variables(self):
+        return self.inputs[1:]
+
+    def compare(self, found, expected):
+        """Compare values of the loop with those of the program without it."""
+        f = phintys.function(
+            self.inputs, [*found, *expected], mode="reference", on_unused_input="ignore"
+        )
+        values = f(*self.values)
+        for one, other in zip(values[: len(found)], values[len(found) :], strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-8, atol=1e-10)
+
+
+def last_rows(results):
+    """Return the last rows of matrices, and the vectors."""
+    return [x[-1] if x is not None and x.ndim == 2 else x for x in results]
+
+
+def gradients(cost, variables):
+    """Return gradients, zero where there is no connection."""
+    return phintys.grad(cost, variables, disconnected_inputs="ignore")
+
+
 @settings(max_examples=40)
 @given(steps(), st.integers(0, 4), st.integers(1, 63), st.booleans())
 def test_gradients_are_those_of_the_program_without_a_loop(drawn, n, which, only_last):
-    op, values = drawn
-    variables = variables_for(op, values)
-    steps_ = pt.lscalar("n")
-    results = op(steps_, *variables, return_list=True)
-    ran = n
-    if op.arguments.has_until:
-        ran = int(
-            phintys.function([steps_, *variables], results.pop(), mode="reference")(n, *values)
-        )
-    others = unrolled(op, ran, variables)
-    if only_last and ran:
-        pick = lambda each: [x[-1] if x is not None and x.ndim == 2 else x for x in each]  # noqa: E731
-        results, others = pick(results), pick(others)
-    costs = [
-        weighted([x if y is not None else None for x, y in zip(each, others, strict=True)], which)
-        for each in (results, others)
-    ]
-    options = {"disconnected_inputs": "ignore"}
-    found, expected = (phintys.grad(cost, variables, **options) for cost in costs)
-    f = phintys.function(
-        [steps_, *variables], [*found, *expected], mode="reference", on_unused_input="ignore"
+    case = Drawn(drawn, n, which, only_last)
+    case.compare(*(gradients(cost, case.variables) for cost in case.costs))
+
+
+@settings(max_examples=20)
+@given(steps(depth=0, truncates=True), st.integers(0, 4), st.integers(1, 63), st.booleans())
+def test_truncated_gradients_go_through_the_last_steps_only(drawn, n, which, only_last):
+    case = Drawn(drawn, n, which, only_last)
+    case.compare(*(gradients(cost, case.variables) for cost in case.costs))
+
+
+@settings(max_examples=15)
+@given(steps(), st.integers(0, 3), st.integers(1, 63))
+def test_tangents_are_those_of_the_program_without_a_loop(drawn, n, which):
+    case = Drawn(drawn, n, which)
+    points = [pt.cos(x + 1.0) for x in case.variables]
+    found, expected = (
+        phintys.Rop(cost, case.variables, points, disconnected_outputs="ignore")
+        for cost in case.costs
     )
-    values_found = f(n, *values)
-    for one, other in zip(values_found[: len(found)], values_found[len(found) :], strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-12)
+    case.compare([found], [expected])
+
+
+@settings(max_examples=10)
+@given(steps(depth=0), st.integers(0, 3), st.integers(1, 63))
+def test_second_derivatives_are_those_of_the_program_without_a_loop(drawn, n, which):
+    case = Drawn(drawn, n, which)
+    found = []
+    for cost in case.costs:
+        first = gradients(cost, case.variables)
+        norm = sum((pt.sin(g) * 0.5 * g).sum() for g in first)
+        points = [pt.cos(x + 1.0) for x in case.variables]
+        forward = phintys.Rop(first, case.variables, points, disconnected_outputs="ignore")
+        found.append([*gradients(norm, case.variables), *forward])
+    case.compare(*found)
 
 
 def recurrent(n, x, h, w):

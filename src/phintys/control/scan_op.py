@@ -10,6 +10,7 @@ from phintys._base.errors import ArgumentError, DtypeError, ShapeError, TypeCont
 from phintys._base.once import kept_property
 from phintys.control.inner_shapes import shapes_of_outputs, sizes_of
 from phintys.control.stepping import run_steps
+from phintys.control.tangent_loops import push_forward_loop
 from phintys.control.through_time import pull_back_loop
 from phintys.gradient.paths import connections
 from phintys.graph.alias_map import AliasMap
@@ -317,6 +318,10 @@ class Scan(HasInnerGraph, Op):
     ) -> list[Any]:
         """Pull the gradients back through the steps, from the last one to the first."""
         return pull_back_loop(self, inputs, outputs, output_grads)
+
+    def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
+        """Push the tangents forward through the steps."""
+        return push_forward_loop(self, inputs, eval_points)
 
 
 def _as_count(n: Any) -> Variable:

@@ -28,7 +28,7 @@ from phintys.tensor.dim_shuffle import expand_dims
 from phintys.tensor.indexing import inc_subtensor, set_subtensor
 from phintys.tensor.joining import stack
 from phintys.tensor.known import known_int
-from phintys.tensor.sizes import subtract_sizes
+from phintys.tensor.sizes import clip_size, fold, subtract_sizes
 from phintys.tensor.type import TensorType
 
 if TYPE_CHECKING:
@@ -179,10 +179,8 @@ class _Backward:
         self._n = n = forward.n
         truncate = op.truncate_gradient
         known = known_int(n)
-        self._is_truncated = truncate >= 0 and (known is None or known > truncate)
-        self._steps: Any = n
-        if self._is_truncated:
-            self._steps = truncate if known is not None else math.minimum(n, truncate)
+        self._is_truncated = truncate >= 0 and not (known is not None and known <= truncate)
+        self._steps: Any = clip_size(fold(n), None, truncate) if self._is_truncated else n
         self._loop = LoopBuilder(self._steps)
         self._equiv: dict[Any, Any] = {}
         self._outside = dict(zip(self._inner.captured, self._given.captured, strict=True))
@@ -332,7 +330,7 @@ class _Backward:
         rows = results.stacked[number][::-1]
         if not self._is_truncated and is_length_of(self._n, x):
             return rows
-        start = subtract_sizes(self._n, self._steps) if self._is_truncated else None
+        start = subtract_sizes(fold(self._n), self._steps) if self._is_truncated else None
         zero: Any = zero_like(x)
         return set_subtensor(zero[start : self._n], rows)
 
@@ -343,14 +341,24 @@ class _Backward:
         if rule is not None:
             value = rule.gradient(results)
             if self._is_truncated:
-                value = math.switch(
-                    math.le(self._n, self._op.truncate_gradient), value, zero_like(value)
-                )
+                value = self._of_early_rows(state, value)
             terms.append(value)
         given: Any = state.given.rows
         if given is not None:
             terms.append(given[: state.depth])
         return sum_of(terms) if terms else None
+
+    def _of_early_rows(self, state: State, pending: Any) -> Any:
+        """Return the gradient of the first rows or value, if not all steps are gone through.
+
+        What is pending then belongs to later rows, some of which may be among the first ones.
+        """
+        left: Any = subtract_sizes(fold(self._n), self._steps)
+        zero: Any = zero_like(pending)
+        if not state.is_carried:
+            return math.switch(math.gt(left, 0), zero, pending)
+        skipped = clip_size(left, None, state.depth)
+        return set_subtensor(zero[skipped:], pending[: subtract_sizes(state.depth, skipped)])
 
 
 class _Pending:
