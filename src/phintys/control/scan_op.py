@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from phintys._base.errors import ArgumentError, DtypeError, ShapeError, TypeContractError
+from phintys._base.late import LateModule
 from phintys._base.once import kept_property
 from phintys.control.inner_shapes import shapes_of_outputs, sizes_of
 from phintys.control.stepping import run_steps
-from phintys.control.tangent_loops import push_forward_loop
-from phintys.control.through_time import pull_back_loop
 from phintys.gradient.paths import connections
 from phintys.graph.alias_map import AliasMap
 from phintys.graph.apply import Apply
@@ -31,8 +30,13 @@ from phintys.tensor.type import TensorType
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from phintys.control import tangent_loops as _tangent_loops
+    from phintys.control import through_time as _through_time
     from phintys.control.loop_arguments import LoopArguments, StepInputs, StepOutputs
     from phintys.graph.inner import InnerProgram
+else:
+    _tangent_loops = LateModule("phintys.control.tangent_loops")
+    _through_time = LateModule("phintys.control.through_time")
 
 __all__ = ["Scan"]
 
@@ -317,11 +321,11 @@ class Scan(HasInnerGraph, Op):
         self, inputs: Sequence[Any], outputs: Sequence[Any], output_grads: Sequence[Any]
     ) -> list[Any]:
         """Pull the gradients back through the steps, from the last one to the first."""
-        return pull_back_loop(self, inputs, outputs, output_grads)
+        return _through_time.pull_back_loop(self, inputs, outputs, output_grads)
 
     def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
         """Push the tangents forward through the steps."""
-        return push_forward_loop(self, inputs, eval_points)
+        return _tangent_loops.push_forward_loop(self, inputs, eval_points)
 
 
 def _as_count(n: Any) -> Variable:

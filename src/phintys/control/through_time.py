@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from phintys.control.loop_building import LoopBuilder
+from phintys.control.derived_loops import DerivedLoop
 from phintys.control.residuals import find_residuals, reads_shape_only
 from phintys.control.step_gradients import State, StepGradients, is_null, is_value
 from phintys.gradient.arithmetic import sum_of, zero_like
@@ -181,7 +181,7 @@ class _Backward:
         known = known_int(n)
         self._is_truncated = truncate >= 0 and not (known is not None and known <= truncate)
         self._steps: Any = clip_size(fold(n), None, truncate) if self._is_truncated else n
-        self._loop = LoopBuilder(self._steps)
+        self._loop = DerivedLoop(self._steps)
         self._equiv: dict[Any, Any] = {}
         self._outside = dict(zip(self._inner.captured, self._given.captured, strict=True))
 
@@ -384,7 +384,7 @@ class _Pending:
 class _Registers(_Pending):
     """One value for each of the rows that steps further back still read."""
 
-    def __init__(self, state: State, loop: LoopBuilder) -> None:
+    def __init__(self, state: State, loop: DerivedLoop) -> None:
         self._state = state
         self._loop = loop
         row: Any = state.first[0] if state.is_carried else state.first
@@ -417,7 +417,7 @@ class _Registers(_Pending):
 class _Traces(_Pending):
     """For each tap a trace of what it gave, which the step reads that many steps later."""
 
-    def __init__(self, state: State, loop: LoopBuilder) -> None:
+    def __init__(self, state: State, loop: DerivedLoop) -> None:
         self._state = state
         self._loop = loop
         self._numbers: list[int] = []

@@ -1,4 +1,4 @@
-"""Building a Scan from expressions of its step, argument by argument."""
+"""Building a loop that another one determines, such as its backward loop."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from phintys.graph.type import Type
     from phintys.graph.variable import Variable
 
-__all__ = ["LoopBuilder"]
+__all__ = ["DerivedLoop"]
 
 
-class LoopBuilder:
-    """Collects the arguments of a Scan in any order.
+class DerivedLoop:
+    """Collects the arguments of a loop, in any order, with what stands for them in its step.
 
     Arguments are added one at a time; each method returns the variables that stand for the argument
     in the step. The results have the numbers, from 0, in which the arguments of their kind were
