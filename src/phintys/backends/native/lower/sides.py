@@ -7,6 +7,7 @@ each.
 
 from __future__ import annotations
 
+import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -24,13 +25,24 @@ if TYPE_CHECKING:
 
     Needs = frozenset[Guard]
 
-__all__ = ["DEEPEST", "MOST_PLACES", "Sides"]
+__all__ = ["DEEPEST", "MOST_COPIES", "MOST_PLACES", "Sides"]
 
-DEEPEST = 20
+DEEPEST = 60
 """The most branches inside of each other: lowering, and what follows it, are recursive."""
 
-MOST_PLACES = 8
+_CALLS = 6
+"""The calls inside of each other for a branch, and ``_OTHER_CALLS`` for what is in the last one."""
+_OTHER_CALLS = 150
+
+_DEEP_IN_ANY_CASE = 20
+"""Branches inside of each other for which the stack is not examined."""
+
+MOST_PLACES = 64
 """The most branches in which a node is lowered."""
+
+MOST_COPIES = 8
+"""How often all nodes are lowered at most, on average; small graphs more often."""
+_FEW_NODES = 100
 
 _ALWAYS: Needs = frozenset({()})
 
@@ -136,17 +148,44 @@ def _needs(
 
     If there are, the places are given by their outermost choice.
     """
+    needs = _places(order, outputs)
+    if needs is not None:
+        return needs, False
+    return _places(order, outputs, outermost=True) or {}, True
+
+
+def _places(
+    order: Sequence[Apply], outputs: Iterable[Variable], *, outermost: bool = False
+) -> dict[Variable, Needs] | None:
+    """Return the places where each variable is needed; ``None`` if there are too many or too deep.
+
+    Parameters
+    ----------
+    order
+        The nodes.
+    outputs
+        What is needed whatever is chosen.
+    outermost
+        Whether places are given by their outermost choice, in any number.
+    """
     found: dict[Variable, set[Guard]] = {output: {()} for output in outputs}
     counts: dict[Variable, int] = {}
     needs: dict[Variable, Needs] = {}
-    is_tangled = False
+    deepest = _DEEP_IN_ANY_CASE
+    copies = MOST_COPIES * max(len(order), _FEW_NODES)
     for node in reversed(order):
         own: Needs = frozenset(
             _simplified({p for v in node.outputs for p in found.get(v, ())}, counts)
         )
-        if len(own) > MOST_PLACES or any(len(path) > DEEPEST for path in own):
-            is_tangled = True
+        if outermost:
             own = frozenset(path[:1] for path in own)
+        else:
+            depth = max(map(len, own), default=0)
+            if depth > deepest:
+                deepest = _room()
+            copies -= len(own)
+            if len(own) > MOST_PLACES or depth > deepest or copies < 0:
+                return None
         own = own or _ALWAYS
         needs.update(dict.fromkeys(node.outputs, own))
         sides: dict[int, int] = {}
@@ -168,7 +207,16 @@ def _needs(
                     uses.add((*path, (selector, side)))
                 elif known == side:
                     uses.add(path)
-    return needs, is_tangled
+    return needs
+
+
+def _room() -> int:
+    """Return how many branches inside of each other Python's stack has room for."""
+    used, frame = 0, sys._getframe()
+    while frame is not None:
+        used, frame = used + 1, frame.f_back
+    room = (sys.getrecursionlimit() - used - _OTHER_CALLS) // _CALLS
+    return max(_DEEP_IN_ANY_CASE, min(DEEPEST, room))
 
 
 def _simplified(paths: set[Guard], counts: dict[Variable, int]) -> set[Guard]:
