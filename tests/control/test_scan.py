@@ -5,7 +5,7 @@ import pytest
 
 import phintys
 import phintys.tensor as pt
-from phintys.control import filter, foldl, foldr, map, reduce
+from phintys.control import filter, foldl, foldr, map, reduce, scan_checkpoints
 from tests.control.loops_in_numpy import MODES, plain_scan
 
 every_mode = pytest.mark.parametrize("mode", MODES)
@@ -350,3 +350,26 @@ def test_folds_of_nothing_are_the_initial_value(mode):
     x = pt.dvector("x")
     total, _ = reduce(lambda x, h: h + x, x, 3.0)
     check([x], [total], [np.zeros(0)], [3.0], mode)
+
+
+@every_mode
+@pytest.mark.parametrize("every", [1, 3, 4])
+def test_loops_of_blocks(every, mode):
+    x, w = pt.dvector("x"), pt.dscalar("w")
+    count = phintys.shared(0, name="count")
+
+    def step(x, h, w):
+        return [h * w + x + 0.1 * count, x * count], {count: count + 1}
+
+    found, updates = scan_checkpoints(step, x, [0.0, None], w, save_every_N=every)
+    f = phintys.function([x, w], found, updates=updates, mode=mode)
+    for n in (0, 1, 4, 6):
+        count.set_value(0)
+        values = V[:n]
+        h, rows = 0.0, []
+        for t in range(n):
+            h = h * 0.5 + values[t] + 0.1 * t
+            rows.append((h, values[t] * t))
+        kept = [rows[t] for t in range(n) if t % every == every - 1 or t == n - 1]
+        np.testing.assert_allclose(np.transpose(f(values, 0.5)), np.reshape(kept, (-1, 2)))
+        assert count.get_value() == n

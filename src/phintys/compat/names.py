@@ -23,6 +23,7 @@ _CALLS = "phintys.compat.functions"
 _PLURALS = "phintys.compat.plurals"
 _MODES = "phintys.compat.modes"
 _REWRITERS = "phintys.compat.rewriters"
+_LOOPS = "phintys.compat.loops"
 _AS_OP = "phintys.compat.from_function"
 
 
@@ -71,6 +72,16 @@ _GRADIENT: list[Source] = [
     _here("phintys.gradient", "Lop Rop hessian verify_grad"),
     "phintys.gradient",
 ]
+
+_FOLDS: dict[str, str] = _here(f"{_LOOPS}", "foldl foldr map reduce")
+
+_UNTIL: dict[str, str] = {"until": "phintys.control:until"}
+
+_SCAN: dict[str, str] = {"scan": f"{_LOOPS}:scan"}
+
+_CHECKPOINTS: dict[str, str] = {"scan_checkpoints": f"{_LOOPS}:scan_checkpoints"}
+
+_SCAN_OP: dict[str, str] = {"Scan": "phintys.control:Scan"}
 
 _FROM_GRAPH: dict[str, str] = {"OpFromGraph": "phintys.compat.from_graph:OpFromGraph"}
 
@@ -287,6 +298,7 @@ _TOP: list[Source] = [
         **_here("phintys.compile", "Function In Out shared"),
         **_here(_MODES, "Mode NanGuardMode get_mode"),
         **_FROM_GRAPH,
+        **_FOLDS,
         "as_op": f"{_AS_OP}:as_op",
         "function_dump": f"{_DEBUGGING}:function_dump",
         "OrderedUpdates": f"{_OLD}:OrderedUpdates",
@@ -331,7 +343,7 @@ _FEATURES: list[Source] = ["phintys.graph.features", "phintys.compat.features"]
 _DESTROY: list[Source] = ["phintys.graph.aliasing", "phintys.graph.alias_map"]
 
 _THEANO: dict[str, list[Source]] = {
-    "": _TOP,
+    "": [_SCAN, _CHECKPOINTS, *_TOP],
     **_SHARED_BY_BOTH,
     "configdefaults": [{"config": f"{_CONFIG}:config"}],
     "compat": [{"OrderedDict": "collections:OrderedDict"}],
@@ -349,6 +361,12 @@ _THEANO: dict[str, list[Source]] = {
     "misc": [],
     "misc.pkl_utils": [_here("pickle", "dump load")],
     "misc.safe_asarray": [{"_asarray": f"{_OLD}:asarray"}],
+    "scan_module": [_FOLDS, _UNTIL, _CHECKPOINTS],
+    "scan_module.scan": [_SCAN, _UNTIL],
+    "scan_module.scan_checkpoints": [_CHECKPOINTS],
+    "scan_module.scan_op": [_SCAN_OP],
+    "scan_module.scan_utils": [_UNTIL],
+    "scan_module.scan_views": [_FOLDS],
     "tensor.nnet": [_ROWS, *_NNET],
     "tensor.nnet.nnet": [_ROWS, *_NNET],
     "tensor.nnet.sigm": _NNET,
@@ -387,6 +405,12 @@ _NEWER: dict[str, list[Source]] = {
     "misc": [],
     "misc.pkl_utils": [_here("pickle", "dump load")],
     "misc.safe_asarray": [{"_asarray": f"{_OLD}:asarray"}],
+    "scan": [_SCAN, _FOLDS, _UNTIL, _CHECKPOINTS],
+    "scan.basic": [_SCAN, _UNTIL],
+    "scan.checkpoints": [_CHECKPOINTS],
+    "scan.op": [_SCAN_OP],
+    "scan.utils": [_UNTIL],
+    "scan.views": [_FOLDS],
     "tensor.exceptions": _TENSOR,
     "tensor.random": [],
     "tensor.shape": _TENSOR,
@@ -411,7 +435,13 @@ _PYTENSOR: dict[str, list[Source]] = {
     "tensor.special": [_FLOATING, "phintys.tensor.special"],
 }
 
-CALLED = {"pytensor.ifelse": "ifelse"}
+CALLED = {
+    "aesara.scan": "scan",
+    "pytensor.ifelse": "ifelse",
+    "pytensor.scan": "scan",
+    "theano.scan_module.scan": "scan",
+    "theano.scan_module.scan_checkpoints": "scan_checkpoints",
+}
 """Modules with a function of theirs that hides them in the package itself."""
 
 PACKAGES: dict[str, dict[str, list[Source]]] = {
@@ -438,7 +468,6 @@ MISSING: dict[str, str] = {
     "graph.rewriting.db": _DATABASES,
     "link": _LINKERS,
     "sandbox": "the sandbox modules",
-    "scan": "loops",
     "sparse": "sparse matrices",
     "tensor.nnet.conv": "convolutions",
     "tensor.raw_random": "random streams",
@@ -450,7 +479,6 @@ MISSING: dict[str, str] = {
 """Modules of the old packages that Phintys does not provide, with their purpose."""
 
 MISSING_NAMES: dict[str, str] = {
-    **dict.fromkeys(("foldl", "foldr", "map", "reduce"), "loops"),
     **dict.fromkeys(("CLinkerOp", "CLinkerType", "COp", "OpenMPOp", "ParamsType"), _C_CODE),
     **dict.fromkeys(("CLinker", "LocalLinker", "PerformLinker", "VM_Linker"), _LINKERS),
     **dict.fromkeys(

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from phintys.control import checkpoint as _checkpoint
     from phintys.control import custom as _custom
     from phintys.control import row_loop as _row_loop
+    from phintys.control.checkpointed import scan_checkpoints
     from phintys.control.choices import branch, cond, ifelse
     from phintys.control.folds import filter, foldl, foldr, map, reduce
     from phintys.control.from_graph import OpFromGraph
@@ -27,6 +28,7 @@ else:
     __getattr__, __dir__ = late_names(
         __name__,
         {
+            "phintys.control.checkpointed": ("scan_checkpoints",),
             "phintys.control.choices": ("branch", "cond", "ifelse"),
             "phintys.control.folds": ("filter", "foldl", "foldr", "map", "reduce"),
             "phintys.control.from_graph": ("OpFromGraph",),
@@ -57,6 +59,7 @@ __all__ = [
     "map",
     "reduce",
     "scan",
+    "scan_checkpoints",
     "until",
     "while_loop",
 ]

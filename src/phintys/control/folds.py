@@ -11,9 +11,9 @@ from phintys.tensor.convert import as_tensor_variable
 from phintys.tensor.type import TensorType
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
-__all__ = ["filter", "foldl", "foldr", "map", "reduce"]
+__all__ = ["filter", "foldl", "foldr", "last_values", "map", "reduce"]
 
 
 def map(
@@ -90,10 +90,23 @@ def reduce(
         name,
         return_list=True,
     )
-    states: list[Any] = [None] * len(found) if initial is None else list(initial)
-    lasts = [_last(output, state) for output, state in zip(found or (), states, strict=True)]
+    lasts = last_values(found, initial)
     whole: Any = lasts[0] if len(lasts) == 1 else lasts
     return (whole, updates) if return_updates else whole
+
+
+def last_values(outputs: Sequence[Any], initial: Sequence[Any] | None) -> list[Any]:
+    """Return the last value of each output of a scan.
+
+    Parameters
+    ----------
+    outputs
+        The outputs.
+    initial
+        What ``outputs_info`` says about them.
+    """
+    states: Sequence[Any] = [None] * len(outputs) if initial is None else initial
+    return [_last(output, state) for output, state in zip(outputs, states, strict=True)]
 
 
 def _last(output: Any, state: Any) -> Any:

@@ -1,0 +1,36 @@
+"""``scan`` and its special forms with the results of the old packages."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any
+
+from phintys import control
+from phintys.compat.adapters import OrderedUpdates
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["foldl", "foldr", "map", "reduce", "scan", "scan_checkpoints"]
+
+
+def _with_ordered_updates(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function whose updates can be added to others, as in the old packages."""
+
+    @functools.wraps(function)
+    def adapted(*args: Any, **kwargs: Any) -> Any:
+        found = function(*args, **kwargs)
+        if not kwargs.get("return_updates", True):
+            return found
+        outputs, updates = found
+        return outputs, OrderedUpdates(updates)
+
+    return adapted
+
+
+scan = _with_ordered_updates(control.scan)
+map = _with_ordered_updates(control.map)
+reduce = _with_ordered_updates(control.reduce)
+foldl = _with_ordered_updates(control.foldl)
+foldr = _with_ordered_updates(control.foldr)
+scan_checkpoints = _with_ordered_updates(control.scan_checkpoints)
