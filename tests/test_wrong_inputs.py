@@ -728,6 +728,69 @@ CONTROL = {
         ArgumentError,
         ["product takes 2 inputs, got 1: (x)"],
     ),
+    "a gradient of one's own without a rule": Case(
+        """
+        @phintys.gradient.custom_gradient
+        def square(x):
+            return x**2
+        y = square(pt.dscalar("x"))
+        """,
+        ArgumentError,
+        ["square has no gradient", "square.defvjp(fwd, bwd)", "line 1"],
+    ),
+    "too few gradients for the arguments": Case(
+        """
+        @phintys.gradient.custom_gradient
+        def product(x, y):
+            return x * y, lambda g: g * y
+        x, y = pt.dscalars("x", "y")
+        z = product(x, y)
+        slope = phintys.grad(z, x)
+        """,
+        GradientError,
+        ["a tuple of 2 gradients", "it returned 1", "None stands for zeros", "line 3", "line 5"],
+    ),
+    "a gradient of another rank": Case(
+        """
+        @phintys.gradient.custom_gradient
+        def total(x):
+            return x.sum(), lambda g: g
+        x = pt.dvector("x")
+        slope = phintys.grad(total(x), x)
+        """,
+        GradientError,
+        ["The gradient for x", "the rank of x", "pt.ones_like(x)", "line 3", "line 5"],
+    ),
+    "a residual that is not a variable": Case(
+        """
+        @phintys.gradient.custom_gradient
+        def f(x):
+            return 2 * x
+        f.defvjp(lambda x: (2 * x, "twice"), lambda kind, g: (2 * g,))
+        x = pt.dscalar("x")
+        slope = phintys.grad(f(x), x)
+        """,
+        GradientError,
+        ["residuals", "'twice' of type str", "nondiff_argnums", "line 4", "line 6"],
+    ),
+    "a variable instead of a function to recompute": Case(
+        """
+        x = pt.dvector("x")
+        y = phintys.gradient.checkpoint(pt.exp(x))
+        """,
+        ArgumentError,
+        ["decorator of functions", "checkpoint(f)(x)"],
+    ),
+    "a function to recompute that returns nothing": Case(
+        """
+        @phintys.gradient.checkpoint
+        def layer(x):
+            pt.tanh(x)
+        y = layer(pt.dvector("x"))
+        """,
+        ArgumentError,
+        ["layer returned None", "line 1"],
+    ),
 }
 
 CASES = {
