@@ -15,7 +15,7 @@ from phintys._base.errors import ArgumentError
 from phintys.backends.native.emit.programs import emit_program
 from phintys.backends.native.emit.target import Target
 from phintys.backends.native.lower.graph import lower_program
-from phintys.control import OpFromGraph
+from phintys.control import OpFromGraph, scan
 from phintys.control.checkpoint import Checkpoint
 from phintys.control.fences import Fence
 from phintys.gradient import checkpoint, custom_gradient, jacobian, verify_grad
@@ -136,6 +136,26 @@ def test_inside_of_other_things(mode):
         )
         for one, other in zip(made, expected, strict=True):
             np.testing.assert_allclose(one, other, rtol=1e-12)
+
+
+@pytest.mark.parametrize("mode", ["native", "reference"])
+def test_in_the_body_of_a_loop(mode):
+    x, w = pt.dvector("x"), pt.dmatrix("w")
+    tangent = custom_gradient(lambda h: (pt.sin(h), lambda g: g * pt.cos(h)))
+
+    def outputs(wrap, sine):
+        step = wrap(lambda h, v: pt.tanh(pt.tanh(h @ v) @ v))
+        rows, _ = scan(lambda h, v: sine(step(h, v)), outputs_info=x, non_sequences=w, n_steps=4)
+        cost = (rows**2).sum()
+        return [cost, *grad(cost, [x, w])]
+
+    matrix = np.eye(3) * 0.9 + 0.1
+    made, expected = (
+        phintys.function([x, w], outputs(*some), mode=mode)(X, matrix)
+        for some in ((checkpoint, tangent), (plain, pt.sin))
+    )
+    for one, other in zip(made, expected, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-12)
 
 
 def test_values_of_any_type_and_integers():
