@@ -1,32 +1,19 @@
 import gzip
 import hashlib
-import importlib.util
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+NAME = "digits"
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
 @pytest.fixture(scope="module")
-def digits():
-    for name in ("tqdm", "matplotlib"):
-        pytest.importorskip(name, reason="needs the extra 'examples'")
-    spec = importlib.util.spec_from_file_location("digits", EXAMPLES / "digits.py")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["digits"] = module  # its dataclasses look themselves up there
-    spec.loader.exec_module(module)
-    yield module
-    del sys.modules["digits"]
-
-
-@pytest.fixture(scope="module")
-def trained(digits, tmp_path_factory):
+def trained(example, tmp_path_factory):
     picture = tmp_path_factory.mktemp("digits") / "digits.png"
-    digits.PICTURE = picture
-    return digits.main([]), picture
+    example.PICTURE = picture
+    return example.main([]), picture
 
 
 def test_both_models_learn_to_read(trained):
@@ -41,13 +28,13 @@ def test_the_loss_falls(trained):
         assert np.all(np.isfinite(model.losses))
 
 
-def test_a_third_is_held_out_and_always_the_same(digits):
-    training, held_out = digits.load_digits()
+def test_a_third_is_held_out_and_always_the_same(example):
+    training, held_out = example.load_digits()
     assert (len(training), len(held_out)) == (1198, 599)
     assert training.images.shape == (1198, 64)
     assert training.images.min() == 0
     assert training.images.max() == 1
-    again = digits.load_digits()[1]
+    again = example.load_digits()[1]
     assert np.array_equal(again.images, held_out.images)
     seen = {image.tobytes() for image in training.images}
     new = [image for image in held_out.images if image.tobytes() not in seen]
@@ -69,8 +56,8 @@ def test_the_report_has_the_figures(trained):
         assert f"{model.accuracies[-1]:.4f}" in report
 
 
-def test_the_program_says_what_it_does(digits, capsys):
-    models = digits.main(["--epochs", "1", "--no-picture"])
+def test_the_program_says_what_it_does(example, capsys):
+    models = example.main(["--epochs", "1", "--no-picture"])
     said = capsys.readouterr()
     assert "1198 images to learn from, 599 held out" in said.out
     assert "logistic regression" in said.out

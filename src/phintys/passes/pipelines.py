@@ -43,9 +43,6 @@ from phintys.passes.inner_graphs import inner_graphs
 from phintys.passes.inplace import inplace, inplace_everywhere
 from phintys.passes.joining import CANONICAL_JOIN
 from phintys.passes.loop_arguments import LOOP_ARGUMENTS
-from phintys.passes.loop_merging import merge_loops
-from phintys.passes.loop_states import LOOP_STATES
-from phintys.passes.loop_sums import LOOP_SUMS
 from phintys.passes.loop_work import LOOP_WORK
 from phintys.passes.loops import Loops
 from phintys.passes.merging import merge
@@ -99,12 +96,11 @@ _SHAPES = Pass("shape_inference", shape_inference)
 _LOOPS = Pass(
     "loops",
     Loops(
-        (*LOOP_ARGUMENTS, *LOOP_WORK, *LOOP_SUMS, *LOOP_STATES),
+        (*LOOP_ARGUMENTS, *LOOP_WORK),
         tidy=Worklist(CANONICAL, name="canonicalize"),
         name="loops",
     ),
 )
-_MERGE_LOOPS = Pass("merge_loops", merge_loops)
 _STABILIZE = Pass("stabilize", Worklist((*_STABLE, *_TIDY), name="stabilize"))
 # sum_of_scattered: scattered values in the gradient of a softmax, in its stable form.
 _SPECIALIZE = Pass(
@@ -130,7 +126,6 @@ _FULL = (
     _FOLD,
     _CANONICALIZE,
     _SHAPES,
-    _MERGE_LOOPS,
     _LOOPS,
     _STABILIZE,
     _SPECIALIZE,
@@ -148,7 +143,6 @@ _LIGHT = (
     _FOLD,
     _CANONICALIZE,
     _SHAPES,
-    _MERGE_LOOPS,
     _LOOPS,
     _INNER,
     _FOLD_REST,

@@ -51,7 +51,7 @@ LOWERINGS: OpRules[Callable[[Any, Apply, Lowering], None]] = OpRules(
         _reduce: "ArgExtremeAlong Argmax Argmin LogSoftmax LogSumExp Reduce Softmax",
         _row_loop: "RowLoop",
         _running: "CumOp LinearRecurrence",
-        _scan: "Scan StepCount",
+        _scan: "Scan",
         _shape: "GradientMark MakeVector Reshape Shape ShapeI SizeCheck SpecifyShape",
     },
 )
