@@ -4,7 +4,8 @@ Only Python can run signal handlers, and only in its main thread, between two in
 code. A long call executes none, so native code in that thread asks Python to run handlers every
 :data:`POLL_NANOSECONDS`. A handler that raises ends the call: the exception is saved, no more
 Python code runs, and the exception is raised after native code has returned as after any failure. A
-call that has begun to store its updates does not poll, and completes.
+call that has begun to store its updates does not poll, and completes; copies that it makes before
+it overwrites anything still do.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from phintys.backends.native.emit.control import when
 from phintys.backends.native.emit.module import Module
 from phintys.backends.native.emit.types import INT32, INT64, PTR, VOID
 from phintys.backends.native.emit.values import Value
-from phintys.backends.native.runtime.protocol import CALL, CONTEXT, PHASE_RUN, PROCESS, not_null
+from phintys.backends.native.runtime.protocol import CALL, CONTEXT, PHASE_END, PROCESS, not_null
 
 __all__ = ["emit_poll", "is_interrupted", "now", "put_aside", "raise_kept", "with_gil"]
 
@@ -60,12 +61,13 @@ def raise_kept(b: Builder, call: Value) -> None:
     b.call("PyErr_Restore", VOID, [CALL.load(b, call, name) for name in _KEPT])
 
 
-def emit_poll(module: Module) -> None:
+def emit_poll(module: Module, *, until: int = PHASE_END, name: str = "phintys_poll") -> None:
     """``poll(call)``: check for signals if it is time; returns 0 if the call continues.
 
-    Any thread that works for the call can poll.
+    Any thread that works for the call can poll. It does nothing from the given phase on.
     """
-    b = Builder(module.function("phintys_poll", INT32, [PTR]))
+    linkage = "" if name == "phintys_poll" else "internal"
+    b = Builder(module.function(name, INT32, [PTR], linkage=linkage))
     (call,) = b.arguments
     names = ("going", "here", "first", "later", "due", "on", "off")
     going, here, first, later, due, on, off = (b.new_block(name) for name in names)
@@ -74,7 +76,7 @@ def emit_poll(module: Module) -> None:
     b.begin(going)
     process = CONTEXT.load(b, CALL.load(b, call, "context"), "process")
     is_main = b.eq(b.call("PyThread_get_thread_ident", INT64, []), PROCESS.load(b, process, "main"))
-    b.branch(is_main & b.eq(CALL.load(b, call, "phase"), PHASE_RUN), here, on)
+    b.branch(is_main & b.lt(CALL.load(b, call, "phase"), until), here, on)
     b.begin(here)
     time, before = now(b), CALL.load(b, call, "polled")
     b.branch(b.eq(before, 0), first, later)

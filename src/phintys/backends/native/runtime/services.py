@@ -16,9 +16,11 @@ from phintys.backends.native.runtime.arrays import emit_large_array, emit_make_a
 from phintys.backends.native.runtime.atomics import call_pointer, null
 from phintys.backends.native.runtime.capi import OWNDATA, WRITEABLE, CApi
 from phintys.backends.native.runtime.interrupts import (
+    emit_poll,
     is_interrupted,
     now,
     put_aside,
+    raise_kept,
     with_gil,
 )
 from phintys.backends.native.runtime.protocol import (
@@ -55,6 +57,7 @@ def emit_services(module: Module, api: CApi) -> None:
     emit_large_array(module, api)
     _emit_arena(module)
     _emit_work(module)
+    _emit_copy(module)
     _emit_value(module, api)
     _emit_claim(module, api)
     _emit_callback(module)
@@ -63,6 +66,10 @@ def emit_services(module: Module, api: CApi) -> None:
     _emit_end(module)
     _emit_failure(module)
     _emit_lock(module)
+
+
+_PIECE = 16 << 20
+"""Bytes that are copied between two checks for signals."""
 
 
 def _process(b: Builder, call: Value) -> Value:
@@ -161,7 +168,10 @@ def emit_parallel_for(module: Module) -> None:
 
 
 def _emit_value(module: Module, api: CApi) -> None:
-    """``value(place, call)``: the object at a place, a new reference; null with an error set."""
+    """``value(place, call)``: the object at a place, a new reference.
+
+    Null with an error set, or if a signal ends the call.
+    """
     b = Builder(module.function("phintys_value", PTR, [PTR, PTR], linkage="internal"))
     place, call = b.arguments
     names = ("itself", "other", "numbered", "copied")
@@ -183,21 +193,63 @@ def _emit_value(module: Module, api: CApi) -> None:
     b.ret(thing)
 
     b.begin(copied)
+    go_on, got, ended, off = (b.new_block(name) for name in ("go_on", "got", "ended", "off"))
+    b.branch(is_interrupted(b, call), off, go_on)
+    b.begin(go_on)
     record = byte_offset(b, CALL.load(b, call, "frame"), PLACE.load(b, place, "record"))
     lengths = b.offset(record, 1, INT64)
     made = b.call("phintys_make_array", PTR, [call, value, lengths])
-    with when(b, not_null(b, made)):
-        target = api.array.load(b, made, "data")
-        size = _bytes_of(b, value, lengths)
-        b.call("memcpy", PTR, [target, b.load(PTR, record), size])
+    b.branch(not_null(b, made), got, off)
+    b.begin(got)
+    target, size = api.array.load(b, made, "data"), _bytes_of(b, value, lengths)
+    whole = b.new_block("whole")
+    is_whole = b.call("phintys_copy", BOOL, [call, target, b.load(PTR, record), size])
+    b.branch(is_whole, whole, ended)
+    b.begin(whole)
     b.ret(made)
+    b.begin(ended)
+    b.call("Py_DecRef", VOID, [made])
+    b.jump(off)
+    b.begin(off)
+    b.ret(null(b))
+
+
+def _emit_copy(module: Module) -> None:
+    """``copy(call, target, source, bytes)``: copy memory; return whether no signal ended the call.
+
+    A large copy is made in pieces, between which other threads and signal handlers can run, unless
+    a shared value is about to be overwritten.
+    """
+    poll = "phintys_poll_copy"
+    emit_poll(module, until=PHASE_ALONE, name=poll)
+    b = Builder(module.function("phintys_copy", BOOL, [PTR, PTR, PTR, INT64], linkage="internal"))
+    call, target, source, size = b.arguments
+    is_open = b.lt(CALL.load(b, call, "phase"), PHASE_ALONE)
+    is_held = is_null(b, CALL.load(b, call, "thread_state"))
+    status = b.slot(INT32)
+    b.store(b.constant(INT32, 0), status)
+    with when(b, b.lt(_PIECE, size) & is_open & is_held):
+        CALL.store(b, call, "thread_state", b.call("PyEval_SaveThread", PTR, []))
+    with loop(b, 0, size, _PIECE, carried=[b.constant(BOOL, 1)]) as each:
+        (going,) = each.carried
+        end = b.minimum_number(each.index + _PIECE, size)
+        with when(b, going):
+            places = [byte_offset(b, one, each.index) for one in (target, source)]
+            b.call("memcpy", PTR, [*places, end - each.index])
+        with when(b, going & b.lt(end, size)):
+            b.store(b.call(poll, INT32, [call]), status)
+        each.next(b.eq(b.load(INT32, status), 0))
+    with when(b, is_held):
+        _take_gil(b, call)
+    b.ret(each.results[0])
 
 
 def _emit_claim(module: Module, api: CApi) -> None:
     """``claim(call, number, lengths)``: make an input an object of the call, to be overwritten.
 
     Returns the address of its data, or that of a copy; null if there is no memory for one. A shared
-    value is copied unless only this call and its cell refer to it. The GIL is held while one is
+    value is copied unless only this call and its cell refer to it; a signal may end the call
+    meanwhile, and null is returned. The GIL is held while one is
     overwritten, so if there are other threads, a value that takes long to compute is written to
     other memory.
     """
@@ -232,8 +284,12 @@ def _emit_claim(module: Module, api: CApi) -> None:
     b.ret(null(b))
     b.begin(got)
     data = api.array.load(b, taken, "data")
-    with when(b, ~itself & is_kept):
-        b.call("memcpy", PTR, [data, api.array.load(b, thing, "data"), size])
+    copy, done = b.new_block("copy"), b.new_block("done")
+    b.branch(~itself & is_kept, copy, done)
+    b.begin(copy)
+    source = api.array.load(b, thing, "data")
+    b.branch(b.call("phintys_copy", BOOL, [call, data, source, size]), done, failed)
+    b.begin(done)
     b.ret(data)
 
 
@@ -442,6 +498,8 @@ def _emit_outcome(module: Module) -> None:
     result = b.phi(PTR)
     result.add(thing, single)
     result.add(items, several_end)
+    with when(b, is_interrupted(b, call)):
+        raise_kept(b, call)
     _finish_callbacks(b, context, call)
     # Nothing is updated if there was no memory for a copy, or if an exception arrived at the last
     # moment.
@@ -492,6 +550,8 @@ def _emit_end(module: Module) -> None:
     b.begin(fine)
     b.ret(b.constant(BOOL, 1))
     b.begin(failed)
+    with when(b, is_interrupted(b, call)):
+        raise_kept(b, call)
     inputs = CONTEXT.load(b, context, "explicit") + CONTEXT.load(b, context, "hidden")
     vector = b.offset(CALL.load(b, call, "inputs"), -1, PTR)
     b.call("phintys_failure", VOID, [call, vector, inputs])
