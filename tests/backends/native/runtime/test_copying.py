@@ -51,7 +51,9 @@ f, arguments, changed = {
         phintys.function([v], [], updates=updates, mode="native"), (np.array(5.0),), (5, 1)
     ),
     "what a Python Op is given": (
-        phintys.function([x], Mean()(x.reshape((-1, 2))), updates={t: t + 1}, mode="native"), (big,), (1, 1)
+        phintys.function([x], Mean()(x.reshape((-1, 2))), updates={t: t + 1}, mode="native"),
+        (big,),
+        (1, 1),
     ),
 }[sys.argv[1]]
 f(*arguments)  # which compiles what it needs
