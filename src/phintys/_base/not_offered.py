@@ -9,10 +9,8 @@ _RANDOM = (
 )
 _SOLVERS = "Call NumPy's or SciPy's function through phintys.wrap_py, with its gradient as grad="
 _DECOMPOSITIONS = (
-    *("solve", "solve_triangular", "cho_solve", "tensorsolve", "lstsq", "inv", "pinv", "tensorinv"),
-    *("cholesky", "lu", "lu_factor", "qr", "schur", "svd", "svdvals"),
-    *("eig", "eigh", "eigvals", "eigvalsh"),
-    *("det", "slogdet", "matrix_rank", "cond", "expm", "logm", "sqrtm"),
+    *("tensorsolve", "lstsq", "pinv", "tensorinv", "qr", "schur", "svd", "svdvals"),
+    *("eig", "eigh", "eigvals", "eigvalsh", "matrix_rank", "cond", "expm", "logm", "sqrtm"),
 )
 _LOOPS = "It is in phintys.control, with scan and the functional forms of loops"
 

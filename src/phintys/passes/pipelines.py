@@ -42,9 +42,13 @@ from phintys.passes.inline import inline_graphs
 from phintys.passes.inner_graphs import inner_graphs
 from phintys.passes.inplace import inplace, inplace_everywhere
 from phintys.passes.joining import CANONICAL_JOIN
+<<<<<<< HEAD
 from phintys.passes.loop_arguments import LOOP_ARGUMENTS
 from phintys.passes.loop_work import LOOP_WORK
 from phintys.passes.loops import Loops
+=======
+from phintys.passes.linear_algebra import EXPAND_LINEAR_ALGEBRA, STABILIZE_LINEAR_ALGEBRA
+>>>>>>> f2ca8a0 (Linear algebra: Cholesky and LU factors, solvers, inverses and determinants of stacks of matrices, native through LAPACK)
 from phintys.passes.merging import merge
 from phintys.passes.products import CANONICAL_DOT
 from phintys.passes.reduce import CANONICAL_REDUCE, STABILIZE_REDUCE, sum_of_scattered
@@ -76,7 +80,7 @@ CANONICAL = (
 )
 """All rules of the pass ``canonicalize``, in the order in which they are tried on a node."""
 
-_STABLE = (*STABILIZE_REDUCE, *STABILIZE)
+_STABLE = (*STABILIZE_REDUCE, *STABILIZE_LINEAR_ALGEBRA, *STABILIZE)
 # Cleanup after stable forms: factors of 1, signs, constants.
 _TIDY = (
     drop_identity,
@@ -105,7 +109,10 @@ _STABILIZE = Pass("stabilize", Worklist((*_STABLE, *_TIDY), name="stabilize"))
 # sum_of_scattered: scattered values in the gradient of a softmax, in its stable form.
 _SPECIALIZE = Pass(
     "specialize",
-    Worklist((*SIZES, *SPECIALIZE, sum_of_scattered, *SPECIALIZE_UPDATES), name="specialize"),
+    Worklist(
+        (*SIZES, *EXPAND_LINEAR_ALGEBRA, *SPECIALIZE, sum_of_scattered, *SPECIALIZE_UPDATES),
+        name="specialize",
+    ),
 )
 _BLAS = Pass("blas", Worklist(BLAS, name="blas"))
 _CHOICES = Pass("combine_choices", combine_choices)

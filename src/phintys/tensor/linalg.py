@@ -1,7 +1,7 @@
-"""``phintys.tensor.linalg``: norms, products and traces, under NumPy's names.
+"""``phintys.tensor.linalg``: decompositions and solvers, norms, products and traces.
 
-Norms that need singular values, and decompositions and solvers, are a later addition; they have
-their place after the norms, as ops of their own.
+The names are NumPy's and SciPy's. Decompositions and solvers are defined in
+:mod:`phintys.tensor.linear_algebra`.
 """
 
 from __future__ import annotations
@@ -22,20 +22,49 @@ from phintys.tensor.products import dot, inner, kron, matmul, outer, tensordot, 
 from phintys.tensor.reduce import max, min, sum
 
 if TYPE_CHECKING:
+    from phintys.tensor.linear_algebra.cholesky import cho_factor, cho_solve, cholesky
+    from phintys.tensor.linear_algebra.determinants import det, slogdet
+    from phintys.tensor.linear_algebra.lu import lu, lu_factor, lu_solve, pivot_to_permutation
+    from phintys.tensor.linear_algebra.solving import inv, solve
+    from phintys.tensor.linear_algebra.triangular import solve_triangular
     from phintys.tensor.variable import TensorVariable
 else:
-    __getattr__, __dir__ = late_names(__name__, {})
+    __getattr__, __dir__ = late_names(
+        __name__,
+        {
+            "phintys.tensor.linear_algebra.cholesky": ("cho_factor", "cho_solve", "cholesky"),
+            "phintys.tensor.linear_algebra.determinants": ("det", "slogdet"),
+            "phintys.tensor.linear_algebra.lu": (
+                *("lu", "lu_factor", "lu_solve"),
+                "pivot_to_permutation",
+            ),
+            "phintys.tensor.linear_algebra.solving": ("inv", "solve"),
+            "phintys.tensor.linear_algebra.triangular": ("solve_triangular",),
+        },
+    )
 
 __all__ = [
+    "cho_factor",
+    "cho_solve",
+    "cholesky",
+    "det",
     "diagonal",
     "dot",
     "inner",
+    "inv",
     "kron",
+    "lu",
+    "lu_factor",
+    "lu_solve",
     "matmul",
     "matrix_norm",
     "matrix_transpose",
     "norm",
     "outer",
+    "pivot_to_permutation",
+    "slogdet",
+    "solve",
+    "solve_triangular",
     "tensordot",
     "trace",
     "vdot",

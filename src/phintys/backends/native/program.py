@@ -51,6 +51,7 @@ __all__ = [
     "Place",
     "Position",
     "Program",
+    "RoundedFailure",
     "SizeValue",
     "Statement",
     "Step",
@@ -273,6 +274,9 @@ class Failure:
     is_own: ClassVar[bool] = False
     """Whether native code has all words for it: the reference backend is not asked for its own."""
 
+    is_rounded: ClassVar[bool] = False
+    """Whether it depends on rounding, so that the reference backend may compute the node."""
+
     node: Apply
     kind: str
     detail: str = ""
@@ -300,6 +304,13 @@ class LimitFailure(Failure):
     """A number that is too large for a library, although the node could be computed."""
 
     is_limit: ClassVar[bool] = True
+
+
+@record(eq=False)
+class RoundedFailure(Failure):
+    """A matrix that has no factor or no solution, as far as rounding allows to tell."""
+
+    is_rounded: ClassVar[bool] = True
 
 
 @record(eq=False)

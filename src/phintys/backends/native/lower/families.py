@@ -26,6 +26,7 @@ _from_graph = LateModule("phintys.backends.native.lower.from_graph")
 _if_else = LateModule("phintys.backends.native.lower.if_else")
 _indexing = LateModule("phintys.backends.native.lower.indexing")
 _join = LateModule("phintys.backends.native.lower.joining")
+_linear_algebra = LateModule("phintys.backends.native.lower.linear_algebra")
 _observing = LateModule("phintys.backends.native.lower.observing")
 _ranges = LateModule("phintys.backends.native.lower.ranges")
 _reduce = LateModule("phintys.backends.native.lower.reduce")
@@ -46,6 +47,7 @@ LOWERINGS: OpRules[Callable[[Any, Apply, Lowering], None]] = OpRules(
         _if_else: "IfElse",
         _indexing: "AdvancedIncSubtensor AdvancedSubtensor IncSubtensor Subtensor",
         _join: "Join Split",
+        _linear_algebra: "Cholesky LUFactor PermuteRows SolveTriangular",
         _observing: "CheckAndRaise",
         _ranges: "ARange",
         _reduce: "ArgExtremeAlong Argmax Argmin LogSoftmax LogSumExp Reduce Softmax",

@@ -31,13 +31,13 @@ if TYPE_CHECKING:
 
     from phintys.backends.native.sizes import Size, Sizes
 
-__all__: list[str] = []
+__all__ = ["MatrixView", "Strided"]
 
 # ---- what BLAS can take ------------------------------------------------------------------------
 
 
 @record()
-class _Strided:
+class Strided:
     """A view by its strides, in elements: ``offset + sum(stride * position)``."""
 
     array: Array
@@ -46,7 +46,7 @@ class _Strided:
     """One for each axis; ``None`` for an axis that does not move."""
 
     @classmethod
-    def of(cls, view: View, sizes: Sizes) -> _Strided | None:
+    def of(cls, view: View, sizes: Sizes) -> Strided | None:
         """Return the strides of a view; ``None`` if they are negative, or if axes share memory."""
         strides: list[Size | None] = [None] * view.ndim
         offset = sizes.fixed(0)
@@ -65,15 +65,15 @@ class _Strided:
 
 
 @record()
-class _Matrix:
+class MatrixView:
     """A matrix that BLAS can take: along one axis its elements are neighbours."""
 
-    strided: _Strided
+    strided: Strided
     stride: Size
     is_transposed: bool
 
     @classmethod
-    def of(cls, view: View, lowering: Lowering) -> _Matrix:
+    def of(cls, view: View, lowering: Lowering) -> MatrixView:
         """Return a view, maybe of a stack, as matrices; copied if need be."""
         found = cls._try(view, lowering)
         if found is None:
@@ -82,8 +82,8 @@ class _Matrix:
         return found
 
     @classmethod
-    def _try(cls, view: View, lowering: Lowering) -> _Matrix | None:
-        strided = _Strided.of(view, lowering.sizes)
+    def _try(cls, view: View, lowering: Lowering) -> MatrixView | None:
+        strided = Strided.of(view, lowering.sizes)
         if strided is None:
             return None
         down, along = strided.strides[-2:]
@@ -107,9 +107,9 @@ class _Matrix:
 
 def _vector(view: View, letter: str, lowering: Lowering) -> tuple[Array, dict[str, Any]]:
     """Return a vector that BLAS supports, and the options of a call that describe it."""
-    strided = _Strided.of(view, lowering.sizes)
+    strided = Strided.of(view, lowering.sizes)
     if strided is None or (strided.strides[0] is None and view.sizes[0].known != 1):
-        strided = _Strided.of(lowering.copied(view), lowering.sizes)
+        strided = Strided.of(lowering.copied(view), lowering.sizes)
         assert strided is not None
     step = strided.strides[0] or lowering.sizes.fixed(1)
     return strided.array, {f"{letter}_offset": strided.offset, f"{letter}_step": step}
@@ -200,7 +200,7 @@ def _multiply(
         return
     if x.ndim == 1:
         x, y = y.rearranged((1, 0), lowering.sizes), x
-    matrix = _Matrix.of(x, lowering)
+    matrix = MatrixView.of(x, lowering)
     vector, of_vector = _vector(y, "x", lowering)
     options |= of_vector | {"m": x.sizes[0], "n": x.sizes[1], **matrix.options("a")}
     _call(GEMV, (matrix.strided.array, vector), target, options, node, lowering)
@@ -231,9 +231,9 @@ def _gemm(
     options: dict[str, Any],
     node: Apply,
     lowering: Lowering,
-    matrices: tuple[_Matrix, _Matrix] | None = None,
+    matrices: tuple[MatrixView, MatrixView] | None = None,
 ) -> None:
-    a, b = matrices or (_Matrix.of(x, lowering), _Matrix.of(y, lowering))
+    a, b = matrices or (MatrixView.of(x, lowering), MatrixView.of(y, lowering))
     options |= {
         "m": x.sizes[-2],
         "n": y.sizes[-1],
@@ -261,7 +261,7 @@ def lower_batched_dot(op: BatchedDot, node: Apply, lowering: Lowering) -> None:
         _sum_of_products(node, x, y, lowering)
         return
     target, _ = lowering.compute(node.outputs[0], [*lengths, x.sizes[-2], y.sizes[-1]])
-    a, b = _Matrix.of(x, lowering), _Matrix.of(y, lowering)
+    a, b = MatrixView.of(x, lowering), MatrixView.of(y, lowering)
     zero = sizes.fixed(0)
     batch: list[tuple[Size, Size, Size, Size]] = []
     width = sizes.mul(x.sizes[-2], y.sizes[-1])

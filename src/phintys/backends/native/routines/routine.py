@@ -61,6 +61,11 @@ class Routine:
         sizes = ", ".join(f"{name} = {explainer.size(call.lengths[name])}" for name in names)
         return f"call {self.name}({given}) -> {made}" + f"    [{sizes}]" * bool(sizes)
 
-    def emit(self, call: LibraryCall[Any], writer: StepWriter) -> Value | None:
-        """Write a call, and return its status if it has one: 0 if all is well."""
+    def emit(
+        self, call: LibraryCall[Any], writer: StepWriter
+    ) -> Value | tuple[Value, Value] | None:
+        """Write a call, and return its status if it has one: 0 if all is well.
+
+        A call for a stack of matrices also returns the position of the one that the status is of.
+        """
         raise NotImplementedError

@@ -113,6 +113,9 @@ class Failures:
         self._replay(known, None)
         if self.layout.callbacks:
             self._raise_own(failure, (first, second), "Its inputs depend on Ops in Python.")
+        if failure.is_rounded:
+            reason = "It is so close to the limit that the reference backend computes it."
+            self._raise_own(failure, (first, second), reason)
         msg = (
             f"Native code reports that {failure.node} failed ({failure.exception(first, second)}), "
             "but the reference backend computes it: a bug in Phintys, unless another thread wrote "

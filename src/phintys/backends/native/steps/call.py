@@ -54,7 +54,7 @@ class LibraryCall(Step, Generic[Called]):
         Temporary memory, which has no value before or after.
     failure
         What has failed if the routine returns a status other than 0, which is the first number of
-        the message; ``None`` for a routine that cannot fail.
+        the message; the second is the position in a stack. ``None`` for a routine that cannot fail.
     """
 
     noun: ClassVar[str] = "call"
@@ -133,7 +133,8 @@ class LibraryCall(Step, Generic[Called]):
         with nullcontext() if self.routine.shares_work else one_thread(b):
             status = self.routine.emit(self, writer)
         if self.failure is not None and status is not None:
-            number = b.convert(status, INT64)
+            first, second = status if isinstance(status, tuple) else (status, 0)
+            number = b.convert(first, INT64)
             with writer.failing(b.ne(number, 0)):
-                writer.set_status(writer.main.failure(self.failure), number, 0)
+                writer.set_status(writer.main.failure(self.failure), number, second)
         writer.poll_after(self)

@@ -1,0 +1,211 @@
+"""Lowering of decompositions and solvers to calls of BLAS and LAPACK, one for each matrix."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from phintys import scalar as ps
+from phintys.backends.native.lower.families import lowers
+from phintys.backends.native.lower.lowering import Lowering
+from phintys.backends.native.lower.products import MatrixView
+from phintys.backends.native.lower.view import View
+from phintys.backends.native.program import (
+    Cast,
+    Failure,
+    Index,
+    IndexCheck,
+    Literal,
+    Operation,
+    Position,
+    RoundedFailure,
+)
+from phintys.backends.native.routines.matrices import GETRF, POTRF, TRSM
+from phintys.backends.native.steps.call import LibraryCall
+from phintys.graph.apply import Apply
+from phintys.tensor.linear_algebra.cholesky import Cholesky
+from phintys.tensor.linear_algebra.lu import LUFactor, PermuteRows
+from phintys.tensor.linear_algebra.triangular import SolveTriangular
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from phintys.backends.native.sizes import Size
+
+__all__ = ["square"]
+
+
+def square(view: View, node: Apply, lowering: Lowering) -> Size:
+    """Return the size of matrices, which are checked to be square."""
+    failure = Failure(node, "square", "{0} rows and {1} columns")
+    lowering.require_equal(view.sizes[-2], view.sizes[-1], failure)
+    return lowering.sizes.canonical(view.sizes[-1])
+
+
+def _count(lengths: Sequence[Size], lowering: Lowering) -> Size:
+    """Return the number of matrices in a stack."""
+    count = lowering.sizes.fixed(1)
+    for length in lengths:
+        count = lowering.sizes.mul(count, length)
+    return count
+
+
+def _batch(
+    views: Sequence[View], cores: Sequence[int], node: Apply, lowering: Lowering
+) -> list[Size]:
+    """Return the leading sizes; those of operands that do not broadcast must be equal."""
+    lengths: list[Size] = []
+    for axis in range(views[0].ndim - cores[0]):
+        wide = [
+            view.sizes[axis]
+            for view, variable in zip(views, node.inputs, strict=True)
+            if variable.type.shape[axis] != 1  # pyright: ignore[reportAttributeAccessIssue]
+        ]
+        failure = Failure(node, "broadcast", f"dimension {axis}: {{0}} and {{1}}")
+        for other in wide[1:]:
+            lowering.require_equal(wide[0], other, failure)
+        lengths.append(lowering.sizes.canonical(wide[0]) if wide else lowering.sizes.fixed(1))
+    return lengths
+
+
+def _failure(node: Apply, detail: str, is_nan: bool) -> Failure | None:
+    if is_nan:
+        return None
+    return RoundedFailure(node, "matrix", detail, np.linalg.LinAlgError)
+
+
+def turned(view: View, lowering: Lowering) -> View:
+    """Return the transposes of matrices."""
+    last = view.ndim - 1
+    return view.rearranged([*range(last - 1), last, last - 1], lowering.sizes)
+
+
+def stacked(view: View, lowering: Lowering) -> tuple[MatrixView, Size]:
+    """Return matrices as BLAS takes them, and the distance from one to the next."""
+    sizes = lowering.sizes
+    for again in (False, True):
+        matrix = MatrixView.of(lowering.copied(view) if again else view, lowering)
+        strides = matrix.strided.strides[:-2]
+        moving = [axis for axis, stride in enumerate(strides) if stride is not None]
+        if not moving:
+            return matrix, sizes.fixed(0)
+        first = strides[moving[-1]]
+        expected = first
+        for axis in reversed(range(len(strides))):
+            if strides[axis] is not expected and view.sizes[axis].known != 1:
+                break
+            assert expected is not None
+            expected = sizes.mul(expected, view.sizes[axis])
+        else:
+            assert first is not None
+            return matrix, first
+    matrix = MatrixView.of(lowering.copied(view), lowering)
+    return matrix, sizes.mul(view.sizes[-1], view.sizes[-2])
+
+
+@lowers(Cholesky)
+def lower_cholesky(op: Cholesky, node: Apply, lowering: Lowering) -> None:
+    """``out = tril(a)``, and then its factor in its place."""
+    a = lowering.view(node.inputs[0])
+    n = square(a, node, lowering)
+    target, loops = lowering.compute(node.outputs[0], a.sizes)
+    value = lowering.load(a, loops)
+    if None not in loops[-2:]:
+        row, column = (Position(index) for index in target.indices(loops)[-2:])
+        is_below = Operation(ps.ge, (row, column), np.dtype("bool"))
+        zero = Literal(a.array.dtype.type(0), a.array.dtype)
+        value = Operation(ps.switch, (is_below, value, zero), a.array.dtype)
+    lowering.store(target, value, loops, nodes=(node,))
+    is_nan = op.on_error == "nan"
+    options = {
+        "n": n,
+        "count": _count(a.sizes[:-2], lowering),
+        "move": lowering.sizes.mul(n, n),
+        "nan": is_nan,
+    }
+    detail = "the leading minor of order {0} of matrix {1} is not positive"
+    failure = _failure(node, detail, is_nan)
+    lowering.steps.append(LibraryCall(POTRF, (), (target.array,), options, node, failure=failure))
+
+
+@lowers(SolveTriangular)
+def lower_solve_triangular(op: SolveTriangular, node: Apply, lowering: Lowering) -> None:
+    """``out = b``, and then the solution in its place."""
+    sizes = lowering.sizes
+    a, b = (lowering.view(variable) for variable in node.inputs)
+    n = square(a, node, lowering)
+    failure = Failure(node, "rows", "{0} rows of the matrix and {1} of the right side")
+    lowering.require_equal(n, b.sizes[-2], failure)
+    lengths = _batch((a, b), (2, 2), node, lowering)
+    k = b.sizes[-1]
+    a = a.broadcast([*lengths, *a.sizes[-2:]], sizes)
+    b = b.broadcast([*lengths, *b.sizes[-2:]], sizes)
+    matrix, move = stacked(a, lowering)
+    target, loops = lowering.compute(node.outputs[0], b.sizes)
+    lowering.store(target, lowering.load(b, loops), loops, nodes=(node,))
+    is_nan = op.on_error == "nan"
+    options: dict[str, Any] = {
+        "n": n,
+        "k": k,
+        "count": _count(lengths, lowering),
+        "x_move": sizes.mul(n, k),
+        "a_move": move,
+        **matrix.options("a"),
+        "lower": op.lower,
+        "unit": op.unit_diagonal,
+        "nan": is_nan,
+    }
+    detail = "element {0} of the diagonal of matrix {1} is 0, counted from 1"
+    lowering.steps.append(
+        LibraryCall(
+            TRSM,
+            (matrix.strided.array,),
+            (target.array,),
+            options,
+            node,
+            failure=None if op.unit_diagonal else _failure(node, detail, is_nan),
+        )
+    )
+
+
+@lowers(LUFactor)
+def lower_lu_factor(op: LUFactor, node: Apply, lowering: Lowering) -> None:
+    """A column-major copy, and then its factors in its place."""
+    a = lowering.view(node.inputs[0])
+    n = square(a, node, lowering)
+    columns = lowering.copied(turned(a, lowering), node)
+    exchanges, rows = (
+        lowering.compute(variable, [*a.sizes[:-2], n])[0] for variable in node.outputs[1:]
+    )
+    options = {
+        "n": n,
+        "count": _count(a.sizes[:-2], lowering),
+        "move": lowering.sizes.mul(n, n),
+    }
+    outputs = (columns.array, exchanges.array, rows.array)
+    lowering.steps.append(LibraryCall(GETRF, (), outputs, options, node))
+    lowering.bind(node.outputs[0], turned(columns, lowering))
+
+
+@lowers(PermuteRows)
+def lower_permute_rows(op: PermuteRows, node: Apply, lowering: Lowering) -> None:
+    """``out[i, j] = x[rows[i], j]``"""
+    sizes = lowering.sizes
+    rows, x = (lowering.view(variable) for variable in node.inputs)
+    failure = Failure(node, "rows", "{0} positions and {1} rows")
+    lowering.require_equal(rows.sizes[-1], x.sizes[-2], failure)
+    lengths = _batch((rows, x), (1, 2), node, lowering)
+    rows = rows.broadcast([*lengths, rows.sizes[-1]], sizes)
+    x = x.broadcast([*lengths, *x.sizes[-2:]], sizes)
+    target, loops = lowering.compute(node.outputs[0], x.sizes)
+    position = lowering.load(rows, loops[:-1])
+    if position.dtype != np.int64:
+        position = Cast(position, np.dtype("int64"))
+    row = IndexCheck(position, x.sizes[-2], Failure(node, "index", "a position"))
+    steps = [step.known for map_ in x.maps for axis, step in map_.terms if axis == x.ndim - 2]
+    if any(step != 1 for step in steps):
+        x = lowering.copied(x)
+    places = [Index() if loop is None else Index(((loop, sizes.fixed(1)),)) for loop in loops]
+    places[-2] = Index(dynamic=row)
+    lowering.store(target, x.at(places, sizes), loops, nodes=(node,))

@@ -1,0 +1,6 @@
+"""Decompositions and solvers, one file a family.
+
+Each Op is a :class:`~phintys.tensor.linear_algebra.matrix_op.MatrixOp`: it has a core signature,
+such as ``(n,n),(n,k)->(n,k)``, and is applied to stacks of matrices by itself. The façade is
+:mod:`phintys.tensor.linalg`.
+"""

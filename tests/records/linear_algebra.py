@@ -1,0 +1,355 @@
+"""Decompositions and solvers, on stacks of matrices that are well conditioned."""
+
+import numpy as np
+import scipy.linalg
+from hypothesis import strategies as st
+
+import phintys.tensor as pt
+from phintys.tensor.linear_algebra.cholesky import Cholesky
+from phintys.tensor.linear_algebra.determinants import Det, SlogDet
+from phintys.tensor.linear_algebra.lu import LUFactor, PermuteRows, PivotToPermutation
+from phintys.tensor.linear_algebra.solving import Inv, Solve
+from phintys.tensor.linear_algebra.triangular import SolveTriangular
+from phintys.testing import Example, OpRecord, Tolerance
+
+DTYPES = ("float64", "float32", "complex128", "complex64", "int64", "int8", "bool")
+SOLVED = Tolerance("factors are computed in another order", ulps=4096, normwise=True)
+
+
+def numbers(draw, dtype, shape):
+    rng = np.random.default_rng(draw(st.integers(0, 2**16)))
+    if dtype.startswith("complex"):
+        return (rng.uniform(-1, 1, shape) + 1j * rng.uniform(-1, 1, shape)).astype(dtype)
+    if dtype.startswith("float"):
+        return rng.uniform(-1, 1, shape).astype(dtype)
+    return rng.integers(0 if dtype == "bool" else -1, 2, shape).astype(dtype)
+
+
+def dominated(x):
+    """Square matrices with a large diagonal, of alternating signs, in another order of the rows."""
+    n = x.shape[-1]
+    if x.dtype == bool:
+        return (x & np.tri(n, dtype=bool)) | np.eye(n, dtype=bool)
+    signs = np.where(np.arange(n) % 2, -1, 1)
+    return (x + np.diag(signs * (n + 1)))[..., np.roll(np.arange(n), 1), :].astype(x.dtype)
+
+
+def triangular(x):
+    if x.dtype == bool:
+        return x | np.eye(x.shape[-1], dtype=bool)
+    return (x + 2 * np.eye(x.shape[-1])).astype(x.dtype)
+
+
+def positive(x):
+    if x.dtype == bool:
+        return np.broadcast_to(np.eye(x.shape[-1], dtype=bool), x.shape).copy()
+    whole = (x + x.mT.conj()) / 2 if x.dtype.kind in "fc" else np.minimum(x, x.mT)
+    return (whole + x.shape[-1] * 2 * np.eye(x.shape[-1])).astype(x.dtype)
+
+
+def symmetric(x):
+    whole = positive(x)
+    if x.dtype == bool:
+        return whole
+    signs = np.where(np.arange(x.shape[-1]) % 2, -1, 1)
+    return (whole - np.diag((1 - signs) * 2 * x.shape[-1])).astype(x.dtype)
+
+
+def draw_matrices(make, *rights, columns=True, params=None, mixed=True):
+    """Return a draw of square matrices, and of right sides if there are any."""
+
+    def draw_example(draw, smooth):
+        kinds = DTYPES[:4:2] if smooth else DTYPES
+        n = draw(st.integers(0, 4))
+        leading = tuple(draw(st.lists(st.sampled_from([2, 1, 3, 0]), max_size=2)))
+        a = make(numbers(draw, draw(st.sampled_from(kinds)), (*leading, n, n)))
+        values, types = [a], [pt.TensorType(a.dtype, [None if s != 1 else 1 for s in a.shape])]
+        chosen = params(draw) if params else {}
+        for _ in rights:
+            own = tuple(leading[draw(st.integers(0, len(leading))) :])
+            own = tuple(draw(st.sampled_from([size, 1])) for size in own)
+            if columns and draw(st.booleans()):
+                shape = (*own, n, draw(st.integers(0, 3)))
+            else:
+                shape, chosen = (*own, n), chosen | {"b_ndim": 1}
+            b = numbers(draw, draw(st.sampled_from(kinds)) if mixed else a.dtype.name, shape)
+            values.append(b)
+            types.append(pt.TensorType(b.dtype, [None if s != 1 else 1 for s in shape]))
+        return Example(tuple(values), chosen, tuple(types))
+
+    return draw_example
+
+
+def _floats(*arrays):
+    dtype = np.result_type(*arrays)
+    dtype = np.dtype("float64") if dtype.kind in "biu" else dtype
+    return [x.astype(dtype) for x in arrays]
+
+
+def _each(function, *cores):
+    """Return a function of stacks of matrices, from a function of matrices."""
+
+    def of_stacks(*arrays, **params):
+        arrays = _floats(*arrays)
+        batch = np.broadcast_shapes(
+            *(x.shape[: x.ndim - core] for x, core in zip(arrays, cores, strict=True))
+        )
+        shown = [
+            np.broadcast_to(x, (*batch, *x.shape[x.ndim - core :]))
+            for x, core in zip(arrays, cores, strict=True)
+        ]
+        outs = [function(*(x[at] for x in shown), **params) for at in np.ndindex(batch)]
+        if not outs:
+            one = [
+                np.ones(x.shape[x.ndim - core :], x.dtype)
+                for x, core in zip(shown, cores, strict=True)
+            ]
+            one[0] = np.eye(one[0].shape[0], dtype=one[0].dtype)
+            example = function(*one, **params)
+            if not isinstance(example, tuple):
+                return np.zeros((*batch, *np.shape(example)), np.asarray(example).dtype)
+            return [np.zeros((*batch, *np.shape(x)), np.asarray(x).dtype) for x in example]
+        if not isinstance(outs[0], tuple):
+            return np.array(outs).reshape((*batch, *np.shape(outs[0])))
+        return [
+            np.array([out[at] for out in outs]).reshape((*batch, *np.shape(outs[0][at])))
+            for at in range(len(outs[0]))
+        ]
+
+    return of_stacks
+
+
+def _solved(function):
+    """Return a solver of stacks of vectors or matrices."""
+
+    def solve(a, b, b_ndim=2, **params):
+        return _each(lambda x, y: function(x, y, **params), 2, b_ndim)(a, b)
+
+    return solve
+
+
+def _cholesky(a, lower):
+    factor = np.linalg.cholesky(a)
+    return factor if lower else factor.T.conj()
+
+
+def _by_inverse(a, b, **_):
+    return np.linalg.solve(a, b) if a.size else b
+
+
+def _triangle(a, b, lower, trans, unit_diagonal, on_error="raise"):
+    if not b.size:
+        return b
+    return scipy.linalg.solve_triangular(
+        a, b, lower=lower, trans=trans, unit_diagonal=unit_diagonal
+    )
+
+
+def _how(draw):
+    return {
+        "lower": draw(st.booleans()),
+        "trans": draw(st.sampled_from([0, 1, 2, "N", "T", "C"])),
+        "unit_diagonal": draw(st.booleans()),
+    }
+
+
+def _lu(a):
+    if not a.size:
+        return a, np.zeros(0, "int32"), np.zeros(0, "int64")
+    factors, pivots = scipy.linalg.lu_factor(a)
+    return factors, pivots, _rows(pivots)
+
+
+def _lu_factors(a):
+    return tuple(factor.astype(a.dtype) for factor in scipy.linalg.lu(a, permute_l=True))
+
+
+def _rows(pivots):
+    rows = np.arange(len(pivots))
+    for i, p in enumerate(pivots):
+        rows[[i, p]] = rows[[p, i]]
+    return rows
+
+
+def _with_factors(a, b, b_ndim=2, trans=0):
+    return pt.linalg.lu_solve(pt.linalg.lu_factor(a), b, trans, b_ndim=b_ndim)
+
+
+def _with_cholesky(a, b, b_ndim=2, lower=True):
+    return pt.linalg.cho_solve(pt.linalg.cho_factor(a, lower), b, b_ndim=b_ndim)
+
+
+def _transposed(draw):
+    return {"trans": draw(st.sampled_from([0, 1, 2]))}
+
+
+def _turned(a, b, trans):
+    return _by_inverse([a, a.T, a.T.conj()][trans], b)
+
+
+def _assumed(*kinds):
+    def params(draw):
+        return {
+            "assume_a": draw(st.sampled_from(kinds)),
+            "transposed": draw(st.booleans()),
+            "lower": draw(st.booleans()),
+        }
+
+    return params
+
+
+def _assuming(a, b, assume_a, transposed, lower):
+    if "triangular" in assume_a:
+        a = np.tril(a) if assume_a.startswith("lower") else np.triu(a)
+    return _by_inverse(
+        np.diag(np.diag(a)) if assume_a == "diagonal" else a.T if transposed else a, b
+    )
+
+
+def _assuming_triangular(a, b, assume_a, transposed, lower):
+    if assume_a != "diagonal":
+        a = np.tril(a) if assume_a.startswith("lower") else np.triu(a)
+    return _assuming(a, b, "diagonal" if assume_a == "diagonal" else "gen", transposed, lower)
+
+
+def _exchanges(draw, smooth):
+    n = draw(st.integers(0, 5))
+    leading = tuple(draw(st.lists(st.sampled_from([2, 1, 0]), max_size=2)))
+    rng = np.random.default_rng(draw(st.integers(0, 99)))
+    pivots = rng.integers(np.broadcast_to(np.arange(n), (*leading, n)), max(n, 1))
+    return Example((pivots.astype("int32"),), {"inverse": draw(st.booleans())})
+
+
+def _permutation(p, inverse):
+    rows = np.empty(p.shape, "int64")
+    for at in np.ndindex(p.shape[:-1]):
+        rows[at] = _rows(p[at])
+    return np.argsort(rows, axis=-1) if inverse else rows
+
+
+def _slogdet(a):
+    sign, logarithm = np.linalg.slogdet(a)
+    return sign, logarithm
+
+
+def _lower(draw):
+    return {"lower": draw(st.booleans())}
+
+
+def _record(name, build, reference, draw, *ops, **facts):
+    facts = {"tolerance": SOLVED, "broadcasts": True} | facts
+    return OpRecord(name=name, build=build, reference=reference, draw=draw, ops=ops, **facts)
+
+
+FACTORS = [
+    _record(
+        "cholesky",
+        pt.linalg.cholesky,
+        _each(_cholesky, 2),
+        draw_matrices(positive, params=_lower),
+        Cholesky,
+    ),
+    _record(
+        "cho_solve",
+        _with_cholesky,
+        _solved(lambda a, b, lower: _by_inverse(a, b)),
+        draw_matrices(positive, "b", params=_lower, mixed=False),
+        Cholesky,
+        SolveTriangular,
+        second=False,  # its parts have records of their own
+    ),
+    _record(
+        "lu_factor",
+        LUFactor(),
+        _each(_lu, 2),
+        draw_matrices(dominated),
+        LUFactor,
+    ),
+    _record(
+        "lu",
+        lambda a: list(pt.linalg.lu(a, permute_l=True)),
+        _each(
+            lambda a: tuple(
+                factor.astype(a.dtype) for factor in scipy.linalg.lu(a, permute_l=True)
+            ),
+            2,
+        ),
+        draw_matrices(dominated),
+        LUFactor,
+        PermuteRows,
+        second=False,  # its parts have records of their own
+    ),
+    _record(
+        "lu_solve",
+        _with_factors,
+        _solved(_turned),
+        draw_matrices(dominated, "b", params=_transposed, mixed=False),
+        LUFactor,
+        PermuteRows,
+        SolveTriangular,
+        second=False,  # its parts have records of their own
+    ),
+    _record(
+        "pivot_to_permutation",
+        pt.linalg.pivot_to_permutation,
+        _permutation,
+        _exchanges,
+        PivotToPermutation,
+        differentiable=(),
+    ),
+]
+
+SOLVERS = [
+    _record(
+        "solve_triangular",
+        pt.linalg.solve_triangular,
+        _solved(_triangle),
+        draw_matrices(triangular, "b", params=_how),
+        SolveTriangular,
+    ),
+    _record(
+        "solve",
+        pt.linalg.solve,
+        _solved(_assuming),
+        draw_matrices(dominated, "b", params=_assumed("gen", "general")),
+        Solve,
+    ),
+    _record(
+        "solve, positive",
+        pt.linalg.solve,
+        _solved(_assuming),
+        draw_matrices(positive, "b", params=_assumed("pos", "her", "hermitian")),
+        Solve,
+    ),
+    _record(
+        "solve, symmetric",
+        lambda a, b, **params: pt.linalg.solve((a + a.mT) / 2, b, **params),
+        _solved(lambda a, b, **params: _assuming((a + a.T) / 2, b, **params)),
+        draw_matrices(symmetric, "b", params=_assumed("sym")),
+        Solve,
+    ),
+    _record(
+        "solve, by structure",
+        pt.linalg.solve,
+        _solved(_assuming_triangular),
+        draw_matrices(
+            triangular,
+            "b",
+            params=_assumed("diagonal", "lower triangular", "upper triangular"),
+        ),
+    ),
+    _record("inv", pt.linalg.inv, _each(np.linalg.inv, 2), draw_matrices(dominated), Inv),
+]
+
+DETERMINANTS = [
+    _record("det", pt.linalg.det, _each(np.linalg.det, 2), draw_matrices(dominated), Det),
+    _record(
+        "slogdet",
+        lambda a: list(pt.linalg.slogdet(a)),
+        _each(_slogdet, 2),
+        draw_matrices(dominated),
+        SlogDet,
+    ),
+]
+
+RECORDS = [*FACTORS, *SOLVERS, *DETERMINANTS]
