@@ -42,13 +42,10 @@ from phintys.passes.inline import inline_graphs
 from phintys.passes.inner_graphs import inner_graphs
 from phintys.passes.inplace import inplace, inplace_everywhere
 from phintys.passes.joining import CANONICAL_JOIN
-<<<<<<< HEAD
+from phintys.passes.linear_algebra import EXPAND_LINEAR_ALGEBRA, STABILIZE_LINEAR_ALGEBRA
 from phintys.passes.loop_arguments import LOOP_ARGUMENTS
 from phintys.passes.loop_work import LOOP_WORK
 from phintys.passes.loops import Loops
-=======
-from phintys.passes.linear_algebra import EXPAND_LINEAR_ALGEBRA, STABILIZE_LINEAR_ALGEBRA
->>>>>>> f2ca8a0 (Linear algebra: Cholesky and LU factors, solvers, inverses and determinants of stacks of matrices, native through LAPACK)
 from phintys.passes.merging import merge
 from phintys.passes.products import CANONICAL_DOT
 from phintys.passes.reduce import CANONICAL_REDUCE, STABILIZE_REDUCE, sum_of_scattered

@@ -35,7 +35,9 @@ else:
             "phintys.tensor.linear_algebra.cholesky": ("cho_factor", "cho_solve", "cholesky"),
             "phintys.tensor.linear_algebra.determinants": ("det", "slogdet"),
             "phintys.tensor.linear_algebra.lu": (
-                *("lu", "lu_factor", "lu_solve"),
+                "lu",
+                "lu_factor",
+                "lu_solve",
                 "pivot_to_permutation",
             ),
             "phintys.tensor.linear_algebra.solving": ("inv", "solve"),

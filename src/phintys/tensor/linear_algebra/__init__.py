@@ -4,3 +4,9 @@ Each Op is a :class:`~phintys.tensor.linear_algebra.matrix_op.MatrixOp`: it has 
 such as ``(n,n),(n,k)->(n,k)``, and is applied to stacks of matrices by itself. The façade is
 :mod:`phintys.tensor.linalg`.
 """
+
+from phintys._base.public import public_dir
+
+__all__: list[str] = []
+
+__dir__ = public_dir(__name__)
