@@ -51,6 +51,7 @@ def test_the_options_of_the_design_exist():
         "on_unused_input",
         "optimizer_verbose",
         "pool_megabytes",
+        "loop_megabytes",
         "product_crossover",
         "profile",
         "traceback_limit",

@@ -46,7 +46,7 @@ def unrolled(op, n, inputs):
 
 
 @st.composite
-def steps(draw, depth=1, truncates=False):
+def steps(draw, depth=1, truncates=False, checkpoints=(None,)):
     """Draw a loop of vectors of length 3, and values for its inputs but the number of steps."""
     taps = tuple(draw(st.lists(st.sampled_from(TAPS), max_size=2)))
     arguments = LoopArguments(
@@ -95,7 +95,12 @@ def steps(draw, depth=1, truncates=False):
     if arguments.has_until:
         outputs.append(pt.ge(t, draw(st.integers(0, 2))))
     truncate = draw(st.integers(0, 3)) if truncates else -1
-    op = Scan(FunctionGraph([t, *vectors, w], outputs), arguments, truncate_gradient=truncate)
+    op = Scan(
+        FunctionGraph([t, *vectors, w], outputs),
+        arguments,
+        truncate_gradient=truncate,
+        checkpoint=draw(st.sampled_from(checkpoints)),
+    )
     rng = np.random.default_rng(draw(st.integers(0, 1000)))
     longest = 4
     values = [

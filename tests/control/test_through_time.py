@@ -1,5 +1,9 @@
 """Gradients through loops, against finite differences and against programs without loops."""
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -7,6 +11,7 @@ from hypothesis import strategies as st
 
 import phintys
 import phintys.tensor as pt
+from phintys._base.errors import ArgumentError
 from phintys.control import LoopArguments, Scan
 from phintys.graph import FunctionGraph
 from phintys.graph.traversal import toposort
@@ -36,14 +41,17 @@ def weighted(results, which):
 class Drawn:
     """A loop that was drawn and the program without it, with a cost of either."""
 
-    def __init__(self, drawn, n, which, only_last=False):
+    def __init__(self, drawn, n, which, only_last=False, is_known=False):
         op, values = drawn
         self.inputs = [pt.lscalar("n"), *variables_for(op, values)]
         self.values = [n, *values]
-        results = op(*self.inputs, return_list=True)
+        results = op(n if is_known else self.inputs[0], *self.variables, return_list=True)
         ran = n
         if op.arguments.has_until:
-            ran = int(phintys.function(self.inputs, results.pop(), mode="reference")(*self.values))
+            count = phintys.function(
+                self.inputs, results.pop(), mode="reference", on_unused_input="ignore"
+            )
+            ran = int(count(*self.values))
         others = unrolled(op, ran, self.variables)
         results = [x if y is not None else None for x, y in zip(results, others, strict=True)]
         if only_last and ran:
@@ -75,18 +83,35 @@ def gradients(cost, variables):
     return phintys.grad(cost, variables, disconnected_inputs="ignore")
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(steps(), st.integers(0, 4), st.integers(1, 63), st.booleans())
 def test_gradients_are_those_of_the_program_without_a_loop(drawn, n, which, only_last):
     case = Drawn(drawn, n, which, only_last)
     case.compare(*(gradients(cost, case.variables) for cost in case.costs))
 
 
-@settings(max_examples=20)
+@settings(max_examples=15)
 @given(steps(depth=0, truncates=True), st.integers(0, 4), st.integers(1, 63), st.booleans())
 def test_truncated_gradients_go_through_the_last_steps_only(drawn, n, which, only_last):
     case = Drawn(drawn, n, which, only_last)
     case.compare(*(gradients(cost, case.variables) for cost in case.costs))
+
+
+@settings(max_examples=15)
+@given(
+    steps(checkpoints=(None, False, 1, 2, 3)),
+    st.integers(0, 4),
+    st.integers(1, 63),
+    st.booleans(),
+    st.booleans(),
+)
+def test_gradients_with_checkpoints_are_those_of_the_program_without_a_loop(
+    drawn, n, which, only_last, is_known
+):
+    case = Drawn(drawn, n, which, only_last, is_known)
+    with phintys.config.change_flags(loop_megabytes=0):
+        found, expected = (gradients(cost, case.variables) for cost in case.costs)
+    case.compare(found, expected)
 
 
 @settings(max_examples=15)
@@ -101,7 +126,7 @@ def test_tangents_are_those_of_the_program_without_a_loop(drawn, n, which):
     case.compare([found], [expected])
 
 
-@settings(max_examples=10)
+@settings(max_examples=8)
 @given(steps(depth=0), st.integers(0, 3), st.integers(1, 63))
 def test_second_derivatives_are_those_of_the_program_without_a_loop(drawn, n, which):
     case = Drawn(drawn, n, which)
@@ -221,3 +246,61 @@ def test_the_gradient_for_the_last_row_needs_no_zeros_for_the_others():
 def loops_of(variable):
     """Return the loops in a graph."""
     return [node for node in toposort([variable]) if isinstance(node.op, Scan)]
+
+
+LONG_LOOP = """
+import resource
+import numpy as np, phintys, phintys.tensor as pt
+from phintys.control import LoopArguments, Scan
+from phintys.graph import FunctionGraph
+
+def peak():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+t, x, a = pt.lscalar(), *(pt.tensor(shape=(1000,)) for _ in range(2))
+step = FunctionGraph([t, x, a], [x + 1e-6 * pt.tanh(a * x)])
+x0, a0 = pt.dvectors("x0", "a0")
+last = Scan(step, LoopArguments(untraced=1, captured=1))({steps}, x0, a0)
+f = phintys.function([x0, a0], phintys.grad((last**2).sum(), [x0, a0]))
+before = peak()
+found = f(np.ones(1000), np.ones(1000))
+print(peak() - before, *(g[0] for g in found))
+"""
+
+
+@pytest.mark.parametrize(
+    ("steps_", "budget", "most"),
+    [(20_000, 16, 60), pytest.param(1_000_000, 256, 1000, marks=pytest.mark.stress)],
+)
+def test_gradients_of_long_loops_keep_some_states_only(steps_, budget, most):
+    run = subprocess.run(
+        [sys.executable, "-c", LONG_LOOP.format(steps=steps_)],
+        env=os.environ | {"PHINTYS_FLAGS": f"loop_megabytes={budget}"},
+        capture_output=True,
+        timeout=600,
+        check=True,
+    )
+    megabytes, to_x, to_a = map(float, run.stdout.split())
+    assert megabytes < most  # the states of all steps take 8 kB each
+    x = dx = 1.0
+    da = 0.0
+    for _ in range(steps_):
+        slope = 1e-6 * (1 - np.tanh(x) ** 2)
+        da, dx, x = da + slope * (x + da), dx + slope * dx, x + 1e-6 * np.tanh(x)
+    np.testing.assert_allclose([to_x, to_a], [2 * x * dx, 2 * x * da], rtol=1e-6)
+
+
+def test_the_loop_that_is_differentiated_is_named_after_its_segments():
+    x, h, w = pt.dmatrix("x"), pt.dmatrix("h"), pt.dmatrix("w")
+    trace, _ = recurrent(100, x, h, w)
+    assert "segments" not in phintys.dprint(phintys.grad(trace[-1].sum(), w), file="str")
+    with phintys.config.change_flags(loop_megabytes=0):
+        text = phintys.dprint(phintys.grad(trace[-1].sum(), w), file="str")
+    assert "gradient of Scan in segments of " in text
+
+
+@pytest.mark.parametrize("checkpoint", [True, 0.5, -3])
+def test_invalid_checkpoints_are_errors(checkpoint):
+    t, x = pt.lscalar(), pt.dscalar()
+    with pytest.raises(ArgumentError, match="number of steps between the states"):
+        Scan(FunctionGraph([t, x], [x]), LoopArguments(untraced=1), checkpoint=checkpoint)

@@ -220,6 +220,14 @@ class Config:
             "when a function is compiled; phintys.free_memory() empties the pool."
         ),
     )
+    loop_megabytes = _count(
+        256,
+        doc=(
+            "Memory that the gradient of a loop may use for values of its forward pass, in "
+            "megabytes; above it, steps are run again instead. It is read when the gradient is "
+            "built. Sizes and numbers of steps that are unknown then count as 100."
+        ),
+    )
     native_target = _choice(
         "host",
         "x86-64",

@@ -62,10 +62,13 @@ class Residuals:
         Variables of the step that are stacked.
     traced
         The numbers of the untraced values that are carried instead.
+    read
+        Rows that exist in any case and are read.
     """
 
     saved: list[Variable]
     traced: list[int]
+    read: set[Variable]
 
 
 def bytes_of(variable: Variable) -> int:
@@ -139,7 +142,7 @@ class _Search:
         )
         self._weights: dict[Variable, int] = {}
         self._wanted: set[Variable] = set()
-        self.result = Residuals([], [])
+        self.result = Residuals([], [], set())
         stops = [*self._existing, *op.inner_inputs, *pending]
         order = toposort(needed, set(stops))
         self._find_weights(order)
@@ -151,6 +154,7 @@ class _Search:
         for value, number in self._states.items():
             if value in self._wanted:
                 self._trace(value, number)
+        self.result.read.update(self._wanted & self._existing)
 
     def _is_free(self, variable: Variable) -> bool:
         return variable in self._existing or isinstance(variable, Constant)

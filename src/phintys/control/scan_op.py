@@ -63,6 +63,11 @@ class Scan(HasInnerGraph, Op):
         A name, for printing and profiles.
     truncate_gradient
         How many steps, counted from the last one, gradients are propagated through; -1 for all.
+    checkpoint
+        What a gradient keeps of the forward pass. ``False``: all that the backward pass needs. A
+        number: the states before every that many steps, and the steps in between are run again.
+        ``None``: all, unless it is estimated to take more than ``config.loop_megabytes``; then the
+        states of some steps, such that the total is smallest.
 
     Examples
     --------
@@ -76,7 +81,7 @@ class Scan(HasInnerGraph, Op):
     array([0., 1., 3., 6.])
     """
 
-    __props__ = ("arguments", "name", "truncate_gradient")
+    __props__ = ("arguments", "name", "truncate_gradient", "checkpoint")
 
     def __init__(
         self,
@@ -84,11 +89,13 @@ class Scan(HasInnerGraph, Op):
         arguments: LoopArguments,
         name: str | None = None,
         truncate_gradient: int = -1,
+        checkpoint: int | None = None,
     ) -> None:
         self.fgraph = fgraph
         self.arguments = arguments
         self.name = name
         self.truncate_gradient = truncate_gradient
+        self.checkpoint = checkpoint
         self._check()
 
     def __str__(self) -> str:
@@ -96,6 +103,13 @@ class Scan(HasInnerGraph, Op):
 
     def _check(self) -> None:
         """Check that the graph of the step has the inputs and outputs that the arguments name."""
+        checkpoint: Any = self.checkpoint
+        if checkpoint is True or not isinstance(checkpoint, int | None) or (checkpoint or 0) < 0:
+            msg = (
+                "checkpoint must be None (decided by an estimate), False (keep everything), or the "
+                f"number of steps between the states that are kept, 1 or more; got {checkpoint!r}."
+            )
+            raise ArgumentError(msg)
         arguments = self.arguments
         _, inputs, outputs = arguments.counts
         for what, expected, found in (
@@ -142,7 +156,7 @@ class Scan(HasInnerGraph, Op):
 
     def with_step(self, fgraph: FunctionGraph, arguments: LoopArguments) -> Scan:
         """Return a loop with another step and other arguments, but the same name and options."""
-        return Scan(fgraph, arguments, self.name, self.truncate_gradient)
+        return Scan(fgraph, arguments, self.name, self.truncate_gradient, self.checkpoint)
 
     # ---- nodes ---------------------------------------------------------------------------------
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from phintys.control.derived_loops import DerivedLoop
 from phintys.control.residuals import find_residuals, reads_shape_only
+from phintys.control.segments import plan_memory, pull_back_segments
 from phintys.control.step_gradients import State, StepGradients, is_null, is_value
 from phintys.gradient.arithmetic import sum_of, zero_like
 from phintys.graph.cloning import clone_node_and_cache
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from phintys.control.loop_arguments import LoopArguments, Outputs
     from phintys.control.residuals import Residuals
     from phintys.control.scan_op import Scan
-    from phintys.control.step_gradients import Stack
+from phintys.control.step_gradients import Stack
 
 __all__ = ["pull_back_loop"]
 
@@ -49,9 +50,15 @@ def pull_back_loop(
 ) -> list[Any]:
     """Return the gradients for the inputs of a loop; see ``Scan.L_op``."""
     step = StepGradients(op, inputs, outputs, output_grads)
-    kept = find_residuals(op, step.expressions, step.seeds)
-    forward = _Forward(op, inputs, outputs, kept)
-    found = _Backward(op, inputs, forward, step).gradients()
+    kept = find_residuals(op, step.expressions, step.seeds, keep=op.checkpoint != 1)
+    results = op.arguments.node_outputs(outputs)
+    n = inputs[0] if results.ran is None else results.ran
+    plan = plan_memory(op, n, step, kept)
+    if plan.every is None:
+        forward = _Forward(op, inputs, outputs, kept)
+        found = _Backward(op, inputs, forward, step).gradients()
+    else:
+        found = pull_back_segments(op, inputs, n, step, plan)
     for position, row in enumerate(op.connections):
         is_reached = any(
             connected and not isinstance(g.type, DisconnectedType)
@@ -223,7 +230,8 @@ class _Backward:
         return found
 
     def _make(self, fgraph: FunctionGraph, arguments: LoopArguments) -> Scan:
-        return type(self._op)(fgraph, arguments, f"gradient of {self._op}")
+        op = self._op
+        return type(op)(fgraph, arguments, f"gradient of {op}", checkpoint=op.checkpoint)
 
     # ---- what a step receives ------------------------------------------------------------------
 
