@@ -7,7 +7,8 @@ the text, so the instructions written are those executed, up to instruction sele
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from functools import cache, lru_cache
 
 import numpy as np
@@ -453,6 +454,14 @@ class Builder:
         self.function.blocks.append(block)
         self.block = block
         self._lines = block.lines
+
+    @contextmanager
+    def inside(self, block: Block) -> Generator[None]:
+        """Write at the end of a block that has been begun before, and has not ended."""
+        before, self.block = self.block, block
+        self._lines = block.lines
+        yield
+        self.block, self._lines = before, before.lines
 
     def jump(self, block: Block) -> None:
         """End this block by going to another."""

@@ -39,7 +39,7 @@ from phintys.backends.native.emit.scope import (
 from phintys.backends.native.emit.types import BOOL, INT8, INT64, PTR, VOID
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Sequence
+    from collections.abc import Collection, Hashable, Sequence
 
     from phintys.backends.native.emit.target import Target
     from phintys.backends.native.polynomials import Polynomial, Polynomials
@@ -83,7 +83,7 @@ class KernelCode:
     plan
         The plan of the kernel.
     symbol
-        The function.
+        The function; ``""`` if the kernel is written where it runs.
     combiner
         The function that merges parts of a reduction, if any.
     slots
@@ -134,12 +134,29 @@ class KernelWriter:
         self._symbols: dict[str, str] = {}
         self._written: dict[tuple[Hashable, ...], tuple[Form, KernelCode]] = {}
 
-    def write(self, kernels: Sequence[Kernel]) -> dict[Kernel, KernelCode]:
-        """Write the kernels of a program, one function for all that need the same code."""
-        forms = forms_of(kernels, self.polynomials)
-        return {
-            kernel: self._kernel(kernel, form) for kernel, form in zip(kernels, forms, strict=True)
+    def write(
+        self, kernels: Sequence[Kernel], inline: Collection[Kernel] = ()
+    ) -> dict[Kernel, KernelCode]:
+        """Write the kernels of a program, one function for all that need the same code.
+
+        Parameters
+        ----------
+        kernels
+            The kernels.
+        inline
+            Those that have no function, since they are written where they run.
+        """
+        functions = [kernel for kernel in kernels if kernel not in inline]
+        forms = forms_of(functions, self.polynomials)
+        written = {
+            kernel: self._kernel(kernel, form)
+            for kernel, form in zip(functions, forms, strict=True)
         }
+        for kernel in kernels:
+            if kernel not in written:
+                plan = plan_kernel(kernel, self.polynomials, self.module.target)
+                written[kernel] = KernelCode(plan, "", None, [], [])
+        return written
 
     def _kernel(self, kernel: Kernel, form: Form) -> KernelCode:
         """Write a kernel, or find one of its form."""

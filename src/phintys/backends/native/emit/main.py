@@ -12,6 +12,7 @@ from phintys._base.once import kept_property
 from phintys.backends.native.dependence import arrays_written, varies
 from phintys.backends.native.emit.builder import Builder
 from phintys.backends.native.emit.frame import NOTED_NANOSECONDS, Layout
+from phintys.backends.native.emit.inline import touches
 from phintys.backends.native.emit.part import write_copier
 from phintys.backends.native.emit.step_writer import StepWriter
 from phintys.backends.native.emit.types import INT32, PTR
@@ -21,7 +22,7 @@ from phintys.backends.native.sizes import Arithmetic, Element, Size, Sizes
 from phintys.backends.native.steps.kernel import Kernel
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from phintys.backends.native.emit import clock, values
     from phintys.backends.native.emit.kernels import KernelCode
@@ -36,6 +37,11 @@ else:
     clock = LateModule("phintys.backends.native.emit.clock")
 
 __all__ = ["WORK_UNIT", "MainFunction"]
+
+
+def _all(steps: Sequence[tuple[int, Step]]) -> Iterator[Step]:
+    return walk_steps([step for _, step in steps])
+
 
 WORK_UNIT = 64
 """Work is counted in parts of a nanosecond."""
@@ -113,6 +119,7 @@ class MainFunction:
         self.clock = self._make_clock() if timed else None
         self.layout = Layout(groups=len(memory.groups))
         self.kept_atoms: set[Atom] = set()
+        self.inline = {kernel for kernel, code in kernels.items() if not code.symbol}
         self._arguments = set(program.arguments)
         self._end = program.end
         self._begun = self.layout.room(int(timed))
@@ -128,6 +135,7 @@ class MainFunction:
         self._new_arrays = {array: at for at, array in enumerate(self.layout.new_arrays)}
         self._claims = {step: at for at, step in enumerate(self.layout.claims)}
         self._elements = self._elements_by_step()
+        self.read_as_sizes = {e.array.memory for some in self._elements.values() for e in some}
         self._inner_elements: dict[Step, list[Element]] = defaultdict(list)
         self._carried: dict[Step, list[Element]] = {}
         self._find_inner_elements()
@@ -222,8 +230,9 @@ class MainFunction:
         is_first: bool,
         is_last: bool,
     ) -> None:
-        # A part of a long function only calls kernels: optimizing it is not worth LLVM's time.
-        attributes = "noinline optnone" if linkage else ""
+        # A part without loops only calls kernels: optimizing it is not worth LLVM's time.
+        is_plain = bool(linkage) and not any(step.repeats for step in _all(steps))
+        attributes = "noinline optnone" if is_plain else ""
         function = self.module.function(name, INT32, [PTR], linkage=linkage, attributes=attributes)
         writer = StepWriter(self, function)
         if is_first:
@@ -332,6 +341,11 @@ class MainFunction:
         if slot is None:
             slot = self._atom_slots[atom] = self.layout.room(1)
         return slot
+
+    @kept_property
+    def touches(self) -> Counter[Array]:
+        """How often steps access each array."""
+        return touches(self.program.steps)
 
     # ---- work --------------------------------------------------------------------------------
 

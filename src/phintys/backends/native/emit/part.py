@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from dataclasses import field
 from itertools import groupby
 from typing import TYPE_CHECKING
 
 from phintys._base.errors import IntegrityError
+from phintys._base.records import record
 from phintys.backends.native.dependence import arrays_in_size
 from phintys.backends.native.emit.builder import Builder
 from phintys.backends.native.emit.control import loop, when
@@ -20,10 +22,19 @@ from phintys.backends.native.emit.frame import (
     STATUS,
     TOO_LARGE,
 )
-from phintys.backends.native.emit.types import BOOL, FLOAT64, INT8, INT32, INT64, PTR, VOID
-from phintys.backends.native.emit.values import Value
+from phintys.backends.native.emit.types import (
+    BOOL,
+    FLOAT64,
+    INT8,
+    INT32,
+    INT64,
+    PTR,
+    VOID,
+    type_of,
+)
+from phintys.backends.native.emit.values import Complex, Value
 from phintys.backends.native.memory import ALIGNMENT
-from phintys.backends.native.program import Array, Place
+from phintys.backends.native.program import Array, LoopVariable, Place
 from phintys.backends.native.sizes import (
     MOST,
     Arithmetic,
@@ -35,14 +46,14 @@ from phintys.backends.native.sizes import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Generator, Iterator
+    from collections.abc import Collection, Generator, Iterable, Iterator
 
     from phintys.backends.native.emit.main import MainFunction
-    from phintys.backends.native.emit.module import Function, Module
+    from phintys.backends.native.emit.module import Block, Function, Module
     from phintys.backends.native.polynomials import Atom, Polynomial, Polynomials
     from phintys.backends.native.steps.kernel import Kernel
 
-__all__ = ["LONG_RUN", "MOST_BYTES", "Part", "write_copier"]
+__all__ = ["LONG_RUN", "MOST_BYTES", "OpenLoop", "Part", "write_copier"]
 
 STACK_ROOM = 8192
 """Maximum number of bytes allocated on the stack."""
@@ -55,6 +66,28 @@ _MOST_COMPARED = 64
 
 LONG_RUN = 8
 """From this number of addresses on, a loop writes them."""
+
+
+@record(eq=False)
+class OpenLoop:
+    """A loop of steps whose body is being written.
+
+    Attributes
+    ----------
+    entry
+        The block before the first pass: what is the same in all passes is computed there.
+    counter
+        The number of the pass.
+    written
+        The memory that is written in the body.
+    invariants
+        Single numbers that were read before the first pass.
+    """
+
+    entry: Block
+    counter: LoopVariable
+    written: set[Array]
+    invariants: dict[Array, Value | Complex] = field(default_factory=dict)
 
 
 class Part:
@@ -79,6 +112,7 @@ class Part:
         self._pointers: dict[int, Value] = {}
         self._constants: Value | None = None
         self._stack: Value | None = None
+        self.open_loops: list[OpenLoop] = []
 
     def end(self) -> None:
         """End the function."""
@@ -177,6 +211,46 @@ class Part:
             if all(stays(atoms[at]) for term, _ in polynomial.terms for at in term)
         }
 
+    # ---- what does not change in loops -------------------------------------------------------
+
+    def _changes(self, atom: Atom, at: int) -> bool:
+        """Return whether a size changes between passes of an open loop."""
+        loop = self.open_loops[at]
+        if isinstance(atom, LoopVariable):
+            return any(one.counter is atom for one in self.open_loops[at:])
+        for leaf in atom.leaves:
+            if isinstance(leaf, Counter):
+                if any(one.counter is leaf.loop for one in self.open_loops[at:]):
+                    return True
+            elif isinstance(leaf, Element | Extent) and leaf.array.memory in loop.written:
+                return True
+        return False
+
+    def home(self, atoms: Iterable[Atom] = (), memory: Array | None = None) -> OpenLoop | None:
+        """Return the outermost open loop in which sizes, and an address, do not change."""
+        atoms = list(atoms)
+        for at, one in enumerate(self.open_loops):
+            is_moved = memory is not None and memory.place == Place.CALLBACK
+            if is_moved and memory in one.written:
+                continue
+            if not any(self._changes(atom, at) for atom in atoms):
+                return one
+        return None
+
+    @contextmanager
+    def before(self, loop: OpenLoop | None) -> Generator[None]:
+        """Write before the first pass of an open loop; in place if there is none."""
+        if loop is None:
+            yield
+            return
+        with self.b.inside(loop.entry):
+            yield
+
+    def atoms_of(self, polynomial: Polynomial, ring: Polynomials | None = None) -> list[Atom]:
+        """Return the sizes in a polynomial."""
+        atoms = (self.main.ring if ring is None else ring).atoms
+        return [atoms[at] for term, _ in polynomial.terms for at in term]
+
     # ---- sizes -------------------------------------------------------------------------------
 
     def size(self, size: Size) -> Value:
@@ -197,17 +271,23 @@ class Part:
         found = self._polynomials.get(polynomial)
         if found is not None:
             return found
+        values = {
+            atom: self._atom(ring.atoms[atom], ring.sizes)
+            for term, _ in polynomial.terms
+            for atom in term
+        }
         total: Value | None = None
-        for atoms, factor in polynomial.terms:
-            term: Value | None = None
-            for atom in atoms:
-                value = self._atom(ring.atoms[atom], ring.sizes)
-                term = value if term is None else term * value
-            if term is None:
-                term = b.constant(INT64, factor)
-            elif factor != 1:
-                term = term * factor
-            total = term if total is None else total + term
+        home = self.home(self.atoms_of(polynomial, ring)) if self.open_loops else None
+        with self.before(home):
+            for atoms, factor in polynomial.terms:
+                term: Value | None = None
+                for atom in atoms:
+                    term = values[atom] if term is None else term * values[atom]
+                if term is None:
+                    term = b.constant(INT64, factor)
+                elif factor != 1:
+                    term = term * factor
+                total = term if total is None else total + term
         assert total is not None
         if ring is self.main.ring:  # others have atoms of their own
             self._polynomials[polynomial] = total
@@ -221,7 +301,8 @@ class Part:
                 stack.pop()
                 continue
             if not isinstance(current, Arithmetic) or current in self.main.kept_atoms:
-                self._known[current] = self._from_frame(current)
+                with self.before(self.home([current]) if self.open_loops else None):
+                    self._known[current] = self._from_frame(current)
                 continue
             canonical = [sizes.canonical(size) for size in current.arguments]
             missing = [s for s in canonical if s.known is None and s not in self._known]
@@ -232,7 +313,11 @@ class Part:
                 self._known[s] if s.known is None else self.b.constant(INT64, s.known)
                 for s in canonical
             )
-            self.keep(current, self._arithmetic(current.operation, left, right))
+            if not self.open_loops:
+                self.keep(current, self._arithmetic(current.operation, left, right))
+                continue
+            with self.before(self.home([current])):
+                self._known[current] = self._arithmetic(current.operation, left, right)
         return self._known[atom]
 
     def _from_frame(self, atom: Atom) -> Value:
@@ -252,8 +337,16 @@ class Part:
 
     def keep_element(self, element: Element) -> None:
         """Read a size from an array that has just been written."""
+        self.keep(element, self.element(element))
+
+    def element(self, element: Element) -> Value:
+        """Return an element of an array of integers."""
         base = self.pointer(element.array)
-        self.keep(element, self.b.load(INT64, self.b.offset(base, element.index, INT64)))
+        return self.b.load(INT64, self.b.offset(base, element.index, INT64))
+
+    def hold(self, atom: Atom, value: Value) -> None:
+        """Know a size, in the body of a loop."""
+        self._known[atom] = value
 
     def _arithmetic(self, operation: str, left: Value, right: Value) -> Value:
         b = self.b
@@ -289,15 +382,33 @@ class Part:
         """Return the address of an array."""
         b = self.b
         memory = array.memory
+        home = self.home(memory=memory) if self.open_loops else None
         if memory.place == Place.CONSTANT:
-            if self._constants is None:
-                self._constants = b.load(PTR, self.slot(CONSTANTS))
-            return b.load(PTR, b.offset(self._constants, self.main.constant(memory), INT64))
+            with self.before(home):
+                if self._constants is None:
+                    self._constants = b.load(PTR, self.slot(CONSTANTS))
+                return b.load(PTR, b.offset(self._constants, self.main.constant(memory), INT64))
         slot = self.main.pointer_slot(memory)
         found = self._pointers.get(slot)
         if found is None:
-            found = self._pointers[slot] = b.load(PTR, self.slot(slot))
+            with self.before(home):
+                found = self._pointers[slot] = b.load(PTR, self.slot(slot))
         return found
+
+    def address(self, array: Array, offset: Polynomial) -> Value:
+        """Return the address of an element of an array."""
+        base = self.pointer(array)
+        if not offset.terms:
+            return base
+        number = self.polynomial(offset)
+        with self.before(self.home_of_address(array, offset)):
+            return self.b.offset(base, number, type_of(array.dtype))
+
+    def home_of_address(self, array: Array, offset: Polynomial) -> OpenLoop | None:
+        """Return the outermost open loop in which an address does not change."""
+        if not self.open_loops:
+            return None
+        return self.home(self.atoms_of(offset), array.memory)
 
     def set_pointer(self, slot: int, value: Value) -> None:
         """Store an address."""

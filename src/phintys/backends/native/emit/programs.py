@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from phintys.backends.native.emit.frame import EmittedProgram
+from phintys.backends.native.emit.inline import inline_kernels
 from phintys.backends.native.emit.kernels import KernelWriter
 from phintys.backends.native.emit.main import MainFunction
 from phintys.backends.native.emit.module import Module
@@ -41,7 +42,7 @@ def emit_program(program: Program, target: Target, *, timed: bool = False) -> Em
     module = Module(target)
     polynomials = Polynomials(program.sizes)
     steps = [step for step in walk_steps(program.steps) if isinstance(step, Kernel)]
-    kernels = KernelWriter(module, polynomials).write(steps)
+    kernels = KernelWriter(module, polynomials).write(steps, inline_kernels(program.steps))
     memory = plan_memory(program, polynomials, kernels)
     main = MainFunction(program, module, polynomials, kernels, memory, timed=timed)
     main.write()

@@ -2,23 +2,38 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from phintys.backends.native.dependence import arrays_written
 from phintys.backends.native.emit.control import when
-from phintys.backends.native.emit.frame import NOTED_NANOSECONDS
+from phintys.backends.native.emit.frame import NOTED_NANOSECONDS, STATUS
+from phintys.backends.native.emit.inline import (
+    InlineKernel,
+    carried_numbers,
+    numbers_in_registers,
+    touches,
+)
 from phintys.backends.native.emit.kernel_calls import KernelCaller
-from phintys.backends.native.emit.memory import load
+from phintys.backends.native.emit.memory import load, store
 from phintys.backends.native.emit.module import signature
-from phintys.backends.native.emit.types import BOOL, INT32, INT64, PTR, VOID
-from phintys.backends.native.emit.values import Value
+from phintys.backends.native.emit.part import OpenLoop
+from phintys.backends.native.emit.types import BOOL, INT32, INT64, PTR, VOID, type_of
+from phintys.backends.native.emit.values import Complex, Value
 from phintys.backends.native.program import Array, Place, Step
+from phintys.backends.native.steps.kernel import Kernel
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Generator, Iterable, Sequence
 
+    from phintys.backends.native.emit.builder import Builder
+    from phintys.backends.native.emit.main import MainFunction
+    from phintys.backends.native.emit.module import Block, Function, Phi
     from phintys.backends.native.polynomials import Polynomial
+    from phintys.backends.native.program import LoopVariable
+    from phintys.backends.native.sizes import Element
 
-__all__ = ["StepWriter"]
+__all__ = ["Passes", "Registers", "StepWriter"]
 
 _WORK_SHIFT = 6
 
@@ -26,8 +41,61 @@ _LONG_CALL = 1_000_000
 """Nanoseconds of a library call after which signals are checked."""
 
 
+Registers = dict[Array, Value | Complex]
+
+
+class Passes:
+    """The passes of a loop whose body is being written.
+
+    Attributes
+    ----------
+    counter
+        The number of the pass.
+    until
+        Whether this pass is the last one, if there is such a condition; set in the body.
+    """
+
+    def __init__(self, counter: Phi) -> None:
+        self.counter = counter
+        self.until: Value | None = None
+
+
+def _phis(b: Builder, value: Value | Complex) -> list[Phi]:
+    return [b.phi(part.type) for part in _parts(value)]
+
+
+def _parts(value: Value | Complex) -> list[Value]:
+    return [value.re, value.im] if isinstance(value, Complex) else [value]
+
+
+def _joined(phis: Sequence[Phi]) -> Value | Complex:
+    values = [phi.value for phi in phis]
+    return Complex(*values) if len(values) == 2 else values[0]
+
+
+def _add(phis: Sequence[Phi], value: Value | Complex, block: Block) -> None:
+    for phi, part in zip(phis, _parts(value), strict=True):
+        phi.add(part, block)
+
+
 class StepWriter(KernelCaller):
-    """Emits the steps of a program into one function of its main function."""
+    """Emits the steps of a program into one function of its main function.
+
+    Attributes
+    ----------
+    registers
+        In the body of a loop, the single numbers that are in registers.
+    unsaved
+        Those that are not in memory; an ordered set.
+    numbers
+        Those that stay in registers while the outermost open loop runs.
+    """
+
+    def __init__(self, main: MainFunction, function: Function) -> None:
+        super().__init__(main, function)
+        self.registers: Registers = {}
+        self.unsaved: dict[Array, None] = {}
+        self.numbers: set[Array] = set()
 
     def step(self, number: int, step: Step) -> None:
         """Emit a step at the top level, whose number is given."""
@@ -71,9 +139,162 @@ class StepWriter(KernelCaller):
 
     def truth(self, condition: Array) -> Value:
         """Return whether a 0-d array of bools is true."""
-        value = load(self.b, BOOL, self.pointer(condition))
+        value = self.register(condition.memory)
+        if value is None:
+            value = load(self.b, BOOL, self.pointer(condition))
         assert isinstance(value, Value)
         return value
+
+    # ---- loops -----------------------------------------------------------------------------
+
+    def is_inline(self, step: Step) -> bool:
+        """Return whether a step is a kernel that is written in place."""
+        return isinstance(step, Kernel) and not self.main.kernels[step].symbol
+
+    def kernel(self, kernel: Kernel) -> None:
+        """Write a kernel: in place if it has no function, otherwise a call."""
+        code = self.main.kernels[kernel]
+        if code.symbol:
+            super().kernel(kernel)
+        else:
+            InlineKernel(self, code.plan).write()
+
+    def status(self) -> Value:
+        """Return the address of the status."""
+        return self.slot(STATUS)
+
+    def element(self, element: Element) -> Value:
+        """Return an element of an array of integers, from its register if it has one."""
+        found = self.register(element.array.memory)
+        if found is None:
+            return super().element(element)
+        assert isinstance(found, Value)
+        return found
+
+    def register(self, memory: Array) -> Value | Complex | None:
+        """Return the number that an array holds if it is in a register."""
+        return self.registers.get(memory)
+
+    def is_in_register(self, memory: Array) -> bool:
+        """Return whether an array stays in a register while the open loops run."""
+        return memory in self.numbers
+
+    def set_register(self, memory: Array, value: Value | Complex) -> None:
+        """Set the number that an array holds."""
+        self.registers[memory] = value
+        self.unsaved[memory] = None
+
+    def invariant(self, memory: Array) -> Value | Complex | None:
+        """Return a single number that does not change in the open loops, read before them."""
+        if any(size.known != 1 for size in memory.sizes):
+            return None
+        for loop in self.open_loops:
+            if memory not in loop.written:
+                found = loop.invariants.get(memory)
+                if found is None:
+                    address = self.pointer(memory)
+                    with self.before(loop):
+                        found = load(self.b, type_of(memory.dtype), address)
+                    loop.invariants[memory] = found
+                return found
+        return None
+
+    def save(self, arrays: Iterable[Array]) -> None:
+        """Store numbers that are only in registers to memory."""
+        for memory in arrays:
+            if memory in self.unsaved:
+                del self.unsaved[memory]
+                store(self.b, self.registers[memory], self.pointer(memory))
+
+    @contextmanager
+    def passes(self, loop: Step, counter: LoopVariable, count: Value) -> Generator[Passes]:
+        """Write the body of a loop that runs ``count`` times, and go on behind it.
+
+        Numbers that only code in the body computes stay in registers.
+        """
+        b = self.b
+        is_outermost = not self.open_loops
+        if is_outermost:
+            self.numbers = numbers_in_registers(loop, self.main.inline)
+        carried = self._carried(loop)
+        first = {memory: self._number(memory) for memory in carried}
+        before = b.block
+        entry, body, after = b.new_block("entry"), b.new_block("body"), b.new_block("after")
+        b.branch(b.lt(0, count), entry, after)
+        b.begin(entry)
+        b.begin(body)
+        passes = Passes(b.phi(INT64))
+        phis = {memory: _phis(b, value) for memory, value in first.items()}
+        outside = dict(self.registers), dict(self.unsaved)
+        self.open_loops.append(OpenLoop(entry, counter, set(arrays_written(loop))))
+        with self.aside():
+            self.registers |= {memory: _joined(some) for memory, some in phis.items()}
+            self.unsaved |= dict.fromkeys(phis)
+            yield passes
+            last = {memory: self.registers[memory] for memory in carried}
+        self.open_loops.pop()
+        end = b.block
+        following = passes.counter.value + 1
+        again = following < count
+        if passes.until is not None:
+            again = again & ~passes.until
+        b.branch(again, body, after)
+        with b.inside(entry):
+            b.jump(body)
+        passes.counter.add(b.constant(INT64, 0), entry)
+        passes.counter.add(following, end)
+        for memory, some in phis.items():
+            _add(some, first[memory], entry)
+            _add(some, last[memory], end)
+        b.begin(after)
+        self.registers, self.unsaved = outside
+        for memory in carried:
+            results = _phis(b, first[memory])
+            _add(results, first[memory], before)
+            _add(results, last[memory], end)
+            self.registers[memory] = _joined(results)
+        self.unsaved |= dict.fromkeys(carried)
+        if is_outermost:
+            self.save(carried)
+            self.registers, self.unsaved, self.numbers = {}, {}, set()
+
+    def _carried(self, loop: Step) -> list[Array]:
+        """Return the numbers in registers that a pass needs from the last, or that are read later.
+
+        The others are computed and read in the same pass.
+        """
+        inside = touches([loop])
+        carried = carried_numbers(loop, self.numbers)
+        written = dict.fromkeys(a for a in arrays_written(loop) if a in self.numbers)
+        return [
+            memory
+            for memory in written
+            if memory in carried
+            or memory.place == Place.RESULT
+            or inside[memory] != self.main.touches[memory]
+            or memory in self.main.read_as_sizes
+        ]
+
+    def _number(self, memory: Array) -> Value | Complex:
+        """Return the number that an array holds before a loop."""
+        found = self.register(memory)
+        return load(self.b, type_of(memory.dtype), self.pointer(memory)) if found is None else found
+
+    def merge(self, sides: Sequence[tuple[Block, Registers]]) -> None:
+        """Go on after a branch, given how both sides end and what is in registers there."""
+        (one_end, one), (other_end, other) = sides
+        merged: Registers = {}
+        for memory, value in one.items():
+            if memory not in other:
+                continue  # it is computed, and read, only inside
+            if value is other[memory]:
+                merged[memory] = value
+                continue
+            some = _phis(self.b, value)
+            _add(some, value, one_end)
+            _add(some, other[memory], other_end)
+            merged[memory] = _joined(some)
+        self.registers = merged
 
     def share(self, symbol: str, arguments: Sequence[Value]) -> None:
         """Emit the call of a function that shares its work, and can be interrupted."""

@@ -43,6 +43,9 @@ __all__: list[str] = []
 
 _BOOL = np.dtype("bool")
 
+_MOST_LATEST = 8
+"""Most numbers of a trace that are in registers."""
+
 _TOO_MANY = "No memory holds the rows of so many steps of a loop. Give fewer steps."
 
 
@@ -78,6 +81,8 @@ class _Steps:
         depth = lowering.bases.depth
         self.counter = LoopVariable(self.count, f"step{depth}" if depth else "step")
         self.traces: list[View] = []
+        self.latest: list[list[View]] = []
+        """For carried numbers the last ones, latest first; empty for other rows."""
         self.states: list[View] = []
         self.stacks: list[View] = []
 
@@ -85,6 +90,7 @@ class _Steps:
         """Add the steps of the loop, and bind its outputs."""
         lowering = self.lowering
         self.traces = list(map(self._trace, self.given.carried, self.results.carried))
+        self.latest = list(map(self._latest, self.traces, self.arguments.depths))
         self.states = list(map(self._state, self.given.untraced, self.results.untraced))
         ran = self._single(np.dtype("int64")) if self.arguments.has_until else None
         # A copy, since variables are bound to values once, and other nodes may have the same Op.
@@ -100,6 +106,7 @@ class _Steps:
                 following = self.sizes.add(self.sizes.counter(self.counter), self.sizes.fixed(1))
                 lowering.store(ran, SizeValue(following), (), nodes=(self.node,))
         kept = {view.array for view in (*self.traces, *self.states, *self.stacks)}
+        kept |= {view.array for latest in self.latest for view in latest}
         kept |= {view.array for view in (ran, until) if view is not None}
         body = fuse(prune(steps, kept), self.sizes, kept)
         loop = Loop(
@@ -146,6 +153,12 @@ class _Steps:
         array = self.lowering.array(variable.type.numpy_dtype, lengths, variable=variable)
         return View.of(array, self.sizes)
 
+    def _latest(self, trace: View, depth: int) -> list[View]:
+        """Return memory for the last rows, if they are numbers, which can be in registers."""
+        if trace.ndim > 1 or depth > _MOST_LATEST:
+            return []
+        return [self._single(trace.array.dtype) for _ in range(depth)]
+
     def _state(self, first: Variable, variable: Any) -> View:
         """Return memory for an untraced value."""
         lengths = self.lowering.view(first).sizes
@@ -155,10 +168,12 @@ class _Steps:
     def _begin(self, ran: View | None) -> None:
         """Store the first rows and values."""
         lowering, sizes = self.lowering, self.sizes
-        for first, trace in zip(self.given.carried, self.traces, strict=True):
+        zero, one = sizes.fixed(0), sizes.fixed(1)
+        for first, trace, latest in zip(self.given.carried, self.traces, self.latest, strict=True):
             given = lowering.view(first)
-            zero, one = sizes.fixed(0), sizes.fixed(1)
             self._copy(given, trace.sliced(0, zero, one, given.sizes[0], sizes))
+            for back, number in enumerate(latest, 1):
+                self._copy(given.picked(0, sizes.fixed(len(latest) - back), sizes), number)
         for first, state in zip(self.given.untraced, self.states, strict=True):
             self._copy(lowering.view(first), state)
         if ran is not None:
@@ -184,8 +199,13 @@ class _Steps:
         lowering.bind(inner.index, index)
         for row, sequence in zip(inner.sequences, self.given.sequences, strict=True):
             lowering.bind(row, lowering.view(sequence).picked(0, number, sizes))
-        for rows, taps, trace in zip(inner.carried, self.arguments.taps, self.traces, strict=True):
+        for rows, taps, trace, latest in zip(
+            inner.carried, self.arguments.taps, self.traces, self.latest, strict=True
+        ):
             for row, tap in zip(rows, taps, strict=True):
+                if latest:
+                    lowering.bind(row, latest[-tap - 1])
+                    continue
                 place = sizes.add(number, sizes.fixed(tap - taps[0]))
                 lowering.bind(row, trace.picked(0, place, sizes))
         for value, state in zip(inner.untraced, self.states, strict=True):
@@ -222,12 +242,15 @@ class _Steps:
             self._copy(row, stack.picked(0, number, sizes))
         for at, (value, state) in enumerate(zip(made.untraced, self.states, strict=True)):
             self._check_alike(value, state.sizes, f"untraced value {at}")
-        overwritten = {state.array for state in self.states}
         pairs = [
             (value, state)
             for value, state in zip(made.untraced, self.states, strict=True)
             if not (value.array is state.array and value.is_whole(sizes))
         ]
+        for row, latest in zip(made.carried, self.latest, strict=True):
+            pairs += zip((row, *latest), latest, strict=False)
+        overwritten = {state.array for state in self.states}
+        overwritten |= {number.array for latest in self.latest for number in latest}
         settled = [
             self.lowering.copied(value, self.node) if value.array.memory in overwritten else value
             for value, _ in pairs

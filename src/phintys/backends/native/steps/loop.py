@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, ClassVar
 from phintys._base.records import record
 from phintys.backends.native.dependence import arrays_written
 from phintys.backends.native.emit.control import when
-from phintys.backends.native.emit.types import INT64
 from phintys.backends.native.program import Step
 
 if TYPE_CHECKING:
@@ -24,6 +23,9 @@ __all__ = ["Loop"]
 
 _POLLED_PASSES = 64
 """Passes between checks for signals: long passes check themselves."""
+
+_QUICK_PASSES = 4096
+"""The same for passes that compute a few numbers."""
 
 
 @record(eq=False)
@@ -96,27 +98,18 @@ class Loop(Step):
         verifier.room_inside(self)
 
     def emit(self, writer: StepWriter) -> None:
-        """Write its body, whose steps read the counter from the frame."""
+        """Write its body, and what is the same in all passes before it."""
         b = writer.b
-        count = writer.size(self.count)
-        body, after = b.new_block("body"), b.new_block("after")
-        before = b.block
-        b.branch(b.lt(0, count), body, after)
-        b.begin(body)
-        counter = b.phi(INT64)
-        counter.add(b.constant(INT64, 0), before)
-        with writer.aside():
+        with writer.passes(self, self.counter, writer.size(self.count)) as passes:
+            counter = passes.counter.value
             writer.forget_sizes(set(arrays_written(self)))
-            writer.keep(self.counter, counter.value)
+            writer.hold(self.counter, counter)
+            writer.hold(writer.main.program.sizes.counter(self.counter), counter)
             for element in writer.main.carried_into(self):
                 writer.keep_element(element)
             writer.inside(self.body)
-            with when(b, b.eq(counter.value & (_POLLED_PASSES - 1), _POLLED_PASSES - 1)):
+            often = _QUICK_PASSES if all(map(writer.is_inline, self.body)) else _POLLED_PASSES
+            with when(b, b.eq(counter & (often - 1), often - 1)):
                 writer.poll()
-            following = counter.value + 1
-            again = following < count
             if self.until is not None:
-                again = again & ~writer.truth(self.until)
-        counter.add(following, b.block)
-        b.branch(again, body, after)
-        b.begin(after)
+                passes.until = writer.truth(self.until)

@@ -1,0 +1,294 @@
+"""Kernels without loops, written where they run: in the body of a loop of steps.
+
+A call of a function, with its block of arguments, would take longer than what it computes. Single
+numbers that steps of the loop pass on are not in memory, but in registers.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Generator, Iterable, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from phintys import scalar as ps
+from phintys.backends.native.dependence import arrays_in_size, arrays_read, arrays_written, needs_of
+from phintys.backends.native.emit.casting import cast
+from phintys.backends.native.emit.evaluation import Evaluator
+from phintys.backends.native.emit.reductions import ReductionWriter
+from phintys.backends.native.emit.scope import (
+    Number,
+    Pointer,
+    Prelude,
+    Scope,
+    Slot,
+    State,
+    Status,
+)
+from phintys.backends.native.emit.types import INT64, Type, type_of
+from phintys.backends.native.emit.values import Complex, Value
+from phintys.backends.native.program import Expression, Load, Operation, Place, walk_steps
+from phintys.backends.native.steps.kernel import Kernel
+
+if TYPE_CHECKING:
+    from phintys.backends.native.emit.access import Access
+    from phintys.backends.native.emit.plans import KernelPlan
+    from phintys.backends.native.emit.step_writer import StepWriter
+    from phintys.backends.native.program import Array, Failure, Statement, Step
+
+__all__ = [
+    "InlineKernel",
+    "carried_numbers",
+    "inline_kernels",
+    "is_single",
+    "is_straight",
+    "numbers_in_registers",
+    "touches",
+]
+
+
+_FUSED = {"float32", "float64"}
+
+
+def is_single(memory: Array) -> bool:
+    """Return whether memory of the program holds a single number."""
+    return memory.place in {Place.BUFFER, Place.RESULT} and all(s.known == 1 for s in memory.sizes)
+
+
+def is_straight(kernel: Kernel) -> bool:
+    """Return whether a kernel has no loops."""
+    return not kernel.outer and all(
+        not any(loop.extent.known != 1 for loop in nest.loops)
+        and not any(one.accumulate or one.reduction for one in nest.statements)
+        for nest in kernel.nests
+    )
+
+
+def inline_kernels(steps: Iterable[Step]) -> set[Kernel]:
+    """Return the kernels of a program that are written in the bodies of loops."""
+    return {
+        inner
+        for step in steps
+        if step.repeats or step.bodies()
+        for loop in walk_steps([step])
+        if loop.repeats
+        for inner in walk_steps([one for body in loop.bodies() for one in body])
+        if isinstance(inner, Kernel) and is_straight(inner)
+    }
+
+
+# ---- which numbers are in registers --------------------------------------------------------------
+
+
+def numbers_in_registers(loop: Step, inline: set[Kernel]) -> set[Array]:
+    """Return the single numbers that only kernels written in place compute in a loop."""
+    found: set[Array] = set()
+    others: set[Array] = set()
+    for step in walk_steps([one for body in loop.bodies() for one in body]):
+        if step.bodies():
+            continue
+        written = set(arrays_written(step))
+        if isinstance(step, Kernel) and step in inline:
+            found |= {array for array in written if is_single(array)}
+        else:
+            others |= written
+    return found - others
+
+
+def touches(steps: Iterable[Step]) -> Counter[Array]:
+    """Return how often steps access each array, including those inside of them."""
+    found: Counter[Array] = Counter()
+    for step in walk_steps(list(steps)):
+        found.update(array.memory for array in step.reads())
+        found.update(array.memory for array in step.writes())
+        for size in step.sizes():
+            found.update(arrays_in_size(size))
+        if isinstance(step, Kernel):
+            for statement in step.statements:
+                for size in needs_of(statement).sizes:
+                    found.update(arrays_in_size(size))
+    return found
+
+
+def carried_numbers(loop: Step, numbers: set[Array]) -> set[Array]:
+    """Return those of some arrays that a pass of a loop may read before it writes them."""
+    carried: set[Array] = set()
+
+    def scan(steps: Sequence[Step], written: set[Array]) -> set[Array]:
+        for step in steps:
+            bodies = step.bodies()
+            if bodies:
+                carried.update((_own_reads(step) & numbers) - written)
+                after = [scan(body, set(written)) for body in bodies]
+                if not step.repeats:
+                    written |= set.intersection(*after)
+                carried.update(array for array in step.reads() if array not in written)
+            elif isinstance(step, Kernel):
+                for statement in step.statements:
+                    needs = needs_of(statement)
+                    read = {one.array.memory for one in needs.loads}
+                    read.update(array for size in needs.sizes for array in arrays_in_size(size))
+                    carried.update((read & numbers) - written)
+                    written.add(statement.target.memory)
+            else:
+                carried.update((set(arrays_read(step)) & numbers) - written)
+                written.update(arrays_written(step))
+        return written
+
+    for body in loop.bodies():
+        scan(body, set())
+    return carried & numbers
+
+
+def _own_reads(step: Step) -> set[Array]:
+    """Return what a step with bodies reads before they begin."""
+    found = {array for size in step.sizes() for array in arrays_in_size(size)}
+    return found if step.repeats else found | {array.memory for array in step.reads()}
+
+
+# ---- code ----------------------------------------------------------------------------------------
+
+
+class _InlinePrelude(Prelude):
+    """The arguments of a kernel that is written where it runs: computed there, or before loops."""
+
+    def __init__(self, writer: StepWriter) -> None:
+        self.b = writer.b
+        self.slots = {}
+        self._writer = writer
+        self._values = {}
+
+    @contextmanager
+    def writing(self) -> Generator[None]:
+        """Go on at the same place."""
+        yield
+
+    def slot(self, slot: Slot, type: Type = INT64) -> Value:
+        """Return an argument."""
+        found = self._values.get(slot)
+        if found is None:
+            found = self._values[slot] = self._argument(slot)
+        return found
+
+    def _argument(self, slot: Slot) -> Value:
+        writer = self._writer
+        if isinstance(slot, Pointer):
+            return writer.address(slot.array, slot.offset)
+        if isinstance(slot, Number):
+            return writer.polynomial(slot.value)
+        if isinstance(slot, Status):
+            return writer.status()
+        assert isinstance(slot, State)
+        return writer.state()
+
+
+class _InlineEvaluator(Evaluator):
+    """Emits the computation of single numbers, which may stay in registers."""
+
+    writer: StepWriter
+
+    def _read(self, access: Access, scope: Scope) -> Value | Complex:
+        memory = access.array.memory
+        found = self.writer.register(memory)
+        if found is None and not access.dynamic:
+            found = self.writer.invariant(memory)
+        return super()._read(access, scope) if found is None else found
+
+    def _evaluate(self, expression: Expression, scope: Scope) -> Value | Complex:
+        """Return the value of an expression; a state times a number, plus another, in one step.
+
+        The latency of a chain of such states is all that the time of a loop depends on. Differences
+        are never fused: they may have to be exactly 0, such as those of two equal products.
+        """
+        factors = self._fused(expression)
+        if factors is None:
+            return super()._evaluate(expression, scope)
+        type = type_of(expression.dtype)
+        values = [cast(self.b, self.evaluate(one, scope), type) for one in factors]
+        x, y, z = (one for one in values if isinstance(one, Value))
+        return self.b.fma(x, y, z)
+
+    def _fused(self, expression: Expression) -> tuple[Expression, Expression, Expression] | None:
+        if (
+            not isinstance(expression, Operation)
+            or expression.op is not ps.add
+            or expression.dtype.name not in _FUSED
+            or len(expression.arguments) != 2
+            or not self.b.target.has_fma
+        ):
+            return None
+        first, second = expression.arguments
+        for one, other in ((first, second), (second, first)):
+            product, rest = self._computed(one), self._computed(other)
+            if (
+                isinstance(product, Operation)
+                and product.op is ps.mul
+                and len(product.arguments) == 2
+                and not (isinstance(rest, Operation) and rest.op in {ps.mul, ps.neg})
+                and product.dtype == expression.dtype
+                and all(one.dtype.kind != "c" for one in (*product.arguments, other))
+                and any(map(self._is_state, product.arguments))
+            ):
+                return *product.arguments, other
+        return None
+
+    def _computed(self, expression: Expression) -> Expression:
+        """Return what the kernel computes for a number that it does not read from memory."""
+        if not isinstance(expression, Load) or id(expression) in self.nest.loads:
+            return expression
+        written = (one for one in self.nest.statements if one.target is expression.array)
+        return next((one.value for one in written), expression)
+
+    def _is_state(self, expression: Expression) -> bool:
+        return isinstance(expression, Load) and self.writer.is_in_register(expression.array.memory)
+
+    def write(self, statement: Statement, value: Value | Complex, scope: Scope) -> None:
+        """Store the value of a statement, in a register if it stays there."""
+        memory = statement.target.memory
+        if id(statement) not in self.nest.stores or not self.writer.is_in_register(memory):
+            super().write(statement, value, scope)
+            return
+        target = type_of(statement.target.dtype)
+        if value.type is not target:
+            value = cast(self.b, value, target)
+        scope.arrays[statement.target, 1] = value
+        self.writer.set_register(memory, value)
+
+    def fail_where(
+        self,
+        where: Value,
+        failure: Failure,
+        scope: Scope,
+        first: Value | None = None,
+        second: Value | None = None,
+    ) -> None:
+        """End the call if a condition holds, with two numbers."""
+        with self.writer.failing(where):
+            number = self.writer.main.failure(failure)
+            numbers = [0 if one is None else one for one in (first, second)]
+            self.writer.set_status(number, *numbers)
+
+
+class InlineKernel(ReductionWriter):
+    """Writes a kernel without loops where it runs.
+
+    Parameters
+    ----------
+    writer
+        Writes the steps.
+    plan
+        How the kernel is carried out.
+    """
+
+    def __init__(self, writer: StepWriter, plan: KernelPlan) -> None:
+        self.b = writer.b
+        self.plan = plan
+        self.prelude = _InlinePrelude(writer)
+        self.leave = writer.b.new_block("leave")
+        self.ev = _InlineEvaluator(self.b, self.prelude, plan, [], self.leave)
+        self.ev.writer = writer
+        self._tile = None
+
+    def write(self) -> None:
+        """Write it."""
+        self.outer(0, Scope())
