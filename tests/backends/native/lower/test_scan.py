@@ -322,8 +322,8 @@ def test_a_failing_step_leaves_shared_values_as_they_were():
 @pytest.mark.parametrize(
     ("values", "error", "text"),
     [
-        ((-1, 6, 3, 3), ArgumentError, "cannot have -1 steps"),
-        ((7, 6, 3, 3), ShapeError, "Sequence 0 of a loop of 7 steps has 6 rows"),
+        ((-1, 6, 3, 3), (ArgumentError, ShapeError), "-1"),
+        ((7, 6, 3, 3), ShapeError, "7.* 6"),
         ((6, 6, 3, 4), ShapeError, r"In step 0 .* has the shape \(4,\); it had \(3,\) before"),
     ],
 )
