@@ -98,7 +98,7 @@ def fit(flows: np.ndarray[Any, Any]) -> Fit:
     means, variances, likelihood = filtered(series, noise, change)
 
     start = time.perf_counter()
-    loss = phintys.function([logs, series], [-likelihood, -phintys.grad(likelihood, logs)])
+    loss: Any = phintys.function([logs, series], [-likelihood, -phintys.grad(likelihood, logs)])
     track = phintys.function([logs, series], [means, pt.sqrt(variances)])
     compile_seconds = time.perf_counter() - start
 
@@ -106,13 +106,17 @@ def fit(flows: np.ndarray[Any, Any]) -> Fit:
     start = time.perf_counter()
     found = minimize(loss, begin, (flows,), jac=True, method="BFGS", options={"gtol": 1e-4})
     seconds = time.perf_counter() - start
+    values = np.exp(found.x)
+    levels, deviations = track(found.x, flows)
     return Fit(
-        *np.exp(found.x),
-        -found.fun,
-        found.nfev,
-        compile_seconds,
-        seconds / found.nfev * 1e6,
-        *track(found.x, flows),
+        noise=values[0],
+        change=values[1],
+        likelihood=-found.fun,
+        evaluations=found.nfev,
+        compile_seconds=compile_seconds,
+        microseconds=seconds / found.nfev * 1e6,
+        means=levels,
+        deviations=deviations,
     )
 
 

@@ -116,7 +116,7 @@ def fit(counts: np.ndarray[Any, Any]) -> Fit:
     loss = ((pt.log(model) - pt.log(observed)) ** 2).sum()
 
     start = time.perf_counter()
-    f = phintys.function([logs, observed], [loss, phintys.grad(loss, logs)])
+    f: Any = phintys.function([logs, observed], [loss, phintys.grad(loss, logs)])
     compile_seconds = time.perf_counter() - start
 
     start = time.perf_counter()
@@ -150,7 +150,7 @@ def draw(years: np.ndarray[Any, Any], counts: np.ndarray[Any, Any], fit: Fit, pa
         (line,) = axes.plot(times, model[:, number], label=name)
         axes.plot(years, counts[:, number], "o", color=line.get_color())
     axes.set(title="Pelts collected at Hudson Bay", xlabel="year", ylabel="thousands")
-    axes.xaxis.get_major_locator().set_params(integer=True)
+    axes.set_xticks(years[::5])
     axes.legend()
     axes.grid(alpha=0.3)
     figure.savefig(path, dpi=120)
