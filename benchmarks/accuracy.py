@@ -1,6 +1,6 @@
 """Measure how accurate the native backend's vector math is, and write docs/accuracy.md.
 
-    python benchmarks/accuracy.py [points] [function ...]
+    python -m benchmarks.accuracy [points] [function ...]
 
 Errors are in units in the last place (ulp) of the exact result, which mpmath computes. The records
 below also drive the tests, with fewer points.
@@ -17,9 +17,9 @@ from typing import Any
 import mpmath as mp
 import numpy as np
 
-from phintys.backends.native.emit._harness import elementwise
 from phintys.backends.native.emit.math import float_math
 from phintys.backends.native.emit.target import Target
+from tools.native_functions import elementwise
 
 PRECISION = 140
 DOCUMENT = Path(__file__).resolve().parent.parent / "docs" / "accuracy.md"

@@ -1,6 +1,6 @@
 """Time the native backend's vector math against NumPy and SciPy, and how long code takes to make.
 
-    python benchmarks/vector_math.py [function ...]
+    python -m benchmarks.vector_math [function ...]
 
 Times are nanoseconds an element, the best of many runs over arrays that fit the cache.
 """
@@ -12,10 +12,10 @@ import time
 import numpy as np
 import scipy.special
 
-from phintys.backends.native.emit._harness import compile_module, elementwise_module
 from phintys.backends.native.emit.llvm_library import llvm
 from phintys.backends.native.emit.math import FLOAT_FUNCTIONS, float_math
 from phintys.backends.native.emit.target import Target
+from tools.native_functions import compile_module, elementwise_module
 
 ELEMENTS = 16384
 # fmt: off

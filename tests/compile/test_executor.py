@@ -154,10 +154,12 @@ def test_trust_input_takes_arguments_as_they_are(ops, double):
     seen = []
     g = function([x], ops.Call("spy", lambda x: seen.append(x) or 0.0)(x))
     g(1)
+    assert {type(value) for value in seen} == {float}
+    seen.clear()
     g.trust_input = True
     g(1)
     g(x=2)
-    assert [type(value) for value in seen] == [float, int, int]
+    assert {(value, type(value)) for value in seen} == {(1, int), (2, int)}
 
 
 # ---- containers ----------------------------------------------------------------------------------
@@ -369,9 +371,10 @@ def test_output_subset_computes_only_what_is_wanted(ops, double):
     outputs = [spy("a")(x), spy("b")(x), spy("c")(x)]
     g = function([x], outputs, updates=[(s, ops.add(s, 1.0))])
     assert g(2.0, output_subset=[2, 0]) == [2.0, 2.0]
-    assert sorted(ran) == ["a", "c"]
+    assert set(ran) == {"a", "c"}
+    ran.clear()
     assert g(2.0, output_subset=[]) == []
-    assert len(ran) == 2
+    assert ran == []
     assert s.get_value() == 2.0  # updates are made nevertheless
     named = function([x], {"one": outputs[0], "two": outputs[1]})
     assert named(3.0, output_subset=["two"]) == {"two": 3.0}
@@ -507,7 +510,9 @@ def test_a_function_may_call_itself(ops, double):
     below = ops.add(x, 0.0)
     with config.change_flags(allow_gc=False):
         f_ = function([x], ops.add(ops.Call("rec", factorial)(below), ops.mul(below, 0.0)))
-    assert f_(20.0) == 2432902008176640000.0
+    # DebugMode computes each node many times, and so calls the function many times.
+    n, wanted = (2.0, 2.0) if config.mode == "debug" else (20.0, 2432902008176640000.0)
+    assert f_(n) == wanted
 
     def nested(n):
         return g(n - 1.0) if n > 0.0 else 0.0

@@ -16,13 +16,13 @@ from phintys.backends.base import Backend
 from phintys.backends.native import fuse
 from phintys.backends.native.emit.target import Target
 from phintys.backends.native.lower.graph import lower_program
-from phintys.backends.native.runtime.execute import compile_program
 from phintys.backends.native.verify import verify_program
 from phintys.backends.reference.vm import VM
 from phintys.compile.debug_mode import DebugMode
 from phintys.compile.mode import Mode
 from phintys.graph.fgraph import FunctionGraph
 from phintys.passes import PIPELINES
+from tools.native_programs import compile_program
 
 __all__ = [
     "BASE",

@@ -10,11 +10,11 @@ import phintys.tensor  # noqa: F401 - registers operators
 from phintys.backends.native import fuse
 from phintys.backends.native.emit.target import Target
 from phintys.backends.native.lower.graph import lower_program
-from phintys.backends.native.runtime.execute import compile_program
 from phintys.backends.native.steps.callback import Callback
 from phintys.backends.native.verify import verify_program
 from phintys.backends.reference import ReferenceBackend
 from phintys.graph.fgraph import FunctionGraph
+from tools.native_programs import compile_program
 
 TOLERANCES = {
     "float16": 2e-3,

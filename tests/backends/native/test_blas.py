@@ -5,11 +5,11 @@ import pytest
 
 from phintys._base.errors import IntegrityError, MethodNotDefinedError
 from phintys.backends.native.program import Array, Place, Program
-from phintys.backends.native.routines.products import DOT, GEMM, GEMV
+from phintys.backends.native.routines.products import GEMM, GEMV
 from phintys.backends.native.runtime.blas import is_routine, routine_address
-from phintys.backends.native.runtime.execute import compile_program
 from phintys.backends.native.sizes import Sizes
 from phintys.backends.native.steps.call import LibraryCall
+from tools.native_programs import compile_program
 
 DTYPES = ["float32", "float64", "complex64", "complex128"]
 TOLERANCE = {"float32": 1e-4, "complex64": 1e-4, "float64": 1e-12, "complex128": 1e-12}
@@ -115,25 +115,6 @@ def test_gemv(dtype, transposed, shape):
 
     got = called(GEMV, [a, x], (m,), options)
     wanted = (a.T if transposed else a) @ x[::2]
-    np.testing.assert_allclose(got, wanted, rtol=TOLERANCE[dtype], atol=TOLERANCE[dtype])
-
-
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("steps", [(1, 1), (2, 1), (1, 3), (2, 3)])
-@pytest.mark.parametrize("n", [0, 1, 7, 100])
-def test_dot(dtype, steps, n):
-    x, y = draw((n * steps[0],), dtype, 0), draw((n * steps[1],), dtype, 1)
-
-    def options(sizes, x_sizes, y_sizes):
-        return {
-            "n": sizes.fixed(n),
-            "x_step": sizes.fixed(steps[0]),
-            "y_step": sizes.fixed(steps[1]),
-            "alpha": -1.0,
-        }
-
-    got = called(DOT, [x, y], (), options)
-    wanted = -np.sum(x[:: steps[0]] * y[:: steps[1]])
     np.testing.assert_allclose(got, wanted, rtol=TOLERANCE[dtype], atol=TOLERANCE[dtype])
 
 

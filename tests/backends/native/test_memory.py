@@ -8,10 +8,10 @@ from phintys.backends.native import fuse
 from phintys.backends.native.emit.programs import emit_program
 from phintys.backends.native.emit.target import Target
 from phintys.backends.native.lower.graph import lower_program
-from phintys.backends.native.runtime.execute import compile_program
 from phintys.graph.apply import Apply
 from phintys.graph.fgraph import FunctionGraph
 from phintys.graph.op import Op
+from tools.native_programs import compile_program
 
 
 @pytest.fixture(autouse=True)

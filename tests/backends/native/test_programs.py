@@ -23,13 +23,13 @@ from phintys.backends.native.program import (
     SizeValue,
     Statement,
 )
-from phintys.backends.native.runtime.execute import compile_program
 from phintys.backends.native.sizes import Sizes
 from phintys.backends.native.steps.branch import Branch
 from phintys.backends.native.steps.check import Check
 from phintys.backends.native.steps.kernel import Kernel, Nest
 from phintys.backends.native.steps.loop import Loop
 from phintys.backends.native.verify import verify_program
+from tools.native_programs import compile_program
 
 LENGTHS = [0, 1, 7, 8, 9, 100]
 

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 import phintys.tensor as pt
 from phintys._base.errors import ShapeError
 from phintys.backends.native.lower.graph import lower_program
-from phintys.backends.native.runtime.execute import compile_program
 from phintys.backends.native.verify import verify_program
 from phintys.backends.reference import VM
 from phintys.graph.fgraph import FunctionGraph
 from tools.fuzz import check, draw, shrunk
 from tools.fuzz.modes import Variant
+from tools.native_programs import compile_program
 
 DTYPES = [
     "bool",

@@ -8,8 +8,8 @@ import pytest
 import phintys.tensor as pt
 from phintys.backends.native.emit.target import Target
 from phintys.backends.native.lower.graph import lower_program
-from phintys.backends.native.runtime.execute import compile_program
 from phintys.graph.fgraph import FunctionGraph
+from tools.native_programs import compile_program
 
 TARGETS = ["host", "x86-64-v3", "x86-64-v2"]
 # Short rows are computed several at a time, long ones in blocks; columns in blocks of rows, and in

@@ -9,9 +9,9 @@ import phintys
 import phintys.tensor as pt
 from phintys._base.errors import IndexingError, ShapeError
 from phintys.backends.native.lower.graph import lower_program
-from phintys.backends.native.runtime.execute import compile_program
 from phintys.graph.fgraph import FunctionGraph
 from phintys.passes.pipelines import PIPELINES
+from tools.native_programs import compile_program
 
 
 def numbers(*shape, dtype="float64"):

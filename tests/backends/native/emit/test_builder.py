@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from phintys._base.errors import DtypeError, MethodNotDefinedError
-from phintys.backends.native.emit._harness import elementwise
 from phintys.backends.native.emit.builder import Builder, constant_text
 from phintys.backends.native.emit.llvm_library import llvm
 from phintys.backends.native.emit.module import Module
@@ -24,6 +23,7 @@ from phintys.backends.native.emit.types import (
     VOID,
     type_of,
 )
+from tools.native_functions import elementwise
 
 V3 = Target.named("x86-64-v3")
 FOUR = FLOAT64.of(4)

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from phintys._base.errors import DtypeError
-from phintys.backends.native.emit._harness import elementwise
 from phintys.backends.native.emit.builder import Builder
 from phintys.backends.native.emit.casting import cast, real_cast
 from phintys.backends.native.emit.module import Module
 from phintys.backends.native.emit.target import Target
 from phintys.backends.native.emit.types import PTR, type_of
+from tools.native_functions import elementwise
 
 # fmt: off
 DTYPES = (

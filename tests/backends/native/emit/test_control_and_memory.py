@@ -8,21 +8,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from phintys._base.errors import DtypeError
-from phintys.backends.native.emit._harness import compile_module, elementwise
 from phintys.backends.native.emit.builder import Builder
 from phintys.backends.native.emit.control import (
     each_lane,
     lane_mask,
     loop,
-    reduce_lanes,
-    vector_loop,
     when,
 )
 from phintys.backends.native.emit.llvm_library import llvm
 from phintys.backends.native.emit.memory import gather, load, scatter, store
 from phintys.backends.native.emit.module import Module
 from phintys.backends.native.emit.target import Target
-from phintys.backends.native.emit.types import FLOAT64, INT64, PTR, VOID, type_of
+from phintys.backends.native.emit.types import INT64, PTR, VOID, type_of
+from tools.native_functions import compile_module, elementwise, vector_loop
 
 # fmt: off
 DTYPES = (
@@ -143,25 +141,6 @@ def test_nested_loops_and_conditions():
     kernel(table, INT64, PTR)(4, out.ctypes.data)
     i, j = np.indices(out.shape)
     assert np.array_equal(out, np.where(j < i, 10 * i + j, -1))
-
-
-@pytest.mark.parametrize("lanes", [1, 2, 8])
-def test_vector_loops_carry_values(lanes):
-    type = FLOAT64.of(lanes)
-
-    def dot(b, n, out, x):
-        def body(index, mask, total):
-            value = load(b, type, b.offset(x, index, type), mask)
-            return [total + value * value]
-
-        (total,) = vector_loop(b, n, lanes, body, [b.constant(type, 0.0)])
-        b.store(reduce_lanes(b, b.add, total), out)
-
-    run = kernel(dot, INT64, PTR, PTR)
-    for n in (0, 1, 7, 8, 100):
-        x, out = np.arange(n, dtype=float), np.zeros(1)
-        run(n, out.ctypes.data, x.ctypes.data)
-        assert out[0] == x @ x
 
 
 def test_a_loop_needs_a_next_for_each_carried_value():

@@ -16,10 +16,10 @@ from phintys.backends.native.emit.target import Target
 from phintys.backends.native.lower.graph import lower_program
 from phintys.backends.native.polynomials import Polynomials
 from phintys.backends.native.program import Index, Statement
-from phintys.backends.native.runtime.execute import compile_program
 from phintys.backends.native.steps.kernel import Kernel
 from phintys.backends.reference import ReferenceBackend
 from phintys.graph.fgraph import FunctionGraph
+from tools.native_programs import compile_program
 
 v = pt.dvector("v")
 X = pt.dmatrix("X")

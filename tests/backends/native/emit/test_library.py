@@ -9,13 +9,13 @@ import pytest
 
 from phintys._base.errors import MethodNotDefinedError, OpContractError
 from phintys.backends.native.emit import externals
-from phintys.backends.native.emit._harness import elementwise, elementwise_module
 from phintys.backends.native.emit.externals import address_of
 from phintys.backends.native.emit.library import library
 from phintys.backends.native.emit.llvm_library import llvm
 from phintys.backends.native.emit.math import FLOAT_FUNCTIONS, MathSymbol, float_math
 from phintys.backends.native.emit.math.registry import float_function
 from phintys.backends.native.emit.target import Target
+from tools.native_functions import elementwise, elementwise_module
 
 
 def test_symbols_name_all_functions():

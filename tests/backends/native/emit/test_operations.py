@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from phintys._base.errors import DtypeError, MethodNotDefinedError
-from phintys.backends.native.emit._harness import elementwise
 from phintys.backends.native.emit.operations import emit, supports
 from phintys.backends.native.emit.scalar_ops import can_emit, emit_scalar_op
 from phintys.backends.native.emit.target import Target
 from phintys.scalar.row_kinds import FloatRow
 from phintys.scalar.table import SCALAR_OPS
+from tools.native_functions import elementwise
 
 # fmt: off
 DTYPES = (

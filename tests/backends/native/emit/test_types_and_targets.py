@@ -61,8 +61,6 @@ def test_relations_of_types():
     assert type_of("complex64", 4).part is FLOAT32.of(4)
     assert FLOAT64.part is FLOAT64
     assert repr(type_of("complex128", 2)) == "<2 x complex128>"
-    assert type_of("int8").is_signed
-    assert not type_of("uint8").is_signed
     assert PTR.itemsize == 8
 
 

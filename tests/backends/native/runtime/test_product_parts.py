@@ -20,9 +20,9 @@ from phintys.backends.native.emit.types import PTR, VOID
 from phintys.backends.native.lower.graph import lower_program
 from phintys.backends.native.runtime import engine
 from phintys.backends.native.runtime.blas import after_fork, blas_threads
-from phintys.backends.native.runtime.execute import compile_program
 from phintys.graph.fgraph import FunctionGraph
 from phintys.tensor.blas import Gemm
+from tools.native_programs import compile_program
 
 DTYPES = ["float32", "float64", "complex64", "complex128"]
 TOLERANCE = {"float32": 2e-3, "complex64": 2e-3, "float64": 1e-11, "complex128": 1e-11}
@@ -149,7 +149,7 @@ def test_strips_have_the_same_bits_with_all_kernels_of_the_library(
         import numpy as np
         import phintys.tensor as pt
         from phintys.backends.native.lower.graph import lower_program
-        from phintys.backends.native.runtime.execute import compile_program
+        from tools.native_programs import compile_program
         from phintys.graph.fgraph import FunctionGraph
 
         rng = np.random.default_rng(0)

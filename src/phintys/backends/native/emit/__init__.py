@@ -10,13 +10,11 @@ A kernel is written once, for scalars or vectors of any number of lanes::
     n, out, x = b.arguments
 
 
-    def body(index, mask):
-        value = load(b, FLOAT64.of(lanes), b.offset(x, index, FLOAT64), mask)
+    with loop(b, 0, n, lanes) as each:
+        mask = lane_mask(b, n - each.index, lanes)
+        value = load(b, FLOAT64.of(lanes), b.offset(x, each.index, FLOAT64), mask)
         result = emit(b, "exp", [emit(b, "neg", [value], "float64")], "float64")
-        store(b, result, b.offset(out, index, FLOAT64), mask)
-
-
-    vector_loop(b, n, lanes, body)
+        store(b, result, b.offset(out, each.index, FLOAT64), mask)
     b.ret()
 
 ``str(module)`` is the text. Before the code is run, symbols in ``module.externals`` are bound to

@@ -10,13 +10,11 @@ Options of a :class:`~phintys.backends.native.steps.call.LibraryCall`; each is a
     the next in memory; ``a_transposed b_transposed`` (bools): in memory it is k by m, or n by k.
 ``gemv``: ``y = alpha a x + beta y``, where a is m by n
     ``m n``; ``a_offset a_stride a_transposed``; ``x_offset x_step``, ``y_offset y_step``.
-``dot``: ``c = alpha sum(x y) + beta c``, of n elements
-    ``n``; ``x_offset x_step``, ``y_offset y_step``, ``c_offset``.
 
-All take ``alpha`` (1) and ``beta`` (0), Python numbers, and ``batch``: a sequence of tuples, for
-each loop around the routine its length and by how much each operand and the output move. ``alpha``
-may also be an array without dimensions, which is then the last of the inputs. Steps and strides are
-positive. Inputs are ``(a, b)``, ``(a, x)`` or ``(x, y)``.
+Both take ``alpha`` (1), a Python number or an array without dimensions, which is then the last of
+the inputs; ``beta`` (0), which is 0 or 1; and ``batch``: a sequence of tuples, for each loop around
+the routine its length and by how much each operand and the output move. Steps and strides are
+positive. Inputs are ``(a, b)`` or ``(a, x)``.
 """
 
 from __future__ import annotations
@@ -46,20 +44,13 @@ if TYPE_CHECKING:
     from phintys.backends.native.routines.products import Product
     from phintys.backends.native.steps.call import LibraryCall
 
-__all__ = ["FLOPS", "BlasCall", "DotCall", "GemmCall", "GemvCall"]
+__all__ = ["FLOPS", "BlasCall", "GemmCall", "GemvCall"]
 
 _POLLED_PRODUCTS = 256
 """Small products after which signals are looked for, a power of two."""
 
 _SMALL_PRODUCT = 1 << 14
 """Multiplications up to which a product is one; larger ones are worth a look each."""
-
-_LONGEST_DOT = 1 << 22
-"""Elements that are multiplied and summed in one call of BLAS: a few milliseconds, or some tens of
-them where elements are far apart."""
-
-_LONGEST_SCALING = 1 << 22
-"""Elements that are multiplied by a number between two looks for signals."""
 
 FLOPS = 16
 """Rough estimate of the multiplications and additions of a matrix product per nanosecond."""
@@ -160,8 +151,8 @@ class BlasCall:
         down, along = (one, stride) if is_transposed else (stride, one)
         return Matrix(self.at[letter], down, along)
 
-    def _factors(self) -> tuple[Any, Any]:
-        """Return alpha, a number or the address of one, and beta."""
+    def _factors(self) -> tuple[Any, int]:
+        """Return alpha, a number or the address of one, and beta, 0 or 1."""
         return self._alpha, self.options.get("beta", 0)
 
     # ---- products ----------------------------------------------------------------------------
@@ -210,9 +201,7 @@ class BlasCall:
         alpha, beta = self._factors()
 
         def share() -> None:
-            if beta not in {0, 1}:
-                self._scale(*y, rows, beta)
-            number, adds = self.blas.number(alpha), b.constant(INT64, int(beta != 0))
+            number, adds = self.blas.number(alpha), b.constant(INT64, beta)
             self._outlined(VECTOR_PARTS, [rows, columns, *a.parts, *x, *y, number, adds])
 
         self._by_size(
@@ -221,15 +210,6 @@ class BlasCall:
             share,
             lambda: self.blas.matrix_vector(matrix, x, y, alpha, beta),
         )
-
-    def _scale(self, pointer: Value, step: Value, count: Value, factor: Any) -> None:
-        """Write the multiplication of elements by a number, and looks for signals."""
-        b = self.b
-        with loop(b, 0, count, _LONGEST_SCALING) as piece:
-            length = b.minimum_number(count - piece.index, _LONGEST_SCALING)
-            self.blas.scale(self._moved(pointer, piece.index * step), step, length, factor)
-            with when(b, piece.index + length < count):
-                self.writer.poll()
 
 
 class GemmCall(BlasCall):
@@ -249,8 +229,7 @@ class GemmCall(BlasCall):
         first, second = self._matrix("a"), self._matrix("b")
         c = (self.at["c"], self.size("c_stride"))
         stack = (count, moves)
-        is_vector = "1" in {lengths[0].text, lengths[1].text}
-        if is_vector or self.options.get("beta", 0) not in {0, 1}:
+        if "1" in {lengths[0].text, lengths[1].text}:  # a product with a vector
             self._each(stack, lengths, first, second, c)
             return
         is_single = count.text == "1"
@@ -273,7 +252,7 @@ class GemmCall(BlasCall):
         """Write products of which the outlined function makes parts."""
         b = self.b
         alpha, beta = self._factors()
-        adds = b.constant(INT64, int(beta == 1))
+        adds = b.constant(INT64, beta)
         matrices = [*lengths, *first.parts, *second.parts, *c, self.blas.number(alpha), adds]
         self._outlined(PRODUCT_PARTS, [*matrices, stack[0], *stack[1]])
 
@@ -312,7 +291,6 @@ class GemmCall(BlasCall):
     ) -> None:
         b = self.b
         m, n, k = lengths
-        factors = self._factors()
         if n.text == "1":
             self._times_vector((first, m, k), (second.pointer, second.down), c)
         elif m.text == "1":
@@ -322,21 +300,17 @@ class GemmCall(BlasCall):
             symbol = product_symbol(b.target, self.type)
             b.module.math_functions.add(symbol)
             matrices = (*lengths, *first.parts, *second.parts, *c)
-            b.call(symbol, VOID, (b.constant(INT64, most), *matrices, *self._in_registers()))
-        elif factors[1] not in {0, 1}:
-            self.blas.matrix_matrix(lengths, first, second, c, *factors)
+            alpha, beta = self._factors()
+            alpha = (
+                b.load(self.type, alpha) if isinstance(alpha, Value) else b.value(self.type, alpha)
+            )
+            factors = alpha, b.constant(INT64, beta)
+            b.call(symbol, VOID, (b.constant(INT64, most), *matrices, *factors))
         else:
-            alpha, beta = factors
+            alpha, beta = self._factors()
             symbol = product_routine(b.module, self.type, adds=beta == 1)
             arguments = (*lengths, *first.parts, *second.parts, *c, self.blas.number(alpha))
             b.call(symbol, VOID, arguments)
-
-    def _in_registers(self) -> list[Value]:
-        """Return both factors as values."""
-        alpha, beta = self._factors()
-        if isinstance(alpha, Value):
-            alpha = self.b.load(self.type, alpha)
-        return [self.b.value(self.type, factor) for factor in (alpha, beta)]
 
     def _most_in_tiles(self, lengths: Sequence[Value]) -> int:
         known = [int(value.text) if value.text.isdigit() else None for value in lengths]
@@ -352,51 +326,3 @@ class GemvCall(BlasCall):
         x = (self.at["x"], self.size("x_step", 1))
         y = (self.at["y"], self.size("y_step", 1))
         self._times_vector((self._matrix("a"), m, n), x, y)
-
-
-class DotCall(BlasCall):
-    """A product of vectors: ``c = alpha sum(x y) + beta c``."""
-
-    def _one(self) -> None:
-        if self.type.kind == "c":
-            self._complex_dot()
-            return
-        b = self.b
-        n, longest = self.size("n"), _LONGEST_DOT
-        if n.text.isdigit() and int(n.text) <= longest:
-            result = self._dot_of(n, b.constant(INT64, 0))
-        else:
-            zero = b.constant(self.type, 0)
-            with loop(b, 0, n, longest, carried=[zero]) as piece:
-                count = b.minimum_number(n - piece.index, longest)
-                part = self._dot_of(count, piece.index)
-                with when(b, piece.index + count < n):
-                    self.writer.poll()
-                piece.next(piece.carried[0] + part)
-            (result,) = piece.results
-        alpha, beta = self._factors()
-        if alpha != 1:
-            result = result * alpha
-        if beta != 0:
-            result = result + b.load(self.type, self.at["c"]) * beta
-        b.store(result, self.at["c"])
-
-    def _dot_of(self, count: Value, first: Value) -> Value:
-        """Return the sum of some of the products."""
-        b = self.b
-        arguments = [self.blas.integer(count)]
-        for letter in "xy":
-            step = self.size(f"{letter}_step", 1)
-            arguments += [self._moved(self.at[letter], first * step), self.blas.integer(step)]
-        return b.call(f"phintys_blas_{BLAS_LETTERS[self.type.name]}dot", self.type, arguments)
-
-    def _complex_dot(self) -> None:
-        """The same by a product of a matrix of one row: how C returns complex numbers differs."""
-        n, one = self.size("n"), self.b.constant(INT64, 1)
-        x_step, y_step = self.size("x_step", 1), self.size("y_step", 1)
-        x, y = self.at["x"], self.at["y"]
-        if x_step.text != "1" and y_step.text == "1":
-            x, y, x_step, y_step = y, x, y_step, x_step
-        # A row with gaps is in memory a matrix of one column.
-        row = Matrix(x, n if x_step.text == "1" else one, x_step)
-        self._times_vector((row, one, n), (y, y_step), (self.at["c"], one))

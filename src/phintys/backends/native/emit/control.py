@@ -22,8 +22,6 @@ __all__ = [
     "each_lane",
     "lane_mask",
     "loop",
-    "reduce_lanes",
-    "vector_loop",
     "when",
 ]
 
@@ -132,64 +130,6 @@ def lane_mask(b: Builder, count: Value, lanes: int) -> Value:
     if type is not INT64:
         count = b.convert(b.minimum_number(count, lanes), type)
     return b.lane_numbers(type.of(lanes)) < b.splat(count, lanes)
-
-
-def vector_loop(
-    b: Builder, count: Value, lanes: int, body: Body, carried: Sequence[Value] = ()
-) -> list[Value]:
-    """Write a loop over ``count`` elements: whole vectors, then one masked rest.
-
-    Parameters
-    ----------
-    b
-        The builder.
-    count
-        Number of elements, an int64.
-    lanes
-        Elements in a pass.
-    body
-        ``body(index, mask, *carried)`` writes one pass and returns the next carried values. The
-        mask is ``None`` for whole vectors; ``memory.load`` and ``memory.store`` take it as it is.
-        It is called twice.
-    carried
-        Initial values of the carried variables.
-
-    Returns
-    -------
-    list of Value
-        The carried values after the last pass.
-    """
-    if lanes == 1:
-        with loop(b, 0, count, carried=carried) as single:
-            single.next(*(body(single.index, None, *single.carried) or ()))
-        return single.results
-    whole = count & -lanes
-    with loop(b, 0, whole, lanes, carried=carried) as main:
-        main.next(*(body(main.index, None, *main.carried) or ()))
-    before = b.block
-    rest, after = b.new_block("rest"), b.new_block("after")
-    b.branch(whole < count, rest, after)
-    b.begin(rest)
-    last = list(body(whole, lane_mask(b, count - whole, lanes), *main.results) or ())
-    b.jump(after)
-    end = b.block
-    b.begin(after)
-    results: list[Value] = []
-    for value, final in zip(main.results, last, strict=True):
-        phi = b.phi(value.type)
-        phi.add(value, before)
-        phi.add(final, end)
-        results.append(phi.value)
-    return results
-
-
-def reduce_lanes(b: Builder, combine: Callable[[Value, Value], Value], x: Value) -> Value:
-    """Combine the lanes of a vector pairwise, in a fixed order, to a scalar."""
-    lanes = x.type.lanes
-    while lanes > 1:
-        lanes //= 2
-        x = combine(b.part(x, 0, lanes), b.part(x, lanes, lanes))
-    return x
 
 
 def each_lane(b: Builder, type: Type, compute: Callable[..., Value], *vectors: Value) -> Value:

@@ -84,12 +84,6 @@ class Function:
         self._names += 1
         return self._names
 
-    @property
-    def declaration(self) -> str:
-        """The line that declares this function in another module."""
-        head = signature(self.name, self.returns, [type for type, _ in self.parameters])
-        return f"declare {head} nounwind"
-
     def __str__(self) -> str:
         parameters = ", ".join(
             f"{type.text} {attributes} %a{i}".replace("  ", " ")

@@ -29,7 +29,7 @@ from phintys._base.records import record
 from phintys.backends.native.emit.builder import Builder
 from phintys.backends.native.emit.control import divide_up, loop, when
 from phintys.backends.native.emit.math import MathSymbol
-from phintys.backends.native.emit.routines import Matrix, Routines, product_routine
+from phintys.backends.native.emit.routines import Matrix, Routines, call_product
 from phintys.backends.native.emit.types import INT32, INT64, PTR, VOID, Type, type_of
 from phintys.backends.native.emit.values import Value
 from phintys.backends.native.runtime.atomics import (
@@ -275,8 +275,7 @@ def _run(
 def write_product_parts(module: Module, key: MathSymbol) -> None:
     """Write the function that shares products of matrices into a module."""
     type = type_of(key.dtype)
-    routines = [product_routine(module, type, adds=adds) for adds in (False, True)]
-    _write_cell(module, type, routines)
+    _write_cell(module, type)
     _write_kernel(module, type)
     _write_stack_kernel(module, type)
     _vector_routine(module, type)
@@ -290,7 +289,7 @@ def _names(type: Type) -> tuple[str, str, str]:
     return f"cell.{type.name}", f"cells.{type.name}", f"stack.{type.name}"
 
 
-def _write_cell(module: Module, type: Type, routines: list[str]) -> None:
+def _write_cell(module: Module, type: Type) -> None:
     """``cell(product, row, next row, column, next column)``: one call of BLAS."""
     name, _, _ = _names(type)
     b = Builder(module.function(name, VOID, [PTR, *[INT64] * 4], linkage="internal"))
@@ -316,19 +315,8 @@ def _write_cell(module: Module, type: Type, routines: list[str]) -> None:
         c_down,
         field("alpha"),
     ]
-    _either(b, field("adds"), routines, arguments)
+    call_product(b, type, field("adds"), arguments)
     b.ret()
-
-
-def _either(b: Builder, adds: Value, routines: list[str], arguments: list[Value]) -> None:
-    """Call one of two routines."""
-    plain, adding, after = (b.new_block(name) for name in ("plain", "adding", "after"))
-    b.branch(b.eq(adds, 0), plain, adding)
-    for block, routine in zip((plain, adding), routines, strict=True):
-        b.begin(block)
-        b.call(routine, VOID, arguments)
-        b.jump(after)
-    b.begin(after)
 
 
 def _edge(b: Builder, number: Value, parts: Value, length: Value, unit: int) -> Value:
@@ -361,7 +349,6 @@ def _write_kernel(module: Module, type: Type) -> None:
 def _write_stack_kernel(module: Module, type: Type) -> None:
     """``stack(product, begin, end)``: whole products of a stack."""
     _, _, name = _names(type)
-    routines = [product_routine(module, type, adds=adds) for adds in (False, True)]
     b = Builder(module.function(name, VOID, [PTR, INT64, INT64], linkage="internal"))
     block, begin, end = b.arguments
 
@@ -376,7 +363,7 @@ def _write_stack_kernel(module: Module, type: Type) -> None:
             for name in ("first", "second", "c")
         )
         arguments = [*lengths, first, *others["first"], second, *others["second"], c]
-        _either(b, field("adds"), routines, [*arguments, field("c_down"), field("alpha")])
+        call_product(b, type, field("adds"), [*arguments, field("c_down"), field("alpha")])
     b.ret()
 
 
@@ -666,7 +653,7 @@ def _write_vector_kernel(module: Module, type: Type, name: str) -> None:
         start = matrix.at(b, row, b.constant(INT64, 0), type)
         y = b.offset(field("y"), row * y_step, type)
         with when(b, b.eq(field("adds"), 0)):
-            routines.scale(y, y_step, next_row - row, 0)
+            routines.clear(y, y_step, next_row - row)
         routines.matrix_vector(
             (Matrix(start, matrix.down, matrix.along), next_row - row, field("columns")),
             (field("x"), field("x_step")),

@@ -20,7 +20,7 @@ from phintys.backends.native.emit.builder import Builder
 from phintys.backends.native.emit.control import lane_mask, loop, when
 from phintys.backends.native.emit.math import MathSymbol
 from phintys.backends.native.emit.memory import load, store
-from phintys.backends.native.emit.routines import Matrix, Routines
+from phintys.backends.native.emit.routines import Matrix, call_product
 from phintys.backends.native.emit.types import INT64, PTR, VOID, Type, type_of
 from phintys.backends.native.emit.values import Value
 
@@ -115,10 +115,10 @@ def most_in_tiles(
 def product_symbol(target: Target, type: Type) -> str:
     """Return the symbol of the function.
 
-    It is ``void (most, m, n, k, a, a_down, a_along, b, b_down, b_along, c, c_down, alpha, beta)``,
-    for ``c = alpha a b + beta c`` with a of m by k and b of k by n; ``down`` is how far apart rows
-    are, ``along`` how far apart columns, and the smaller of the two is 1. BLAS computes it if it
-    has more than ``most`` multiplications.
+    It is ``void (most, m, n, k, a, a_down, a_along, b, b_down, b_along, c, c_down, alpha, adds)``,
+    for ``c = alpha a b``, or ``c +=`` it if ``adds`` is 1, with a of m by k and b of k by n;
+    ``down`` is how far apart rows are, ``along`` how far apart columns, and the smaller of the two
+    is 1. BLAS computes it if it has more than ``most`` multiplications.
     """
     return MathSymbol(PRODUCT, type.name, target.lanes(type)).symbol
 
@@ -127,7 +127,7 @@ def write_product(module: Module, key: MathSymbol) -> None:
     """Write the function into a module."""
     type = type_of(key.dtype)
     numbers, matrix = [INT64, INT64], [PTR, INT64, INT64]
-    parameters = [INT64, INT64, *numbers, *matrix, *matrix, PTR, INT64, type, type]
+    parameters = [INT64, INT64, *numbers, *matrix, *matrix, PTR, INT64, type, INT64]
     _Product(Builder(module.function(key.symbol, VOID, parameters)), type, key.lanes).write()
 
 
@@ -140,7 +140,7 @@ class _Product:
         self.lanes = lanes
         self.most, self.m, self.n, self.k = b.arguments[:4]
         self.first, self.second = Matrix(*b.arguments[4:7]), Matrix(*b.arguments[7:10])
-        self.c, self.c_down, self.alpha, self.beta = b.arguments[10:]
+        self.c, self.c_down, self.alpha, self.adds = b.arguments[10:]
 
     def write(self) -> None:
         """Write everything."""
@@ -183,8 +183,7 @@ class _Product:
         b, type = self.b, self.type
         wide = type.of(self.lanes)
         last = self.m - 1
-        alpha, beta = b.splat(self.alpha, self.lanes), b.splat(self.beta, self.lanes)
-        adds = b.ne(self.beta, 0.0)
+        alpha, adds = b.splat(self.alpha, self.lanes), b.ne(self.adds, 0)
         with loop(b, 0, self.n, self.lanes) as column:
             mask = lane_mask(b, self.n - column.index, self.lanes)
             read = mask & b.splat(adds, self.lanes)
@@ -207,46 +206,16 @@ class _Product:
                     place = b.offset(self.c, row * self.c_down + column.index, type)
                     before = load(b, wide, place, read)
                     assert isinstance(before, Value)
-                    results.append((b.madd(before, beta, total * alpha), place))
+                    results.append((before + total * alpha, place))
                 for result, place in results:
                     store(b, result, place, mask)
 
     # ---- others ------------------------------------------------------------------------------
 
     def _large(self) -> None:
-        """Call BLAS: for a product with a vector, if one of the matrices is one."""
-        b, one = self.b, self.b.constant(INT64, 1)
-        blas = Routines(b, self.type)
-        is_column = b.eq(self.n, 1)
-        is_vector = (is_column | b.eq(self.m, 1)) & b.ne(self.k, 0)
-        vector, matrix = b.new_block("vector"), b.new_block("matrix")
-        b.branch(is_vector, vector, matrix)
-        b.begin(vector)
-        # A row times a matrix is the matrix, transposed, times a column.
-        transposed = self.second.transposed()
-
-        def choose(x: Value, y: Value) -> Value:
-            return b.select(is_column, x, y)
-
-        chosen = Matrix(
-            choose(self.first.pointer, transposed.pointer),
-            choose(self.first.down, transposed.down),
-            choose(self.first.along, transposed.along),
-        )
-        x = choose(self.second.pointer, self.first.pointer)
-        x_step = choose(self.second.down, self.first.along)
-        rows = choose(self.m, self.n)
-        y_step = choose(self.c_down, one)
-        blas.matrix_vector(
-            (chosen, rows, self.k), (x, x_step), (self.c, y_step), self.alpha, self.beta
-        )
-        b.ret()
-        b.begin(matrix)
-        blas.matrix_matrix(
-            (self.m, self.n, self.k),
-            self.first,
-            self.second,
-            (self.c, self.c_down),
-            self.alpha,
-            self.beta,
-        )
+        """Call BLAS."""
+        b = self.b
+        alpha = b.slot(self.type)
+        b.store(self.alpha, alpha)
+        matrices = (*self.first.parts, *self.second.parts, self.c, self.c_down)
+        call_product(b, self.type, self.adds, [self.m, self.n, self.k, *matrices, alpha])

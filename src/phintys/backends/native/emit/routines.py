@@ -12,17 +12,18 @@ from typing import TYPE_CHECKING, Any
 from phintys._base.records import record
 from phintys.backends.native.emit.builder import Builder, constant_text
 from phintys.backends.native.emit.control import loop, when
-from phintys.backends.native.emit.memory import load, store
-from phintys.backends.native.emit.operations import emit
+from phintys.backends.native.emit.memory import store
 from phintys.backends.native.emit.scalar_ops import emit_literal
 from phintys.backends.native.emit.types import INT8, INT32, INT64, PTR, VOID, Type
 from phintys.backends.native.emit.values import Value
 from phintys.tensor.blas import BLAS_LETTERS
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from phintys.backends.native.emit.module import Module
 
-__all__ = ["Matrix", "Routines", "product_routine"]
+__all__ = ["Matrix", "Routines", "call_product", "product_routine"]
 
 
 @record(frozen=True, eq=False)
@@ -135,7 +136,7 @@ class Routines:
         second: Matrix,
         c: tuple[Value, Value],
         alpha: Any,
-        beta: Any,
+        beta: int,
     ) -> None:
         """Write ``c = alpha first second + beta c``; lengths m, n, k, and c with its stride."""
         b = self.b
@@ -164,13 +165,13 @@ class Routines:
         x: tuple[Value, Value],
         y: tuple[Value, Value],
         alpha: Any,
-        beta: Any,
+        beta: int,
     ) -> None:
         """Write ``y = alpha matrix x + beta y``: a matrix with its lengths, vectors with steps."""
         b = self.b
         a, rows, columns = matrix
-        if isinstance(beta, Value) or beta != 1:
-            self.scale(*y, rows, beta)
+        if not beta:
+            self.clear(*y, rows)
         letter, first, second, stride = self._layout(a, rows, columns, "TN")
         # If there is nothing to add, BLAS leaves y unchanged or not, depending on its version.
         with when(b, b.ne(columns, 0)):
@@ -189,19 +190,23 @@ class Routines:
                 self.integer(y[1]),
             )
 
-    def scale(self, pointer: Value, step: Value, count: Value, factor: Any) -> None:
-        """Multiply elements by a number; by 0 even if they are not finite."""
+    def clear(self, pointer: Value, step: Value, count: Value) -> None:
+        """Set elements to 0."""
         b = self.b
         with loop(b, 0, count) as single:
             place = b.offset(pointer, single.index * step, self.type)
-            if isinstance(factor, Value):
-                product = b.load(self.type, place) * factor
-                store(b, b.select(b.eq(factor, 0.0), factor, product), place)
-                return
-            scale = emit_literal(b, factor, self.type)
-            if factor != 0:
-                scale = emit(b, "mul", [scale, load(b, self.type, place)], self.type.name)
-            store(b, scale, place)
+            store(b, emit_literal(b, 0, self.type), place)
+
+
+def call_product(b: Builder, type: Type, adds: Value, arguments: Sequence[Value]) -> None:
+    """Call the function of :func:`product_routine` that adds, or not."""
+    plain, adding, after = (b.new_block(name) for name in ("plain", "adding", "after"))
+    b.branch(b.eq(adds, 0), plain, adding)
+    for block in (plain, adding):
+        b.begin(block)
+        b.call(product_routine(b.module, type, adds=block is adding), VOID, arguments)
+        b.jump(after)
+    b.begin(after)
 
 
 def product_routine(module: Module, type: Type, *, adds: bool) -> str:

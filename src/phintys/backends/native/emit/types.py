@@ -100,11 +100,6 @@ class Type:
         return self.kind in "iu"
 
     @property
-    def is_signed(self) -> bool:
-        """Whether the elements can be negative."""
-        return self.kind not in "bup"
-
-    @property
     def part(self) -> Type:
         """The type of the parts of a complex type; other types are their own part."""
         if self.kind != "c":

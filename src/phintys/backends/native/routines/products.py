@@ -1,4 +1,4 @@
-"""Products of BLAS: of matrices, of a matrix and a vector, and of vectors.
+"""Products of BLAS: of matrices, and of a matrix and a vector.
 
 :mod:`~phintys.backends.native.emit.blas` describes their options, and writes the calls.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from phintys.backends.native.emit.blas import FLOPS, BlasCall, DotCall, GemmCall, GemvCall
+from phintys.backends.native.emit.blas import FLOPS, BlasCall, GemmCall, GemvCall
 from phintys.backends.native.emit.products import most_in_tiles
 from phintys.backends.native.emit.types import type_of
 from phintys.backends.native.program import Array
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from phintys.backends.native.sizes import Size
     from phintys.backends.native.steps.call import LibraryCall
 
-__all__ = ["DOT", "GEMM", "GEMV", "Product"]
+__all__ = ["GEMM", "GEMV", "Product"]
 
 
 class Product(Routine):
@@ -106,4 +106,3 @@ class _MatrixProduct(Product):
 
 GEMM = _MatrixProduct("gemm", "abc", GemmCall)
 GEMV = Product("gemv", "axy", GemvCall)
-DOT = Product("dot", "xyc", DotCall)

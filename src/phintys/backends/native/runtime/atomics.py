@@ -13,7 +13,6 @@ __all__ = [
     "atomic_store",
     "call_pointer",
     "compare_exchange",
-    "exchange",
     "fetch_add",
     "null",
     "pause",
@@ -44,11 +43,6 @@ def compare_exchange(b: Builder, pointer: Value, expected: Value, new: Value) ->
         f"%p{pair} = cmpxchg {pointer.typed}, {expected.typed}, {new.typed} seq_cst seq_cst"
     )
     return b.write(BOOL, f"extractvalue {{ {expected.type.text}, i1 }} %p{pair}, 1")
-
-
-def exchange(b: Builder, pointer: Value, new: Value) -> Value:
-    """Replace a value and return the previous one."""
-    return b.write(new.type, f"atomicrmw xchg {pointer.typed}, {new.typed} seq_cst")
 
 
 def fetch_add(b: Builder, pointer: Value, amount: Value) -> Value:

@@ -27,7 +27,6 @@ from phintys.backends.native.emit.product_parts import BLAS_THREADS, BLAS_THREAD
 __all__ = [
     "after_fork",
     "blas_threads",
-    "blas_version",
     "is_loaded",
     "is_routine",
     "library_of",
@@ -147,13 +146,6 @@ def after_fork(address: int) -> None:
         ctypes.CFUNCTYPE(None, ctypes.c_int)(BLAS_THREADS.read(address, "set"))(former)
     BLAS_THREADS.write(address, "users", 0)
     BLAS_THREADS.write(address, "lock", 0)
-
-
-def blas_version() -> str:
-    """Return an identification of the BLAS of this process: SciPy's version and path."""
-    import scipy
-
-    return f"scipy {scipy.__version__} in {Path(scipy.__file__).parent}"
 
 
 def _module(file: str) -> Any:

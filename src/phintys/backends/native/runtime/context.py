@@ -42,8 +42,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Improvement", "Interface", "ProgramCode"]
 
-_Words = np.ndarray[Any, np.dtype[np.int64]]
-
 
 _CODE_CHANGES = ProcessLock()
 

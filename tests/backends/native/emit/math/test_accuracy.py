@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from phintys.backends.native.emit import externals
-from phintys.backends.native.emit._harness import elementwise
 from phintys.backends.native.emit.math import FLOAT_FUNCTIONS, coefficients, float_math
 from phintys.backends.native.emit.target import Target
 from phintys.scalar.table import SCALAR_OPS
+from tools.native_functions import elementwise
 
 PROJECT = Path(__file__).resolve().parents[5]
 

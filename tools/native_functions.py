@@ -1,4 +1,4 @@
-"""Compile emitted code and call it on arrays: for tests and benchmarks.
+"""Compile emitted native code, and call it on arrays: for tests and benchmarks.
 
 The backend's runtime does this with a cache, threads and checks; here it is done plainly.
 """
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from phintys.backends.native.emit.builder import Builder
-from phintys.backends.native.emit.control import vector_loop
+from phintys.backends.native.emit.control import lane_mask, loop, when
 from phintys.backends.native.emit.externals import address_of
 from phintys.backends.native.emit.library import library
 from phintys.backends.native.emit.llvm_library import Engine, llvm
@@ -20,8 +20,9 @@ from phintys.backends.native.emit.memory import load, store
 from phintys.backends.native.emit.module import Module
 from phintys.backends.native.emit.target import Target
 from phintys.backends.native.emit.types import INT64, PTR, VOID, type_of
+from phintys.backends.native.emit.values import Value
 
-__all__ = ["Compiled", "compile_module", "elementwise"]
+__all__ = ["Compiled", "compile_module", "elementwise", "elementwise_module", "vector_loop"]
 
 
 class Compiled:
@@ -46,6 +47,16 @@ def compile_module(module: Module, level: int = 1) -> Compiled:
     machine = module.target.machine(level)
     objects = [llvm().compile(str(part), machine) for part in parts]
     return Compiled(llvm().link(objects, symbols, module.target.machine()))
+
+
+def vector_loop(b: Builder, count: Value, lanes: int, body: Callable[[Value, Any], None]) -> None:
+    """Emit a loop over vectors of elements; ``body(index, mask)`` has a mask for the last ones."""
+    whole = count & -lanes
+    with loop(b, 0, whole, lanes) as each:
+        body(each.index, None)
+    if lanes > 1:
+        with when(b, whole < count):
+            body(whole, lane_mask(b, count - whole, lanes))
 
 
 def elementwise_module(

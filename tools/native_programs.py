@@ -1,4 +1,4 @@
-"""Execution of programs in plain Python: for tests and benchmarks, without the fast entry.
+"""Run programs of the native backend in plain Python: for tests and fuzzers, without its runtime.
 
 Everything that the runtime does for a call (see :mod:`~phintys.backends.native.emit.programs`) is
 done here with ctypes and NumPy, as simply as possible.
