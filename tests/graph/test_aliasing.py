@@ -402,6 +402,33 @@ def test_the_whole_graph_is_checked_once(toys, ops, monkeypatch):
     assert len(checks) == 1
 
 
+def test_changes_far_from_what_is_overwritten_are_told_from_others(toys, ops, monkeypatch):
+    looked = []
+    whole = DestroyHandler._check_changes
+    monkeypatch.setattr(
+        DestroyHandler, "_check_changes", lambda *given: looked.append(1) or whole(*given)
+    )
+    x, y = toys.number("x"), toys.number("y")
+    both = toys.Aliasing("both", 2, destroys=((0, (0,)), (1, (0,))))
+    first, second = both(ops["read"](x), y)
+    shown = ops["view"](first)
+    z = ops["inplace"](first, y)
+    middle = ops["read"](y)
+    fgraph = graph([x, y], z, toys.Named("last")(middle), ops["read"](shown))
+    fgraph.attach_feature(DestroyHandler())
+    fgraph.validate()
+    for found in (first, second, shown, ops["view"](second)):
+        with pytest.raises(InconsistencyError):  # it was overwritten when z was computed
+            fgraph.replace_validate(middle, ops["read"](found, z))
+    assert len(looked) == 4
+    for _ in range(3):
+        new = ops["read"](ops["read"](y), y)
+        fgraph.replace_validate(middle, new)
+        middle = new
+    fgraph.replace_validate(middle, ops["read"](z))
+    assert len(looked) == 4
+
+
 def test_a_change_that_leaves_no_order_is_explained(toys, ops):
     x, y = toys.number("x"), toys.number("y")
     a = ops["read"](x)

@@ -40,7 +40,7 @@ def test_edges_are_placed_unless_they_close_a_cycle(count, data):
         else:
             assert (cycle[0], cycle[-1]) == (first, second)
             assert all(one in after[other] for one, other in pairwise(cycle))
-        rank = ranks._rank
+        rank = ranks.rank_of
         assert all(rank[one] < rank[other] for one in nodes for other in after[one])
 
 
@@ -49,12 +49,12 @@ def test_nodes_fit_between_others():
     y = Make("g")(x)
     ranks = Ranks({x.owner: [], y.owner: [x.owner]})
     assert ranks.order() == [x.owner, y.owner]
-    before = dict(ranks._rank)
+    before = dict(ranks.rank_of)
     between = Make("h")(x).owner
     ranks.add(between, [x.owner])
     edges = [(x.owner, between), (between, y.owner)]
     assert ranks.place(edges, lambda node: []) == []
-    assert {node: ranks._rank[node] for node in before} == before
+    assert {node: ranks.rank_of[node] for node in before} == before
     ranks.remove(between)
     ranks.remove(between)
 

@@ -414,6 +414,8 @@ class DestroyHandler(Feature):
             self._ranks = None
         elif self._ranks is None:
             self._check_all(fgraph)
+        elif self._is_apart(fgraph, self._ranks):
+            self._touched = {}
         else:
             self._check_changes(fgraph, self._ranks)
 
@@ -425,6 +427,30 @@ class DestroyHandler(Feature):
         self._ranks = Ranks({one: [*needed_by(one), *orderings.get(one, ())] for one in order})
         self._outputs = list(fgraph.outputs)
         self._touched = {}
+
+    def _is_apart(self, fgraph: FunctionGraph, ranks: Ranks[Apply]) -> bool:
+        """Return whether changes are sound because they are far from what is overwritten.
+
+        So are most. Nodes that changed neither show nor overwrite anything, and read only what
+        stays; the outputs of the graph, and the order of the nodes, are the same.
+        """
+        touched, by_root, rank_of = self._touched, self._by_root, ranks.rank_of
+        for node in touched:
+            if node.op.view_map or node in self._destroying:
+                return False
+            if node not in rank_of:
+                ranks.add(node, needed_by(node))
+        for node in touched:
+            rank = rank_of[node]
+            for variable in node.inputs:
+                owner = variable.owner
+                if variable in by_root or (owner is not None and rank_of[owner] >= rank):
+                    return False
+                shows = owner is not None and (owner.op.view_map or owner.op.destroy_map)
+                if shows and not by_root.keys().isdisjoint(root_of(variable)):
+                    return False
+        outputs = fgraph.outputs
+        return len(outputs) == len(self._outputs) and all(map(is_, outputs, self._outputs))
 
     def _check_changes(self, fgraph: FunctionGraph, ranks: Ranks[Apply]) -> None:
         changed = shown_by(fgraph, self._touched)

@@ -31,29 +31,34 @@ class Ranks(Generic[N]):
     ----------
     before
         Node -> nodes that come before it; sorted.
+
+    Attributes
+    ----------
+    rank_of : dict
+        Node -> rank.
     """
 
     def __init__(self, before: Mapping[N, Iterable[N]]) -> None:
-        self._rank: dict[N, int] = {}
+        self.rank_of: dict[N, int] = {}
         # As low as possible, so that most readers of a value rank below a node that overwrites it.
         for node, earlier in before.items():
-            self._rank[node] = self._above(earlier) + _SPACE
+            self.rank_of[node] = self._above(earlier) + _SPACE
 
     def _above(self, earlier: Iterable[N]) -> int:
-        return 1 + max([self._rank.get(one, 0) for one in earlier], default=0)
+        return 1 + max([self.rank_of.get(one, 0) for one in earlier], default=0)
 
     def order(self) -> list[N]:
         """Return the nodes by rank."""
-        return sorted(self._rank, key=self._rank.__getitem__)
+        return sorted(self.rank_of, key=self.rank_of.__getitem__)
 
     def add(self, node: N, earlier: Iterable[N]) -> None:
         """Add a node above others, unless it is there already."""
-        if node not in self._rank:
-            self._rank[node] = self._above(earlier)
+        if node not in self.rank_of:
+            self.rank_of[node] = self._above(earlier)
 
     def remove(self, node: N) -> None:
         """Remove a node, if it is there."""
-        self._rank.pop(node, None)
+        self.rank_of.pop(node, None)
 
     def place(
         self,
@@ -75,7 +80,7 @@ class Ranks(Generic[N]):
             Empty if that was possible. Otherwise a cycle: nodes that each follow the next, and the
             last of which follows the first. ``None`` if there may be a cycle elsewhere.
         """
-        rank = self._rank
+        rank = self.rank_of
         for first, second in edges:
             if rank[first] >= rank[second]:
                 cycle = self._raise(first, second, followers)
@@ -84,7 +89,7 @@ class Ranks(Generic[N]):
         return []
 
     def _raise(self, first: N, second: N, followers: Callable[[N], Iterable[N]]) -> list[N] | None:
-        rank = self._rank
+        rank = self.rank_of
         raised = {second: rank[first] + 1}
         cause: dict[N, N] = {}
         seen: set[N] = set()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import phintys.scalar as ps
 from phintys._base.records import record
 from phintys.control.loop_arguments import LoopArguments
+from phintys.control.step_counts import StepCount
 from phintys.graph.alias_map import is_overwritten
 from phintys.graph.choosing import Choosing, find_guards
 from phintys.graph.cloning import graph_replace
@@ -16,7 +17,7 @@ from phintys.graph.traversal import io_toposort
 from phintys.passes._facts import fits, is_size_of, scalar_node
 from phintys.tensor.known import known_int
 from phintys.tensor.shapes import ShapeI, shape_i
-from phintys.tensor.size_check import SizeCheck, unchecked_size
+from phintys.tensor.size_check import unchecked_size
 from phintys.tensor.type import TensorType
 
 if TYPE_CHECKING:
@@ -249,18 +250,14 @@ def is_not_negative(n: Any, levels: int = 8) -> bool:
     return of is not None and all(is_not_negative(m, levels - 1) for m in of.inputs)
 
 
-def enough_rows(n: Any, x: Any, op: object) -> Any:
-    """Return a number of steps, which raises if a sequence has fewer rows."""
-    if covers(n, x):
-        return n
-    return SizeCheck("at least", f"The number of rows of a sequence of {op}")(n, shape_i(x, 0), n)
+def enough_rows(n: Any, x: Any, number: int) -> Any:
+    """Return a number of steps, which raises if the sequence with a number has fewer rows."""
+    return n if covers(n, x) else StepCount(number)(n, shape_i(x, 0), n)
 
 
-def not_negative(n: Any, op: object) -> Any:
+def not_negative(n: Any) -> Any:
     """Return a number of steps, which raises if it is negative."""
-    if is_not_negative(n):
-        return n
-    return SizeCheck("at least", f"The number of steps of {op}")(n, n, 0)
+    return n if is_not_negative(n) else StepCount()(n, n, 0)
 
 
 def is_like(value: Any, row: Any) -> bool:

@@ -90,11 +90,11 @@ def drop_unread_inputs(fgraph: FunctionGraph, node: Apply) -> list[Variable | No
     captured = [one for one in loop.captured if is_read(one)]
     sequences: list[Argument] = []
     is_known = known_int(loop.n) is not None
-    for one in loop.sequences:
+    for number, one in enumerate(loop.sequences):
         if is_read(one) or (is_known and not covers(loop.n, one.given)):
             sequences.append(one)
         else:
-            loop.n = enough_rows(loop.n, one.given, loop.op)
+            loop.n = enough_rows(loop.n, one.given, number)
     if len(captured) == len(loop.captured) and len(sequences) == len(loop.sequences):
         return None
     loop.captured, loop.sequences = captured, sequences
@@ -235,7 +235,7 @@ def _trace_of_same(first: Any, loop: Loop) -> Any:
     if loop.until is not None:
         return None
     sizes = [shape_i(first, dim) for dim in range(1, first.ndim)]
-    return join(0, first, alloc(first[0], not_negative(loop.n, loop.op), *sizes))
+    return join(0, first, alloc(first[0], not_negative(loop.n), *sizes))
 
 
 LOOP_ARGUMENTS: tuple[NodeRewriter, ...] = (

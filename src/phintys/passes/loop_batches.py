@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     Build = Callable[..., Any]
 
-__all__ = ["BATCHED", "SAFE", "Outside", "collapse", "first_rows"]
+__all__ = ["BATCHED", "SAFE", "Outside", "collapse"]
 
 SAFE: tuple[type[Op], ...] = (
     Elemwise,
@@ -138,7 +138,7 @@ class Outside:
         """
         loop, values = self._loop, self._values
         if results is None or loop.until is None:
-            self.steps = not_negative(loop.n, loop.op)
+            self.steps = not_negative(loop.n)
         else:
             self.steps = results[loop.ran[0]]
         if results is None:
@@ -175,8 +175,12 @@ class Outside:
             return variable
         if variable is loop.index:
             return arange(self.steps)
-        (x,) = [one.given for one in loop.sequences if one.rows[0] is variable]
-        return first_rows(x, self.steps, loop.op)
+        ((number, x),) = [
+            (number, one.given)
+            for number, one in enumerate(loop.sequences)
+            if one.rows[0] is variable
+        ]
+        return _first_rows(x, self.steps, number)
 
     def _compute(self, node: Apply) -> None:
         given = [self._values[x] for x in node.inputs]
@@ -194,12 +198,12 @@ def has_like_rows(x: Any, row: Any) -> bool:
     return fits(row.type, TensorType(x.type.dtype, x.type.shape[1:]))
 
 
-def first_rows(x: Any, n: Any, op: object) -> Any:
+def _first_rows(x: Any, n: Any, number: int) -> Any:
     """Return the first n rows of a tensor, which must have as many."""
     known, size = known_int(n), x.type.shape[0]
     if is_size_of(unchecked_size(n), x, 0) or (known is not None and known == size):
         return x
-    return x[: enough_rows(n, x, op)]
+    return x[: enough_rows(n, x, number)]
 
 
 def collapse(x: Any) -> Any:

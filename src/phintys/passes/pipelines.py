@@ -44,6 +44,9 @@ from phintys.passes.inplace import inplace, inplace_everywhere
 from phintys.passes.joining import CANONICAL_JOIN
 from phintys.passes.linear_algebra import EXPAND_LINEAR_ALGEBRA, STABILIZE_LINEAR_ALGEBRA
 from phintys.passes.loop_arguments import LOOP_ARGUMENTS
+from phintys.passes.loop_merging import merge_loops
+from phintys.passes.loop_states import LOOP_STATES
+from phintys.passes.loop_sums import LOOP_SUMS
 from phintys.passes.loop_work import LOOP_WORK
 from phintys.passes.loops import Loops
 from phintys.passes.merging import merge
@@ -97,11 +100,12 @@ _SHAPES = Pass("shape_inference", shape_inference)
 _LOOPS = Pass(
     "loops",
     Loops(
-        (*LOOP_ARGUMENTS, *LOOP_WORK),
+        (*LOOP_ARGUMENTS, *LOOP_WORK, *LOOP_SUMS, *LOOP_STATES),
         tidy=Worklist(CANONICAL, name="canonicalize"),
         name="loops",
     ),
 )
+_MERGE_LOOPS = Pass("merge_loops", merge_loops)
 _STABILIZE = Pass("stabilize", Worklist((*_STABLE, *_TIDY), name="stabilize"))
 # sum_of_scattered: scattered values in the gradient of a softmax, in its stable form.
 _SPECIALIZE = Pass(
@@ -130,6 +134,7 @@ _FULL = (
     _FOLD,
     _CANONICALIZE,
     _SHAPES,
+    _MERGE_LOOPS,
     _LOOPS,
     _STABILIZE,
     _SPECIALIZE,
@@ -147,6 +152,7 @@ _LIGHT = (
     _FOLD,
     _CANONICALIZE,
     _SHAPES,
+    _MERGE_LOOPS,
     _LOOPS,
     _INNER,
     _FOLD_REST,

@@ -53,7 +53,7 @@ LOWERINGS: OpRules[Callable[[Any, Apply, Lowering], None]] = OpRules(
         _reduce: "ArgExtremeAlong Argmax Argmin LogSoftmax LogSumExp Reduce Softmax",
         _row_loop: "RowLoop",
         _running: "CumOp LinearRecurrence",
-        _scan: "Scan",
+        _scan: "Scan StepCount",
         _shape: "GradientMark MakeVector Reshape Shape ShapeI SizeCheck SpecifyShape",
     },
 )

@@ -27,6 +27,7 @@ from phintys.backends.native.program import (
 )
 from phintys.backends.native.steps.loop import Loop
 from phintys.control.scan_op import Scan
+from phintys.control.step_counts import StepCount
 from phintys.control.stepping import FEWER_ROWS, NEGATIVE
 from phintys.graph.apply import Apply
 from phintys.graph.fgraph import FunctionGraph
@@ -56,6 +57,29 @@ def lower_scan(op: Scan, node: Apply, lowering: Lowering) -> None:
         msg = "its steps carry objects that are not tensors"
         raise NotLowered(msg)
     _Steps(op, node, lowering).lower()
+
+
+@lowers(StepCount)
+def lower_step_count(op: StepCount, node: Apply, lowering: Lowering) -> None:
+    """The same number, after the check of a loop."""
+    view = lowering.view(node.inputs[0])
+    a, b = (lowering.size_of(variable) for variable in node.inputs[1:])
+    if op.sequence is None:
+        _require_count(a, node, lowering)
+    else:
+        _require_rows(a, b, op.sequence, node, lowering)
+    lowering.bind(node.outputs[0], view)
+
+
+def _require_count(count: Size, node: Apply, lowering: Lowering) -> None:
+    failure = StepsFailure(node, "steps", NEGATIVE.format(n="{1}"), ArgumentError)
+    lowering.require_equal(lowering.sizes.at_least_zero(count), count, failure)
+
+
+def _require_rows(rows: Size, count: Size, number: int, node: Apply, lowering: Lowering) -> None:
+    detail = FEWER_ROWS.format(number=number, n="{1}", rows="{0}")
+    least = lowering.sizes.arithmetic("min", count, rows)
+    lowering.require_equal(least, count, StepsFailure(node, "steps", detail))
 
 
 class _Steps:
@@ -127,13 +151,9 @@ class _Steps:
     def _check_lengths(self) -> None:
         """Check that the number of steps is not negative, and that sequences have enough rows."""
         lowering, sizes, node = self.lowering, self.sizes, self.node
-        counted = sizes.at_least_zero(self.count)
-        failure = StepsFailure(node, "steps", NEGATIVE.format(n="{1}"), ArgumentError)
-        lowering.require_equal(counted, self.count, failure)
+        _require_count(self.count, node, lowering)
         for number, sequence in enumerate(self.given.sequences):
-            rows = sizes.arithmetic("min", self.count, lowering.view(sequence).sizes[0])
-            detail = FEWER_ROWS.format(number=number, n="{1}", rows="{0}")
-            lowering.require_equal(rows, self.count, StepsFailure(node, "steps", detail))
+            _require_rows(lowering.view(sequence).sizes[0], self.count, number, node, lowering)
         conditions = [
             sizes.overflow("total", [self.count, sizes.fixed(depth)])
             for depth in self.arguments.depths

@@ -1,0 +1,208 @@
+"""Sums over the steps of a loop that are one product, or one reduction, after it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import phintys.scalar as ps
+from phintys._base.records import record
+from phintys.control.scan_op import Scan
+from phintys.passes._facts import as_value, scalar_node, uniform_value
+from phintys.passes._loops import Loop, clients_of, may_vanish, replacements
+from phintys.passes.loop_batches import Outside, collapse
+from phintys.passes.loop_work import new_stack
+from phintys.rewriting import NOT_CONSTANT, node_rewriter
+from phintys.tensor import math
+from phintys.tensor.dim_shuffle import DimShuffle
+from phintys.tensor.products import Dot
+from phintys.tensor.reshaping import reshape
+from phintys.tensor.shapes import shape_i
+from phintys.tensor.type import TensorType
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from phintys.graph.apply import Apply
+    from phintys.graph.fgraph import FunctionGraph
+    from phintys.graph.variable import Variable
+    from phintys.passes._loops import Argument
+    from phintys.rewriting import NodeRewriter
+
+__all__ = ["LOOP_SUMS"]
+
+
+@record(eq=False)
+class _Term:
+    """A term of a sum over the steps.
+
+    Attributes
+    ----------
+    factors
+        The variables of a step that it is computed from.
+    total
+        Computes its sum from the rows of the factors.
+    """
+
+    factors: tuple[Any, ...]
+    total: Callable[..., Any]
+
+
+@record(eq=False)
+class _Sum:
+    """A state that is a sum over the steps, and what is left of it in the loop."""
+
+    state: Argument
+    moved: list[_Term]
+    left: list[Any]
+
+
+@node_rewriter(
+    [Scan],
+    examples=[
+        "loop(lambda t, x, h, w: [x * h, w + x[:, None] * h], 3, [X3], [], [x3, X3])[1]",
+        "loop(lambda t, x, h, w: [x * h, w + pt.dot(x.T, h)], 3, [T], [], [X, X])[1]",
+        "loop(lambda t, x, h, w, v: [h, w + x[:, None] * h, v + h], 3, [X3], [], [x3, X3, x3])[2]",
+    ],
+)
+def sum_products_after_loop(fgraph: FunctionGraph, node: Apply) -> list[Variable | None] | None:
+    """loop(sum + outer(f(h), g(h))) -> sum + dot(f(h).T, g(h)), with one product for all steps"""
+    loop = Loop.of(node)
+    if not loop.untraced:
+        return None
+    nodes = loop.nodes()
+    clients = clients_of(nodes, loop.made)
+    sums = [one for one in (_sum_of(state, clients) for state in loop.untraced) if one is not None]
+    if not any(one.moved for one in sums):
+        return None
+    factors = [x for one in sums for term in one.moved for x in term.factors]
+    nodes += [x.owner for x in factors if x.owner is not None and x not in clients]
+    free = Outside(loop, nodes, ()).rows
+    stacks: dict[Any, Argument] = {one.new: one for one in loop.stacked}
+    stacks |= {x: new_stack(x) for x in factors if not free.get(x) and x not in stacks}
+    for one in sums:
+        _move_stacked(one, {*stacks, *(x for x in free if x.owner is None and free[x])})
+    loop.stacked = list(stacks.values())
+    return replacements(fgraph, node, _results(loop, [one for one in sums if one.moved], nodes))
+
+
+def _sum_of(state: Argument, clients: Mapping[Any, list[Any]]) -> _Sum | None:
+    """Return the terms that steps add to a state, if they use it for nothing else."""
+    (row,) = state.rows
+    if not isinstance(row.type, TensorType) or row.type.numpy_dtype.kind not in "fc":
+        return None
+    top = scalar_node(state.new, ps.add)
+    if top is None or clients.get(row) != [top] or clients.get(state.new) != [None]:
+        return None
+    terms: list[Any] = [x for x in top.inputs if x is not row]
+    if len(terms) != len(top.inputs) - 1 or any(x.type.dtype != row.type.dtype for x in terms):
+        return None
+    found = _Sum(state, [], [])
+    for x in terms:
+        term = _as_product(x)
+        if term is None or any(factor.type.dtype != row.type.dtype for factor in term.factors):
+            found.left.append(x)
+        else:
+            found.moved.append(term)
+    return found
+
+
+def _move_stacked(one: _Sum, stacked: set[Any]) -> None:
+    """Move the terms that are known after the loop anyway."""
+    for x in list(one.left):
+        if x in stacked and x.type.broadcastable == one.state.new.type.broadcastable:
+            one.left.remove(x)
+            one.moved.append(_Term((x,), lambda rows: rows.sum(axis=0)))
+
+
+def _results(loop: Loop, sums: Iterable[_Sum], nodes: list[Apply]) -> dict[Any, Any]:
+    for one in sums:
+        if one.left:
+            one.state.new = math.add(one.state.rows[0], *one.left)
+        else:
+            loop.untraced.remove(one.state)
+    found: dict[Any, Any] = {}
+    if loop.results or loop.ran:
+        found.update(loop.apply())
+    elif not may_vanish(loop):
+        return {}
+    outside = Outside(loop, nodes, loop.stacked)
+    outside.start(found)
+    for one in sums:
+        out = one.state.out[0]
+        totals = [term.total(*(outside[x] for x in term.factors)) for term in one.moved]
+        value = math.add(found.get(out, one.state.given), *totals)
+        found.update(dict.fromkeys(one.state.out, value))
+    return found
+
+
+# ---- products as terms -------------------------------------------------------------------------
+
+
+def _as_product(term: Any) -> _Term | None:
+    """Return a product of matrices, or of a column and a row, as a term of a sum."""
+    node = term.owner
+    if node is None or term.ndim != 2:
+        return None
+    if isinstance(node.op, Dot):
+        x, y = node.inputs
+        if x.ndim != 2 or y.ndim != 2:
+            return None
+        source = _source(x, (1, 0))
+        if source is not None:
+            return _Term((source, y), lambda xs, ys: Dot()(collapse(xs).T, collapse(ys)))
+        return _Term((x, y), lambda xs, ys: Dot()(_side_by_side(xs), collapse(ys)))
+    product = scalar_node(term, ps.mul)
+    return None if product is None else _as_outer(product)
+
+
+def _side_by_side(x: Any) -> Any:
+    """Return a stack of matrices as one matrix, with the columns of all."""
+    sizes = (shape_i(x, 1), shape_i(x, 0) * shape_i(x, 2))
+    return reshape(x.dimshuffle(1, 0, 2), sizes, ndim=2)
+
+
+def _as_outer(node: Any) -> _Term | None:
+    columns: list[Any] = []
+    rows: list[Any] = []
+    scales: list[Any] = []
+    for x in node.inputs:
+        number = uniform_value(x) if x.type.broadcastable == (True, True) else NOT_CONSTANT
+        if number is not NOT_CONSTANT:
+            scales.append(as_value(number, x.type))
+            continue
+        is_column, is_row = x.type.broadcastable[1], x.type.broadcastable[0]
+        if is_row:
+            rows.append(
+                _without(x, ("x", "x") if is_column else ("x", 0), () if is_column else (1,))
+            )
+        elif is_column:
+            columns.append(_without(x, (0, "x"), (0,)))
+        else:
+            return None
+    if not columns or all(x.ndim == 0 for x in rows):
+        return None
+    factors = tuple(xs[0] if len(xs) == 1 else math.mul(*xs) for xs in (columns, rows))
+
+    def total(xs: Any, ys: Any) -> Any:
+        product = Dot()(xs.T, ys)
+        return math.mul(product, *scales) if scales else product
+
+    return _Term(factors, total)
+
+
+def _without(x: Any, order: tuple[Any, ...], kept: tuple[int, ...]) -> Any:
+    """Return a column or row as a vector: the one that it was made from, if there is one."""
+    source = _source(x, order)
+    return x.dimshuffle(*kept) if source is None else source
+
+
+def _source(x: Any, order: tuple[Any, ...]) -> Any:
+    """Return y where x is y.dimshuffle(order); else ``None``."""
+    node = x.owner
+    if node is None or not isinstance(node.op, DimShuffle) or node.op.new_order != order:
+        return None
+    return node.inputs[0]
+
+
+LOOP_SUMS: tuple[NodeRewriter, ...] = (sum_products_after_loop,)
+"""In the order in which they are tried."""
