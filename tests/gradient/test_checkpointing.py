@@ -240,6 +240,21 @@ def test_memory_grows_with_the_square_root_of_the_depth():
     assert peaks["checkpointed"][1] <= 3 * 6
 
 
+def test_lengths_need_not_be_known():
+    def slots(wrap):
+        h, weights = pt.dmatrix("x"), [pt.dmatrix() for _ in range(16)]
+        inputs = [h, *weights]
+        for first in range(0, 16, 4):
+            h = wrap(block)(h, weights[first : first + 4])
+        loss = (h**2).sum()
+        graph = phintys.function(inputs, [loss, *grad(loss, weights)]).maker.fgraph
+        memory = emit_program(lower_program(graph), Target.host()).memory
+        return sum(slot.arrays[0].ndim == 2 for slot in memory.slots)
+
+    assert slots(plain) >= 16
+    assert slots(checkpoint) <= 12
+
+
 def test_nested_checkpoints_need_less():
     def nested(wrap):
         @wrap

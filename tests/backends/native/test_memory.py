@@ -1,8 +1,11 @@
 """Which arrays share memory: graphs whose operations are kernels of their own."""
 
+import itertools
+
 import numpy as np
 import pytest
 
+import phintys
 import phintys.tensor as pt
 from phintys.backends.native import fuse
 from phintys.backends.native.emit.programs import emit_program
@@ -173,3 +176,43 @@ def test_the_arena_holds_no_more_than_what_lives_at_once():
     executable = compile_program(program)
     executable(np.zeros(1000))
     assert executable.arena_bytes[0] <= 3 * 8064
+
+
+def layers(count):
+    """Return a chain of products with matrices, each of which gives another width."""
+    x = pt.dmatrix("x")
+    weights = [pt.dmatrix(f"w{n}") for n in range(count)]
+    y = x
+    for w in weights:
+        y = pt.tanh(pt.dot(y, w))
+    return [x, *weights], [y.sum()]
+
+
+def test_matrices_that_differ_in_one_unknown_length_share_a_slot():
+    _, memory = planned(*layers(7))
+    matrices = [slot for slot in memory.slots if slot.arrays[0].ndim == 2]
+    assert len(matrices) == 2
+    assert sorted(len(slot.sizes()) for slot in matrices) == [3, 4]
+
+
+def test_vectors_of_unknown_lengths_do_not():
+    x, y = pt.dvectors("x", "y")
+    _, memory = planned([x, y], [pt.exp(pt.cumsum(pt.exp(x))).sum(), pt.exp(pt.cumsum(y)).sum()])
+    assert all(len(slot.sizes()) == 1 for slot in memory.slots)
+
+
+@pytest.mark.parametrize(
+    "widths", [(3, 1, 50, 2, 9), (50, 3, 2, 1, 4), (1, 2, 3, 4, 90), (4, 0, 5, 1, 2)]
+)
+def test_a_shared_slot_has_room_for_the_largest(widths):
+    inputs, outputs = layers(len(widths) - 1)
+    f = phintys.function(inputs, outputs, mode="native")
+    assert "max(" in f.explain()
+    rng = np.random.default_rng(5)
+    arrays = [rng.normal(size=(6, widths[0]))]
+    arrays += [rng.normal(size=pair) for pair in itertools.pairwise(widths)]
+    expected = arrays[0]
+    for w in arrays[1:]:
+        expected = np.tanh(expected @ w)
+    for _ in range(2):
+        np.testing.assert_allclose(f(*arrays)[0], expected.sum(), rtol=1e-12)

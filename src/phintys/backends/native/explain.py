@@ -287,11 +287,15 @@ class Explainer:
         lines = ["buffers"]
         for number, slot in enumerate(memory.slots):
             names = ", then ".join(map(self.name, slot.arrays))
-            lengths = " * ".join(map(self.size, slot.arrays[0].sizes)) or "1"
+            sizes = [
+                f"{array.dtype.itemsize} * {' * '.join(map(self.size, array.sizes)) or '1'}"
+                for _, array in slot.sizes()[:_MOST_NUMBERS]
+            ]
+            more = ", ..." if len(slot.others) >= _MOST_NUMBERS else ""
+            room = sizes[0] if len(sizes) == 1 else f"max({', '.join(sizes)}{more})"
             when = memory.groups[slot.group]
             later = "" if when < 0 else f", taken after step {when + 1}"
-            item = slot.arrays[0].dtype.itemsize
-            lines.append(f"  slot {number}: {item} * {lengths} bytes: {names}{later}")
+            lines.append(f"  slot {number}: {room} bytes: {names}{later}")
         return [*lines, *shown]
 
     def aliases(self) -> list[Array]:

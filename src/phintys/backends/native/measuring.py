@@ -149,7 +149,9 @@ class NativeMeasurements:
         results = [array for array in self._stored if array not in elsewhere]
         peak = sum(self._value(self._ring.bytes(array)) for array in results)
         in_place = sum(self._value(self._ring.bytes(array)) for array in self._claimed)
-        peak += sum(self._value(slot.bytes) for slot in self._memory.slots)
+        peak += sum(
+            max(self._value(bytes_) for bytes_, _ in slot.sizes()) for slot in self._memory.slots
+        )
         everything = max(sum(computed.values()), stored)
         saved = {
             "fusion": everything - stored,

@@ -3,8 +3,9 @@
 An array that is not local to a kernel is live from the first step that writes it to the last that
 reads it. Arrays whose lifetimes do not overlap share a slot of the arena if they have the same
 number of bytes, which can be known even if the number is not; an array of known size may also take
-a larger slot. An elementwise statement overwrites an operand at the end of its life, if both are
-accessed at the same indices.
+a larger slot. Matrices of unknown sizes that have all lengths but one in common share a slot of the
+larger size: the layers of a network, whose widths are known only when it is called. An elementwise
+statement overwrites an operand at the end of its life, if both are accessed at the same indices.
 
 Slots whose sizes follow from the arguments form one block, allocated when the call begins. Sizes
 that are known only after some step (an Op's Python code made an array, or a size was computed from
@@ -51,11 +52,18 @@ class ArenaSlot:
         Its size.
     arrays
         The arrays placed there, one after the other.
+    others
+        Further sizes, each with an array that has it: the slot is as large as the largest.
     """
 
     group: int
     bytes: Polynomial
     arrays: list[Array] = field(default_factory=list)
+    others: dict[Polynomial, Array] = field(default_factory=dict)
+
+    def sizes(self) -> list[tuple[Polynomial, Array]]:
+        """Return all sizes, each with an array that has it."""
+        return [(self.bytes, self.arrays[0]), *self.others.items()]
 
 
 @record(eq=False)
@@ -216,13 +224,19 @@ class _Planner:
             if operand in self._viewed:
                 continue
             slot = plan.slots[plan.places[operand]]
-            if slot.arrays[-1] is not operand or slot.bytes is not size:
+            if slot.arrays[-1] is not operand or self.ring.bytes(operand) is not size:
+                continue
+            if slot.bytes is not size and size not in slot.others:
                 continue
             if isinstance(step, Kernel) and self._can_take_over(step, array, operand):
                 plan.taken_over[array] = operand
                 self._put(array, plan.places[operand])
                 return
         found = self._free_slot(size)
+        if found is None and size.known is None:
+            found = self._similar_slot(size)
+            if found is not None:
+                plan.slots[found].others.setdefault(size, array)
         if found is None:
             ready = self.known_after(size)
             if ready not in plan.groups:
@@ -257,6 +271,30 @@ class _Planner:
         if not fitting:
             return None
         return self._free[min(fitting, key=lambda other: other.known or 0)].pop()
+
+    def _similar_slot(self, size: Polynomial) -> int | None:
+        """Return a free slot for arrays whose lengths are the same but for one, if there is any."""
+        plan, ready = self.plan, self.known_after(size)
+        for other, slots in self._free.items():
+            if slots and _differ_in_one(size, other):
+                slot = plan.slots[slots[-1]]
+                if plan.groups[slot.group] == ready:
+                    return slots.pop()
+        return None
+
+
+def _differ_in_one(size: Polynomial, other: Polynomial) -> bool:
+    """Return whether two products of lengths have all but one in common."""
+    if len(size.terms) != 1 or len(other.terms) != 1:
+        return False
+    (mine, factor), (theirs, other_factor) = size.terms[0], other.terms[0]
+    if factor != other_factor or len(mine) != len(theirs) or len(mine) < 2:
+        return False
+    left = list(theirs)
+    for atom in mine:
+        if atom in left:
+            left.remove(atom)
+    return len(left) == 1
 
 
 def can_take_over(plan: KernelPlan, target: Array, operand: Array) -> bool:

@@ -499,10 +499,10 @@ class MainFunction:
             if isinstance(value, Array) and value.place in {Place.ARGUMENT, Place.CALLBACK}
         }
 
-    def slots_of_group(self, group: int) -> list[tuple[int, Polynomial]]:
+    def slots_of_group(self, group: int) -> list[tuple[int, list[tuple[Polynomial, Array]]]]:
         """Return the frame slots of the addresses of a block's slots, and their sizes in bytes."""
         return [
-            (self._first_slot + number, slot.bytes)
+            (self._first_slot + number, slot.sizes())
             for number, slot in enumerate(self.memory.slots)
             if slot.group == group
         ]

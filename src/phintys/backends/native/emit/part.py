@@ -437,9 +437,12 @@ class Part:
         b = self.b
         end = b.constant(INT64, 0)
         runs: list[tuple[list[int], Value, Value]] = []
-        for slots, bytes_ in self._runs(group):
-            self._check_room(self.main.buffer_at(slots[0]), bytes_)
-            step = self.aligned(self.polynomial(bytes_))
+        for slots, sizes in self._runs(group):
+            step = b.constant(INT64, 0)
+            for number, (bytes_, array) in enumerate(sizes):
+                self._check_room(self.main.buffer_at(slots[0]), array, bytes_)
+                one = self.aligned(self.polynomial(bytes_))
+                step = b.select(one > step, one, step) if number else one
             for some in [slots] if len(slots) >= LONG_RUN else [[slot] for slot in slots]:
                 runs.append((some, end, step))
                 end = self.sum(end, self._times(step, len(some)))
@@ -465,10 +468,9 @@ class Part:
                 address = b.offset(start, each.index * step, INT8)
                 b.store(address, b.offset(first, each.index, INT64), align=8)
 
-    def _check_room(self, slot: int, bytes_: Polynomial) -> None:
+    def _check_room(self, slot: int, array: Array, bytes_: Polynomial) -> None:
         """Let the call fail if the bytes of a buffer, or of all together, may wrap around."""
         b, ring = self.b, self.main.ring
-        array = self.main.memory.slots[slot].arrays[0]
         if bytes_.known is not None and bytes_.known < MOST_BYTES:
             return
         if bytes_ in self._checked or self.main.is_bounded(array):
@@ -480,11 +482,12 @@ class Part:
         with self.failing(b.compare("uge", product, b.constant(FLOAT64, MOST_BYTES))):
             self.set_status(TOO_LARGE, 0, slot)
 
-    def _runs(self, group: int) -> Iterator[tuple[list[int], Polynomial]]:
-        """Yield adjacent slots of a block that have the same size."""
+    def _runs(self, group: int) -> Iterator[tuple[list[int], list[tuple[Polynomial, Array]]]]:
+        """Yield adjacent slots of a block that have the same sizes."""
         pairs = self.main.slots_of_group(group)
         for _, run in groupby(
-            enumerate(pairs), key=lambda item: (item[1][0] - item[0], id(item[1][1]))
+            enumerate(pairs),
+            key=lambda item: (item[1][0] - item[0], [id(bytes_) for bytes_, _ in item[1][1]]),
         ):
             found = [pair for _, pair in run]
             yield [slot for slot, _ in found], found[0][1]
