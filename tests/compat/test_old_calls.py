@@ -81,6 +81,16 @@ def test_gradients_take_none_in_capitals(theano):
         theano.grad(x, x, return_disconnected="nothing")
 
 
+def test_a_derivative_along_a_direction_that_does_not_exist_is_a_value_error(theano):
+    T = theano.tensor
+    x, v = T.dvectors("x", "v")
+    undefined = theano.gradient.undefined_grad(x)
+    for Rop in (theano.Rop, T.Rop, theano.gradient.Rop):
+        with pytest.raises(ValueError, match="does not exist"):
+            Rop(undefined, x, v)
+        assert Rop(x**2, x, v).eval({x: [3.0], v: [1.0]}).tolist() == [6.0]
+
+
 def test_a_cost_that_is_no_scalar_is_a_type_error(theano):
     x = theano.tensor.dvector("x")
     with pytest.raises(TypeError, match="cost must be a scalar"):

@@ -41,6 +41,24 @@ def test_shapes_of_arrays_and_of_shapes(aesara):
     assert columns.dtype == "int64"
 
 
+@pytest.mark.parametrize("numbers", [(1, 3), (3, 1), (3, 3), (1, 1), (0, 1), (2, 3)])
+def test_lengths_that_are_known_at_run_time_broadcast(aesara, numbers):
+    at = aesara.tensor
+    broadcast_shape = aesara.tensor.extra_ops.broadcast_shape
+    lengths = at.lscalars("i", "j")
+    given = [(length, np.array(number)) for length, number in zip(lengths, numbers, strict=True)]
+    (length,) = broadcast_shape(*[[one] for one in lengths], arrays_are_shapes=True)
+    (fixed,) = broadcast_shape(lengths[:1], [5], arrays_are_shapes=True)
+    if numbers == (2, 3):
+        with pytest.raises(AssertionError, match="i, j must be 1"):
+            value(length, *given)
+        with pytest.raises(AssertionError, match="i must be 1, or equal"):
+            value(fixed, given[0])
+    else:
+        assert (value(length, *given),) == np.broadcast_shapes(*[(number,) for number in numbers])
+    assert value(fixed, (lengths[0], np.array(1))) == 5
+
+
 def test_values_that_are_known(theano):
     T = theano.tensor
     known = T.get_scalar_constant_value

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import phintys
 import phintys.tensor as pt
 from phintys._base.errors import MethodNotDefinedError, OpContractError
 from phintys.gradient import (
@@ -276,3 +277,9 @@ def test_the_transpose_of_lop():
     right = (Lop(y, x, u) * v).sum()
     at = {x: rng.normal(size=4), v: rng.normal(size=4), u: rng.normal(size=3)}
     np.testing.assert_allclose(left.eval(at), right.eval(at), rtol=1e-12)
+
+
+def test_an_input_that_the_derivative_does_not_need_is_not_unused():
+    x, v = pt.dvectors("x", "v")
+    f = phintys.function([x, v], Rop(x * 3 + 1, x, v))
+    assert f([1.0], [2.0]).tolist() == [6.0]

@@ -55,6 +55,23 @@ def test_tile(data, draw, evaluate):
     np.testing.assert_array_equal(found, np.tile(value, counts))
 
 
+@pytest.mark.parametrize("counts", [[], [3], [2, 3], [2, 0, 2]])
+def test_tile_by_a_vector_of_unknown_length(evaluate, counts):
+    x, reps = pt.dmatrix("x"), pt.lvector("reps")
+    value = np.arange(6.0).reshape(2, 3)
+    found = evaluate(pt.tile(x, reps, ndim=3), {x: value, reps: np.array(counts, np.int64)})
+    wanted = np.tile(value, [1] * (3 - len(counts)) + counts)
+    np.testing.assert_array_equal(found, wanted)
+
+
+def test_tile_by_more_counts_than_dimensions(evaluate):
+    reps = pt.lvector("reps")
+    with pytest.raises(ShapeError, match="give it as ndim="):
+        pt.tile([1, 2], reps)
+    with pytest.raises(ShapeError):
+        evaluate(pt.tile([1, 2], reps, ndim=2), {reps: np.array([1, 2, 3])})
+
+
 def test_tile_to_more_dimensions(evaluate):
     assert evaluate(pt.tile([1, 2], 2, ndim=3)).tolist() == [[[1, 2, 1, 2]]]
     with pytest.raises(ShapeError, match="at least 2 dimensions"):

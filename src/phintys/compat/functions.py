@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from phintys import compile as core
 from phintys import gradient
-from phintys._base.errors import ArgumentError, GradientError
+from phintys._base.errors import ArgumentError, GradientError, NullGradientError
 from phintys.compat import modes
 from phintys.compile import Function, In, Out
 from phintys.graph import Constant, SharedVariable, Variable, clone_replace
@@ -17,11 +17,25 @@ from phintys.graph.traversal import applys_between
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["CostError", "Param", "clone", "function", "grad", "jacobian", "pfunc"]
+__all__ = [
+    "CostError",
+    "ForwardError",
+    "Param",
+    "Rop",
+    "clone",
+    "function",
+    "grad",
+    "jacobian",
+    "pfunc",
+]
 
 
 class CostError(GradientError, TypeError):
     """The cost is not a scalar; a TypeError, as in the old packages."""
+
+
+class ForwardError(NullGradientError, ValueError):
+    """A derivative along a direction does not exist; a ValueError, as in the old packages."""
 
 
 def Param(
@@ -155,6 +169,20 @@ def _overwritten(inputs: list[Any], outputs: Any, updates: Any) -> set[Any]:
     nodes = applys_between(leaves, [one for one in roots if isinstance(one, Variable)])
     found = AliasMap.of_nodes(nodes).overwritten.intersection(leaves)
     return {one for one in found if not isinstance(one, SharedVariable)}
+
+
+def Rop(*arguments: Any, **options: Any) -> Any:
+    """Return the Jacobian times a vector; see :func:`phintys.Rop`.
+
+    Raises
+    ------
+    ForwardError
+        It does not exist.
+    """
+    try:
+        return gradient.Rop(*arguments, **options)
+    except NullGradientError as error:
+        raise ForwardError(str(error)) from None
 
 
 def grad(

@@ -68,8 +68,8 @@ _BREAKPOINT: dict[str, str] = {"PdbBreakpoint": "phintys.tensor.observing:Breakp
 _GRADIENT: list[Source] = [
     _ERRORS,
     _here(_OLD, "consider_constant_ disconnected_grad_ zero_grad_"),
-    _here(_CALLS, "grad jacobian"),
-    _here("phintys.gradient", "Lop Rop hessian verify_grad"),
+    _here(_CALLS, "Rop grad jacobian"),
+    _here("phintys.gradient", "Lop hessian verify_grad"),
     "phintys.gradient",
 ]
 
@@ -191,8 +191,8 @@ _TENSOR: list[Source] = [
         "transfer": "phintys.graph.transfer:transfer",
         "unbroadcast": f"{_OLD}:unbroadcast",
         **_here("phintys.graph", "Constant Variable"),
-        **_here(_CALLS, "grad jacobian"),
-        **_here("phintys.gradient", "Lop Rop hessian numeric_grad verify_grad"),
+        **_here(_CALLS, "Rop grad jacobian"),
+        **_here("phintys.gradient", "Lop hessian numeric_grad verify_grad"),
     },
     _PLURALS,
     "phintys.tensor",
@@ -293,8 +293,8 @@ _SHARED_BY_BOTH: dict[str, list[Source]] = {
 _TOP: list[Source] = [
     {
         **_GRAPH,
-        **_here(_CALLS, "Param clone function grad"),
-        **_here("phintys.gradient", "Lop Rop subgraph_grad"),
+        **_here(_CALLS, "Param Rop clone function grad"),
+        **_here("phintys.gradient", "Lop subgraph_grad"),
         **_here("phintys.compile", "Function In Out shared"),
         **_here(_MODES, "Mode NanGuardMode get_mode"),
         **_FROM_GRAPH,

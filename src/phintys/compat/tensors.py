@@ -16,7 +16,7 @@ from phintys.passes import infer_shapes, rewrite_graph
 from phintys.tensor.known import known_int
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 __all__ = [
     "AllocDiag",
@@ -57,8 +57,31 @@ def as_tensor_variable(
 def broadcast_shape(*arrays: Any, arrays_are_shapes: bool = False, **options: Any) -> Any:
     """Return the shape to which arrays broadcast, or shapes with ``arrays_are_shapes``."""
     if arrays_are_shapes:
-        return pt.broadcast_shape(*map(_as_shape, arrays))
+        shapes = [_as_shape(shape) for shape in arrays]
+        ndim = max(map(len, shapes), default=0)
+        rows = [(1,) * (ndim - len(shape)) + shape for shape in shapes]
+        return tuple(_common_length(lengths) for lengths in zip(*rows, strict=True))
     return pt.broadcast_shape(*map(pt.as_tensor_variable, arrays))
+
+
+def _common_length(lengths: Sequence[Any]) -> Any:
+    """Return the length to which lengths broadcast, any of which may be 1 only at run time."""
+    lengths = [pt.as_tensor_variable(length) for length in lengths]
+    known = [known_int(length) for length in lengths]
+    fixed = {length for length in known if length not in {None, 1}}
+    unknown = [one for one, length in zip(lengths, known, strict=True) if length is None]
+    if len(fixed) > 1 or not unknown:
+        return pt.broadcast_shape(*[(length,) for length in known if length is not None])[0]
+    common: Any = pt.constant(fixed.pop()) if fixed else reduce(_longer, unknown)
+    fits = [pt.or_(pt.eq(length, 1), pt.eq(length, common)) for length in unknown]
+    names = ", ".join(map(str, unknown))
+    message = f"Lengths do not broadcast: {names} must be 1, or equal to the other lengths."
+    return pt.Assert(message)(pt.cast(common, "int64"), *fits)
+
+
+def _longer(length: Any, other: Any) -> Any:
+    """Return the length of two that is not 1."""
+    return pt.switch(pt.eq(length, 1), other, length)
 
 
 def _as_shape(shape: Any) -> Any:

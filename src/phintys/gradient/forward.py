@@ -27,6 +27,7 @@ from phintys.gradient.reverse import POLICIES
 from phintys.graph import contract
 from phintys.graph.null_type import DisconnectedType, NullType, disconnected_type
 from phintys.graph.op import Op
+from phintys.graph.sources import note_sources
 from phintys.graph.traversal import toposort
 
 if TYPE_CHECKING:
@@ -135,6 +136,8 @@ def Rop(
         if tangent is not None:
             if isinstance(tangent.type, NullType):
                 raise _null_error(tangent, output)
+            if not any(tangent is point for point in points):
+                note_sources(tangent, [output])
             results.append(tangent)
         elif output in reached:
             results.append(zero_like(output))

@@ -10,12 +10,13 @@ from phintys._base.errors import DtypeError, ShapeError
 from phintys.graph.apply import Apply
 from phintys.graph.null_type import grad_undefined
 from phintys.graph.op import Op
+from phintys.graph.variable import Variable
 from phintys.tensor import math
 from phintys.tensor._operators import operators
 from phintys.tensor.convert import as_tensor_variable
 from phintys.tensor.creation import alloc, as_sizes
 from phintys.tensor.dim_shuffle import dimshuffle, expand_dims, normalize_axis
-from phintys.tensor.joining import Join
+from phintys.tensor.joining import Join, join
 from phintys.tensor.known import known_sizes
 from phintys.tensor.reshaping import flatten, reshape
 from phintys.tensor.shapes import sizes_of, specify_shape
@@ -140,9 +141,16 @@ def tile(x: Any, reps: Any, ndim: int | None = None) -> TensorVariable:
         A tensor.
     reps
         The number of copies in each dimension: an int, a list or tuple of ints and symbolic
-        integers, or a symbolic vector of known length. It applies to the last dimensions.
+        integers, or a symbolic vector. It applies to the last dimensions.
     ndim
         Number of dimensions of the result, if more than those of ``x`` and the length of ``reps``.
+        Needed if ``reps`` is a vector whose length is known only at run time; it has at most this
+        many elements then.
+
+    Raises
+    ------
+    ShapeError
+        ``ndim`` is too small, or needed and not given.
 
     Examples
     --------
@@ -152,6 +160,8 @@ def tile(x: Any, reps: Any, ndim: int | None = None) -> TensorVariable:
            [1, 2, 1, 2]])
     """
     x = as_tensor_variable(x)
+    if isinstance(reps, Variable):
+        reps = _filled(as_tensor_variable(reps), ndim)
     counts = [fold(count) for count in as_sizes(reps, "The number of copies")]
     wanted = max(x.ndim, len(counts))
     if ndim is not None:
@@ -167,6 +177,21 @@ def tile(x: Any, reps: Any, ndim: int | None = None) -> TensorVariable:
     pairs = list(zip(counts, sizes, strict=True))
     spread = alloc(dimshuffle(x, *order), [size for pair in pairs for size in pair])
     return reshape(spread, [multiply_sizes(pair) for pair in pairs])
+
+
+def _filled(reps: Any, ndim: int | None) -> Any:
+    """Return numbers of copies in ``ndim`` dimensions, if it is not known how many are given."""
+    if reps.ndim != 1 or reps.type.shape[0] is not None or known_sizes(reps) is not None:
+        return reps
+    if ndim is None:
+        msg = (
+            f"tile: the length of reps = {reps} (type {reps.type}) is not known, and so neither is "
+            "the number of dimensions of the result: give it as ndim=..."
+        )
+        raise ShapeError(msg)
+    (length,) = sizes_of(reps)
+    missing = math.maximum(math.sub(ndim, length), 0)
+    return specify_shape(join(0, alloc(np.int64(1), missing), reps), (ndim,))
 
 
 def roll(x: Any, shift: Any, axis: Any = None) -> TensorVariable:

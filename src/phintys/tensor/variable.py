@@ -335,7 +335,7 @@ class TensorMethods:
         self,
         indices: Any,
         axis: int | None = None,
-        mode: Literal["raise", "wrap", "clip"] = "raise",
+        mode: Literal["raise", "wrap", "clip"] | None = "raise",
     ) -> TensorVariable:
         """Return the elements at ``indices`` along ``axis``; by default, of the flattened array."""
         return operators.take(self, indices, axis=axis, mode=mode)

@@ -221,7 +221,10 @@ def _value_for(x: Any, y: Any, name: str) -> Any:
 
 
 def take(
-    x: Any, indices: Any, axis: int | None = None, mode: Literal["raise", "wrap", "clip"] = "raise"
+    x: Any,
+    indices: Any,
+    axis: int | None = None,
+    mode: Literal["raise", "wrap", "clip"] | None = "raise",
 ) -> TensorVariable:
     """Return the elements of ``x`` at given indices along a dimension.
 
@@ -234,8 +237,9 @@ def take(
     axis
         The dimension; by default ``x`` is flattened first.
     mode
-        How to treat an index out of range: ``"raise"`` raises an error; ``"wrap"`` wraps around;
-        ``"clip"`` takes the nearest element, and does not count negative indices from the end.
+        How to treat an index out of range: ``"raise"`` or ``None`` raises an error; ``"wrap"``
+        wraps around; ``"clip"`` takes the nearest element, and does not count negative indices from
+        the end.
 
     Raises
     ------
@@ -250,6 +254,7 @@ def take(
            [3, 4]])
     """
     modes = ("raise", "wrap", "clip")
+    mode = "raise" if mode is None else mode
     if mode not in modes:
         msg = f"take: mode is one of {', '.join(modes)}, got {mode!r}."
         raise OpContractError(msg)
