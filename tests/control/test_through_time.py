@@ -12,7 +12,14 @@ from hypothesis import strategies as st
 import phintys
 import phintys.tensor as pt
 from phintys._base.errors import ArgumentError
-from phintys.control import LoopArguments, Scan
+from phintys.control import (
+    LoopArguments,
+    Scan,
+    fori_loop,
+    loop,
+    scan_checkpoints,
+    while_loop,
+)
 from phintys.graph import FunctionGraph
 from phintys.graph.traversal import toposort
 from tests.control.loops_for_tests import steps, unrolled
@@ -251,7 +258,14 @@ def loops_of(variable):
 LONG_LOOP = """
 import resource
 import numpy as np, phintys, phintys.tensor as pt
-from phintys.control import LoopArguments, Scan
+from phintys.control import (
+    LoopArguments,
+    Scan,
+    fori_loop,
+    loop,
+    scan_checkpoints,
+    while_loop,
+)
 from phintys.graph import FunctionGraph
 
 def peak():
@@ -304,3 +318,36 @@ def test_invalid_checkpoints_are_errors(checkpoint):
     t, x = pt.lscalar(), pt.dscalar()
     with pytest.raises(ArgumentError, match="number of steps between the states"):
         Scan(FunctionGraph([t, x], [x]), LoopArguments(untraced=1), checkpoint=checkpoint)
+
+
+@pytest.mark.parametrize("apply", [
+    lambda body, x, every: phintys.scan(body, x, 0.5, return_updates=False, checkpoint=every)[-1],
+    lambda body, x, every: loop(lambda h, row: (body(row, h), None), 0.5, x, checkpoint=every)[0],
+    lambda body, x, every: fori_loop(
+        0, x.shape[0], lambda i, h: body(x[i], h), 0.5, checkpoint=every
+    ),
+    lambda body, x, every: while_loop(
+        lambda pair: pair[0] < x.shape[0],
+        lambda pair: (pair[0] + 1, body(x[pair[0]], pair[1])),
+        (0, 0.5),
+        checkpoint=every,
+    )[1],
+])  # fmt: skip
+def test_functions_for_loops_take_checkpoints(apply):
+    x = pt.dvector("x")
+    found = []
+    for every in (None, 2, 3):
+        last = apply(lambda row, h: pt.sin(h) * row + h, x, every)
+        gradient = phintys.grad(last, x)
+        assert ("segments" in phintys.dprint(gradient, file="str")) == (every is not None)
+        found.append(phintys.function([x], gradient, mode="reference")(np.arange(1.0, 6.0)))
+    np.testing.assert_allclose(found[1], found[0])
+    np.testing.assert_allclose(found[2], found[0])
+
+
+def test_scan_checkpoints_keeps_what_its_blocks_return():
+    x = pt.dvector("x")
+    states, _ = scan_checkpoints(lambda row, h: pt.sin(h) * row, x, 0.5, save_every_N=3)
+    backward = [node.op for node in loops_of(phintys.grad(states[-1], x)) if node.op.name]
+    outer = [op for op in backward if op.name == "checkpointscan_fn_outer"]
+    assert {op.arguments.stacked for op in outer} == {0}

@@ -111,6 +111,7 @@ def scan_checkpoints(
         outputs_info,
         name=None if name is None else f"{name}_outer",
         return_list=True,
+        checkpoint=1,
     )
     found = found or []
     if known_int(n % save_every_N) != 0:

@@ -148,6 +148,7 @@ class LoopBuilder:
         made: StepOutputs[Any],
         name: str | None = None,
         truncate_gradient: int = -1,
+        checkpoint: int | None = None,
         fixed: Collection[Variable] = (),
     ) -> Outputs[Any]:
         """Return the results of the loop.
@@ -158,7 +159,7 @@ class LoopBuilder:
             The number of steps, or the most if there is a condition.
         made
             What a step computes.
-        name, truncate_gradient
+        name, truncate_gradient, checkpoint
             Of the :class:`~phintys.control.scan_op.Scan`.
         fixed
             Variables that are passed in, whatever they depend on.
@@ -185,7 +186,7 @@ class LoopBuilder:
             captured,
         )
         step = FunctionGraph(inner, outputs, clone=False)
-        op = Scan(step, arguments, name, truncate_gradient)
+        op = Scan(step, arguments, name, truncate_gradient, checkpoint)
         return arguments.node_outputs(cast("list[Any]", op(*given, return_list=True)))
 
 

@@ -37,6 +37,7 @@ def loop(
     reverse: bool = False,
     name: str | None = None,
     truncate_gradient: int = -1,
+    checkpoint: int | None = None,
 ) -> Any:
     """Return the last carry of a loop, and the rows that its steps computed.
 
@@ -57,7 +58,7 @@ def loop(
     reverse
         Whether the steps go from the last row to the first. The rows of the result are in the order
         of ``xs`` in any case.
-    name, truncate_gradient
+    name, truncate_gradient, checkpoint
         As for :func:`~phintys.scan`.
 
     Returns
@@ -98,7 +99,7 @@ def loop(
         made, row = _pair(found, carry)
         made = builder.settle_dtypes(made)
         carry.check(made)
-    results = builder.build(n, made, name, truncate_gradient)
+    results = builder.build(n, made, name, truncate_gradient, checkpoint)
     rows = iter([stack[::-1] for stack in results.stacked] if reverse else results.stacked)
     listed = [None if entry is None else next(rows) for _, entry in walk(row)]
     return carry.last(results), rebuilt(row, listed)
@@ -109,6 +110,7 @@ def while_loop(
     body: Callable[[Any], Any],
     init: Any,
     name: str | None = None,
+    checkpoint: int | None = None,
 ) -> Any:
     """Return the last carry of a loop that runs as long as a condition is true.
 
@@ -126,6 +128,8 @@ def while_loop(
         variables. Python numbers take the dtype that the step computes.
     name
         A name, for printing and profiles.
+    checkpoint
+        As for :func:`~phintys.scan`.
 
     Examples
     --------
@@ -151,7 +155,7 @@ def while_loop(
         carry.check(made)
     first = _condition(condition(carry.initial))
     n = switch(first, np.int64(_ENDLESS), np.int64(0))
-    return carry.last(builder.build(n, made, name))
+    return carry.last(builder.build(n, made, name, checkpoint=checkpoint))
 
 
 def fori_loop(
@@ -161,6 +165,7 @@ def fori_loop(
     init: Any,
     name: str | None = None,
     truncate_gradient: int = -1,
+    checkpoint: int | None = None,
 ) -> Any:
     """Return the last carry of a loop over the integers from ``lower`` to ``upper - 1``.
 
@@ -172,7 +177,7 @@ def fori_loop(
         A function ``body(i, carry) -> carry``.
     init
         The carry before the first step, as for :func:`while_loop`.
-    name, truncate_gradient
+    name, truncate_gradient, checkpoint
         As for :func:`~phintys.scan`.
 
     Examples
@@ -198,7 +203,7 @@ def fori_loop(
     n: Any = maximum(stop - first, 0)
     if start is not None and end is not None:
         n = np.int64(max(end - start, 0))
-    return carry.last(builder.build(n, made, name, truncate_gradient))
+    return carry.last(builder.build(n, made, name, truncate_gradient, checkpoint))
 
 
 # ---- carries -------------------------------------------------------------------------------------

@@ -49,6 +49,7 @@ def scan(
     strict: bool = False,
     return_list: bool = False,
     return_updates: bool = True,
+    checkpoint: int | None = None,
 ) -> Any:
     """Return the results of a function that is applied repeatedly, to rows and earlier results.
 
@@ -98,6 +99,10 @@ def scan(
         Return a list of outputs even if there is a single one.
     return_updates
         Return the updates too.
+    checkpoint
+        What gradients keep of the steps. ``None``: all that they need, or, if that is estimated to
+        take more than ``config.loop_megabytes``, the states before some of the steps; the others
+        are run again. A number: the states before every that many steps. ``False``: all.
 
     Returns
     -------
@@ -172,6 +177,7 @@ def scan(
         outputs,
         name or (profile if isinstance(profile, str) else None),
         truncate_gradient,
+        checkpoint,
         known,
     )
     carried, untraced, stacked = map(iter, (results.carried, results.untraced, results.stacked))
