@@ -192,6 +192,55 @@ class TestSums:
         np.testing.assert_allclose(found[0], w)
         np.testing.assert_allclose(found[1], b)
 
+    def test_rows_written_into_zeros_are_written_after_the_loop(self):
+        k = pt.lvector("k")
+        results = make_loop(
+            lambda t, at, h, w: [pt.tanh(h * 2), w + pt.inc_subtensor(pt.zeros((3, 2))[at], h)],
+            n,
+            [k],
+            [],
+            [x, W],
+        )
+        f, (loop,), _ = compiled(results[1])
+        assert loop.op.arguments.untraced == 1
+        given: dict[Any, Any] = {n: 3, k: [2, 0, 2], x: np.ones(2) / 2, W: np.ones((3, 2))}
+        expected, h = np.ones((3, 2)), np.ones(2) / 2
+        for at in (2, 0, 2):
+            expected[at] += h
+            h = np.tanh(h * 2)
+        values = [given[v] for v in explicit_graph_inputs(results[1:])]
+        np.testing.assert_allclose(f(*values), expected)
+
+    @pytest.mark.parametrize("dtype", ["float64", "int8"])
+    def test_sums_and_cumulative_sums_and_products_need_no_loop(self, dtype):
+        v, a = pt.tensor("v", dtype=dtype, shape=(None,)), pt.tensor("a", dtype=dtype, shape=(1,))
+        two = pt.constant(np.asarray(2, dtype))
+        results = make_loop(
+            lambda t, row, b, c, d: [b + row * two, c * row, d + row, d],
+            v.shape[0],
+            [v],
+            [((-1,), a), ((-1,), a)],
+            [a[0]],
+        )
+        f, loops, names = compiled(results[:3])
+        assert not loops
+        assert "accumulate_whole_arrays" in names
+        plain = phintys.function([v, a], results[:3], mode="reference")
+        for rows in ([], [3], [5, 7, -6, 3, 100]):
+            given: dict[Any, Any] = {v: np.asarray(rows, dtype), a: np.asarray([3], dtype)}
+            found = f(*(given[leaf] for leaf in explicit_graph_inputs(results[:3])))
+            for one, other in zip(found, plain(*given.values()), strict=True):
+                assert one.dtype == other.dtype
+                np.testing.assert_array_equal(one, other)
+
+    def test_sums_over_the_number_of_the_step_take_no_memory(self):
+        results = make_loop(lambda t, a: [a + 1 / (t + 1.0)], n, untraced=[s])
+        assert len(compiled(results)[1]) == 1
+
+    def test_sums_that_take_more_memory_than_the_rows_stay(self):
+        (result,) = make_loop(lambda t, row, a, w: [a + row * w], n, [y], [], [x], [x])
+        assert len(compiled(result)[1]) == 1
+
     def test_sums_that_later_steps_read_stay(self):
         results = make_loop(
             lambda t, row, h, w: [pt.tanh(w @ h), w + row[:, None] * h], n, [X], [], [x, W]

@@ -247,15 +247,10 @@ def _last_rows(fgraph: FunctionGraph, one: Argument) -> list[_Read] | None:
 def _start(template: Any) -> int:
     """Return how many of the first rows an index leaves out; 0 if it leaves out anything else."""
     entry: Any = template[0] if template else None
-    is_start = (
-        isinstance(entry, Slice)
-        and isinstance(entry.start, int)
-        and entry.start > 0
-        and entry.stop is None
-        and entry.step in {None, 1}
-        and all(map(is_full, template[1:]))
-    )
-    return entry.start if is_start else 0
+    if not isinstance(entry, Slice) or not isinstance(entry.start, int) or entry.start < 0:
+        return 0
+    is_rest = entry.stop is None and entry.step in {None, 1} and all(map(is_full, template[1:]))
+    return entry.start if is_rest else 0
 
 
 def _as_values(one: Argument) -> list[Argument]:

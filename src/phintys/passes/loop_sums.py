@@ -7,13 +7,19 @@ from typing import TYPE_CHECKING, Any
 import phintys.scalar as ps
 from phintys._base.records import record
 from phintys.control.scan_op import Scan
-from phintys.passes._facts import as_value, scalar_node, uniform_value
+from phintys.passes._facts import as_value, is_uniformly, operands, scalar_node, uniform_value
 from phintys.passes._loops import Loop, clients_of, may_vanish, replacements
 from phintys.passes.loop_batches import Outside, collapse
 from phintys.passes.loop_work import new_stack
 from phintys.rewriting import NOT_CONSTANT, node_rewriter
 from phintys.tensor import math
+from phintys.tensor.cumulative import CumOp
 from phintys.tensor.dim_shuffle import DimShuffle
+from phintys.tensor.elemwise import Elemwise
+from phintys.tensor.indexing.setting import inc_subtensor
+from phintys.tensor.indexing.template import SCALAR, is_full
+from phintys.tensor.indexing.update import IncSubtensor
+from phintys.tensor.joining import join
 from phintys.tensor.products import Dot
 from phintys.tensor.reshaping import reshape
 from phintys.tensor.shapes import shape_i
@@ -40,11 +46,14 @@ class _Term:
     factors
         The variables of a step that it is computed from.
     total
-        Computes its sum from the rows of the factors.
+        Computes its sum from the rows of the factors, and the same values.
+    same
+        Further variables that it is computed from, which are the same in all steps.
     """
 
     factors: tuple[Any, ...]
     total: Callable[..., Any]
+    same: tuple[Any, ...] = ()
 
 
 @record(eq=False)
@@ -62,6 +71,7 @@ class _Sum:
         "loop(lambda t, x, h, w: [x * h, w + x[:, None] * h], 3, [X3], [], [x3, X3])[1]",
         "loop(lambda t, x, h, w: [x * h, w + pt.dot(x.T, h)], 3, [T], [], [X, X])[1]",
         "loop(lambda t, x, h, w, v: [h, w + x[:, None] * h, v + h], 3, [X3], [], [x3, X3, x3])[2]",
+        "loop(lambda t, k, h: [pt.inc_subtensor(pt.zeros(3)[k], s) + h], 3, [k], [], [x3])[0]",
     ],
 )
 def sum_products_after_loop(fgraph: FunctionGraph, node: Apply) -> list[Variable | None] | None:
@@ -71,7 +81,9 @@ def sum_products_after_loop(fgraph: FunctionGraph, node: Apply) -> list[Variable
         return None
     nodes = loop.nodes()
     clients = clients_of(nodes, loop.made)
-    sums = [one for one in (_sum_of(state, clients) for state in loop.untraced) if one is not None]
+    free = Outside(loop, nodes, ()).rows
+    found = (_sum_of(state, clients, free) for state in loop.untraced)
+    sums = [one for one in found if one is not None]
     if not any(one.moved for one in sums):
         return None
     factors = [x for one in sums for term in one.moved for x in term.factors]
@@ -85,21 +97,32 @@ def sum_products_after_loop(fgraph: FunctionGraph, node: Apply) -> list[Variable
     return replacements(fgraph, node, _results(loop, [one for one in sums if one.moved], nodes))
 
 
-def _sum_of(state: Argument, clients: Mapping[Any, list[Any]]) -> _Sum | None:
-    """Return the terms that steps add to a state, if they use it for nothing else."""
-    (row,) = state.rows
-    if not isinstance(row.type, TensorType) or row.type.numpy_dtype.kind not in "fc":
-        return None
-    top = scalar_node(state.new, ps.add)
-    if top is None or clients.get(row) != [top] or clients.get(state.new) != [None]:
-        return None
+def _terms(state: Argument, op: ps.ScalarOp) -> list[Any]:
+    """Return what steps add to a state, or multiply it by."""
+    row = state.rows[0]
+    if not isinstance(row.type, TensorType) or row.type.numpy_dtype.kind not in "iufc":
+        return []
+    top = scalar_node(state.new, op)
+    if top is None:
+        return []
     terms: list[Any] = [x for x in top.inputs if x is not row]
-    if len(terms) != len(top.inputs) - 1 or any(x.type.dtype != row.type.dtype for x in terms):
+    is_plain = len(terms) == len(top.inputs) - 1
+    return terms if is_plain and all(x.type.dtype == row.type.dtype for x in terms) else []
+
+
+def _sum_of(
+    state: Argument, clients: Mapping[Any, list[Any]], free: Mapping[Any, bool]
+) -> _Sum | None:
+    """Return the terms that steps add to a state, if some can be summed after the loop."""
+    terms = _terms(state, ps.add)
+    if clients.get(state.rows[0]) != [state.new.owner] or clients.get(state.new) != [None]:
+        return None
+    if not terms or terms[0].type.numpy_dtype.kind not in "fc":
         return None
     found = _Sum(state, [], [])
     for x in terms:
-        term = _as_product(x)
-        if term is None or any(factor.type.dtype != row.type.dtype for factor in term.factors):
+        term = _as_product(x) or _as_scattered(x, free)
+        if term is None:
             found.left.append(x)
         else:
             found.moved.append(term)
@@ -129,10 +152,73 @@ def _results(loop: Loop, sums: Iterable[_Sum], nodes: list[Apply]) -> dict[Any, 
     outside.start(found)
     for one in sums:
         out = one.state.out[0]
-        totals = [term.total(*(outside[x] for x in term.factors)) for term in one.moved]
+        totals = [
+            term.total(*(outside[x] for x in (*term.factors, *term.same))) for term in one.moved
+        ]
         value = math.add(found.get(out, one.state.given), *totals)
         found.update(dict.fromkeys(one.state.out, value))
     return found
+
+
+# ---- instead of the loop -----------------------------------------------------------------------
+
+
+@node_rewriter(
+    [Scan],
+    examples=[
+        "loop(lambda t, row, s: [s + row * row], x.shape[0], [x], [], [s])[0]",
+        "loop(lambda t, row, s: [s + row], 3, [X3], [((-1,), X3[:1])])[0]",
+        "loop(lambda t, row, s: [s * row, pt.exp(s)], 3, [x3], [((-1,), x3[:1])])[1]",
+    ],
+)
+def accumulate_whole_arrays(fgraph: FunctionGraph, node: Apply) -> list[Variable | None] | None:
+    """loop(s + f(x[t])) -> sum(f(x)) or cumsum(f(x)), loop(s * f(x[t])) -> cumprod(f(x))"""
+    loop = Loop.of(node)
+    is_wanted = loop.states and loop.sequences and loop.until is None and may_vanish(loop)
+    if not is_wanted or any(one.taps not in {(), (-1,)} for one in loop.states):
+        return None
+    nodes = loop.nodes()
+    terms: dict[Argument, tuple[str, list[Any]]] = {}
+    for one in loop.states:
+        found = "add", _terms(one, ps.add)
+        if not found[1] and one.taps:
+            found = "mul", _terms(one, ps.mul)
+        alike = getattr(one.new.type, "broadcastable", None)
+        if not found[1] or any(x.type.broadcastable != alike for x in found[1]):
+            return None
+        terms[one] = found
+    before = Outside(loop, nodes)
+    if not all(before.rows.get(x) for _, some in terms.values() for x in some):
+        return None
+    if any(_takes_memory(one, before.rows) for one in nodes):
+        return None
+    after = Outside(loop, nodes, ())
+    if not all(after.rows.get(one.new) for one in loop.stacked):
+        return None
+    before.start()
+    results: dict[Any, Any] = {}
+    for one, (mode, some) in terms.items():
+        rows = [before[x] for x in some]
+        operation = math.add if mode == "add" else math.mul
+        steps = rows[0] if len(rows) == 1 else operation(*rows)
+        if one.taps:
+            value = CumOp(0, mode)(join(0, one.given, steps))
+        else:
+            value = math.add(one.given, math.cast(steps.sum(axis=0), one.new.dtype))
+        results.update(dict.fromkeys(one.out, value))
+    after.start(results)
+    for one in loop.stacked:
+        results.update(dict.fromkeys(one.out, after[one.new]))
+    return replacements(fgraph, node, results)
+
+
+def _takes_memory(node: Any, rows: Mapping[Any, bool]) -> bool:
+    """Return whether rows of a result are larger than all rows that it is computed from."""
+    if not isinstance(node.op, Elemwise):
+        return False
+    wanted = node.outputs[0].type.broadcastable
+    given = [x.type.broadcastable for x in node.inputs if rows.get(x)]
+    return bool(given) and wanted not in given
 
 
 # ---- products as terms -------------------------------------------------------------------------
@@ -141,7 +227,9 @@ def _results(loop: Loop, sums: Iterable[_Sum], nodes: list[Apply]) -> dict[Any, 
 def _as_product(term: Any) -> _Term | None:
     """Return a product of matrices, or of a column and a row, as a term of a sum."""
     node = term.owner
-    if node is None or term.ndim != 2:
+    if node is None or term.ndim != 2 or not isinstance(node.op, Dot | Elemwise):
+        return None
+    if any(x.type.dtype != term.dtype for x in operands(node)):
         return None
     if isinstance(node.op, Dot):
         x, y = node.inputs
@@ -153,6 +241,28 @@ def _as_product(term: Any) -> _Term | None:
         return _Term((x, y), lambda xs, ys: Dot()(_side_by_side(xs), collapse(ys)))
     product = scalar_node(term, ps.mul)
     return None if product is None else _as_outer(product)
+
+
+def _as_scattered(term: Any, free: Mapping[Any, bool]) -> _Term | None:
+    """Return rows that are written into zeros, each at an index of its own, as a term of a sum."""
+    node = term.owner
+    if node is None or not isinstance(node.op, IncSubtensor) or node.op.inplace:
+        return None
+    zeros, y, *indices = node.inputs
+    template = node.op.idx_list
+    entries = [entry for entry in template if not is_full(entry)]
+    if entries != [SCALAR] or free.get(zeros) is not False or not is_uniformly(zeros, 0):
+        return None
+    position = template.index(SCALAR)
+    sizes = [size for dim, size in enumerate(zeros.type.broadcastable) if dim != position]
+    if not free.get(indices[0]) or list(y.type.broadcastable) != sizes or y.dtype != term.dtype:
+        return None
+
+    def total(index: Any, ys: Any, base: Any) -> Any:
+        rows = ys.dimshuffle(*range(1, position + 1), 0, *range(position + 1, ys.ndim))
+        return inc_subtensor(base[(*[slice(None)] * position, index)], rows)
+
+    return _Term((indices[0], y), total, (zeros,))
 
 
 def _side_by_side(x: Any) -> Any:
@@ -204,5 +314,5 @@ def _source(x: Any, order: tuple[Any, ...]) -> Any:
     return node.inputs[0]
 
 
-LOOP_SUMS: tuple[NodeRewriter, ...] = (sum_products_after_loop,)
+LOOP_SUMS: tuple[NodeRewriter, ...] = (accumulate_whole_arrays, sum_products_after_loop)
 """In the order in which they are tried."""

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from phintys.graph.variable import Variable
     from phintys.rewriting import NodeRewriter
 
-__all__ = ["LOOP_WORK"]
+__all__ = ["LOOP_WORK", "new_stack"]
 
 
 # ---- before the loop ---------------------------------------------------------------------------

@@ -122,6 +122,7 @@ class _Program:
         untraced = [self.one_of(value, pools["value"]) for _ in range(choose.randrange(3))]
         captured = [self.one_of(value, pools["value"]) for _ in range(choose.randrange(3))]
         matrices = [self.leaf(dtype, (_SIZE, _SIZE), False) for _ in range(choose.randrange(2))]
+        sums = [self.leaf(dtype, (_SIZE, _SIZE), False) for _ in range(choose.randrange(2) * rank)]
         has_until = choose.random() < 0.2
         states = len(carried) + len(untraced)
         stacked = choose.randrange(0 if states else 1, 3)
@@ -134,10 +135,22 @@ class _Program:
             for _ in range(choose.randrange(6)):
                 pool.append(self.grown(pool, squares, rank, dtype))
             made = [choose.choice(pool[-6:] + pool) for _ in range(states + stacked)]
+            rows = self.last_rows(given, len(sequences), [taps for taps, _ in carried])
+            for number, row in enumerate(rows[:states]):
+                if choose.random() < 0.3:
+                    made[number] = choose.choice([row + made[number], row * made[number]])
+            for row in given[len(given) - len(matrices) - len(captured) - len(sums) :][: len(sums)]:
+                made.insert(states, self.summed(row, pool))
             return [*made, *([pt.gt(made[0].sum(), 1)] if has_until else [])]
 
         results = make_loop(
-            step, n, sequences, carried, untraced, [*captured, *matrices], until=has_until
+            step,
+            n,
+            sequences,
+            carried,
+            [*untraced, *sums],
+            [*captured, *matrices],
+            until=has_until,
         )
         found: list[Any] = []
         for number, result in enumerate(results):
@@ -157,6 +170,25 @@ class _Program:
                 except IndexingError:  # there is no last row
                     found.append(result)
         return found or [results[0]]
+
+    def last_rows(self, given: Sequence[Any], first: int, taps: Sequence[Any]) -> list[Any]:
+        """Return the last row of each carried argument, and what follows them."""
+        rows: list[Any] = []
+        for one in taps:
+            first += len(one)
+            rows.append(given[first - 1])
+        return [*rows, *given[first:]]
+
+    def summed(self, matrix: Any, pool: list[Any]) -> Any:
+        """Return a matrix to which a product is added."""
+        x, y = self.choose.choice(pool), self.choose.choice(pool)
+        terms = [
+            lambda: x[:, None] * y,
+            lambda: x[None] * y[:, None] * y.sum() * 2,
+            lambda: pt.dot(pt.stack([x, y]).T, pt.stack([y, x])),
+            lambda: pt.inc_subtensor(pt.zeros_like(matrix)[0], x) + x[:, None] * x,
+        ]
+        return matrix + pt.cast(self.choose.choice(terms)(), matrix.dtype)
 
     def grown(self, pool: list[Any], squares: list[Any], rank: int, dtype: str) -> Any:
         """Return one more value of a step."""
