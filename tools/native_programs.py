@@ -20,9 +20,8 @@ from phintys.backends.native.emit.frame import (
     OUT_OF_MEMORY,
     STATUS,
     TOO_LARGE,
-    EmittedProgram,
 )
-from phintys.backends.native.emit.programs import emit_program
+from phintys.backends.native.emit.programs import EmittedProgram, emit_program
 from phintys.backends.native.emit.target import Target
 from phintys.backends.native.program import Array, Place, Program
 from phintys.backends.native.runtime.engine import load

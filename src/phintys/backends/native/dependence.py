@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import phintys.scalar as ps
 from phintys._base.records import record
-from phintys.backends.native.emit.access import parts_of
 from phintys.backends.native.program import (
     Array,
     Cast,
@@ -21,6 +20,7 @@ from phintys.backends.native.program import (
     SizeValue,
     Statement,
     Step,
+    parts_of,
 )
 from phintys.backends.native.sizes import Counter, Element, Extent, Size
 

@@ -32,8 +32,8 @@ from phintys.backends.native.steps.kernel import Kernel
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from phintys.backends.native.emit.frame import EmittedProgram
     from phintys.backends.native.emit.plans import KernelPlan, Level, NestPlan
+    from phintys.backends.native.emit.programs import EmittedProgram
     from phintys.backends.native.program import Program, Value
     from phintys.backends.native.sizes import Size
     from phintys.graph.apply import Apply

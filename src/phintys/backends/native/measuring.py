@@ -7,9 +7,8 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from phintys.backends.measurements import MOST_EVENTS, Event, MemoryUse, StepTime
-from phintys.backends.native.emit.access import parts_of
 from phintys.backends.native.emit.clock import EVENT_WORDS, FIRST_STEP
-from phintys.backends.native.program import Operation, Place
+from phintys.backends.native.program import Operation, Place, parts_of
 from phintys.backends.native.steps.claim import Claim
 
 if TYPE_CHECKING:

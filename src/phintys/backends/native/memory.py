@@ -29,7 +29,7 @@ from phintys.graph.alias_map import AliasMap
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from phintys.backends.native.emit.kernels import KernelCode
+    from phintys.backends.native.emit.kernel_code import KernelCode
     from phintys.backends.native.emit.plans import KernelPlan, NestPlan
     from phintys.backends.native.polynomials import Atom, Polynomial, Polynomials
     from phintys.backends.native.program import Program, Statement

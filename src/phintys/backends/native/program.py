@@ -57,6 +57,7 @@ __all__ = [
     "Step",
     "StepsFailure",
     "Value",
+    "parts_of",
     "walk_steps",
 ]
 
@@ -517,3 +518,23 @@ def walk_steps(steps: Sequence[Step]) -> Iterator[Step]:
         yield step
         for body in step.bodies():
             yield from walk_steps(body)
+
+
+def parts_of(expression: Expression) -> Iterable[Expression]:
+    """Return the expressions that an expression is made of, itself included, each once."""
+    seen: set[int] = set()
+    stack = [expression]
+    while stack:
+        current = stack.pop()
+        if id(current) in seen:
+            continue
+        seen.add(id(current))
+        yield current
+        if isinstance(current, Operation):
+            stack.extend(current.arguments)
+        elif isinstance(current, Cast | IndexCheck):
+            stack.append(current.argument)
+        elif isinstance(current, Load):
+            stack.extend(i.dynamic for i in current.indices if i.dynamic is not None)
+        elif isinstance(current, Position) and current.index.dynamic is not None:
+            stack.append(current.index.dynamic)

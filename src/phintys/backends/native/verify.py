@@ -18,7 +18,6 @@ from phintys.backends.native.dependence import (
     same_indices,
     varies,
 )
-from phintys.backends.native.emit.access import parts_of
 from phintys.backends.native.emit.accumulators import can_reduce
 from phintys.backends.native.emit.scalar_ops import can_emit
 from phintys.backends.native.program import (
@@ -37,6 +36,7 @@ from phintys.backends.native.program import (
     Program,
     Statement,
     Step,
+    parts_of,
 )
 from phintys.backends.native.sizes import Counter, Element, Extent
 from phintys.backends.native.steps.claim import Claim

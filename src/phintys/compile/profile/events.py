@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from phintys.backends.measurements import Event
-    from phintys.compile.profile.profile import Profile
+    from phintys.compile.profile.measured import Measured
 
 __all__ = ["trace_events"]
 
 
-def trace_events(profile: Profile) -> list[dict[str, Any]]:
+def trace_events(profile: Measured) -> list[dict[str, Any]]:
     """Return the events of a profile."""
     name = profile.name or "function"
     events: list[dict[str, Any]] = []

@@ -8,14 +8,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from phintys.backends.measurements import MemoryUse
-    from phintys.compile.profile.profile import NodeCost, Profile
+    from phintys.compile.profile.measured import Measured, NodeCost
 
 __all__ = ["write_report"]
 
 Row = tuple[object, ...]
 
 
-def write_report(profile: Profile, most: int) -> str:
+def write_report(profile: Measured, most: int) -> str:
     """Return the report, with at most ``most`` rows per table."""
     lines = _head(profile)
     for title, columns, rows in _SECTIONS:
@@ -31,7 +31,7 @@ def write_report(profile: Profile, most: int) -> str:
     return "\n".join(lines)
 
 
-def _head(profile: Profile) -> list[str]:
+def _head(profile: Measured) -> list[str]:
     calls = f"{profile.calls} calls, {_ms(profile.call_seconds)} ms"
     lines = [
         f"Function {profile.name or '(unnamed)'}: {calls}, in steps {_ms(profile.step_seconds)} ms",
@@ -42,14 +42,14 @@ def _head(profile: Profile) -> list[str]:
     return lines
 
 
-def _step_rows(profile: Profile) -> Iterable[Row]:
+def _step_rows(profile: Measured) -> Iterable[Row]:
     total = profile.step_seconds
     for step in sorted(profile.steps, key=lambda step: -step.seconds):
         share = _share(step.seconds, total)
         yield f"{_ms(step.seconds):>9}", share, f"{step.calls:8d}", f"{step.kind:8}", step.label
 
 
-def _op_rows(profile: Profile) -> Iterable[Row]:
+def _op_rows(profile: Measured) -> Iterable[Row]:
     total = profile.step_seconds
     for op, cost in profile.by_op().items():
         rate = _rate(cost.flops, cost.seconds)
@@ -57,7 +57,7 @@ def _op_rows(profile: Profile) -> Iterable[Row]:
         yield f"{_ms(cost.seconds):>9}", share, f"{cost.calls:8d}", f"{cost.nodes:5d}", rate, op
 
 
-def _node_rows(profile: Profile) -> Iterable[Row]:
+def _node_rows(profile: Measured) -> Iterable[Row]:
     total = profile.step_seconds
     shared = {node for step in profile.steps if len(step.nodes) > 1 for node in step.nodes}
     for cost in profile.by_node():
@@ -81,12 +81,12 @@ def _named(cost: NodeCost) -> str:
     return f"{cost.node}{place}"
 
 
-def _stage_rows(profile: Profile) -> Iterable[Row]:
+def _stage_rows(profile: Measured) -> Iterable[Row]:
     for stage, seconds in sorted(profile.stages.items(), key=lambda entry: -entry[1]):
         yield f"{_ms(seconds):>9}", _share(seconds, profile.compile_seconds), stage
 
 
-def _rule_rows(profile: Profile) -> Iterable[Row]:
+def _rule_rows(profile: Measured) -> Iterable[Row]:
     for rule, (count, seconds) in sorted(profile.rules.items(), key=lambda entry: -entry[1][1]):
         yield f"{_ms(seconds):>9}", f"{count:7d}", rule
 
@@ -130,7 +130,7 @@ def _bytes(count: int) -> str:
     return f"{size:.1f} GiB"
 
 
-_SECTIONS: list[tuple[str, str, Callable[[Profile], Iterable[Row]]]] = [
+_SECTIONS: list[tuple[str, str, Callable[[Measured], Iterable[Row]]]] = [
     ("Steps", "     ms      %     calls  kind      what", _step_rows),
     ("Ops", "     ms      %     calls  nodes  GFLOP/s  Op", _op_rows),
     (

@@ -13,22 +13,17 @@ from typing import TYPE_CHECKING
 from phintys._base.records import record
 from phintys.backends.native.program import (
     Array,
-    Cast,
     Expression,
     Index,
-    IndexCheck,
-    Load,
     LoopVariable,
-    Operation,
-    Position,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from phintys.backends.native.polynomials import Polynomial, Polynomials
 
-__all__ = ["Access", "Addressing", "Affine", "parts_of"]
+__all__ = ["Access", "Addressing", "Affine"]
 
 
 @record(eq=False)
@@ -142,23 +137,3 @@ class Addressing:
                 dynamic.append((index.dynamic, stride))
         steps = {loop: step for loop, step in steps.items() if step.terms}
         return Affine(steps, offset, tuple(dynamic))
-
-
-def parts_of(expression: Expression) -> Iterable[Expression]:
-    """Return the expressions that an expression is made of, itself included, each once."""
-    seen: set[int] = set()
-    stack = [expression]
-    while stack:
-        current = stack.pop()
-        if id(current) in seen:
-            continue
-        seen.add(id(current))
-        yield current
-        if isinstance(current, Operation):
-            stack.extend(current.arguments)
-        elif isinstance(current, Cast | IndexCheck):
-            stack.append(current.argument)
-        elif isinstance(current, Load):
-            stack.extend(i.dynamic for i in current.indices if i.dynamic is not None)
-        elif isinstance(current, Position) and current.index.dynamic is not None:
-            stack.append(current.index.dynamic)

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from phintys._base.errors import IntegrityError
 from phintys.backends.native.emit.control import loop, when
@@ -41,7 +41,6 @@ from phintys.tensor.blas import BLAS_LETTERS
 
 if TYPE_CHECKING:
     from phintys.backends.native.emit.step_writer import StepWriter
-    from phintys.backends.native.routines.products import Product
     from phintys.backends.native.steps.call import LibraryCall
 
 __all__ = ["FLOPS", "BlasCall", "GemmCall", "GemvCall"]
@@ -67,7 +66,10 @@ class BlasCall:
         Emits the code around it.
     """
 
-    def __init__(self, call: LibraryCall[Product], writer: StepWriter) -> None:
+    letters: ClassVar[str]
+    """The names of both factors and of the output in options."""
+
+    def __init__(self, call: LibraryCall[Any], writer: StepWriter) -> None:
         self.b = writer.b
         self.call = call
         self.writer = writer
@@ -78,20 +80,18 @@ class BlasCall:
             msg = f"There is no routine {call.routine.name!r} of {self.type.name} in BLAS."
             raise IntegrityError(msg)
         arrays = (*call.inputs[:2], *call.outputs)
-        letters = call.routine.letters
         for option in call.sizes():  # what is first computed in a loop is not known after it
             writer.size(option)
         self.at = {
             letter: self._moved(writer.pointer(array), self.size(f"{letter}_offset", 0))
-            for letter, array in zip(letters, arrays, strict=True)
+            for letter, array in zip(self.letters, arrays, strict=True)
         }
-        self._letters = letters
         alpha = self.options.get("alpha", 1)
         self._alpha = writer.pointer(alpha) if isinstance(alpha, Array) else alpha
 
     def write(self) -> None:
         """Write the call, and the loops around it."""
-        self._batch(self._letters, list(self.options.get("batch", ())), self.at)
+        self._batch(self.letters, list(self.options.get("batch", ())), self.at)
 
     def _batch(self, letters: str, batch: Sequence[Any], at: dict[str, Value]) -> None:
         """Write the loops around the routine."""
@@ -215,6 +215,8 @@ class BlasCall:
 class GemmCall(BlasCall):
     """A product of matrices, or a stack of them."""
 
+    letters: ClassVar[str] = "abc"
+
     def _one(self) -> None:
         zero = self.b.constant(INT64, 0)
         self._products(self.b.constant(INT64, 1), [zero] * 3)
@@ -320,6 +322,8 @@ class GemmCall(BlasCall):
 
 class GemvCall(BlasCall):
     """A product of a matrix and a vector."""
+
+    letters: ClassVar[str] = "axy"
 
     def _one(self) -> None:
         m, n = self.size("m"), self.size("n")

@@ -62,14 +62,9 @@ from typing import TYPE_CHECKING
 from phintys._base.records import record
 
 if TYPE_CHECKING:
-    from phintys.backends.native.emit.clock import StepClock
-    from phintys.backends.native.emit.kernels import KernelCode
-    from phintys.backends.native.emit.module import Module
-    from phintys.backends.native.memory import MemoryPlan
     from phintys.backends.native.program import Array, Failure, Value
     from phintys.backends.native.steps.callback import Callback
     from phintys.backends.native.steps.claim import Claim
-    from phintys.backends.native.steps.kernel import Kernel
     from phintys.graph.apply import Apply
 
 __all__ = [
@@ -85,7 +80,6 @@ __all__ = [
     "STATE",
     "STATUS",
     "TOO_LARGE",
-    "EmittedProgram",
     "Layout",
 ]
 
@@ -165,28 +159,3 @@ class Layout:
         first = self.slots
         self.slots += count
         return first
-
-
-@record(eq=False)
-class EmittedProgram:
-    """The code of a program.
-
-    Attributes
-    ----------
-    module
-        The code; ``run`` is its main function.
-    layout
-        The runtime's description of it.
-    kernels
-        The functions of each kernel.
-    memory
-        The placement of arrays.
-    clock
-        The clock that measures the steps, if they are measured.
-    """
-
-    module: Module
-    layout: Layout
-    kernels: dict[Kernel, KernelCode]
-    memory: MemoryPlan
-    clock: StepClock | None = None

@@ -38,7 +38,7 @@ from phintys.backends.native.program import Place
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
 
-    from phintys.backends.native.emit.kernels import KernelCode
+    from phintys.backends.native.emit.kernel_code import KernelCode
     from phintys.backends.native.emit.plans import KernelPlan, NestPlan
     from phintys.backends.native.steps.kernel import Kernel
 

@@ -15,14 +15,14 @@ Kernels that need the same code share one function (:mod:`~phintys.backends.nati
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from phintys._base.records import record
 from phintys.backends.native.emit.builder import Builder
 from phintys.backends.native.emit.control import when
 from phintys.backends.native.emit.forms import Form, forms_of
 from phintys.backends.native.emit.frame import OUT_OF_MEMORY
+from phintys.backends.native.emit.kernel_code import KernelCode, ShortRows
 from phintys.backends.native.emit.module import Module
 from phintys.backends.native.emit.planning import SHORT_ROW, plan_across, plan_kernel
 from phintys.backends.native.emit.plans import KernelPlan
@@ -42,79 +42,14 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Hashable, Sequence
 
     from phintys.backends.native.emit.target import Target
-    from phintys.backends.native.polynomials import Polynomial, Polynomials
-    from phintys.backends.native.program import Array, Failure
+    from phintys.backends.native.polynomials import Polynomials
+    from phintys.backends.native.program import Failure
     from phintys.backends.native.steps.kernel import Kernel
 
-__all__ = ["KernelCode", "KernelWriter", "ShortRows", "plans_of"]
+__all__ = ["KernelWriter", "plans_of"]
 
 STACK_SCRATCH = 8192
 """Maximum size in bytes of a kernel's private memory on the stack."""
-
-
-@record(eq=False)
-class ShortRows:
-    """A function that computes several rows at once, each in a lane.
-
-    Attributes
-    ----------
-    plan
-        The plan of the function.
-    symbol
-        The function.
-    length
-        The number of elements in a row.
-    most
-        The maximum length for which the function is called.
-    """
-
-    plan: KernelPlan
-    symbol: str
-    length: Polynomial
-    most: int
-
-
-@record(eq=False)
-class KernelCode:
-    """A kernel's functions, and the data needed to call them.
-
-    Attributes
-    ----------
-    plan
-        The plan of the kernel.
-    symbol
-        The function; ``""`` if the kernel is written where it runs.
-    combiner
-        The function that merges parts of a reduction, if any.
-    slots
-        The arguments, in order.
-    failures
-        The possible failures, in the order of their numbers, which begin with 1.
-    partials
-        Number of 8-byte cells for the totals of a part of a reduction, per column if it has
-        columns.
-    for_short_rows
-        The function for short rows, if there is a separate one, and when it is called.
-    numbers
-        The numbers in which the kernel differs from others of its form, as they lie in memory.
-    stands_for
-        The plan is that of the first kernel of the same form: for the memory that this one touches,
-        that which the plan names instead. ``None`` for the first one itself.
-    """
-
-    plan: KernelPlan
-    symbol: str
-    combiner: str | None
-    slots: list[Slot]
-    failures: list[Failure]
-    partials: int = 0
-    for_short_rows: ShortRows | None = None
-    numbers: list[bytes] = field(default_factory=list)
-    stands_for: dict[Array, Array] | None = None
-
-    def in_plan(self, memory: Array) -> Array:
-        """Return the name of memory in the plan."""
-        return memory if self.stands_for is None else self.stands_for[memory]
 
 
 class KernelWriter:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
     from phintys.backends.native.emit import clock, values
-    from phintys.backends.native.emit.kernels import KernelCode
+    from phintys.backends.native.emit.kernel_code import KernelCode
     from phintys.backends.native.emit.module import Module
     from phintys.backends.native.memory import MemoryPlan
     from phintys.backends.native.polynomials import Atom

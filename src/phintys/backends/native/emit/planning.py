@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from phintys._base.errors import IntegrityError
 from phintys._base.records import record
 from phintys.backends.native.dependence import has_order
-from phintys.backends.native.emit.access import Access, Addressing, Affine, parts_of
+from phintys.backends.native.emit.access import Access, Addressing, Affine
 from phintys.backends.native.emit.plans import (
     SHORTEST_CHUNK,
     SMALLEST_CHUNK,
@@ -36,6 +36,7 @@ from phintys.backends.native.program import (
     Operation,
     Position,
     Statement,
+    parts_of,
 )
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from phintys.backends.native.emit.frame import EmittedProgram
+from phintys._base.records import record
 from phintys.backends.native.emit.inline import inline_kernels
 from phintys.backends.native.emit.kernels import KernelWriter
 from phintys.backends.native.emit.main import MainFunction
@@ -21,10 +21,39 @@ from phintys.backends.native.program import walk_steps
 from phintys.backends.native.steps.kernel import Kernel
 
 if TYPE_CHECKING:
+    from phintys.backends.native.emit.clock import StepClock
+    from phintys.backends.native.emit.frame import Layout
+    from phintys.backends.native.emit.kernel_code import KernelCode
     from phintys.backends.native.emit.target import Target
+    from phintys.backends.native.memory import MemoryPlan
     from phintys.backends.native.program import Program
 
-__all__ = ["emit_program"]
+__all__ = ["EmittedProgram", "emit_program"]
+
+
+@record(eq=False)
+class EmittedProgram:
+    """The code of a program.
+
+    Attributes
+    ----------
+    module
+        The code; ``run`` is its main function.
+    layout
+        The runtime's description of it.
+    kernels
+        The functions of each kernel.
+    memory
+        The placement of arrays.
+    clock
+        The clock that measures the steps, if they are measured.
+    """
+
+    module: Module
+    layout: Layout
+    kernels: dict[Kernel, KernelCode]
+    memory: MemoryPlan
+    clock: StepClock | None = None
 
 
 def emit_program(program: Program, target: Target, *, timed: bool = False) -> EmittedProgram:

@@ -33,17 +33,14 @@ class Product(Routine):
     ----------
     name
         Its name in BLAS, without the letter of the dtype.
-    letters
-        The names of both factors and of the output in options.
     code
         Emits calls.
     """
 
     shares_work: ClassVar[bool] = True
 
-    def __init__(self, name: str, letters: str, code: type[BlasCall]) -> None:
+    def __init__(self, name: str, code: type[BlasCall]) -> None:
         self.name = name
-        self.letters = letters
         self._code = code
 
     def updates(self, call: LibraryCall[Product]) -> tuple[Array, ...]:
@@ -54,7 +51,7 @@ class Product(Routine):
         """Return the strides: products of long matrices and vectors are computed in parts."""
         return {
             f"the {kind} of {letter}": size
-            for letter in self.letters
+            for letter in self._code.letters
             for kind in ("stride", "step")
             if (size := call.lengths.get(f"{letter}_{kind}")) is not None
         }
@@ -104,5 +101,5 @@ class _MatrixProduct(Product):
         return f"{line}, in tiles" + f" up to {most} multiplications" * (None in lengths)
 
 
-GEMM = _MatrixProduct("gemm", "abc", GemmCall)
-GEMV = Product("gemv", "axy", GemvCall)
+GEMM = _MatrixProduct("gemm", GemmCall)
+GEMV = Product("gemv", GemvCall)

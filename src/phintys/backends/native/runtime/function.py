@@ -33,7 +33,7 @@ from phintys.backends.native.runtime.support import support, trim
 
 if TYPE_CHECKING:
     from phintys.backends.native import explain as explaining
-    from phintys.backends.native.emit.frame import EmittedProgram
+    from phintys.backends.native.emit.programs import EmittedProgram
     from phintys.backends.native.program import Program
     from phintys.backends.native.runtime import saving
     from phintys.backends.native.runtime.engine import Code
