@@ -11,14 +11,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from phintys.backends.native.program import LoopVariable
-from phintys.backends.native.sizes import MOST_TERMS, Arithmetic, Counter, Size
+from phintys.backends.native.sizes import MOST_TERMS, Arithmetic, Counter
+from phintys.backends.native.values import LoopVariable, Size
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from phintys.backends.native.program import Array
     from phintys.backends.native.sizes import Sizes
+    from phintys.backends.native.values import Array
 
 __all__ = ["Atom", "Polynomial", "Polynomials"]
 

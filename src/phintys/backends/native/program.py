@@ -19,6 +19,7 @@ import numpy as np
 
 from phintys._base.errors import ShapeError
 from phintys._base.records import record
+from phintys.backends.native.values import Array, Handle, LoopVariable, Place, Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -28,7 +29,8 @@ if TYPE_CHECKING:
     from phintys.backends.native.emit.step_writer import StepWriter
     from phintys.backends.native.explain import Explainer
     from phintys.backends.native.polynomials import Polynomial
-    from phintys.backends.native.sizes import Size, Sizes
+    from phintys.backends.native.sizes import Sizes
+    from phintys.backends.native.values import Size
     from phintys.backends.native.verify import Verifier
     from phintys.graph.apply import Apply
     from phintys.graph.variable import Variable
@@ -62,91 +64,7 @@ __all__ = [
 ]
 
 
-# ---- values ----------------------------------------------------------------------------------
-
-
-@record(eq=False)
-class Array:
-    """Numbers of one dtype, C-contiguous and aligned to their size.
-
-    Attributes
-    ----------
-    place
-        Where the memory comes from; see :class:`Place`.
-    dtype
-        Dtype of the elements in memory (a bool takes one byte).
-    sizes
-        Lengths of the axes.
-    label
-        A readable name: ``a0``, ``t3`` ...
-    variable
-        The graph's variable whose value it is, if any.
-    data
-        The value of a constant.
-    alias
-        The array that this is a view of with other sizes (a reshape), if any.
-    """
-
-    place: str
-    dtype: np.dtype[Any]
-    sizes: tuple[Size, ...]
-    label: str
-    variable: Variable | None = None
-    data: np.ndarray[Any, Any] | None = None
-    alias: Array | None = None
-
-    @property
-    def memory(self) -> Array:
-        """The array that owns the memory: this one, or the one that it aliases."""
-        return self if self.alias is None else self.alias
-
-    @property
-    def ndim(self) -> int:
-        """Number of axes."""
-        return len(self.sizes)
-
-    def __repr__(self) -> str:
-        return f"{self.label}: {self.dtype}[{', '.join(map(str, self.sizes))}] {self.place}"
-
-
-class Place:
-    """Where the memory of an array comes from."""
-
-    ARGUMENT = "argument"  # an argument of the function, made contiguous at entry if it is not
-    CONSTANT = "constant"  # data of the program
-    BUFFER = "buffer"  # planned into the arena, or kept in registers by the kernel that uses it
-    RESULT = "result"  # a new NumPy array, which the function returns
-    CALLBACK = "callback"  # made by an Op's Python code
-
-
-@record(eq=False)
-class Handle:
-    """A Python object: a value whose Type is not a tensor's, passed to and from callbacks."""
-
-    label: str
-    variable: Variable | None = None
-    data: Any = None
-    place: str = Place.CALLBACK
-
-    def __repr__(self) -> str:
-        return f"{self.label}: object {self.place}"
-
-
-Value = Array | Handle
-
-
 # ---- expressions: what a kernel computes for one element --------------------------------------
-
-
-@record(eq=False)
-class LoopVariable:
-    """A loop over 0, 1 ... ``extent - 1``."""
-
-    extent: Size
-    label: str
-
-    def __repr__(self) -> str:
-        return self.label
 
 
 @record(eq=False)

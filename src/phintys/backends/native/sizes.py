@@ -15,10 +15,12 @@ import math
 import operator
 from typing import TYPE_CHECKING, Any
 
+from phintys.backends.native.values import Size
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from phintys.backends.native.program import Array, LoopVariable
+    from phintys.backends.native.values import Array, LoopVariable
 
 __all__ = [
     "MOST",
@@ -46,37 +48,6 @@ MOST_TERMS = 12
 
 MOST_WRITTEN = 40
 """Limits on the number of parts of a size that is written, and on the nesting of operations."""
-
-
-class Size:
-    """A length, a start, a step or a stride; an int64 when the program runs.
-
-    Sizes share their parts, so the tree of one can be exponentially larger than the number of its
-    parts. Properties that are needed often are therefore computed once, when the size is created.
-    """
-
-    __slots__ = ()
-
-    terms = 1
-    """Number of terms after expansion; counted exactly up to :data:`MOST_TERMS`."""
-    height = 0
-    """Nesting depth of its operations."""
-    is_length = False
-    """Whether it is known to be non-negative."""
-    is_flag = False
-    """Whether it is known to be 1 or 0."""
-    bits = 63
-    """Number of bits that hold it if it is not negative."""
-
-    @property
-    def known(self) -> int | None:
-        """The value, if known at compile time."""
-        return None
-
-    @property
-    def leaves(self) -> tuple[Size, ...]:
-        """The extents, elements and counters that it depends on, each once."""
-        return (self,)
 
 
 class Fixed(Size):
