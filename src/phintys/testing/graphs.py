@@ -15,7 +15,9 @@ import numpy as np
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+import phintys
 import phintys.tensor as pt
+from phintys import control
 from phintys.graph.printing import debugprint
 from phintys.tensor.type import TensorType
 
@@ -385,6 +387,86 @@ def _along(draw: Draw, pair: Pair, pool: Sequence[Pair]) -> Pair | None:
     return pt.softmax(variable, axis), powers / powers.sum(axis=axis, keepdims=True)
 
 
+def _choice(draw: Draw, pair: Pair, pool: Sequence[Pair]) -> Pair | None:
+    conditions = [other for other in pool if other[1].dtype.kind in "bi"]
+    if not conditions:
+        return None
+    symbolic, condition = draw(st.sampled_from(conditions))
+    (then, one), (otherwise, other) = pair, pair
+    if draw(st.booleans()):
+        is_bool = one.dtype.kind == "b"
+        then, one = (~then, ~one) if is_bool else (-then, -one)
+    else:
+        reverse = slice(None, None, -1) if other.ndim else ...
+        otherwise, other = otherwise[reverse], other[reverse]
+    found = phintys.ifelse(pt.any(pt.neq(symbolic, 0)), then, otherwise)
+    return found, np.asarray(one if np.any(condition) else other)
+
+
+def _loop(draw: Draw, pair: Pair, pool: Sequence[Pair]) -> Pair | None:
+    variable, value = _as_float(pair)
+    if not value.ndim or value.ndim >= _MOST_DIMS:
+        return None
+    return draw(st.sampled_from(LOOPS))(variable, value, draw(st.booleans()))
+
+
+def _decay(variable: Any, value: Array, backwards: bool) -> Pair:
+    """A state that reads the one before, of which all are returned."""
+    rows, _ = phintys.scan(
+        lambda row, h: pt.tanh(h * 0.5 + row),
+        variable,
+        pt.zeros_like(variable.sum(axis=0)),
+        go_backwards=backwards,
+    )
+    h, found = np.zeros(value.shape[1:], value.dtype), np.zeros_like(value)
+    for t, row in enumerate(value[::-1] if backwards else value):
+        h = np.tanh(h * value.dtype.type(0.5) + row)
+        found[t] = h
+    return rows, found
+
+
+def _last(variable: Any, value: Array, backwards: bool) -> Pair:
+    """The last one of a state, which a loop in the loop computes."""
+
+    def step(row: Any, h: Any) -> Any:
+        return control.fori_loop(0, 2, lambda i, h: h * 0.25 + row + pt.cast(i, row.dtype), h)
+
+    found, _ = control.reduce(
+        step, variable, pt.ones_like(variable.sum(axis=0)), go_backwards=backwards
+    )
+    h = np.ones(value.shape[1:], value.dtype)
+    for row in value[::-1] if backwards else value:
+        for i in range(2):
+            h = h * value.dtype.type(0.25) + row + value.dtype.type(i)
+    return found, h
+
+
+def _taps(variable: Any, value: Array, backwards: bool) -> Pair:
+    """Rows that depend on the rows beside them alone."""
+    rows, _ = phintys.scan(
+        lambda row, after: after - row * 0.5,
+        {"input": variable, "taps": [0, 1]},
+        go_backwards=backwards,
+    )
+    found = value[1:] - value[:-1] * value.dtype.type(0.5)
+    return rows, found[::-1] if backwards else found
+
+
+def _until(variable: Any, value: Array, backwards: bool) -> Pair:
+    """A loop that a condition ends after its second step."""
+
+    def step(row: Any, h: Any, count: Any) -> Any:
+        return [h + row, count + 1], phintys.until(count + 1 >= 2)
+
+    (rows, _), _ = phintys.scan(
+        step, variable, [variable.sum(axis=0) * 0.5, 0], go_backwards=backwards
+    )
+    half = np.asarray(value.sum(axis=0) * value.dtype.type(0.5))
+    return rows, half + np.cumsum((value[::-1] if backwards else value)[:2], axis=0)
+
+
+LOOPS: tuple[Callable[..., Pair], ...] = (_decay, _last, _taps, _until)
+
 STEPS: tuple[Step, ...] = (
     _unary,
     _unary,
@@ -405,5 +487,7 @@ STEPS: tuple[Step, ...] = (
     _join,
     _product,
     _along,
+    _choice,
+    _loop,
 )
 """What a graph is made of; what stands here twice is drawn twice as often."""
