@@ -15,9 +15,8 @@ import numpy as np
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-import phintys
 import phintys.tensor as pt
-from phintys import control
+from phintys.control import fori_loop, ifelse, reduce, scan, until
 from phintys.graph.printing import debugprint
 from phintys.tensor.type import TensorType
 
@@ -399,7 +398,7 @@ def _choice(draw: Draw, pair: Pair, pool: Sequence[Pair]) -> Pair | None:
     else:
         reverse = slice(None, None, -1) if other.ndim else ...
         otherwise, other = otherwise[reverse], other[reverse]
-    found = phintys.ifelse(pt.any(pt.neq(symbolic, 0)), then, otherwise)
+    found = ifelse(pt.any(pt.neq(symbolic, 0)), then, otherwise)
     return found, np.asarray(one if np.any(condition) else other)
 
 
@@ -412,7 +411,7 @@ def _loop(draw: Draw, pair: Pair, pool: Sequence[Pair]) -> Pair | None:
 
 def _decay(variable: Any, value: Array, backwards: bool) -> Pair:
     """A state that reads the one before, of which all are returned."""
-    rows, _ = phintys.scan(
+    rows, _ = scan(
         lambda row, h: pt.tanh(h * 0.5 + row),
         variable,
         pt.zeros_like(variable.sum(axis=0)),
@@ -429,11 +428,9 @@ def _last(variable: Any, value: Array, backwards: bool) -> Pair:
     """The last one of a state, which a loop in the loop computes."""
 
     def step(row: Any, h: Any) -> Any:
-        return control.fori_loop(0, 2, lambda i, h: h * 0.25 + row + pt.cast(i, row.dtype), h)
+        return fori_loop(0, 2, lambda i, h: h * 0.25 + row + pt.cast(i, row.dtype), h)
 
-    found, _ = control.reduce(
-        step, variable, pt.ones_like(variable.sum(axis=0)), go_backwards=backwards
-    )
+    found, _ = reduce(step, variable, pt.ones_like(variable.sum(axis=0)), go_backwards=backwards)
     h = np.ones(value.shape[1:], value.dtype)
     for row in value[::-1] if backwards else value:
         for i in range(2):
@@ -443,7 +440,7 @@ def _last(variable: Any, value: Array, backwards: bool) -> Pair:
 
 def _taps(variable: Any, value: Array, backwards: bool) -> Pair:
     """Rows that depend on the rows beside them alone."""
-    rows, _ = phintys.scan(
+    rows, _ = scan(
         lambda row, after: after - row * 0.5,
         {"input": variable, "taps": [0, 1]},
         go_backwards=backwards,
@@ -456,11 +453,9 @@ def _until(variable: Any, value: Array, backwards: bool) -> Pair:
     """A loop that a condition ends after its second step."""
 
     def step(row: Any, h: Any, count: Any) -> Any:
-        return [h + row, count + 1], phintys.until(count + 1 >= 2)
+        return [h + row, count + 1], until(count + 1 >= 2)
 
-    (rows, _), _ = phintys.scan(
-        step, variable, [variable.sum(axis=0) * 0.5, 0], go_backwards=backwards
-    )
+    (rows, _), _ = scan(step, variable, [variable.sum(axis=0) * 0.5, 0], go_backwards=backwards)
     half = np.asarray(value.sum(axis=0) * value.dtype.type(0.5))
     return rows, half + np.cumsum((value[::-1] if backwards else value)[:2], axis=0)
 
