@@ -5,7 +5,17 @@ import pytest
 
 import phintys
 import phintys.tensor as pt
-from phintys.control import filter, foldl, foldr, map, reduce, scan_checkpoints
+from phintys.control import (
+    filter,
+    foldl,
+    foldr,
+    fori_loop,
+    loop,
+    map,
+    reduce,
+    scan_checkpoints,
+    while_loop,
+)
 from tests.control.loops_in_numpy import MODES, plain_scan
 
 every_mode = pytest.mark.parametrize("mode", MODES)
@@ -373,3 +383,30 @@ def test_loops_of_blocks(every, mode):
         kept = [rows[t] for t in range(n) if t % every == every - 1 or t == n - 1]
         np.testing.assert_allclose(np.transpose(f(values, 0.5)), np.reshape(kept, (-1, 2)))
         assert count.get_value() == n
+
+
+@every_mode
+@pytest.mark.parametrize("checkpoint", [None, False, 1, 2])
+def test_what_gradients_keep_does_not_change_them(checkpoint, mode):
+    x, w = pt.dvector("x"), pt.dscalar("w")
+
+    def step(x, h):
+        return pt.tanh(h * w + x)
+
+    rows, _ = phintys.scan(step, x, 0.0, checkpoint=checkpoint)
+    last, _ = loop(lambda h, x: (step(x, h), None), 0.0, x, checkpoint=checkpoint)
+    counted = fori_loop(0, x.shape[0], lambda i, h: step(x[i], h), 0.0, checkpoint=checkpoint)
+    (_, ended) = while_loop(
+        lambda c: c[0] < x.shape[0],
+        lambda c: (c[0] + 1, step(x[c[0]], c[1])),
+        (0, 0.0),
+        checkpoint=checkpoint,
+    )
+    slopes = [phintys.grad(y, w) for y in (rows[-1], last, counted, ended)]
+    op = rows.owner.inputs[0].owner.op
+    assert op.checkpoint is checkpoint
+    h, slope = 0.0, 0.0
+    for value in V:
+        h, before = np.tanh(0.5 * h + value), h
+        slope = (1 - h**2) * (before + 0.5 * slope)
+    check([x, w], slopes, [V, 0.5], [slope] * 4, mode)
