@@ -14,7 +14,8 @@ Options of a :class:`~phintys.backends.native.steps.call.LibraryCall`; each is a
 Both take ``alpha`` (1), a Python number or an array without dimensions, which is then the last of
 the inputs; ``beta`` (0), which is 0 or 1; and ``batch``: a sequence of tuples, for each loop around
 the routine its length and by how much each operand and the output move. Steps and strides are
-positive. Inputs are ``(a, b)`` or ``(a, x)``.
+positive. ``packed`` is an array that holds the columns of a, contiguous, if it is small. Inputs are
+``(a, b)`` or ``(a, x)``.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from phintys._base.errors import IntegrityError
+from phintys.backends.native.emit.columns import MOST_BY_COLUMNS, columns_symbol
 from phintys.backends.native.emit.control import loop, when
 from phintys.backends.native.emit.product_parts import (
     PRODUCT_PARTS,
@@ -32,7 +34,12 @@ from phintys.backends.native.emit.product_parts import (
     VECTOR_SHARED_FROM,
     parts_symbol,
 )
-from phintys.backends.native.emit.products import MANY, most_in_tiles, product_symbol
+from phintys.backends.native.emit.products import (
+    MANY,
+    has_tiles,
+    most_in_tiles,
+    product_symbol,
+)
 from phintys.backends.native.emit.routines import Matrix, Routines, product_routine
 from phintys.backends.native.emit.types import INT64, VOID, type_of
 from phintys.backends.native.emit.values import Value
@@ -154,6 +161,13 @@ class BlasCall:
     def _factors(self) -> tuple[Any, int]:
         """Return alpha, a number or the address of one, and beta, 0 or 1."""
         return self._alpha, self.options.get("beta", 0)
+
+    def _in_registers(self) -> list[Value]:
+        """Return both factors as values."""
+        alpha, beta = self._factors()
+        if isinstance(alpha, Value):
+            alpha = self.b.load(self.type, alpha)
+        return [self.b.value(self.type, factor) for factor in (alpha, beta)]
 
     # ---- products ----------------------------------------------------------------------------
 
@@ -316,7 +330,7 @@ class GemmCall(BlasCall):
 
     def _most_in_tiles(self, lengths: Sequence[Value]) -> int:
         known = [int(value.text) if value.text.isdigit() else None for value in lengths]
-        is_repeated = "batch" in self.options
+        is_repeated = "batch" in self.options or bool(self.writer.open_loops)
         return most_in_tiles(self.b.target, self.type, known, is_repeated=is_repeated)
 
 
@@ -329,4 +343,32 @@ class GemvCall(BlasCall):
         m, n = self.size("m"), self.size("n")
         x = (self.at["x"], self.size("x_step", 1))
         y = (self.at["y"], self.size("y_step", 1))
-        self._times_vector((self._matrix("a"), m, n), x, y)
+        matrix = self._matrix("a")
+        columns = self._columns(matrix)
+        if columns is None or y[1].text != "1":
+            self._times_vector((matrix, m, n), x, y)
+            return
+        b = self.b
+        address, along = columns
+        with self.writer.before(self.writer.home_of_sizes(self.options["m"], self.options["n"])):
+            is_small = m * n <= MOST_BY_COLUMNS
+        small, large, after = (b.new_block(name) for name in ("small", "large", "after"))
+        b.branch(is_small, small, large)
+        b.begin(small)
+        symbol = columns_symbol(b.target, self.type)
+        b.module.math_functions.add(symbol)
+        b.call(symbol, VOID, [m, n, address, along, *x, y[0], *self._in_registers()])
+        b.jump(after)
+        b.begin(large)
+        self._times_vector((matrix, m, n), x, y)
+        b.jump(after)
+        b.begin(after)
+
+    def _columns(self, matrix: Matrix) -> tuple[Value, Value] | None:
+        """Return the address of contiguous columns, and their distance, in a loop of steps."""
+        if not self.writer.open_loops or not has_tiles(self.b.target, self.type):
+            return None
+        packed = self.options.get("packed")
+        if packed is not None:
+            return self.writer.pointer(packed), self.size("m")
+        return (matrix.pointer, matrix.along) if matrix.down.text == "1" else None

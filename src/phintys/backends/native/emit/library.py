@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from phintys.backends.native.emit.builder import Builder
+from phintys.backends.native.emit.columns import COLUMNS, write_columns
 from phintys.backends.native.emit.math import FLOAT_FUNCTIONS, MathSymbol
 from phintys.backends.native.emit.module import Module
 from phintys.backends.native.emit.product_parts import (
@@ -24,6 +25,7 @@ from phintys.backends.native.emit.types import type_of
 __all__ = ["is_outlined", "library"]
 
 _PRODUCTS = {
+    COLUMNS: write_columns,
     PRODUCT: write_product,
     PRODUCT_PARTS: write_product_parts,
     VECTOR_PARTS: write_vector_parts,

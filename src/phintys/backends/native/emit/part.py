@@ -404,6 +404,12 @@ class Part:
         with self.before(self.home_of_address(array, offset)):
             return self.b.offset(base, number, type_of(array.dtype))
 
+    def home_of_sizes(self, *sizes: Size) -> OpenLoop | None:
+        """Return the outermost open loop in which sizes do not change."""
+        if not self.open_loops:
+            return None
+        return self.home(atom for size in sizes for atom in self.atoms_of(self.main.ring.of(size)))
+
     def home_of_address(self, array: Array, offset: Polynomial) -> OpenLoop | None:
         """Return the outermost open loop in which an address does not change."""
         if not self.open_loops:

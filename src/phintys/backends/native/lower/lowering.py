@@ -35,7 +35,7 @@ from phintys.backends.native.program import (
     Step,
     Value,
 )
-from phintys.backends.native.sizes import Sizes, is_length
+from phintys.backends.native.sizes import Element, Extent, Sizes, is_length
 from phintys.backends.native.steps.callback import Callback
 from phintys.backends.native.steps.check import Check
 from phintys.graph.alias_map import AliasMap, destroyed_inputs, root_of, shared_inputs
@@ -43,7 +43,7 @@ from phintys.graph.variable import Constant
 from phintys.tensor.type import TensorType
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Sequence
+    from collections.abc import Generator, Iterable, Sequence
 
     from phintys.backends.native.sizes import Size
     from phintys.graph.apply import Apply
@@ -95,6 +95,7 @@ class Lowering:
         self._count = 0
         self.sides: Any = None
         self._is_inside = False
+        self._loops_around: list[tuple[list[Step | Statement], set[Array]]] = []
         self._checked: set[tuple[Size, Size]] = set()
         self._aliases: AliasMap[Value] = AliasMap()
         self._seen_in: dict[Value, list[Value]] = {}
@@ -413,6 +414,32 @@ class Lowering:
         finally:
             self.steps, self._views, self._checked, self._is_inside = before
 
+    @contextmanager
+    def steps_of_loop(self, captured: Iterable[View]) -> Generator[list[Step | Statement]]:
+        """Collect the steps in the body of a loop, given what does not change in it."""
+        self._loops_around.append((self.steps, {view.array.memory for view in captured}))
+        try:
+            with self.body() as steps:
+                yield steps
+        finally:
+            self._loops_around.pop()
+
+    @contextmanager
+    def before_steps(self, view: View) -> Generator[bool]:
+        """Add steps before the loops around in which a view does not change, if there are any.
+
+        The value is whether there are.
+        """
+        at = len(self._loops_around)
+        while at and view.array.memory in self._loops_around[at - 1][1]:
+            at -= 1
+        if at == len(self._loops_around) or not _is_fixed(view):
+            yield False
+            return
+        inside, self.steps = self.steps, self._loops_around[at][0]
+        yield True
+        self.steps = inside
+
     @property
     def checked(self) -> frozenset[tuple[Size, Size]]:
         """The pairs of sizes that are known to be equal inside of a branch or loop only."""
@@ -591,6 +618,16 @@ class Lowering:
                 if any(roots.isdisjoint(root_of(other)) for other in others):
                     return False
         return True
+
+
+def _is_fixed(view: View) -> bool:
+    """Return whether the lengths and the place of a view follow from arguments alone."""
+    sizes = [*view.sizes, *(map_.offset for map_ in view.maps)]
+    sizes += [step for map_ in view.maps for _, step in map_.terms]
+    leaves = [leaf for size in sizes if size is not None for leaf in size.leaves]
+    return all(
+        isinstance(leaf, Extent | Element) and leaf.array.place == Place.ARGUMENT for leaf in leaves
+    )
 
 
 def _named(variable: Variable, node: Apply) -> bool:

@@ -8,6 +8,7 @@ import numpy as np
 
 from phintys import scalar as ps
 from phintys._base.records import record
+from phintys.backends.native.emit.columns import MOST_BY_COLUMNS
 from phintys.backends.native.lower.families import lowers
 from phintys.backends.native.lower.lowering import Lowering
 from phintys.backends.native.lower.overwriting import Base, NotAtTheEnd, base_of
@@ -203,7 +204,30 @@ def _multiply(
     matrix = MatrixView.of(x, lowering)
     vector, of_vector = _vector(y, "x", lowering)
     options |= of_vector | {"m": x.sizes[0], "n": x.sizes[1], **matrix.options("a")}
+    packed = None if matrix.is_transposed else _packed(x, lowering)
+    if packed is not None:
+        options["packed"] = packed
     _call(GEMV, (matrix.strided.array, vector), target, options, node, lowering)
+
+
+def _packed(x: View, lowering: Lowering) -> Array | None:
+    """Return the columns of a matrix, copied before the loop of steps around its product.
+
+    The array is empty if the matrix is not small. ``None`` if there is no such loop.
+    """
+    sizes = lowering.sizes
+    with lowering.before_steps(x) as is_outside:
+        if not is_outside:
+            return None
+        m, n = x.sizes
+        most = sizes.fixed(MOST_BY_COLUMNS + 1)
+        is_small = sizes.arithmetic("lt", sizes.mul(m, n), most)
+        lengths = sizes.mul(is_small, n), sizes.mul(is_small, m)
+        target = View.of(lowering.array(x.array.dtype, lengths), sizes)
+        loops = lowering.loops(lengths)
+        columns = x.rearranged((1, 0), sizes)
+        lowering.store(target, lowering.load(columns, loops), loops)
+        return target.array
 
 
 def _call(
@@ -216,6 +240,7 @@ def _call(
 ) -> None:
     """Add a call of BLAS; a factor computed at run time is an additional input."""
     alpha = options.get("alpha")
+    inputs += tuple(options[name] for name in ("packed",) if name in options)
     if isinstance(alpha, Array):
         inputs = (*inputs, alpha)
     bases = lowering.bases

@@ -120,7 +120,8 @@ class _Steps:
         # A copy, since variables are bound to values once, and other nodes may have the same Op.
         fgraph = FunctionGraph(self.op.inner_inputs, self.op.inner_outputs)
         inner = self.arguments.step_inputs(fgraph.inputs)
-        with lowering.body() as steps:
+        captured = [lowering.view(v) for v in self.given.captured if isinstance(v.type, TensorType)]
+        with lowering.steps_of_loop(captured) as steps:
             self._bind(inner)
             lower_nodes(fgraph, lowering)
             made = self.arguments.step_outputs([lowering.view(v) for v in fgraph.outputs])
