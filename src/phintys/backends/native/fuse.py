@@ -39,6 +39,7 @@ from phintys.backends.native.dependence import (
 )
 from phintys.backends.native.program import (
     Array,
+    Index,
     Load,
     LoopVariable,
     Place,
@@ -219,8 +220,10 @@ class _Joining:
         """Add a statement to a kernel if possible, and return whether it was."""
         if len(group.members) >= MOST_STATEMENTS or member.memory in group.writers:
             return False
-        if member.memory in group.reads or not member.before.isdisjoint(group.writers):
+        if not member.before.isdisjoint(group.writers):
             return False
+        if member.memory in group.reads:
+            return self._overwrite(group, member)
         inside: list[tuple[Load, int, _Member]] = []
         for load in member.loads:
             written = group.writers.get(load.array.memory)
@@ -229,6 +232,39 @@ class _Joining:
                     return False  # the same memory at other indices
                 inside.append((load, *written))
         return self._join_nest(group, member, inside) or self._open_nest(group, member, inside)
+
+    def _overwrite(self, group: _Group, member: _Member) -> bool:
+        """Add a statement to the nest that reads what it overwrites: the same elements, or others.
+
+        Others are in other rows: those of a trace, which are read in a step and written in it.
+        """
+        memory = member.memory
+        if member.statement.reduction or has_order(member.statement):
+            return False
+        readers = [
+            number
+            for number, nest in enumerate(group.nests)
+            if any(load.array.memory is memory for one in nest for load in one.loads)
+        ]
+        number = len(group.nests) - 1
+        loops = group.loops(number)
+        if readers != [number] or not self._same_loops(loops, member.statement.loops):
+            return False
+        candidate = member.renamed(loops)
+        statement = candidate.statement
+        for load in group.reads[memory]:
+            if load.array is not statement.target:
+                return False
+            if not same_indices(load.indices, statement.indices, self.sizes) and not _are_apart(
+                load.indices, statement.indices, loops, self.sizes
+            ):
+                return False
+        if _changes_order(group.nests[number], statement):
+            return False
+        if not self._reads_fit(group, number, candidate, group.outer):
+            return False
+        group.add(number, candidate)
+        return True
 
     def merge(self, first: _Group, second: _Group) -> _Group | None:
         """Merge two kernels if possible, changing one of them, and return the result."""
@@ -361,6 +397,35 @@ class _Joining:
                 ):
                     return False
         return True
+
+
+def _are_apart(
+    left: Sequence[Index], right: Sequence[Index], loops: Sequence[LoopVariable], sizes: Sizes
+) -> bool:
+    """Return whether two elements differ along an axis on which the loops do not move."""
+    for one, other in zip(left, right, strict=True):
+        if one.dynamic is not None or other.dynamic is not None:
+            continue
+        if any(loop in loops for loop, _ in (*one.terms, *other.terms)):
+            continue
+        (base, number), (other_base, other_number) = (_split(i.offset, sizes) for i in (one, other))
+        if base is other_base and number != other_number:
+            return True
+    return False
+
+
+def _split(offset: Size | None, sizes: Sizes) -> tuple[Size | None, int]:
+    """Return an offset as another one plus a number."""
+    if offset is None:
+        return None, 0
+    offset = sizes.canonical(offset)
+    if offset.known is not None:
+        return None, offset.known
+    if isinstance(offset, Arithmetic) and offset.operation == "add":
+        first, second = map(sizes.canonical, offset.arguments)
+        if second.known is not None:
+            return first, second.known
+    return offset, 0
 
 
 def _changes_order(nest: Sequence[_Member], statement: Statement) -> bool:

@@ -13,12 +13,13 @@ from __future__ import annotations
 
 import math
 import operator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from phintys.backends.native.values import Size
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Generator, Sequence
 
     from phintys.backends.native.values import Array, LoopVariable
 
@@ -494,6 +495,15 @@ class Sizes:
         if right.known is not None or (left.known is None and self._age[right] < self._age[left]):
             left, right = right, left
         self._equal[right] = left
+
+    @contextmanager
+    def assuming(self) -> Generator[None]:
+        """Forget afterwards which sizes have been recorded as equal in the meantime."""
+        before = dict(self._equal)
+        try:
+            yield
+        finally:
+            self._equal = before
 
     def canonical(self, size: Size) -> Size:
         """Return the canonical one of all sizes that are known to be equal to this one."""

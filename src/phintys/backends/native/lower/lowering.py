@@ -341,7 +341,7 @@ class Lowering:
     def require_equal(self, left: Size, right: Size, failure: Failure) -> None:
         """Check that two sizes are equal, once; from here on they are the same.
 
-        In the body of a branch or loop, which may never run, they are not merged.
+        In the body of a branch or loop, which may never run, they are the same only there.
         """
         left, right = self.sizes.canonical(left), self.sizes.canonical(right)
         if left is right or (left, right) in self._checked:
@@ -349,8 +349,7 @@ class Lowering:
         self.steps.append(Check(left, right, failure))
         if self._is_inside:
             self._checked.add((left, right))
-        else:
-            self.sizes.equate(left, right)
+        self.sizes.equate(left, right)
 
     def require(self, condition: Size, failure: Failure) -> None:
         """Check that a condition, 1 or 0, is 1."""
@@ -409,7 +408,7 @@ class Lowering:
         inside: list[Step | Statement] = []
         self.steps, self._is_inside = inside, True
         try:
-            with self.bases.inside():
+            with self.bases.inside(), self.sizes.assuming():
                 yield inside
         finally:
             self.steps, self._views, self._checked, self._is_inside = before

@@ -130,10 +130,10 @@ class _Steps:
             if ran is not None:
                 following = self.sizes.add(self.sizes.counter(self.counter), self.sizes.fixed(1))
                 lowering.store(ran, SizeValue(following), (), nodes=(self.node,))
-        kept = {view.array for view in (*self.traces, *self.states, *self.stacks)}
-        kept |= {view.array for latest in self.latest for view in latest}
-        kept |= {view.array for view in (ran, until) if view is not None}
-        body = fuse(prune(steps, kept), self.sizes, kept)
+            kept = {view.array for view in (*self.traces, *self.states, *self.stacks)}
+            kept |= {view.array for latest in self.latest for view in latest}
+            kept |= {view.array for view in (ran, until) if view is not None}
+            body = fuse(prune(steps, kept), self.sizes, kept)
         loop = Loop(
             self.count,
             self.counter,
