@@ -177,6 +177,18 @@ PROGRAMS = {
         loop(lambda t, a, w: [a @ w / a.sum(axis=1, keepdims=True)], n, untraced=[H], captured=[W]),
         [draw(3, 3) ** 2, draw(2, 3) ** 2],
     ),
+    "numbers in registers that other kernels read": (
+        [n, x, W],
+        loop(
+            lambda t, a, u, w: [u * 0.5 + w @ u + a * w.sum(), u.sum() * a],
+            n,
+            [x],
+            untraced=[W[0]],
+            captured=[W],
+            stacked=1,
+        ),
+        [draw(6), draw(3, 3)],
+    ),
     "nested": ([n, x, y, k], nested(n), [draw(3), draw(3), np.int64(4)]),
     "choices": ([n, X, x], choice(n), [draw(6, 3), draw(3)]),
 }

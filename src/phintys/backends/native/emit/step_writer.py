@@ -131,6 +131,8 @@ class StepWriter(KernelCaller):
         """Emit steps of a branch or loop; sizes that they compute are known right after each."""
         for step in steps:
             step.check_limits(self)
+            if self.open_loops and not step.bodies() and not self.is_inline(step):
+                self.save(array.memory for array in step.reads())
             step.emit(self)
             elements = self.main.elements_of(step)
             self.forget_sizes({element.array.memory for element in elements})
