@@ -53,10 +53,10 @@ if TYPE_CHECKING:
 __all__ = ["FLOPS", "BlasCall", "GemmCall", "GemvCall"]
 
 _POLLED_PRODUCTS = 256
-"""Small products after which signals are looked for, a power of two."""
+"""Number of small products between two signal checks, a power of two."""
 
 _SMALL_PRODUCT = 1 << 14
-"""Multiplications up to which a product is one; larger ones are worth a look each."""
+"""Maximum multiplications of a small product; signals are checked after each larger one."""
 
 FLOPS = 16
 """Rough estimate of the multiplications and additions of a matrix product per nanosecond."""
@@ -87,7 +87,7 @@ class BlasCall:
             msg = f"There is no routine {call.routine.name!r} of {self.type.name} in BLAS."
             raise IntegrityError(msg)
         arrays = (*call.inputs[:2], *call.outputs)
-        for option in call.sizes():  # what is first computed in a loop is not known after it
+        for option in call.sizes():  # values first computed in a loop cannot be used after it
             writer.size(option)
         self.at = {
             letter: self._moved(writer.pointer(array), self.size(f"{letter}_offset", 0))
@@ -125,11 +125,11 @@ class BlasCall:
         raise NotImplementedError
 
     def _stack(self, count: Value, moves: list[Value]) -> bool:
-        """Write a stack of products, if there is a way that is better than a loop."""
+        """Write a stack of products without a loop, if possible; return whether it was."""
         return False
 
     def _poll_products(self, index: Value) -> None:
-        """Write a look for signals at the end of a pass of a loop over products, now and then."""
+        """Write an occasional signal check at the end of an iteration of a loop over products."""
         b = self.b
         lengths = [self.size(name) for name in "mnk" if name in self.options]
         work = prod(lengths[1:], start=lengths[0])
@@ -178,7 +178,7 @@ class BlasCall:
         shared: Callable[[], None],
         alone: Callable[[], None],
     ) -> None:
-        """Write the call that threads may share, or that in which BLAS is simply called."""
+        """Write a call whose work threads share, or a direct call of BLAS for small products."""
         b = self.b
         if all(length.text.isdigit() for length in lengths):
             (shared if prod(int(length.text) for length in lengths) >= least else alone)()
@@ -192,7 +192,7 @@ class BlasCall:
         b.begin(after)
 
     def _at_least_one(self, length: Value) -> Value:
-        """Return a length; 1 for 0: an empty sum is work, too."""
+        """Return a length, or 1 if it is 0: writing empty sums is work as well."""
         if length.text.isdigit():
             return self.b.constant(INT64, max(int(length.text), 1))
         return self.b.maximum_number(length, 1)
@@ -240,7 +240,7 @@ class GemmCall(BlasCall):
         return True
 
     def _products(self, count: Value, moves: list[Value]) -> None:
-        """Write a number of products of matrices that are so far apart."""
+        """Write products of matrices, given their number and the distances between them."""
         lengths = (self.size("m"), self.size("n"), self.size("k"))
         first, second = self._matrix("a"), self._matrix("b")
         c = (self.at["c"], self.size("c_stride"))
@@ -265,7 +265,7 @@ class GemmCall(BlasCall):
         second: Matrix,
         c: tuple[Value, Value],
     ) -> None:
-        """Write products of which the outlined function makes parts."""
+        """Write products that the outlined function divides into parts."""
         b = self.b
         alpha, beta = self._factors()
         adds = b.constant(INT64, beta)
@@ -280,7 +280,7 @@ class GemmCall(BlasCall):
         second: Matrix,
         c: tuple[Value, Value],
     ) -> None:
-        """Write products one after the other."""
+        """Write products in order, one call for each."""
         count, moves = stack
         if count.text == "1":
             self._product(lengths, first, second, c)

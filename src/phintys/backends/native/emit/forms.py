@@ -5,7 +5,7 @@ sizes and in some numbers; they share one function, which is emitted and compile
 sizes are arguments in any case; numbers that differ between kernels of a form are read from a table
 that is an argument too.
 
-Programs of 60 repeated steps (:mod:`phintys.testing.families`) compile a quarter faster by this,
+Programs of 60 repeated steps (:mod:`phintys.testing.families`) compile a quarter faster with forms,
 some in half the time. Kernels of equal code share a function even so, but only once it is written.
 """
 
@@ -115,7 +115,7 @@ def _find_cells(group: Sequence[Form]) -> None:
 
 
 def _is_exchangeable(value: float) -> bool:
-    """Return whether code that reads such a number from a table is as good.
+    """Return whether code that reads a number from a table is as fast as code that contains it.
 
     LLVM has better code for powers of two, zero and one.
     """

@@ -47,19 +47,19 @@ __all__ = ["KernelCaller"]
 _LEAST_COST = 0.05
 
 _PIECE = 1_000_000
-"""Nanoseconds of a range of what is computed in order, between two looks for signals."""
+"""Nanoseconds between two signal checks, for work that is done in order."""
 
 STEP = 256
-"""What the elements of a part are a multiple of, so that vectors fit."""
+"""The elements of a part are a multiple of this, so that vectors fit."""
 
 WIDTH = 2048
-"""Columns of a part, if there are so many: narrower ones do not go well with memory's pages."""
+"""Minimum columns of a part, if there are that many: narrower parts use memory pages poorly."""
 
 Scratch = dict[bool, dict[object, Value]]
 
 
 def _is_held(slot: Slot) -> TypeGuard[Pointer]:
-    """Return whether the frame holds an argument as it is."""
+    """Return whether the frame contains an argument in the form in which kernels take it."""
     return (
         isinstance(slot, Pointer)
         and not slot.offset.terms
@@ -69,7 +69,7 @@ def _is_held(slot: Slot) -> TypeGuard[Pointer]:
 
 @record(eq=False)
 class _Cut:
-    """How a reduction is cut into parts.
+    """How a reduction is divided into parts.
 
     Attributes
     ----------
@@ -93,7 +93,7 @@ class _Cut:
     partials: Value | None = None
 
     def argument(self, slot: Slot) -> Value:
-        """Return what the kernel is told."""
+        """Return the numbers that are passed to the kernel."""
         value = {Chunk: self.chunk, Width: self.width, Partials: self.partials}[type(slot)]
         assert value is not None
         return value
@@ -124,7 +124,7 @@ class KernelCaller(Part):
     # ---- arguments ---------------------------------------------------------------------------
 
     def _block(self, code: KernelCode, cut: _Cut | None = None) -> Value:
-        """Store the arguments of a kernel: what the frame holds by copying, if it is much."""
+        """Store the arguments of a kernel; many that are in the frame are copied together."""
         b = self.b
         block = b.slot(INT64, max(1, len(code.slots)))
         plans = [code.plan]
@@ -186,7 +186,7 @@ class KernelCaller(Part):
         for room, bytes_ in plan.rooms.items():
             found[room] = end
             size = self.aligned(self.polynomial(bytes_))
-            if bytes_.known is None:  # there is no memory for so much, but the sum must not wrap
+            if bytes_.known is None:  # larger than memory, but the sum must not wrap
                 size = self.b.minimum_number(size, MOST_BYTES)
             end = self.sum(end, size)
         found[None] = end
@@ -195,7 +195,7 @@ class KernelCaller(Part):
     # ---- one thread or several ---------------------------------------------------------------
 
     def _function(self, code: KernelCode, n: Value) -> Value:
-        """Return the function of a kernel: that for short rows, where they are short."""
+        """Return the function of a kernel: the one for short rows if the rows are short."""
         b = self.b
         usual, rows = Value(b, PTR, f"@{code.symbol}"), code.for_short_rows
         if rows is None:
@@ -232,7 +232,7 @@ class KernelCaller(Part):
         b.begin(after)
 
     def _in_order(self, function: Value, block: Value, n: Value, most: Value) -> None:
-        """Call a kernel for one range after the other, and look for signals in between."""
+        """Call a kernel for several ranges, in order, with signal checks in between."""
         b = self.b
         with loop(b, 0, n, most, runs=True) as piece:
             end = b.minimum_number(piece.index + most, n)
@@ -251,11 +251,11 @@ class KernelCaller(Part):
         self.fail_if_interrupted(status)
 
     def poll(self) -> None:
-        """Look for signals, if it is time: they may end the call."""
+        """Check for signals if it is time; they may end the call."""
         self.fail_if_interrupted(self.b.call("phintys_poll", INT32, [self.state()]))
 
     def _grain(self, elements: int, work: Value) -> Value:
-        """Return how many iterations have so many elements."""
+        """Return the number of iterations that have a given number of elements."""
         b = self.b
         if work.text.isdigit():
             return b.constant(INT64, max(1, elements // max(1, int(work.text))))
@@ -263,13 +263,13 @@ class KernelCaller(Part):
         return b.maximum_number(share, 1)
 
     def _call(self, function: Value, block: Value, n: Value) -> None:
-        """Call a kernel for all of its range."""
+        """Call a kernel for its whole range."""
         self.b.write_void(f"call void {function.text}({block.typed}, i64 0, {n.typed})")
 
     # ---- reductions in parts -----------------------------------------------------------------
 
     def _chunked(self, kernel: Kernel, code: KernelCode) -> None:
-        """Reduce parts, one after the other or at the same time, and merge them in order."""
+        """Reduce parts, in order or in parallel, and merge them in order."""
         b, plan = self.b, code.plan
         cut = self._cut(plan.nests[0])
         function = Value(b, PTR, f"@{code.symbol}")
@@ -326,7 +326,7 @@ class KernelCaller(Part):
             self._call(function, block, cut.down)
 
     def _cut(self, nest: NestPlan) -> _Cut:
-        """Return the parts of a reduction: by the lengths alone."""
+        """Return the parts of a reduction, which depend on lengths alone."""
         b = self.b
         extent = self.polynomial(nest.reduced[0].extent)
         if not nest.kept:

@@ -94,7 +94,7 @@ class KernelWriter:
         return written
 
     def _kernel(self, kernel: Kernel, form: Form) -> KernelCode:
-        """Write a kernel, or find one of its form."""
+        """Write a kernel, or return the code of one of the same form."""
         written = self._written.get(form.key)
         if written is not None and written[0].atoms == form.atoms:
             return _same_code(*written, form)
@@ -113,7 +113,7 @@ class KernelWriter:
     ) -> KernelCode | None:
         """Return the code of a kernel by that of one of its form that has other sizes.
 
-        ``None`` if the two are not carried out alike.
+        ``None`` if their plans lead to different code.
         """
         if not _are_alike(plan, code.plan) or (rows is None) != (code.for_short_rows is None):
             return None
@@ -172,7 +172,7 @@ class KernelWriter:
         *,
         is_combiner: bool = False,
     ) -> tuple[str, int]:
-        """Write a function; if there is one with the same text, forget it and take that.
+        """Write a function; if there is one with the same text, return that one instead.
 
         Returns
         -------
@@ -199,7 +199,7 @@ class KernelWriter:
 def plans_of(
     kernel: Kernel, polynomials: Polynomials, target: Target
 ) -> tuple[KernelPlan, ShortRows | None]:
-    """Return how a kernel is carried out, and how where rows are short, if that is another way.
+    """Return the plan of a kernel, and the plan for short rows if it differs.
 
     Parameters
     ----------
@@ -281,7 +281,7 @@ class _FunctionWriter(ReductionWriter):
         self.prelude.close()
 
     def _take_scratch(self) -> Callable[[], None]:
-        """Get memory that only this call sees; return what gives it back."""
+        """Allocate memory that is private to this call; return what frees it."""
         b, plan = self.b, self.plan
         if not plan.rooms:
             return lambda: None
@@ -298,7 +298,7 @@ class _FunctionWriter(ReductionWriter):
         b.begin(failed)
         status = self.prelude.slot(Status(), PTR)
         b.store(b.constant(INT64, OUT_OF_MEMORY), status)
-        b.store(bytes_, b.offset(status, 1, INT64))  # the caller adds whose they are
+        b.store(bytes_, b.offset(status, 1, INT64))  # the caller adds the number of the first
         b.ret()
         b.begin(fine)
         b.jump(ready)

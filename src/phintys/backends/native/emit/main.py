@@ -53,7 +53,8 @@ _BEFORE_END = -2
 
 _BOUNDED_BITS = 58
 _FACTOR_BITS = 10
-"""Bits of the bytes of an array that needs no check, and by how many it may exceed one in memory.
+"""Bits of the size in bytes of an array that needs no check, and by which it may exceed an array
+in memory.
 
 Hundreds of such arrays together are still within the range of an int64.
 """
@@ -359,7 +360,7 @@ class MainFunction:
         return {ready: self.ring.total(work) for ready, work in found.items()}
 
     def scaled(self, count: Polynomial, nanoseconds: float) -> Polynomial:
-        """Return the work of a number of operations that take so long each."""
+        """Return the work of a number of operations, given the time of each."""
         return self.ring.scale(count, max(1, int(nanoseconds * WORK_UNIT)))
 
     def varies(self, work: Polynomial, written: Collection[Array]) -> bool:

@@ -59,13 +59,13 @@ STACK_ROOM = 8192
 """Maximum number of bytes allocated on the stack."""
 
 MOST_BYTES = 2**55
-"""More than any machine has: below it, the bytes of all buffers together fit into an int64."""
+"""More bytes than any machine has; below it, the sum over all buffers fits into an int64."""
 
 _MOST_COMPARED = 64
-"""Maximum number of buffers of which the largest is named when there is no memory."""
+"""Maximum number of buffers that are compared, to name the largest if memory runs out."""
 
 LONG_RUN = 8
-"""From this number of addresses on, a loop writes them."""
+"""Minimum number of addresses that are written by a loop."""
 
 
 @record(eq=False)
@@ -289,7 +289,7 @@ class Part:
                     term = term * factor
                 total = term if total is None else total + term
         assert total is not None
-        if ring is self.main.ring:  # others have atoms of their own
+        if ring is self.main.ring:  # other rings have atoms of their own
             self._polynomials[polynomial] = total
         return total
 
@@ -345,7 +345,7 @@ class Part:
         return self.b.load(INT64, self.b.offset(base, element.index, INT64))
 
     def hold(self, atom: Atom, value: Value) -> None:
-        """Know a size, in the body of a loop."""
+        """Record a size that is known in the body of a loop."""
         self._known[atom] = value
 
     def _arithmetic(self, operation: str, left: Value, right: Value) -> Value:
@@ -367,7 +367,7 @@ class Part:
         if operation not in {"floordiv", "mod"}:
             msg = f"There is no operation {operation!r} on sizes."
             raise IntegrityError(msg)
-        # Quotients by 0 are not used, but the machine traps on them.
+        # Quotients by 0 are not used, but computing one would trap.
         divisor = b.select(b.eq(right, 0), b.constant(INT64, 1), right)
         quotient = b.binary("sdiv", left, divisor)
         rest = left - quotient * divisor
@@ -468,7 +468,7 @@ class Part:
             if len(slots) == 1:
                 self.set_pointer(slots[0], start)
                 continue
-            # There are so many that they are read from the frame when needed.
+            # They are many, so each is read from the frame when needed.
             first = self.slot(slots[0])
             with loop(b, 0, len(slots), runs=True) as each:
                 address = b.offset(start, each.index * step, INT8)
@@ -482,7 +482,7 @@ class Part:
         if bytes_ in self._checked or self.main.is_bounded(array):
             return
         self._checked.add(bytes_)
-        product = b.constant(FLOAT64, array.dtype.itemsize)  # which is never out of range
+        product = b.constant(FLOAT64, array.dtype.itemsize)  # a float, which does not overflow
         for length in array.sizes:
             product = product * b.convert(self.polynomial(ring.of(length)), FLOAT64)
         with self.failing(b.compare("uge", product, b.constant(FLOAT64, MOST_BYTES))):

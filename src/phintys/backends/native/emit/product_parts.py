@@ -6,7 +6,7 @@ this code calls it (:class:`BLAS_THREADS`), and threads of the pool call it for 
 
 Results must not depend on which thread computes what, so parts depend on lengths alone. The inner
 axis is split only if a single call would delay interrupts too long; the sums of its pieces are
-added one after the other, and signals are looked for in between. There are two ways:
+added in order, with signal checks in between. There are two ways:
 
 *Strips* of rows begin at multiples of :data:`ROWS`, the least common multiple of the rows that the
 kernels of the library compute together. The bits of a strip then do not depend on how many
@@ -65,7 +65,7 @@ PRODUCT_PARTS, VECTOR_PARTS = "product_parts", "vector_parts"
 
 SHARED_FROM, VECTOR_SHARED_FROM = 1 << 17, 1 << 12
 """Multiplications of a product, and elements of a matrix multiplied by a vector, below which
-libraries use one thread anyway, so that they are simply called."""
+libraries use a single thread anyway, so they are called directly."""
 
 ROWS = 24
 """Rows of a strip are a multiple of this."""
@@ -82,11 +82,11 @@ _TILE_WORK = 1 << 30
 """The largest tile, unless one of the matrices is thin, and its multiplications."""
 
 _TILED_FROM = 1 << 21
-"""Elements of a result from which on tiles are better than strips, where there is so much work."""
+"""Elements of a result above which tiles are better than strips, if there is enough work."""
 
 _STRIPS_CALL = 1 << 22
-"""Elements of a result that a thread computes in one call of several strips, if there are more than
-twice as many: short inner axes are little work, but results take time to write."""
+"""Maximum elements of a result that a thread computes in one call of several strips, if the result
+has more than twice as many: a short inner axis is little work, but writing results takes time."""
 
 _CALL_WORK = 1 << 29
 """Multiplications of one call, for float64: a twentieth of a second on a slow machine."""
@@ -95,10 +95,10 @@ _CALL_INNER = 1 << 17
 """The longest inner axis of one call, for float64: thin matrices are read from memory."""
 
 _LONGEST_LENGTH = 1 << 30
-"""Lengths from which on a product is cut in any case."""
+"""Lengths above which a product is always divided."""
 
 _INNER_UNIT = 8
-"""The same is a multiple of this, where it is split."""
+"""Pieces of a split inner axis are multiples of this."""
 
 _LEAST_WORK = 1 << 22
 """Multiplications of a part, for float64: a tenth of a millisecond."""
@@ -107,18 +107,18 @@ _VECTOR_ELEMENTS = 1 << 17
 """Elements of a part of a matrix that a vector is multiplied by, for float64."""
 
 _VECTOR_CALL = 1 << 22
-"""Elements of parts that are computed between two looks for signals, about, for float64."""
+"""Approximate number of elements of parts between two signal checks, for float64."""
 
 _BATCH_WORK = 1 << 22
-"""Multiplications of small products that a thread computes between two looks for signals."""
+"""Multiplications of small products that a thread computes between two signal checks."""
 
 BLAS_THREADS_SYMBOL = "phintys_blas_threads"
 
 BLAS_THREADS = Record.packed(
     is_ours=INT64,  # 0: the library's threads cannot be told from outside
     get=PTR,  # int get() returns how many threads the library uses
-    set=PTR,  # void set(int); null if it has but one
-    lock=INT32,  # 1 while one thread reads or writes the next two
+    set=PTR,  # void set(int); null if it has only one
+    lock=INT32,  # 1 while a thread accesses the next two
     users=INT32,  # how many products are being computed
     former=INT32,  # threads before the first of them
 )
@@ -138,7 +138,7 @@ _PRODUCT = Record.packed(
     c_down=INT64,
     alpha=PTR,
     adds=INT64,
-    down=INT64,  # into how many parts rows are cut
+    down=INT64,  # number of parts along the rows
     across=INT64,  # and columns
     merges=INT64,  # 1: neighbours are one call
     first_move=INT64,  # from one product of a stack to the next
@@ -148,7 +148,7 @@ _PRODUCT = Record.packed(
 
 
 def parts_symbol(name: str, type: Type) -> str:
-    """Return the symbol of a function that shares a product.
+    """Return the symbol of a function whose product is shared by threads.
 
     ``product_parts`` is ``i32 (state, parallel_for, poll, m, n, k, a, a_down, a_along, b, b_down,
     b_along, c, c_down, alpha, adds, count, a_move, b_move, c_move)`` for ``count`` products
@@ -211,9 +211,9 @@ def one_thread(b: Builder) -> Generator[None]:
 
 
 def _is_cut(b: Builder, threads: Value, lengths: Value) -> Value:
-    """Return whether a product is cut here: a library with its own threads cuts as it likes.
+    """Return whether a product is divided here; a library with its own threads divides the others.
 
-    But lengths that are passed to it are 32-bit integers.
+    Long axes are divided in any case: lengths are passed to a library as 32-bit integers.
     """
     is_ours = b.ne(BLAS_THREADS.load(b, threads, "is_ours"), 0)
     return is_ours | (lengths > _LONGEST_LENGTH)
@@ -225,7 +225,7 @@ def _is_there(b: Builder, pointer: Value) -> Value:
 
 @record(frozen=True, eq=False)
 class _Runtime:
-    """What the runtime has given to a function, and where the status of its work goes."""
+    """The functions of the runtime that a function was passed, and the address of its status."""
 
     state: Value
     parallel: Value
@@ -233,11 +233,11 @@ class _Runtime:
     status: Value
 
     def is_going(self, b: Builder) -> Value:
-        """Return whether nothing has ended the call."""
+        """Return whether the call continues."""
         return b.eq(b.load(INT32, self.status), 0)
 
     def look(self, b: Builder) -> None:
-        """Emit a look for signals, which may end the call, unless something has."""
+        """Emit a signal check, which may end the call, unless the call has ended."""
         with when(b, self.is_going(b)):
             b.store(call_pointer(b, self.poll, INT32, [self.state]), self.status)
 
@@ -333,12 +333,12 @@ def _write_kernel(module: Module, type: Type) -> None:
     block, begin, end = b.arguments
     m, n = _PRODUCT.load(b, block, "m"), _PRODUCT.load(b, block, "n")
     down, across = _PRODUCT.load(b, block, "down"), _PRODUCT.load(b, block, "across")
-    # A thread does all of its strips at once.
+    # A thread computes all of its strips in one call.
     step = b.select(b.eq(_PRODUCT.load(b, block, "merges"), 0), b.constant(INT64, 1), end - begin)
     with loop(b, begin, end, step) as each:
         row = b.binary("sdiv", each.index, across)
         column = each.index - row * across
-        # A step of several parts is one of whole rows.
+        # Several parts at once are whole rows.
         next_row = row + b.maximum_number(b.binary("sdiv", step, across), 1)
         rows = [_edge(b, number, down, m, ROWS) for number in (row, next_row)]
         columns = [_edge(b, number, across, n, _COLUMNS) for number in (column, column + 1)]
@@ -429,7 +429,7 @@ def _write_shared(b: Builder, type: Type) -> None:
 
 
 def _run_pieces(b: Builder, type: Type, run: tuple[Any, ...], k: Value, most: Value) -> None:
-    """Have a product computed, for one piece of the inner axis after the other if it is long."""
+    """Compute a product; a long inner axis is processed in pieces, in order."""
     kernel, runtime, block, count, grain = run
     short, long, after = (b.new_block(name) for name in ("short", "long", "done"))
     b.branch(b.le(k, most), short, long)
@@ -453,7 +453,7 @@ def _run_pieces(b: Builder, type: Type, run: tuple[Any, ...], k: Value, most: Va
 
 
 def _least_work(type: Type) -> int:
-    """Return the multiplications that take as long as those of a part of float64."""
+    """Return the number of multiplications that take as long as those of a part of float64."""
     of_type = {"float32": 2.0, "float64": 1.0, "complex64": 0.5, "complex128": 0.25}[type.name]
     return int(_LEAST_WORK * of_type)
 
@@ -461,15 +461,15 @@ def _least_work(type: Type) -> int:
 def _cut(
     b: Builder, type: Type, m: Value, n: Value, k: Value, work: Value
 ) -> tuple[Value, Value, Value, Value, Value]:
-    """Return how a product is cut.
+    """Return how a product is divided.
 
-    Into how many parts rows and columns are cut, how many are computed between two looks for
-    signals (a grain), whether neighbours are one call, and the longest piece of the inner axis.
+    The number of parts along rows and columns, how many are computed between two signal checks (a
+    grain), whether adjacent parts are one call, and the longest piece of the inner axis.
     """
     one, zero = b.constant(INT64, 1), b.constant(INT64, 0)
     least = _least_work(type)
     most = b.minimum_number(_quotient(b, work, least), _MOST_PARTS)
-    # Matrices of fewer rows than two good strips have are cut in two all the same.
+    # Matrices with too few rows for two good strips are divided in two nevertheless.
     by_rows = b.maximum_number(
         _quotient(b, m, _LEAST_ROWS), b.minimum_number(_quotient(b, m, ROWS), 2)
     )
@@ -588,7 +588,7 @@ def write_vector_parts(module: Module, key: MathSymbol) -> None:
 
 
 def _vector_routine(module: Module, type: Type) -> str:
-    """Return the function of a module that does so."""
+    """Return the function of a module that shares a product of a matrix and a vector."""
     name, kernel = f"vector.{type.name}", f"rows.{type.name}"
     if all(function.name != name for function in module.functions):
         _write_vector_kernel(module, type, kernel)

@@ -52,7 +52,7 @@ MANY = 32**3
 """Multiplications above which BLAS is better in any case; see benchmarks/products.py."""
 
 ALL = 1 << 40
-"""Multiplications that no product in tiles has."""
+"""More multiplications than any product in tiles has."""
 
 _LONGEST = 4096
 """Maximum length of each axis of a small product, so that its work is a small number."""
@@ -69,7 +69,7 @@ def has_tiles(target: Target, type: Type) -> bool:
 
 
 def crossover(target: Target, type: Type) -> int:
-    """Return up to how many multiplications products are computed in tiles."""
+    """Return the maximum number of multiplications of products that are computed in tiles."""
     return config.product_crossover * target.lanes(type)
 
 
@@ -82,7 +82,7 @@ def work_of(lengths: Sequence[int], lanes: int) -> int:
 def most_in_tiles(
     target: Target, type: Type, lengths: Sequence[int | None], *, is_repeated: bool
 ) -> int:
-    """Return up to how many multiplications a product is computed in tiles.
+    """Return the maximum number of multiplications up to which a product is computed in tiles.
 
     A decision at run time pays off for many products in a row, but not for a single one: the
     program would need the outlined function, and loading that takes as long as it saves in a few
@@ -179,7 +179,7 @@ class _Product:
         )
 
     def _tiles(self, second: Matrix) -> None:
-        """Compute tile by tile; where rows are missing the last one is computed again."""
+        """Compute tile by tile; missing rows of a tile repeat the last row."""
         b, type = self.b, self.type
         wide = type.of(self.lanes)
         last = self.m - 1

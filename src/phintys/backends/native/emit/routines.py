@@ -104,10 +104,10 @@ class Routines:
     def _layout(
         self, matrix: Matrix, rows: Value, columns: Value, letters: str
     ) -> tuple[Value, Value, Value, Value]:
-        """Return what BLAS is told: a letter, and what it takes for rows, columns and the stride.
+        """Return the arguments of BLAS for a matrix: letter, rows, columns and stride.
 
         The first of the letters is for contiguous rows. A matrix of one row may have any stride,
-        BLAS insists on its length, and on 1.
+        but BLAS requires at least its length, and at least 1.
         """
         b = self.b
         usual, other = map(self.letter, letters)
