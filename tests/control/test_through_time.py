@@ -1,6 +1,7 @@
 """Gradients through loops, against finite differences and against programs without loops."""
 
 import os
+import re
 import subprocess
 import sys
 
@@ -11,16 +12,18 @@ from hypothesis import strategies as st
 
 import phintys
 import phintys.tensor as pt
-from phintys._base.errors import ArgumentError
+from phintys._base.errors import ArgumentError, NullGradientError
 from phintys.control import (
     LoopArguments,
     Scan,
     fori_loop,
+    gradient_memory,
     loop,
     scan_checkpoints,
     while_loop,
 )
-from phintys.graph import FunctionGraph
+from phintys.graph import Apply, FunctionGraph, Op, generic
+from phintys.graph.null_type import disconnected_type, grad_undefined
 from phintys.graph.traversal import toposort
 from tests.control.loops_for_tests import steps, unrolled
 
@@ -262,11 +265,13 @@ from phintys.control import (
     LoopArguments,
     Scan,
     fori_loop,
+    gradient_memory,
     loop,
     scan_checkpoints,
     while_loop,
 )
-from phintys.graph import FunctionGraph
+from phintys.graph import Apply, FunctionGraph, Op, generic
+from phintys.graph.null_type import disconnected_type, grad_undefined
 
 def peak():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
@@ -351,3 +356,156 @@ def test_scan_checkpoints_keeps_what_its_blocks_return():
     backward = [node.op for node in loops_of(phintys.grad(states[-1], x)) if node.op.name]
     outer = [op for op in backward if op.name == "checkpointscan_fn_outer"]
     assert {op.arguments.stacked for op in outer} == {0}
+
+
+class Jumps(Op):
+    """The fractional part, without a gradient."""
+
+    __props__ = ()
+
+    def make_node(self, x):
+        return Apply(self, [x], [x.type()])
+
+    def perform(self, node, inputs, output_storage):
+        output_storage[0][0] = np.asarray(inputs[0] % 1.0)
+
+    def grad(self, inputs, output_grads):
+        return [grad_undefined(self, 0, inputs[0], "it jumps")]
+
+
+def test_a_gradient_that_does_not_exist_names_the_line_of_the_step():
+    x, y = pt.dvectors("x", "y")
+    states = phintys.scan(
+        lambda a, b, h: Jumps()(h) * a + b,  # the line
+        [x, y],
+        0.5,
+        return_updates=False,
+    )
+    for result in (states[-1], states.sum()):
+        with pytest.raises(NullGradientError, match=r"it jumps(.|\n)*Jumps\(\)\(h\) \* a"):
+            phintys.grad(result, y)
+
+
+def test_values_that_a_choice_skips_are_not_saved_for_the_gradient():
+    x = pt.dmatrix("x")
+
+    def step(row, h):
+        return phintys.ifelse(row[0] > 0, Counted()(row).sum() * h, h)
+
+    last = phintys.scan(step, x, 1.0, return_updates=False)[-1]
+    f = phintys.function([x], [last, phintys.grad(last, x)], mode="reference")
+    value = np.array([[2.0, 1.0], [-1.0, 5.0], [1.0, 3.0]])
+    Counted.calls = 0
+    found, gradient = f(value)
+    np.testing.assert_allclose(found, 5 * 10)
+    np.testing.assert_allclose(gradient, [[40, 20], [0, 0], [10, 30]])
+    assert Counted.calls <= 4  # for two of the three steps, and again for the gradient
+
+
+class Counted(Op):
+    """The square, which counts its calls."""
+
+    __props__ = ()
+    calls = 0
+
+    def make_node(self, x):
+        return Apply(self, [x], [x.type()])
+
+    def perform(self, node, inputs, output_storage):
+        Counted.calls += 1
+        output_storage[0][0] = inputs[0] ** 2
+
+    def L_op(self, inputs, outputs, output_grads):
+        return [2 * inputs[0] * output_grads[0]]
+
+
+def counting(has_gradient):
+    """Return a loop with a state of no tensor type, a Python list that grows; and its input."""
+    t, items, h = pt.lscalar(), generic("items"), pt.dscalar("h")
+    size = SizeOf(has_gradient)(items)
+    step = FunctionGraph([t, items, h], [Longer()(items), h * size])
+    h0 = pt.dscalar("h0")
+    items0 = generic("items0")
+    _, last = Scan(step, LoopArguments(untraced=2))(3, items0, h0)
+    return items0, h0, last
+
+
+class Longer(Op):
+    """A list with an item more."""
+
+    __props__ = ()
+
+    def make_node(self, x):
+        return Apply(self, [x], [x.type()])
+
+    def perform(self, node, inputs, output_storage):
+        output_storage[0][0] = [*inputs[0], None]
+
+
+class SizeOf(Op):
+    """The length of a list, as a float."""
+
+    __props__ = ("has_gradient",)
+
+    def __init__(self, has_gradient):
+        self.has_gradient = has_gradient
+
+    def make_node(self, x):
+        return Apply(self, [x], [pt.dscalar()])
+
+    def perform(self, node, inputs, output_storage):
+        output_storage[0][0] = np.asarray(float(len(inputs[0])))
+
+    def L_op(self, inputs, outputs, output_grads):
+        if self.has_gradient:
+            return [Longer()(inputs[0])]
+        return [disconnected_type()]
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_states_that_are_not_tensors_are_not_differentiated(mode):
+    items0, h0, last = counting(has_gradient=False)
+    f = phintys.function([items0, h0], [last, phintys.grad(last, h0)], mode=mode)
+    np.testing.assert_allclose(f([None, None], 0.5), [0.5 * 2 * 3 * 4, 2 * 3 * 4])
+
+
+def test_the_gradient_of_a_state_that_is_not_a_tensor_does_not_exist():
+    items0, h0, last = counting(has_gradient=True)
+    assert phintys.grad(last, h0) is not None
+    with pytest.raises(NullGradientError, match="only tensors"):
+        phintys.grad(last, items0)
+
+
+@pytest.mark.parametrize(
+    ("n", "size", "checkpoint", "decision"),
+    [
+        (100, 10, None, "keeps everything, 0.007629 MB for 100 steps"),
+        (
+            pt.lscalar(),
+            10,
+            None,
+            r"everything, 0.007629 MB for 100 steps \(their number is unknown",
+        ),
+        (10_000, 10_000, None, "before every 100 steps: everything would take 762.9 MB"),
+        (pt.lscalar(), 1_000_000, None, r"before about every sqrt\(1 n\) steps"),
+        (10_000, 10_000, False, "keeps everything, 762.9 MB for 10000 steps, as checkpoint=False"),
+        (10_000, 10, 50, "keeps the states before every 50 steps"),
+    ],
+)
+def test_what_a_gradient_keeps_is_told(n, size, checkpoint, decision):
+    t, x = pt.lscalar(), pt.tensor(shape=(size,))
+    step = FunctionGraph([t, x], [pt.tanh(x)])
+    loop = Scan(step, LoopArguments(taps=((-1,),)), checkpoint=checkpoint)
+    trace = loop(n, pt.tensor(shape=(1, size)))
+    assert re.search(decision, gradient_memory(trace))
+
+
+def test_a_map_whose_values_are_too_large_computes_them_again():
+    x = pt.dmatrix("x")
+    with phintys.config.change_flags(loop_megabytes=0):
+        rows = phintys.scan(lambda row: pt.exp(pt.sin(row)), x, return_updates=False)
+        gradient = phintys.grad((rows**2).sum(), x)
+    assert {node.op.arguments.stacked for node in loops_of(gradient)} == {1}  # no residuals
+    value = np.arange(6.0).reshape(3, 2)
+    expected = 2 * np.exp(2 * np.sin(value)) * np.cos(value)
+    np.testing.assert_allclose(phintys.function([x], gradient)(value), expected)

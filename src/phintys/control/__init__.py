@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from phintys.control.if_else import IfElse
     from phintys.control.loop_arguments import LoopArguments
     from phintys.control.loops import fori_loop, loop, while_loop
+    from phintys.control.memory import gradient_memory
     from phintys.control.row_loop import RowLoop
     from phintys.control.scan_op import Scan
     from phintys.control.scanning import scan
@@ -35,6 +36,7 @@ else:
             "phintys.control.if_else": ("IfElse",),
             "phintys.control.loop_arguments": ("LoopArguments",),
             "phintys.control.loops": ("fori_loop", "loop", "while_loop"),
+            "phintys.control.memory": ("gradient_memory",),
             "phintys.control.row_loop": ("RowLoop",),
             "phintys.control.scan_op": ("Scan",),
             "phintys.control.scanning": ("scan",),
@@ -54,6 +56,7 @@ __all__ = [
     "foldl",
     "foldr",
     "fori_loop",
+    "gradient_memory",
     "ifelse",
     "loop",
     "map",

@@ -47,7 +47,8 @@ class Plan:
     Attributes
     ----------
     every
-        The number of steps of a segment, an int or a variable; ``None`` to keep everything.
+        The number of steps of a segment, an int or a variable; ``None`` to keep everything. With
+        1, the states of all steps are kept, and nothing else.
     is_final
         Whether segments are not to be divided further.
     reason
@@ -83,7 +84,7 @@ def plan_memory(op: Scan, n: Variable, step: StepGradients, kept: Residuals) -> 
         if not op.checkpoint:
             return Plan(None, True, f"keeps everything, {text}, as checkpoint=False demands")
         reason = f"keeps the states before every {op.checkpoint} steps"
-        is_whole = op.checkpoint == 1 or (known is not None and known <= op.checkpoint)
+        is_whole = op.checkpoint > 1 and known is not None and known <= op.checkpoint
         return Plan(None if is_whole else op.checkpoint, True, reason)
     budget = config.loop_megabytes << 20
     if steps * row <= budget:
@@ -92,13 +93,14 @@ def plan_memory(op: Scan, n: Variable, step: StepGradients, kept: Residuals) -> 
     every = isqrt(max(steps * states // row, 1) - 1) + 1
     if op.truncate_gradient >= 0 or (known is not None and every * 2 > steps):
         return Plan(None, True, f"keeps everything, {text}: to run steps again would save little")
-    reason = f"keeps states, as everything would take {text}, above {_text(budget)}"
-    if known is not None:
-        return Plan(every, False, f"{reason}: before every {every} steps")
+    reason = f"everything would take {text}"
+    if known is not None or every == 1:
+        return Plan(every, False, f"keeps the states before every {every} steps: {reason}")
     ratio = states / row
-    root = math.ceil(math.sqrt(n.astype("float64") * ratio))  # pyright: ignore[reportAttributeAccessIssue]
+    root: Any = math.ceil(math.sqrt(math.mul(n, ratio)))
     every = math.maximum(root.astype("int64"), 1)
-    return Plan(every, True, f"{reason}: before about every sqrt({ratio:.2g} n) steps")
+    often = f"about every sqrt({ratio:.2g} n) steps"
+    return Plan(every, True, f"keeps the states before {often}: {reason}")
 
 
 def _bytes_of_rows(op: Scan, step: StepGradients, kept: Residuals) -> int:

@@ -164,7 +164,7 @@ class StepGradients:
         while is_open:
             is_open = False
             for number, state in enumerate(self.states):
-                if live[number] or not isinstance(state.new.type, TensorType):
+                if live[number] or not _is_tensor(state.new):
                     continue
                 reached = [within[inputs[row]] for row in state.rows]
                 if any(row[o] for row in reached for o, is_live in enumerate(live) if is_live):
@@ -184,9 +184,15 @@ class StepGradients:
         ]
         seeds += [(each.row, each.seed) for each in self.stacks]
         targets = self._op.inner_inputs[1:]
+        states = set(self._op.step_inputs.untraced)
         gradients = pull_back(seeds, targets)
         for variable in targets:
             total: Any = gradients.total(variable)
+            if is_null(total) and total in gradients.blame:
+                total = self._null(total, gradients.blame[total])
+            elif is_value(total) and variable in states and not _is_tensor(variable):
+                reason = f"only tensors among the states of {self._op} are differentiated, and one"
+                total = NullType(f"{reason}, {variable}, is of type {variable.type}")()
             self.found[variable] = ZERO if is_value(total) and is_known_zero(total) else total
         changed = False
         for state in self.states:
@@ -197,6 +203,11 @@ class StepGradients:
             elif state.is_live and not state.has_gradient and not any(map(_is_some, received)):
                 state.is_live, changed = False, True
         return changed
+
+    def _null(self, null: Any, node: Apply) -> Variable:
+        """Return a gradient that does not exist, with the line of the step that is the reason."""
+        reason = f"({node.op} in the step of {self._op}, applied at\n  {node.origin})"
+        return NullType(f"{null.type.why_null} {reason}")()
 
     def _forget_shapes(self) -> None:
         """Compute shapes of what a step computes from those of its inputs.
@@ -249,9 +260,13 @@ def _split(gradient: Any) -> RowGradients:
     return RowGradients() if gradient is None else split_gradient(gradient)
 
 
+def _is_tensor(variable: Variable) -> bool:
+    return isinstance(variable.type, TensorType)
+
+
 def _seed(row: Any) -> Variable:
     """Return a variable for the gradient of a row."""
-    if not isinstance(row.type, TensorType):
+    if not _is_tensor(row):
         return row.type()
     return row.type.clone(dtype=gradient_dtype(row.type))()
 

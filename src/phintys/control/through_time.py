@@ -50,10 +50,13 @@ def pull_back_loop(
 ) -> list[Any]:
     """Return the gradients for the inputs of a loop; see ``Scan.L_op``."""
     step = StepGradients(op, inputs, outputs, output_grads)
-    kept = find_residuals(op, step.expressions, step.seeds, keep=op.checkpoint != 1)
+    kept = find_residuals(op, step.expressions, step.seeds)
     results = op.arguments.node_outputs(outputs)
     n = inputs[0] if results.ran is None else results.ran
     plan = plan_memory(op, n, step, kept)
+    if isinstance(plan.every, int) and plan.every == 1:
+        kept = find_residuals(op, step.expressions, step.seeds, keep=False)
+        plan.every = None
     if plan.every is None:
         forward = _Forward(op, inputs, outputs, kept)
         found = _Backward(op, inputs, forward, step).gradients()
