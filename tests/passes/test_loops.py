@@ -124,7 +124,7 @@ class TestArguments:
 
     def test_equal_inputs_are_united(self):
         results = make_loop(
-            lambda t, a, b, u, c, d: [pt.cos(u) * a + b * c + d], 3, [x, x], [], [s], [t, t]
+            lambda t, a, b, u, c, d: [pt.cos(u) * a + b * c + d], 7, [x, x], [], [s], [t, t]
         )
         arguments, names = arguments_of(results)
         assert (arguments.sequences, arguments.captured) == (1, 1)
@@ -235,6 +235,50 @@ class TestWorkOutside:
         arguments, names = arguments_of(results)
         assert arguments.stacked == 0
         assert "stack_once" in names
+
+
+class TestFewSteps:
+    def test_few_small_steps_are_written_out(self):
+        results = make_loop(
+            lambda t, row, h, g, u: [h + g, u * row, pt.exp(u + t)],
+            3,
+            [x],
+            [((-2, -1), y[:2])],
+            [s],
+        )
+        fgraph, names = rewritten(results)
+        assert not loops_of(fgraph)
+        assert "write_out_few_steps" in names
+        inputs = list(explicit_graph_inputs(results))
+        values: dict[Any, Any] = {x: np.arange(1.0, 5.0), y: np.ones(4), s: 0.5}
+        given = [values[v] for v in inputs]
+        plain, full = (phintys.function(inputs, results, mode=mode) for mode in (PLAIN, FULL))
+        for one, other in zip(plain(*given), full(*given), strict=True):
+            np.testing.assert_allclose(one, other)
+        values[x] = np.ones(2)
+        with pytest.raises(ShapeError, match="Sequence 0 of a loop of 3 steps has 2 rows"):
+            full(*(values[v] for v in inputs))
+
+    def test_no_steps_return_what_was_given(self):
+        results = make_loop(lambda t, h, u: [h * 2, u * 2], 0, [], [((-1,), y[:1])], [s])
+        assert not loops_of(rewritten(results)[0])
+
+    def test_many_or_large_steps_stay(self):
+        def long(t, u):
+            for _ in range(20):
+                u = pt.sin(u) + pt.cos(u)
+            return [u]
+
+        assert loops_of(rewritten(make_loop(lambda t, u: [pt.sin(u)], 5, untraced=[s]))[0])
+        assert loops_of(rewritten(make_loop(long, 3, untraced=[s]))[0])
+        until = make_loop(lambda t, u: [pt.sin(u), u > 3], 3, untraced=[s], until=True)
+        assert loops_of(rewritten(until[0])[0])
+
+    def test_a_state_that_changes_its_shape_remains_an_error(self):
+        (result,) = make_loop(lambda t, u: [pt.join(0, u, u)], 2, untraced=[x])
+        f = phintys.function([x], result, mode=FULL)
+        with pytest.raises(ShapeError):
+            f([1.0, 2.0])
 
 
 def test_a_rule_can_be_left_out():

@@ -47,6 +47,7 @@ from phintys.passes.loop_arguments import LOOP_ARGUMENTS
 from phintys.passes.loop_merging import merge_loops
 from phintys.passes.loop_states import LOOP_STATES
 from phintys.passes.loop_sums import LOOP_SUMS
+from phintys.passes.loop_unrolling import LOOP_UNROLLING
 from phintys.passes.loop_work import LOOP_WORK
 from phintys.passes.loops import Loops
 from phintys.passes.merging import merge
@@ -100,7 +101,7 @@ _SHAPES = Pass("shape_inference", shape_inference)
 _LOOPS = Pass(
     "loops",
     Loops(
-        (*LOOP_ARGUMENTS, *LOOP_WORK, *LOOP_SUMS, *LOOP_STATES),
+        (*LOOP_ARGUMENTS, *LOOP_WORK, *LOOP_UNROLLING, *LOOP_SUMS, *LOOP_STATES),
         tidy=Worklist(CANONICAL, name="canonicalize"),
         name="loops",
     ),
