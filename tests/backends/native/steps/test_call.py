@@ -32,6 +32,7 @@ def test_strides_of_products(python_command):
         a, b, v = pt.fmatrix("a"), pt.fmatrix("b"), pt.fvector("v")
         s = phintys.shared(np.ones((2, 3), np.float32))
         added = [(s, s + a[:, :2] @ b)]
+        solved = pt.linalg.solve_triangular(a[:, :2], v, lower=True)
 
         def compiled(inputs, outputs, updates=()):
             return phintys.function(inputs, outputs, updates=updates, mode="native")
@@ -41,6 +42,7 @@ def test_strides_of_products(python_command):
             (compiled([a, b], a[:, :3] @ b), (far, np.ones((3, 2), "f4")), "the stride of a"),
             (compiled([a, b], b @ a[:, :3]), (far, np.ones((2, 2), "f4")), "the stride of b"),
             (compiled([v, b], b @ v[::n]), (far.ravel(), np.ones((2, 2), "f4")), "the step of x"),
+            (compiled([a, v], solved), (far, np.ones(2, "f4")), "the stride of a"),
             (compiled([a, b], [], added), (far, np.ones((2, 3), "f4")), "the stride of a"),
         ]
         for f, values, name in cases:

@@ -97,7 +97,4 @@ class Arguments:
         return self._writer.pointer(array)
 
     def _size(self, size: Size) -> Value:
-        if not any(size is one for one in self._call.routine.narrow(self._call).values()):
-            msg = f"{self._call.routine.name!r} is passed {size}, which is not in its narrow()."
-            raise IntegrityError(msg)
-        return self._writer.size(size)
+        return self._writer.size(self._call.routine.checked(self._call, size))

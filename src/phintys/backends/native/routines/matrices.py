@@ -17,7 +17,7 @@ from phintys.backends.native.routines.routine import Routine
 from phintys.tensor.blas import BLAS_LETTERS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from phintys.backends.native.emit.main import MainFunction
     from phintys.backends.native.emit.step_writer import StepWriter
@@ -67,11 +67,14 @@ class MatrixCall:
 
     def integer(self, size: Size) -> Value:
         """Return the address of a size."""
-        return self._scalars.integer(self.size(size))
+        return self._scalars.integer(self._narrow(size))
 
     def length(self, size: Size) -> Value:
         """Return the address of a distance between columns, which must be positive."""
-        return self._scalars.integer(self.b.maximum_number(self.size(size), 1))
+        return self._scalars.integer(self.b.maximum_number(self._narrow(size), 1))
+
+    def _narrow(self, size: Size) -> Value:
+        return self.size(self.call.routine.checked(self.call, size))
 
     def letter(self, letter: str) -> Value:
         """Return the address of a letter."""
@@ -171,6 +174,11 @@ class StackRoutine(Routine):
 
     def __init__(self, name: str) -> None:
         self.name = name
+
+    def narrow(self, call: LibraryCall[Any]) -> Mapping[str, Size]:
+        """Return the lengths and the stride of a matrix."""
+        names = {"n": "n", "k": "k", "a_stride": "the stride of a"}
+        return {text: call.lengths[name] for name, text in names.items() if name in call.lengths}
 
     def work(self, call: LibraryCall[Any], main: MainFunction) -> Polynomial:
         """Return a rough estimate of its time."""

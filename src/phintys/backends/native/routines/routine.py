@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from phintys._base.errors import IntegrityError
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -47,6 +49,19 @@ class Routine:
         among them.
         """
         return {}
+
+    def checked(self, call: LibraryCall[Any], size: Size) -> Size:
+        """Return a size that is about to be passed; it must be one of :meth:`narrow`.
+
+        Raises
+        ------
+        IntegrityError
+            It is not, so that calls would not check its range.
+        """
+        if not any(size is one for one in self.narrow(call).values()):
+            msg = f"{self.name!r} is passed {size}, which is not in its narrow()."
+            raise IntegrityError(msg)
+        return size
 
     def work(self, call: LibraryCall[Any], main: MainFunction) -> Polynomial | None:
         """Return a rough estimate of its time, from :meth:`MainFunction.scaled`."""
