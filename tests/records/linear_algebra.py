@@ -7,7 +7,11 @@ from hypothesis import strategies as st
 import phintys.tensor as pt
 from phintys.tensor.linear_algebra.cholesky import Cholesky
 from phintys.tensor.linear_algebra.determinants import Det, SlogDet
+from phintys.tensor.linear_algebra.eigen import Eigh
 from phintys.tensor.linear_algebra.lu import LUFactor, PermuteRows, PivotToPermutation
+from phintys.tensor.linear_algebra.powers import Expm
+from phintys.tensor.linear_algebra.qr import QR
+from phintys.tensor.linear_algebra.singular_values import SVD
 from phintys.tensor.linear_algebra.solving import Inv, Solve
 from phintys.tensor.linear_algebra.triangular import SolveTriangular
 from phintys.testing import Example, OpRecord, Tolerance
@@ -104,7 +108,7 @@ def _each(function, *cores):
                 np.ones(x.shape[x.ndim - core :], x.dtype)
                 for x, core in zip(shown, cores, strict=True)
             ]
-            one[0] = np.eye(one[0].shape[0], dtype=one[0].dtype)
+            one[0] = np.eye(*one[0].shape, dtype=one[0].dtype)
             example = function(*one, **params)
             if not isinstance(example, tuple):
                 return np.zeros((*batch, *np.shape(example)), np.asarray(example).dtype)
@@ -256,7 +260,7 @@ FACTORS = [
         draw_matrices(positive, "b", params=_lower, mixed=False),
         Cholesky,
         SolveTriangular,
-        second=False,  # its parts have records of their own
+        differentiable=(),
     ),
     _record(
         "lu_factor",
@@ -277,7 +281,7 @@ FACTORS = [
         draw_matrices(dominated),
         LUFactor,
         PermuteRows,
-        second=False,  # its parts have records of their own
+        differentiable=(),
     ),
     _record(
         "lu_solve",
@@ -287,7 +291,7 @@ FACTORS = [
         LUFactor,
         PermuteRows,
         SolveTriangular,
-        second=False,  # its parts have records of their own
+        differentiable=(),
     ),
     _record(
         "pivot_to_permutation",
@@ -352,4 +356,174 @@ DETERMINANTS = [
     ),
 ]
 
-RECORDS = [*FACTORS, *SOLVERS, *DETERMINANTS]
+# ---- decompositions by iterations, of which products are compared that are unique ----------------
+
+
+def draw_rectangles(*rights, params=None, least=0):
+    def draw_example(draw, smooth):
+        kinds = DTYPES[:4:2] if smooth else DTYPES[:5]
+        rows, columns = draw(st.integers(least, 3)), draw(st.integers(least, 3))
+        leading = tuple(draw(st.lists(st.sampled_from([2, 1, 0]), max_size=1)))
+        dtype = draw(st.sampled_from(kinds))
+        values = [spread(numbers(draw, dtype, (*leading, rows, columns)))]
+        if rights:
+            values.append(numbers(draw, dtype, (*leading, rows, draw(st.integers(0, 2)))))
+        return Example(tuple(values), params(draw) if params else {})
+
+    return draw_example
+
+
+def spread(x):
+    """Matrices of full rank whose singular values differ."""
+    m, n = x.shape[-2:]
+    return (x + np.eye(m, n) * (np.arange(n) + 1) * 4).astype(x.dtype)
+
+
+def _eigh(a, **how):
+    w, v = pt.linalg.eigh(a, **how)
+    return [w, (v * pt.tanh(w)[..., None, :]) @ v.mT.conj()]
+
+
+def _eigh_reference(a, lower):
+    w, v = np.linalg.eigh(a, "L" if lower else "U")
+    return w, (v * np.tanh(w)) @ v.T.conj()
+
+
+def _svd(a):
+    u, s, vh = pt.linalg.svd(a, full_matrices=False)
+    return [s, u @ vh]
+
+
+def _svd_reference(a):
+    if not a.size:
+        return np.zeros(0, a.real.dtype), a
+    u, s, vh = np.linalg.svd(a, full_matrices=False)
+    return s, u @ vh
+
+
+def _qr(a):
+    if not a.size:
+        q, r = np.linalg.qr(a)
+        return q.astype(a.dtype), r.astype(a.dtype)
+    return tuple(np.linalg.qr(a))
+
+
+def _lstsq(a, b):
+    x, residuals, rank, s = pt.linalg.lstsq(a, b)
+    return [x, residuals, rank, s]
+
+
+def _lstsq_reference(a, b):
+    x = np.linalg.pinv(a) @ b if a.size else np.zeros((a.shape[1], b.shape[1]), a.dtype)
+    rest = b - a @ x
+    rank = np.int64(min(a.shape))
+    return x, np.sum((rest * rest.conj()).real, axis=0), rank, _svd_reference(a)[0]
+
+
+def _pinv(a):
+    return np.linalg.pinv(a) if a.size else a.T
+
+
+def _power(draw):
+    return {"n": draw(st.integers(-2, 5))}
+
+
+def _order(draw):
+    return {"p": draw(st.sampled_from([None, 2, -2, 1, -1, np.inf, "fro"]))}
+
+
+def _chain(draw, smooth):
+    sizes = [draw(st.integers(0, 4)) for _ in range(4)]
+    dtype = draw(st.sampled_from(DTYPES[:1] if smooth else DTYPES[:6]))
+    shapes = [(sizes[at], sizes[at + 1]) for at in range(3)]
+    if draw(st.booleans()):
+        shapes[0] = shapes[0][1:]
+    if draw(st.booleans()):
+        shapes[2] = shapes[2][:1]
+    values = tuple(numbers(draw, dtype, shape) for shape in shapes)
+    known = draw(st.booleans())
+    types = [
+        pt.TensorType(x.dtype, [n if known or n == 1 else None for n in x.shape]) for x in values
+    ]
+    return Example(values, {}, tuple(types))
+
+
+def _expm(a):
+    return scipy.linalg.expm(a) if a.size else a
+
+
+# Derivatives of what is made of the Ops here, and second ones, are checked in
+# tests/tensor/linear_algebra/test_derivatives.py.
+ITERATED = [
+    _record("eigh", _eigh, _each(_eigh_reference, 2), draw_matrices(positive, params=_lower), Eigh),
+    _record(
+        "eigvalsh",
+        pt.linalg.eigvalsh,
+        _each(lambda a: np.linalg.eigvalsh(a), 2),  # noqa: PLW0108 - NumPy's has another signature
+        draw_matrices(positive),
+        Eigh,
+        second=False,
+    ),
+    _record("svd", _svd, _each(_svd_reference, 2), draw_rectangles(), SVD, second=False),
+    _record(
+        "svdvals",
+        pt.linalg.svdvals,
+        _each(lambda a: _svd_reference(a)[0], 2),
+        draw_rectangles(),
+        SVD,
+        second=False,
+    ),
+    _record(
+        "qr", lambda a: list(pt.linalg.qr(a)), _each(_qr, 2), draw_rectangles(), QR, second=False
+    ),
+    _record(
+        "pinv", pt.linalg.pinv, _each(_pinv, 2), draw_rectangles(least=1), SVD, differentiable=()
+    ),
+    _record(
+        "lstsq",
+        _lstsq,
+        _each(_lstsq_reference, 2, 2),
+        draw_rectangles("b", least=1),
+        SVD,
+        differentiable=(),
+    ),
+    _record(
+        "matrix_rank",
+        pt.linalg.matrix_rank,
+        _each(lambda a: np.int64(np.linalg.matrix_rank(a)), 2),
+        draw_rectangles(least=1),
+        SVD,
+        differentiable=(),
+    ),
+    _record(
+        "cond",
+        pt.linalg.cond,
+        _each(np.linalg.cond, 2),
+        lambda draw, smooth: _nonempty(draw_matrices(dominated, params=_order), draw, smooth),
+        differentiable=(),
+    ),
+    _record("expm", pt.linalg.expm, _each(_expm, 2), draw_matrices(triangular), Expm, second=False),
+    _record(
+        "matrix_power",
+        pt.linalg.matrix_power,
+        np.linalg.matrix_power,
+        draw_matrices(dominated, params=_power),
+        differentiable=(),
+    ),
+    _record(
+        "multi_dot",
+        lambda *factors: pt.linalg.multi_dot(factors),
+        lambda *factors: np.linalg.multi_dot(factors),
+        _chain,
+    ),
+]
+
+
+def _nonempty(draw_example, draw, smooth):
+    example = draw_example(draw, smooth)
+    if example.values[0].shape[-1]:
+        return example
+    return Example((np.diag([1.0, 3.0]),), example.params)
+
+
+RECORDS = [*FACTORS, *SOLVERS, *DETERMINANTS, *ITERATED]

@@ -9,8 +9,8 @@ _RANDOM = (
 )
 _SOLVERS = "Call NumPy's or SciPy's function through phintys.wrap_py, with its gradient as grad="
 _DECOMPOSITIONS = (
-    *("tensorsolve", "lstsq", "pinv", "tensorinv", "qr", "schur", "svd", "svdvals"),
-    *("eig", "eigh", "eigvals", "eigvalsh", "matrix_rank", "cond", "expm", "logm", "sqrtm"),
+    *("tensorsolve", "tensorinv", "schur", "qz", "eig", "eigvals", "logm", "sqrtm"),
+    *("solve_sylvester", "solve_continuous_lyapunov", "solve_discrete_lyapunov"),
 )
 _LOOPS = "It is in phintys.control, with scan and the functional forms of loops"
 
@@ -25,8 +25,6 @@ NOT_OFFERED = {
     ),
     **dict.fromkeys(("fft", "rfft", "irfft"), "Call numpy.fft through phintys.wrap_py"),
     **dict.fromkeys(_DECOMPOSITIONS, _SOLVERS),
-    "matrix_power": "Multiply with @",
-    "multi_dot": "Multiply with @; the order of the products is yours to choose",
     "vectorize": "Use operators and functions of phintys.tensor, which broadcast",
 }
 """Name -> what to use instead, as a sentence without a full stop."""

@@ -25,6 +25,7 @@ _MODES = "phintys.compat.modes"
 _REWRITERS = "phintys.compat.rewriters"
 _LOOPS = "phintys.compat.loops"
 _AS_OP = "phintys.compat.from_function"
+_MATRICES = "phintys.compat.linear_algebra"
 
 
 def _here(module: str, names: str) -> dict[str, str]:
@@ -50,6 +51,24 @@ _ERRORS: dict[str, str] = {
     "MissingInputError": "phintys._base.errors:MissingInputError",
     "NullTypeGradError": "phintys._base.errors:NullGradientError",
     "UnusedInputError": "phintys._base.errors:UnusedInputError",
+}
+
+_DECOMPOSITIONS: dict[str, str] = {
+    **_here(
+        _MATRICES,
+        "Cholesky Solve cho_solve cholesky eigh lu lu_factor lu_solve qr solve "
+        "solve_lower_triangular solve_triangular solve_upper_triangular svd",
+    ),
+    **_here(
+        "phintys.tensor.linalg",
+        "det eigvalsh expm inv kron lstsq matrix_power norm pinv pivot_to_permutation slogdet "
+        "trace",
+    ),
+    "alloc_diag": "phintys.tensor:diag",
+    "diag": "phintys.tensor:diag",
+    "extract_diag": "phintys.tensor:diagonal",
+    "matrix_dot": f"{_OLD}:matrix_dot",
+    "matrix_inverse": "phintys.tensor.linalg:inv",
 }
 
 _FAULTS: dict[str, str] = {
@@ -270,16 +289,10 @@ _SHARED_BY_BOTH: dict[str, list[Source]] = {
         },
         "phintys.tensor.inplace",
     ],
-    "tensor.nlinalg": [
-        {
-            **_here("phintys.tensor.linalg", "norm trace"),
-            "alloc_diag": "phintys.tensor:diag",
-            "diag": "phintys.tensor:diag",
-            "extract_diag": "phintys.tensor:diagonal",
-            "matrix_dot": f"{_OLD}:matrix_dot",
-        }
-    ],
+    "tensor.linalg": [_DECOMPOSITIONS, "phintys.tensor.linalg"],
+    "tensor.nlinalg": [_DECOMPOSITIONS],
     "tensor.sharedvar": _TENSOR,
+    "tensor.slinalg": [_DECOMPOSITIONS],
     "tensor.sort": [_here("phintys.tensor", "ArgSortOp SortOp argsort sort")],
     "tensor.subtensor": [{"Subtensor": "phintys.tensor:Subtensor"}, "phintys.tensor"],
     "tensor.type": _TENSOR,
@@ -473,7 +486,6 @@ MISSING: dict[str, str] = {
     "tensor.raw_random": "random streams",
     "tensor.shared_randomstreams": "random streams",
     "tensor.signal": "convolutions and pooling",
-    "tensor.slinalg": _LINALG,
     "typed_list": "lists of variables as values",
 }
 """Modules of the old packages that Phintys does not provide, with their purpose."""
@@ -493,7 +505,7 @@ MISSING_NAMES: dict[str, str] = {
         ),
         _DATABASES,
     ),
-    **dict.fromkeys(("cholesky", "det", "eig", "eigh", "matrix_inverse", "pinv", "svd"), _LINALG),
+    **dict.fromkeys(("Eig", "eig", "schur", "tensorinv", "tensorsolve"), _LINALG),
     **dict.fromkeys(("get_debug_values", "get_test_value"), "test values"),
     "NominalVariable": "numbered inputs: inner graphs are compared by equal_computations",
     "RandomStreams": "random streams",

@@ -10,6 +10,7 @@ from phintys import scalar as ps
 from phintys.backends.native.lower.families import lowers
 from phintys.backends.native.lower.lowering import Lowering
 from phintys.backends.native.lower.products import MatrixView
+from phintys.backends.native.lower.small_matrices import SmallMatrices, is_small
 from phintys.backends.native.lower.view import View
 from phintys.backends.native.program import (
     Cast,
@@ -110,6 +111,10 @@ def lower_cholesky(op: Cholesky, node: Apply, lowering: Lowering) -> None:
     a = lowering.view(node.inputs[0])
     n = square(a, node, lowering)
     target, loops = lowering.compute(node.outputs[0], a.sizes)
+    if is_small(n, a.array.dtype):
+        small = SmallMatrices(node, a.sizes[:-2], a.array.dtype, lowering)
+        small.cholesky(a, target, is_nan=op.on_error == "nan")
+        return
     value = lowering.load(a, loops)
     if None not in loops[-2:]:
         row, column = (Position(index) for index in target.indices(loops)[-2:])
@@ -141,6 +146,9 @@ def lower_solve_triangular(op: SolveTriangular, node: Apply, lowering: Lowering)
     k = b.sizes[-1]
     a = a.broadcast([*lengths, *a.sizes[-2:]], sizes)
     b = b.broadcast([*lengths, *b.sizes[-2:]], sizes)
+    if is_small(n, a.array.dtype):
+        _solve_small(op, node, a, b, lowering)
+        return
     matrix, move = stacked(a, lowering)
     target, loops = lowering.compute(node.outputs[0], b.sizes)
     lowering.store(target, lowering.load(b, loops), loops, nodes=(node,))
@@ -169,11 +177,36 @@ def lower_solve_triangular(op: SolveTriangular, node: Apply, lowering: Lowering)
     )
 
 
+def _solve_small(op: SolveTriangular, node: Apply, a: View, b: View, lowering: Lowering) -> None:
+    """Solve for all columns of all right sides."""
+    sizes, last = lowering.sizes, b.ndim - 1
+    target, _ = lowering.compute(node.outputs[0], b.sizes)
+    lengths = [*b.sizes[:-2], b.sizes[-1]]
+    every = a.rearranged([*range(last - 1), None, last - 1, last], sizes)
+    every = every.broadcast([*lengths, *a.sizes[-2:]], sizes)
+    SmallMatrices(node, lengths, b.array.dtype, lowering).solve_triangular(
+        every,
+        turned(b, lowering),
+        turned(target, lowering),
+        lower=op.lower,
+        unit=op.unit_diagonal,
+        is_nan=op.on_error == "nan",
+    )
+
+
 @lowers(LUFactor)
 def lower_lu_factor(op: LUFactor, node: Apply, lowering: Lowering) -> None:
     """A column-major copy, and then its factors in its place."""
     a = lowering.view(node.inputs[0])
     n = square(a, node, lowering)
+    if is_small(n, a.array.dtype):
+        lengths = [a.sizes, *([*a.sizes[:-2], n] for _ in range(2))]
+        targets = [
+            lowering.compute(variable, own)[0]
+            for variable, own in zip(node.outputs, lengths, strict=True)
+        ]
+        SmallMatrices(node, a.sizes[:-2], a.array.dtype, lowering).lu_factor(a, targets)
+        return
     columns = lowering.copied(turned(a, lowering), node)
     exchanges, rows = (
         lowering.compute(variable, [*a.sizes[:-2], n])[0] for variable in node.outputs[1:]

@@ -1,0 +1,139 @@
+"""Old calls of decompositions and solvers.
+
+Options that are about Python's part of a call (``check_finite``, ``overwrite_a``) have no effect:
+NaN goes through, and backends decide where overwriting is safe.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import phintys.tensor as pt
+from phintys._base.errors import ArgumentError
+
+__all__ = [
+    "Cholesky",
+    "Solve",
+    "cho_solve",
+    "cholesky",
+    "eigh",
+    "lu",
+    "lu_factor",
+    "lu_solve",
+    "qr",
+    "solve",
+    "solve_lower_triangular",
+    "solve_triangular",
+    "solve_upper_triangular",
+    "svd",
+]
+
+_IGNORED = frozenset({"check_finite", "overwrite_a", "overwrite_b"})
+
+
+def _kept(function: str, options: dict[str, Any]) -> dict[str, Any]:
+    """Return the options that mean something here; raise for those that nobody knows."""
+    kept = {name: value for name, value in options.items() if name not in _IGNORED}
+    unknown = kept.keys() - {"on_error", "b_ndim", "lower", "unit_diagonal", "trans", "transposed"}
+    if unknown:
+        msg = f"{function} has no argument {min(unknown)!r}."
+        raise ArgumentError(msg)
+    return kept
+
+
+def cholesky(x: Any, lower: bool = True, **options: Any) -> Any:
+    """Return the Cholesky factor.
+
+    Examples
+    --------
+    >>> cholesky([[4.0, 2.0], [2.0, 2.0]], check_finite=False).eval()
+    array([[2., 0.],
+           [1., 1.]])
+    """
+    return pt.linalg.cholesky(x, lower, **_kept("cholesky", options))
+
+
+def Cholesky(*, lower: bool = True, on_error: Any = "raise", **_: Any) -> Any:
+    """Return a function that returns Cholesky factors, as the old Op was one."""
+    return lambda x: pt.linalg.cholesky(x, lower, on_error=on_error)
+
+
+def Solve(A_structure: str = "general", lower: bool = False, **options: Any) -> Any:
+    """Return a function that solves systems, as the old Op was one."""
+    assumed = A_structure.replace("_", " ")
+    given = options.get("assume_a", assumed)
+    if given in {"lower triangular", "upper triangular"}:
+        return lambda a, b: solve(a, b, given)
+    return lambda a, b: solve(a, b, given, lower)
+
+
+def solve(a: Any, b: Any, assume_a: str = "gen", lower: bool = False, **options: Any) -> Any:
+    """Solve ``a x = b``."""
+    return pt.linalg.solve(a, b, assume_a=assume_a, lower=lower, **_kept("solve", options))
+
+
+def solve_triangular(
+    a: Any, b: Any, trans: Any = 0, lower: bool = False, unit_diagonal: bool = False, **options: Any
+) -> Any:
+    """Solve a triangular system."""
+    return pt.linalg.solve_triangular(
+        a,
+        b,
+        trans=trans,
+        lower=lower,
+        unit_diagonal=unit_diagonal,
+        **_kept("solve_triangular", options),
+    )
+
+
+def solve_lower_triangular(a: Any, b: Any) -> Any:
+    """Solve a system with a lower triangular matrix."""
+    return pt.linalg.solve_triangular(a, b, lower=True)
+
+
+def solve_upper_triangular(a: Any, b: Any) -> Any:
+    """Solve a system with an upper triangular matrix."""
+    return pt.linalg.solve_triangular(a, b, lower=False)
+
+
+def cho_solve(c_and_lower: Any, b: Any, **options: Any) -> Any:
+    """Solve with a Cholesky factor."""
+    return pt.linalg.cho_solve(c_and_lower, b, **_kept("cho_solve", options))
+
+
+def lu(
+    a: Any, permute_l: bool = False, check_finite: bool = True, p_indices: bool = False, **_: Any
+) -> Any:
+    """Return LU factors."""
+    return list(pt.linalg.lu(a, permute_l, p_indices))
+
+
+def lu_factor(a: Any, **options: Any) -> Any:
+    """Return LU factors in one matrix, and the exchanges of rows."""
+    _kept("lu_factor", options)
+    return pt.linalg.lu_factor(a)
+
+
+def lu_solve(lu_and_piv: Any, b: Any, trans: Any = False, **options: Any) -> Any:
+    """Solve with LU factors."""
+    return pt.linalg.lu_solve(lu_and_piv, b, int(trans), **_kept("lu_solve", options))
+
+
+def eigh(a: Any, b: Any = None, UPLO: str = "L", lower: bool | None = None, **_: Any) -> Any:
+    """Return eigenvalues and eigenvectors as a list; the second argument may be the triangle."""
+    if isinstance(b, str):
+        b, UPLO = None, b
+    return list(pt.linalg.eigh(a, b, lower=UPLO == "L" if lower is None else lower))
+
+
+def svd(a: Any, full_matrices: Any = True, compute_uv: Any = True) -> Any:
+    """Return the singular value decomposition, as a list."""
+    found = pt.linalg.svd(a, bool(full_matrices), bool(compute_uv))
+    return list(found) if compute_uv else found
+
+
+def qr(a: Any, mode: str = "reduced", **options: Any) -> Any:
+    """Return QR factors, as a list."""
+    _kept("qr", options)
+    found = pt.linalg.qr(a, mode)
+    return found if mode == "r" else list(found)

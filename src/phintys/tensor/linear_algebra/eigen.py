@@ -1,0 +1,179 @@
+"""Eigenvalues and eigenvectors of Hermitian matrices.
+
+For ``A = V diag(w) V^H``, a direction dA and ``M = V^H dA V``: ``dw = diag(M)`` and ``dV = V (F *
+M)``, where ``F[i, j] = 1 / (w[j] - w[i])``, and 0 where two eigenvalues are equal. Vectors of equal
+eigenvalues may be rotated among each other: functions that do not depend on the choice have right
+gradients, and others have none.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from phintys.tensor import math
+from phintys.tensor.diagonals import diagonal, eye, tril
+from phintys.tensor.dim_shuffle import expand_dims
+from phintys.tensor.linear_algebra.cholesky import cholesky, from_triangle, read_half
+from phintys.tensor.linear_algebra.matrix_op import (
+    FailingMatrixOp,
+    MatrixError,
+    OnError,
+    adjoint,
+    as_matrices,
+    lapack_function,
+)
+from phintys.tensor.linear_algebra.triangular import solve_triangular
+from phintys.tensor.products import matmul
+from phintys.tensor.shapes import sizes_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from phintys.tensor.variable import TensorVariable
+
+__all__ = ["Eigh", "EighResult", "eigh", "eigvalsh"]
+
+
+def ratios(w: Any) -> Any:
+    """Return ``1 / (w[j] - w[i])``, and 0 where they are equal."""
+    differences = expand_dims(w, -2) - expand_dims(w, -1)
+    is_equal = math.eq(differences, 0)
+    return math.switch(is_equal, 0, 1 / math.switch(is_equal, 1, differences))
+
+
+class Eigh(FailingMatrixOp):
+    """Return the eigenvalues of Hermitian matrices, which ascend, and eigenvectors as columns.
+
+    The elements above the diagonal of the matrices are not read.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> from phintys.tensor.linear_algebra.eigen import Eigh
+    >>> Eigh()([[2.0, 0.0], [0.0, 1.0]])[0].eval()
+    array([1., 2.])
+    """
+
+    __props__: ClassVar[tuple[str, ...]] = ("on_error",)
+    signature = "(n,n)->(n),(n,n)"
+    real_outputs = (0,)
+
+    def compute(self, *matrices: Any) -> Sequence[Any]:
+        """Decompose with LAPACK."""
+        (a,) = matrices
+        if not a.size:
+            return np.zeros(0), a
+        evd = lapack_function("heevd" if np.iscomplexobj(a) else "syevd", a)
+        values, vectors, info = evd(a, lower=1)
+        if info > 0:
+            raise MatrixError(
+                "has no eigenvalues that LAPACK finds: the iteration did not converge"
+            )
+        return values, vectors
+
+    def adjoint_rule(
+        self, inputs: Sequence[Any], outputs: Sequence[Any], gradients: Sequence[Any]
+    ) -> list[Any]:
+        """``gA = V (diag(gw) + F * V^H gV) V^H``, of which the lower triangle counts."""
+        (w, v), (gw, gv) = outputs, gradients
+        inner = None
+        if gw is not None:
+            is_diagonal = eye(sizes_of(w)[-1], dtype="bool")
+            inner = math.cast(math.switch(is_diagonal, expand_dims(gw, -1), 0), v.dtype)
+        if gv is not None:
+            own = ratios(w) * matmul(adjoint(v), gv)
+            inner = own if inner is None else inner + own
+        if inner is None:
+            return [None]
+        return [read_half(matmul(matmul(v, inner), adjoint(v)))]
+
+    def tangent_rule(
+        self, inputs: Sequence[Any], outputs: Sequence[Any], tangents: Sequence[Any]
+    ) -> list[Any]:
+        """``dw = diag(M)``, ``dV = V (F * M)``, where ``M = V^H dA V``"""
+        (w, v), (direction,) = outputs, tangents
+        inner = matmul(matmul(adjoint(v), from_triangle(direction)), v)
+        entries = diagonal(inner, 0, inner.ndim - 2, inner.ndim - 1)
+        return [math.real(entries), matmul(v, ratios(w) * inner)]
+
+
+@lru_cache(maxsize=2)
+def _eigh(on_error: OnError) -> Eigh:
+    return Eigh(on_error)
+
+
+class EighResult(NamedTuple):
+    """The result of :func:`eigh`."""
+
+    eigenvalues: Any
+    eigenvectors: Any
+
+
+def eigh(a: Any, b: Any = None, *, lower: bool = True, on_error: OnError = "raise") -> EighResult:
+    """Return the eigenvalues and eigenvectors of symmetric or Hermitian matrices.
+
+    Parameters
+    ----------
+    a
+        A symmetric or Hermitian matrix, or a stack of them.
+    b
+        A positive definite matrix, or a stack of them, for the generalized problem
+        ``a v = w b v``. The vectors are such that ``v^H b v`` is the identity.
+    lower
+        Read the lower triangles; otherwise the upper ones. So is the gradient.
+    on_error
+        ``"raise"`` an error that names a matrix for which the iteration does not converge, or of
+        which ``b`` is not positive definite; or return ``"nan"``.
+
+    Returns
+    -------
+    EighResult
+        ``eigenvalues``, which ascend, and ``eigenvectors``, as columns.
+
+    Notes
+    -----
+    Where eigenvalues are equal, the gradient is right for functions that do not depend on which
+    vectors are chosen among those of an eigenvalue. The phase (the sign) of a vector is arbitrary,
+    too.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> w, v = pt.linalg.eigh(pt.constant([[2.0, 1.0], [1.0, 2.0]]))
+    >>> w.eval().round(6)
+    array([1., 3.])
+    """
+    a = as_matrices(a, "eigh")
+    if not lower:
+        a = adjoint(a)
+    if b is None:
+        return EighResult(*_eigh(on_error)(a))
+    b = as_matrices(b, "eigh")
+    factor = cholesky(b if lower else adjoint(b), on_error=on_error)
+    whole = from_triangle(tril(a))
+    left = solve_triangular(factor, whole, lower=True)
+    inner = adjoint(solve_triangular(factor, adjoint(left), lower=True))
+    values, vectors = _eigh(on_error)(inner)
+    return EighResult(values, solve_triangular(adjoint(factor), vectors, lower=False))
+
+
+def eigvalsh(
+    a: Any, b: Any = None, *, lower: bool = True, on_error: OnError = "raise"
+) -> TensorVariable:
+    """Return the eigenvalues of symmetric or Hermitian matrices, which ascend.
+
+    Parameters
+    ----------
+    a, b, lower, on_error
+        As for :func:`eigh`.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.linalg.eigvalsh(pt.constant([[2.0, 1.0], [1.0, 2.0]])).eval().round(6)
+    array([1., 3.])
+    """
+    return eigh(a, b, lower=lower, on_error=on_error).eigenvalues

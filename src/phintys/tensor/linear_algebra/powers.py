@@ -1,0 +1,202 @@
+"""Functions of matrices made of products: powers, exponentials, chains."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from phintys._base.errors import ArgumentError, ShapeError
+from phintys._base.late import LateModule
+from phintys.tensor.convert import as_tensor_variable
+from phintys.tensor.creation import zeros_like
+from phintys.tensor.diagonals import eye
+from phintys.tensor.dim_shuffle import expand_dims
+from phintys.tensor.joining import concatenate
+from phintys.tensor.linear_algebra.matrix_op import MatrixOp, adjoint, as_matrices
+from phintys.tensor.linear_algebra.solving import inv
+from phintys.tensor.products import dot, matmul
+from phintys.tensor.shapes import sizes_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import scipy.linalg as scipy_linalg
+
+    from phintys.tensor.variable import TensorVariable
+else:
+    scipy_linalg = LateModule("scipy.linalg")
+
+__all__ = ["Expm", "expm", "matrix_power", "multi_dot"]
+
+
+class Expm(MatrixOp):
+    """Return the exponentials of matrices.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> from phintys.tensor.linear_algebra.powers import Expm
+    >>> Expm()([[0.0, 1.0], [0.0, 0.0]]).eval()
+    array([[1., 1.],
+           [0., 1.]])
+    """
+
+    __props__: ClassVar[tuple[str, ...]] = ()
+    signature = "(n,n)->(n,n)"
+
+    def compute(self, *matrices: Any) -> Sequence[Any]:
+        """Compute with SciPy: scaling, a Pade approximant, and squaring."""
+        (a,) = matrices
+        return (scipy_linalg.expm(a) if a.size else a,)
+
+    def adjoint_rule(
+        self, inputs: Sequence[Any], outputs: Sequence[Any], gradients: Sequence[Any]
+    ) -> list[Any]:
+        """Differentiate in the direction of the gradient at ``A^H``."""
+        return [self._derivative(adjoint(inputs[0]), gradients[0])]
+
+    def tangent_rule(
+        self, inputs: Sequence[Any], outputs: Sequence[Any], tangents: Sequence[Any]
+    ) -> list[Any]:
+        """Differentiate in a direction."""
+        return [self._derivative(inputs[0], tangents[0])]
+
+    def _derivative(self, a: Any, direction: Any) -> Any:
+        """Return the block at the upper right of ``expm([[A, E], [0, A]])``."""
+        above = concatenate([a, direction], axis=-1)
+        below = concatenate([zeros_like(a), a], axis=-1)
+        n = sizes_of(a)[-1]
+        return self(concatenate([above, below], axis=-2))[..., :n, n:]
+
+
+_expm = Expm()
+
+
+def expm(a: Any) -> TensorVariable:
+    """Return the exponential of matrices.
+
+    Parameters
+    ----------
+    a
+        A square matrix, or a stack of them.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.linalg.expm(pt.constant([[0.0, 1.0], [0.0, 0.0]])).eval()
+    array([[1., 1.],
+           [0., 1.]])
+    """
+    return _expm(as_matrices(a, "expm"))
+
+
+def matrix_power(x: Any, n: int) -> TensorVariable:
+    """Return a matrix multiplied by itself: ``x @ x @ x`` for n = 3.
+
+    Parameters
+    ----------
+    x
+        A square matrix, or a stack of them.
+    n
+        The power, an integer; negative ones are powers of the inverse.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.linalg.matrix_power(pt.constant([[1.0, 1.0], [0.0, 1.0]]), 5).eval()
+    array([[1., 5.],
+           [0., 1.]])
+    """
+    x = as_matrices(x, "matrix_power")
+    if isinstance(n, bool) or not isinstance(n, int | np.integer):
+        msg = f"matrix_power: the power is an integer that is known, got {n!r}."
+        raise ArgumentError(msg)
+    rows, columns = x.type.shape[-2:]
+    if None not in {rows, columns} and rows != columns:
+        msg = f"matrix_power takes square matrices, got {x} of type {x.type}."
+        raise ShapeError(msg)
+    if n == 0:
+        one = eye(sizes_of(x)[-1], dtype=x.dtype)
+        return expand_dims(one, tuple(range(x.ndim - 2))) + zeros_like(x) if x.ndim > 2 else one
+    if n < 0:
+        x, n = inv(x), -n
+    result = None
+    while n:
+        if n % 2:
+            result = x if result is None else matmul(result, x)
+        n //= 2
+        if n:
+            x = matmul(x, x)
+    return result  # pyright: ignore[reportReturnType] - n was not 0
+
+
+def multi_dot(arrays: Sequence[Any]) -> TensorVariable:
+    """Return the product of several matrices, in the order that costs least.
+
+    Parameters
+    ----------
+    arrays
+        Two or more; the first and the last one may be vectors, the others are matrices. Where all
+        sizes are known, the order of the products is the cheapest one; otherwise it is from the
+        left, or from the right if the last one is a vector.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> a, b = pt.constant([[1.0, 2.0]]), pt.constant([[3.0], [4.0]])
+    >>> pt.linalg.multi_dot([a, b, a]).eval()
+    array([[11., 22.]])
+    """
+    factors: list[Any] = [as_tensor_variable(x) for x in arrays]
+    if len(factors) < 2:
+        msg = f"multi_dot takes two or more matrices, got {len(factors)}."
+        raise ArgumentError(msg)
+    for at, x in enumerate(factors):
+        allowed = {1, 2} if at in {0, len(factors) - 1} else {2}
+        if x.ndim not in allowed:
+            msg = f"multi_dot: factor {at} is {x} of type {x.type}; expected a matrix."
+            raise ShapeError(msg)
+    lengths = [factors[0].type.shape[0] if factors[0].ndim == 2 else 1]
+    lengths += [x.type.shape[-1] if x.ndim == 2 or at == 0 else 1 for at, x in enumerate(factors)]
+    if factors[0].ndim == 1:
+        lengths[1] = factors[0].type.shape[0]
+    if all(length is not None for length in lengths):
+        return _cheapest(factors, lengths)
+    if factors[-1].ndim == 1:
+        result = factors[-1]
+        for x in reversed(factors[:-1]):
+            result = dot(x, result)
+        return result
+    result = factors[0]
+    for x in factors[1:]:
+        result = dot(result, x)
+    return result
+
+
+def _cheapest(factors: Sequence[Any], lengths: Sequence[Any]) -> Any:
+    """Multiply in the order of the fewest multiplications, found by dynamic programming."""
+    count = len(factors)
+    costs = {(at, at): 0 for at in range(count)}
+    splits: dict[tuple[int, int], int] = {}
+    for span in range(1, count):
+        for first in range(count - span):
+            last = first + span
+            options = [
+                (
+                    costs[first, at]
+                    + costs[at + 1, last]
+                    + lengths[first] * lengths[at + 1] * lengths[last + 1],
+                    at,
+                )
+                for at in range(first, last)
+            ]
+            costs[first, last], splits[first, last] = min(options)
+
+    def product(first: int, last: int) -> Any:
+        if first == last:
+            return factors[first]
+        at = splits[first, last]
+        return dot(product(first, at), product(at + 1, last))
+
+    return product(0, count - 1)
