@@ -161,6 +161,12 @@ class StepWriter(KernelCaller):
         else:
             InlineKernel(self, code.plan).write()
 
+    def takes_long(self, work: Polynomial, nanoseconds: int) -> Value:
+        """Return whether some work takes longer than so many nanoseconds, by a rough estimate."""
+        value = self.polynomial(work)
+        with self.before(self.home(self.atoms_of(work)) if self.open_loops else None):
+            return self.b.lt(nanoseconds, value >> _WORK_SHIFT)
+
     def status(self) -> Value:
         """Return the address of the status."""
         return self.slot(STATUS)

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, ClassVar
 from phintys._base.records import record
 from phintys.backends.native.dependence import arrays_written
 from phintys.backends.native.emit.control import when
+from phintys.backends.native.emit.types import INT64
 from phintys.backends.native.program import Step
 
 if TYPE_CHECKING:
     from phintys.backends.native.emit.main import MainFunction
     from phintys.backends.native.emit.step_writer import StepWriter
+    from phintys.backends.native.emit.values import Value
     from phintys.backends.native.explain import Explainer
     from phintys.backends.native.polynomials import Polynomial
     from phintys.backends.native.program import Array, LoopVariable
@@ -22,10 +24,13 @@ if TYPE_CHECKING:
 __all__ = ["Loop"]
 
 _POLLED_PASSES = 64
-"""Passes between checks for signals: long passes check themselves."""
+"""Passes between two looks for signals, if passes are not long."""
+
+_LONG_PASS = 100_000
+"""Nanoseconds of a long pass, by a rough estimate."""
 
 _QUICK_PASSES = 4096
-"""The same for passes that compute a few numbers."""
+"""Passes between two looks for signals, if a pass computes a few numbers."""
 
 
 @record(eq=False)
@@ -75,10 +80,21 @@ class Loop(Step):
 
     def work(self, main: MainFunction) -> Polynomial:
         """Return the work of all passes, without that which differs between them."""
+        return main.ring.mul(main.ring.of(self.count), self._work_of_pass(main))
+
+    def _work_of_pass(self, main: MainFunction) -> Polynomial:
         written = set(arrays_written(self))
         inside = [step.work(main) for step in self.body]
         same = [one for one in inside if one is not None and not main.varies(one, written)]
-        return main.ring.mul(main.ring.of(self.count), main.ring.total(same))
+        return main.ring.total(same)
+
+    def _last_of_some(self, writer: StepWriter) -> Value:
+        """Return how many passes there are between two looks for signals, less one."""
+        b = writer.b
+        if all(map(writer.is_inline, self.body)):
+            return b.constant(INT64, _QUICK_PASSES - 1)
+        is_long = writer.takes_long(self._work_of_pass(writer.main), _LONG_PASS)
+        return b.select(is_long, b.constant(INT64, 0), _POLLED_PASSES - 1)
 
     def lines(self, explainer: Explainer) -> list[str]:
         """Return the steps of its body."""
@@ -108,8 +124,8 @@ class Loop(Step):
             for element in writer.main.carried_into(self):
                 writer.keep_element(element)
             writer.inside(self.body)
-            often = _QUICK_PASSES if all(map(writer.is_inline, self.body)) else _POLLED_PASSES
-            with when(b, b.eq(counter & (often - 1), often - 1)):
+            last = self._last_of_some(writer)
+            with when(b, b.eq(counter & last, last)):
                 writer.poll()
             if self.until is not None:
                 passes.until = writer.truth(self.until)
