@@ -38,17 +38,19 @@ def test_a_seed_names_one_case():
 
 
 def test_all_families_are_drawn():
-    lines = "\n".join(step.text for seed in range(300) for step in draw(seed).steps)
+    cases = [draw(seed) for seed in range(600)]
+    lines = "\n".join(step.text for case in cases for step in case.steps)
     for name in (
         *("pt.sum(", "pt.argmax(", "pt.softmax(", "pt.cumsum(", "pt.sort(", "pt.concatenate("),
         *("pt.split(", "pt.set_subtensor(", "pt.inc_subtensor(", "np.array([True", ".reshape("),
         *("pt.dot(", "pt.cast(", "pt.eye(", "pt.arange(", "pt.alloc(", "pt.switch(", ".shape"),
         *("gradient.grad(", "gradient.Rop(", "user_ops.zeroed(", "user_ops.composite("),
         *("dimshuffle(", "pt.specify_shape(", "pt.broadcast_to(", "pt.repeat(", "pt.gammaln("),
-        "blas.Gemm(",
+        *("blas.Gemm(", "loop_ops.decayed(", "loop_ops.folded(", "loop_ops.windowed("),
+        *("loop_ops.stopped(", "loop_ops.nested(", "loop_ops.halved(", "loop_ops.chosen("),
     ):
         assert name in lines, name
-    givens = [given for seed in range(300) for given in draw(seed).givens]
+    givens = [given for case in cases for given in case.givens]
     assert {given.dtype for given in givens} == set(pt.type.DTYPES)
     assert {True, False} == {given.update is None for given in givens}
     assert {0, 1, 2, 3} <= {given.values[0].ndim for given in givens}

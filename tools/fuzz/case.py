@@ -18,7 +18,7 @@ from phintys.compile import In, function
 from phintys.graph.variable import Variable
 from phintys.tensor import blas, inplace
 from phintys.testing.layouts import lay_out
-from tools.fuzz import inner_ops, memory_ops, undeclared, user_ops
+from tools.fuzz import inner_ops, loop_ops, memory_ops, undeclared, user_ops
 
 __all__ = ["Built", "Case", "Given", "Step", "Subject", "as_literal"]
 
@@ -29,6 +29,7 @@ NAMESPACE: dict[str, Any] = {
     "gradient": gradient,
     "inplace": inplace,
     "inner_ops": inner_ops,
+    "loop_ops": loop_ops,
     "memory_ops": memory_ops,
     "np": np,
     "pt": pt,
@@ -207,7 +208,7 @@ class Case:
             "import numpy as np, phintys, phintys.tensor as pt",
             "from phintys import gradient",
             "from phintys.tensor import blas",
-            "from tools.fuzz import user_ops",
+            "from tools.fuzz import loop_ops, user_ops",
             "from phintys.testing.layouts import lay_out",
             "",
             *(given.line for given in self.givens),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from phintys.graph.traversal import ancestors
-from tools.fuzz import arrays, elementwise
+from tools.fuzz import arrays, control_flow, elementwise
 from tools.fuzz.drawing import Drawing, Entry, Rule, Text
 
 __all__ = ["RULES", "chain", "diamond", "forward", "reverse", "user_op"]
@@ -108,6 +108,8 @@ RULES: tuple[tuple[float, Rule], ...] = (
     (1.5, reverse),
     (0.7, forward),
     (1.5, user_op),
+    (1.5, control_flow.loop),
+    (0.7, control_flow.choice),
     (0.3, chain),
     (0.3, diamond),
 )

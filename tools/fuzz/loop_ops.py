@@ -1,0 +1,73 @@
+"""Loops and choices, for random graphs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import phintys.tensor as pt
+from phintys.control import fori_loop, ifelse, loop, reduce, scan, until, while_loop
+
+__all__ = ["chosen", "decayed", "folded", "halved", "nested", "stopped", "windowed"]
+
+
+def decayed(x: Any, backwards: bool) -> Any:
+    """Return the rows of a state that forgets, which starts at 0."""
+    rows, _ = scan(
+        lambda row, h: (h * 0.5 + row).astype(x.dtype),
+        x,
+        pt.zeros_like(x[:1].sum(axis=0)).astype(x.dtype),
+        go_backwards=backwards,
+    )
+    return rows
+
+
+def folded(x: Any, first: Any) -> Any:
+    """Return the last value of a state."""
+    found, _ = reduce(lambda row, h: pt.maximum(h, row), x, first)
+    return found
+
+
+def windowed(x: Any, backwards: bool) -> Any:
+    """Return what steps compute from the rows beside theirs."""
+    rows, _ = scan(
+        pt.minimum,
+        {"input": x, "taps": [-1, 1]},
+        go_backwards=backwards,
+    )
+    return rows
+
+
+def stopped(x: Any, y: Any) -> Any:
+    """Return the rows of two states of a loop that a condition ends."""
+
+    def step(row: Any, h: Any, before: Any, last: Any) -> Any:
+        return [row, pt.switch(last > 0, before, last + 1)], until(row.sum() > h.sum())
+
+    (rows, _), _ = scan(step, x, [y, {"initial": pt.constant([0, 1]), "taps": [-2, -1]}])
+    return rows
+
+
+def nested(x: Any) -> Any:
+    """Return the last carry of a loop in a loop, and its rows."""
+
+    def body(carry: Any, row: Any) -> Any:
+        new = fori_loop(0, 2, lambda i, h: pt.maximum(h, row), carry)
+        return new, pt.minimum(new, row)
+
+    last, rows = loop(body, x[0], x, reverse=True)
+    return [last, rows]
+
+
+def halved(x: Any) -> Any:
+    """Return a value halved until its number of halvings is 3, or the value small."""
+    _, found = while_loop(
+        lambda carry: pt.and_(carry[0] < 3, (pt.abs(carry[1]) > 1).any()),
+        lambda carry: (carry[0] + 1, (carry[1] * 0.5).astype(x.dtype)),
+        (0, x),
+    )
+    return found
+
+
+def chosen(condition: Any, x: Any) -> Any:
+    """Return x or -x, of which only one is computed."""
+    return ifelse(condition.sum() > 0, x, -x)
