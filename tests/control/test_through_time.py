@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import phintys
 import phintys.tensor as pt
-from phintys._base.errors import ArgumentError, NullGradientError
+from phintys._base.errors import ArgumentError, DisconnectedInputError, NullGradientError
 from phintys.control import (
     LoopArguments,
     Scan,
@@ -73,11 +73,9 @@ class Drawn:
     def variables(self):
         return self.inputs[1:]
 
-    def compare(self, found, expected):
+    def compare(self, found, expected, mode="reference"):
         """Compare values of the loop with those of the program without it."""
-        f = phintys.function(
-            self.inputs, [*found, *expected], mode="reference", on_unused_input="ignore"
-        )
+        f = phintys.function(self.inputs, [*found, *expected], mode=mode, on_unused_input="ignore")
         values = f(*self.values)
         for one, other in zip(values[: len(found)], values[len(found) :], strict=True):
             np.testing.assert_allclose(one, other, rtol=1e-8, atol=1e-10)
@@ -509,3 +507,65 @@ def test_a_map_whose_values_are_too_large_computes_them_again():
     value = np.arange(6.0).reshape(3, 2)
     expected = 2 * np.exp(2 * np.sin(value)) * np.cos(value)
     np.testing.assert_allclose(phintys.function([x], gradient)(value), expected)
+
+
+@pytest.mark.parametrize("mode", ["native", "reference"])
+def test_derivatives_of_all_kinds_agree(mode):
+    x, v = pt.dvectors("x", "v")
+    states = phintys.scan(lambda a, h: pt.sin(h) * a + h, x, 0.5, return_updates=False)
+    results = [
+        phintys.jacobian(states, x),
+        phintys.hessian(states[-1], x),
+        phintys.Lop(states, x, v),
+        phintys.Rop(states, x, v),
+        phintys.gradient.hessian_vector_product(states[-1], [x], [v])[0],
+        phintys.grad(states[-1], x),
+    ]
+    f = phintys.function([x, v], results, mode=mode)
+    at, along = np.array([0.3, 0.7, -0.2]), np.array([1.0, 2.0, 0.5])
+    jacobian, hessian, left, right, product, slope = f(at, along)
+    np.testing.assert_allclose(left, along @ jacobian)
+    np.testing.assert_allclose(right, jacobian @ along)
+    np.testing.assert_allclose(product, hessian @ along)
+    np.testing.assert_allclose(slope, jacobian[-1])
+    steps_ = 1e-6 * np.eye(3)
+    rows = [(f(at + step, along)[5] - f(at - step, along)[5]) / 2e-6 for step in steps_]
+    np.testing.assert_allclose(hessian, rows, rtol=1e-6, atol=1e-8)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_gradients_have_the_dtypes_of_their_variables(mode):
+    x, c, k = pt.fvector("x"), pt.dscalar("c"), pt.lvector("k")
+    start = np.float32(0.5)
+    states = phintys.scan(
+        lambda i, h: (pt.tanh(c * h) + x[i]).astype("float32"), k, start, return_updates=False
+    )
+    found = phintys.grad(states[-1].astype("float64"), [x, c])
+    assert [g.dtype for g in found] == ["float32", "float64"]
+    to_x, to_c = phintys.function([x, c, k], found, mode=mode)([0.5, 0.25], 2.0, [0, 1])
+    h = np.tanh(1.0) + 0.5
+    slope = 1 - np.tanh(2 * h) ** 2
+    np.testing.assert_allclose(to_x, [2 * slope, 1.0], rtol=1e-6)
+    np.testing.assert_allclose(to_c, slope * (h + 2 * 0.5 * (1 - np.tanh(1.0) ** 2)), rtol=1e-6)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_complex_states_have_complex_gradients(mode):
+    z, z0 = pt.zvector("z"), pt.zscalar("z0")
+    states = phintys.scan(lambda a, h: a * h + h**2, z, z0, return_updates=False)
+    cost = abs(states[-1]) ** 2
+    f = phintys.function([z, z0], [cost, phintys.grad(cost, z0)], mode=mode)
+    given, at, tiny = np.array([0.5 + 0.2j, 0.3 - 0.4j]), 0.3 + 0.1j, 1e-6
+    parts = [(f(given, at + d)[0] - f(given, at - d)[0]) / (2 * tiny) for d in (tiny, tiny * 1j)]
+    np.testing.assert_allclose(f(given, at)[1], parts[0] + 1j * parts[1], rtol=1e-6)
+
+
+def test_numbers_of_steps_and_shapes_have_no_gradient():
+    n, x = pt.lscalar("n"), pt.dvector("x")
+    last = phintys.scan(lambda h: h * 1.5, None, [x.sum()], n_steps=n, return_updates=False)[-1]
+    with pytest.raises(DisconnectedInputError, match=r"Scan, applied at(.|\n)*h \* 1.5"):
+        phintys.grad(last, n)
+    size = x.shape[0]
+    last = phintys.scan(lambda h: h + size, None, 0.0, n_steps=3, return_updates=False)[-1]
+    with pytest.raises(DisconnectedInputError, match="its shape or the like"):
+        phintys.grad(last, x)
