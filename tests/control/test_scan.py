@@ -402,11 +402,12 @@ def test_what_gradients_keep_does_not_change_them(checkpoint, mode):
         (0, 0.0),
         checkpoint=checkpoint,
     )
-    slopes = [phintys.grad(y, w) for y in (rows[-1], last, counted, ended)]
+    costs = [rows[-1], last, counted, ended] if mode != "debug" else [rows[-1]]
+    slopes = [phintys.grad(cost, w) for cost in costs]
     op = rows.owner.inputs[0].owner.op
     assert op.checkpoint is checkpoint
     h, slope = 0.0, 0.0
     for value in V:
         h, before = np.tanh(0.5 * h + value), h
         slope = (1 - h**2) * (before + 0.5 * slope)
-    check([x, w], slopes, [V, 0.5], [slope] * 4, mode)
+    check([x, w], slopes, [V, 0.5], [slope] * len(costs), mode)
