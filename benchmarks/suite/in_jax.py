@@ -10,6 +10,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from benchmarks.suite.loops import runge_kutta
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -143,3 +145,81 @@ def blocks(arrays: Any, size: int) -> Any:
     return compiled(
         lambda *inputs: [jnp.tanh(x * x).sum() + np.float64(i) for i, x in enumerate(inputs)]
     )
+
+
+def ar_filter(arrays: Any, size: int) -> Any:
+    """h = a h + x for each element of x"""
+
+    def run(x: Any, h: Any, a: Any) -> Any:
+        def step(h: Any, x: Any) -> Any:
+            return (a * h + x,) * 2
+
+        return jax.lax.scan(step, h, x)[1]
+
+    return compiled(run)
+
+
+def _recurrent(w: Any, x: Any, h: Any) -> Any:
+    def step(h: Any, x: Any) -> Any:
+        return (jnp.tanh(w @ h + x),) * 2
+
+    return jax.lax.scan(step, h, x)[1]
+
+
+def recurrent(arrays: Any, size: int) -> Any:
+    """h = tanh(w h + x) for each row of x"""
+    return compiled(_recurrent)
+
+
+def recurrent_gradient(arrays: Any, size: int) -> Any:
+    """The sum of squares of the same, and its gradient."""
+    return compiled(jax.value_and_grad(lambda *inputs: (_recurrent(*inputs) ** 2).sum()))
+
+
+def nested_loops(arrays: Any, size: int) -> Any:
+    """A loop in a loop on a short vector."""
+
+    def run(u: Any, y: Any) -> Any:
+        def outer(_: Any, u: Any) -> Any:
+            return jnp.tanh(jax.lax.fori_loop(0, size, lambda _, v: 0.9 * v + y, u))
+
+        return jax.lax.fori_loop(0, size, outer, u)
+
+    return compiled(run)
+
+
+def predator_prey(arrays: Any, size: int) -> Any:
+    """Lotka-Volterra by Runge-Kutta steps, with the gradient for all that is given."""
+
+    def cost(x: Any, y: Any, *parameters: Any) -> Any:
+        def step(state: Any, _: Any) -> Any:
+            return (runge_kutta(*state, *parameters),) * 2
+
+        traces = jax.lax.scan(step, (x, y), None, length=size)[1]
+        return sum((trace**2).sum() for trace in traces)
+
+    return compiled(_value_and_gradients(cost, tuple(range(len(arrays)))))
+
+
+def hidden_markov(arrays: Any, size: int) -> Any:
+    """The log-likelihood by the forward algorithm, with its gradient."""
+
+    def cost(transition: Any, emission: Any, start: Any) -> Any:
+        def step(alpha: Any, e: Any) -> Any:
+            unscaled = (alpha @ transition) * e
+            scale = unscaled.sum()
+            return unscaled / scale, jnp.log(scale)
+
+        return jax.lax.scan(step, start, emission)[1].sum()
+
+    return compiled(_value_and_gradients(cost, (0, 1)))
+
+
+def _value_and_gradients(cost: Callable[..., Any], wrt: tuple[int, ...]) -> Callable[..., Any]:
+    both = jax.value_and_grad(cost, argnums=wrt)
+
+    def flat(*inputs: Any) -> Any:
+        value, gradients = both(*inputs)
+        return value, *gradients
+
+    return flat

@@ -8,6 +8,7 @@ import numpy as np
 
 import phintys
 import phintys.tensor as pt
+from benchmarks.suite.loops import Loops
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -135,3 +136,12 @@ def blocks(arrays: Any, size: int) -> Any:
     """Many separate small programs in one."""
     inputs = symbols(arrays)
     return compiled(inputs, [pt.tanh(x * x).sum() + np.float64(i) for i, x in enumerate(inputs)])
+
+
+_loops = Loops(symbols, compiled, phintys.scan, phintys.grad, pt)
+ar_filter = _loops.ar_filter
+recurrent = _loops.recurrent
+recurrent_gradient = _loops.recurrent_gradient
+nested_loops = _loops.nested_loops
+predator_prey = _loops.predator_prey
+hidden_markov = _loops.hidden_markov

@@ -95,6 +95,24 @@ def _hierarchy(rng: np.random.Generator) -> Arrays:
     ]
 
 
+def _signal(rng: np.random.Generator) -> Arrays:
+    return [rng.normal(size=10_000), np.asarray(0.0), np.asarray(0.9)]
+
+
+def _network(rng: np.random.Generator) -> Arrays:
+    return [rng.normal(size=(16, 16)) / 4, rng.normal(size=(200, 16)), np.zeros(16)]
+
+
+def _species(rng: np.random.Generator) -> Arrays:
+    return [np.asarray(number) for number in (10.0, 5.0, 1.1, 0.4, 0.4, 0.1)]
+
+
+def _markov(rng: np.random.Generator) -> Arrays:
+    transition = rng.random((20, 20))
+    transition /= transition.sum(axis=1, keepdims=True)
+    return [transition, rng.random((500, 20)), np.full(20, 0.05)]
+
+
 MIB = 1_000_000
 
 WORKLOADS: dict[str, Workload] = {
@@ -122,6 +140,12 @@ WORKLOADS: dict[str, Workload] = {
     "chain of 1,000 with gradient": Workload("chain", _normal(100), size=1000),
     "chain of 10,000 with gradient": Workload("chain", _normal(100), size=10_000),
     "50 small blocks": Workload("blocks", _normal(20, count=BLOCKS), size=BLOCKS),
+    "loop: filter, 10,000 steps": Workload("ar_filter", _signal),
+    "loop: network of 16, 200 steps": Workload("recurrent", _network),
+    "loop: network of 16, 200 steps, gradient": Workload("recurrent_gradient", _network),
+    "loop in a loop, 50x50": Workload("nested_loops", _normal(8, count=2), size=50),
+    "loop: predator and prey, gradient": Workload("predator_prey", _species, size=1000),
+    "loop: hidden Markov model, gradient": Workload("hidden_markov", _markov),
 }
 
 SIDE_BY_SIDE: dict[str, Workload] = {
