@@ -52,7 +52,7 @@ def test_random_loops_have_the_same_values(seed):
 
 
 def test_more_random_loops_have_the_same_values(repeats):
-    for seed in range(repeats(60, 5_000)):
+    for seed in range(repeats(25, 5_000)):
         check_program(seed, FULL)
         check_program(seed, Mode("reference", PIPELINES["light"]))
 
@@ -293,3 +293,26 @@ def test_a_program_without_loops_is_left_alone():
     before = fgraph.toposort()
     loops.apply(fgraph)
     assert fgraph.toposort() == before
+
+
+@pytest.mark.parametrize(
+    ("excluded", "expected"),
+    [
+        ((), ["Add", "Log1p"]),
+        (("loops", "merge_loops"), ["Add", "Log1p"]),
+        (("inner_graphs",), ["Add", "Add", "Log"]),
+        (("stabilize",), ["Add", "Add", "Log"]),
+        (("inner_graphs", "canonicalize"), ["Add", "Add", "Log", "Mul"]),
+        (("inner_graphs", "loops"), ["Add", "Add", "Log", "Mul"]),
+    ],
+)
+def test_the_graph_of_a_step_is_rewritten_by_the_pipeline_of_the_mode(excluded, expected):
+    (result,) = make_loop(lambda t, u, v: [pt.log(1 + u * 1) + v], n, [], [], [s], [t])
+    (loop,) = loops_of(rewritten(result, *excluded)[0])
+    assert sorted(str(node.op) for node in loop.op.fgraph.toposort()) == expected
+
+
+@pytest.mark.parametrize("mode", ["native", "reference", "debug"])
+def test_rewritten_loops_have_the_same_values_in_all_modes(mode, repeats):
+    for seed in range(repeats(4, 300)):
+        check_program(seed, phintys.get_mode(mode))

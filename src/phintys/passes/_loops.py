@@ -31,6 +31,7 @@ __all__ = [
     "Argument",
     "Loop",
     "always_computed",
+    "arguments_of",
     "clients_of",
     "covers",
     "enough_rows",
@@ -222,6 +223,12 @@ def replacements(
 
 
 # ---- what is known of a loop -------------------------------------------------------------------
+
+
+def arguments_of(node: Apply) -> LoopArguments:
+    """Return the kinds of arguments of a node, for rules that need not take its loop apart."""
+    op: Any = node.op
+    return op.arguments
 
 
 def covers(n: Any, x: Any, levels: int = 8) -> bool:

@@ -9,6 +9,7 @@ from phintys.graph.variable import Constant
 from phintys.passes._loops import (
     Argument,
     Loop,
+    arguments_of,
     covers,
     enough_rows,
     is_like,
@@ -43,10 +44,11 @@ __all__ = ["LOOP_ARGUMENTS"]
 )
 def drop_unread_results(fgraph: FunctionGraph, node: Apply) -> list[Variable | None] | None:
     """loop(x, y)[0] -> loop(x)[0], where no step needs y for the result that is read"""
-    loop = Loop.of(node)
-    is_read = [any(fgraph.clients.get(out) for out in one.out) for one in loop.results]
-    if all(is_read) or not any(map(fgraph.clients.get, node.outputs)):
+    used = [bool(fgraph.clients.get(out)) for out in node.outputs]
+    if all(used) or not any(used):
         return None
+    loop = Loop.of(node)
+    is_read = used[: len(loop.results)]
     state_of = {row: state for state in loop.states for row in state.rows}
     needed = {one for one, read in zip(loop.results, is_read, strict=True) if read}
     stack = [one.new for one in needed]
@@ -110,6 +112,8 @@ def drop_unread_inputs(fgraph: FunctionGraph, node: Apply) -> list[Variable | No
 )
 def unite_inputs(fgraph: FunctionGraph, node: Apply) -> list[Variable | None] | None:
     """loop(x, x) -> loop(x)"""
+    if len(set(node.inputs)) == len(node.inputs):
+        return None
     loop = Loop.of(node)
     rows: dict[Any, Any] = {}
     sequences = _different(loop.sequences, rows)
@@ -139,6 +143,8 @@ def _different(arguments: Iterable[Argument], rows: dict[Any, Any]) -> list[Argu
 )
 def capture_constants(fgraph: FunctionGraph, node: Apply) -> list[Variable | None] | None:
     """loop(constant(1)) -> loop(), with the constant in the graph of a step"""
+    if not any(isinstance(x, Constant) for x in node.inputs[1:]):
+        return None
     loop = Loop.of(node)
     rows = {
         one.rows[0]: one.given
@@ -161,6 +167,9 @@ def capture_constants(fgraph: FunctionGraph, node: Apply) -> list[Variable | Non
 )
 def capture_repeated_rows(fgraph: FunctionGraph, node: Apply) -> list[Variable | None] | None:
     """loop(alloc(x, n, m)) -> loop(alloc(x, m)) with a captured value in place of a sequence"""
+    sequences = node.inputs[1 : 1 + arguments_of(node).sequences]
+    if not any(x.owner is not None and isinstance(x.owner.op, Alloc) for x in sequences):
+        return None
     loop = Loop.of(node)
     kept: list[Argument] = []
     for one in loop.sequences:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from phintys.control.scan_op import Scan
 from phintys.graph.alias_map import is_overwritten
 from phintys.graph.variable import Constant
-from phintys.passes._loops import Argument, Loop, is_like, replacements
+from phintys.passes._loops import Argument, Loop, arguments_of, is_like, replacements
 from phintys.rewriting import node_rewriter
 from phintys.tensor.indexing.basic import Subtensor
 from phintys.tensor.indexing.template import Slice, is_full
@@ -162,6 +162,8 @@ def unite_equal_results(fgraph: FunctionGraph, node: Apply) -> list[Variable | N
 )
 def keep_last_rows(fgraph: FunctionGraph, node: Apply) -> dict[Variable, Variable] | None:
     """loop(x)[-1] -> loop(x), which only keeps the last row of a state"""
+    if not arguments_of(node).taps:
+        return None
     loop = Loop.of(node)
     found: dict[Argument, list[_Read]] = {}
     for one in loop.carried:

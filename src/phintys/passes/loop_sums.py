@@ -8,7 +8,7 @@ import phintys.scalar as ps
 from phintys._base.records import record
 from phintys.control.scan_op import Scan
 from phintys.passes._facts import as_value, is_uniformly, operands, scalar_node, uniform_value
-from phintys.passes._loops import Loop, clients_of, may_vanish, replacements
+from phintys.passes._loops import Loop, arguments_of, clients_of, may_vanish, replacements
 from phintys.passes.loop_batches import Outside, collapse
 from phintys.passes.loop_work import new_stack
 from phintys.rewriting import NOT_CONSTANT, node_rewriter
@@ -76,9 +76,9 @@ class _Sum:
 )
 def sum_products_after_loop(fgraph: FunctionGraph, node: Apply) -> list[Variable | None] | None:
     """loop(sum + outer(f(h), g(h))) -> sum + dot(f(h).T, g(h)), with one product for all steps"""
-    loop = Loop.of(node)
-    if not loop.untraced:
+    if not arguments_of(node).untraced:
         return None
+    loop = Loop.of(node)
     nodes = loop.nodes()
     clients = clients_of(nodes, loop.made)
     free = Outside(loop, nodes, ()).rows
@@ -173,9 +173,11 @@ def _results(loop: Loop, sums: Iterable[_Sum], nodes: list[Apply]) -> dict[Any, 
 )
 def accumulate_whole_arrays(fgraph: FunctionGraph, node: Apply) -> list[Variable | None] | None:
     """loop(s + f(x[t])) -> sum(f(x)) or cumsum(f(x)), loop(s * f(x[t])) -> cumprod(f(x))"""
+    arguments = arguments_of(node)
+    if arguments.has_until or not arguments.sequences or set(arguments.taps) - {(-1,)}:
+        return None
     loop = Loop.of(node)
-    is_wanted = loop.states and loop.sequences and loop.until is None and may_vanish(loop)
-    if not is_wanted or any(one.taps not in {(), (-1,)} for one in loop.states):
+    if not loop.states or not may_vanish(loop):
         return None
     nodes = loop.nodes()
     terms: dict[Argument, tuple[str, list[Any]]] = {}

@@ -12,6 +12,7 @@ from phintys.passes._loops import (
     Argument,
     Loop,
     always_computed,
+    arguments_of,
     clients_of,
     may_vanish,
     replacements,
@@ -122,9 +123,10 @@ def _grows(node: Any) -> bool:
 )
 def multiply_before_loop(fgraph: FunctionGraph, node: Apply) -> list[Variable | None] | None:
     """loop(f(dot(x[t], w))) -> loop(f(y[t])), with y = dot(x, w) for all steps at once"""
-    loop = Loop.of(node)
-    if loop.until is not None or not loop.sequences:
+    arguments = arguments_of(node)
+    if arguments.has_until or not arguments.sequences:
         return None
+    loop = Loop.of(node)
     nodes = loop.nodes()
     if not any(isinstance(one.op, Dot) for one in nodes):
         return None
@@ -182,9 +184,11 @@ def _top(variable: Any, outside: Outside, clients: Mapping[Any, list[Any]]) -> A
 )
 def multiply_after_loop(fgraph: FunctionGraph, node: Apply) -> list[Variable | None] | None:
     """loop(dot(f(h), w)) -> dot(loop(f(h)), w), with one product for all steps"""
+    if not arguments_of(node).stacked:
+        return None
     loop = Loop.of(node)
     nodes = loop.nodes()
-    if not loop.stacked or not any(isinstance(one.op, Dot) for one in nodes):
+    if not any(isinstance(one.op, Dot) for one in nodes):
         return None
     in_loop = set(io_toposort(loop.inputs, [*(one.new for one in loop.states), *_until(loop)]))
     free = Outside(loop, nodes, ()).rows
@@ -263,6 +267,8 @@ def _with_results(loop: Loop, outside: Outside, moved: Iterable[Argument]) -> di
 )
 def stack_once(fgraph: FunctionGraph, node: Apply) -> list[Variable | None] | None:
     """loop(x[t]) -> x[:n], and likewise for rows that are carried anyway"""
+    if not arguments_of(node).stacked:
+        return None
     loop = Loop.of(node)
     known = {row for one in loop.carried for row in (*one.rows, one.new)}
     known.update(one.rows[0] for one in loop.sequences)
@@ -297,8 +303,11 @@ def stack_once(fgraph: FunctionGraph, node: Apply) -> list[Variable | None] | No
 )
 def map_whole_arrays(fgraph: FunctionGraph, node: Apply) -> list[Variable | None] | None:
     """loop(f(x[t])) -> f(x[:n]), where no step reads what others computed"""
+    arguments = arguments_of(node)
+    if arguments.taps or arguments.untraced or arguments.has_until:
+        return None
     loop = Loop.of(node)
-    if loop.states or loop.until is not None or not may_vanish(loop):
+    if not may_vanish(loop):
         return None
     nodes = loop.nodes()
     outside = Outside(loop, nodes)
