@@ -192,6 +192,14 @@ class TestSums:
         np.testing.assert_allclose(found[0], w)
         np.testing.assert_allclose(found[1], b)
 
+    @pytest.mark.parametrize(("length", "is_moved"), [(None, True), (4, True), (32, False)])
+    def test_short_products_of_matrices_are_one_product(self, length, is_moved):
+        first = pt.tensor("first", dtype="float64", shape=(length, None))
+        results = make_loop(
+            lambda t, h, w: [pt.tanh(h), w + pt.dot(h.T, pt.exp(h))], n, [], [], [first, W]
+        )
+        assert ("sum_products_after_loop" in compiled(results)[2]) is is_moved
+
     def test_rows_written_into_zeros_are_written_after_the_loop(self):
         k = pt.lvector("k")
         results = make_loop(

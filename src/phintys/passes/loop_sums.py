@@ -37,6 +37,13 @@ if TYPE_CHECKING:
 __all__ = ["LOOP_SUMS"]
 
 
+_LONG = 16
+"""Products of matrices that sum at least so many terms stay in the loop.
+
+They are about as fast as parts of one product, which needs memory for the factors of all steps.
+"""
+
+
 @record(eq=False)
 class _Term:
     """A term of a sum over the steps.
@@ -236,6 +243,8 @@ def _as_product(term: Any) -> _Term | None:
     if isinstance(node.op, Dot):
         x, y = node.inputs
         if x.ndim != 2 or y.ndim != 2:
+            return None
+        if max(x.type.shape[1] or 0, y.type.shape[0] or 0) >= _LONG:
             return None
         source = _source(x, (1, 0))
         if source is not None:
