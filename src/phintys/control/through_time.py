@@ -13,9 +13,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from phintys.control.derived_loops import DerivedLoop
+from phintys.control.pending_gradients import pending_gradients
 from phintys.control.residuals import find_residuals, reads_shape_only
 from phintys.control.segments import plan_memory, pull_back_segments
-from phintys.control.step_gradients import State, StepGradients, is_null, is_value
+from phintys.control.step_gradients import StepGradients, is_null, is_value
 from phintys.gradient.arithmetic import sum_of, zero_like
 from phintys.graph.cloning import clone_node_and_cache
 from phintys.graph.equality import equal_computations
@@ -24,10 +25,8 @@ from phintys.graph.null_type import DisconnectedType, disconnected_type
 from phintys.graph.traversal import general_toposort
 from phintys.graph.variable import Constant, Variable
 from phintys.tensor import math
-from phintys.tensor.creation import zeros
 from phintys.tensor.dim_shuffle import expand_dims
-from phintys.tensor.indexing import inc_subtensor, set_subtensor
-from phintys.tensor.joining import stack
+from phintys.tensor.indexing import set_subtensor
 from phintys.tensor.known import known_int
 from phintys.tensor.sizes import clip_size, fold, subtract_sizes
 from phintys.tensor.type import TensorType
@@ -36,13 +35,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from phintys.control.loop_arguments import LoopArguments, Outputs
+    from phintys.control.pending_gradients import Pending
     from phintys.control.residuals import Residuals
     from phintys.control.scan_op import Scan
-from phintys.control.step_gradients import Stack
+    from phintys.control.step_gradients import Stack, State
 
 __all__ = ["pull_back_loop"]
-
-_MOST_PENDING = 4  # pending gradients that are values of their own instead of rows of a trace
 
 
 def pull_back_loop(
@@ -238,14 +236,13 @@ class _Backward:
 
     # ---- what a step receives ------------------------------------------------------------------
 
-    def _receive(self, state: State) -> _Pending | None:
+    def _receive(self, state: State) -> Pending | None:
         """Say what the gradient of a state's new row is."""
-        rule: _Pending | None = None
+        rule: Pending | None = None
         terms: list[Variable] = []
         is_wanted = state.null is None and (state.is_live or state.given.last is not None)
         if is_wanted and isinstance(state.new.type, TensorType):
-            kind = _Registers if state.depth <= _MOST_PENDING else _Traces
-            rule = kind(state, self._loop)
+            rule = pending_gradients(state, self._loop)
             terms += rule.terms
         if state.given.rows is not None and state.null is None:
             given: Any = state.given.rows
@@ -345,7 +342,7 @@ class _Backward:
         zero: Any = zero_like(x)
         return set_subtensor(zero[start : self._n], rows)
 
-    def _of_state(self, state: State, rule: _Pending | None, results: Any) -> Any:
+    def _of_state(self, state: State, rule: Pending | None, results: Any) -> Any:
         if state.null is not None:
             return state.null
         terms: list[Any] = []
@@ -370,97 +367,6 @@ class _Backward:
             return math.switch(math.gt(left, 0), zero, pending)
         skipped = clip_size(left, None, state.depth)
         return set_subtensor(zero[skipped:], pending[: subtract_sizes(state.depth, skipped)])
-
-
-class _Pending:
-    """The gradients of rows of a state, before all steps that read them have given their terms.
-
-    Attributes
-    ----------
-    terms
-        Variables of the backward step whose sum is the gradient of the row that it starts from.
-    """
-
-    terms: list[Variable]
-
-    def pass_on(self, received: Sequence[Variable | None]) -> None:
-        """Hand on what a step gives for each tap."""
-        raise NotImplementedError
-
-    def gradient(self, results: Any) -> Any:
-        """Return the gradient of the first rows, or of the first value."""
-        raise NotImplementedError
-
-
-class _Registers(_Pending):
-    """One value for each of the rows that steps further back still read."""
-
-    def __init__(self, state: State, loop: DerivedLoop) -> None:
-        self._state = state
-        self._loop = loop
-        row: Any = state.first[0] if state.is_carried else state.first
-        zero = zero_like(row)
-        first = [zero if state.given.last is None else state.given.last]
-        first += [zero] * (state.depth - 1)
-        self._numbers, self._values = zip(
-            *(loop.untraced(state.seed.type, value) for value in first), strict=True
-        )
-        self.terms = [self._values[0]]
-
-    def pass_on(self, received: Sequence[Variable | None]) -> None:
-        """After a step, what was pending for the row before becomes that of the row itself."""
-        gives = {-tap: gradient for tap, gradient in zip(self._state.taps, received, strict=True)}
-        for back, number in enumerate(self._numbers, start=1):
-            terms = [] if back == len(self._numbers) else [self._values[back]]
-            given = gives.get(back)
-            terms += [] if given is None else [given]
-            value = sum_of(terms) if terms else zero_like(self._values[0])
-            self._loop.set_value(number, value)
-
-    def gradient(self, results: Any) -> Any:
-        """Return what is pending after all steps."""
-        values = [results.untraced[number] for number in reversed(self._numbers)]
-        if not self._state.is_carried:
-            return values[0]
-        return expand_dims(values[0], 0) if len(values) == 1 else stack(values)
-
-
-class _Traces(_Pending):
-    """For each tap a trace of what it gave, which the step reads that many steps later."""
-
-    def __init__(self, state: State, loop: DerivedLoop) -> None:
-        self._state = state
-        self._loop = loop
-        self._numbers: list[int] = []
-        self.terms = []
-        row: Any = zero_like(state.first[0])
-        for tap in state.taps:
-            shape = [row.shape[i] if n is None else n for i, n in enumerate(row.type.shape)]
-            first = zeros((-tap, *shape), row.dtype)
-            number, (term,) = loop.carried(state.seed.type, (tap,), first)
-            self._numbers.append(number)
-            self.terms.append(term)
-        self._last: int | None = None
-        if state.given.last is not None:  # in the first step of the backward loop only
-            self._last, term = loop.untraced(state.seed.type, state.given.last)
-            loop.set_value(self._last, zero_like(term))
-            self.terms.append(term)
-
-    def pass_on(self, received: Sequence[Variable | None]) -> None:
-        """Keep what a step gives."""
-        for number, term, gradient in zip(self._numbers, self.terms, received, strict=False):
-            self._loop.set_row(number, zero_like(term) if gradient is None else gradient)
-
-    def gradient(self, results: Any) -> Any:
-        """Return the sum of what the taps gave last, which no step has read."""
-        state = self._state
-        total: Any = zero_like(state.first)
-        for number, tap in zip(self._numbers, state.taps, strict=True):
-            last = results.carried[number][tap:][::-1]
-            total = inc_subtensor(total[state.depth + tap :], last)
-        if self._last is not None:  # the last row is a first one if there are no steps
-            total = inc_subtensor(total[-1], results.untraced[self._last])
-        return total
 
 
 def is_length_of(n: Variable, x: Any) -> bool:
