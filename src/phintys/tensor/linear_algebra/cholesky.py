@@ -81,7 +81,7 @@ class Cholesky(FailingMatrixOp):
         # X = L^-H inner L^-1: two triangular solves with the factor at hand.
         left = solve_triangular(adjoint(factor), inner, lower=False)
         both = adjoint(solve_triangular(adjoint(factor), adjoint(left), lower=False))
-        return [read_half(both)]
+        return [read_triangle(both)]
 
     def tangent_rule(
         self, inputs: Sequence[Any], outputs: Sequence[Any], tangents: Sequence[Any]
@@ -108,12 +108,6 @@ def from_triangle(x: Any) -> Any:
     is_diagonal = eye(*sizes_of(x)[-2:], dtype="bool")
     own = math.cast(math.real(x), x.dtype) if is_complex(x) else x
     return math.switch(is_diagonal, own, strict + adjoint(strict))
-
-
-def read_half(x: Any) -> Any:
-    """Return the gradient of a lower triangle, given one that need not be Hermitian."""
-    half = np.asarray(0.5, x.type.numpy_dtype.type(0).real.dtype)
-    return read_triangle((x + adjoint(x)) * half)
 
 
 @lru_cache(maxsize=8)

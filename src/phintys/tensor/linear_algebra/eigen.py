@@ -16,7 +16,7 @@ import numpy as np
 from phintys.tensor import math
 from phintys.tensor.diagonals import diagonal, eye, tril
 from phintys.tensor.dim_shuffle import expand_dims
-from phintys.tensor.linear_algebra.cholesky import cholesky, from_triangle, read_half
+from phintys.tensor.linear_algebra.cholesky import cholesky, from_triangle
 from phintys.tensor.linear_algebra.matrix_op import (
     FailingMatrixOp,
     MatrixError,
@@ -24,6 +24,7 @@ from phintys.tensor.linear_algebra.matrix_op import (
     adjoint,
     as_matrices,
     lapack_function,
+    read_triangle,
 )
 from phintys.tensor.linear_algebra.triangular import solve_triangular
 from phintys.tensor.products import matmul
@@ -88,7 +89,7 @@ class Eigh(FailingMatrixOp):
             inner = own if inner is None else inner + own
         if inner is None:
             return [None]
-        return [read_half(matmul(matmul(v, inner), adjoint(v)))]
+        return [read_triangle(matmul(matmul(v, inner), adjoint(v)))]
 
     def tangent_rule(
         self, inputs: Sequence[Any], outputs: Sequence[Any], tangents: Sequence[Any]

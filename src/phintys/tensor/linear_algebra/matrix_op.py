@@ -40,7 +40,6 @@ __all__ = [
     "adjoint",
     "as_matrices",
     "check_choice",
-    "hermitian_part",
     "is_complex",
     "lapack_function",
     "matrix_dtype",
@@ -98,16 +97,12 @@ def adjoint(x: Any) -> Any:
     return matrix_transpose(conjugate(x))
 
 
-def hermitian_part(x: Any) -> Any:
-    """Return ``(x + x^H) / 2``."""
-    return (x + adjoint(x)) * np.asarray(0.5, x.type.numpy_dtype.type(0).real.dtype)
-
-
 def read_triangle(x: Any, transpose: Callable[[Any], Any] = adjoint) -> Any:
     """Return the gradient for a matrix of which only the lower triangle is read.
 
     ``x`` is the gradient for the Hermitian matrix that the triangle stands for (or the symmetric
-    one, with the transpose); an element below the diagonal stands for two elements of it.
+    one, with the transpose), and need not be Hermitian itself. An element below the diagonal stands
+    for two elements of it.
     """
     rows, columns = sizes_of(x)[-2:]
     is_diagonal = eye(rows, columns, dtype="bool")

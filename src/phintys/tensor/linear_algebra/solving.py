@@ -98,9 +98,7 @@ class Solve(FailingMatrixOp):
         """Return the gradient for the elements that are read, given that for the whole matrix."""
         if self.assume_a == "gen":
             return gradient
-        turn = matrix_transpose if self.assume_a == "sym" else adjoint
-        half = np.asarray(0.5, gradient.type.numpy_dtype.type(0).real.dtype)
-        return read_triangle((gradient + turn(gradient)) * half, turn)
+        return read_triangle(gradient, matrix_transpose if self.assume_a == "sym" else adjoint)
 
     def whole(self, x: Any) -> Any:
         """Return the matrix that the elements that are read stand for."""

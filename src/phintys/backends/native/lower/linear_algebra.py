@@ -13,6 +13,7 @@ from phintys.backends.native.lower.products import MatrixView
 from phintys.backends.native.lower.small_matrices import SmallMatrices, is_small
 from phintys.backends.native.lower.view import View
 from phintys.backends.native.program import (
+    Array,
     Cast,
     Failure,
     Index,
@@ -22,10 +23,11 @@ from phintys.backends.native.program import (
     Position,
     RoundedFailure,
 )
-from phintys.backends.native.routines.matrices import GETRF, POTRF, TRSM
+from phintys.backends.native.routines.matrices import EVD, GETRF, POTRF, TRSM
 from phintys.backends.native.steps.call import LibraryCall
 from phintys.graph.apply import Apply
 from phintys.tensor.linear_algebra.cholesky import Cholesky
+from phintys.tensor.linear_algebra.eigen import Eigh
 from phintys.tensor.linear_algebra.lu import LUFactor, PermuteRows
 from phintys.tensor.linear_algebra.triangular import SolveTriangular
 
@@ -242,3 +244,37 @@ def lower_permute_rows(op: PermuteRows, node: Apply, lowering: Lowering) -> None
     places = [Index() if loop is None else Index(((loop, sizes.fixed(1)),)) for loop in loops]
     places[-2] = Index(dynamic=row)
     lowering.store(target, x.at(places, sizes), loops, nodes=(node,))
+
+
+@lowers(Eigh)
+def lower_eigh(op: Eigh, node: Apply, lowering: Lowering) -> None:
+    """A column-major copy, and then its eigenvectors in its place."""
+    sizes = lowering.sizes
+    a = lowering.view(node.inputs[0])
+    n = square(a, node, lowering)
+    columns = lowering.copied(turned(a, lowering), node)
+    values, _ = lowering.compute(node.outputs[0], [*a.sizes[:-2], n])
+
+    def room(dtype: Any, constant: int, linear: int, quadratic: int) -> Array:
+        length = sizes.add(sizes.fixed(constant), sizes.mul(sizes.fixed(linear), n))
+        square = sizes.mul(sizes.fixed(quadratic), sizes.mul(n, n))
+        return lowering.array(dtype, (sizes.add(length, square),))
+
+    dtype = a.array.dtype
+    if dtype.kind == "c":
+        floats = (room(values.array.dtype, 1, 5, 2),)
+        numbers = room(dtype, 1, 2, 1)
+    else:
+        floats, numbers = (), room(dtype, 1, 6, 2)
+    is_nan = op.on_error == "nan"
+    options = {
+        "n": n,
+        "count": _count(a.sizes[:-2], lowering),
+        "move": sizes.mul(n, n),
+        "nan": is_nan,
+    }
+    workspace = (numbers, room("int32", 3, 5, 0), *floats)
+    outputs = (columns.array, values.array)
+    failure = _failure(node, "no convergence (status {0}) for matrix {1}", is_nan)
+    lowering.steps.append(LibraryCall(EVD, (), outputs, options, node, workspace, failure))
+    lowering.bind(node.outputs[1], turned(columns, lowering))

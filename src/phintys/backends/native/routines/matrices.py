@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from phintys.backends.native.sizes import Size
     from phintys.backends.native.steps.call import LibraryCall
 
-__all__ = ["GETRF", "POTRF", "TRSM", "MatrixCall", "StackRoutine"]
+__all__ = ["EVD", "GETRF", "POTRF", "TRSM", "MatrixCall", "StackRoutine"]
 
 _TOGETHER = 64
 """Small matrices between two looks for signals."""
@@ -130,11 +130,12 @@ class MatrixCall:
             single.next(b.select(is_first, single.index + 1, found))
         return single.results[0]
 
-    def fill_with_nan(self, pointer: Value, count: Value) -> None:
-        """Write NaN to neighbouring elements."""
+    def fill_with_nan(self, pointer: Value, count: Value, type: Type | None = None) -> None:
+        """Write NaN to neighbouring elements, of the call's dtype if no other is given."""
         b = self.b
-        part = self.type.part if self.type.kind == "c" else self.type
-        twice = 2 if self.type.kind == "c" else 1
+        type = self.type if type is None else type
+        part = type.part if type.kind == "c" else type
+        twice = 2 if type.kind == "c" else 1
         with loop(b, 0, count * twice) as single:
             b.store(b.constant(part, float("nan")), b.offset(pointer, single.index, part))
 
@@ -311,6 +312,54 @@ class _Getrf(StackRoutine):
         return write
 
 
+class _Evd(StackRoutine):
+    """``a = v diag(w) v^H`` of column-major matrices, from their lower triangle: a becomes v.
+
+    The workspaces are one of the dtype, one of integers, and for complex matrices one of floats.
+    """
+
+    nanoseconds = 1.0
+
+    def updates(self, call: LibraryCall[Any]) -> Sequence[Array]:
+        """Return the matrices."""
+        return call.outputs[:1]
+
+    def narrow(self, call: LibraryCall[Any]) -> Mapping[str, Size]:
+        """Return the size of a matrix, and those of the workspaces."""
+        rooms = {
+            f"the length of workspace {at}": array.sizes[0]
+            for at, array in enumerate(call.workspace)
+        }
+        return {**super().narrow(call), **rooms}
+
+    def item(self, code: MatrixCall) -> Callable[[Value], Value | None]:
+        """Decompose, with eigenvectors."""
+        b, options = code.b, code.call.options
+        matrices, values = code.call.outputs
+        n = code.size(options["n"])
+        place_of, values_of = code.item(matrices, options["move"]), code.item(values, options["n"])
+        job, lower = code.letter("V"), code.letter("L")
+        order, stride = code.integer(options["n"]), code.length(options["n"])
+        numbers, integers, *floats = code.call.workspace
+        rooms: list[Value] = []
+        for array in (numbers, *floats, integers):
+            rooms += [code.pointer(array), code.integer(array.sizes[0])]
+        name = "heevd" if floats else "syevd"
+
+        def write(index: Value) -> Value | None:
+            place, found = place_of(index), values_of(index)
+            status = code.lapack(name, [job, lower, order, place, stride, found, *rooms])
+            if not options["nan"]:
+                return status
+            with when(b, b.ne(status, 0)):
+                code.fill_with_nan(place, n * n)
+                code.fill_with_nan(found, n, type_of(values.dtype))
+            return None
+
+        return write
+
+
+EVD = _Evd("evd")
 POTRF = _Potrf("potrf")
 TRSM = _Trsm("trsm")
 GETRF = _Getrf("getrf")
