@@ -9,6 +9,7 @@ from phintys._base.errors import ArgumentError, ShapeError
 from phintys.backends.native.lower.graph import lower_program
 from phintys.backends.native.program import walk_steps
 from phintys.backends.native.steps.callback import Callback
+from phintys.backends.native.steps.check import Check
 from phintys.backends.native.steps.loop import Loop
 from phintys.control import IfElse, LoopArguments, Scan
 from phintys.graph.apply import Apply
@@ -207,6 +208,41 @@ def test_empty_rows(compare):
     compare(inputs, outputs, [np.int64(4), np.zeros((4, 0)), np.zeros((1, 0)), np.zeros((0, 0))])
     inputs, outputs, _ = PROGRAMS["vectors that read each other"]
     compare(inputs, outputs, [np.int64(4), np.zeros(0), np.zeros(0)])
+
+
+def test_what_a_step_checks_does_not_hold_outside(compare):
+    inputs, outputs, _ = PROGRAMS["recurrent net"]
+    compare(inputs, outputs, [np.int64(0), draw(6, 3), draw(1, 3), draw(4, 3)])
+
+
+def body_of(inputs, outputs):
+    program = lower_program(FunctionGraph(inputs, outputs, clone=True))
+    (found,) = [step for step in program.steps if isinstance(step, Loop)]
+    return [step for step in found.body if not isinstance(step, Check)]
+
+
+def test_states_are_overwritten_where_they_are_read_last():
+    outputs = loop(lambda t, x, u: [u + x * t], n, [A], untraced=[W])
+    (kernel,) = body_of([n, A, W], outputs)
+    (written,) = kernel.writes()
+    assert written in list(kernel.reads())
+    outputs = loop(lambda t, u: [pt.inc_subtensor(u[t], 1.0)], n, untraced=[x])
+    (kernel,) = body_of([n, x], outputs)
+    assert list(kernel.writes()) == [statement.target for statement in kernel.statements]
+
+
+def test_rows_are_written_where_they_are_returned():
+    outputs = loop(lambda t, h: [pt.tanh(h)], n, carried=[(H, [-1])])
+    (kernel,) = body_of([n, H], outputs)
+    (written,) = kernel.writes()
+    assert written in list(kernel.reads())
+
+
+def test_old_values_are_kept_until_they_have_been_read(compare):
+    outputs = loop(lambda t, a, b: [a + b, a[::-1] * 0.5], n, untraced=[x, y])
+    compare([n, x, y], outputs, [np.int64(5), draw(4), draw(4)])
+    outputs = loop(lambda t, a: [a / a.sum() + a[0], a.max()], n, untraced=[x], stacked=1)
+    compare([n, x], outputs, [np.int64(5), draw(40) ** 2])
 
 
 # ---- ends ----------------------------------------------------------------------------------------
