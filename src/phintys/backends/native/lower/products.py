@@ -204,13 +204,13 @@ def _multiply(
     matrix = MatrixView.of(x, lowering)
     vector, of_vector = _vector(y, "x", lowering)
     options |= of_vector | {"m": x.sizes[0], "n": x.sizes[1], **matrix.options("a")}
-    packed = None if matrix.is_transposed else _packed(x, lowering)
+    packed = None if matrix.is_transposed else _packed(x, node, lowering)
     if packed is not None:
         options["packed"] = packed
     _call(GEMV, (matrix.strided.array, vector), target, options, node, lowering)
 
 
-def _packed(x: View, lowering: Lowering) -> Array | None:
+def _packed(x: View, node: Apply, lowering: Lowering) -> Array | None:
     """Return the columns of a matrix, copied before the loop of steps around its product.
 
     The array is empty if the matrix is not small. ``None`` if there is no such loop.
@@ -226,7 +226,7 @@ def _packed(x: View, lowering: Lowering) -> Array | None:
         target = View.of(lowering.array(x.array.dtype, lengths), sizes)
         loops = lowering.loops(lengths)
         columns = x.rearranged((1, 0), sizes)
-        lowering.store(target, lowering.load(columns, loops), loops)
+        lowering.store(target, lowering.load(columns, loops), loops, nodes=(node,))
         return target.array
 
 
