@@ -68,7 +68,7 @@ def rewritten(outputs, *excluded):
     mode = FULL.excluding(*excluded).tracing()
     leaves = list(explicit_graph_inputs(outputs if isinstance(outputs, list) else [outputs]))
     f = phintys.function(leaves, outputs, mode=mode)
-    passes = {"loops", "merge_loops"}
+    passes = {"loops", "combine_loops"}
     names = [event.rule for event in f.trace().events if event.pass_name in passes]
     return f.maker.fgraph, names
 

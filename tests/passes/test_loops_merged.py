@@ -26,7 +26,7 @@ def compiled(outputs: Any, *excluded: str) -> tuple[Any, list[Any], list[str]]:
     """Return a function, its loops, and the rules for loops that were applied."""
     inputs = list(explicit_graph_inputs(outputs if isinstance(outputs, list) else [outputs]))
     f = phintys.function(inputs, outputs, mode=FULL.excluding(*excluded).tracing())
-    passes = {"loops", "merge_loops"}
+    passes = {"loops", "combine_loops"}
     names = [event.rule for event in f.trace().events if event.pass_name in passes]
     return f, loops_of(f.maker.fgraph), names
 
@@ -44,9 +44,9 @@ class TestMerging:
         (a,) = make_loop(lambda t, row, u: [running(row, u)], n, [x], untraced=[s])
         (b,) = make_loop(lambda t, row, u: [u * row + 1], n, [x], untraced=[s])
         f, loops, names = compiled([a, b])
-        assert (len(loops), names.count("merge_loops")) == (1, 1)
+        assert (len(loops), names.count("combine_loops")) == (1, 1)
         assert loops[0].op.arguments.sequences == 1
-        unmerged, two, _ = compiled([a, b], "merge_loops")
+        unmerged, two, _ = compiled([a, b], "combine_loops")
         assert len(two) == 2
         values = [3, np.arange(4.0), 0.5]
         for one, other in zip(f(*values), unmerged(*values), strict=True):
@@ -67,7 +67,7 @@ class TestMerging:
         (a,) = make_loop(lambda t, row, u: [running(row, u)], n, [x], [((-1,), y[:1])])
         (b,) = make_loop(lambda t, new, old, u: [u + new * old], n, [a[1:], a[:-1]], [], [s])
         f, (loop,), names = compiled(b)
-        assert "merge_loops" in names
+        assert "combine_loops" in names
         assert (loop.op.arguments.sequences, loop.op.arguments.taps) == (1, ((-1,),))
         trace = [0.5]
         for row in (1.0, 2.0, 3.0):
@@ -80,12 +80,12 @@ class TestMerging:
     def test_other_rows_are_not_passed(self, part):
         (a,) = make_loop(lambda t, row, u: [running(row, u)], n, [x], [((-1,), y[:1])])
         (b,) = make_loop(lambda t, row, u: [u + row], n, [a[part]], [], [s])
-        assert "merge_loops" not in compiled(b)[2]
+        assert "combine_loops" not in compiled(b)[2]
 
     def test_a_loop_that_needs_the_result_of_the_other_stays(self):
         a = make_loop(lambda t, row, u: [running(row, u), row * u], n, [x], [], [s])
         (b,) = make_loop(lambda t, row, u, last: [u * last + row], n, [a[1]], [], [s], [a[0]])
-        assert "merge_loops" not in compiled(b)[2]
+        assert "combine_loops" not in compiled(b)[2]
 
     def test_loops_of_other_lengths_or_conditions_stay(self):
         def build(count, least=None):
@@ -270,7 +270,7 @@ def test_the_gradient_of_a_loop_does_not_run_the_steps_again():
     f, loops, _ = compiled(outputs)
     assert len(loops) == 2
     plain = phintys.function(
-        list(explicit_graph_inputs(outputs)), outputs, mode=FULL.excluding("loops", "merge_loops")
+        list(explicit_graph_inputs(outputs)), outputs, mode=FULL.excluding("loops", "combine_loops")
     )
     rng = np.random.default_rng(1)
     given = rng.normal(size=(5, 3)), rng.normal(size=(3, 3)) / 3

@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     from phintys.graph.variable import Variable
     from phintys.rewriting import RewriteTrace
 
-__all__ = ["MergeLoops", "merge_loops"]
+__all__ = ["CombineLoops", "combine_loops"]
 
 
-class MergeLoops(GraphRewriter):
+class CombineLoops(GraphRewriter):
     """loop(x), loop(x, y) -> one loop(x, y)
 
     Two loops of the same number of steps become one if
@@ -48,19 +48,19 @@ class MergeLoops(GraphRewriter):
     --------
     >>> import phintys.tensor as pt
     >>> from phintys.graph import FunctionGraph
-    >>> from phintys.passes.loop_merging import merge_loops
+    >>> from phintys.passes.loop_merging import combine_loops
     >>> from phintys.testing.loops import make_loop
     >>> x = pt.dvector("x")
     >>> (y,) = make_loop(lambda t, row, u: [u * row], x.shape[0], [x], [((-1,), x[:1])])
     >>> (z,) = make_loop(lambda t, row, u: [u + row], x.shape[0], [y[1:]], untraced=[0.0])
     >>> fgraph = FunctionGraph([x], [y, z])
-    >>> merge_loops.apply(fgraph)
+    >>> combine_loops.apply(fgraph)
     >>> [str(node.op) for node in fgraph.toposort()].count("Scan")
     1
     """
 
     def __init__(self) -> None:
-        super().__init__(name="merge_loops")
+        super().__init__(name="combine_loops")
 
     def apply(self, fgraph: FunctionGraph, trace: RewriteTrace | None = None) -> None:
         """Merge the loops of a graph."""
@@ -248,4 +248,4 @@ def _with_checks(n: Any, other: Any) -> Any:
     return n
 
 
-merge_loops = MergeLoops()
+combine_loops = CombineLoops()

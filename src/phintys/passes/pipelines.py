@@ -44,7 +44,7 @@ from phintys.passes.inplace import inplace, inplace_everywhere
 from phintys.passes.joining import CANONICAL_JOIN
 from phintys.passes.linear_algebra import EXPAND_LINEAR_ALGEBRA, STABILIZE_LINEAR_ALGEBRA
 from phintys.passes.loop_arguments import LOOP_ARGUMENTS
-from phintys.passes.loop_merging import merge_loops
+from phintys.passes.loop_merging import combine_loops
 from phintys.passes.loop_states import LOOP_STATES
 from phintys.passes.loop_sums import LOOP_SUMS
 from phintys.passes.loop_unrolling import LOOP_UNROLLING
@@ -106,7 +106,7 @@ _LOOPS = Pass(
         name="loops",
     ),
 )
-_MERGE_LOOPS = Pass("merge_loops", merge_loops)
+_COMBINE_LOOPS = Pass("combine_loops", combine_loops)
 _STABILIZE = Pass("stabilize", Worklist((*_STABLE, *_TIDY), name="stabilize"))
 # sum_of_scattered: scattered values in the gradient of a softmax, in its stable form.
 _SPECIALIZE = Pass(
@@ -135,7 +135,7 @@ _FULL = (
     _FOLD,
     _CANONICALIZE,
     _SHAPES,
-    _MERGE_LOOPS,
+    _COMBINE_LOOPS,
     _LOOPS,
     _STABILIZE,
     _SPECIALIZE,
@@ -153,7 +153,7 @@ _LIGHT = (
     _FOLD,
     _CANONICALIZE,
     _SHAPES,
-    _MERGE_LOOPS,
+    _COMBINE_LOOPS,
     _LOOPS,
     _INNER,
     _FOLD_REST,
