@@ -241,7 +241,8 @@ def _lower(draw):
 
 
 def _record(name, build, reference, draw, *ops, **facts):
-    facts = {"tolerance": SOLVED, "broadcasts": True} | facts
+    # Second derivatives are checked in tests/tensor/linear_algebra/test_derivatives.py.
+    facts = {"tolerance": SOLVED, "broadcasts": True, "second": False} | facts
     return OpRecord(name=name, build=build, reference=reference, draw=draw, ops=ops, **facts)
 
 
@@ -452,8 +453,7 @@ def _expm(a):
     return scipy.linalg.expm(a) if a.size else a
 
 
-# Derivatives of what is made of the Ops here, and second ones, are checked in
-# tests/tensor/linear_algebra/test_derivatives.py.
+# Derivatives of what is made of the Ops here are checked in that file, too.
 ITERATED = [
     _record("eigh", _eigh, _each(_eigh_reference, 2), draw_matrices(positive, params=_lower), Eigh),
     _record(
@@ -462,20 +462,16 @@ ITERATED = [
         _each(lambda a: np.linalg.eigvalsh(a), 2),  # noqa: PLW0108 - NumPy's has another signature
         draw_matrices(positive),
         Eigh,
-        second=False,
     ),
-    _record("svd", _svd, _each(_svd_reference, 2), draw_rectangles(), SVD, second=False),
+    _record("svd", _svd, _each(_svd_reference, 2), draw_rectangles(), SVD),
     _record(
         "svdvals",
         pt.linalg.svdvals,
         _each(lambda a: _svd_reference(a)[0], 2),
         draw_rectangles(),
         SVD,
-        second=False,
     ),
-    _record(
-        "qr", lambda a: list(pt.linalg.qr(a)), _each(_qr, 2), draw_rectangles(), QR, second=False
-    ),
+    _record("qr", lambda a: list(pt.linalg.qr(a)), _each(_qr, 2), draw_rectangles(), QR),
     _record(
         "pinv", pt.linalg.pinv, _each(_pinv, 2), draw_rectangles(least=1), SVD, differentiable=()
     ),
@@ -502,7 +498,7 @@ ITERATED = [
         lambda draw, smooth: _nonempty(draw_matrices(dominated, params=_order), draw, smooth),
         differentiable=(),
     ),
-    _record("expm", pt.linalg.expm, _each(_expm, 2), draw_matrices(triangular), Expm, second=False),
+    _record("expm", pt.linalg.expm, _each(_expm, 2), draw_matrices(triangular), Expm),
     _record(
         "matrix_power",
         pt.linalg.matrix_power,

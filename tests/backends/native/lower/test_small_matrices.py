@@ -79,3 +79,15 @@ def test_failures():
     out = phintys.function([a], pt.linalg.inv(a, on_error="nan"))(value * [[[1]], [[0]], [[1]]])
     assert np.isnan(out[1]).all()
     np.testing.assert_array_equal(out[::2], value[::2])
+
+
+def test_a_size_that_a_check_has_made_known():
+    a = pt.dmatrix("a")
+    weights = pt.constant(np.array([[1.0, 2.0], [3.0, 4.0]]))
+    factor = pt.linalg.cholesky(a)
+    gradient = phintys.grad(None, a, known_grads={factor: weights})
+    outputs = [gradient, pt.linalg.solve(a + weights, weights)]
+    value = np.array([[4.0, 1.0], [1.0, 3.0]])
+    fast, slow = (phintys.function([a], outputs, mode=mode) for mode in ("native", "reference"))
+    for one, other in zip(fast(value), slow(value), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-12)

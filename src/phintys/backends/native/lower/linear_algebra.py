@@ -114,7 +114,7 @@ def lower_cholesky(op: Cholesky, node: Apply, lowering: Lowering) -> None:
     n = square(a, node, lowering)
     target, loops = lowering.compute(node.outputs[0], a.sizes)
     if is_small(n, a.array.dtype):
-        small = SmallMatrices(node, a.sizes[:-2], a.array.dtype, lowering)
+        small = SmallMatrices(node, n, a.sizes[:-2], a.array.dtype, lowering)
         small.cholesky(a, target, is_nan=op.on_error == "nan")
         return
     value = lowering.load(a, loops)
@@ -149,7 +149,7 @@ def lower_solve_triangular(op: SolveTriangular, node: Apply, lowering: Lowering)
     a = a.broadcast([*lengths, *a.sizes[-2:]], sizes)
     b = b.broadcast([*lengths, *b.sizes[-2:]], sizes)
     if is_small(n, a.array.dtype):
-        _solve_small(op, node, a, b, lowering)
+        _solve_small(op, node, n, a, b, lowering)
         return
     matrix, move = stacked(a, lowering)
     target, loops = lowering.compute(node.outputs[0], b.sizes)
@@ -179,14 +179,16 @@ def lower_solve_triangular(op: SolveTriangular, node: Apply, lowering: Lowering)
     )
 
 
-def _solve_small(op: SolveTriangular, node: Apply, a: View, b: View, lowering: Lowering) -> None:
+def _solve_small(
+    op: SolveTriangular, node: Apply, n: Size, a: View, b: View, lowering: Lowering
+) -> None:
     """Solve for all columns of all right sides."""
     sizes, last = lowering.sizes, b.ndim - 1
     target, _ = lowering.compute(node.outputs[0], b.sizes)
     lengths = [*b.sizes[:-2], b.sizes[-1]]
     every = a.rearranged([*range(last - 1), None, last - 1, last], sizes)
     every = every.broadcast([*lengths, *a.sizes[-2:]], sizes)
-    SmallMatrices(node, lengths, b.array.dtype, lowering).solve_triangular(
+    SmallMatrices(node, n, lengths, b.array.dtype, lowering).solve_triangular(
         every,
         turned(b, lowering),
         turned(target, lowering),
@@ -207,7 +209,7 @@ def lower_lu_factor(op: LUFactor, node: Apply, lowering: Lowering) -> None:
             lowering.compute(variable, own)[0]
             for variable, own in zip(node.outputs, lengths, strict=True)
         ]
-        SmallMatrices(node, a.sizes[:-2], a.array.dtype, lowering).lu_factor(a, targets)
+        SmallMatrices(node, n, a.sizes[:-2], a.array.dtype, lowering).lu_factor(a, targets)
         return
     columns = lowering.copied(turned(a, lowering), node)
     exchanges, rows = (

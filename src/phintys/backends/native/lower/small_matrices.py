@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from phintys import scalar as ps
+from phintys._base.errors import IntegrityError
 from phintys.backends.native.lower.view import View
 from phintys.backends.native.program import Cast, Expression, Literal, Operation, RoundedFailure
 
@@ -41,6 +42,8 @@ class SmallMatrices:
     ----------
     node
         The node.
+    n
+        The number of rows.
     lengths
         The sizes of the stack, and of other axes that all elements have in common.
     dtype
@@ -50,9 +53,18 @@ class SmallMatrices:
     """
 
     def __init__(
-        self, node: Apply, lengths: Sequence[Size], dtype: np.dtype[Any], lowering: Lowering
+        self,
+        node: Apply,
+        n: Size,
+        lengths: Sequence[Size],
+        dtype: np.dtype[Any],
+        lowering: Lowering,
     ) -> None:
         self.node = node
+        if n.known is None:
+            msg = f"{node} is written out for {n} rows, a number that is not known."
+            raise IntegrityError(msg)
+        self.n = n.known
         self.lowering = lowering
         self.dtype = dtype
         self.lengths = list(lengths)
@@ -146,7 +158,7 @@ class SmallMatrices:
 
     def cholesky(self, a: View, target: View, *, is_nan: bool) -> None:
         """Write the lower factor."""
-        n = a.sizes[-1].known or 0
+        n = self.n
         rows: list[list[Expression]] = []
         bad: list[Expression] = []
         for i in range(n):
@@ -170,7 +182,7 @@ class SmallMatrices:
         self, a: View, b: View, target: View, *, lower: bool, unit: bool, is_nan: bool
     ) -> None:
         """Write the solution; the right sides have their columns before their rows."""
-        n = b.sizes[-1].known or 0
+        n = self.n
         found: dict[int, Expression] = {}
         bad: list[Expression] = []
         for i in range(n) if lower else reversed(range(n)):
@@ -189,7 +201,7 @@ class SmallMatrices:
 
     def lu_factor(self, a: View, targets: Sequence[View]) -> None:
         """Write the factors, the exchanges and the permutation; rows are chosen as LAPACK does."""
-        n = a.sizes[-1].known or 0
+        n = self.n
         rows = [[self.load(a, i, j) for j in range(n)] for i in range(n)]
         order: list[Expression] = [self.number(i, _INT) for i in range(n)]
         for k in range(n):
