@@ -99,7 +99,12 @@ def test_gradients_are_those_of_the_program_without_a_loop(drawn, n, which, only
 
 
 @settings(max_examples=15)
-@given(steps(depth=0, truncates=True), st.integers(0, 4), st.integers(1, 63), st.booleans())
+@given(
+    steps(depth=0, truncates=True, checkpoints=(None, False, 1, 2)),
+    st.integers(0, 4),
+    st.integers(1, 63),
+    st.booleans(),
+)
 def test_truncated_gradients_go_through_the_last_steps_only(drawn, n, which, only_last):
     case = Drawn(drawn, n, which, only_last)
     case.compare(*(gradients(cost, case.variables) for cost in case.costs))

@@ -80,6 +80,9 @@ def plan_memory(op: Scan, n: Variable, step: StepGradients, kept: Residuals) -> 
     text = f"{_text(steps * row)} for {steps} steps"
     if known is None:
         text += " (their number is unknown)"
+    if op.truncate_gradient >= 0 and op.checkpoint != 1:
+        last = f"the last {op.truncate_gradient} steps, the only ones that it goes through"
+        return Plan(None, True, f"keeps {last}")
     if op.checkpoint is not None:
         if not op.checkpoint:
             return Plan(None, True, f"keeps everything, {text}, as checkpoint=False demands")
@@ -91,7 +94,7 @@ def plan_memory(op: Scan, n: Variable, step: StepGradients, kept: Residuals) -> 
         return Plan(None, True, f"keeps everything, {text}")
     states = sum(bytes_of(state.new) * state.depth for state in step.states)
     every = isqrt(max(steps * states // row, 1) - 1) + 1
-    if op.truncate_gradient >= 0 or (known is not None and every * 2 > steps):
+    if known is not None and every * 2 > steps:
         return Plan(None, True, f"keeps everything, {text}: to run steps again would save little")
     reason = f"everything would take {text}"
     if known is not None or every == 1:
