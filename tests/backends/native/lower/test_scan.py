@@ -190,6 +190,11 @@ PROGRAMS = {
         ),
         [draw(6), draw(3, 3)],
     ),
+    "numbers that only a step computes with, as sizes are computed with": (
+        [n, k],
+        loop(lambda t, u, k: [u + pt.minimum(k, 3)], n, untraced=[k], captured=[k]),
+        [np.int64(1)],
+    ),
     "nested": ([n, x, y, k], nested(n), [draw(3), draw(3), np.int64(4)]),
     "choices": ([n, X, x], choice(n), [draw(6, 3), draw(3)]),
 }

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from phintys._base.errors import IntegrityError
 from phintys._base.late import LateModule
 from phintys._base.once import kept_property
-from phintys.backends.native.dependence import arrays_written, varies
+from phintys.backends.native.dependence import arrays_written, needs_of, varies
 from phintys.backends.native.emit.builder import Builder
 from phintys.backends.native.emit.frame import NOTED_NANOSECONDS, Layout
 from phintys.backends.native.emit.inline import touches
@@ -319,8 +319,10 @@ class MainFunction:
         """Return the sizes that the main function computes."""
         found = list(self.ring.atoms)
         for step in walk_steps(self.program.steps):
-            if not isinstance(step, Kernel):  # the sizes of kernels are in the ring
+            if not isinstance(step, Kernel):
                 found += step.sizes()
+            elif step in self.inline:  # those of kernels that are functions are in the ring
+                found += [size for one in step.statements for size in needs_of(one).sizes]
         for value in self.layout.records:
             if isinstance(value, Array):
                 found += value.sizes
