@@ -21,6 +21,7 @@ from phintys.passes.pipelines import all_rules, rewrite_graph
 from phintys.scalar.variable import ScalarVariable
 from phintys.tensor.elemwise import elemwise
 from phintys.tensor.variable import TensorMethods
+from phintys.testing.loops import make_loop
 
 
 class ComparedError(Exception):
@@ -62,7 +63,15 @@ def _leaves():
     named = {name: pt.tensor(name, dtype="float64", shape=shape) for name, shape in shapes.items()}
     named.update({name: pt.lscalar(name) for name in "ijn"})
     named.update(b=pt.tensor("b", dtype="bool", shape=(None,)), k=pt.lvector("k"))
-    return {**named, "pt": pt, "ps": ps, "np": np, "phintys": phintys, "elemwise": elemwise}
+    return {
+        **named,
+        "pt": pt,
+        "ps": ps,
+        "np": np,
+        "phintys": phintys,
+        "elemwise": elemwise,
+        "loop": make_loop,
+    }
 
 
 def test_rules_and_gradients(no_comparison):

@@ -299,7 +299,7 @@ def test_a_program_without_loops_is_left_alone():
     ("excluded", "expected"),
     [
         ((), ["Add", "Log1p"]),
-        (("loops", "merge_loops"), ["Add", "Log1p"]),
+        (("loops", "combine_loops"), ["Add", "Log1p"]),
         (("inner_graphs",), ["Add", "Add", "Log"]),
         (("stabilize",), ["Add", "Add", "Log"]),
         (("inner_graphs", "canonicalize"), ["Add", "Add", "Log", "Mul"]),

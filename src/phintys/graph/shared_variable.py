@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Container", "SharedVariable", "made_within", "shared_class"]
 
-_MADE: ContextVar[list[SharedVariable] | None] = ContextVar("phintys.made_shared", default=None)
+_MADE: ContextVar[list[SharedVariable] | None] = ContextVar("made_shared", default=None)
 
 
 class Container:

@@ -51,8 +51,9 @@ class CombineLoops(GraphRewriter):
     >>> from phintys.passes.loop_merging import combine_loops
     >>> from phintys.testing.loops import make_loop
     >>> x = pt.dvector("x")
-    >>> (y,) = make_loop(lambda t, row, u: [u * row], x.shape[0], [x], [((-1,), x[:1])])
-    >>> (z,) = make_loop(lambda t, row, u: [u + row], x.shape[0], [y[1:]], untraced=[0.0])
+    >>> n = x.shape[0]
+    >>> (y,) = make_loop(lambda t, row, u: [u * row], n, [x], [((-1,), x[:1])])
+    >>> (z,) = make_loop(lambda t, row, u: [u + row], n, [y[1:]], untraced=[0.0])
     >>> fgraph = FunctionGraph([x], [y, z])
     >>> combine_loops.apply(fgraph)
     >>> [str(node.op) for node in fgraph.toposort()].count("Scan")

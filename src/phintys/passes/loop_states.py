@@ -190,7 +190,7 @@ def keep_last_rows(fgraph: FunctionGraph, node: Apply) -> dict[Variable, Variabl
         for out in one.out:
             new.pop(out, None)
     return results | {
-        old: x for old, x in new.items() if fgraph.clients.get(old) and old in node.outputs
+        old: new[old] for old in node.outputs if old in new and fgraph.clients.get(old)
     }
 
 
