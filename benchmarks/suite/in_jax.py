@@ -215,6 +215,56 @@ def hidden_markov(arrays: Any, size: int) -> Any:
     return compiled(_value_and_gradients(cost, (0, 1)))
 
 
+def kalman(arrays: Any, size: int) -> Any:
+    """The log-likelihood by a Kalman filter, with its gradient for all matrices."""
+
+    def cost(f: Any, h: Any, q: Any, r: Any, y: Any, m: Any, p: Any) -> Any:
+        def step(state: Any, y: Any) -> Any:
+            m, p = f @ state[0], f @ state[1] @ f.T + q
+            error, spread = y - h @ m, h @ p @ h.T + r
+            precision = jnp.linalg.inv(spread)
+            gain = p @ h.T @ precision
+            fit = -0.5 * (error @ precision @ error + jnp.log(jnp.linalg.det(spread)))
+            return (m + gain @ error, p - gain @ h @ p), fit
+
+        return jax.lax.scan(step, (m, p), y)[1].sum()
+
+    return compiled(_value_and_gradients(cost, (0, 1, 2, 3)))
+
+
+def lstm(arrays: Any, size: int) -> Any:
+    """An LSTM: the sum of squares of its last state, and gradients."""
+
+    def cost(x: Any, w: Any, u: Any, b: Any, h: Any, c: Any) -> Any:
+        def step(state: Any, x: Any) -> Any:
+            h, c = state
+            gates = x @ w + h @ u + b
+            take, keep, give = (jax.nn.sigmoid(gates[:, i * 128 : (i + 1) * 128]) for i in range(3))
+            c = keep * c + take * jnp.tanh(gates[:, 384:])
+            return (give * jnp.tanh(c), c), None
+
+        return (jax.lax.scan(step, (h, c), x)[0][0] ** 2).sum()
+
+    return compiled(_value_and_gradients(cost, (1, 2, 3)))
+
+
+def newton(arrays: Any, size: int) -> Any:
+    """A square root by Newton's method, until a step is small."""
+
+    def run(a: Any, first: Any) -> Any:
+        def step(state: Any) -> Any:
+            _, x, t = state
+            return x, 0.5 * (x + a / x), t + 1
+
+        def goes_on(state: Any) -> Any:
+            old, new, t = state
+            return (t == 0) | ((abs(new - old) >= 1e-12) & (t < size))
+
+        return jax.lax.while_loop(goes_on, step, (first, first, 0))[1]
+
+    return compiled(run)
+
+
 def _value_and_gradients(cost: Callable[..., Any], wrt: tuple[int, ...]) -> Callable[..., Any]:
     both = jax.value_and_grad(cost, argnums=wrt)
 

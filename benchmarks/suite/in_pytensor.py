@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytensor
 import pytensor.tensor as pt
+from pytensor.scan.utils import until
 
 from benchmarks.suite.loops import Loops
 
@@ -140,10 +141,13 @@ def blocks(arrays: Any, size: int) -> Any:
     return compiled(inputs, [pt.tanh(x * x).sum() + np.float64(i) for i, x in enumerate(inputs)])
 
 
-_loops = Loops(symbols, compiled, pytensor.scan, pytensor.grad, pt)
+_loops = Loops(symbols, compiled, pytensor.scan, until, pytensor.grad, pt)
 ar_filter = _loops.ar_filter
 recurrent = _loops.recurrent
 recurrent_gradient = _loops.recurrent_gradient
 nested_loops = _loops.nested_loops
 predator_prey = _loops.predator_prey
 hidden_markov = _loops.hidden_markov
+kalman = _loops.kalman
+lstm = _loops.lstm
+newton = _loops.newton

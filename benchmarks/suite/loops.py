@@ -17,13 +17,14 @@ class Loops:
     ----------
     symbols, compiled
         Those of the framework's module.
-    scan, grad, tensor
+    scan, until, grad, tensor
         The framework's own.
     """
 
     symbols: Callable[[Sequence[Any]], list[Any]]
     compiled: Callable[[list[Any], Any], Any]
     scan: Any
+    until: Any
     grad: Any
     tensor: Any
 
@@ -90,6 +91,48 @@ class Loops:
         _, logs = self._rows(step, [emission], [start, None], [transition])
         cost = logs.sum()
         return self.compiled(inputs, [cost, *self.grad(cost, [transition, emission])])
+
+    def kalman(self, arrays: Any, size: int) -> Any:
+        """The log-likelihood by a Kalman filter, with its gradient for all matrices."""
+        linalg, log = self.tensor.linalg, self.tensor.log
+        f, h, q, r, y, m, p = inputs = self.symbols(arrays)
+
+        def step(y: Any, m: Any, p: Any, f: Any, h: Any, q: Any, r: Any) -> Any:
+            m, p = f @ m, f @ p @ f.T + q
+            error, spread = y - h @ m, h @ p @ h.T + r
+            precision = linalg.inv(spread)
+            gain = p @ h.T @ precision
+            fit = -0.5 * (error @ precision @ error + log(linalg.det(spread)))
+            return m + gain @ error, p - gain @ h @ p, fit
+
+        *_, fits = self._rows(step, [y], [m, p, None], [f, h, q, r])
+        cost = fits.sum()
+        return self.compiled(inputs, [cost, *self.grad(cost, [f, h, q, r])])
+
+    def lstm(self, arrays: Any, size: int) -> Any:
+        """An LSTM: the sum of squares of its last state, and gradients."""
+        pt = self.tensor
+        x, w, u, b, h, c = inputs = self.symbols(arrays)
+
+        def step(x: Any, h: Any, c: Any, w: Any, u: Any, b: Any) -> Any:
+            gates = x @ w + h @ u + b
+            take, keep, give = (pt.sigmoid(gates[:, i * 128 : (i + 1) * 128]) for i in range(3))
+            c = keep * c + take * pt.tanh(gates[:, 384:])
+            return give * pt.tanh(c), c
+
+        rows, _ = self._rows(step, [x], [h, c], [w, u, b])
+        cost = (rows[-1] ** 2).sum()
+        return self.compiled(inputs, [cost, *self.grad(cost, [w, u, b])])
+
+    def newton(self, arrays: Any, size: int) -> Any:
+        """A square root by Newton's method, until a step is small."""
+        a, first = inputs = self.symbols(arrays)
+
+        def step(x: Any, a: Any) -> Any:
+            new = 0.5 * (x + a / x)
+            return new, self.until(abs(new - x) < 1e-12)
+
+        return self.compiled(inputs, self._rows(step, None, first, [a], size)[-1])
 
 
 def runge_kutta(x: Any, y: Any, a: Any, b: Any, c: Any, d: Any) -> Any:

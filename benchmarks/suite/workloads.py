@@ -113,6 +113,22 @@ def _markov(rng: np.random.Generator) -> Arrays:
     return [transition, rng.random((500, 20)), np.full(20, 0.05)]
 
 
+def _state_space(rng: np.random.Generator) -> Arrays:
+    f, h = 0.8 * np.eye(4) + 0.05 * rng.normal(size=(4, 4)), rng.normal(size=(2, 4))
+    series = rng.normal(size=(300, 2))
+    return [f, h, 0.1 * np.eye(4), 0.5 * np.eye(2), series, np.zeros(4), np.eye(4)]
+
+
+def _layer(rng: np.random.Generator) -> Arrays:
+    shapes = (100, 32, 128), (128, 512), (128, 512), (512,), (32, 128), (32, 128)
+    arrays = [rng.normal(size=shape) / np.sqrt(128) for shape in shapes]
+    return [array.astype("float32") for array in arrays]
+
+
+def _root(rng: np.random.Generator) -> Arrays:
+    return [np.asarray(2.0), np.asarray(1.0)]
+
+
 MIB = 1_000_000
 
 WORKLOADS: dict[str, Workload] = {
@@ -146,6 +162,9 @@ WORKLOADS: dict[str, Workload] = {
     "loop in a loop, 50x50": Workload("nested_loops", _normal(8, count=2), size=50),
     "loop: predator and prey, gradient": Workload("predator_prey", _species, size=1000),
     "loop: hidden Markov model, gradient": Workload("hidden_markov", _markov),
+    "loop: Kalman filter, gradient": Workload("kalman", _state_space),
+    "loop: LSTM of 128, gradient": Workload("lstm", _layer),
+    "loop: Newton until a step is small": Workload("newton", _root, size=100),
 }
 
 SIDE_BY_SIDE: dict[str, Workload] = {
