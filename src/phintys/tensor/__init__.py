@@ -24,6 +24,7 @@ from phintys.tensor.broadcasting import (
     broadcast_to,
 )
 from phintys.tensor.constructors import *  # noqa: F403 - 180 systematic names; its __all__ lists them
+from phintys.tensor.contractions.einsum import einsum
 from phintys.tensor.convert import (
     as_tensor_variable,
     constant,
@@ -298,6 +299,7 @@ __all__ = [
     "dimshuffle",
     "divmod",
     "dot",
+    "einsum",
     "empty",
     "empty_like",
     "expand_dims",

@@ -278,3 +278,18 @@ def test_matrices_that_turn_out_to_be_vectors(dtype, m, k, n, compare):
     outputs = [x @ y, (y.T @ x.T).T, z + 2 * (x @ y), Gemm()(x, y, 0.5, z)]
     for layout in (values, apart, turned):
         compare([x, y, z], outputs, layout)
+
+
+@pytest.mark.parametrize(
+    ("notation", "loops"),
+    [("bhqd,bhkd->bhqk", "6 times"), ("bqhd,bkhd->bhqk", "2 * 3 times"), ("abij,jk->abik", "")],
+)
+def test_evenly_spaced_axes_of_a_stack_are_one_loop(notation, loops):
+    sizes = dict(zip("bhqkdaij", (2, 3, 40, 50, 20, 2, 3, 40), strict=True))
+    terms = notation.partition("->")[0].split(",")
+    values = [np.random.default_rng(0).normal(size=[sizes[c] for c in term]) for term in terms]
+    operands = [pt.tensor(name, shape=x.shape) for name, x in zip("xy", values, strict=True)]
+    f = phintys.function(operands, pt.einsum(notation, *operands), mode="native")
+    (line,) = [line for line in f.explain().splitlines() if "gemm" in line]
+    assert line.split("]")[-1].strip() == loops
+    np.testing.assert_allclose(f(*values), np.einsum(notation, *values), atol=1e-12)

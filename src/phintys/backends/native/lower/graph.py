@@ -13,6 +13,7 @@ from phintys.backends.native.lower.lowering import Lowering
 from phintys.backends.native.lower.nodes import lower_nodes
 from phintys.backends.native.lower.overwriting import NotAtTheEnd, ReadsAtTheEnd, handed_on
 from phintys.backends.native.lower.pruning import prune
+from phintys.backends.native.lower.reshaped import make_reshaped_products_results
 from phintys.backends.native.lower.view import View
 from phintys.backends.native.program import Array, Place, Program, Value
 from phintys.graph.alias_map import memory_of, root_of
@@ -56,6 +57,7 @@ def _program(fgraph: FunctionGraph, reads: ReadsAtTheEnd, *, keep_shapes: bool) 
     """Return a graph as a Program, in which some reads of next values run at the end."""
     lowering = _lowered(fgraph, reads)
     leaving: dict[Value, list[Variable]] = {}
+    make_reshaped_products_results(fgraph, lowering)
     results = [_result(variable, lowering, leaving) for variable in fgraph.outputs]
     returned = {value.memory for value in results if isinstance(value, Array)}
     ending = end_of(lowering, returned)

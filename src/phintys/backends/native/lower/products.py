@@ -294,7 +294,27 @@ def lower_batched_dot(op: BatchedDot, node: Apply, lowering: Lowering) -> None:
         moves = [matrix.strided.strides[axis] or zero for matrix in (a, b)]
         batch.insert(0, (lengths[axis], moves[0], moves[1], width))
         width = sizes.mul(width, lengths[axis])
-    _gemm(x, y, target, {"batch": tuple(batch)}, node, lowering, (a, b))
+    _gemm(x, y, target, {"batch": _merged(batch, sizes)}, node, lowering, (a, b))
+
+
+def _merged(batch: Sequence[tuple[Size, ...]], sizes: Sizes) -> tuple[tuple[Size, ...], ...]:
+    """Return the axes of a stack, of which adjacent ones that are evenly spaced are one axis.
+
+    Threads share the products of a single axis.
+    """
+    merged: list[tuple[Size, ...]] = []
+    for entry in batch:
+        if merged:
+            count, *moves = entry
+            (outer, *steps) = merged[-1]
+            if all(
+                sizes.canonical(sizes.mul(count, move)) is sizes.canonical(step)
+                for move, step in zip(moves, steps, strict=True)
+            ):
+                merged[-1] = (sizes.mul(outer, count), *moves)
+                continue
+        merged.append(entry)
+    return tuple(merged)
 
 
 def _batch_sizes(node: Apply, x: View, y: View, lowering: Lowering) -> list[Size]:

@@ -38,6 +38,7 @@ class Product(Routine):
     """
 
     shares_work: ClassVar[bool] = True
+    ignores_sizes_of_output: ClassVar[bool] = True
 
     def __init__(self, name: str, code: type[BlasCall]) -> None:
         self.name = name

@@ -38,6 +38,12 @@ class Routine:
     Other routines use one thread: those of a library would spin while they wait for each other.
     """
 
+    ignores_sizes_of_output: ClassVar[bool] = False
+    """Whether its only output can be any array with as many elements, which is a reshaped result.
+
+    That is so if it is passed strides among its options, not those of the array.
+    """
+
     def updates(self, call: LibraryCall[Any]) -> Sequence[Array]:
         """Return the outputs whose former values it reads."""
         return ()

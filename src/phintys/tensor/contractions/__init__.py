@@ -1,0 +1,7 @@
+"""Sums of products in Einstein's notation: its parser, the order of products, their graphs."""
+
+from phintys._base.public import public_dir
+
+__all__: list[str] = []
+
+__dir__ = public_dir(__name__)
