@@ -156,6 +156,7 @@ def unite_equal_results(fgraph: FunctionGraph, node: Apply) -> list[Variable | N
     examples=[
         "loop(lambda t, a: [a * 2], 3, [], [((-1,), x[:1])])[0][-1]",
         "loop(lambda t, a: [a * 2], n, [], [((-1,), X[:1])])[0][1:][-1, 1:]",
+        "loop(lambda t, a: [a * 2], 3, [], [((-1,), X[:1])])[0][1:][2]",
         "loop(lambda t, a, b: [a + b], 3, [], [((-2, -1), x[:2])])[0][-2]",
         "loop(lambda t, row, a: [a + row], x.shape[0], [x], [((-3,), x3)])[0][-3]",
     ],
@@ -166,8 +167,9 @@ def keep_last_rows(fgraph: FunctionGraph, node: Apply) -> dict[Variable, Variabl
         return None
     loop = Loop.of(node)
     found: dict[Argument, list[_Read]] = {}
+    count = known_int(loop.n) if loop.until is None else None
     for one in loop.carried:
-        reads = _last_rows(fgraph, one) if -one.taps[0] <= _MOST_ROWS else None
+        reads = _last_rows(fgraph, one, count) if -one.taps[0] <= _MOST_ROWS else None
         if reads:
             found[one] = reads
     if not found or any(is_overwritten(fgraph, out) for out in node.outputs):
@@ -223,8 +225,11 @@ class _Read:
         return Subtensor(rest)(row, *node.inputs[1:]) if rest else row
 
 
-def _last_rows(fgraph: FunctionGraph, one: Argument) -> list[_Read] | None:
-    """Return the uses of a trace; ``None`` if there are any but of its last rows."""
+def _last_rows(fgraph: FunctionGraph, one: Argument, count: int | None) -> list[_Read] | None:
+    """Return the uses of a trace; ``None`` if there are any but of its last rows.
+
+    If the number of steps is known, so is what a row counted from the beginning is.
+    """
     depth = -one.taps[0]
     if any(row.type != one.rows[0].type for row in one.rows):
         return None
@@ -237,6 +242,8 @@ def _last_rows(fgraph: FunctionGraph, one: Argument) -> list[_Read] | None:
                 return None
             template = client.op.idx_list
             entry = template[0] if template else None
+            if isinstance(entry, int) and entry >= 0 and count is not None and count >= 0:
+                entry -= count + depth - start
             if isinstance(entry, int) and -depth <= entry < 0:
                 found.append(_Read(client.outputs[0], -entry, start - depth - entry))
             elif start == 0 and (first := _start(template)):

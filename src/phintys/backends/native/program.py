@@ -312,6 +312,9 @@ class Step:
     repeats: ClassVar[bool] = False
     """Whether its bodies run repeatedly."""
 
+    only_checks: ClassVar[bool] = False
+    """Whether it does nothing but compare sizes."""
+
     # ---- what it accesses
 
     def reads(self) -> Iterable[Array]:

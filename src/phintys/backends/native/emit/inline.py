@@ -1,13 +1,14 @@
-"""Kernels without loops, written where they run: in the body of a loop of steps.
+"""Kernels that are written where they run: in the body of a loop of steps.
 
-A call of a function, with its block of arguments, would take longer than what it computes. Single
-numbers that steps of the loop pass on are not in memory, but in registers.
+They have no loops, or compute short vectors. A call of a function, with its block of arguments,
+would take longer than what they compute. Numbers and vectors that steps of the loop pass on are not
+in memory, but in registers.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,8 @@ from phintys import scalar as ps
 from phintys.backends.native.dependence import arrays_in_size, arrays_read, arrays_written, needs_of
 from phintys.backends.native.emit.casting import cast
 from phintys.backends.native.emit.evaluation import Evaluator
-from phintys.backends.native.emit.reductions import ReductionWriter
+from phintys.backends.native.emit.loops import Bounds, Places
+from phintys.backends.native.emit.reductions import ReductionWriter, Totals
 from phintys.backends.native.emit.scope import (
     Number,
     Pointer,
@@ -24,6 +26,7 @@ from phintys.backends.native.emit.scope import (
     Slot,
     State,
     Status,
+    splat,
 )
 from phintys.backends.native.emit.types import INT64, Type, type_of
 from phintys.backends.native.emit.values import Complex, Value
@@ -32,7 +35,9 @@ from phintys.backends.native.steps.kernel import Kernel
 
 if TYPE_CHECKING:
     from phintys.backends.native.emit.access import Access
-    from phintys.backends.native.emit.plans import KernelPlan
+    from phintys.backends.native.emit.accumulators import Accumulator
+    from phintys.backends.native.emit.accumulators import State as Carried
+    from phintys.backends.native.emit.plans import KernelPlan, Level, NestPlan
     from phintys.backends.native.emit.step_writer import StepWriter
     from phintys.backends.native.program import Array, Failure, Statement, Step
 
@@ -42,6 +47,7 @@ __all__ = [
     "inline_kernels",
     "is_single",
     "is_straight",
+    "lanes_of",
     "numbers_in_registers",
     "touches",
 ]
@@ -149,6 +155,11 @@ def _own_reads(step: Step) -> set[Array]:
 # ---- code ----------------------------------------------------------------------------------------
 
 
+def lanes_of(value: Value | Complex) -> int:
+    """Return how many lanes a value has."""
+    return (value.re if isinstance(value, Complex) else value).type.lanes
+
+
 class _InlinePrelude(Prelude):
     """The arguments of a kernel that is written where it runs: computed there, or before loops."""
 
@@ -189,10 +200,16 @@ class _InlineEvaluator(Evaluator):
 
     def _read(self, access: Access, scope: Scope) -> Value | Complex:
         memory = access.array.memory
+        if scope.lanes > 1:
+            row = self.writer.latest.get((access.array, access.offset))
+            if row is not None:
+                return row
         found = self.writer.register(memory)
         if found is None and not access.dynamic:
             found = self.writer.invariant(memory)
-        return super()._read(access, scope) if found is None else found
+        if found is None:
+            return super()._read(access, scope)
+        return splat(self.b, found, scope.lanes) if lanes_of(found) < scope.lanes else found
 
     def _evaluate(self, expression: Expression, scope: Scope) -> Value | Complex:
         """Return the value of an expression; a state times a number, plus another, in one step.
@@ -203,7 +220,7 @@ class _InlineEvaluator(Evaluator):
         factors = self._fused(expression)
         if factors is None:
             return super()._evaluate(expression, scope)
-        type = type_of(expression.dtype)
+        type = type_of(expression.dtype, scope.lanes)
         values = [cast(self.b, self.evaluate(one, scope), type) for one in factors]
         x, y, z = (one for one in values if isinstance(one, Value))
         return self.b.fma(x, y, z)
@@ -245,13 +262,16 @@ class _InlineEvaluator(Evaluator):
     def write(self, statement: Statement, value: Value | Complex, scope: Scope) -> None:
         """Store the value of a statement, in a register if it stays there."""
         memory = statement.target.memory
-        if id(statement) not in self.nest.stores or not self.writer.is_in_register(memory):
+        access = self.nest.stores.get(id(statement))
+        if access is None or not self.writer.is_in_register(memory):
             super().write(statement, value, scope)
+            if access is not None and scope.lanes > 1:
+                self.writer.row_written(access, scope.arrays[statement.target, scope.lanes])
             return
-        target = type_of(statement.target.dtype)
+        target = type_of(statement.target.dtype, scope.lanes)
         if value.type is not target:
             value = cast(self.b, value, target)
-        scope.arrays[statement.target, 1] = value
+        scope.arrays[statement.target, scope.lanes] = value
         self.writer.set_register(memory, value)
 
     def fail_where(
@@ -262,15 +282,18 @@ class _InlineEvaluator(Evaluator):
         first: Value | None = None,
         second: Value | None = None,
     ) -> None:
-        """End the call if a condition holds, with two numbers."""
-        with self.writer.failing(where):
+        """End the call if a condition holds, with the two numbers of the first such lane."""
+        if scope.mask is not None:
+            where = where & scope.mask
+        with self.writer.failing(self.b.any(where)):
             number = self.writer.main.failure(failure)
-            numbers = [0 if one is None else one for one in (first, second)]
+            lane = self._first(where)
+            numbers = [0 if x is None else self.b.extract(x, lane) for x in (first, second)]
             self.writer.set_status(number, *numbers)
 
 
 class InlineKernel(ReductionWriter):
-    """Writes a kernel without loops where it runs.
+    """Writes a kernel where it runs: one without loops, or one that computes a short vector.
 
     Parameters
     ----------
@@ -278,9 +301,11 @@ class InlineKernel(ReductionWriter):
         Writes the steps.
     plan
         How the kernel is carried out.
+    mask
+        The lanes of short vectors that are there; ``None`` for all.
     """
 
-    def __init__(self, writer: StepWriter, plan: KernelPlan) -> None:
+    def __init__(self, writer: StepWriter, plan: KernelPlan, mask: Value | None = None) -> None:
         self.b = writer.b
         self.plan = plan
         self.prelude = _InlinePrelude(writer)
@@ -288,7 +313,38 @@ class InlineKernel(ReductionWriter):
         self.ev = _InlineEvaluator(self.b, self.prelude, plan, [], self.leave)
         self.ev.writer = writer
         self._tile = None
+        self._mask = mask
 
     def write(self) -> None:
         """Write it."""
         self.outer(0, Scope())
+
+    def bounds(self, level: Level) -> Bounds:
+        """Return where a level begins and ends."""
+        return self.b.constant(INT64, 0), self.prelude.number(level.extent)
+
+    def carrying(
+        self,
+        nest: NestPlan,
+        bounds: Bounds,
+        unroll: int,
+        body: Callable[[Places, Carried], Carried],
+        state: Carried,
+    ) -> Carried:
+        """Write the only pass over a vector, whose lanes are all elements."""
+        return body([(self.b.constant(INT64, 0), self._mask)], state)
+
+    def _long_rows(
+        self, nest: NestPlan, level: Level, unroll: int, body: Callable[[Places], None]
+    ) -> None:
+        self.vectors(nest, self.bounds(level), unroll, body)
+
+    def _blocks(
+        self,
+        nest: NestPlan,
+        scopes: list[Scope],
+        accs: list[Accumulator],
+        totals: Totals,
+        bounds: Bounds,
+    ) -> Totals:
+        return self._folded(accs, totals, self._innermost(nest, scopes, accs, bounds))

@@ -39,7 +39,7 @@ from phintys.backends.native.emit.scope import (
 from phintys.backends.native.emit.types import BOOL, INT8, INT64, PTR, VOID
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Hashable, Sequence
+    from collections.abc import Collection, Hashable, Mapping, Sequence
 
     from phintys.backends.native.emit.target import Target
     from phintys.backends.native.polynomials import Polynomials
@@ -70,7 +70,10 @@ class KernelWriter:
         self._written: dict[tuple[Hashable, ...], tuple[Form, KernelCode]] = {}
 
     def write(
-        self, kernels: Sequence[Kernel], inline: Collection[Kernel] = ()
+        self,
+        kernels: Sequence[Kernel],
+        inline: Collection[Kernel] = (),
+        plans: Mapping[Kernel, KernelPlan] | None = None,
     ) -> dict[Kernel, KernelCode]:
         """Write the kernels of a program, one function for all that need the same code.
 
@@ -80,7 +83,10 @@ class KernelWriter:
             The kernels.
         inline
             Those that have no function, since they are written where they run.
+        plans
+            The plans of some of these, if they differ from the usual ones.
         """
+        plans = plans or {}
         functions = [kernel for kernel in kernels if kernel not in inline]
         forms = forms_of(functions, self.polynomials)
         written = {
@@ -89,7 +95,9 @@ class KernelWriter:
         }
         for kernel in kernels:
             if kernel not in written:
-                plan = plan_kernel(kernel, self.polynomials, self.module.target)
+                plan = plans.get(kernel)
+                if plan is None:
+                    plan = plan_kernel(kernel, self.polynomials, self.module.target)
                 written[kernel] = KernelCode(plan, "", None, [], [])
         return written
 

@@ -22,11 +22,12 @@ from phintys.backends.native.sizes import Arithmetic, Element, Size, Sizes
 from phintys.backends.native.steps.kernel import Kernel
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from phintys.backends.native.emit import clock, values
     from phintys.backends.native.emit.kernel_code import KernelCode
     from phintys.backends.native.emit.module import Module
+    from phintys.backends.native.emit.short_vectors import ShortVectors
     from phintys.backends.native.memory import MemoryPlan
     from phintys.backends.native.polynomials import Atom
     from phintys.backends.native.program import Value
@@ -86,6 +87,8 @@ class MainFunction:
         The functions of each kernel.
     memory
         The placement of arrays.
+    short_vectors
+        The loops that can be carried out on short vectors.
     timed
         Whether steps are measured.
 
@@ -108,6 +111,7 @@ class MainFunction:
         polynomials: Polynomials,
         kernels: dict[Kernel, KernelCode],
         memory: MemoryPlan,
+        short_vectors: Mapping[Step, ShortVectors],
         *,
         timed: bool = False,
     ) -> None:
@@ -117,6 +121,7 @@ class MainFunction:
         self.as_given = Polynomials(_AsGiven())
         self.kernels = kernels
         self.memory = memory
+        self.short_vectors = short_vectors
         self.clock = self._make_clock() if timed else None
         self.layout = Layout(groups=len(memory.groups))
         self.kept_atoms: set[Atom] = set()
@@ -137,6 +142,8 @@ class MainFunction:
         self._claims = {step: at for at, step in enumerate(self.layout.claims)}
         self._elements = self._elements_by_step()
         self.read_as_sizes = {e.array.memory for some in self._elements.values() for e in some}
+        for one in short_vectors.values():
+            one.arrays -= self.read_as_sizes  # which are read from memory
         self._inner_elements: dict[Step, list[Element]] = defaultdict(list)
         self._carried: dict[Step, list[Element]] = {}
         self._find_inner_elements()

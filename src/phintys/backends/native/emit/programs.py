@@ -15,6 +15,7 @@ from phintys.backends.native.emit.inline import inline_kernels
 from phintys.backends.native.emit.kernels import KernelWriter
 from phintys.backends.native.emit.main import MainFunction
 from phintys.backends.native.emit.module import Module
+from phintys.backends.native.emit.short_vectors import short_vectors_of
 from phintys.backends.native.memory import plan_memory
 from phintys.backends.native.polynomials import Polynomials
 from phintys.backends.native.program import walk_steps
@@ -71,8 +72,16 @@ def emit_program(program: Program, target: Target, *, timed: bool = False) -> Em
     module = Module(target)
     polynomials = Polynomials(program.sizes)
     steps = [step for step in walk_steps(program.steps) if isinstance(step, Kernel)]
-    kernels = KernelWriter(module, polynomials).write(steps, inline_kernels(program.steps))
+    short = short_vectors_of(program.steps, polynomials, target)
+    plans = {
+        kernel: plan
+        for one in short.values()
+        if one.is_certain
+        for kernel, plan in one.plans.items()
+    }
+    inline = inline_kernels(program.steps) | plans.keys()
+    kernels = KernelWriter(module, polynomials).write(steps, inline, plans)
     memory = plan_memory(program, polynomials, kernels)
-    main = MainFunction(program, module, polynomials, kernels, memory, timed=timed)
+    main = MainFunction(program, module, polynomials, kernels, memory, short, timed=timed)
     main.write()
     return EmittedProgram(module, main.layout, kernels, memory, main.clock)

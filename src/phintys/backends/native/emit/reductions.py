@@ -26,7 +26,7 @@ from phintys.backends.native.program import Failure, Statement
 if TYPE_CHECKING:
     from phintys.backends.native.emit.plans import NestPlan
 
-__all__ = ["ReductionWriter"]
+__all__ = ["ReductionWriter", "Totals"]
 
 BLOCK = 1024
 """Number of elements of a row that are summed before the sum is folded into the total."""

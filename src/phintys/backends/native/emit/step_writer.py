@@ -6,11 +6,12 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from phintys.backends.native.dependence import arrays_written
-from phintys.backends.native.emit.control import when
+from phintys.backends.native.emit.control import lane_mask, when
 from phintys.backends.native.emit.frame import NOTED_NANOSECONDS, STATUS
 from phintys.backends.native.emit.inline import (
     InlineKernel,
     carried_numbers,
+    lanes_of,
     numbers_in_registers,
     touches,
 )
@@ -24,11 +25,13 @@ from phintys.backends.native.program import Array, Place, Step
 from phintys.backends.native.steps.kernel import Kernel
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable, Sequence
+    from collections.abc import Callable, Generator, Iterable, Sequence
 
+    from phintys.backends.native.emit.access import Access
     from phintys.backends.native.emit.builder import Builder
     from phintys.backends.native.emit.main import MainFunction
     from phintys.backends.native.emit.module import Block, Function, Phi
+    from phintys.backends.native.emit.short_vectors import Latest, ShortVectors
     from phintys.backends.native.polynomials import Polynomial
     from phintys.backends.native.program import LoopVariable
     from phintys.backends.native.sizes import Element
@@ -42,6 +45,7 @@ _LONG_CALL = 1_000_000
 
 
 Registers = dict[Array, Value | Complex]
+Rows = dict[tuple[Array, "Polynomial"], Value | Complex]
 
 
 class Passes:
@@ -89,6 +93,12 @@ class StepWriter(KernelCaller):
         Those that are not in memory; an ordered set.
     numbers
         Those that stay in registers while the outermost open loop runs.
+    short
+        How vectors are carried out, while the code that is written is for short ones.
+    mask
+        The lanes of these that are there; ``None`` for all.
+    latest
+        Rows of short vectors that the pass before has written, by their memory and place.
     """
 
     def __init__(self, main: MainFunction, function: Function) -> None:
@@ -96,6 +106,10 @@ class StepWriter(KernelCaller):
         self.registers: Registers = {}
         self.unsaved: dict[Array, None] = {}
         self.numbers: set[Array] = set()
+        self.short: ShortVectors | None = None
+        self.mask: Value | None = None
+        self.latest: Rows = {}
+        self._rows: Rows = {}
 
     def step(self, number: int, step: Step) -> None:
         """Emit a step at the top level, whose number is given."""
@@ -151,12 +165,17 @@ class StepWriter(KernelCaller):
 
     def is_inline(self, step: Step) -> bool:
         """Return whether a step is a kernel that is written in place."""
-        return isinstance(step, Kernel) and not self.main.kernels[step].symbol
+        if not isinstance(step, Kernel):
+            return False
+        is_short = self.short is not None and step in self.short.plans
+        return is_short or not self.main.kernels[step].symbol
 
     def kernel(self, kernel: Kernel) -> None:
         """Write a kernel: in place if it has no function, otherwise a call."""
         code = self.main.kernels[kernel]
-        if code.symbol:
+        if self.short is not None and kernel in self.short.plans:
+            InlineKernel(self, self.short.plans[kernel], self.mask).write()
+        elif code.symbol:
             super().kernel(kernel)
         else:
             InlineKernel(self, code.plan).write()
@@ -187,6 +206,10 @@ class StepWriter(KernelCaller):
         """Return whether an array stays in a register while the open loops run."""
         return memory in self.numbers
 
+    def row_written(self, access: Access, value: Value | Complex) -> None:
+        """Remember a row of short vectors that has been written to memory."""
+        self._rows[access.array, access.offset] = value
+
     def set_register(self, memory: Array, value: Value | Complex) -> None:
         """Set the number that an array holds."""
         self.registers[memory] = value
@@ -212,7 +235,26 @@ class StepWriter(KernelCaller):
         for memory in arrays:
             if memory in self.unsaved:
                 del self.unsaved[memory]
-                store(self.b, self.registers[memory], self.pointer(memory))
+                value = self.registers[memory]
+                mask = self.mask if lanes_of(value) > 1 else None
+                store(self.b, value, self.pointer(memory), mask)
+
+    @contextmanager
+    def for_short(self, short: ShortVectors) -> Generator[None]:
+        """Write code of a loop for vectors of at most so many elements as a register has."""
+        numbers = self.numbers
+        self.short, self.numbers = short, numbers | short.arrays
+        if short.length.known != short.lanes:
+            self.mask = lane_mask(self.b, self.polynomial(short.length), short.lanes)
+        yield
+        self.save([memory for memory in self.unsaved if memory in short.arrays])
+        for memory in short.arrays:
+            self.registers.pop(memory, None)
+        self.short, self.mask, self.numbers = None, None, numbers
+
+    def is_short(self, short: ShortVectors) -> Value:
+        """Return whether vectors have at most so many elements as a register has."""
+        return self.b.le(self.polynomial(short.length), short.lanes)
 
     @contextmanager
     def passes(self, loop: Step, counter: LoopVariable, count: Value) -> Generator[Passes]:
@@ -223,9 +265,11 @@ class StepWriter(KernelCaller):
         b = self.b
         is_outermost = not self.open_loops
         if is_outermost:
-            self.numbers = numbers_in_registers(loop, self.main.inline)
+            self.numbers = self._numbers_in(loop)
         carried = self._carried(loop)
         first = {memory: self._number(memory) for memory in carried}
+        rows = [] if self.short is None else self.short.latest.get(loop, [])
+        places = [self.address(row.array, row.first) for row in rows]
         before = b.block
         entry, body, after = b.new_block("entry"), b.new_block("body"), b.new_block("after")
         b.branch(b.lt(0, count), entry, after)
@@ -233,11 +277,16 @@ class StepWriter(KernelCaller):
         b.begin(body)
         passes = Passes(b.phi(INT64))
         phis = {memory: _phis(b, value) for memory, value in first.items()}
+        with b.inside(entry):
+            given = [self._row(row, place) for row, place in zip(rows, places, strict=True)]
+        read = [_phis(b, value) for value in given]
         outside = dict(self.registers), dict(self.unsaved)
         self.open_loops.append(OpenLoop(entry, counter, set(arrays_written(loop))))
         with self.aside():
             self.registers |= {memory: _joined(some) for memory, some in phis.items()}
             self.unsaved |= dict.fromkeys(phis)
+            for row, some in zip(rows, read, strict=True):
+                self.latest[row.array, row.read] = _joined(some)
             yield passes
             last = {memory: self.registers[memory] for memory in carried}
         self.open_loops.pop()
@@ -254,6 +303,10 @@ class StepWriter(KernelCaller):
         for memory, some in phis.items():
             _add(some, first[memory], entry)
             _add(some, last[memory], end)
+        for row, some, value in zip(rows, read, given, strict=True):
+            del self.latest[row.array, row.read]
+            _add(some, value, entry)
+            _add(some, self._rows[row.array, row.written], end)
         b.begin(after)
         self.registers, self.unsaved = outside
         for memory in carried:
@@ -265,6 +318,13 @@ class StepWriter(KernelCaller):
         if is_outermost:
             self.save(carried)
             self.registers, self.unsaved, self.numbers = {}, {}, set()
+
+    def _numbers_in(self, loop: Step) -> set[Array]:
+        """Return what stays in registers while a loop runs that is in no other."""
+        if self.short is None:
+            return numbers_in_registers(loop, self.main.inline)
+        inline = self.main.inline | self.short.plans.keys()
+        return numbers_in_registers(loop, inline) | self.short.arrays
 
     def _carried(self, loop: Step) -> list[Array]:
         """Return the numbers in registers that a pass needs from the last, or that are read later.
@@ -286,9 +346,41 @@ class StepWriter(KernelCaller):
     def _number(self, memory: Array) -> Value | Complex:
         """Return the number that an array holds before a loop."""
         found = self.register(memory)
-        return load(self.b, type_of(memory.dtype), self.pointer(memory)) if found is None else found
+        if found is not None:
+            return found
+        if self.short is not None and memory in self.short.arrays:
+            type = type_of(memory.dtype, self.short.lanes)
+            return load(self.b, type, self.pointer(memory), self.mask)
+        return load(self.b, type_of(memory.dtype), self.pointer(memory))
 
-    def merge(self, sides: Sequence[tuple[Block, Registers]]) -> None:
+    def _row(self, row: Latest, place: Value) -> Value | Complex:
+        """Read the row that the first pass of a loop reads."""
+        assert self.short is not None
+        return load(self.b, type_of(row.array.dtype, self.short.lanes), place, self.mask)
+
+    def either(
+        self, condition: Value, then: Callable[[], None], otherwise: Callable[[], None]
+    ) -> None:
+        """Write two cases; sizes computed in one of them are not known afterwards."""
+        b = self.b
+        starts, after = (b.new_block("then"), b.new_block("else")), b.new_block("after")
+        b.branch(condition, *starts)
+        ends: list[tuple[Block, Registers]] = []
+        before = dict(self.registers), dict(self.unsaved)
+        unsaved: dict[Array, None] = {}
+        for block, case in zip(starts, (then, otherwise), strict=True):
+            b.begin(block)
+            self.registers, self.unsaved = dict(before[0]), dict(before[1])
+            with self.aside():
+                case()
+            ends.append((b.block, self.registers))
+            unsaved |= self.unsaved
+            b.jump(after)
+        b.begin(after)
+        self._merge(ends)
+        self.unsaved = {memory: None for memory in unsaved if memory in self.registers}
+
+    def _merge(self, sides: Sequence[tuple[Block, Registers]]) -> None:
         """Go on after a branch, given how both sides end and what is in registers there."""
         (one_end, one), (other_end, other) = sides
         merged: Registers = {}

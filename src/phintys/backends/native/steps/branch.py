@@ -8,8 +8,7 @@ from phintys._base.records import record
 from phintys.backends.native.program import Step
 
 if TYPE_CHECKING:
-    from phintys.backends.native.emit.module import Block
-    from phintys.backends.native.emit.step_writer import Registers, StepWriter
+    from phintys.backends.native.emit.step_writer import StepWriter
     from phintys.backends.native.explain import Explainer
     from phintys.backends.native.program import Array
     from phintys.backends.native.verify import Verifier
@@ -71,20 +70,8 @@ class Branch(Step):
 
     def emit(self, writer: StepWriter) -> None:
         """Write both cases; sizes computed in one of them are not known afterwards."""
-        b = writer.b
-        then, otherwise, after = b.new_block("then"), b.new_block("else"), b.new_block("after")
-        b.branch(writer.truth(self.condition), then, otherwise)
-        ends: list[tuple[Block, Registers]] = []
-        before = dict(writer.registers), dict(writer.unsaved)
-        unsaved: dict[Array, None] = {}
-        for block, steps in ((then, self.then), (otherwise, self.otherwise)):
-            b.begin(block)
-            writer.registers, writer.unsaved = dict(before[0]), dict(before[1])
-            with writer.aside():
-                writer.inside(steps)
-            ends.append((b.block, writer.registers))
-            unsaved |= writer.unsaved
-            b.jump(after)
-        b.begin(after)
-        writer.merge(ends)
-        writer.unsaved = {memory: None for memory in unsaved if memory in writer.registers}
+        writer.either(
+            writer.truth(self.condition),
+            lambda: writer.inside(self.then),
+            lambda: writer.inside(self.otherwise),
+        )

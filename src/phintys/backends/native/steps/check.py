@@ -24,6 +24,7 @@ class Check(Step):
     noun: ClassVar[str] = "check"
     nouns: ClassVar[str] = "checks"
     is_timed: ClassVar[bool] = False
+    only_checks: ClassVar[bool] = True
 
     left: Size
     right: Size

@@ -12,6 +12,7 @@ from phintys.backends.native.program import Step
 
 if TYPE_CHECKING:
     from phintys.backends.native.emit.main import MainFunction
+    from phintys.backends.native.emit.short_vectors import ShortVectors
     from phintys.backends.native.emit.step_writer import StepWriter
     from phintys.backends.native.emit.values import Value
     from phintys.backends.native.explain import Explainer
@@ -88,10 +89,16 @@ class Loop(Step):
         same = [one for one in inside if one is not None and not main.varies(one, written)]
         return main.ring.total(same)
 
-    def _last_of_some(self, writer: StepWriter) -> Value:
-        """Return how many passes there are between two looks for signals, less one."""
+    def _last_of_some(self, writer: StepWriter) -> Value | None:
+        """Return how many passes there are between two looks for signals, less one.
+
+        ``None`` if the whole loop is quick.
+        """
         b = writer.b
-        if all(map(writer.is_inline, self.body)):
+        if all(writer.is_inline(step) or step.only_checks for step in self.body):
+            known = writer.main.ring.of(self.count).known
+            if known is not None and known < _QUICK_PASSES:
+                return None
             return b.constant(INT64, _QUICK_PASSES - 1)
         is_long = writer.takes_long(self._work_of_pass(writer.main), _LONG_PASS)
         return b.select(is_long, b.constant(INT64, 0), _POLLED_PASSES - 1)
@@ -114,6 +121,24 @@ class Loop(Step):
         verifier.room_inside(self)
 
     def emit(self, writer: StepWriter) -> None:
+        """Write it; twice, if it is faster for vectors that turn out to be short."""
+        short = writer.main.short_vectors.get(self)
+        if short is None:
+            self._write(writer)
+        elif short.is_certain:
+            self._write_short(writer, short)
+        else:
+            writer.either(
+                writer.is_short(short),
+                lambda: self._write_short(writer, short),
+                lambda: self._write(writer),
+            )
+
+    def _write_short(self, writer: StepWriter, short: ShortVectors) -> None:
+        with writer.for_short(short):
+            self._write(writer)
+
+    def _write(self, writer: StepWriter) -> None:
         """Write its body, and what is the same in all passes before it."""
         b = writer.b
         with writer.passes(self, self.counter, writer.size(self.count)) as passes:
@@ -125,7 +150,8 @@ class Loop(Step):
                 writer.keep_element(element)
             writer.inside(self.body)
             last = self._last_of_some(writer)
-            with when(b, b.eq(counter & last, last)):
-                writer.poll()
+            if last is not None:
+                with when(b, b.eq(counter & last, last)):
+                    writer.poll()
             if self.until is not None:
                 passes.until = writer.truth(self.until)
