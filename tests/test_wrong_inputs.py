@@ -809,7 +809,12 @@ CASES = {
 
 @pytest.mark.parametrize("name", CASES)
 def test_a_mistake_is_explained(name):
-    program, error, fragments = CASES[name]
+    check(CASES[name])
+
+
+def check(case):
+    """Run the program of a case, and look for the pieces in the message of its error."""
+    program, error, fragments = case
     source = textwrap.dedent(program).strip() + "\n"
     filename = "program.py"
     linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)

@@ -23,7 +23,7 @@ NOT_OFFERED = {
         "Write a convolution as a sum of products with shifted slices, or call SciPy's through "
         "phintys.wrap_py",
     ),
-    **dict.fromkeys(("fft", "rfft", "irfft"), "Call numpy.fft through phintys.wrap_py"),
+    **dict.fromkeys(("rfft", "irfft"), "It is in phintys.tensor.fft"),
     **dict.fromkeys(_DECOMPOSITIONS, _SOLVERS),
     "vectorize": "Use operators and functions of phintys.tensor, which broadcast",
 }

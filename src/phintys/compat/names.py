@@ -26,6 +26,7 @@ _REWRITERS = "phintys.compat.rewriters"
 _LOOPS = "phintys.compat.loops"
 _AS_OP = "phintys.compat.from_function"
 _MATRICES = "phintys.compat.linear_algebra"
+_FOURIER = "phintys.compat.fourier"
 
 
 def _here(module: str, names: str) -> dict[str, str]:
@@ -279,6 +280,7 @@ _SHARED_BY_BOTH: dict[str, list[Source]] = {
     "tensor.blas": _BLAS,
     "tensor.elemwise": _TENSOR,
     "tensor.extra_ops": _TENSOR,
+    "tensor.fft": [_here(_FOURIER, "irfft rfft")],
     "tensor.inplace": [
         {
             "abs__inplace": "phintys.tensor.inplace:abs_inplace",
@@ -424,6 +426,7 @@ _NEWER: dict[str, list[Source]] = {
     "scan.op": [_SCAN_OP],
     "scan.utils": [_UNTIL],
     "scan.views": [_FOLDS],
+    "tensor.einsum": [_here("phintys.tensor", "einsum")],
     "tensor.exceptions": _TENSOR,
     "tensor.random": [],
     "tensor.shape": _TENSOR,
@@ -451,6 +454,7 @@ _PYTENSOR: dict[str, list[Source]] = {
 CALLED = {
     "aesara.scan": "scan",
     "pytensor.ifelse": "ifelse",
+    "pytensor.tensor.einsum": "einsum",
     "pytensor.scan": "scan",
     "theano.scan_module.scan": "scan",
     "theano.scan_module.scan_checkpoints": "scan_checkpoints",

@@ -218,9 +218,11 @@ from phintys.tensor.variable import (
 )
 
 if TYPE_CHECKING:
-    from phintys.tensor import inplace
+    from phintys.tensor import fft, inplace
 else:
-    __getattr__, __dir__ = late_names(__name__, {"phintys.tensor.inplace": ()})
+    __getattr__, __dir__ = late_names(
+        __name__, {"phintys.tensor.fft": (), "phintys.tensor.inplace": ()}
+    )
 
 __all__ = [
     "ARange",
@@ -304,6 +306,7 @@ __all__ = [
     "empty_like",
     "expand_dims",
     "eye",
+    "fft",
     "flatnonzero",
     "flatten",
     "full",

@@ -1,0 +1,306 @@
+"""The Ops of discrete Fourier transforms, which call ``scipy.fft``.
+
+Three Ops do all: a complex transform, that of real numbers, of which half is kept, and its inverse.
+Inputs have the sizes that are transformed already. SciPy computes in float32 and complex64 as well,
+and lets other threads run meanwhile.
+
+All three are linear. For ``Z = F x`` with gradient G, ``dC = Re sum(conj(G) dZ)`` gives the
+gradient ``F^H G``, a transform in the other direction, with the factors of the norm exchanged.
+Where half of a spectrum stands for all of it, the elements that stand for two count twice.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from phintys._base.errors import DtypeError, ShapeError
+from phintys._base.late import LateModule
+from phintys.graph.apply import Apply
+from phintys.graph.null_type import disconnected_type
+from phintys.graph.op import Op
+from phintys.tensor import math
+from phintys.tensor._rules import fit_gradient, is_missing
+from phintys.tensor.convert import as_tensor_variable, constant
+from phintys.tensor.dim_shuffle import dimshuffle
+from phintys.tensor.known import known_int
+from phintys.tensor.ranges import arange
+from phintys.tensor.shapes import sizes_of
+from phintys.tensor.size_check import with_check
+from phintys.tensor.sizes import as_size, fold
+from phintys.tensor.type import TensorType
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import scipy.fft as scipy_fft
+
+    from phintys.graph.fgraph import FunctionGraph
+else:
+    scipy_fft = LateModule("scipy.fft")
+
+__all__ = ["FFT", "IRFFT", "RFFT", "SWAPPED"]
+
+SWAPPED = {"backward": "forward", "forward": "backward", "ortho": "ortho"}
+"""For each norm, the one with which the inverse direction is the adjoint."""
+
+_COMPUTED = {"float16": "float32", "float32": "float32", "complex64": "complex64"}
+_HINT = "n=, or s=, sets the number of points, and adds zeros where there are fewer."
+
+
+class _Transform(Op):
+    """Base class of the transforms.
+
+    Parameters
+    ----------
+    axes
+        The axes, counted from the first; of real transforms the last one is halved.
+    norm
+        ``"backward"``: the inverse is divided by the number of points; ``"forward"``: the transform
+        is; ``"ortho"``: both are, by its root.
+    """
+
+    __props__: ClassVar[tuple[str, ...]] = ("axes", "norm")
+
+    def __init__(self, axes: Sequence[int], norm: str = "backward") -> None:
+        self.axes = tuple(axes)
+        self.norm: Any = norm
+
+    def _input(self, x: Any) -> Any:
+        """Return the input in a dtype that SciPy computes in, with its sizes checked."""
+        x = as_tensor_variable(x)
+        if x.ndim <= max(self.axes):
+            msg = f"{self} takes tensors of rank {max(self.axes) + 1} or more, got {x} of {x.type}."
+            raise ShapeError(msg)
+        wide = "complex128" if x.type.numpy_dtype.kind == "c" else "float64"
+        dtype = _COMPUTED.get(x.dtype, wide)
+        self._check(x, x.type.shape)
+        return x if x.dtype == dtype else math.cast(x, dtype)
+
+    def _check(self, x: Any, shape: Sequence[int | None]) -> None:
+        empty = [axis for axis in self.axes if shape[axis] == 0]
+        if empty:
+            msg = (
+                f"{self}: {x} of shape {tuple(shape)} has no points to transform along axis "
+                f"{empty[0]}. {_HINT}"
+            )
+            raise ShapeError(msg)
+
+    def _checked(self, sizes: Sequence[Any], given: Sequence[Any]) -> tuple[Any, ...]:
+        """Return sizes, with checks that there are points to transform."""
+        found = tuple(sizes)
+        for axis in self.axes:
+            found = with_check(found, "at least", given[axis], 1, f"{self}: a number of points")
+        return found
+
+    def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
+        """Transform the direction."""
+        point = eval_points[0]
+        return [None if is_missing(point) else self(point, *inputs[1:])]
+
+    def flops(self, input_shapes: Sequence[Any], output_shapes: Sequence[Any]) -> int:
+        """Return about ``5 n log2(n)`` for n points."""
+        shape = max(input_shapes[0], output_shapes[0], key=np.prod)
+        points = max(int(np.prod([shape[axis] for axis in self.axes], dtype=int)), 1)
+        return int(5 * np.prod(shape, dtype=int) * np.log2(points))
+
+
+def _complex(dtype: str) -> str:
+    return "complex64" if dtype in {"float32", "complex64"} else "complex128"
+
+
+def _real(dtype: str) -> str:
+    return "float32" if dtype == "complex64" else "float64"
+
+
+class FFT(_Transform):
+    """Return the Fourier transform along some axes, or its inverse.
+
+    Parameters
+    ----------
+    axes, norm
+        As for all transforms.
+    inverse
+        Whether exponents have the positive sign.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> from phintys.tensor.fourier.ops import FFT
+    >>> FFT((0,))([1.0, 2.0]).eval().real
+    array([ 3., -1.])
+    """
+
+    __props__: ClassVar[tuple[str, ...]] = ("axes", "norm", "inverse")
+
+    def __init__(self, axes: Sequence[int], norm: str = "backward", inverse: bool = False) -> None:
+        super().__init__(sorted(axes), norm)
+        self.inverse = bool(inverse)
+
+    def make_node(self, x: Any) -> Apply:
+        """Apply to real or complex numbers."""
+        x = self._input(x)
+        return Apply(self, [x], [TensorType(_complex(x.dtype), x.type.shape)()])
+
+    def perform(
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
+    ) -> None:
+        """Transform with SciPy."""
+        (x,) = inputs
+        self._check(node.inputs[0], x.shape)
+        function = scipy_fft.ifftn if self.inverse else scipy_fft.fftn
+        output_storage[0][0] = function(x, axes=self.axes, norm=self.norm)
+
+    def infer_shape(
+        self, fgraph: FunctionGraph | None, node: Apply, input_shapes: Sequence[Any]
+    ) -> list[Any]:
+        """Return the shape of the input."""
+        return [self._checked(input_shapes[0], input_shapes[0])]
+
+    def L_op(
+        self, inputs: Sequence[Any], outputs: Sequence[Any], output_grads: Sequence[Any]
+    ) -> list[Any]:
+        """Transform in the other direction."""
+        adjoint = FFT(self.axes, SWAPPED[self.norm], not self.inverse)
+        return [fit_gradient(adjoint(output_grads[0]), inputs[0])]
+
+
+class RFFT(_Transform):
+    """Return the Fourier transform of real numbers, with half of the last one of the axes.
+
+    The other half is the conjugate of what is returned, ``n // 2 + 1`` elements for n points.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> from phintys.tensor.fourier.ops import RFFT
+    >>> RFFT((0,))([1.0, 2.0, 1.0]).eval().round(3)
+    array([ 4. +0.j   , -0.5-0.866j])
+    """
+
+    def make_node(self, x: Any) -> Apply:
+        """Apply to real numbers."""
+        x = self._input(x)
+        if x.type.numpy_dtype.kind == "c":
+            msg = (
+                f"{self} takes real numbers, got {x} of dtype {x.dtype}. For complex ones use "
+                "pt.fft.fft, pt.fft.fft2 or pt.fft.fftn."
+            )
+            raise DtypeError(msg)
+        shape = list(x.type.shape)
+        points = shape[self.axes[-1]]
+        shape[self.axes[-1]] = None if points is None else points // 2 + 1
+        return Apply(self, [x], [TensorType(_complex(x.dtype), shape)()])
+
+    def perform(
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
+    ) -> None:
+        """Transform with SciPy."""
+        (x,) = inputs
+        self._check(node.inputs[0], x.shape)
+        output_storage[0][0] = scipy_fft.rfftn(x, axes=self.axes, norm=self.norm)
+
+    def infer_shape(
+        self, fgraph: FunctionGraph | None, node: Apply, input_shapes: Sequence[Any]
+    ) -> list[Any]:
+        """Return the shape of the input, with one axis halved."""
+        sizes = list(input_shapes[0])
+        sizes[self.axes[-1]] = sizes[self.axes[-1]] // 2 + 1
+        return [self._checked(sizes, input_shapes[0])]
+
+    def L_op(
+        self, inputs: Sequence[Any], outputs: Sequence[Any], output_grads: Sequence[Any]
+    ) -> list[Any]:
+        """Transform back; elements that stand for two are counted twice by that, and here once."""
+        (x,) = inputs
+        points = sizes_of(x)[self.axes[-1]]
+        g = output_grads[0] * _counts(output_grads[0], self.axes[-1], points, 0.5)
+        return [fit_gradient(IRFFT(self.axes, SWAPPED[self.norm])(g, points), x)]
+
+
+class IRFFT(_Transform):
+    """Return the real numbers of which a transform is given, with half of the last of the axes.
+
+    Takes the transform, and the number of points along the halved axis.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> from phintys.tensor.fourier.ops import IRFFT
+    >>> IRFFT((0,))([4.0, -0.5 - 0.866j], 3).eval().round(3)
+    array([1., 2., 1.])
+    """
+
+    def make_node(self, x: Any, points: Any) -> Apply:
+        """Apply to a transform, and a number of points."""
+        x = self._input(x)
+        x = math.cast(x, _complex(x.dtype))
+        points = as_size(points, f"{self}: the number of points")
+        shape: list[Any] = list(x.type.shape)
+        known = known_int(points)
+        if known is not None:
+            self._check_half(x, shape, known)
+        shape[self.axes[-1]] = known
+        return Apply(self, [x, points], [TensorType(_real(x.dtype), shape)()])
+
+    def _check_half(self, x: Any, shape: Sequence[Any], points: int) -> None:
+        if points < 1:
+            msg = f"{self}: the number of points is at least 1, got {points}."
+            raise ShapeError(msg)
+        if shape[self.axes[-1]] not in {None, points // 2 + 1}:
+            msg = (
+                f"{self}: the transform of {points} real numbers has {points // 2 + 1} elements, "
+                f"got {x} of shape {tuple(shape)}."
+            )
+            raise ShapeError(msg)
+
+    def perform(
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
+    ) -> None:
+        """Transform with SciPy."""
+        x, points = inputs[0], int(inputs[1])
+        self._check(node.inputs[0], x.shape)
+        self._check_half(node.inputs[0], x.shape, points)
+        sizes = [*(x.shape[axis] for axis in self.axes[:-1]), points]
+        output_storage[0][0] = scipy_fft.irfftn(x, s=sizes, axes=self.axes, norm=self.norm)
+
+    def infer_shape(
+        self, fgraph: FunctionGraph | None, node: Apply, input_shapes: Sequence[Any]
+    ) -> list[Any]:
+        """Return the shape of the input, with the number of points along one axis."""
+        sizes, points = list(input_shapes[0]), fold(node.inputs[1])
+        sizes[self.axes[-1]] = points
+        found = self._checked(sizes, input_shapes[0])
+        found = with_check(found, "at least", points, 1, f"{self}: a number of points")
+        half = input_shapes[0][self.axes[-1]]
+        subject = f"{self}: the number of elements, and half that of points"
+        return [with_check(found, "equal", half, points // 2 + 1, subject)]
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        """The number of points has no derivative."""
+        return [[True], [False]]
+
+    def L_op(
+        self, inputs: Sequence[Any], outputs: Sequence[Any], output_grads: Sequence[Any]
+    ) -> list[Any]:
+        """Transform forth; elements that stand for two count twice."""
+        x, points = inputs
+        found = RFFT(self.axes, SWAPPED[self.norm])(output_grads[0])
+        counts = _counts(found, self.axes[-1], fold(points), 2.0)
+        return [fit_gradient(found * counts, x), disconnected_type()]
+
+
+def _counts(spectrum: Any, axis: int, points: Any, twice: float) -> Any:
+    """Return 1 for the elements of half a spectrum that are real, and a number for the others."""
+    dtype = _real(spectrum.dtype)
+    if isinstance(points, int):
+        numbers = np.arange(points // 2 + 1)
+        is_single = (numbers == 0) | (2 * numbers == points)
+        counts = constant(np.where(is_single, 1.0, twice).astype(dtype))
+    else:
+        numbers = arange(points // 2 + 1)
+        is_single = math.or_(math.eq(numbers, 0), math.eq(2 * numbers, points))
+        counts = math.switch(is_single, *(np.asarray(one, dtype) for one in (1.0, twice)))
+    order = [0 if dim == axis else "x" for dim in range(spectrum.ndim)]
+    return dimshuffle(counts, *order)
