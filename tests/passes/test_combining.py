@@ -137,7 +137,9 @@ def test_what_they_share_is_computed_once(mode):
 
 def test_native_code_has_one_branch():
     middle = pt.exp(x)
-    f = phintys.function([c, x, y], [ifelse(c, middle + 1, y), ifelse(c, middle * 2, y)])
+    f = phintys.function(
+        [c, x, y], [ifelse(c, middle + 1, y), ifelse(c, middle * 2, y)], mode="native"
+    )
     assert f.explain().count("exp(") == 1
     assert "1 branch" in f.explain().splitlines()[0]
 
@@ -159,7 +161,8 @@ def test_all_stay_lazy(mode):
 
 def test_native_code_still_has_branches_where_one_of_them_cannot_be_one():
     filtered = ifelse(c, x[x > 0.7], y)
-    f = phintys.function([c, x, y], [filtered, ifelse(c, pt.exp(x), y), ifelse(c, y, -x)])
+    outputs = [filtered, ifelse(c, pt.exp(x), y), ifelse(c, y, -x)]
+    f = phintys.function([c, x, y], outputs, mode="native")
     assert sum(len(n.outputs) for n in f.maker.fgraph.apply_nodes if isinstance(n.op, IfElse)) == 3
     assert len(f.vm.callback_nodes) == 1
     assert len(f.vm.callback_nodes[0].outputs) == 1

@@ -27,7 +27,7 @@ from phintys.graph.variable import Constant
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from phintys.backends.reference.vm import Machine, Plan
+    from phintys.backends.reference.machine import Machine, Plan
     from phintys.backends.reference.watching import Watch
     from phintys.graph.apply import Apply
     from phintys.graph.variable import Variable
@@ -120,7 +120,7 @@ class LazyCall:
     demand
         What its nodes need.
     watch
-        Who is told of each node.
+        What is told of each node.
     """
 
     def __init__(self, machine: Machine, demand: Demand, watch: Watch) -> None:
