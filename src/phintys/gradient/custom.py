@@ -6,11 +6,12 @@ import functools
 import inspect
 import sys
 import types
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from phintys._base.errors import ArgumentError
 from phintys._base.nests import rebuilt
 from phintys.gradient.custom_rules import Rules
+from phintys.gradient.functions_with_rules import FunctionWithRules
 from phintys.gradient.graph_ops import make_op
 from phintys.gradient.tracing import captured_by, name_of, outputs_of, place_of, separate
 from phintys.graph.variable import Variable
@@ -113,7 +114,7 @@ def custom_gradient(
     return CustomGradient(fun, nondiff_argnums, nondiff_argnames, name)
 
 
-class CustomGradient:
+class CustomGradient(FunctionWithRules):
     """A function with a gradient of its own. Use :func:`custom_gradient` to make one.
 
     Parameters
@@ -129,11 +130,6 @@ class CustomGradient:
         The rules, ``None`` where there are none.
     """
 
-    fun: Callable[..., Any]
-    fwd: Callable[..., Any] | None = None
-    bwd: Callable[..., Any] | None = None
-    jvp: Callable[..., Any] | None = None
-
     def __init__(
         self,
         fun: Callable[..., Any],
@@ -143,10 +139,9 @@ class CustomGradient:
     ) -> None:
         _require_function(fun, "custom_gradient is a decorator of functions", "custom_gradient(f)")
         functools.update_wrapper(self, fun)
-        self.fun = fun
-        self.name = name_of(fun) if name is None else name
         self._signature = _signature_of(fun)
-        self.nondiff = _positions(nondiff_argnums, nondiff_argnames, self._signature, fun)
+        nondiff = _positions(nondiff_argnums, nondiff_argnames, self._signature, fun)
+        super().__init__(fun, name_of(fun) if name is None else name, nondiff)
 
     def defvjp(self, fwd: Callable[..., Any], bwd: Callable[..., Any]) -> None:
         """Define the reverse derivative.
@@ -231,26 +226,6 @@ class CustomGradient:
         op = make_op("custom_gradient", inputs, outputs, rules, self.name)
         found = op(*leaves, *captured, return_list=True)
         return rebuilt(result, found)
-
-    def merged(self, fixed: Sequence[Any], others: Sequence[Any]) -> list[Any]:
-        """Return all arguments in order."""
-        total = len(fixed) + len(others)
-        given, rest = iter(fixed), iter(others)
-        return [next(given) if at in self.nondiff else next(rest) for at in range(total)]
-
-    def split(self, result: Any) -> tuple[Any, Callable[..., Any]]:
-        """Return the value and the gradient function that the function has returned."""
-        if isinstance(result, tuple) and len(cast("tuple[Any, ...]", result)) == 2:
-            value, pullback = cast("tuple[Any, Any]", result)
-            if callable(pullback) and not isinstance(pullback, Variable):
-                return value, pullback
-        msg = (
-            f"{self.name} has no gradient of its own: it must return a pair of its value and a "
-            f"function that maps gradients for the value to gradients for its arguments, or have "
-            f"rules, which {self.name}.defvjp(fwd, bwd) or {self.name}.defjvp(jvp) define before "
-            f"it is called. It returned {result!r}.{place_of(self.fun)}"
-        )
-        raise ArgumentError(msg)
 
     def _in_order(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
         """Return all arguments by position, with defaults."""

@@ -20,7 +20,7 @@ from phintys.tensor.convert import as_tensor_variable
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from phintys.gradient.custom import CustomGradient
+    from phintys.gradient.functions_with_rules import FunctionWithRules
     from phintys.gradient.tracing import Arguments
 
 __all__ = ["Rules"]
@@ -49,7 +49,7 @@ class Rules:
 
     def __init__(
         self,
-        custom: CustomGradient,
+        custom: FunctionWithRules,
         fixed: tuple[Any, ...],
         arguments: Arguments,
         result: Any,
