@@ -58,7 +58,7 @@ def link(fgraph: FunctionGraph, profiler: Profiler | None = None) -> Linked:
         return _profiled(fgraph, target, found, profiler)
     assert program is not None
     emitted = emit_program(program, target)
-    return NativeProgram.compiled(fgraph, program, emitted, found)
+    return NativeProgram.compiled(fgraph, program, emitted, found, link)
 
 
 def _profiled(
@@ -70,7 +70,7 @@ def _profiled(
     times.append(perf_counter())
     emitted = emit_program(program, target, timed=True)
     times.append(perf_counter())
-    linked = NativeProgram.compiled(fgraph, program, emitted, found)
+    linked = NativeProgram.compiled(fgraph, program, emitted, found, link)
     times.append(perf_counter())
     for stage, (begin, end) in zip(("lower", "emit", "LLVM"), pairwise(times), strict=True):
         profiler.compiled(stage, end - begin)

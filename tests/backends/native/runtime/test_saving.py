@@ -10,6 +10,7 @@ import subprocess
 import sys
 import weakref
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +24,6 @@ from phintys.backends.native import linking
 from phintys.backends.native.runtime import function as module
 from phintys.backends.native.runtime import saving
 from phintys.backends.native.runtime.cache import object_cache
-from phintys.backends.native.runtime.function import SavedProgram
 
 MODE = "native"
 pytestmark = pytest.mark.usefixtures("native")
@@ -141,7 +141,7 @@ def test_damaged_code_is_not_loaded(monkeypatch, linked, place):
     saved = f.vm.saved()
     damaged = bytearray(saved.sealed)
     damaged[place] ^= 4
-    monkeypatch.setattr(type(f.vm), "saved", lambda _: SavedProgram(saved.parts, bytes(damaged)))
+    monkeypatch.setattr(type(f.vm), "saved", lambda _: replace(saved, sealed=bytes(damaged)))
     pickled = pickle.dumps(f)
     linked.clear()
     before = object_cache().statistics.foreign

@@ -18,14 +18,14 @@ from phintys.graph.variable import Constant
 from phintys.tensor.type import TensorType
 
 if TYPE_CHECKING:
-    from phintys.backends.native import linking
+    from phintys.backends.base import Program
     from phintys.backends.reference import diagnosis, ownership, thunks
     from phintys.graph.apply import Apply
+    from phintys.graph.fgraph import FunctionGraph
     from phintys.graph.op import ComputeMap, StorageMap
 
     Cell = list[Any]
 else:
-    linking = LateModule("phintys.backends.native.linking")
     diagnosis = LateModule("phintys.backends.reference.diagnosis")
     ownership = LateModule("phintys.backends.reference.ownership")
     thunks = LateModule("phintys.backends.reference.thunks")
@@ -137,11 +137,13 @@ class Callbacks:
     ----------
     nodes
         The nodes, in the order of their numbers.
+    link
+        Returns the program of an inner graph.
     """
 
-    def __init__(self, nodes: Sequence[Apply]) -> None:
+    def __init__(self, nodes: Sequence[Apply], link: Callable[[FunctionGraph], Program]) -> None:
         self.nodes = list(nodes)
-        self.programs = InnerPrograms(lambda node, op: linking.link(op.fgraph))
+        self.programs = InnerPrograms(lambda node, op: link(op.fgraph))
         # Created now, so that an Op whose make_thunk fails is reported when the function is
         # compiled.
         self._idle = [Machine(self.nodes, self.programs)] if self.nodes else []

@@ -32,6 +32,7 @@ from phintys.backends.native.runtime.failures import Failures
 from phintys.backends.native.runtime.support import support, trim
 
 if TYPE_CHECKING:
+    from phintys.backends.base import Program as Linked
     from phintys.backends.native import explain as explaining
     from phintys.backends.native.emit.programs import EmittedProgram
     from phintys.backends.native.program import Program
@@ -62,6 +63,8 @@ class NativeProgram:
         How to recompile it at a higher optimization level, if that is possible.
     support
         The native code shared by all programs.
+    link
+        Returns the program of an inner graph of a callback.
     made
         The program and its text, if available.
     """
@@ -72,13 +75,15 @@ class NativeProgram:
         interface: Interface,
         code: Code,
         support: Support,
+        link: Callable[[FunctionGraph], Linked],
         made: tuple[Program, EmittedProgram] | None = None,
         improvement: Improvement | None = None,
     ) -> None:
         self.fgraph = fgraph
+        self._link = link
         self._made = made
         layout = interface.layout
-        self._callbacks = Callbacks([one.node for one in layout.callbacks])
+        self._callbacks = Callbacks([one.node for one in layout.callbacks], link)
         failures = Failures(fgraph, layout)
         self._code = ProgramCode(interface, code, improvement, self._callbacks, failures, support)
         self._dtypes = [
@@ -95,7 +100,12 @@ class NativeProgram:
 
     @classmethod
     def compiled(
-        cls, fgraph: FunctionGraph, program: Program, emitted: EmittedProgram, support: Support
+        cls,
+        fgraph: FunctionGraph,
+        program: Program,
+        emitted: EmittedProgram,
+        support: Support,
+        link: Callable[[FunctionGraph], Linked],
     ) -> NativeProgram:
         """Return the program of a graph that has been lowered and emitted as text.
 
@@ -107,10 +117,11 @@ class NativeProgram:
         made = (program, emitted)
         interface = _interface(program, emitted)
         if emitted.clock is not None:
-            return cls(fgraph, interface, load(module, support.symbols), support, made)
+            return cls(fgraph, interface, load(module, support.symbols), support, link, made)
         code, patience = load_quickly(module, support.symbols)
-        improvement = Improvement(partial(load, module, support.symbols), patience)
-        return cls(fgraph, interface, code, support, made, improvement if patience else None)
+        reload = partial(load, module, support.symbols)
+        improvement = Improvement(reload, patience) if patience else None
+        return cls(fgraph, interface, code, support, link, made, improvement)
 
     def __call__(self, inputs: Sequence[Any]) -> list[Any]:
         """Return the values of the outputs."""
@@ -166,7 +177,7 @@ class NativeProgram:
         target = emitted.module.target
         compiled = compile_object(str(emitted.module), target)
         sealed = saving.seal_program(_interface(program, emitted), compiled, target)
-        return None if sealed is None else SavedProgram(*sealed)
+        return None if sealed is None else SavedProgram(*sealed, self._link)
 
     def free(self) -> None:
         """Release memory kept for the next call."""
@@ -188,10 +199,13 @@ class SavedProgram:
         Nodes and variables of the graph that it refers to.
     sealed
         All other data; see :mod:`~phintys.backends.native.runtime.saving`.
+    link_inner
+        Returns the program of an inner graph; pickled by its name.
     """
 
     parts: list[Any]
     sealed: bytes
+    link_inner: Callable[[FunctionGraph], Linked]
 
     def link(self, fgraph: FunctionGraph) -> NativeProgram | None:
         """Return the program, if its code was made here for the configured CPU.
@@ -213,7 +227,8 @@ class SavedProgram:
         if opened is None:
             return None
         interface, compiled = opened
-        return NativeProgram(fgraph, interface, load_object(compiled, target, found.symbols), found)
+        code = load_object(compiled, target, found.symbols)
+        return NativeProgram(fgraph, interface, code, found, self.link_inner)
 
 
 def _refuse(*values: Any) -> Any:
