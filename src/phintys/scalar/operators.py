@@ -56,7 +56,7 @@ class Operators:
     second: _Apply
     cast: _Apply
     complex: _Apply
-    composite: _Apply
+    expanded: _Apply
 
     def fill(self, **ops: _Apply) -> None:
         """Set the op of every name.

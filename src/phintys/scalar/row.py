@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -32,9 +32,6 @@ from phintys.graph.variable import Variable
 from phintys.scalar.op import Dtypes, ScalarOp
 from phintys.scalar.operators import OPERATORS
 from phintys.scalar.type import ScalarType, get_scalar_type, real_dtype
-
-if TYPE_CHECKING:
-    from phintys.scalar.composite import Composite
 
 __all__ = ["Row", "all_rows", "dtype_of", "zeros_like"]
 
@@ -178,7 +175,6 @@ class Row(ScalarOp):
         self._pushforward = pushforward
         self.expansion = expansion
         self.intervals = intervals or ((-5.0, 5.0),) * abs(nin)
-        self._expanded: dict[Dtypes, Composite] = {}
         self.special = special
         self.undefined = undefined
         self._identity = identity
@@ -236,7 +232,7 @@ class Row(ScalarOp):
         msg = f"The row {self} does not define _resolve(dtypes), its dtype rule."
         raise MethodNotDefinedError(msg)
 
-    def _compute_dtypes(self, dtypes: Dtypes) -> Dtypes:
+    def compute_dtypes(self, dtypes: Dtypes) -> Dtypes:
         """Return the dtypes in which the inputs are passed to the function and the expansion."""
         return dtypes
 
@@ -247,33 +243,6 @@ class Row(ScalarOp):
 
     def absorbing_element(self, dtype: Any) -> Any:
         return _element(self._absorbing, np.dtype(dtype))
-
-    # Expansion
-
-    def expanded(self, input_dtypes: Sequence[Any]) -> Composite:
-        """Return the expansion for inputs of given dtypes, as one op.
-
-        Raises
-        ------
-        MethodNotDefinedError
-            The row has no expansion.
-
-        Examples
-        --------
-        >>> from phintys.scalar import sinc
-        >>> sinc.expanded(["float16"]).inner_inputs[0].type
-        ScalarType(float32)
-        """
-        if self.expansion is None:
-            msg = f"The row {self} has no expansion into other functions."
-            raise MethodNotDefinedError(msg)
-        key = tuple(map(np.dtype, input_dtypes))
-        composite = self._expanded.get(key)
-        if composite is None:
-            inputs = [get_scalar_type(dtype)() for dtype in self._compute_dtypes(key)]
-            composite = OPERATORS.composite(inputs, [self.expansion(*inputs)], name=self.name)
-            self._expanded[key] = composite
-        return composite
 
     # Derivatives
 
@@ -306,7 +275,8 @@ class Row(ScalarOp):
         if found is not None:
             return found
         if self._derivative is None and self.expansion is not None:
-            return self.expanded([dtype_of(x) for x in inputs]).L_op(inputs, [out], [g])
+            op = OPERATORS.expanded(self, [dtype_of(x) for x in inputs])
+            return op.L_op(inputs, [out], [g])
         return [_pull(g, partial) for partial in self._partials(inputs, out)]
 
     def _partials(self, inputs: Sequence[Any], out: Any) -> Sequence[Any]:
@@ -360,7 +330,7 @@ class Row(ScalarOp):
         if self._pushforward is not None:
             tangent = self._pushforward(*inputs, out=out, v=tuple(directions))
         elif self._derivative is None and self.expansion is not None:
-            op = self.expanded([dtype_of(x) for x in inputs])
+            op = OPERATORS.expanded(self, [dtype_of(x) for x in inputs])
             (tangent,) = op.push_forward(inputs, [out], directions)
         else:
             tangent = self._sum_of_pushes(inputs, out, directions)

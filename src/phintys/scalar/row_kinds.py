@@ -244,7 +244,7 @@ class FloatRow(Row):
         wide = (np.dtype(np.float64) if dtype.kind in "biu" else dtype for dtype in dtypes)
         return (np.result_type(*wide),)
 
-    def _compute_dtypes(self, dtypes: Dtypes) -> Dtypes:
+    def compute_dtypes(self, dtypes: Dtypes) -> Dtypes:
         (out,) = self.resolve_dtypes(dtypes)
         dtype = np.dtype(np.float32) if out == np.float16 else out
         dtype = np.dtype(np.float64) if self.widened and dtype == np.float32 else dtype
@@ -254,7 +254,7 @@ class FloatRow(Row):
     def impl(self, *values: Any) -> Any:
         arrays = [np.asarray(value) for value in values]
         dtypes = tuple(array.dtype for array in arrays)
-        computed = self._compute_dtypes(dtypes)
+        computed = self.compute_dtypes(dtypes)
         operands = [array.astype(d, copy=False) for array, d in zip(arrays, computed, strict=True)]
         result = self.numpy_function(*operands)
         return np.asarray(result).astype(self.resolve_dtypes(dtypes)[0], copy=False)[()]
@@ -262,6 +262,6 @@ class FloatRow(Row):
     def kernel(self, input_dtypes: Sequence[Any]) -> Callable[..., Any]:
         dtypes = tuple(map(np.dtype, input_dtypes))
         function = self.numpy_function
-        if isinstance(function, np.ufunc) and self._compute_dtypes(dtypes) == dtypes:
+        if isinstance(function, np.ufunc) and self.compute_dtypes(dtypes) == dtypes:
             return function
         return super().kernel(dtypes)

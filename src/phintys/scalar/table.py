@@ -11,7 +11,7 @@ from phintys.scalar import (
     casting,
     comparison,
     complex_parts,
-    composite,
+    expansion,
     exponential,
     logic,
     rounding,
@@ -69,5 +69,5 @@ OPERATORS.fill(
     switch=selection.switch,
     second=selection.second,
     cast=casting.cast,
-    composite=composite.Composite,
+    expanded=expansion.expanded,
 )

@@ -13,6 +13,7 @@ from phintys.backends.native.emit.casting import cast
 from phintys.backends.native.emit.operations import emit, supports
 from phintys.backends.native.emit.types import Type, type_of
 from phintys.backends.native.emit.values import Complex, Value
+from phintys.scalar.expansion import expanded
 from phintys.scalar.row import Row
 from phintys.scalar.table import SCALAR_OPS
 
@@ -57,7 +58,7 @@ def _has_code(row: Row, dtypes: tuple[Any, ...]) -> bool:
         return True
     if row.expansion is None:
         return False
-    formula = row.expanded(dtypes).formula
+    formula = expanded(row, dtypes).formula
     return all(
         can_emit(step.op, [formula.types[arg].numpy_dtype for arg in step.args])
         for step in formula.steps
@@ -76,7 +77,7 @@ def emit_scalar_op(
     if isinstance(op, Row) and op.expansion is not None:
         dtypes = [value.type.name for value in values]
         if not _has_own_code(op, dtypes, dtype):
-            return _emit_expansion(b, op.expanded(dtypes).formula, values, dtype)
+            return _emit_expansion(b, expanded(op, dtypes).formula, values, dtype)
     return emit(b, op.name, values, dtype)
 
 
