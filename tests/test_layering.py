@@ -1,14 +1,16 @@
 """The architecture, as rules that a program can check.
 
 A module imports only from its own room or from rooms before it in ``ROOMS``; there are no import
-cycles; imports stand at the top of a module, late ones too; what is private to a room stays there;
-files stay small; and no file mentions a path of somebody's machine.
+cycles, and none of imports for types other than those in ``MUTUAL``; imports stand at the top of a
+module, late ones too; what is private to a room stays there; files stay small; and no file mentions
+a path of somebody's machine.
 """
 
 import ast
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -60,6 +62,41 @@ MAY_BE_LATE = {
     "scipy",
     "tqdm",
 }
+
+# Imports for types alone that close a circle, each because its modules are one concept.
+MUTUAL = (
+    # Nodes, variables, types, Ops and graphs are made of each other.
+    ("graph.*", "graph.apply graph.fgraph graph.op graph.type graph.variable graph.notebooks"),
+    # A type makes its variables, which have it as their type.
+    ("scalar.variable", "scalar.type"),
+    ("tensor.type", "tensor.variable"),
+    # Elementwise Ops document themselves.
+    ("tensor.documentation", "tensor.elemwise"),
+    # Derivatives of a loop are loops.
+    ("control.*", "control.scan_op control.through_time"),
+    # A step writes, prints and checks itself, and a routine does so for its call.
+    (
+        "backends.native.program backends.native.steps.*",
+        "backends.native.emit.main backends.native.emit.step_writer",
+    ),
+    (
+        "backends.native.program backends.native.steps.*",
+        "backends.native.explain backends.native.verify",
+    ),
+    ("backends.native.steps.loop", "backends.native.emit.short_vectors"),
+    ("backends.native.routines.routine", "backends.native.steps.call"),
+    # The frame has records of values and of steps.
+    ("backends.native.emit.frame", "backends.native.program backends.native.steps.*"),
+    # A program explains itself with its code.
+    ("backends.native.explain", "backends.native.emit.programs"),
+    # The operators of values write code.
+    ("backends.native.emit.values", "backends.native.emit.builder"),
+    # Parts of one class that have files of their own.
+    (
+        "backends.native.lower.overwriting backends.native.lower.promised_shapes",
+        "backends.native.lower.lowering",
+    ),
+)
 
 MOST_LINES = 1000
 
@@ -156,6 +193,18 @@ def is_ours(name):
     return name == PACKAGE or name.startswith(f"{PACKAGE}.")
 
 
+def is_mutual(source, target):
+    """Return whether a module may refer to the types of another that imports it."""
+    source, target = (name.removeprefix(f"{PACKAGE}.") for name in (source, target))
+    return any(
+        is_among(source, sources) and is_among(target, targets) for sources, targets in MUTUAL
+    )
+
+
+def is_among(name, patterns):
+    return any(fnmatchcase(name, pattern) for pattern in patterns.split())
+
+
 def room_of(name):
     """Return the room of a module, ``None`` where it belongs to none."""
     inside = name.removeprefix(PACKAGE).removeprefix(".")
@@ -179,10 +228,13 @@ class Project:
             modules[name] = Module(name, path, ast.parse(path.read_text(encoding="utf-8")))
         return modules
 
-    def imports(self) -> Iterator[tuple[Module, Import]]:
-        for module in self.modules.values():
-            for imported in module.imports(self.modules):
-                yield module, imported
+    @cached_property
+    def imports(self) -> list[tuple[Module, Import]]:
+        return [
+            (module, imported)
+            for module in self.modules.values()
+            for imported in module.imports(self.modules)
+        ]
 
     def rooms(self):
         """A module imports from its own room and from those before it, even for types only."""
@@ -190,7 +242,7 @@ class Project:
             if module.room is None:
                 message = f"{module.name} belongs to no room; add its room to ROOMS"
                 yield Violation(module.path, 1, "rooms", message)
-        for module, imported in self.imports():
+        for module, imported in self.imports:
             here, there = module.room, room_of(imported.target)
             if not is_ours(imported.target) or here is None:
                 continue
@@ -203,10 +255,28 @@ class Project:
 
     def cycles(self):
         """No module needs itself in order to be imported."""
+        for path, line, cycle in self._circle(
+            imported for imported in self.imports if not imported[1].for_types
+        ):
+            yield Violation(path, line, "cycles", cycle)
+
+    def type_cycles(self):
+        """Imports for types close no circles other than those of ``MUTUAL``."""
+        if any(self.cycles()):
+            return
+        for path, line, cycle in self._circle(
+            (module, imported)
+            for module, imported in self.imports
+            if not (imported.for_types and is_mutual(module.name, imported.target))
+        ):
+            yield Violation(path, line, "type-cycles", cycle)
+
+    def _circle(self, imports):
+        """Yield a circle of these imports, if there is one: where it begins, and its modules."""
         lines = {
             (module.name, imported.target): imported.line
-            for module, imported in self.imports()
-            if not (imported.in_function or imported.for_types or imported.is_late)
+            for module, imported in imports
+            if not (imported.in_function or imported.is_late)
         }
         graph = {name: set() for name in self.modules}
         for source, target in lines:
@@ -216,12 +286,11 @@ class Project:
             TopologicalSorter(graph).prepare()
         except CycleError as error:
             cycle = error.args[1][::-1]
-            line = lines[cycle[0], cycle[1]]
-            yield Violation(self.modules[cycle[0]].path, line, "cycles", " -> ".join(cycle))
+            yield self.modules[cycle[0]].path, lines[cycle[0], cycle[1]], " -> ".join(cycle)
 
     def late_imports(self):
         """Inside functions only packages that are optional or slow to import are imported."""
-        for module, imported in self.imports():
+        for module, imported in self.imports:
             if imported.in_function and imported.target.partition(".")[0] not in MAY_BE_LATE:
                 message = f"{imported.target} is imported inside a function; import it at the top"
                 yield Violation(module.path, imported.line, "late-imports", message)
@@ -265,7 +334,7 @@ class Project:
 
     def private(self):
         """What a room calls ``_private`` is imported only inside that room."""
-        for module, imported in self.imports():
+        for module, imported in self.imports:
             room = room_of(imported.target)
             if not is_ours(imported.target) or room in {None, module.room}:
                 continue
@@ -303,7 +372,17 @@ class Project:
                     yield Violation(module.path, node.lineno, "asserts", message)
 
     RULES = (
-        *(rooms, cycles, late_imports, hidden_imports, late_names, private, size, paths),
+        *(
+            rooms,
+            cycles,
+            type_cycles,
+            late_imports,
+            hidden_imports,
+            late_names,
+            private,
+            size,
+            paths,
+        ),
         asserts,
     )
 
@@ -392,6 +471,7 @@ def path_in(folder):
     return f"/{folder}/x"
 
 
+FOR_TYPES = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n"
 GOOD = {
     "down": {
         "_base/config.py": "import os\n",
@@ -414,9 +494,9 @@ GOOD = {
         "graph/op.py": "from phintys.graph.type import Type\nfrom . import type\n",
         "graph/type.py": "",
     },
-    "cycle for types only": {
-        "graph/a.py": "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from . import b\n",
-        "graph/b.py": "from . import a\n",
+    "cycle of types that are one concept": {
+        "graph/variable.py": f"{FOR_TYPES}    from . import apply\n",
+        "graph/apply.py": "from . import variable\n",
     },
     "late": {
         "graph/a.py": (
@@ -477,6 +557,20 @@ BAD = {
         "cycles",
         2,
         {"graph/a.py": "\nfrom .b import x\n", "graph/b.py": "\nimport phintys.graph.a\n"},
+    ),
+    "cycle for types": (
+        "type_cycles",
+        3,
+        {"graph/a.py": f"{FOR_TYPES}    from . import b\n", "graph/b.py": "\n\nfrom . import a\n"},
+    ),
+    "cycle for types, the wrong way": (
+        "type_cycles",
+        3,
+        {
+            "graph/variable.py": "\n\nfrom . import printing\n",
+            "graph/printing.py": f"{FOR_TYPES}    from . import latex\n",
+            "graph/latex.py": "\n\nfrom . import variable\n",
+        },
     ),
     "cycle through a package": (
         "cycles",

@@ -28,8 +28,9 @@ if TYPE_CHECKING:
     from phintys.backends.native.emit.part import Part
     from phintys.backends.native.emit.values import Value
     from phintys.backends.native.polynomials import Polynomials
+    from phintys.backends.native.program import Program
 
-__all__ = ["EVENT_WORDS", "FIRST_STEP", "StepClock", "has_clock", "write_clock"]
+__all__ = ["EVENT_WORDS", "FIRST_STEP", "StepClock", "has_clock", "of_program", "write_clock"]
 
 FIRST_STEP, EVENT_WORDS = 1, 4
 
@@ -52,7 +53,6 @@ class StepClock:
         The module of the main function.
     steps
         The number of steps of the program.
-
     polynomials
         Those of the program.
 
@@ -113,6 +113,14 @@ class StepClock:
             for at, word in enumerate((step, before, now, number)):
                 b.store(word, b.offset(place, at, INT64))
         b.ret(now)
+
+
+def of_program(program: Program, module: Module, polynomials: Polynomials) -> StepClock:
+    """Return a clock for the steps of a program that records the sizes of all its tensors."""
+    for sizes in program.shapes.values():
+        for size in sizes:
+            polynomials.of(size)
+    return StepClock(module, len(program.steps), polynomials)
 
 
 def write_clock(module: Module) -> None:

@@ -7,17 +7,16 @@ in memory, but in registers.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from phintys import scalar as ps
-from phintys.backends.native.dependence import arrays_in_size, arrays_read, arrays_written, needs_of
 from phintys.backends.native.emit.casting import cast
 from phintys.backends.native.emit.evaluation import Evaluator
 from phintys.backends.native.emit.loops import Bounds, Places
 from phintys.backends.native.emit.reductions import ReductionWriter, Totals
+from phintys.backends.native.emit.register_part import lanes_of
 from phintys.backends.native.emit.scope import (
     Number,
     Pointer,
@@ -30,140 +29,26 @@ from phintys.backends.native.emit.scope import (
 )
 from phintys.backends.native.emit.types import INT64, Type, type_of
 from phintys.backends.native.emit.values import Complex, Value
-from phintys.backends.native.program import Expression, Load, Operation, Place, walk_steps
-from phintys.backends.native.steps.kernel import Kernel
+from phintys.backends.native.program import Expression, Load, Operation
 
 if TYPE_CHECKING:
     from phintys.backends.native.emit.access import Access
     from phintys.backends.native.emit.accumulators import Accumulator
     from phintys.backends.native.emit.accumulators import State as Carried
     from phintys.backends.native.emit.plans import KernelPlan, Level, NestPlan
-    from phintys.backends.native.emit.step_writer import StepWriter
-    from phintys.backends.native.program import Array, Failure, Statement, Step
+    from phintys.backends.native.emit.register_part import RegisterPart
+    from phintys.backends.native.program import Failure, Statement
 
-__all__ = [
-    "InlineKernel",
-    "carried_numbers",
-    "inline_kernels",
-    "is_single",
-    "is_straight",
-    "lanes_of",
-    "numbers_in_registers",
-    "touches",
-]
+__all__ = ["InlineKernel"]
 
 
 _FUSED = {"float32", "float64"}
 
 
-def is_single(memory: Array) -> bool:
-    """Return whether memory of the program holds a single number."""
-    return memory.place in {Place.BUFFER, Place.RESULT} and all(s.known == 1 for s in memory.sizes)
-
-
-def is_straight(kernel: Kernel) -> bool:
-    """Return whether a kernel has no loops."""
-    return not kernel.outer and all(
-        not any(loop.extent.known != 1 for loop in nest.loops)
-        and not any(one.accumulate or one.reduction for one in nest.statements)
-        for nest in kernel.nests
-    )
-
-
-def inline_kernels(steps: Iterable[Step]) -> set[Kernel]:
-    """Return the kernels of a program that are written in the bodies of loops."""
-    return {
-        inner
-        for step in steps
-        if step.repeats or step.bodies()
-        for loop in walk_steps([step])
-        if loop.repeats
-        for inner in walk_steps([one for body in loop.bodies() for one in body])
-        if isinstance(inner, Kernel) and is_straight(inner)
-    }
-
-
-# ---- which numbers are in registers --------------------------------------------------------------
-
-
-def numbers_in_registers(loop: Step, inline: set[Kernel]) -> set[Array]:
-    """Return the single numbers that only kernels written in place compute in a loop."""
-    found: set[Array] = set()
-    others: set[Array] = set()
-    for step in walk_steps([one for body in loop.bodies() for one in body]):
-        if step.bodies():
-            continue
-        written = set(arrays_written(step))
-        if isinstance(step, Kernel) and step in inline:
-            found |= {array for array in written if is_single(array)}
-        else:
-            others |= written
-    return found - others
-
-
-def touches(steps: Iterable[Step]) -> Counter[Array]:
-    """Return how often steps access each array, including those inside of them."""
-    found: Counter[Array] = Counter()
-    for step in walk_steps(list(steps)):
-        found.update(array.memory for array in step.reads())
-        found.update(array.memory for array in step.writes())
-        for size in step.sizes():
-            found.update(arrays_in_size(size))
-        if isinstance(step, Kernel):
-            for statement in step.statements:
-                for size in needs_of(statement).sizes:
-                    found.update(arrays_in_size(size))
-    return found
-
-
-def carried_numbers(loop: Step, numbers: set[Array]) -> set[Array]:
-    """Return those of some arrays that a pass of a loop may read before it writes them."""
-    carried: set[Array] = set()
-
-    def scan(steps: Sequence[Step], written: set[Array]) -> set[Array]:
-        for step in steps:
-            bodies = step.bodies()
-            if bodies:
-                carried.update((_own_reads(step) & numbers) - written)
-                after = [scan(body, set(written)) for body in bodies]
-                if not step.repeats:
-                    written |= set.intersection(*after)
-                carried.update(array for array in step.reads() if array not in written)
-            elif isinstance(step, Kernel):
-                for statement in step.statements:
-                    needs = needs_of(statement)
-                    read = {one.array.memory for one in needs.loads}
-                    read.update(array for size in needs.sizes for array in arrays_in_size(size))
-                    carried.update((read & numbers) - written)
-                    written.add(statement.target.memory)
-            else:
-                carried.update((set(arrays_read(step)) & numbers) - written)
-                written.update(arrays_written(step))
-        return written
-
-    for body in loop.bodies():
-        scan(body, set())
-    return carried & numbers
-
-
-def _own_reads(step: Step) -> set[Array]:
-    """Return what a step with bodies reads before they begin."""
-    found = {array for size in step.sizes() for array in arrays_in_size(size)}
-    return found if step.repeats else found | {array.memory for array in step.reads()}
-
-
-# ---- code ----------------------------------------------------------------------------------------
-
-
-def lanes_of(value: Value | Complex) -> int:
-    """Return how many lanes a value has."""
-    return (value.re if isinstance(value, Complex) else value).type.lanes
-
-
 class _InlinePrelude(Prelude):
     """The arguments of a kernel that is written where it runs: computed there, or before loops."""
 
-    def __init__(self, writer: StepWriter) -> None:
+    def __init__(self, writer: RegisterPart) -> None:
         self.b = writer.b
         self.slots = {}
         self._writer = writer
@@ -196,7 +81,7 @@ class _InlinePrelude(Prelude):
 class _InlineEvaluator(Evaluator):
     """Emits the computation of single numbers, which may stay in registers."""
 
-    writer: StepWriter
+    writer: RegisterPart
 
     def _read(self, access: Access, scope: Scope) -> Value | Complex:
         memory = access.array.memory
@@ -305,7 +190,7 @@ class InlineKernel(ReductionWriter):
         The lanes of short vectors that are there; ``None`` for all.
     """
 
-    def __init__(self, writer: StepWriter, plan: KernelPlan, mask: Value | None = None) -> None:
+    def __init__(self, writer: RegisterPart, plan: KernelPlan, mask: Value | None = None) -> None:
         self.b = writer.b
         self.plan = plan
         self.prelude = _InlinePrelude(writer)

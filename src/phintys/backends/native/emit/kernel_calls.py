@@ -8,6 +8,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, TypeGuard
 
 from phintys._base.records import record
+from phintys.backends.native.emit.builder import Builder
 from phintys.backends.native.emit.control import divide_up, loop, when
 from phintys.backends.native.emit.frame import (
     GRAIN_NANOSECONDS,
@@ -15,8 +16,9 @@ from phintys.backends.native.emit.frame import (
     PARALLEL_NANOSECONDS,
     STATUS,
 )
-from phintys.backends.native.emit.part import LONG_RUN, MOST_BYTES, Part
+from phintys.backends.native.emit.part import LONG_RUN, MOST_BYTES
 from phintys.backends.native.emit.plans import CHUNKS, SHORTEST_CHUNK, SMALLEST_CHUNK
+from phintys.backends.native.emit.register_part import RegisterPart
 from phintys.backends.native.emit.scope import (
     Chunk,
     FailureBase,
@@ -39,12 +41,15 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
 
     from phintys.backends.native.emit.kernel_code import KernelCode
+    from phintys.backends.native.emit.module import Module
     from phintys.backends.native.emit.plans import KernelPlan, NestPlan
     from phintys.backends.native.steps.kernel import Kernel
 
 __all__ = ["KernelCaller"]
 
 _LEAST_COST = 0.05
+
+_COPIER = "copy_slots"
 
 _PIECE = 1_000_000
 """Nanoseconds between two signal checks, for work that is done in order."""
@@ -99,7 +104,7 @@ class _Cut:
         return value
 
 
-class KernelCaller(Part):
+class KernelCaller(RegisterPart):
     """Writes calls of kernels."""
 
     def kernel(self, kernel: Kernel) -> None:
@@ -114,7 +119,7 @@ class KernelCaller(Part):
             n = b.constant(INT64, 1) if level is None else self.polynomial(level.extent)
             self._dispatch(self._function(code, n), plan, block, n)
         if code.failures or plan.rooms or State() in code.slots:
-            status = b.load(INT64, self.slot(STATUS))
+            status = b.load(INT64, self.status())
             with self.failing(b.ne(status, 0)):
                 if plan.rooms:
                     with when(b, b.eq(status, OUT_OF_MEMORY)):
@@ -147,7 +152,10 @@ class KernelCaller(Part):
         text = ", ".join(f"i32 {number}" for number in numbers)
         table = Value(self.b, PTR, self.b.module.table(text, len(numbers), "i32"))
         count = self.b.constant(INT64, len(numbers))
-        self.b.call(self.main.copier(), VOID, [target, self.frame, table, count])
+        if not self.main.has_copier:
+            self.main.has_copier = True
+            _write_copier(self.b.module)
+        self.b.call(_COPIER, VOID, [target, self.frame, table, count])
 
     def _argument(self, code: KernelCode, slot: Slot, scratch: Scratch, cut: _Cut | None) -> Value:
         b = self.b
@@ -161,7 +169,7 @@ class KernelCaller(Part):
         if isinstance(slot, Numbers):
             return self._numbers(code.numbers)
         if isinstance(slot, Status):
-            return self.slot(STATUS)
+            return self.status()
         if isinstance(slot, State):
             return self.state()
         if isinstance(slot, FailureBase):
@@ -240,7 +248,7 @@ class KernelCaller(Part):
                 f"call void {function.text}({block.typed}, {piece.index.typed}, {end.typed})"
             )
             with when(b, end < n):
-                with self.failing(b.ne(b.load(INT64, self.slot(STATUS)), 0)):
+                with self.failing(b.ne(b.load(INT64, self.status()), 0)):
                     pass
                 self.poll()
 
@@ -356,3 +364,14 @@ class KernelCaller(Part):
         inner = b.maximum_number(self.polynomial(inside), 1)
         least = b.binary("sdiv", b.constant(INT64, SMALLEST_CHUNK), inner) + 1
         return b.maximum_number(divide_up(b, extent, CHUNKS), least)
+
+
+def _write_copier(module: Module) -> None:
+    """Write ``void copy_slots(target, frame, numbers, count)``: copy the slots of these numbers."""
+    b = Builder(module.function(_COPIER, VOID, [PTR, PTR, PTR, INT64], linkage="internal"))
+    target, frame, numbers, count = b.arguments
+    with loop(b, 0, count, runs=True) as each:
+        number = b.load(INT32, b.offset(numbers, each.index, INT32))
+        value = b.load(INT64, b.offset(frame, b.convert(number, INT64), INT64))
+        b.store(value, b.offset(target, each.index, INT64))
+    b.ret()

@@ -1,4 +1,4 @@
-"""The main function as a whole: the layout of its frame, its numbering, and its parts."""
+"""The main function as a whole: the layout of its frame, and its numbering."""
 
 from __future__ import annotations
 
@@ -7,24 +7,18 @@ from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
 
 from phintys._base.errors import IntegrityError
-from phintys._base.late import LateModule
 from phintys._base.once import kept_property
 from phintys.backends.native.dependence import arrays_written, needs_of, varies
-from phintys.backends.native.emit.builder import Builder
 from phintys.backends.native.emit.frame import NOTED_NANOSECONDS, Layout
-from phintys.backends.native.emit.inline import touches
-from phintys.backends.native.emit.part import write_copier
-from phintys.backends.native.emit.step_writer import StepWriter
-from phintys.backends.native.emit.types import INT32, PTR
+from phintys.backends.native.emit.registers import touches
 from phintys.backends.native.polynomials import Polynomial, Polynomials
 from phintys.backends.native.program import Array, Failure, Place, Program, Step, walk_steps
 from phintys.backends.native.sizes import Arithmetic, Element, Size, Sizes
 from phintys.backends.native.steps.kernel import Kernel
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
-    from phintys.backends.native.emit import clock, values
     from phintys.backends.native.emit.kernel_code import KernelCode
     from phintys.backends.native.emit.module import Module
     from phintys.backends.native.emit.short_vectors import ShortVectors
@@ -34,22 +28,14 @@ if TYPE_CHECKING:
     from phintys.backends.native.steps.callback import Callback
     from phintys.backends.native.steps.claim import Claim
     from phintys.graph.apply import Apply
-else:
-    clock = LateModule("phintys.backends.native.emit.clock")
 
-__all__ = ["WORK_UNIT", "MainFunction"]
-
-
-def _all(steps: Sequence[tuple[int, Step]]) -> Iterator[Step]:
-    return walk_steps([step for _, step in steps])
+__all__ = ["BEFORE_END", "WORK_UNIT", "MainFunction"]
 
 
 WORK_UNIT = 64
 """Work is counted in parts of a nanosecond."""
 
-_COPIER = "copy_slots"
-
-_BEFORE_END = -2
+BEFORE_END = -2
 """The number under which memory for the end is allocated in advance, as the end must not fail."""
 
 _BOUNDED_BITS = 58
@@ -59,9 +45,6 @@ in memory.
 
 Hundreds of such arrays together are still within the range of an int64.
 """
-
-_STEPS_IN_A_PART = 32
-"""Maximum number of steps in one function: LLVM's time grows faster than the length."""
 
 
 class _AsGiven(Sizes):
@@ -73,7 +56,7 @@ class _AsGiven(Sizes):
 
 
 class MainFunction:
-    """Emits the main function of a program.
+    """What all parts of a program's main function share: the frame, and what is numbered.
 
     Parameters
     ----------
@@ -89,19 +72,21 @@ class MainFunction:
         The placement of arrays.
     short_vectors
         The loops that can be carried out on short vectors.
-    timed
-        Whether steps are measured.
 
     Attributes
     ----------
     layout
         The frame's layout.
-    clock
-        The clock that measures the steps, if they are measured.
+    end
+        The number of the step from which nothing can fail.
     as_given
         Polynomials of sizes that are not known to be equal yet.
     kept_atoms
         Sizes that are in the frame at the point where code is being written.
+    inline
+        The kernels that are written where they run.
+    has_copier
+        Whether the function that copies slots of the frame has been written.
     """
 
     def __init__(
@@ -112,8 +97,6 @@ class MainFunction:
         kernels: dict[Kernel, KernelCode],
         memory: MemoryPlan,
         short_vectors: Mapping[Step, ShortVectors],
-        *,
-        timed: bool = False,
     ) -> None:
         self.program = program
         self.module = module
@@ -122,18 +105,16 @@ class MainFunction:
         self.kernels = kernels
         self.memory = memory
         self.short_vectors = short_vectors
-        self.clock = self._make_clock() if timed else None
         self.layout = Layout(groups=len(memory.groups))
         self.kept_atoms: set[Atom] = set()
         self.inline = {kernel for kernel, code in kernels.items() if not code.symbol}
         self._arguments = set(program.arguments)
-        self._end = program.end
-        self._begun = self.layout.room(int(timed))
+        self.end = program.end
         self._make_records()
         self._first_slot = self.layout.room(len(memory.slots))
         self._note_buffers()
         self._atom_slots: dict[Atom, int] = {}
-        self._has_copier = False
+        self.has_copier = False
         self._reserved: dict[Kernel, int] = {}
         self._constants: dict[Array, int] = {}
         self._failures: dict[Failure, int] = {}
@@ -153,13 +134,7 @@ class MainFunction:
         for array in self.layout.new_arrays:
             if array not in claimed:
                 first = memory.first_writes.get(array, -1)
-                self._results[first if first < self._end else _BEFORE_END].append(array)
-
-    def _make_clock(self) -> clock.StepClock:
-        for sizes in self.program.shapes.values():
-            for size in sizes:
-                self.ring.of(size)
-        return clock.StepClock(self.module, len(self.program.steps), self.ring)
+                self._results[first if first < self.end else BEFORE_END].append(array)
 
     def _make_records(self) -> None:
         layout = self.layout
@@ -174,98 +149,6 @@ class MainFunction:
             layout.records[value] = layout.room(1 + ndim)
             if isinstance(value, Array) and value.place == Place.RESULT and value.memory is value:
                 layout.new_arrays.append(value)
-
-    # ---- functions ---------------------------------------------------------------------------
-
-    def write(self) -> None:
-        """Emit the main function, in parts if it is long, and the end of a call."""
-        steps = list(enumerate(self.program.steps))
-        end = self._end
-        self.layout.has_end = has_end = end < len(steps)
-        self._function("run", steps[:end], is_first=True, is_last=not has_end)
-        if has_end:
-            self._check_end(steps[end:])
-            self._function("finish", steps[end:], is_first=False, is_last=True)
-
-    def _check_end(self, steps: Sequence[tuple[int, Step]]) -> None:
-        """Check that nothing can fail once a shared value has been overwritten."""
-        for _, step in steps:
-            code = self.kernels.get(step) if isinstance(step, Kernel) else None
-            has_failures = code is not None and (code.failures or code.plan.rooms)
-            if step.may_fail or has_failures:
-                msg = f"In the end of a program, {step.title} may fail: a bug in Phintys."
-                raise IntegrityError(msg)
-        if any(after >= self._end for after in self.memory.groups):
-            msg = "Memory would be allocated in the end of a program: a bug in Phintys."
-            raise IntegrityError(msg)
-
-    def _function(
-        self, whole: str, steps: Sequence[tuple[int, Step]], *, is_first: bool, is_last: bool
-    ) -> None:
-        """Emit a function, in parts if it is long."""
-        parts = [
-            steps[at : at + _STEPS_IN_A_PART]
-            for at in range(0, max(1, len(steps)), _STEPS_IN_A_PART)
-        ]
-        if len(parts) == 1:
-            self._part(whole, "", parts[0], is_first=is_first, is_last=is_last)
-            return
-        names = [f"{whole}.part{number}" for number in range(len(parts))]
-        for name, part in zip(names, parts, strict=True):
-            self._part(
-                name,
-                "internal",
-                part,
-                is_first=is_first and part is parts[0],
-                is_last=is_last and part is parts[-1],
-            )
-        b = Builder(self.module.function(whole, INT32, [PTR]))
-        for name in names:
-            failed, after = b.new_block("failed"), b.new_block("fine")
-            status = b.call(name, INT32, [b.arguments[0]])
-            b.branch(b.eq(status, 0), after, failed)
-            b.begin(failed)
-            b.ret(b.constant(INT32, 1))
-            b.begin(after)
-        b.ret(b.constant(INT32, 0))
-
-    def _part(
-        self,
-        name: str,
-        linkage: str,
-        steps: Sequence[tuple[int, Step]],
-        *,
-        is_first: bool,
-        is_last: bool,
-    ) -> None:
-        # A part without loops only calls kernels: optimizing it is not worth LLVM's time.
-        is_plain = bool(linkage) and not any(step.repeats for step in _all(steps))
-        attributes = "noinline optnone" if is_plain else ""
-        function = self.module.function(name, INT32, [PTR], linkage=linkage, attributes=attributes)
-        writer = StepWriter(self, function)
-        if is_first:
-            writer.after(-1)
-        time: values.Value | None = None
-        if self.clock is not None:
-            time = self.clock.start(writer, self._begun, is_first=is_first)
-        for number, step in steps:
-            if number < self._end:
-                step.check_limits(writer)
-            writer.step(number, step)
-            writer.after(number)
-            if self.clock is not None and time is not None:
-                time = self.clock.lap(writer, number, time)
-        if not steps or steps[-1][0] == self._end - 1:
-            for step in self.program.steps[self._end :]:
-                step.check_limits(writer)
-            writer.take_results(_BEFORE_END)
-            for step in self.program.steps[self._end :]:
-                if isinstance(step, Kernel):
-                    writer.reserve(step)
-            writer.finish()
-        if is_last and self.clock is not None:
-            self.clock.finish(writer, self._begun)
-        writer.end()
 
     # ---- sizes -------------------------------------------------------------------------------
 
@@ -384,13 +267,6 @@ class MainFunction:
         return work
 
     # ---- numbering ---------------------------------------------------------------------------
-
-    def copier(self) -> str:
-        """Return the function ``(target, frame, numbers, count)`` that copies frame slots."""
-        if not self._has_copier:
-            self._has_copier = True
-            write_copier(self.module, _COPIER)
-        return _COPIER
 
     def failure(self, failure: Failure) -> int:
         """Return the number of a failure."""

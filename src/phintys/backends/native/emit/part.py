@@ -49,11 +49,11 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Generator, Iterable, Iterator
 
     from phintys.backends.native.emit.main import MainFunction
-    from phintys.backends.native.emit.module import Block, Function, Module
+    from phintys.backends.native.emit.module import Block, Function
     from phintys.backends.native.polynomials import Atom, Polynomial, Polynomials
     from phintys.backends.native.steps.kernel import Kernel
 
-__all__ = ["LONG_RUN", "MOST_BYTES", "OpenLoop", "Part", "write_copier"]
+__all__ = ["LONG_RUN", "MOST_BYTES", "OpenLoop", "Part"]
 
 STACK_ROOM = 8192
 """Maximum number of bytes allocated on the stack."""
@@ -130,6 +130,10 @@ class Part:
     def state(self) -> Value:
         """Return the state passed to the runtime's functions."""
         return self.b.load(PTR, self.slot(STATE))
+
+    def status(self) -> Value:
+        """Return the address of the status."""
+        return self.slot(STATUS)
 
     @contextmanager
     def failing(self, condition: Value) -> Generator[None]:
@@ -527,14 +531,3 @@ class Part:
         """Store the address and the lengths of an array in its record."""
         self.record_sizes(array)
         self.b.store(self.pointer(array), self.slot(self.main.record(array)), align=8)
-
-
-def write_copier(module: Module, name: str) -> None:
-    """Write ``void name(target, frame, numbers, count)``: copy slots with these 32-bit numbers."""
-    b = Builder(module.function(name, VOID, [PTR, PTR, PTR, INT64], linkage="internal"))
-    target, frame, numbers, count = b.arguments
-    with loop(b, 0, count, runs=True) as each:
-        number = b.load(INT32, b.offset(numbers, each.index, INT32))
-        value = b.load(INT64, b.offset(frame, b.convert(number, INT64), INT64))
-        b.store(value, b.offset(target, each.index, INT64))
-    b.ret()

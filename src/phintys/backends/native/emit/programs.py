@@ -10,11 +10,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from phintys._base.late import LateModule
 from phintys._base.records import record
-from phintys.backends.native.emit.inline import inline_kernels
 from phintys.backends.native.emit.kernels import KernelWriter
 from phintys.backends.native.emit.main import MainFunction
+from phintys.backends.native.emit.main_writer import MainWriter
 from phintys.backends.native.emit.module import Module
+from phintys.backends.native.emit.registers import inline_kernels
 from phintys.backends.native.emit.short_vectors import short_vectors_of
 from phintys.backends.native.memory import plan_memory
 from phintys.backends.native.polynomials import Polynomials
@@ -22,12 +24,14 @@ from phintys.backends.native.program import walk_steps
 from phintys.backends.native.steps.kernel import Kernel
 
 if TYPE_CHECKING:
-    from phintys.backends.native.emit.clock import StepClock
+    from phintys.backends.native.emit import clock
     from phintys.backends.native.emit.frame import Layout
     from phintys.backends.native.emit.kernel_code import KernelCode
     from phintys.backends.native.emit.target import Target
     from phintys.backends.native.memory import MemoryPlan
     from phintys.backends.native.program import Program
+else:
+    clock = LateModule("phintys.backends.native.emit.clock")
 
 __all__ = ["EmittedProgram", "emit_program"]
 
@@ -54,7 +58,7 @@ class EmittedProgram:
     layout: Layout
     kernels: dict[Kernel, KernelCode]
     memory: MemoryPlan
-    clock: StepClock | None = None
+    clock: clock.StepClock | None = None
 
 
 def emit_program(program: Program, target: Target, *, timed: bool = False) -> EmittedProgram:
@@ -82,6 +86,7 @@ def emit_program(program: Program, target: Target, *, timed: bool = False) -> Em
     inline = inline_kernels(program.steps) | plans.keys()
     kernels = KernelWriter(module, polynomials).write(steps, inline, plans)
     memory = plan_memory(program, polynomials, kernels)
-    main = MainFunction(program, module, polynomials, kernels, memory, short, timed=timed)
-    main.write()
-    return EmittedProgram(module, main.layout, kernels, memory, main.clock)
+    step_clock = clock.of_program(program, module, polynomials) if timed else None
+    main = MainFunction(program, module, polynomials, kernels, memory, short)
+    MainWriter(main, step_clock).write()
+    return EmittedProgram(module, main.layout, kernels, memory, step_clock)

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from phintys._base.records import record
 from phintys.backends.native.dependence import arrays_written, has_order, varies
-from phintys.backends.native.emit.inline import is_straight
 from phintys.backends.native.emit.planning import plan_kernel
+from phintys.backends.native.emit.registers import is_straight
 from phintys.backends.native.program import Place, walk_steps
 from phintys.backends.native.sizes import Counter as StepNumber
 from phintys.backends.native.sizes import Size

@@ -6,46 +6,33 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from phintys.backends.native.dependence import arrays_written
-from phintys.backends.native.emit.control import lane_mask, when
-from phintys.backends.native.emit.frame import NOTED_NANOSECONDS, STATUS
-from phintys.backends.native.emit.inline import (
-    InlineKernel,
-    carried_numbers,
-    lanes_of,
-    numbers_in_registers,
-    touches,
-)
+from phintys.backends.native.emit.control import when
+from phintys.backends.native.emit.frame import NOTED_NANOSECONDS
+from phintys.backends.native.emit.inline import InlineKernel
 from phintys.backends.native.emit.kernel_calls import KernelCaller
-from phintys.backends.native.emit.memory import load, store
 from phintys.backends.native.emit.module import signature
 from phintys.backends.native.emit.part import OpenLoop
-from phintys.backends.native.emit.types import BOOL, INT32, INT64, PTR, VOID, type_of
+from phintys.backends.native.emit.register_part import Registers
+from phintys.backends.native.emit.registers import carried_numbers, numbers_in_registers, touches
+from phintys.backends.native.emit.types import INT32, INT64, PTR, VOID
 from phintys.backends.native.emit.values import Complex, Value
 from phintys.backends.native.program import Array, Place, Step
 from phintys.backends.native.steps.kernel import Kernel
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Sequence
+    from collections.abc import Callable, Generator, Sequence
 
-    from phintys.backends.native.emit.access import Access
     from phintys.backends.native.emit.builder import Builder
-    from phintys.backends.native.emit.main import MainFunction
-    from phintys.backends.native.emit.module import Block, Function, Phi
-    from phintys.backends.native.emit.short_vectors import Latest, ShortVectors
+    from phintys.backends.native.emit.module import Block, Phi
     from phintys.backends.native.polynomials import Polynomial
     from phintys.backends.native.program import LoopVariable
-    from phintys.backends.native.sizes import Element
 
-__all__ = ["Passes", "Registers", "StepWriter"]
+__all__ = ["Passes", "StepWriter"]
 
 _WORK_SHIFT = 6
 
 _LONG_CALL = 1_000_000
 """Nanoseconds of a library call after which signals are checked."""
-
-
-Registers = dict[Array, Value | Complex]
-Rows = dict[tuple[Array, "Polynomial"], Value | Complex]
 
 
 class Passes:
@@ -83,33 +70,7 @@ def _add(phis: Sequence[Phi], value: Value | Complex, block: Block) -> None:
 
 
 class StepWriter(KernelCaller):
-    """Emits the steps of a program into one function of its main function.
-
-    Attributes
-    ----------
-    registers
-        In the body of a loop, the single numbers that are in registers.
-    unsaved
-        Those that are not in memory; an ordered set.
-    numbers
-        Those that stay in registers while the outermost open loop runs.
-    short
-        How vectors are carried out, while the code that is written is for short ones.
-    mask
-        The lanes of these that are there; ``None`` for all.
-    latest
-        Rows of short vectors that the pass before has written, by their memory and place.
-    """
-
-    def __init__(self, main: MainFunction, function: Function) -> None:
-        super().__init__(main, function)
-        self.registers: Registers = {}
-        self.unsaved: dict[Array, None] = {}
-        self.numbers: set[Array] = set()
-        self.short: ShortVectors | None = None
-        self.mask: Value | None = None
-        self.latest: Rows = {}
-        self._rows: Rows = {}
+    """Emits the steps of a program into one function of its main function."""
 
     def step(self, number: int, step: Step) -> None:
         """Emit a step at the top level, whose number is given."""
@@ -153,14 +114,6 @@ class StepWriter(KernelCaller):
             for element in elements:
                 self.keep_element(element)
 
-    def truth(self, condition: Array) -> Value:
-        """Return whether a 0-d array of bools is true."""
-        value = self.register(condition.memory)
-        if value is None:
-            value = load(self.b, BOOL, self.pointer(condition))
-        assert isinstance(value, Value)
-        return value
-
     # ---- loops -----------------------------------------------------------------------------
 
     def is_inline(self, step: Step) -> bool:
@@ -186,76 +139,6 @@ class StepWriter(KernelCaller):
         with self.before(self.home(self.atoms_of(work)) if self.open_loops else None):
             return self.b.lt(nanoseconds, value >> _WORK_SHIFT)
 
-    def status(self) -> Value:
-        """Return the address of the status."""
-        return self.slot(STATUS)
-
-    def element(self, element: Element) -> Value:
-        """Return an element of an array of integers, from its register if it has one."""
-        found = self.register(element.array.memory)
-        if found is None:
-            return super().element(element)
-        assert isinstance(found, Value)
-        return found
-
-    def register(self, memory: Array) -> Value | Complex | None:
-        """Return the number that an array holds if it is in a register."""
-        return self.registers.get(memory)
-
-    def is_in_register(self, memory: Array) -> bool:
-        """Return whether an array stays in a register while the open loops run."""
-        return memory in self.numbers
-
-    def row_written(self, access: Access, value: Value | Complex) -> None:
-        """Remember a row of short vectors that has been written to memory."""
-        self._rows[access.array, access.offset] = value
-
-    def set_register(self, memory: Array, value: Value | Complex) -> None:
-        """Set the number that an array holds."""
-        self.registers[memory] = value
-        self.unsaved[memory] = None
-
-    def invariant(self, memory: Array) -> Value | Complex | None:
-        """Return a single number that does not change in the open loops, read before them."""
-        if any(size.known != 1 for size in memory.sizes):
-            return None
-        for loop in self.open_loops:
-            if memory not in loop.written:
-                found = loop.invariants.get(memory)
-                if found is None:
-                    address = self.pointer(memory)
-                    with self.before(loop):
-                        found = load(self.b, type_of(memory.dtype), address)
-                    loop.invariants[memory] = found
-                return found
-        return None
-
-    def save(self, arrays: Iterable[Array]) -> None:
-        """Store numbers that are only in registers to memory."""
-        for memory in arrays:
-            if memory in self.unsaved:
-                del self.unsaved[memory]
-                value = self.registers[memory]
-                mask = self.mask if lanes_of(value) > 1 else None
-                store(self.b, value, self.pointer(memory), mask)
-
-    @contextmanager
-    def for_short(self, short: ShortVectors) -> Generator[None]:
-        """Write code of a loop for vectors of at most so many elements as a register has."""
-        numbers = self.numbers
-        self.short, self.numbers = short, numbers | short.arrays
-        if short.length.known != short.lanes:
-            self.mask = lane_mask(self.b, self.polynomial(short.length), short.lanes)
-        yield
-        self.save([memory for memory in self.unsaved if memory in short.arrays])
-        for memory in short.arrays:
-            self.registers.pop(memory, None)
-        self.short, self.mask, self.numbers = None, None, numbers
-
-    def is_short(self, short: ShortVectors) -> Value:
-        """Return whether vectors have at most so many elements as a register has."""
-        return self.b.le(self.polynomial(short.length), short.lanes)
-
     @contextmanager
     def passes(self, loop: Step, counter: LoopVariable, count: Value) -> Generator[Passes]:
         """Write the body of a loop that runs ``count`` times, and go on behind it.
@@ -267,7 +150,7 @@ class StepWriter(KernelCaller):
         if is_outermost:
             self.numbers = self._numbers_in(loop)
         carried = self._carried(loop)
-        first = {memory: self._number(memory) for memory in carried}
+        first = {memory: self.number(memory) for memory in carried}
         rows = [] if self.short is None else self.short.latest.get(loop, [])
         places = [self.address(row.array, row.first) for row in rows]
         before = b.block
@@ -278,7 +161,7 @@ class StepWriter(KernelCaller):
         passes = Passes(b.phi(INT64))
         phis = {memory: _phis(b, value) for memory, value in first.items()}
         with b.inside(entry):
-            given = [self._row(row, place) for row, place in zip(rows, places, strict=True)]
+            given = [self.row(row, place) for row, place in zip(rows, places, strict=True)]
         read = [_phis(b, value) for value in given]
         outside = dict(self.registers), dict(self.unsaved)
         self.open_loops.append(OpenLoop(entry, counter, set(arrays_written(loop))))
@@ -306,7 +189,7 @@ class StepWriter(KernelCaller):
         for row, some, value in zip(rows, read, given, strict=True):
             del self.latest[row.array, row.read]
             _add(some, value, entry)
-            _add(some, self._rows[row.array, row.written], end)
+            _add(some, self.rows[row.array, row.written], end)
         b.begin(after)
         self.registers, self.unsaved = outside
         for memory in carried:
@@ -342,21 +225,6 @@ class StepWriter(KernelCaller):
             or inside[memory] != self.main.touches[memory]
             or memory in self.main.read_as_sizes
         ]
-
-    def _number(self, memory: Array) -> Value | Complex:
-        """Return the number that an array holds before a loop."""
-        found = self.register(memory)
-        if found is not None:
-            return found
-        if self.short is not None and memory in self.short.arrays:
-            type = type_of(memory.dtype, self.short.lanes)
-            return load(self.b, type, self.pointer(memory), self.mask)
-        return load(self.b, type_of(memory.dtype), self.pointer(memory))
-
-    def _row(self, row: Latest, place: Value) -> Value | Complex:
-        """Read the row that the first pass of a loop reads."""
-        assert self.short is not None
-        return load(self.b, type_of(row.array.dtype, self.short.lanes), place, self.mask)
 
     def either(
         self, condition: Value, then: Callable[[], None], otherwise: Callable[[], None]
