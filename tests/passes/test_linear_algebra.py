@@ -76,3 +76,43 @@ def test_triangular_factors_are_not_factorized(build):
     a, b = pt.dmatrix("a"), pt.dvector("b")
     found = agree([a, b], [build(pt.linalg.cholesky(a), b)], [P, B])
     assert "getrf" not in found
+
+
+@pytest.mark.parametrize("columns", [None, 1, 2])
+@pytest.mark.parametrize("scale", [-1.0, 0.3, None])
+def test_the_gradient_of_a_normal_density_is_an_inverse_and_an_outer_product(columns, scale):
+    shape = (None,) if columns is None else (None, columns)
+    a, b, s = pt.dmatrix("a"), pt.tensor("b", shape=shape), pt.dscalar("s")
+    factor = pt.linalg.cholesky(a)
+    x = pt.linalg.solve_triangular(factor, b, lower=True)
+    cost = (x**2).sum() / 2 + pt.log(pt.linalg.diagonal(factor)).sum()
+    cost = cost * (s if scale is None else scale) + 0 * s
+    right = B if columns is None else RNG.normal(size=(6, columns))
+    found = agree([a, b, s], [cost, *phintys.grad(cost, [a, b])], [P, right, 1.7])
+    assert found["potri"] == found["potrf"] == 1
+    # Only vectors or the columns of b are solved for; with an unknown factor, once more.
+    assert found["trsm"] == (2 if scale == -1 else 3)
+
+
+def test_the_gradient_of_a_normal_density_for_each_of_a_stack():
+    a, b = pt.dtensor3("a"), pt.dtensor3("b")
+    factor = pt.linalg.cholesky(a)
+    x = pt.linalg.solve_triangular(factor, b, lower=True)
+    cost = pt.log(pt.linalg.diagonal(factor, 0, 1, 2)).sum() - (x**2).sum() / 2
+    stack, right = np.stack([P, 2 * P]), RNG.normal(size=(2, 6, 2))
+    found = agree([a, b], [cost, *phintys.grad(cost, [a, b])], [stack, right])
+    assert found["potri"] == found["potrf"] == 1
+    assert found["trsm"] == 2
+
+
+def test_a_gradient_keeps_what_is_not_of_a_normal_density():
+    a, b = pt.dmatrix("a"), pt.dvector("b")
+    factor = pt.linalg.cholesky(a)
+    x = pt.linalg.solve_triangular(factor, b, lower=True)
+    cost = (x**2).sum() + (factor**3).sum() - (pt.diagonal(factor) ** 2).sum() + (x**3).sum()
+    found = agree([a, b], [cost, *phintys.grad(cost, [a, b])], [P, B])
+    assert "potri" not in found
+    # u v^T with the triangle above the diagonal, or with another matrix, are not such gradients.
+    other = pt.linalg.solve_triangular(factor.T, (x * b), lower=False)
+    cost = (pt.triu(pt.outer(other, x)) * factor).sum() + pt.log(pt.diagonal(factor)).sum()
+    agree([a, b], [cost, phintys.grad(cost, a)], [P, B])

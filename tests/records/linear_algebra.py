@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 import phintys.tensor as pt
 from phintys.tensor.linear_algebra.cholesky import Cholesky
+from phintys.tensor.linear_algebra.cholesky_adjoint import CholeskyAdjoint, CholeskyInverse
 from phintys.tensor.linear_algebra.determinants import Det, SlogDet
 from phintys.tensor.linear_algebra.eigen import Eigh
 from phintys.tensor.linear_algebra.lu import LUFactor, PermuteRows, PivotToPermutation
@@ -80,6 +81,20 @@ def draw_matrices(make, *rights, columns=True, params=None, mixed=True):
             values.append(b)
             types.append(pt.TensorType(b.dtype, [None if s != 1 else 1 for s in shape]))
         return Example(tuple(values), chosen, tuple(types))
+
+    return draw_example
+
+
+def _draw_pairs(make):
+    """Return a draw of square matrices, and of others of the same shape and dtype."""
+
+    def draw_example(draw, smooth):
+        n = draw(st.integers(0, 4))
+        shape = (*draw(st.lists(st.sampled_from([2, 1]), max_size=1)), n, n)
+        dtype = draw(st.sampled_from(DTYPES[:4:2] if smooth else DTYPES[:4]))
+        values = make(numbers(draw, dtype, shape)), numbers(draw, dtype, shape)
+        types = [pt.TensorType(dtype, [None if s != 1 else 1 for s in shape]) for _ in values]
+        return Example(values, {}, tuple(types))
 
     return draw_example
 
@@ -246,7 +261,37 @@ def _record(name, build, reference, draw, *ops, **facts):
     return OpRecord(name=name, build=build, reference=reference, draw=draw, ops=ops, **facts)
 
 
+def lower(x):
+    return np.tril(triangular(x))
+
+
+def _adjoint(factor, g):
+    inner = np.tril(factor.conj().T @ np.tril(g))
+    inner -= np.diag(np.diagonal(inner)) / 2
+    inverse = np.linalg.inv(factor)
+    half = inverse.conj().T @ inner @ inverse
+    return np.tril(half + half.conj().T, -1) + np.diag(np.diagonal(half).real)
+
+
+def _inverse_of_product(factor):
+    return np.tril(np.linalg.inv(factor @ factor.conj().T))
+
+
 FACTORS = [
+    _record(
+        "cholesky_adjoint",
+        CholeskyAdjoint(),
+        _each(_adjoint, 2, 2),
+        _draw_pairs(lower),
+        CholeskyAdjoint,
+    ),
+    _record(
+        "cholesky_inverse",
+        CholeskyInverse(),
+        _each(_inverse_of_product, 2),
+        draw_matrices(lower),
+        CholeskyInverse,
+    ),
     _record(
         "cholesky",
         pt.linalg.cholesky,

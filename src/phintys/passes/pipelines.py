@@ -33,6 +33,7 @@ from phintys.passes.elemwise import (
     drop_identity,
     undo_involution,
 )
+from phintys.passes.factors import EXPAND_FACTORS
 from phintys.passes.fences import CANONICAL_FENCES
 from phintys.passes.folding import ConstantFolding, constant_folding
 from phintys.passes.gradient import CANONICAL_GRADIENT
@@ -112,7 +113,14 @@ _STABILIZE = Pass("stabilize", Worklist((*_STABLE, *_TIDY), name="stabilize"))
 _SPECIALIZE = Pass(
     "specialize",
     Worklist(
-        (*SIZES, *EXPAND_LINEAR_ALGEBRA, *SPECIALIZE, sum_of_scattered, *SPECIALIZE_UPDATES),
+        (
+            *SIZES,
+            *EXPAND_LINEAR_ALGEBRA,
+            *EXPAND_FACTORS,
+            *SPECIALIZE,
+            sum_of_scattered,
+            *SPECIALIZE_UPDATES,
+        ),
         name="specialize",
     ),
 )

@@ -10,24 +10,22 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
-
 from phintys._base.errors import ArgumentError
-from phintys.tensor import math
-from phintys.tensor.diagonals import eye, tril
+from phintys.tensor.linear_algebra.cholesky_adjoint import (
+    CholeskyAdjoint,
+    from_triangle,
+    half_lower,
+)
 from phintys.tensor.linear_algebra.matrix_op import (
     FailingMatrixOp,
     MatrixError,
     OnError,
     adjoint,
     as_matrices,
-    is_complex,
     lapack_function,
-    read_triangle,
 )
 from phintys.tensor.linear_algebra.triangular import solve_triangular
 from phintys.tensor.products import matmul
-from phintys.tensor.shapes import sizes_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,13 +33,6 @@ if TYPE_CHECKING:
     from phintys.tensor.variable import TensorVariable
 
 __all__ = ["Cholesky", "cho_factor", "cho_solve", "cholesky"]
-
-
-def half_lower(x: Any) -> Any:
-    """Return the lower triangle, with half of the diagonal."""
-    half = np.asarray(0.5, x.type.numpy_dtype.type(0).real.dtype)
-    is_diagonal = eye(*sizes_of(x)[-2:], dtype="bool")
-    return math.switch(is_diagonal, x * half, tril(x, -1))
 
 
 class Cholesky(FailingMatrixOp):
@@ -76,12 +67,7 @@ class Cholesky(FailingMatrixOp):
         self, inputs: Sequence[Any], outputs: Sequence[Any], gradients: Sequence[Any]
     ) -> list[Any]:
         """``gA = L^-H phi(L^H gL) L^-1``, of which the lower triangle counts."""
-        (factor,), (g,) = outputs, gradients
-        inner = half_lower(matmul(adjoint(factor), tril(g)))
-        # X = L^-H inner L^-1: two triangular solves with the factor at hand.
-        left = solve_triangular(adjoint(factor), inner, lower=False)
-        both = adjoint(solve_triangular(adjoint(factor), adjoint(left), lower=False))
-        return [read_triangle(both)]
+        return [CholeskyAdjoint()(outputs[0], gradients[0])]
 
     def tangent_rule(
         self, inputs: Sequence[Any], outputs: Sequence[Any], tangents: Sequence[Any]
@@ -100,14 +86,6 @@ def not_positive(minor: int) -> str:
         f"is not positive definite: its leading minor of order {minor} is not positive. If it is "
         "in exact arithmetic, add a small number to its diagonal"
     )
-
-
-def from_triangle(x: Any) -> Any:
-    """Return the Hermitian matrices with the lower triangles of ``x``."""
-    strict = tril(x, -1)
-    is_diagonal = eye(*sizes_of(x)[-2:], dtype="bool")
-    own = math.cast(math.real(x), x.dtype) if is_complex(x) else x
-    return math.switch(is_diagonal, own, strict + adjoint(strict))
 
 
 @lru_cache(maxsize=8)

@@ -16,7 +16,8 @@ import numpy as np
 from phintys.tensor import math
 from phintys.tensor.diagonals import diagonal, eye, tril
 from phintys.tensor.dim_shuffle import expand_dims
-from phintys.tensor.linear_algebra.cholesky import cholesky, from_triangle
+from phintys.tensor.linear_algebra.cholesky import cholesky
+from phintys.tensor.linear_algebra.cholesky_adjoint import from_triangle
 from phintys.tensor.linear_algebra.matrix_op import (
     FailingMatrixOp,
     MatrixError,

@@ -47,7 +47,7 @@ LOWERINGS: OpRules[Callable[[Any, Apply, Lowering], None]] = OpRules(
         _if_else: "IfElse",
         _indexing: "AdvancedIncSubtensor AdvancedSubtensor IncSubtensor Subtensor",
         _join: "Join Split",
-        _linear_algebra: "Cholesky Eigh LUFactor PermuteRows SolveTriangular",
+        _linear_algebra: "Cholesky CholeskyInverse Eigh LUFactor PermuteRows SolveTriangular",
         _observing: "CheckAndRaise",
         _ranges: "ARange",
         _reduce: "ArgExtremeAlong Argmax Argmin LogSoftmax LogSumExp Reduce Softmax",

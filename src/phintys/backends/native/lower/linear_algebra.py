@@ -23,10 +23,11 @@ from phintys.backends.native.program import (
     Position,
     RoundedFailure,
 )
-from phintys.backends.native.routines.matrices import EVD, GETRF, POTRF, TRSM
+from phintys.backends.native.routines.matrices import EVD, GETRF, POTRF, POTRI, TRSM
 from phintys.backends.native.steps.call import LibraryCall
 from phintys.graph.apply import Apply
 from phintys.tensor.linear_algebra.cholesky import Cholesky
+from phintys.tensor.linear_algebra.cholesky_adjoint import CholeskyInverse
 from phintys.tensor.linear_algebra.eigen import Eigh
 from phintys.tensor.linear_algebra.lu import LUFactor, PermuteRows
 from phintys.tensor.linear_algebra.triangular import SolveTriangular
@@ -117,6 +118,27 @@ def lower_cholesky(op: Cholesky, node: Apply, lowering: Lowering) -> None:
         small = SmallMatrices(node, n, a.sizes[:-2], a.array.dtype, lowering)
         small.cholesky(a, target, is_nan=op.on_error == "nan")
         return
+    is_nan = op.on_error == "nan"
+    options = _lower_triangle(a, target, loops, node, lowering) | {"nan": is_nan}
+    detail = "the leading minor of order {0} of matrix {1} is not positive"
+    failure = _failure(node, detail, is_nan)
+    lowering.steps.append(LibraryCall(POTRF, (), (target.array,), options, node, failure=failure))
+
+
+@lowers(CholeskyInverse)
+def lower_cholesky_inverse(op: CholeskyInverse, node: Apply, lowering: Lowering) -> None:
+    """``out = tril(factor)``, and then the inverse in its place."""
+    factor = lowering.view(node.inputs[0])
+    square(factor, node, lowering)
+    target, loops = lowering.compute(node.outputs[0], factor.sizes)
+    options = _lower_triangle(factor, target, loops, node, lowering) | {"nan": True}
+    lowering.steps.append(LibraryCall(POTRI, (), (target.array,), options, node))
+
+
+def _lower_triangle(
+    a: View, target: View, loops: Sequence[Any], node: Apply, lowering: Lowering
+) -> dict[str, Any]:
+    """Write ``target = tril(a)``, and return the options of a routine that works in it."""
     value = lowering.load(a, loops)
     if None not in loops[-2:]:
         row, column = (Position(index) for index in target.indices(loops)[-2:])
@@ -124,16 +146,9 @@ def lower_cholesky(op: Cholesky, node: Apply, lowering: Lowering) -> None:
         zero = Literal(a.array.dtype.type(0), a.array.dtype)
         value = Operation(ps.switch, (is_below, value, zero), a.array.dtype)
     lowering.store(target, value, loops, nodes=(node,))
-    is_nan = op.on_error == "nan"
-    options = {
-        "n": n,
-        "count": _count(a.sizes[:-2], lowering),
-        "move": lowering.sizes.mul(n, n),
-        "nan": is_nan,
-    }
-    detail = "the leading minor of order {0} of matrix {1} is not positive"
-    failure = _failure(node, detail, is_nan)
-    lowering.steps.append(LibraryCall(POTRF, (), (target.array,), options, node, failure=failure))
+    n = lowering.sizes.canonical(a.sizes[-1])
+    count = _count(a.sizes[:-2], lowering)
+    return {"n": n, "count": count, "move": lowering.sizes.mul(n, n)}
 
 
 @lowers(SolveTriangular)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from phintys.backends.native.sizes import Size
     from phintys.backends.native.steps.call import LibraryCall
 
-__all__ = ["EVD", "GETRF", "POTRF", "TRSM", "MatrixCall", "StackRoutine"]
+__all__ = ["EVD", "GETRF", "POTRF", "POTRI", "TRSM", "MatrixCall", "StackRoutine"]
 
 _TOGETHER = 64
 """Small matrices between two looks for signals."""
@@ -202,6 +202,7 @@ class StackRoutine(Routine):
 class _Potrf(StackRoutine):
     """``a = l l^H``: the lower triangle of the output becomes l; the other one is not read."""
 
+    function: ClassVar[str] = "potrf"
     nanoseconds = 0.03
 
     def updates(self, call: LibraryCall[Any]) -> Sequence[Array]:
@@ -221,7 +222,7 @@ class _Potrf(StackRoutine):
 
         def write(index: Value) -> Value | None:
             place = address(index)
-            status = code.lapack("potrf", [upper, order, place, stride])
+            status = code.lapack(self.function, [upper, order, place, stride])
             if not options["nan"]:
                 return status
             with when(b, b.ne(status, 0)):
@@ -229,6 +230,16 @@ class _Potrf(StackRoutine):
             return None
 
         return write
+
+
+class _Potri(_Potrf):
+    """The inverse of ``l l^H``: the lower triangle of the output was l; the other one is not read.
+
+    It is NaN for a factor with a zero on its diagonal.
+    """
+
+    function = "potri"
+    nanoseconds = 0.06
 
 
 class _Trsm(StackRoutine):
@@ -361,5 +372,6 @@ class _Evd(StackRoutine):
 
 EVD = _Evd("evd")
 POTRF = _Potrf("potrf")
+POTRI = _Potri("potri")
 TRSM = _Trsm("trsm")
 GETRF = _Getrf("getrf")
