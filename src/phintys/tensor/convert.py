@@ -12,7 +12,7 @@ from phintys._base.errors import DtypeError, ShapeError, TypeContractError
 from phintys.graph.apply import Apply
 from phintys.graph.variable import Variable
 from phintys.tensor._operators import operators
-from phintys.tensor.type import TensorType, normalize_dtype, unevenness
+from phintys.tensor.type import TensorType, is_masked, normalize_dtype, unevenness
 from phintys.tensor.variable import TensorConstant, TensorMethods, TensorVariable
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def constant(
     if isinstance(x, Variable):
         msg = f"constant() takes a value, got the symbolic variable {x}."
         raise TypeContractError(msg)
-    if isinstance(x, np.ma.MaskedArray):
+    if is_masked(x):
         msg = "A masked array cannot become a constant: fill it with array.filled(value) first."
         raise TypeContractError(msg)
     try:

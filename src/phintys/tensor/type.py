@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 from weakref import WeakValueDictionary
 
@@ -207,7 +208,7 @@ class TensorType(Type):
         if isinstance(value, np.ndarray) and value.dtype == self.numpy_dtype:
             data = value
             if value.__class__ is not np.ndarray:
-                if isinstance(value, np.ma.MaskedArray):
+                if is_masked(value):
                     raise _mask_refused()
                 data = value.view(np.ndarray)  # subclasses such as numpy.matrix index differently
         elif strict:
@@ -247,7 +248,7 @@ class TensorType(Type):
                 "call its eval()."
             )
             raise TypeContractError(msg)
-        if isinstance(value, np.ma.MaskedArray):
+        if is_masked(value):
             raise _mask_refused()
         ours = self.numpy_dtype
         try:
@@ -451,6 +452,18 @@ def _describe(value: Any) -> str:
     if len(text) > limit:
         text = text[: limit - 3] + "..."
     return f"{text} ({type(value).__name__})"
+
+
+def is_masked(value: object) -> bool:
+    """Return whether a value is a masked array; without loading ``numpy.ma``, which takes long.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> is_masked(np.ma.array([1.0])), is_masked([1.0])
+    (True, False)
+    """
+    return "numpy.ma" in sys.modules and isinstance(value, np.ma.MaskedArray)
 
 
 def _mask_refused() -> TypeContractError:

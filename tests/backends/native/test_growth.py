@@ -9,6 +9,8 @@ import phintys.tensor as pt
 from phintys.backends.native.emit.programs import emit_program
 from phintys.backends.native.emit.target import Target
 from phintys.backends.native.lower import lower_program
+from phintys.backends.native.memory import plan_memory
+from phintys.backends.native.polynomials import Polynomials
 from phintys.backends.native.program import LoopVariable
 from phintys.backends.native.sizes import Sizes, is_length, written
 from phintys.graph import FunctionGraph
@@ -63,6 +65,33 @@ def test_the_work_of_long_programs_doubles_with_the_length(name):
 @pytest.mark.parametrize("name", ["sets", "increments", "shifts"])
 def test_the_work_of_long_chains_doubles_with_the_length(name):
     assert growth(FAMILIES[name], 40)[0] < MOST
+
+
+def long_step(length):
+    """A loop whose step is a chain of numbers, with its gradient."""
+    x, w = pt.dvector("x"), pt.dscalar("w")
+
+    def step(x, h):
+        for i in range(length):
+            h = pt.tanh(h * w + x * (i + 1)) + 0.5 * h
+        return h
+
+    cost = phintys.scan(step, x, 0.0)[0].sum()
+    return [x, w], [cost, phintys.grad(cost, w)]
+
+
+def work_of_planning_memory(length):
+    inputs, outputs = long_step(length)
+    program = lower_program(FunctionGraph(inputs, outputs, copy_inputs=False))
+    emitted = emit_program(program, Target.configured())
+    profile = cProfile.Profile()
+    profile.runcall(plan_memory, program, Polynomials(program.sizes), emitted.kernels)
+    return sum(entry.callcount for entry in profile.getstats())
+
+
+def test_memory_is_planned_in_time_linear_in_the_step_of_a_loop():
+    first, second, third = map(work_of_planning_memory, (6, 12, 24))
+    assert (third - second) / (second - first) < MOST
 
 
 def test_sizes_that_share_their_parts_are_read_in_one_step_each():

@@ -209,8 +209,10 @@ class _Planner:
                 for array in writes
                 if array.place == Place.BUFFER and self.plan.first_writes[array] == number
             ]
+            # Only kernels take over memory; a loop of many steps writes and ends many arrays.
+            ending = dying[number] if isinstance(step, Kernel) else ()
             for array in born:
-                self._place(array, step, [a for a in dying[number] if a in self.plan.places])
+                self._place(array, step, [a for a in ending if a in self.plan.places])
             for array in dying[number]:
                 slot = self.plan.places.get(array)
                 if slot is not None and self.plan.slots[slot].arrays[-1] is array:
