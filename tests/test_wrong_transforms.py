@@ -52,7 +52,32 @@ CASES = {
     "an ellipsis that vanishes": Case(
         'pt.einsum("...i->i", pt.matrix("x"))', ArgumentError, ["ellipsis", '"...i"']
     ),
-    "a norm of nobody": Case(
+    "a cross product of two elements": Case(
+        'pt.cross(pt.tensor("v", shape=(2,)), pt.vector("w"))', ShapeError, ["3", "2", "v"]
+    ),
+    "a cross product of four elements, at run time": Case(
+        """
+        v, w = pt.dvectors("v", "w")
+        f = phintys.function([v, w], pt.cross(v, w))
+        f([1.0, 2.0, 3.0], [1.0, 2.0, 3.0, 4.0])
+        """,
+        ShapeError,
+        ["w", "size 3", "(4,)", "line 2"],
+    ),
+    "a Toeplitz matrix of a matrix": Case(
+        'pt.linalg.toeplitz(pt.matrix("x"))', ShapeError, ["vectors", "x", "Matrix", "flatten()"]
+    ),
+    "blocks in a list": Case(
+        'pt.linalg.block_diag([pt.matrix("x"), pt.matrix("y")])',
+        ArgumentError,
+        ["not a list", "block_diag(*matrices)"],
+    ),
+    "a tensor that is not square": Case(
+        'pt.linalg.tensorinv(pt.tensor("a", shape=(2, 3, 4)), ind=1)',
+        ShapeError,
+        ["a", "(2, 3, 4)", "rows (2)", "columns (12)"],
+    ),
+    "an unknown norm of a transform": Case(
         'pt.fft.fft(pt.vector("x"), norm="unitary")', ArgumentError, ["'ortho'", "'unitary'"]
     ),
     "an axis of a transform that is not there": Case(

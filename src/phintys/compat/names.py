@@ -62,8 +62,8 @@ _DECOMPOSITIONS: dict[str, str] = {
     ),
     **_here(
         "phintys.tensor.linalg",
-        "det eigvalsh expm inv kron lstsq matrix_power norm pinv pivot_to_permutation slogdet "
-        "trace",
+        "block_diag det eigvalsh expm inv kron lstsq matrix_power norm pinv pivot_to_permutation "
+        "slogdet tensorinv tensorsolve trace",
     ),
     "alloc_diag": "phintys.tensor:diag",
     "diag": "phintys.tensor:diag",
@@ -509,7 +509,7 @@ MISSING_NAMES: dict[str, str] = {
         ),
         _DATABASES,
     ),
-    **dict.fromkeys(("Eig", "eig", "schur", "tensorinv", "tensorsolve"), _LINALG),
+    **dict.fromkeys(("Eig", "eig", "schur"), _LINALG),
     **dict.fromkeys(("get_debug_values", "get_test_value"), "test values"),
     "NominalVariable": "numbered inputs: inner graphs are compared by equal_computations",
     "RandomStreams": "random streams",

@@ -109,6 +109,7 @@ from phintys.tensor.joining import (
     stacklists,
     vstack,
 )
+from phintys.tensor.linear_algebra.vectors import cross, matvec, vecdot, vecmat
 from phintys.tensor.make_vectors import (
     MakeVector,
     make_vector,
@@ -293,6 +294,7 @@ __all__ = [
     "ceil_intdiv",
     "concatenate",
     "constant",
+    "cross",
     "cumprod",
     "cumsum",
     "diag",
@@ -327,6 +329,7 @@ __all__ = [
     "make_vector",
     "matmul",
     "matrix_transpose",
+    "matvec",
     "max",
     "max_and_argmax",
     "mean",
@@ -376,6 +379,8 @@ __all__ = [
     "triu",
     "var",
     "vdot",
+    "vecdot",
+    "vecmat",
     "vstack",
     "where",
     "zeros",

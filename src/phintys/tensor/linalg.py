@@ -16,11 +16,14 @@ from phintys.tensor.linear_algebra.determinants import det, slogdet
 from phintys.tensor.linear_algebra.eigen import eigh, eigvalsh
 from phintys.tensor.linear_algebra.lu import lu, lu_factor, lu_solve, pivot_to_permutation
 from phintys.tensor.linear_algebra.norms import cond, matrix_norm, norm, vector_norm
-from phintys.tensor.linear_algebra.powers import expm, matrix_power, multi_dot
+from phintys.tensor.linear_algebra.patterned import block_diag, circulant, hankel, toeplitz
+from phintys.tensor.linear_algebra.powers import expm, matrix_dot, matrix_power, multi_dot
 from phintys.tensor.linear_algebra.qr import qr
 from phintys.tensor.linear_algebra.singular_values import lstsq, matrix_rank, pinv, svd, svdvals
 from phintys.tensor.linear_algebra.solving import inv, solve
+from phintys.tensor.linear_algebra.tensors import tensorinv, tensorsolve
 from phintys.tensor.linear_algebra.triangular import solve_triangular
+from phintys.tensor.linear_algebra.vectors import cross, matvec, vecdot, vecmat
 from phintys.tensor.products import dot, inner, kron, matmul, outer, tensordot, vdot
 from phintys.tensor.reduce import sum
 
@@ -30,16 +33,20 @@ else:
     __getattr__, __dir__ = late_names(__name__, {})
 
 __all__ = [
+    "block_diag",
     "cho_factor",
     "cho_solve",
     "cholesky",
+    "circulant",
     "cond",
+    "cross",
     "det",
     "diagonal",
     "dot",
     "eigh",
     "eigvalsh",
     "expm",
+    "hankel",
     "inner",
     "inv",
     "kron",
@@ -48,10 +55,12 @@ __all__ = [
     "lu_factor",
     "lu_solve",
     "matmul",
+    "matrix_dot",
     "matrix_norm",
     "matrix_power",
     "matrix_rank",
     "matrix_transpose",
+    "matvec",
     "multi_dot",
     "norm",
     "outer",
@@ -64,8 +73,13 @@ __all__ = [
     "svd",
     "svdvals",
     "tensordot",
+    "tensorinv",
+    "tensorsolve",
+    "toeplitz",
     "trace",
     "vdot",
+    "vecdot",
+    "vecmat",
     "vector_norm",
 ]
 

@@ -93,7 +93,9 @@ def _cholesky(on_error: OnError) -> Cholesky:
     return Cholesky(on_error)
 
 
-def cholesky(x: Any, lower: bool = True, *, on_error: OnError = "raise") -> TensorVariable:
+def cholesky(
+    x: Any, lower: bool = True, *, upper: bool = False, on_error: OnError = "raise"
+) -> TensorVariable:
     """Return the Cholesky factor of positive definite matrices, ``x = L L^H`` or ``x = U^H U``.
 
     Parameters
@@ -103,6 +105,8 @@ def cholesky(x: Any, lower: bool = True, *, on_error: OnError = "raise") -> Tens
         triangle is read (or, for ``lower=False``, the upper one); so is the gradient.
     lower
         Return L, lower triangular; otherwise U, upper triangular.
+    upper
+        Return U, as with ``lower=False``: the name of NumPy and of the array API.
     on_error
         ``"raise"`` an error that names a matrix that is not positive definite, or return ``"nan"``
         for it.
@@ -120,7 +124,7 @@ def cholesky(x: Any, lower: bool = True, *, on_error: OnError = "raise") -> Tens
            [1., 1.]])
     """
     x = as_matrices(x, "cholesky")
-    if lower:
+    if lower and not upper:
         return _cholesky(on_error)(x)
     return adjoint(_cholesky(on_error)(adjoint(x)))
 

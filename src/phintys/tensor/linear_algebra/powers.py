@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 else:
     scipy_linalg = LateModule("scipy.linalg")
 
-__all__ = ["Expm", "expm", "matrix_power", "multi_dot"]
+__all__ = ["Expm", "expm", "matrix_dot", "matrix_power", "multi_dot"]
 
 
 class Expm(MatrixOp):
@@ -172,6 +172,19 @@ def multi_dot(arrays: Sequence[Any]) -> TensorVariable:
     for x in factors[1:]:
         result = dot(result, x)
     return result
+
+
+def matrix_dot(*arrays: Any) -> TensorVariable:
+    """Return the product of one or more matrices; see :func:`multi_dot`.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> a, b = pt.constant([[1.0, 2.0]]), pt.constant([[3.0], [4.0]])
+    >>> pt.linalg.matrix_dot(a, b).eval()
+    array([[11.]])
+    """
+    return as_matrices(arrays[0], "matrix_dot") if len(arrays) == 1 else multi_dot(arrays)
 
 
 def _cheapest(factors: Sequence[Any], lengths: Sequence[Any]) -> Any:

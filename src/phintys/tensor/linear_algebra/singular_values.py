@@ -265,7 +265,7 @@ def _longest(x: Any) -> Any:
     return math.maximum(*sizes_of(x)[-2:])
 
 
-def pinv(x: Any, rcond: Any = None, hermitian: bool = False) -> TensorVariable:
+def pinv(x: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = None) -> TensorVariable:
     """Return the Moore-Penrose inverse of matrices.
 
     Parameters
@@ -277,6 +277,8 @@ def pinv(x: Any, rcond: Any = None, hermitian: bool = False) -> TensorVariable:
         larger size times the machine epsilon.
     hermitian
         Take the matrices to be Hermitian, of which the lower triangle is read.
+    rtol
+        Another name of ``rcond``, that of the array API.
 
     Examples
     --------
@@ -286,6 +288,7 @@ def pinv(x: Any, rcond: Any = None, hermitian: bool = False) -> TensorVariable:
            [0. , 0. ]])
     """
     x = as_matrices(x, "pinv")
+    rcond = rtol if rcond is None else rcond
     if hermitian:
         values, vectors = eigh(x)
         u, vh, sizes = vectors, adjoint(vectors), math.abs(values)
