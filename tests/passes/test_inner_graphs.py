@@ -233,7 +233,7 @@ class TestConstants:
         at = pt.constant(np.linspace(0, 1, 2000))
         gradient = phintys.grad(jacobian(x**2, x).sum(), x)  # of few elements
         gradient = phintys.clone_replace(gradient, {x: at})
-        f = phintys.function([], gradient)
+        f = phintys.function([], gradient, mode="native")  # DebugMode checks each of the rows
         assert [n for n in f.maker.fgraph.apply_nodes if isinstance(n.op, RowLoop)]
         np.testing.assert_allclose(f(), 2.0)
 
