@@ -174,7 +174,10 @@ def _outer_gradient(x: Any, factor: Any) -> tuple[int, Any] | None:
     [CholeskyAdjoint],
     tags=["extremes"],
     examples=[
-        ("CholeskyAdjoint()(pt.linalg.cholesky(X3 @ X3.T + 9 * pt.eye(3)), Y3)"),
+        (
+            "phintys.tensor.linear_algebra.cholesky_adjoint.CholeskyAdjoint()("
+            "pt.linalg.cholesky(X3 @ X3.T + 9 * pt.eye(3)), Y3)"
+        ),
     ],
 )
 def gradient_by_factors(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
