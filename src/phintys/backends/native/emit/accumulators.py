@@ -23,7 +23,7 @@ from phintys.backends.native.emit.casting import cast
 from phintys.backends.native.emit.math.exact import two_sum
 from phintys.backends.native.emit.operations import emit
 from phintys.backends.native.emit.types import FLOAT32, INT64, UINT8, Type, type_of
-from phintys.backends.native.emit.values import Complex, Value
+from phintys.backends.native.emit.values import Complex, Value, components, joined
 
 __all__ = ["Accumulator", "State", "accumulator", "can_reduce", "reduce_total"]
 
@@ -114,10 +114,6 @@ class _Plain:
         return self.merge(b, first, second)
 
 
-def _parts(x: Value | Complex) -> list[Value]:
-    return [x.re, x.im] if isinstance(x, Complex) else [x]
-
-
 class FloatSum:
     """The sum of floats or complex numbers, blocked and compensated."""
 
@@ -136,7 +132,7 @@ class FloatSum:
     ) -> State:
         return [
             before + masked(b, mask, part, b.constant(part.type, 0.0))
-            for before, part in zip(state, _parts(x), strict=True)
+            for before, part in zip(state, components(x), strict=True)
         ]
 
     def merge(self, b: Builder, first: State, second: State) -> State:
@@ -165,7 +161,7 @@ class FloatSum:
             b.select(b.isnan(error), sum_, sum_ + error)
             for sum_, error in zip(total[::2], total[1::2], strict=True)
         ]
-        return Complex(*sums) if self.count == 2 else sums[0]
+        return joined(sums)
 
 
 class Folded(_Plain):
@@ -187,15 +183,15 @@ class Folded(_Plain):
         self, b: Builder, state: State, x: Value | Complex, mask: Value | None, at: Value | None
     ) -> State:
         neutral = self.start(b, state[0].type.lanes)
-        parts = [masked(b, mask, p, n) for p, n in zip(_parts(x), neutral, strict=True)]
+        parts = [masked(b, mask, p, n) for p, n in zip(components(x), neutral, strict=True)]
         return self.merge(b, state, parts)
 
     def merge(self, b: Builder, first: State, second: State) -> State:
         operands = [self.result(b, first), self.result(b, second)]
-        return _parts(emit(b, self.name, operands, self.type.name))
+        return components(emit(b, self.name, operands, self.type.name))
 
     def result(self, b: Builder, total: State) -> Value | Complex:
-        return Complex(*total) if self.type.kind == "c" else total[0]
+        return joined(total)
 
 
 class Extreme(_Plain):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from phintys._base.errors import IntegrityError
@@ -22,7 +24,7 @@ from phintys.backends.native.emit.scope import (
     splat,
 )
 from phintys.backends.native.emit.types import INT64, PTR, UINT64, Type, type_of
-from phintys.backends.native.emit.values import Complex, Value
+from phintys.backends.native.emit.values import Complex, Value, components, joined
 from phintys.backends.native.program import (
     Cast,
     Expression,
@@ -212,20 +214,13 @@ class Evaluator:
         lane: Value | int = scope.lanes - 1
         if scope.mask is not None:
             lane = self._count(scope) - 1
-        parts = [self.b.extract(p, lane) for p in _parts(value)]
-        store(self.b, _joined(parts), pointer)
+        parts = [self.b.extract(p, lane) for p in components(value)]
+        store(self.b, joined(parts), pointer)
 
     def _count(self, scope: Scope) -> Value:
         """Return the number of active lanes; they are the first ones."""
         assert scope.mask is not None
-        b, lanes = self.b, scope.lanes
-        bits = b.write(type_of("void"), f"bitcast {scope.mask.typed} to i{lanes}")
-        name = f"llvm.ctpop.i{lanes}"
-        b.module.declare(name, f"i{lanes} @{name}(i{lanes})")
-        count = b.write(type_of("void"), f"call i{lanes} @{name}(i{lanes} {bits.text})")
-        if lanes == 64:
-            return b.write(INT64, f"add i64 {count.text}, 0")
-        return b.write(INT64, f"zext i{lanes} {count.text} to i64")
+        return self._of_bits("ctpop", scope.mask)
 
     def _accumulate(
         self, statement: Statement, access: Access, value: Number, scope: Scope
@@ -258,7 +253,7 @@ class Evaluator:
             ]
             before = [load(b, type, place) for place in places] if statement.is_grouped else []
             for lane, place in enumerate(places):
-                x = _joined([b.extract(part, lane) for part in _parts(value)])
+                x = joined([b.extract(part, lane) for part in components(value)])
                 if before:
                     store(b, emit(b, op, [before[lane], x], type.name), place)
                 else:
@@ -266,17 +261,17 @@ class Evaluator:
             return
         addresses = b.slot(INT64.of(scope.lanes))
         b.store(offsets, addresses, align=8)
-        slots = [b.slot(_stored(part)) for part in _parts(value)]
-        for part, slot in zip(_parts(value), slots, strict=True):
+        slots = [b.slot(_stored(part)) for part in components(value)]
+        for part, slot in zip(components(value), slots, strict=True):
             store(b, part, slot)
         with loop(b, 0, self._count(scope), runs=True) as lane:
             offset = b.load(INT64, b.offset(addresses, lane.index, INT64))
             parts: list[Value] = []
-            for part, slot in zip(_parts(value), slots, strict=True):
+            for part, slot in zip(components(value), slots, strict=True):
                 element = load(b, part.type.of(1), b.offset(slot, lane.index, part.type))
                 assert isinstance(element, Value)
                 parts.append(element)
-            add(b.offset(pointer, offset, type), 1, _joined(parts), None)
+            add(b.offset(pointer, offset, type), 1, joined(parts), None)
 
     def _sums_of_groups(self, op: str, offsets: Value, value: Number, dtype: str) -> Number:
         """Return for each lane the sum of the lanes up to it that go to the same element.
@@ -290,10 +285,10 @@ class Evaluator:
             order = [max(lane - step, 0) for lane in range(lanes)]
             is_there = b.lane_numbers(offsets.type) >= step
             same = b.eq(b.shuffle(offsets, offsets, order), offsets) & is_there
-            moved = _joined([b.shuffle(part, part, order) for part in _parts(value)])
+            moved = joined([b.shuffle(part, part, order) for part in components(value)])
             both = emit(b, op, [moved, value], dtype)
-            pairs = zip(_parts(both), _parts(value), strict=True)
-            value = _joined([b.select(same, one, other) for one, other in pairs])
+            pairs = zip(components(both), components(value), strict=True)
+            value = joined([b.select(same, one, other) for one, other in pairs])
             step *= 2
         return value
 
@@ -400,40 +395,50 @@ class Evaluator:
         b = self.b
         if scope.mask is not None:
             where = where & scope.mask
-        failed, after = b.new_block("failed"), b.new_block("fine")
-        b.branch(b.any(where), failed, after)
-        b.begin(failed)
-        if failure not in self.failures:
-            self.failures.append(failure)
-        number = self.prelude.slot(FailureBase()) + (self.failures.index(failure) + 1)
+        with self._failing(b.any(where)):
+            self._set_status(failure, self._in_first(where, first, second))
+
+    def _in_first(self, where: Value, *values: Value | None) -> Iterator[Value | int]:
+        """Yield the values in the first lane of a mask, 0 for ``None``."""
         lane = self._first(where)
-        numbers = [0 if x is None else self.b.extract(x, lane) for x in (first, second)]
-        status = self.prelude.slot(Status(), PTR)
-        for at, number_ in enumerate([number, *numbers]):
-            b.store(b.value(INT64, number_), b.offset(status, at, INT64))
+        yield from (0 if x is None else self.b.extract(x, lane) for x in values)
+
+    @contextmanager
+    def _failing(self, condition: Value) -> Generator[None]:
+        """Write code that runs before the function ends on a condition."""
+        b = self.b
+        failed, after = b.new_block("failed"), b.new_block("fine")
+        b.branch(condition, failed, after)
+        b.begin(failed)
+        yield
         b.jump(self.leave)
         b.begin(after)
 
-    def _first(self, where: Value) -> Value | int:
-        lanes = where.type.lanes
-        if lanes == 1:
-            return 0
+    def _set_status(self, failure: Failure, numbers: Iterable[Value | int]) -> None:
+        """Store why the call fails."""
         b = self.b
-        bits = b.write(type_of("void"), f"bitcast {where.typed} to i{lanes}")
-        name = f"llvm.cttz.i{lanes}"
-        b.module.declare(name, f"i{lanes} @{name}(i{lanes}, i1)")
-        first = b.write(type_of("void"), f"call i{lanes} @{name}(i{lanes} {bits.text}, i1 true)")
-        if lanes == 64:
-            return b.write(INT64, f"add i64 {first.text}, 0")
-        return b.write(INT64, f"zext i{lanes} {first.text} to i64")
+        if failure not in self.failures:
+            self.failures.append(failure)
+        number = self.prelude.slot(FailureBase()) + (self.failures.index(failure) + 1)
+        status = self.prelude.slot(Status(), PTR)
+        for at, one in enumerate([number, *numbers]):
+            b.store(b.value(INT64, one), b.offset(status, at, INT64))
 
+    def _first(self, where: Value) -> Value | int:
+        return 0 if where.type.lanes == 1 else self._of_bits("cttz", where, "i1 true")
 
-def _parts(x: Number) -> list[Value]:
-    return [x.re, x.im] if isinstance(x, Complex) else [x]
-
-
-def _joined(parts: list[Value]) -> Number:
-    return Complex(*parts) if len(parts) == 2 else parts[0]
+    def _of_bits(self, name: str, mask: Value, *options: str) -> Value:
+        """Return a function of LLVM of the bits of a mask, as an int64."""
+        b, bits = self.b, f"i{mask.type.lanes}"
+        symbol = f"llvm.{name}.{bits}"
+        b.module.declare(symbol, f"{bits} @{symbol}({', '.join([bits, *('i1' for _ in options)])})")
+        whole = b.write(type_of("void"), f"bitcast {mask.typed} to {bits}")
+        given = ", ".join([f"{bits} {whole.text}", *options])
+        found = b.write(type_of("void"), f"call {bits} @{symbol}({given})")
+        widened = (
+            f"add i64 {found.text}, 0" if bits == "i64" else f"zext {bits} {found.text} to i64"
+        )
+        return b.write(INT64, widened)
 
 
 def _stored(x: Value) -> Type:

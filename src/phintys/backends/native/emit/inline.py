@@ -7,7 +7,7 @@ in memory, but in registers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -159,22 +159,13 @@ class _InlineEvaluator(Evaluator):
         scope.arrays[statement.target, scope.lanes] = value
         self.writer.set_register(memory, value)
 
-    def fail_where(
-        self,
-        where: Value,
-        failure: Failure,
-        scope: Scope,
-        first: Value | None = None,
-        second: Value | None = None,
-    ) -> None:
-        """End the call if a condition holds, with the two numbers of the first such lane."""
-        if scope.mask is not None:
-            where = where & scope.mask
-        with self.writer.failing(self.b.any(where)):
-            number = self.writer.main.failure(failure)
-            lane = self._first(where)
-            numbers = [0 if x is None else self.b.extract(x, lane) for x in (first, second)]
-            self.writer.set_status(number, *numbers)
+    @contextmanager
+    def _failing(self, condition: Value) -> Generator[None]:
+        with self.writer.failing(condition):
+            yield
+
+    def _set_status(self, failure: Failure, numbers: Iterable[Value | int]) -> None:
+        self.writer.set_status(self.writer.main.failure(failure), *numbers)
 
 
 class InlineKernel(ReductionWriter):

@@ -167,30 +167,32 @@ def _threads_of_blas(b: Builder) -> Value:
     return b.write(PTR, f"getelementptr i8, ptr @{BLAS_THREADS_SYMBOL}, i64 0")
 
 
+@contextmanager
+def _setting(b: Builder, threads: Value) -> Generator[Value]:
+    """Write code that runs under the lock, if the library has a setter of its threads; yield it."""
+    lock, free = BLAS_THREADS.pointer(b, threads, "lock"), b.constant(INT32, 0)
+    setter = BLAS_THREADS.load(b, threads, "set")
+    with when(b, b.compare("ne", setter, Value(b, PTR, "null"))):
+        wait_lock(b, lock, free, b.constant(INT32, 1))
+        yield setter
+        unlock(b, lock, free)
+
+
 def begin_alone(b: Builder, threads: Value) -> None:
     """Make BLAS use one thread until all current products are done."""
-    free, taken = b.constant(INT32, 0), b.constant(INT32, 1)
-    lock = BLAS_THREADS.pointer(b, threads, "lock")
-    setter = BLAS_THREADS.load(b, threads, "set")
-    with when(b, _is_there(b, setter)):
-        wait_lock(b, lock, free, taken)
+    with _setting(b, threads) as setter:
         users = BLAS_THREADS.load(b, threads, "users")
         with when(b, b.eq(users, 0)):
             former = call_pointer(b, BLAS_THREADS.load(b, threads, "get"), INT32, [])
             BLAS_THREADS.store(b, threads, "former", former)
         BLAS_THREADS.store(b, threads, "users", users + 1)
         with when(b, b.eq(users, 0) & b.ne(BLAS_THREADS.load(b, threads, "former"), 1)):
-            call_pointer(b, setter, VOID, [taken])
-        unlock(b, lock, free)
+            call_pointer(b, setter, VOID, [b.constant(INT32, 1)])
 
 
 def end_alone(b: Builder, threads: Value) -> None:
     """Restore the threads of BLAS, unless other code has changed their number meanwhile."""
-    free, taken = b.constant(INT32, 0), b.constant(INT32, 1)
-    lock = BLAS_THREADS.pointer(b, threads, "lock")
-    setter = BLAS_THREADS.load(b, threads, "set")
-    with when(b, _is_there(b, setter)):
-        wait_lock(b, lock, free, taken)
+    with _setting(b, threads) as setter:
         left = BLAS_THREADS.load(b, threads, "users") - 1
         former = BLAS_THREADS.load(b, threads, "former")
         with when(b, b.eq(left, 0) & b.ne(former, 1)):
@@ -198,7 +200,6 @@ def end_alone(b: Builder, threads: Value) -> None:
             with when(b, b.eq(now, 1)):
                 call_pointer(b, setter, VOID, [former])
         BLAS_THREADS.store(b, threads, "users", left)
-        unlock(b, lock, free)
 
 
 @contextmanager
@@ -217,10 +218,6 @@ def _is_cut(b: Builder, threads: Value, lengths: Value) -> Value:
     """
     is_ours = b.ne(BLAS_THREADS.load(b, threads, "is_ours"), 0)
     return is_ours | (lengths > _LONGEST_LENGTH)
-
-
-def _is_there(b: Builder, pointer: Value) -> Value:
-    return b.compare("ne", pointer, Value(b, PTR, "null"))
 
 
 @record(frozen=True, eq=False)

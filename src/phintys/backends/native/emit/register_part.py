@@ -9,7 +9,7 @@ from phintys.backends.native.emit.control import lane_mask
 from phintys.backends.native.emit.memory import load, store
 from phintys.backends.native.emit.part import Part
 from phintys.backends.native.emit.types import BOOL, type_of
-from phintys.backends.native.emit.values import Complex, Value
+from phintys.backends.native.emit.values import Complex, Value, components
 from phintys.backends.native.program import Array
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ Rows = dict[tuple[Array, "Polynomial"], Value | Complex]
 
 def lanes_of(value: Value | Complex) -> int:
     """Return how many lanes a value has."""
-    return (value.re if isinstance(value, Complex) else value).type.lanes
+    return components(value)[0].type.lanes
 
 
 class RegisterPart(Part):

@@ -15,7 +15,7 @@ from phintys.backends.native.emit.part import OpenLoop
 from phintys.backends.native.emit.register_part import Registers
 from phintys.backends.native.emit.registers import carried_numbers, numbers_in_registers, touches
 from phintys.backends.native.emit.types import INT32, INT64, PTR, VOID
-from phintys.backends.native.emit.values import Complex, Value
+from phintys.backends.native.emit.values import Complex, Value, components, joined
 from phintys.backends.native.program import Array, Place, Step
 from phintys.backends.native.steps.kernel import Kernel
 
@@ -52,20 +52,15 @@ class Passes:
 
 
 def _phis(b: Builder, value: Value | Complex) -> list[Phi]:
-    return [b.phi(part.type) for part in _parts(value)]
-
-
-def _parts(value: Value | Complex) -> list[Value]:
-    return [value.re, value.im] if isinstance(value, Complex) else [value]
+    return [b.phi(part.type) for part in components(value)]
 
 
 def _joined(phis: Sequence[Phi]) -> Value | Complex:
-    values = [phi.value for phi in phis]
-    return Complex(*values) if len(values) == 2 else values[0]
+    return joined([phi.value for phi in phis])
 
 
 def _add(phis: Sequence[Phi], value: Value | Complex, block: Block) -> None:
-    for phi, part in zip(phis, _parts(value), strict=True):
+    for phi, part in zip(phis, components(value), strict=True):
         phi.add(part, block)
 
 

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from phintys.backends.native.emit.types import Type
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from phintys.backends.native.emit.builder import Builder
 
-__all__ = ["Complex", "Operand", "Value"]
+__all__ = ["Complex", "Operand", "Value", "components", "joined"]
 
 
 class Value:
@@ -115,3 +117,13 @@ class Complex(NamedTuple):
 
 Operand = Value | float
 """The other operand of an operator: a value, or a number."""
+
+
+def components(value: Value | Complex) -> list[Value]:
+    """Return the real and the imaginary part of a complex value, and other values alone."""
+    return [value.re, value.im] if isinstance(value, Complex) else [value]
+
+
+def joined(parts: Sequence[Value]) -> Value | Complex:
+    """Return the value that has these parts."""
+    return Complex(*parts) if len(parts) == 2 else parts[0]

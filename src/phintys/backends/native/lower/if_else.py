@@ -12,11 +12,11 @@ from phintys._base.once import kept_property
 from phintys.backends.native.dependence import arrays_written, varies
 from phintys.backends.native.fuse import fuse
 from phintys.backends.native.lower.families import lowers
-from phintys.backends.native.lower.lowering import Lowering, NotLowered
+from phintys.backends.native.lower.lowering import Lowering, NotLowered, require_lengths_before
 from phintys.backends.native.lower.nodes import lower_each
 from phintys.backends.native.lower.pruning import prune
 from phintys.backends.native.lower.view import View
-from phintys.backends.native.program import Expression, Literal, Operation, Place
+from phintys.backends.native.program import Expression, Literal, Operation
 from phintys.backends.native.steps.branch import Branch
 from phintys.control.from_graph import OpFromGraph
 from phintys.control.if_else import IfElse
@@ -124,7 +124,7 @@ def _lower_branch(op: IfElse, node: Apply, wanted: Sequence[int], lowering: Lowe
                 lowering.store(target, lowering.load(view, loops), loops, nodes=(node,))
         bodies.append(fuse(prune([*steps, *storing], kept), lowering.sizes, kept))
     branch = Branch(condition, *bodies, node=node)
-    _require_early(branch)
+    require_lengths_before(branch, "is computed on one side")
     lowering.steps.append(branch)
     for variable, target in zip(outputs, targets, strict=True):
         lowering.bind(variable, target)
@@ -166,15 +166,6 @@ def _chosen(
         return then
     difference = sizes.arithmetic("sub", then, otherwise)
     return sizes.add(otherwise, sizes.arithmetic("mul", condition, difference))
-
-
-def _require_early(branch: Branch) -> None:
-    """Raise if memory for what is written inside cannot be allocated before."""
-    written = set(arrays_written(branch))
-    for array in written:
-        if array.place == Place.BUFFER and any(varies(size, written) for size in array.sizes):
-            msg = "the sizes of what is computed on one side are not known before"
-            raise NotLowered(msg)
 
 
 # ---- sides that are programs of their own --------------------------------------------------------

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from phintys import scalar as ps
-from phintys.backends.native.dependence import arrays_written, reads_of
+from phintys.backends.native.dependence import arrays_written, reads_of, varies
 from phintys.backends.native.lower.overwriting import Bases, NotAtTheEnd, ReadsAtTheEnd
 from phintys.backends.native.lower.promised_shapes import use_promised_shapes
 from phintys.backends.native.lower.view import View
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from phintys.graph.apply import Apply
     from phintys.graph.variable import Variable
 
-__all__ = ["Loops", "Lowering", "NotLowered"]
+__all__ = ["Loops", "Lowering", "NotLowered", "require_lengths_before"]
 
 _LEAST, _MOST = -(2**63), 2**63 - 1
 _LONGEST_FORMULA = 8
@@ -60,6 +60,15 @@ Loops = tuple[LoopVariable | None, ...]
 
 class NotLowered(Exception):  # noqa: N818 - a signal between a rule and its caller, not an error
     """Raised by a rule for a node that it does not support; the text says why."""
+
+
+def require_lengths_before(step: Step, what: str) -> None:
+    """Raise NotLowered if memory for what a step writes inside cannot be allocated before it."""
+    written = set(arrays_written(step))
+    for array in written:
+        if array.place == Place.BUFFER and any(varies(size, written) for size in array.sizes):
+            msg = f"the sizes of what {what} are not known before"
+            raise NotLowered(msg)
 
 
 class Lowering:

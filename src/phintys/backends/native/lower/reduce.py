@@ -215,18 +215,22 @@ class _Rows:
         return Literal(self.dtype.type(value), self.dtype)
 
 
-def _load_wide(rows: _Rows) -> Expression:
-    value = rows.lowering.load(rows.x, rows.loops)
-    return value if value.dtype == rows.dtype else Cast(value, rows.dtype)
+def _rows_of(
+    op: Softmax | LogSoftmax | LogSumExp, node: Apply, lowering: Lowering
+) -> tuple[_Rows, Expression, View]:
+    """Return the rows of a node's input, its elements as they are computed with, and the maxima."""
+    rows = _Rows(node, op.axes(lowering.view(node.inputs[0]).ndim), lowering)
+    value = lowering.load(rows.x, rows.loops)
+    x = value if value.dtype == rows.dtype else Cast(value, rows.dtype)
+    return rows, x, rows.reduced(x, "maximum")
 
 
 @lowers(Softmax)
 def lower_softmax(op: Softmax, node: Apply, lowering: Lowering) -> None:
     """``m = max(x); e = exp(x - m); out = e / sum(e)``."""
-    rows = _Rows(node, op.axes(lowering.view(node.inputs[0]).ndim), lowering)
-    x = _load_wide(rows)
-    largest = rows.reduced(x, "maximum").load(rows.kept)
-    powers = rows.elements(rows.call(ps.exp, rows.elements(rows.call(ps.sub, x, largest))))
+    rows, x, largest = _rows_of(op, node, lowering)
+    top = largest.load(rows.kept)
+    powers = rows.elements(rows.call(ps.exp, rows.elements(rows.call(ps.sub, x, top))))
     total = rows.reduced(powers, "add").load(rows.kept)
     target, _ = lowering.compute(node.outputs[0], rows.x.sizes)
     value: Expression = rows.call(ps.true_div, powers, total)
@@ -261,9 +265,7 @@ def _log_sum(rows: _Rows, x: Expression, largest: View) -> View:
 @lowers(LogSoftmax)
 def lower_log_softmax(op: LogSoftmax, node: Apply, lowering: Lowering) -> None:
     """``out = (x - m) - log(sum(exp(x - m)))``."""
-    rows = _Rows(node, op.axes(lowering.view(node.inputs[0]).ndim), lowering)
-    x = _load_wide(rows)
-    largest = rows.reduced(x, "maximum")
+    rows, x, largest = _rows_of(op, node, lowering)
     log_sum = _log_sum(rows, x, largest)
     shifted = rows.elements(rows.call(ps.sub, x, largest.load(rows.kept)))
     target, _ = lowering.compute(node.outputs[0], rows.x.sizes)
@@ -276,9 +278,7 @@ def lower_log_softmax(op: LogSoftmax, node: Apply, lowering: Lowering) -> None:
 @lowers(LogSumExp)
 def lower_log_sum_exp(op: LogSumExp, node: Apply, lowering: Lowering) -> None:
     """``out = m + log(sum(exp(x - m)))``."""
-    rows = _Rows(node, op.axes(lowering.view(node.inputs[0]).ndim), lowering)
-    x = _load_wide(rows)
-    largest = rows.reduced(x, "maximum")
+    rows, x, largest = _rows_of(op, node, lowering)
     log_sum = _log_sum(rows, x, largest)
     target, _ = lowering.compute(node.outputs[0], rows.kept_sizes)
     value: Expression = rows.call(

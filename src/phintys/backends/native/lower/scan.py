@@ -8,10 +8,9 @@ import numpy as np
 
 from phintys import scalar as ps
 from phintys._base.errors import ArgumentError
-from phintys.backends.native.dependence import arrays_written, varies
 from phintys.backends.native.fuse import fuse
 from phintys.backends.native.lower.families import lowers
-from phintys.backends.native.lower.lowering import Lowering, NotLowered
+from phintys.backends.native.lower.lowering import Lowering, NotLowered, require_lengths_before
 from phintys.backends.native.lower.nodes import lower_nodes
 from phintys.backends.native.lower.pruning import prune
 from phintys.backends.native.lower.view import View
@@ -21,7 +20,6 @@ from phintys.backends.native.program import (
     Literal,
     LoopVariable,
     Operation,
-    Place,
     SizeValue,
     StepsFailure,
 )
@@ -141,7 +139,7 @@ class _Steps:
             until=None if until is None else until.array,
             node=self.node,
         )
-        _require_early(loop)
+        require_lengths_before(loop, "a step computes")
         self._check_lengths()
         self._begin(ran)
         lowering.steps.append(loop)
@@ -308,12 +306,3 @@ class _Steps:
         if self.arguments.has_until:
             rows = rows.sliced(0, sizes.fixed(0), sizes.fixed(1), count, sizes)
         self.lowering.bind(variable, rows, is_part=True)
-
-
-def _require_early(loop: Loop) -> None:
-    """Raise if memory for what is written inside cannot be allocated before."""
-    written = set(arrays_written(loop))
-    for array in written:
-        if array.place == Place.BUFFER and any(varies(size, written) for size in array.sizes):
-            msg = "the sizes of what a step computes are not known before"
-            raise NotLowered(msg)
