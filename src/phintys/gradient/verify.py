@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
     Array = np.ndarray[Any, Any]
 
-__all__ = ["verify_grad", "verify_rop"]
+__all__ = ["DerivativeCase", "verify_grad", "verify_rop"]
 
 _SEED = 2026
 
@@ -87,40 +88,11 @@ def verify_grad(
     >>> from phintys.gradient import verify_grad
     >>> verify_grad(pt.tanh, [np.array([0.1, -2.0])])
     """
-    case = _Case.make(fun, pt, mode, [] if out_type is None else [out_type])
-    generator = _generator(rng)
-    abs_tol, rel_tol = case.tolerances(abs_tol, rel_tol)
-    weights = [output.type() for output in case.outputs]
-    symbolic = Lop(case.outputs, case.inputs, weights, disconnected_inputs="ignore")
-    gradient = case.compile([*case.inputs, *weights], symbolic, mode)
+    case = DerivativeCase.of(fun, pt, mode, [] if out_type is None else [out_type])
     reference_mode = None if no_debug_ref and _debugs(mode) else mode
-    value = case.compile(case.inputs, case.outputs, reference_mode)
-    results = value(*case.point)
-    step = case.step() if eps is None else eps
-    for test in range(n_tests):
-        projection = [_random_like(result, generator) for result in results]
-
-        def cost(*arrays: Array, projection: Sequence[Array] = projection) -> float:
-            return _inner(projection, value(*arrays), cast_to_output_type)
-
-        found = gradient(*case.point, *projection)
-        expected = numeric_grad(cost, case.point, step)
-        for position, (a, n) in enumerate(zip(found, expected, strict=True)):
-            comparison = Comparison(
-                position, case.point[position], np.asarray(a), n, abs_tol, rel_tol
-            )
-            if comparison.fails():
-                raise GradientError(
-                    "\n".join(
-                        (
-                            f"The gradient with respect to input {position} is wrong.",
-                            *comparison.report(f"central differences, step {step:.1g}"),
-                            f"  random numbers: set {test + 1} of {n_tests}",
-                            f"  checked: {case.describe()}",
-                            f"Likely: {comparison.guess(cost, case.point, step)}",
-                        )
-                    )
-                )
+    case.check_gradient(
+        n_tests, rng, eps, abs_tol, rel_tol, reference_mode, in_own_dtype=cast_to_output_type
+    )
 
 
 def verify_rop(
@@ -170,65 +142,39 @@ def verify_rop(
     >>> from phintys.gradient import verify_rop
     >>> verify_rop(pt.tanh, [np.array([0.1, -2.0])])
     """
-    case = _Case.make(fun, pt, mode, [])
-    generator = _generator(rng)
-    abs_tol, rel_tol = case.tolerances(abs_tol, rel_tol)
-    directions = [variable.type() for variable in case.inputs]
-    weights = [output.type() for output in case.outputs]
-    forward = Rop(
-        case.outputs,
-        case.inputs,
-        directions,
-        disconnected_outputs="ignore",
-        use_op_rop_implementation=use_op_rop_implementation,
+    case = DerivativeCase.of(fun, pt, mode)
+    case.check_rop(
+        n_tests, rng, eps, abs_tol, rel_tol, use_op_rop_implementation=use_op_rop_implementation
     )
-    backward = Lop(case.outputs, case.inputs, weights, disconnected_inputs="ignore")
-    push = case.compile([*case.inputs, *directions], forward, mode)
-    pull = case.compile([*case.inputs, *weights], backward, mode)
-    value = case.compile(case.inputs, case.outputs, mode)
-    step = case.step() if eps is None else eps
-    for _ in range(n_tests):
-        v = [_random_like(array, generator) for array in case.point]
-        pushed = push(*case.point, *v)
-        expected = _difference(value, case.point, v, step)
-        for position, (a, n) in enumerate(zip(pushed, expected, strict=True)):
-            comparison = Comparison(position, None, np.asarray(a), n, abs_tol, rel_tol)
-            if comparison.fails():
-                how = f"central differences along the direction, step {step:.1g}"
-                raise GradientError(
-                    "\n".join(
-                        (
-                            f"The R-operator is wrong for output {position}.",
-                            *comparison.report(how),
-                            f"  checked: {case.describe()}",
-                        )
-                    )
-                )
-        u = [_random_like(array, generator) for array in pushed]
-        there, back = _inner(u, pushed), _inner(pull(*case.point, *u), v)
-        scale = sum(float(np.abs(a * b).sum()) for a, b in zip(u, pushed, strict=True))
-        if not abs(there - back) <= abs_tol + rel_tol * scale:
-            msg = (
-                "The R-operator and the gradient contradict each other: <u, J v> is "
-                f"{there:.10g}, and <u J, v> is {back:.10g} (tolerance "
-                f"{abs_tol + rel_tol * scale:.2g}).\n  checked: {case.describe()}\nLikely: the "
-                "R-operator agrees with finite differences, so grad or L_op is wrong; see what "
-                "verify_grad says."
-            )
-            raise GradientError(msg)
 
 
 @dataclass
-class _Case:
-    """A function applied to symbolic inputs, and the point at which it is checked."""
+class DerivativeCase:
+    """A function applied to symbolic inputs, and the point at which its derivatives are checked.
+
+    Its values and its gradient are compiled once, however many checks use them.
+    """
 
     point: list[Array]
     inputs: list[Any]
     outputs: list[Any]
     dtypes: list[Any]
+    mode: Any = None
+    _values: dict[Any, Any] = field(default_factory=dict)
 
     @classmethod
-    def make(cls, fun: Callable[..., Any], pt: Any, mode: Any, dtypes: Sequence[Any]) -> _Case:
+    def of(
+        cls, fun: Callable[..., Any], pt: Any, mode: Any = None, dtypes: Sequence[Any] = ()
+    ) -> DerivativeCase:
+        """Return a function at a point.
+
+        Parameters
+        ----------
+        fun, pt, mode
+            As for :func:`verify_grad`.
+        dtypes
+            The dtypes that determine tolerances instead of those of the results.
+        """
         if not isinstance(pt, list | tuple):
             msg = f"pt must be a list with one array for each input, got {type(pt).__name__}."
             raise GradientError(msg)
@@ -259,18 +205,136 @@ class _Case:
                     f"type {output.type}, which has no gradient but zero."
                 )
                 raise GradientError(msg)
-        used = dtypes or [output.type.dtype for output in outputs]
-        return cls(point, inputs, outputs, [*(array.dtype for array in point), *used])
+        used = [*dtypes] or [output.type.dtype for output in outputs]
+        return cls(point, inputs, outputs, [*(array.dtype for array in point), *used], mode)
 
-    def compile(self, inputs: Sequence[Any], outputs: Sequence[Any], mode: Any) -> Any:
-        options = {} if mode is None else {"mode": mode}
-        return compile_graph(
-            list(inputs),
-            list(outputs),
-            on_unused_input="ignore",
-            allow_input_downcast=True,
-            **options,
+    def check_gradient(
+        self,
+        n_tests: int,
+        rng: Any = None,
+        eps: float | None = None,
+        abs_tol: float | None = None,
+        rel_tol: float | None = None,
+        reference_mode: Any = None,
+        *,
+        in_own_dtype: bool = False,
+    ) -> None:
+        """Compare the gradient with finite differences.
+
+        Parameters
+        ----------
+        n_tests, rng, eps, abs_tol, rel_tol
+            As for :func:`verify_grad`.
+        reference_mode
+            The mode in which values are computed for differences.
+        in_own_dtype
+            Whether to multiply and sum in the dtype of the result.
+        """
+        generator = _generator(rng)
+        abs_tol, rel_tol = self.tolerances(abs_tol, rel_tol)
+        gradient, value = self._pull, self._value(reference_mode)
+        results = value(*self.point)
+        step = self.step() if eps is None else eps
+        for test in range(n_tests):
+            projection = [_random_like(result, generator) for result in results]
+
+            def cost(*arrays: Array, projection: Sequence[Array] = projection) -> float:
+                return _inner(projection, value(*arrays), in_own_dtype)
+
+            found = gradient(*self.point, *projection)
+            expected = numeric_grad(cost, self.point, step)
+            for position, (a, n) in enumerate(zip(found, expected, strict=True)):
+                comparison = Comparison(
+                    position, self.point[position], np.asarray(a), n, abs_tol, rel_tol
+                )
+                if comparison.fails():
+                    raise GradientError(
+                        "\n".join(
+                            (
+                                f"The gradient with respect to input {position} is wrong.",
+                                *comparison.report(f"central differences, step {step:.1g}"),
+                                f"  random numbers: set {test + 1} of {n_tests}",
+                                f"  checked: {self.describe()}",
+                                f"Likely: {comparison.guess(cost, self.point, step)}",
+                            )
+                        )
+                    )
+
+    def check_rop(
+        self,
+        n_tests: int,
+        rng: Any = None,
+        eps: float | None = None,
+        abs_tol: float | None = None,
+        rel_tol: float | None = None,
+        *,
+        use_op_rop_implementation: bool = True,
+        mode: Any = None,
+    ) -> None:
+        """Compare the R-operator with finite differences and with the gradient.
+
+        Parameters
+        ----------
+        n_tests, rng, eps, abs_tol, rel_tol, use_op_rop_implementation
+            As for :func:`verify_rop`.
+        mode
+            The mode in which the R-operator is compiled; that of the case by default.
+        """
+        generator = _generator(rng)
+        abs_tol, rel_tol = self.tolerances(abs_tol, rel_tol)
+        directions = [variable.type() for variable in self.inputs]
+        forward = Rop(
+            self.outputs,
+            self.inputs,
+            directions,
+            disconnected_outputs="ignore",
+            use_op_rop_implementation=use_op_rop_implementation,
         )
+        push = _compile([*self.inputs, *directions], forward, mode or self.mode)
+        pull, value = self._pull, self._value(self.mode)
+        step = self.step() if eps is None else eps
+        for _ in range(n_tests):
+            v = [_random_like(array, generator) for array in self.point]
+            pushed = push(*self.point, *v)
+            expected = _difference(value, self.point, v, step)
+            for position, (a, n) in enumerate(zip(pushed, expected, strict=True)):
+                comparison = Comparison(position, None, np.asarray(a), n, abs_tol, rel_tol)
+                if comparison.fails():
+                    how = f"central differences along the direction, step {step:.1g}"
+                    raise GradientError(
+                        "\n".join(
+                            (
+                                f"The R-operator is wrong for output {position}.",
+                                *comparison.report(how),
+                                f"  checked: {self.describe()}",
+                            )
+                        )
+                    )
+            u = [_random_like(array, generator) for array in pushed]
+            there, back = _inner(u, pushed), _inner(pull(*self.point, *u), v)
+            scale = sum(float(np.abs(a * b).sum()) for a, b in zip(u, pushed, strict=True))
+            if not abs(there - back) <= abs_tol + rel_tol * scale:
+                msg = (
+                    "The R-operator and the gradient contradict each other: <u, J v> is "
+                    f"{there:.10g}, and <u J, v> is {back:.10g} (tolerance "
+                    f"{abs_tol + rel_tol * scale:.2g}).\n  checked: {self.describe()}\nLikely: "
+                    "the R-operator agrees with finite differences, so grad or L_op is wrong; see "
+                    "what verify_grad says."
+                )
+                raise GradientError(msg)
+
+    def _value(self, mode: Any) -> Any:
+        """Return the function itself, compiled."""
+        if mode not in self._values:
+            self._values[mode] = _compile(self.inputs, self.outputs, mode)
+        return self._values[mode]
+
+    @cached_property
+    def _pull(self) -> Any:
+        """The function from a point and weights of the outputs to the gradient."""
+        weights = [output.type() for output in self.outputs]
+        gradient = Lop(self.outputs, self.inputs, weights, disconnected_inputs="ignore")
+        return _compile([*self.inputs, *weights], gradient, self.mode)
 
     def step(self) -> float:
         return step_for(self.dtypes)
@@ -290,6 +354,17 @@ class _Case:
             shown.append(f"{output.owner.op}({operands})")
         shapes = ", ".join(f"{array.dtype}{list(array.shape)}" for array in self.point)
         return f"{'; '.join(shown)} at inputs {shapes}"
+
+
+def _compile(inputs: Sequence[Any], outputs: Sequence[Any], mode: Any) -> Any:
+    options = {} if mode is None else {"mode": mode}
+    return compile_graph(
+        list(inputs),
+        list(outputs),
+        on_unused_input="ignore",
+        allow_input_downcast=True,
+        **options,
+    )
 
 
 def _generator(rng: Any) -> Any:

@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 
 import phintys.tensor as pt
+from phintys._base.config import config
 from phintys.compile import function
-from phintys.gradient import Rop, grad, verify_grad, verify_rop
+from phintys.gradient import Rop, grad
+from phintys.gradient.verify import DerivativeCase
 from phintys.graph.contract import defines
 from phintys.graph.identity import is_among
 from phintys.graph.null_type import NullType
@@ -19,6 +21,10 @@ from phintys.testing._trial import Trial, destroyed
 __all__ = ["check_derivatives"]
 
 Array = np.ndarray[Any, Any]
+
+# Finite differences say what a derivative is; that of a compiled function is compared with it. The
+# former need a function that compiles quickly.
+_PLAIN = "reference"
 
 _WIDE = {"float16": "float64", "float32": "float64", "complex64": "complex128"}
 
@@ -75,14 +81,15 @@ def _check_differences(trial: Trial, moving: Sequence[int], continuous: Sequence
         return [outputs[index] for index in continuous]
 
     with trial.explaining("gradient"):
-        verify_grad(restricted, point, n_tests=1)
+        case = DerivativeCase.of(restricted, point, _PLAIN)
+        case.check_gradient(1, reference_mode=_PLAIN)
     if record.rop:
         _require_rop(trial)
         with trial.explaining("R-operator"):
-            verify_rop(restricted, point, n_tests=1)
+            case.check_rop(1)
     if record.second:
         with trial.explaining("R-operator through the gradient of the gradient"):
-            verify_rop(restricted, point, n_tests=1, use_op_rop_implementation=False)
+            case.check_rop(1, use_op_rop_implementation=False, mode=config.mode)
 
 
 def _widened(value: Array) -> Array:
@@ -122,7 +129,7 @@ def _check_own_dtypes(trial: Trial, positions: Sequence[int], continuous: Sequen
             value.astype(type_.dtype) if isinstance(type_, TensorType) else value
             for type_, value in zip(types, trial.example.values, strict=True)
         ]
-        expected = _gradients(trial, types, values, weights, chosen, positions)
+        expected = _gradients(trial, types, values, weights, chosen, positions, _PLAIN)
     for position, gradient, wide in zip(positions, found, expected, strict=True):
         if gradient is None or (not continuous and is_among(trial.inputs[position], trial.outputs)):
             continue
@@ -161,6 +168,7 @@ def _gradients(
     weights: Mapping[int, Any],
     chosen: Sequence[int],
     positions: Sequence[int],
+    mode: Any = None,
 ) -> list[Any]:
     """Return the gradient for each position, ``None`` where it is undefined."""
     inputs = [type_.make_variable(f"input_{i}") for i, type_ in enumerate(types)]
@@ -174,7 +182,8 @@ def _gradients(
         null_gradients="return",
     )
     defined = [g for g in gradients if not isinstance(g.type, NullType)]
-    results = iter(function(inputs, defined, on_unused_input="ignore")(*values))
+    compiled = function(inputs, defined, mode=mode, on_unused_input="ignore")
+    results = iter(compiled(*values))
     return [None if isinstance(g.type, NullType) else next(results) for g in gradients]
 
 
@@ -225,7 +234,7 @@ def _check_own_dtypes_of_rop(
     types = list(trial.example.types)
     found = _tangents(trial, types, directions, moving, continuous)
     wide_types = [_wide_type(type_, False) for type_ in types]
-    expected = _tangents(trial, wide_types, directions, moving, continuous)
+    expected = _tangents(trial, wide_types, directions, moving, continuous, _PLAIN)
     check = "dtypes of the R-operator"
     for index, tangent, wide in zip(continuous, found, expected, strict=True):
         value = np.asarray(trial.values[index])
@@ -244,6 +253,7 @@ def _tangents(
     directions: Sequence[Array],
     moving: Sequence[int],
     continuous: Sequence[int],
+    mode: Any = None,
 ) -> list[Any]:
     """Return the tangent of each continuous output, with inputs of some types."""
     inputs = [type_.make_variable(f"input_{i}") for i, type_ in enumerate(types)]
@@ -262,4 +272,4 @@ def _tangents(
         value.astype(type_.dtype) if isinstance(type_, TensorType) else value
         for type_, value in zip(types, trial.example.values, strict=True)
     ]
-    return function(inputs, tangents, on_unused_input="ignore")(*values)
+    return function(inputs, tangents, mode=mode, on_unused_input="ignore")(*values)
