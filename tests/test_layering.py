@@ -307,7 +307,7 @@ class Project:
             for node in ast.walk(module.tree):
                 if not isinstance(node, ast.Call):
                     continue
-                called = ast.unparse(node.func).rpartition(".")[2]
+                called = getattr(node.func, "attr", getattr(node.func, "id", ""))
                 if called not in {"import_module", "__import__"} or module.room == "":
                     continue
                 if id(node) in in_lazy:
@@ -404,7 +404,10 @@ def narrows_a_type(test: ast.expr) -> bool:
 
 
 def is_late_names(node: ast.AST) -> bool:
-    return isinstance(node, ast.Call) and ast.unparse(node.func) == "late_names"
+    match node:
+        case ast.Call(func=ast.Name(id="late_names")):
+            return True
+    return False
 
 
 def may_hide(call: ast.Call) -> bool:

@@ -4,7 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 import phintys.tensor as pt
 from phintys._base.errors import BadRewrite, BadViewMap, ConfigError, DebugModeError, ShapeError
@@ -16,11 +16,12 @@ from phintys.passes import PIPELINES
 from phintys.rewriting import Pass, Pipeline, WalkInOrder, Worklist, node_rewriter
 from phintys.tensor.inplace import add_inplace
 from phintys.testing.strategies import graphs
+from tests.budget import budget
 
 FULL = PIPELINES["full"]
 
 
-@settings(max_examples=10)
+@budget(10)
 @given(graphs())
 def test_random_graphs_are_sound(graph):
     f = function(graph.inputs, graph.outputs, mode="debug", on_unused_input="ignore")

@@ -4,7 +4,7 @@ import inspect
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import phintys
@@ -15,6 +15,7 @@ from phintys.graph import Apply, Op
 from phintys.passes import PIPELINES
 from phintys.tensor import blas
 from phintys.tensor.inplace import add_inplace, exp_inplace, neg_inplace
+from tests.budget import budget
 from tools.fuzz import inner_ops
 
 MODES = ["reference", "native", "debug"]
@@ -311,7 +312,7 @@ def programs(draw):
     return inputs, outputs
 
 
-@settings(max_examples=60)
+@budget(60)
 @given(programs(), st.booleans(), st.data())
 def test_what_is_accepted_is_right_in_all_modes(program, mutable, data):
     inputs, pairs = program

@@ -21,41 +21,12 @@ from phintys._base.errors import (
 )
 from phintys.control import IfElse, branch, cond
 from phintys.gradient import verify_grad
-from phintys.graph import Apply, FunctionGraph, Op, equal_computations, generic
+from phintys.graph import FunctionGraph, equal_computations, generic
 from phintys.passes import rewrite_graph
+from tests.counted import Counted
 
 MODES = ("native", "reference", "debug")
 X, Y = np.array([0.5, 1.0, 2.0]), np.array([2.0, 3.0, 0.25])
-
-
-class Counted(Op):
-    """The sine, in Python, that counts its calls."""
-
-    __props__ = ("name",)
-    calls = 0
-
-    def __init__(self, name):
-        self.name = name
-
-    def __str__(self):
-        return self.name
-
-    def make_node(self, x):
-        x = pt.as_tensor_variable(x)
-        return Apply(self, [x], [x.type()])
-
-    def perform(self, node, inputs, output_storage):
-        self.calls += 1
-        output_storage[0][0] = np.asarray(np.sin(inputs[0]))
-
-    def infer_shape(self, fgraph, node, input_shapes):
-        return input_shapes
-
-    def L_op(self, inputs, outputs, output_grads):
-        return [output_grads[0] * COSINE(inputs[0])]
-
-
-COSINE = Counted("cosine of the gradient")
 
 
 def compiled(inputs, outputs, mode="native", **options):
@@ -230,15 +201,16 @@ def test_nested_choices_are_lazy(mode):
 
 @pytest.mark.parametrize("mode", MODES)
 def test_gradients_are_lazy(mode):
-    then, otherwise = Counted("then"), Counted("otherwise")
+    cosine = Counted("cosine of the gradient")
+    then, otherwise = Counted("then", cosine), Counted("otherwise", cosine)
     c, x = pt.bscalar("c"), pt.dvector("x")
     cost = ifelse(c, then(x).sum(), (otherwise(x) ** 2).sum() * 0 + x.sum())
     f = compiled([c, x], [cost, phintys.grad(cost, x)], mode)
-    COSINE.calls = then.calls = otherwise.calls = 0
+    cosine.calls = then.calls = otherwise.calls = 0
     f(1, X)
     assert not otherwise.calls
     assert then.calls
-    assert COSINE.calls
+    assert cosine.calls
 
 
 @pytest.mark.parametrize("mode", MODES)

@@ -7,7 +7,7 @@ import sys
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import phintys
@@ -25,6 +25,7 @@ from phintys.control import (
 from phintys.graph import Apply, FunctionGraph, Op, generic
 from phintys.graph.null_type import disconnected_type, grad_undefined
 from phintys.graph.traversal import toposort
+from tests.budget import budget
 from tests.control.loops_for_tests import steps, unrolled
 
 MODES = ["native", "reference", "debug"]
@@ -91,14 +92,14 @@ def gradients(cost, variables):
     return phintys.grad(cost, variables, disconnected_inputs="ignore")
 
 
-@settings(max_examples=25)
+@budget(25)
 @given(steps(), st.integers(0, 4), st.integers(1, 63), st.booleans())
 def test_gradients_are_those_of_the_program_without_a_loop(drawn, n, which, only_last):
     case = Drawn(drawn, n, which, only_last)
     case.compare(*(gradients(cost, case.variables) for cost in case.costs))
 
 
-@settings(max_examples=15)
+@budget(15)
 @given(
     steps(depth=0, truncates=True, checkpoints=(None, False, 1, 2)),
     st.integers(0, 4),
@@ -110,7 +111,7 @@ def test_truncated_gradients_go_through_the_last_steps_only(drawn, n, which, onl
     case.compare(*(gradients(cost, case.variables) for cost in case.costs))
 
 
-@settings(max_examples=15)
+@budget(15)
 @given(
     steps(checkpoints=(None, False, 1, 2, 3)),
     st.integers(0, 4),
@@ -127,7 +128,7 @@ def test_gradients_with_checkpoints_are_those_of_the_program_without_a_loop(
     case.compare(found, expected)
 
 
-@settings(max_examples=15)
+@budget(15)
 @given(steps(), st.integers(0, 3), st.integers(1, 63))
 def test_tangents_are_those_of_the_program_without_a_loop(drawn, n, which):
     case = Drawn(drawn, n, which)
@@ -139,7 +140,7 @@ def test_tangents_are_those_of_the_program_without_a_loop(drawn, n, which):
     case.compare([found], [expected])
 
 
-@settings(max_examples=8)
+@budget(8)
 @given(steps(depth=0), st.integers(0, 3), st.integers(1, 63))
 def test_second_derivatives_are_those_of_the_program_without_a_loop(drawn, n, which):
     case = Drawn(drawn, n, which)

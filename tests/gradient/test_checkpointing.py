@@ -19,33 +19,11 @@ from phintys.control import OpFromGraph, scan
 from phintys.control.checkpoint import Checkpoint
 from phintys.control.fences import Fence
 from phintys.gradient import checkpoint, custom_gradient, jacobian, verify_grad
-from phintys.graph import Apply, FunctionGraph, Op, equal_computations, generic
+from phintys.graph import FunctionGraph, equal_computations, generic
+from tests.counted import Counted
 
 MODES = ("native", "reference", "debug")
 X, Y = np.array([0.5, 1.0, -2.0]), np.array([2.0, 3.0, 0.25])
-
-
-class Counted(Op):
-    """The sine, in Python, that counts its calls."""
-
-    __props__ = ("name",)
-    calls = 0
-
-    def __init__(self, name):
-        self.name = name
-
-    def make_node(self, x):
-        return Apply(self, [x], [x.type()])
-
-    def perform(self, node, inputs, output_storage):
-        self.calls += 1
-        output_storage[0][0] = np.asarray(np.sin(inputs[0]))
-
-    def infer_shape(self, fgraph, node, input_shapes):
-        return input_shapes
-
-    def L_op(self, inputs, outputs, output_grads):
-        return [output_grads[0] * pt.sqrt(1 - outputs[0] ** 2)]
 
 
 def values(inputs, outputs, *arguments, mode="native"):

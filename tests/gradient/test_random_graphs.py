@@ -2,12 +2,13 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import phintys
 import phintys.tensor as pt
 from phintys.gradient import Lop, Rop, grad, hessian_vector_product
+from tests.budget import budget
 
 N = 3
 MATRIX = np.array([[0.5, -0.3, 0.2], [0.1, 0.4, -0.6], [-0.2, 0.3, 0.7]])
@@ -56,7 +57,7 @@ def points(seed):
     return [rng.uniform(-1, 1, N) for _ in range(5)]
 
 
-@settings(max_examples=30)
+@budget(30)
 @given(graphs(), st.integers(0, 1000))
 def test_the_derivatives_agree(program, seed):
     x, y, u, v, w = pt.dvectors("x", "y", "u", "v", "w")
@@ -81,7 +82,7 @@ def test_the_derivatives_agree(program, seed):
     np.testing.assert_allclose(there, back, rtol=1e-10, atol=1e-12)
 
 
-@settings(max_examples=15)
+@budget(15)
 @given(graphs(), st.integers(0, 1000))
 def test_second_derivatives_agree(program, seed):
     x, y, p, q = pt.dvectors("x", "y", "p", "q")

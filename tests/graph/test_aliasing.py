@@ -1,7 +1,7 @@
 """Views and overwriting: who shares memory, who must come first, and what cannot be."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from phintys._base.errors import CycleError, InconsistencyError
@@ -22,6 +22,7 @@ from phintys.graph.aliasing import (
     destroyers,
     fast_inplace_check,
 )
+from tests.budget import budget
 
 
 def graph(inputs, *outputs):
@@ -263,7 +264,7 @@ def aliasing_graphs(draw, toys, ops):
     return FunctionGraph(inputs, outputs, clone=False), draw(st.sampled_from([[], inputs]))
 
 
-@settings(max_examples=200)
+@budget(200)
 @given(st.data())
 def test_what_is_accepted_computes_as_if_nothing_were_overwritten(toys, ops, data):
     fgraph, mutable = data.draw(aliasing_graphs(toys, ops))
@@ -311,7 +312,7 @@ def test_what_might_be_overwritten(toys, ops):
 # The handler remembers what it has checked: that must make no difference.
 
 
-@settings(max_examples=200)
+@budget(200)
 @given(st.data())
 def test_changes_are_judged_as_if_all_were_checked(toys, ops, data):
     fgraph, mutable = data.draw(aliasing_graphs(toys, ops))

@@ -3,13 +3,14 @@
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from phintys._base.errors import InconsistencyError
 from phintys.graph import Apply, FunctionGraph, Op, Type, aliasing
 from phintys.graph.aliasing import DestroyHandler, check_aliasing
 from phintys.graph.ranks import Ranks
+from tests.budget import budget
 
 ANYTHING = Type()
 
@@ -17,7 +18,7 @@ ANYTHING = Type()
 # ---- ranks -----------------------------------------------------------------------------------
 
 
-@settings(max_examples=150)
+@budget(150)
 @given(st.integers(2, 12), st.data())
 def test_edges_are_placed_unless_they_close_a_cycle(count, data):
     nodes = [Make(f"f{number}")(ANYTHING()).owner for number in range(count)]
@@ -125,7 +126,7 @@ def change(fgraph, number, destroys, position, source):
     return True
 
 
-@settings(max_examples=150)
+@budget(150)
 @given(RECIPES, st.lists(st.integers(0, 50), max_size=2), CHANGES, st.booleans())
 def test_changes_are_accepted_as_by_a_check_of_the_whole_graph(recipe, outputs, changes, lent):
     recipe = [(kind, *sources) for kind, *sources in recipe]

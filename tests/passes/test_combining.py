@@ -11,35 +11,16 @@ import phintys
 import phintys.tensor as pt
 from phintys import ifelse
 from phintys.control import IfElse
-from phintys.graph import Apply, FunctionGraph, Op, generic
+from phintys.graph import FunctionGraph, generic
 from phintys.graph.verify import verify_graph
 from phintys.passes.combining import combine_choices
 from phintys.rewriting import RewriteTrace
+from tests.counted import Counted
 
 MODES = ("native", "reference")
 X, Y = np.array([0.5, 1.0, 2.0]), np.array([2.0, 3.0, 0.25])
 c, d = pt.bscalars("c", "d")
 x, y = pt.dvectors("x", "y")
-
-
-class Counted(Op):
-    """The sine, in Python, that counts its calls."""
-
-    __props__ = ("name",)
-    calls = 0
-
-    def __init__(self, name):
-        self.name = name
-
-    def make_node(self, x):
-        return Apply(self, [x], [x.type()])
-
-    def perform(self, node, inputs, output_storage):
-        self.calls += 1
-        output_storage[0][0] = np.asarray(np.sin(inputs[0]))
-
-    def infer_shape(self, fgraph, node, input_shapes):
-        return input_shapes
 
 
 def merged(*outputs):

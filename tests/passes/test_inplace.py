@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import phintys.tensor as pt
@@ -13,6 +13,7 @@ from phintys.graph.aliasing import DestroyHandler, destroy_orderings
 from phintys.passes import PIPELINES, InPlace, inplace_everywhere, register_inplace
 from phintys.rewriting import Pipeline, RewriteTrace
 from phintys.testing.strategies import graphs
+from tests.budget import budget
 
 FULL = PIPELINES["full"].including("inplace_everywhere")
 REFERENCE = Mode("reference", FULL, name="in place")
@@ -23,7 +24,7 @@ def overwriting(f):
     return [str(node.op) for node in f.maker.fgraph.toposort() if node.op.destroy_map]
 
 
-@settings(max_examples=60)
+@budget(60)
 @given(graphs(), st.booleans())
 def test_values_stay_and_arguments_too(graph, borrow):
     f = function(graph.inputs, graph.outputs, REFERENCE, on_unused_input="ignore")
@@ -38,7 +39,7 @@ def test_values_stay_and_arguments_too(graph, borrow):
 
 
 @pytest.mark.parametrize("mode", ["debug", "native"])
-@settings(max_examples=8)
+@budget(8)
 @given(graphs())
 def test_other_modes_agree(mode, graph):
     mode = get_mode(mode).including("inplace_everywhere")

@@ -2,13 +2,14 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import phintys
 import phintys.tensor as pt
 from phintys._base.errors import OpContractError, ShapeError
 from phintys.gradient import Rop, grad
+from tests.budget import budget
 
 TOLERANCE = {"float16": 2e-2, "float32": 1e-5, "complex64": 1e-5}
 
@@ -39,7 +40,7 @@ def _operands(data, draw, x_shape, y_shape):
     return draw.variable(data, a, "x"), draw.variable(data, b, "y"), a, b
 
 
-@settings(max_examples=200)
+@budget(200)
 @given(data=st.data())
 def test_dot(data, draw, evaluate):
     x_shape, y_shape = (_sizes(data, data.draw(st.integers(0, 4))) for _ in range(2))
@@ -49,7 +50,7 @@ def test_dot(data, draw, evaluate):
     _compare(evaluate(pt.dot(x, y), {x: a, y: b}), _expected(np.dot, a, b))
 
 
-@settings(max_examples=200)
+@budget(200)
 @given(data=st.data())
 def test_matmul(data, draw, evaluate):
     x_shape, y_shape = (_sizes(data, data.draw(st.integers(1, 4))) for _ in range(2))

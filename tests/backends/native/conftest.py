@@ -1,5 +1,6 @@
 """Native programs held against the reference backend."""
 
+from functools import lru_cache
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
@@ -43,6 +44,19 @@ def program_of(inputs, outputs, most_statements=None):
         return lower_program(FunctionGraph(inputs, outputs, clone=True))
 
 
+@lru_cache(maxsize=20)
+def _linked(inputs, outputs, target, most_statements):
+    """The program of the reference backend, the native program, and that compiled.
+
+    They are kept for tests that run one graph on several values.
+    """
+    reference = ReferenceBackend().link(FunctionGraph(inputs, outputs, clone=True))
+    program = program_of(inputs, outputs, most_statements)
+    assert not [step for step in program.steps if isinstance(step, Callback)]
+    verify_program(program)
+    return reference, program, compile_program(program, Target.named(target))
+
+
 def compare_backends(
     inputs,
     outputs,
@@ -54,14 +68,11 @@ def compare_backends(
     most_statements=None,
 ):
     """Run a graph in both backends, natively with work cut into several ranges."""
-    reference = ReferenceBackend().link(FunctionGraph(inputs, outputs, clone=True))
+    reference, program, native = _linked(tuple(inputs), tuple(outputs), target, most_statements)
     wanted = [np.asarray(value) for value in reference([value.copy() for value in values])]
-    program = program_of(inputs, outputs, most_statements)
-    assert not [step for step in program.steps if isinstance(step, Callback)]
-    verify_program(program)
     before = [value.copy() for value in values]
     for count in ranges:
-        native = compile_program(program, Target.named(target), ranges=count)
+        native.ranges = count
         results = native(*values)
         for got, expected in zip(results, wanted, strict=True):
             same(got, expected, exact=exact)

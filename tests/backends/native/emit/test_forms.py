@@ -4,7 +4,7 @@ from dataclasses import fields
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import phintys.tensor as pt
@@ -19,6 +19,7 @@ from phintys.backends.native.program import Index, Statement
 from phintys.backends.native.steps.kernel import Kernel
 from phintys.backends.reference import ReferenceBackend
 from phintys.graph.fgraph import FunctionGraph
+from tests.budget import budget
 from tools.native_programs import compile_program
 
 v = pt.dvector("v")
@@ -87,7 +88,7 @@ def check_shared(program):
     return shared
 
 
-@settings(max_examples=25)
+@budget(25)
 @given(
     st.lists(
         st.tuples(st.sampled_from(sorted(BLOCKS)), st.floats(0.25, 2.0, width=32)),
@@ -183,7 +184,7 @@ OF_ANY_SIZE = {
 }
 
 
-@settings(max_examples=20)
+@budget(20)
 @given(
     st.lists(
         st.tuples(

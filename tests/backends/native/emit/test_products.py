@@ -5,7 +5,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import phintys
@@ -22,6 +22,7 @@ from phintys.backends.native.emit.products import (
 from phintys.backends.native.emit.target import Target
 from phintys.backends.native.emit.types import FLOAT32, FLOAT64, type_of
 from phintys.backends.native.runtime.engine import load
+from tests.budget import budget
 
 TOLERANCE = {"float32": 1e-3, "float64": 1e-11}
 C_NUMBER = {"float32": ctypes.c_float, "float64": ctypes.c_double}
@@ -60,7 +61,7 @@ lengths = st.one_of(st.integers(0, 9), st.integers(10, 40))
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("target", TARGETS)
-@settings(max_examples=60)
+@budget(60)
 @given(data=st.data())
 def test_product(target, dtype, data):
     m, n, k = (data.draw(lengths, label) for label in "mnk")

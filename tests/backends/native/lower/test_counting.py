@@ -2,15 +2,16 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import phintys
 import phintys.tensor as pt
 from phintys._base.errors import IndexingError, ShapeError
 from phintys.testing.strategies import arrays
+from tests.budget import budget
 
-FEW = settings(max_examples=25)
+FEW = budget(25)
 TARGETS = st.sampled_from(["host", "x86-64-v2"])
 SHAPES = st.lists(st.sampled_from([0, 1, 2, 3, 5, 19]), min_size=1, max_size=3).map(tuple)
 

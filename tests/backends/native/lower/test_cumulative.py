@@ -2,15 +2,16 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import phintys.tensor as pt
 from phintys.testing.strategies import arrays
+from tests.budget import budget
 
 DTYPES = ("bool", "int8", "uint16", "int64", "float16", "float32", "float64", "complex128")
 TARGETS = st.sampled_from(["host", "x86-64-v2"])
-FEW = settings(max_examples=30)
+FEW = budget(30)
 
 
 @st.composite

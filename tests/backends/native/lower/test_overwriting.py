@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import phintys
@@ -12,6 +12,7 @@ from phintys.backends.native.program import Load
 from phintys.backends.native.steps.kernel import Kernel
 from phintys.backends.native.verify import verify_program
 from phintys.graph import Apply, FunctionGraph, Op
+from tests.budget import budget
 
 
 def copies(inputs, outputs):
@@ -76,7 +77,7 @@ def programs(draw):
     return [x], draw(st.lists(st.sampled_from(values[3:]), min_size=1, max_size=3))
 
 
-@settings(max_examples=60)
+@budget(60)
 @given(programs())
 def test_values_that_change_one_another(compare, interpreter, program):
     inputs, outputs = program

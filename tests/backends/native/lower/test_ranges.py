@@ -4,14 +4,15 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import phintys
 import phintys.tensor as pt
 from phintys._base.errors import ShapeError
+from tests.budget import budget
 
-FEW = settings(max_examples=40)
+FEW = budget(40)
 INTEGERS = ("int8", "int64", "uint8", "uint32")
 FLOATS = ("float16", "float32", "float64")
 

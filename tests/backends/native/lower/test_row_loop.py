@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 import phintys
@@ -16,6 +16,7 @@ from phintys.gradient import hessian, jacobian
 from phintys.graph.apply import Apply
 from phintys.graph.fgraph import FunctionGraph
 from phintys.graph.op import Op
+from tests.budget import budget
 
 
 class Twice(Op):
@@ -48,8 +49,8 @@ FUNCTIONS = {
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-@settings(
-    max_examples=8,
+@budget(
+    8,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(n=st.integers(0, 12), seed=st.integers(0, 2**16))

@@ -4,7 +4,7 @@ import threading
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import phintys
@@ -13,6 +13,7 @@ from phintys.backends.native.emit.module import Module
 from phintys.backends.native.emit.target import Target
 from phintys.backends.native.runtime import engine
 from phintys.backends.native.runtime.blocks import BLOCKS, emit_blocks
+from tests.budget import budget
 
 
 class Blocks:
@@ -55,7 +56,7 @@ def blocks():
         max_size=60,
     )
 )
-@settings(max_examples=60)
+@budget(60)
 def test_blocks_do_not_overlap(commands):
     blocks = Blocks(1 << 24)
     held = {}

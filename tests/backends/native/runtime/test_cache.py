@@ -7,7 +7,7 @@ import warnings
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from platformdirs import user_cache_dir
 
@@ -16,6 +16,7 @@ from phintys.__main__ import main
 from phintys.backends.native.emit.target import Target
 from phintys.backends.native.runtime import cache as module
 from phintys.backends.native.runtime.cache import CacheKey, ObjectCache, object_cache
+from tests.budget import budget
 
 LIMIT = 1 << 20
 posix = pytest.mark.skipif(os.name != "posix", reason="permissions as POSIX has them")
@@ -63,7 +64,7 @@ def test_the_folder_and_its_files_are_private(cache):
 
 
 @given(data=st.data())
-@settings(max_examples=40)
+@budget(40)
 def test_a_damaged_entry_is_never_used(tmp_path_factory, data):
     cache = ObjectCache(tmp_path_factory.mktemp("cache") / "objects", LIMIT)
     cache.put(key("a"), b"some content, long enough to be cut")
@@ -146,7 +147,7 @@ def test_without_links_there_is_a_secret_too(cache, monkeypatch):
 
 
 @given(data=st.data())
-@settings(max_examples=40)
+@budget(40)
 def test_what_was_kept_elsewhere_is_known_by_its_seal(tmp_path_factory, data):
     cache = ObjectCache(tmp_path_factory.mktemp("cache") / "objects", LIMIT)
     sealed = cache.seal(key("a"), b"some content")

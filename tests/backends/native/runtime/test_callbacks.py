@@ -5,7 +5,7 @@ import threading
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import phintys
@@ -13,6 +13,7 @@ import phintys.tensor as pt
 from phintys import Apply, In, Op, Out
 from phintys._base.errors import OpContractError
 from phintys.graph.type import generic
+from tests.budget import budget
 
 MODE = "native"
 pytestmark = pytest.mark.usefixtures("native")
@@ -312,7 +313,7 @@ def steps(draw):
 
 
 @given(program=steps(), length=st.integers(0, 20), borrow=st.booleans())
-@settings(max_examples=60)
+@budget(60)
 def test_random_mixtures_agree_with_the_reference(python_op, program, length, borrow):
     reverse = python_op(lambda v: v[::-1], view_map={0: [0]})
     same = python_op(lambda v: v, view_map={0: [0]})

@@ -8,7 +8,7 @@ import weakref
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
@@ -17,6 +17,7 @@ import phintys.tensor as pt
 from phintys import In, Out
 from phintys._base.errors import ArgumentError, ShapeError, TypeContractError
 from phintys.tensor.type import DTYPES
+from tests.budget import budget
 
 MODE = "native"
 pytestmark = pytest.mark.usefixtures("native")
@@ -181,7 +182,7 @@ def functions():
 
 
 @given(data=st.data())
-@settings(max_examples=600)
+@budget(600)
 def test_any_arguments_give_what_they_give_in_python(functions, data):
     pair = data.draw(st.sampled_from(functions))
     args = data.draw(st.lists(any_object(), max_size=3))
@@ -193,7 +194,7 @@ def test_any_arguments_give_what_they_give_in_python(functions, data):
 
 
 @given(data=st.data())
-@settings(max_examples=100)
+@budget(100)
 def test_all_dtypes_and_layouts(data):
     dtype = data.draw(st.sampled_from(DTYPES))
     ndim = data.draw(st.integers(0, 3))

@@ -3,7 +3,7 @@ import threading
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from phintys.backends.native.emit.builder import Builder
@@ -14,6 +14,7 @@ from phintys.backends.native.emit.types import INT32, INT64, PTR, VOID
 from phintys.backends.native.runtime import engine
 from phintys.backends.native.runtime.atomics import null
 from phintys.backends.native.runtime.threads import POOL, emit_threads
+from tests.budget import budget
 
 
 class Pool:
@@ -96,7 +97,7 @@ def pool(request):
     threads=st.integers(1, 8),
     nested=st.booleans(),
 )
-@settings(max_examples=300)
+@budget(300)
 def test_everything_is_computed_once(pool, length, grain, threads, nested):
     kernel = pool.nested if nested else pool.kernel
     assert (pool.count(length, grain, threads, kernel) == 1).all()
