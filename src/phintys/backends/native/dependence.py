@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import phintys.scalar as ps
 from phintys._base.records import record
@@ -204,10 +204,10 @@ def _fails(part: Expression) -> bool:
     return isinstance(part, IndexCheck)
 
 
-# ---- replacing loops ---------------------------------------------------------------------------
+# ---- replacing loops and arrays ----------------------------------------------------------------
 
 
-def _renamed_index(index: Index, names: Mapping[LoopVariable, LoopVariable]) -> Index:
+def _renamed_index(index: Index, names: Mapping[Any, Any]) -> Index:
     if not index.terms and index.dynamic is None:
         return index
     terms = tuple([(names.get(loop, loop), step) for loop, step in index.terms])
@@ -215,10 +215,10 @@ def _renamed_index(index: Index, names: Mapping[LoopVariable, LoopVariable]) -> 
     return Index(terms, index.offset, dynamic)
 
 
-def _renamed(expression: Expression, names: Mapping[LoopVariable, LoopVariable]) -> Expression:
+def _renamed(expression: Expression, names: Mapping[Any, Any]) -> Expression:
     if isinstance(expression, Load):
         indices = tuple([_renamed_index(index, names) for index in expression.indices])
-        return Load(expression.array, indices)
+        return Load(names.get(expression.array, expression.array), indices)
     if isinstance(expression, Operation):
         arguments = tuple([_renamed(argument, names) for argument in expression.arguments])
         return Operation(expression.op, arguments, expression.dtype)
@@ -242,6 +242,11 @@ def renamed(statement: Statement, loops: Sequence[LoopVariable]) -> Statement:
         reduction=tuple([names.get(loop, loop) for loop in statement.reduction]),
         sequential=tuple([names.get(loop, loop) for loop in statement.sequential]),
     )
+
+
+def reading(statement: Statement, arrays: Mapping[Array, Array]) -> Statement:
+    """Return the statement with some arrays read in place of others, at the same indices."""
+    return replace(statement, value=_renamed(statement.value, arrays))
 
 
 # ---- comparing indices -------------------------------------------------------------------------

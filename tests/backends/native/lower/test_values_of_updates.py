@@ -66,8 +66,19 @@ FIRST = {
     "and the old sum": lambda new, s: new.sum() - s.sum(),
     "and a matrix of its size": lambda new, s: (new * pt.ones_like(new)).sum(),
 }
+DIFFERENCES = {
+    "the largest": lambda new, s: abs(new - s).max(),
+    "in rows": lambda new, s: ((new - s) ** 2).sum(axis=1),
+    "all, and their sum": lambda new, s: [new - s, (new - s).sum()],
+    "and the old values": lambda new, s: [pt.switch(new > s, new, s), s * 2, new],
+}
 CASES = [(change, VALUES[value], value) for change in CHANGES for value in VALUES]
 CASES += [("set", FIRST[value], value) for value in FIRST]
+CASES += [
+    (change, DIFFERENCES[value], f"differences: {value}")
+    for change in ("all of it", "all of it, in rows")
+    for value in DIFFERENCES
+]
 
 
 @pytest.mark.parametrize(
@@ -254,6 +265,7 @@ class Drawn:
         tables = [phintys.shared(TABLE[:6].copy()), phintys.shared(TABLE[0].copy())]
         updates = [(table, self.changed(table)) for table in tables[: self.draw.randint(1, 2)]]
         given = [*[new for _, new in updates] * 3, *tables, w, self.x]
+        given += [abs(new - table) for table, new in updates]
         outputs = []
         for _ in range(self.draw.randint(1, 4)):
             outputs.append(self.value(given))

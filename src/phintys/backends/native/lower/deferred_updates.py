@@ -2,25 +2,29 @@
 
 ``s - rate * g`` as the next value of s is computed by a kernel that reads each element of s where
 it writes one of the result. If nothing in the kernel can fail, it can run last in a call, and then
-it can overwrite s. Kernels that read the result, such as that of its sum, move with it.
+it can overwrite s. Kernels that read the result, such as that of its sum, move with it. What else
+the kernel computes from s, such as the largest difference from the result, is computed from the
+element as it was read before.
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from phintys.backends.native.dependence import (
     arrays_read,
     arrays_written,
     has_order,
+    reading,
     reads_of,
     same_indices,
 )
 from phintys.backends.native.lower.ending import allocates, is_short
-from phintys.backends.native.program import Array, Place
+from phintys.backends.native.program import Array, Load, Place
 from phintys.backends.native.steps.claim import Claim
-from phintys.backends.native.steps.kernel import Kernel
+from phintys.backends.native.steps.kernel import Kernel, Nest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -68,6 +72,7 @@ def updates_last(
     moved: set[int] = set()
     claims: list[Claim] = []
     waiting: list[Kernel] = []  # kernels that can move with what they read, the last one first
+    steps = [_reading_first(step, updates, sizes) for step in steps]
     for step in reversed(steps):
         if (
             not isinstance(step, Kernel)
@@ -94,6 +99,39 @@ def updates_last(
     before = [step for step in steps if id(step) not in moved]
     last = [step for step in steps if id(step) in moved]
     return before, [*ending[:first], *claims, *last, *ending[first:]]
+
+
+def _reading_first(step: Step, updates: Updates, sizes: Sizes) -> Step:
+    """Return a kernel that reads elements of old values before it writes those of new ones.
+
+    ``new[i] = s[i] + 1; d[i] = new[i] - s[i]`` becomes ``old[i] = s[i]; new[i] = old[i] + 1; d[i] =
+    new[i] - old[i]``, where ``old[i]`` is in a register.
+    """
+    if not isinstance(step, Kernel) or not any(one.target in updates for one in step.statements):
+        return step
+    nests = [Nest(nest.loops, list(nest.statements)) for nest in step.nests]
+    local = set(step.local)
+    for nest in nests:
+        for statement in tuple(nest.statements):
+            source = updates.get(statement.target)
+            if source is None or statement.reduction or has_order(statement):
+                continue
+            at = nest.statements.index(statement)
+            later = [load for one in nest.statements[at + 1 :] for load in reads_of(one)]
+            reads = [load for load in later if load.array.memory is source]
+            if not reads or not all(
+                load.array is source and same_indices(load.indices, statement.indices, sizes)
+                for load in reads
+            ):
+                continue
+            old = Array(Place.BUFFER, source.dtype, source.sizes, f"old {source.label}")
+            local.add(old)
+            first = replace(statement, target=old, value=Load(source, statement.indices))
+            nest.statements[at:] = [
+                first,
+                *[reading(one, {source: old}) for one in nest.statements[at:]],
+            ]
+    return Kernel(step.outer, nests, local) if local != step.local else step
 
 
 def _with_followers(kernel: Kernel, later: Sequence[Kernel]) -> list[Kernel]:
