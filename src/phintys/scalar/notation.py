@@ -1,4 +1,4 @@
-"""Scalar functions that mathematics has a notation for, in LaTeX."""
+"""LaTeX notation of scalar functions."""
 
 from __future__ import annotations
 

@@ -295,7 +295,7 @@ class ArgExtreme(_Plain):
         return following
 
     def result(self, b: Builder, total: State) -> Value | Complex:
-        # Where nothing was better than the identity, all are equal to it, or there is nothing.
+        # If nothing was better than the identity, all elements equal it, or there are none.
         at = b.select(b.eq(total[1], self.nowhere), 0, total[1])
         if self.type.kind != "f":
             return at

@@ -26,7 +26,7 @@ _BITWISE = {"and", "or", "xor"}
 
 @lru_cache(maxsize=4096)
 def _constant_text(type: Type, key: int | bytes) -> str:
-    """Return LLVM's text for one number in all lanes; ``key`` tells -0.0 from 0.0."""
+    """Return LLVM's text for one number in all lanes; ``key`` distinguishes -0.0 from 0.0."""
     if isinstance(key, bytes):
         text = f"0x{int.from_bytes(key, 'big'):016X}"
     elif type.kind == "b":
@@ -113,7 +113,7 @@ class Builder:
         return Value(self, type, constant_text(type, number))
 
     def undefined(self, type: Type) -> Value:
-        """Return a value that need not be anything yet: what lanes are inserted into."""
+        """Return an undefined value, into which lanes are inserted."""
         return Value(self, type, "poison")
 
     def lane_numbers(self, type: Type) -> Value:
@@ -450,7 +450,7 @@ class Builder:
         return Block(f"{name}{self.function.fresh_name()}")
 
     def begin(self, block: Block) -> None:
-        """Go on writing in a new block."""
+        """Continue in a new block."""
         self.function.blocks.append(block)
         self.block = block
         self._lines = block.lines
@@ -464,11 +464,11 @@ class Builder:
         self.block, self._lines = before, before.lines
 
     def jump(self, block: Block) -> None:
-        """End this block by going to another."""
+        """End this block by a jump to another."""
         self.write_void(f"br label %{block.label}")
 
     def branch(self, condition: Value, then: Block, otherwise: Block) -> None:
-        """End this block by going to one of two, by a scalar bool."""
+        """End this block by a jump to one of two others, chosen by a scalar bool."""
         condition = self.value(BOOL, condition)
         self.write_void(
             f"br i1 {condition.text}, label %{then.label}, label %{otherwise.label}",

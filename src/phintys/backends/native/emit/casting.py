@@ -79,7 +79,7 @@ def _float_to_integer(b: Builder, x: Value, type: Type) -> Value:
         shifted = b.select(large, x - half, x)
         low = b.convert(b.convert(shifted, type.integer), type)
         return low ^ b.select(large, b.constant(type, 1 << (type.bits - 1)), 0)
-    # Smaller integers are cut out of a wider one, as C does it: LLVM's direct conversion may
+    # Smaller integers are truncated from a wider one, as in C: LLVM's direct conversion may
     # saturate.
     wide = INT64 if type.bits == 64 else INT32
     return b.convert(b.convert(x, wide.of(lanes)), type)
@@ -126,7 +126,7 @@ def to_float16(b: Builder, x: Value) -> Value:
 def _rounded_to_odd(b: Builder, x: Value) -> Value:
     """Return a float64 as a float32 from which float16 rounds as if from x.
 
-    Cut towards 0, with the last bit set where something was cut off (Boldo and Melquiond,
+    Truncated towards 0, with the last bit set where something was lost (Boldo and Melquiond,
     "Emulation of FMA and correctly rounded sums: proved algorithms using rounding to odd", 2008).
     """
     single = b.convert(x, FLOAT32.of(x.type.lanes))

@@ -65,7 +65,7 @@ def loop(
     Parameters
     ----------
     b
-        The builder; after the block it writes behind the loop.
+        The builder; after the block it continues after the loop.
     start, stop, step
         int64 values or numbers.
     carried

@@ -56,7 +56,7 @@ class _InlinePrelude(Prelude):
 
     @contextmanager
     def writing(self) -> Generator[None]:
-        """Go on at the same place."""
+        """Continue at the same place."""
         yield
 
     def slot(self, slot: Slot, type: Type = INT64) -> Value:

@@ -213,7 +213,7 @@ class KernelCaller(RegisterPart):
         return b.select(are_short & b.le(lanes, n), Value(b, PTR, f"@{rows.symbol}"), usual)
 
     def _dispatch(self, function: Value, plan: KernelPlan, block: Value, n: Value) -> None:
-        """Call a kernel: directly, or by several threads if there is enough to do."""
+        """Call a kernel: directly, or by several threads if there is enough work."""
         b = self.b
         nanoseconds = max(plan.cost, _LEAST_COST)
         least = int(PARALLEL_NANOSECONDS / nanoseconds)

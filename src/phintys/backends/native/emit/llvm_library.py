@@ -75,7 +75,7 @@ _LONG: dict[str, tuple[Any, tuple[Any, ...]]] = {
 not release it."""
 
 _LONG_TEXT = 40_000
-"""Characters that take longer to read than it may take until Python can go on."""
+"""Longer texts are parsed with the GIL released."""
 
 _READING = {name: _LONG[name] for name in ("ParseAssembly", "VerifyModule")}
 
@@ -118,7 +118,7 @@ class Llvm:
             sorted(filter(None, self._told("GetHostCPUFeatures").split(",")), key=_feature_name)
         )
 
-    # What LLVM shares within a process would be half made in a forked one.
+    # A fork in the middle would leave what LLVM shares within a process half initialized.
     @finished_before_forks
     def _call(self, name: str, *arguments: Any) -> Any:
         return self._functions[name](*arguments)
@@ -317,7 +317,7 @@ class Machine:
         return handle
 
     def __del__(self) -> None:
-        # At the very end even the module sys is gone.
+        # At interpreter exit even the module sys may be gone.
         if self.handle and sys is not None and not sys.is_finalizing():
             self._llvm.dispose_machine(self.release())
 
@@ -341,7 +341,7 @@ class Engine:
         return self._llvm.address_in(self._handle, symbol, is_data=True)
 
     def __del__(self) -> None:
-        # At the very end even the module sys is gone.
+        # At interpreter exit even the module sys may be gone.
         if sys is not None and not sys.is_finalizing():
             self._llvm.unlink(self._handle, self._context)
 
@@ -401,7 +401,7 @@ def llvm() -> Llvm:
 
 
 def _check_signatures(version: str) -> None:
-    """Hold our signatures against those of ``llvmlite.binding``, which loads slowly.
+    """Check our signatures against those of ``llvmlite.binding``, which loads slowly.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The loops of a kernel: levels, vectors and their rests, places inside."""
+"""The loops of a kernel: levels, vectors and remainders, and the places inside them."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ __all__ = ["Bounds", "LoopWriter", "Places", "number_of"]
 
 TILE = 32
 """Elements of the innermost loop that are computed for each iteration of the loops around it, where
-some memory is read across its rows: so many cache lines stay until they are read again."""
+some memory is read across its rows: that many cache lines stay until they are read again."""
 
 POLLED_PASSES = 1 << 10
-"""Passes of a loop around other loops after which signals are looked for."""
+"""Passes of a loop around other loops between two signal checks."""
 
 POLLED_ELEMENTS = 1 << 16
 """The same for elements of the innermost loop."""
 
 LONG_NEST = 12
-"""Statements from which on a masked loop, half as much code, is better than a loop and its rest."""
+"""Statements from which on a masked loop, half as much code, beats a loop and its remainder."""
 
 Bounds = tuple[Value, Value]
 """Where a loop begins and ends."""
@@ -45,7 +45,7 @@ Nests = Sequence[Sequence["Polynomial"]]
 """For each of some nests the lengths of loops."""
 
 Places = Sequence[tuple[Value, Value | None]]
-"""Counters of a loop, of the first lane each, and masks of the lanes that are there."""
+"""Counters of a loop, of the first lane each, and masks of the active lanes."""
 
 
 class LoopWriter(ABC):
@@ -180,7 +180,7 @@ class LoopWriter(ABC):
     # ---- signals -----------------------------------------------------------------------------
 
     def poll(self) -> None:
-        """Leave the kernel if a signal has ended the call."""
+        """Check for signals, and leave the kernel if one has ended the call."""
         b = self.b
         status = b.call("phintys_poll", INT32, [self.prelude.slot(State(), PTR)])
         ended, after = b.new_block("ended"), b.new_block("going")
@@ -191,7 +191,7 @@ class LoopWriter(ABC):
         b.begin(after)
 
     def poll_passes(self, bounds: tuple[Value, Value], index: Value) -> None:
-        """Write the same at the end of a pass of a loop around others, now and then."""
+        """Check for signals at the end of every 1024th pass of a loop around others."""
         first, last = map(number_of, bounds)
         if first is not None and last is not None and last - first < POLLED_PASSES:
             return
@@ -200,7 +200,7 @@ class LoopWriter(ABC):
             self.poll()
 
     def _poll_often(self, extent: Value, index: Value, step: int, often: int) -> None:
-        """Write the same for a loop by larger steps, whenever it has gone so far."""
+        """Check for signals in a loop with larger steps, once for ``often`` elements."""
         last = number_of(extent)
         if last is not None and last < often:
             return
@@ -208,7 +208,7 @@ class LoopWriter(ABC):
             self.poll()
 
     def _poll_outside(self, level: Level, index: Value) -> None:
-        # Ranges of the parallel level are short enough, and signals are looked for between them.
+        # Ranges of the parallel level are short enough, and signals are checked between them.
         if level is not self.plan.parallel:
             self.poll_passes(self.bounds(level), index)
 
@@ -225,13 +225,13 @@ class LoopWriter(ABC):
         return self.unless_empty(self.lengths_inside(level), start, stop)
 
     def unless_empty(self, nests: Nests, start: Value, stop: Value) -> Bounds:
-        """Return bounds of a loop: no pass of it if each of some nests has a length that is 0.
+        """Return bounds of a loop: those of an empty one if each of some nests has a length of 0.
 
         An array without elements may have axes of any length, such as 2^60. All passes of a loop
-        along one of them would find nothing to do, and take forever.
+        along one of them would do nothing, and take forever.
         """
         b = self.b
-        # Short loops may as well be walked through.
+        # A short loop takes no longer than the check.
         length = number_of(stop)
         if length is not None and length < POLLED_PASSES:
             return start, stop
@@ -370,7 +370,7 @@ class LoopWriter(ABC):
         return results
 
     def _is_masked(self, nest: NestPlan) -> bool:
-        """Return whether all passes are masked, as is well where masks cost nothing."""
+        """Return whether all passes are masked, which pays off where masks cost nothing."""
         is_long = self.plan.is_across or len(nest.statements) >= LONG_NEST
         return is_long and self.b.target.has_avx512
 

@@ -33,7 +33,7 @@ __all__ = ["BEFORE_END", "WORK_UNIT", "MainFunction"]
 
 
 WORK_UNIT = 64
-"""Work is counted in parts of a nanosecond."""
+"""Units of work per nanosecond: work is counted in fractions of it."""
 
 BEFORE_END = -2
 """The number under which memory for the end is allocated in advance, as the end must not fail."""

@@ -115,7 +115,7 @@ _BATCH_WORK = 1 << 22
 BLAS_THREADS_SYMBOL = "phintys_blas_threads"
 
 BLAS_THREADS = Record.packed(
-    is_ours=INT64,  # 0: the library's threads cannot be told from outside
+    is_ours=INT64,  # 0: the library's threads cannot be set from outside
     get=PTR,  # int get() returns how many threads the library uses
     set=PTR,  # void set(int); null if it has only one
     lock=INT32,  # 1 while a thread accesses the next two

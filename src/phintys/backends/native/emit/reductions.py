@@ -54,7 +54,7 @@ class _Piece:
     totals
         The address of rows of numbers, where the totals of the columns are between blocks.
     is_whole
-        Whether these are all rows, if that is not known.
+        Whether these are all rows, if that is known only at run time.
     """
 
     columns: Bounds
@@ -164,7 +164,7 @@ class ReductionWriter(LoopWriter):
             end = b.minimum_number(block.index + size, stop)
             states = self._innermost(nest, scopes, accs, (block.index, end))
             folded = self._folded(accs, _like(totals, block.carried), states)
-            # The last block of so many elements, or each block, but none of a short row.
+            # After each POLLED_ELEMENTS elements, or each longer block; never in a short row.
             is_due = b.le(POLLED_ELEMENTS - size, block.index & (POLLED_ELEMENTS - 1))
             with when(b, is_due if size < POLLED_ELEMENTS else end < stop):
                 self.poll()
@@ -415,7 +415,7 @@ class ReductionWriter(LoopWriter):
     def _merged(
         self, accs: list[Accumulator], lanes: int, cells_of: Callable[[Value], list[_Cell]]
     ) -> list[State]:
-        """Write the loop over the totals of parts; return what they amount to."""
+        """Write the loop over the totals of parts; return the merged totals."""
         b = self.b
         totals = [[acc.start_total(b, lanes) for acc in accs]]
         with loop(b, 0, b.arguments[2], carried=_flat(totals)) as part:

@@ -47,7 +47,7 @@ class RegisterPart(Part):
     short
         How vectors are carried out, while the code that is written is for short ones.
     mask
-        The lanes of these that are there; ``None`` for all.
+        Their active lanes; ``None`` for all.
     latest
         Rows of short vectors that the pass before has written, by their memory and place.
     rows
@@ -130,7 +130,7 @@ class RegisterPart(Part):
 
     @contextmanager
     def for_short(self, short: ShortVectors) -> Generator[None]:
-        """Write code of a loop for vectors of at most so many elements as a register has."""
+        """Write the code of a loop for vectors that fit into a register."""
         numbers = self.numbers
         self.short, self.numbers = short, numbers | short.arrays
         if short.length.known != short.lanes:
@@ -142,7 +142,7 @@ class RegisterPart(Part):
         self.short, self.mask, self.numbers = None, None, numbers
 
     def is_short(self, short: ShortVectors) -> Value:
-        """Return whether vectors have at most so many elements as a register has."""
+        """Return whether vectors fit into a register."""
         return self.b.le(self.polynomial(short.length), short.lanes)
 
     def element(self, element: Element) -> Value:

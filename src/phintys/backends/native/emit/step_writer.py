@@ -129,14 +129,14 @@ class StepWriter(KernelCaller):
             InlineKernel(self, code.plan).write()
 
     def takes_long(self, work: Polynomial, nanoseconds: int) -> Value:
-        """Return whether some work takes longer than so many nanoseconds, by a rough estimate."""
+        """Return whether some work takes longer than a given time, by a rough estimate."""
         value = self.polynomial(work)
         with self.before(self.home(self.atoms_of(work)) if self.open_loops else None):
             return self.b.lt(nanoseconds, value >> _WORK_SHIFT)
 
     @contextmanager
     def passes(self, loop: Step, counter: LoopVariable, count: Value) -> Generator[Passes]:
-        """Write the body of a loop that runs ``count`` times, and go on behind it.
+        """Write the body of a loop that runs ``count`` times, and continue after it.
 
         Numbers that only code in the body computes stay in registers.
         """
@@ -244,7 +244,7 @@ class StepWriter(KernelCaller):
         self.unsaved = {memory: None for memory in unsaved if memory in self.registers}
 
     def _merge(self, sides: Sequence[tuple[Block, Registers]]) -> None:
-        """Go on after a branch, given how both sides end and what is in registers there."""
+        """Continue after a branch, given how both sides end and what is in registers there."""
         (one_end, one), (other_end, other) = sides
         merged: Registers = {}
         for memory, value in one.items():

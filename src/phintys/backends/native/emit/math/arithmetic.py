@@ -1,4 +1,4 @@
-"""Arithmetic of floats: what is one or a few instructions, and remainders."""
+"""Arithmetic of floats: operations of one or a few instructions, and remainders."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def abs(b: Builder, x: Value) -> Value:
 
 @float_function("sign", outlined=False)
 def sign(b: Builder, x: Value) -> Value:
-    """-1, 0 or 1; NaN of NaN."""
+    """-1, 0 or 1; NaN for NaN."""
     one = copysign(b, b.constant(x.type, 1.0), x)
     return b.select(b.compare("ueq", x, 0.0), b.select(b.isnan(x), x, 0.0), one)
 
@@ -98,16 +98,16 @@ def nextafter(b: Builder, x: Value, y: Value) -> Value:
 
 @float_function("heaviside", 2, outlined=False)
 def heaviside(b: Builder, x: Value, y: Value) -> Value:
-    """0 for x < 0, y for x == 0, 1 for x > 0; NaN of NaN."""
+    """0 for x < 0, y for x == 0, 1 for x > 0; NaN for NaN."""
     zero = b.constant(x.type, 0.0)
     step = b.select(x > 0.0, b.constant(x.type, 1.0), zero)
     return b.select(b.isnan(x), x, b.select(b.eq(x, 0.0), y, step))
 
 
 def _fmod_of_magnitudes(b: Builder, x: Value, y: Value) -> tuple[Value, Value]:
-    """Return fmod(x, y) of positive numbers, and where it must be computed anew.
+    """Return fmod(x, y) of positive numbers, and where it must be recomputed.
 
-    The quotient q, cut to an integer, may be one too large by rounding; x - q y is exact.
+    The quotient q, truncated to an integer, may be one too large by rounding; x - q y is exact.
     """
     if x.type.name == "float32":
         return _fmod_of_singles(b, x, y)

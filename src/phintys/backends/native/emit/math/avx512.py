@@ -1,8 +1,8 @@
-"""Instructions of AVX-512 that have no name in LLVM's own language.
+"""AVX-512 instructions without an equivalent operation in LLVM IR.
 
-They work on whole registers; longer vectors are cut into such. Each has an equivalent in plain
-instructions with the same bits as its result, which :mod:`~.floating` and :mod:`~.tables` choose
-for other targets and shorter vectors.
+They work on whole registers; longer vectors are split. For each there are plain instructions with
+bitwise the same result, which :mod:`~.floating` and :mod:`~.tables` use for other targets and for
+shorter vectors.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _CURRENT_ROUNDING = 4
 
 
 def fits(b: Builder, type: Type) -> bool:
-    """Whether the instructions are there and the vector fills whole registers."""
+    """Whether the target has the instructions and the vector fills whole registers."""
     return b.target.has_avx512 and type.lanes * type.bits % _WIDTH == 0
 
 
@@ -53,7 +53,7 @@ def scalef(b: Builder, x: Value, k: Value) -> Value:
 
 
 def getexp(b: Builder, x: Value) -> Value:
-    """floor(log2(|x|)) as a float; -inf of 0, inf of infinity."""
+    """floor(log2(|x|)) as a float; -inf for 0, inf for infinity."""
 
     def instruction(x: Value) -> Value:
         type = x.type
@@ -64,7 +64,7 @@ def getexp(b: Builder, x: Value) -> Value:
 
 
 def getmant(b: Builder, x: Value) -> Value:
-    """x * 2**-getexp(x), in [1, 2); NaN of negative numbers, 1 of zeros and infinity."""
+    """x * 2**-getexp(x), in [1, 2); NaN for negative numbers, 1 for zeros and infinity."""
 
     def instruction(x: Value) -> Value:
         type = x.type

@@ -34,7 +34,7 @@ class MathSymbol(NamedTuple):
 
     @classmethod
     def parse(cls, symbol: str) -> MathSymbol:
-        """Return what :attr:`symbol` was made of."""
+        """Return the function that a :attr:`symbol` stands for."""
         rest, _, lanes = symbol.removeprefix("phintys_").rpartition("_x")
         name, _, dtype = rest.rpartition("_")
         return cls(name, dtype, int(lanes))

@@ -1,4 +1,4 @@
-"""Complex numbers, with NumPy's formulas where they decide about infinities and NaN."""
+"""Complex numbers, with NumPy's formulas where results with infinities and NaN depend on them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def sub(b: Builder, x: Complex, y: Complex) -> Complex:
 
 @complex_function("mul")
 def mul(b: Builder, x: Complex, y: Complex) -> Complex:
-    """x * y, without fused operations, as NumPy."""
+    """x * y, without fused operations, as in NumPy."""
     return Complex(x.re * y.re - x.im * y.im, x.re * y.im + x.im * y.re)
 
 
@@ -82,7 +82,7 @@ def angle(b: Builder, x: Complex) -> Value:
 
 @complex_function("sign")
 def sign(b: Builder, x: Complex) -> Complex:
-    """x / |x|; 0 of 0. An infinite part makes the finite one 0, two of them NaN."""
+    """x / |x|; 0 for 0. An infinite part makes the finite one 0, two of them NaN."""
     modulus = abs(b, x)
     infinite_re, infinite_im = (b.eq(fabs(b, part), math.inf) for part in x)
     one = b.constant(x.re.type, 1.0)
@@ -123,7 +123,7 @@ def sqr(b: Builder, x: Complex) -> Complex:
 
 @complex_function("sqrt")
 def sqrt(b: Builder, x: Complex) -> Complex:
-    """Principal root: w = sqrt((|re| + |x|) / 2) and im / (2 w), exchanged for negative re."""
+    """Principal root: w = sqrt((|re| + |x|) / 2) and im / (2 w), swapped for negative re."""
     double = x.re.type.name == "float64"
     high, low = (2.0**1000, 2.0**-1000) if double else (2.0**120, 2.0**-120)
     largest = b.maximum_number(fabs(b, x.re), fabs(b, x.im))
@@ -266,7 +266,7 @@ def sinh(b: Builder, x: Complex) -> Complex:
 
 
 def _infinite_at_nothing(b: Builder, x: Complex) -> Value:
-    """Whether the real part is infinite and the imaginary one no number to take a sine of."""
+    """Return whether the real part is infinite and the imaginary part is infinite or NaN."""
     return b.eq(fabs(b, x.re), math.inf) & ~(fabs(b, x.im) < math.inf)
 
 
@@ -338,7 +338,7 @@ _LARGEST_WHOLE = 100
 
 @complex_function("pow")
 def pow(b: Builder, x: Complex, y: Complex) -> Complex:
-    """exp(y log(x)); by multiplications for small whole y; 1 for y == 0."""
+    """exp(y log(x)); by multiplications for small integers y; 1 for y == 0."""
     if x.re.type.name == "float32":
         # y log(x) needs more digits than the result.
         wide = x.re.type.like("float64")
@@ -354,7 +354,7 @@ def pow(b: Builder, x: Complex, y: Complex) -> Complex:
     product, factor = Complex(one, zero), x
     for bit in range(_LARGEST_WHOLE.bit_length()):
         wanted = b.ne(bits & (1 << bit), 0)
-        # 1 * x would make NaN of infinite parts.
+        # 1 * x would turn infinite parts into NaN.
         first = b.eq(bits & ((1 << bit) - 1), 0)
         longer = _select(b, first, factor, mul(b, product, factor))
         product = _select(b, wanted, longer, product)

@@ -50,7 +50,7 @@ def _erfc_far(b: Builder, argument: Pair, square: Pair) -> tuple[Value, Value]:
     name = a.type.name
     t = (a - 4.0) / (a + 4.0)
     k, (hi, lo) = exp_pair(b, -square[0], -square[1])
-    # exp(-a**2) Q / (1 + 2 a), rounded in the end.
+    # exp(-a**2) Q / (1 + 2 a), rounded at the end.
     first, *others = ERFC[name]
     factor, more = fast_two_sum(b, b.constant(a.type, first), t * polynomial(b, t, others))
     product, rest = two_prod(b, hi, factor)

@@ -71,7 +71,7 @@ def pair_add(b: Builder, x: Pair, y: Pair) -> Pair:
 
 
 def residual(b: Builder, x: Value, q: Value, y: Value) -> Value:
-    """Return x - q * y where q is x / y, nearly: the difference is exact with FMA."""
+    """Return x - q * y where q is approximately x / y: the difference is exact with FMA."""
     if b.target.has_fma:
         return b.fma(-q, y, x)
     hi, lo = two_prod(b, q, y)
@@ -79,7 +79,7 @@ def residual(b: Builder, x: Value, q: Value, y: Value) -> Value:
 
 
 def _division(b: Builder, x: Value, y: Pair) -> tuple[Value, Value, Value]:
-    """Return an approximate quotient q, what is left of x, and 1 / y; one division."""
+    """Return an approximate quotient q, its remainder, and 1 / y; one division."""
     inverse = b.div(1.0, y[0])
     q = inverse * x
     return q, b.madd(-q, y[1], residual(b, x, q, y[0])), inverse
@@ -120,7 +120,7 @@ def polynomial(
     coefficients
         At least one.
     square
-        x * x, if it is there.
+        x * x, if it has been computed.
     """
     if len(coefficients) < 6:
         return _horner(b, x, coefficients)

@@ -1,4 +1,4 @@
-"""Exponentials: exp, exp2, expm1, and what is made of them by one addition and division.
+"""Exponentials: exp, exp2, expm1, and functions that follow by one addition and division.
 
 exp(x) = 2**k exp(r) with r = x - k ln(2), |r| <= ln(2) / 2 (Cody and Waite, "Software Manual for
 the Elementary Functions", 1980); exp(r) - 1 is a polynomial.
@@ -37,7 +37,7 @@ __all__ = [
     "reduced",
 ]
 
-# Beyond these exp is 0 or infinite, the same of exp2, and expm1 is -1.
+# Beyond these limits exp and exp2 are 0 or infinite, and expm1 is -1.
 _UNDERFLOW = {"float64": -746.0, "float32": -104.5}
 _OVERFLOW = {"float64": 710.0, "float32": 89.0}
 _EXPONENTS = {"float64": (-1076.0, 1025.0), "float32": (-151.0, 129.0)}
@@ -99,7 +99,7 @@ def exp_below_one(b: Builder, x: Value) -> Value:
 
 
 def exp_of_sum(b: Builder, x: Value, error: Value | None = None) -> Value:
-    """exp(x + error) of a rounded number and a small error of it."""
+    """exp(x + error) for a rounded number and its small error."""
     k, _, r = _reduction(b, _limited(b, x))
     r = r if error is None else r + error
     square = r * r
@@ -146,7 +146,7 @@ def expm1(b: Builder, x: Value) -> Value:
 
 @float_function("sigmoid")
 def sigmoid(b: Builder, x: Value) -> Value:
-    """1 / (1 + exp(-x)) = exp(x) / (1 + exp(x)): of the two the one that cannot overflow."""
+    """1 / (1 + exp(-x)) = exp(x) / (1 + exp(x)): whichever of the two cannot overflow."""
     small = exp_below_one(b, -fabs(b, x))
     one = b.constant(x.type, 1.0)
     return quotient(b, b.select(x < 0.0, small, one), fast_two_sum(b, one, small))
@@ -157,7 +157,7 @@ def one_minus_exp(b: Builder, x: Value) -> Pair:
     k, r = reduced(b, clamp(b, x, _UNDERFLOW[x.type.name], 0.0))
     power = scaled(b, b.constant(x.type, 1.0), k)
     hi, lo = _minus_shifted_expm1(b, expm1_pair(b, r), power)
-    # What 1 - power lost, where power is tiny.
+    # The rounding error of 1 - power, where power is tiny.
     lost = b.sub(1.0, b.sub(1.0, power)) - power
     return fast_two_sum(b, hi, lo + lost)
 

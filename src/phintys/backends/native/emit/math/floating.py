@@ -1,4 +1,4 @@
-"""The make-up of floating-point numbers: exponents, powers of two, rounding, signs."""
+"""The parts of floating-point numbers: exponents, powers of two, rounding, signs."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ class Format:
     bits
         Fraction bits.
     bias
-        Of the exponent.
+        Added to the exponent in its stored form.
     magic
-        What is added to a small number so that its last bit counts ones: 1.5 * 2**bits.
+        A number whose last bit counts ones, 1.5 * 2**bits: adding it rounds to an integer.
     tiny
         The smallest normal number.
     """
@@ -106,7 +106,7 @@ def rounded(b: Builder, x: Value, factor: float = 1.0) -> tuple[Value, Value]:
     Returns
     -------
     float, int
-        The integer as a float, and an integer whose last bits are its last bits.
+        The integer as a float, and an integer whose low bits are those of it.
     """
     magic = format_of(x.type).magic
     shifted = x + magic if factor == 1.0 else b.madd(x, factor, magic)
@@ -114,7 +114,7 @@ def rounded(b: Builder, x: Value, factor: float = 1.0) -> tuple[Value, Value]:
 
 
 def power_of_two(b: Builder, k: Value) -> Value:
-    """Return 2**k of an integer k, given as a float, for which it is a normal number."""
+    """Return 2**k of an integer k, given as a float, for which the power is a normal number."""
     form = format_of(k.type)
     shifted = b.bits(k + (2.0**form.bits + form.bias))
     return b.bitcast(shifted << form.bits, k.type)
@@ -154,7 +154,7 @@ def times_power_of_two(b: Builder, x: Value, count: Value) -> Value:
 def split_exponent(b: Builder, x: Value) -> tuple[Value, Value]:
     """Split a positive number: x = (1 + f) * 2**k with 1 + f between sqrt(1/2) and sqrt(2).
 
-    Zeros, infinities, NaN and negative numbers give anything.
+    The results for zeros, infinities, NaN and negative numbers are unspecified.
 
     Returns
     -------
@@ -167,7 +167,7 @@ def split_exponent(b: Builder, x: Value) -> tuple[Value, Value]:
     subnormal = x < form.tiny
     lift = form.bits + 2
     bits = b.bits(b.select(subnormal, x * 2.0**lift, x))
-    # What is sqrt(2) or more carries into the exponent.
+    # A fraction of sqrt(2) or more carries into the exponent.
     raised = bits + ((1 << form.bits) - (form.root_two - form.one))
     exponent_mask = ((1 << bits.type.bits) - 1) ^ ((1 << form.bits) - 1)
     m = b.bitcast(bits - ((raised & exponent_mask) - form.one), x.type)

@@ -1,4 +1,4 @@
-"""Relatives of the gamma function that SciPy exports no C function for."""
+"""Functions related to the gamma function, for which SciPy exports no C function."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _squared_quotient(b: Builder, f: Value, total: Value) -> Value:
     hi, lo = words(PI, f.type.name, 53)
     pi = b.constant(f.type, hi), b.constant(f.type, lo)
     ratio, error = pair_div(b, pi, sine_of_half_turns(b, safe))
-    # The sine of so small a number is the number.
+    # The sine of such a small number is the number itself.
     ratio = b.select(tiny, b.div(1.0, f), ratio)
     return b.madd(ratio, ratio, b.madd(ratio + ratio, error, -total))
 

@@ -1,7 +1,7 @@
 """Hyperbolic functions and their inverses.
 
 exp(x) = 2**k (C + S) and exp(-x) = 2**-k (C - S) with C = cosh(r) and S = sinh(r), so that sums and
-differences of both need no division. tanh is made of tanh(s) of a small s by the addition theorem.
+differences of both need no division. tanh follows from tanh(s), s small, by the addition theorem.
 The inverses are logarithms of pairs.
 """
 
@@ -47,14 +47,14 @@ def _exponential_parts(b: Builder, x: Value) -> tuple[Value, Pair, Value]:
 def sinh(b: Builder, x: Value) -> Value:
     """(2**(k-1) + 2**(-k-1)) S + (2**(k-1) - 2**(-k-1)) C."""
     k, (r, tail), even = _exponential_parts(b, x)
-    # All is made smaller and enlarged in the end, so that products of pairs do not overflow.
+    # All is scaled down, and scaled up at the end, so that products of pairs do not overflow.
     shift = 40.0 if x.type.name == "float64" else 20.0
     large = power_of_two(b, k - shift)
     small = power_of_two(b, b.maximum_number(-k, _smallest(x)) - shift)
     total, difference = large + small, large - small
     first, rest = two_sum(b, difference, total * r)
     product = two_prod(b, total, r)[1]
-    # What large - small lost, where small is tiny: at most half an ulp.
+    # The rounding error of large - small, where small is tiny: at most half an ulp.
     lost = (large - difference) - small
     rest = rest + ((product + lost) + b.madd(total, tail, difference * even))
     result = (first + rest) * 2.0 ** (shift - 1.0)
@@ -74,8 +74,8 @@ def cosh(b: Builder, x: Value) -> Value:
 
 
 _HALF_LN2 = {"float64": words(LN2 / 2, "float64", 44), "float32": words(LN2 / 2, "float32", 17)}
-# Where tanh is 1, and so is what is computed; and the largest n for which 2**n - 1 and 2**n + 1 are
-# exact. Beyond it s is large and t has few good bits, but then few are needed.
+# Where tanh rounds to 1, and so does the computed value; and the largest n for which 2**n - 1 and
+# 2**n + 1 are exact. Beyond it s is large and t has few good bits, but then few are needed.
 _TANH_LIMITS = {"float64": (19.25, 52.0), "float32": (9.11, 23.0)}
 
 
@@ -146,7 +146,7 @@ def arccosh(b: Builder, x: Value) -> Value:
 
 
 def _log_or_log_of_double(b: Builder, a: Value, large: Value, pair: Pair) -> Value:
-    """log(2 a) where large, else log(hi + lo); infinity and NaN stay."""
+    """log(2 a) where large, else log(hi + lo); infinity and NaN are unchanged."""
     hi = b.select(large, a * 0.5, pair[0])
     lo = b.select(large, b.constant(a.type, 0.0), pair[1])
     more = b.select(large, b.constant(a.type, 2.0), 0.0)

@@ -47,7 +47,7 @@ def pos(b: Builder, x: Value) -> Value:
 
 @integer_function("abs")
 def abs(b: Builder, x: Value) -> Value:
-    """|x|; the lowest number stays."""
+    """|x|; the lowest number is unchanged."""
     return x if x.type.kind == "u" else b.select(x < 0, -x, x)
 
 
@@ -69,7 +69,7 @@ def _lowest(type: Type) -> int:
 
 
 def _truncated(b: Builder, x: Value, y: Value) -> Value:
-    """x / y cut towards 0; 0 for y == 0; the lowest number divided by -1 is itself."""
+    """x / y truncated towards 0; 0 for y == 0; the lowest number divided by -1 is itself."""
     zero = b.constant(x.type, 0)
     if x.type.bits <= 32:
         wide = FLOAT64.of(x.type.lanes)
@@ -120,14 +120,14 @@ def fmod(b: Builder, x: Value, y: Value) -> Value:
 
 @integer_function("reciprocal")
 def reciprocal(b: Builder, x: Value) -> Value:
-    """1 / x cut towards 0; what C makes of infinity for x == 0."""
+    """1 / x truncated towards 0; what C makes of infinity for x == 0."""
     one = b.constant(x.type, 1)
     quotient = _truncated(b, one, x)
     return b.select(b.eq(x, 0), b.constant(x.type, _reciprocal_of_zero(x.type)), quotient)
 
 
 def _reciprocal_of_zero(type: Type) -> int:
-    """What converting an infinite float64 gives on x86, where NumPy's loop does it."""
+    """The result of converting an infinite float64 on x86, as in NumPy's loop."""
     if type.name in {"int32", "int64"}:
         return _lowest(type)
     return 0
@@ -158,7 +158,7 @@ def invert(b: Builder, x: Value) -> Value:
 
 
 def _shift_count(b: Builder, x: Value, y: Value) -> tuple[Value, Value]:
-    """Return which counts are too large (or negative), and counts that a machine shift takes."""
+    """Return which counts are too large (or negative), and counts that a machine shift accepts."""
     unsigned = b.bitcast(y, y.type.like(f"uint{y.type.bits}"))
     large = unsigned >= x.type.bits
     return large, b.select(large, b.constant(y.type, 0), y)

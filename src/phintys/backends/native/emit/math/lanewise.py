@@ -44,16 +44,16 @@ def call_external(b: Builder, symbol: str, *values: Value) -> Value:
 def redo_lanes(
     b: Builder, result: Value, where: Value, symbol: str, values: Sequence[Value]
 ) -> Value:
-    """Replace some lanes of a result by calls of an external function; rarely any.
+    """Replace some lanes of a result by calls of an external function; usually none.
 
     Parameters
     ----------
     b
         The builder; it writes a branch that is not taken where no lane is set.
     result
-        What is right in most lanes.
+        The result, right in most lanes.
     where
-        The mask of lanes to compute anew.
+        The mask of lanes to recompute.
     symbol
         One of :data:`~phintys.backends.native.emit.externals.EXTERNALS`, of the values' dtype.
     values
@@ -62,7 +62,7 @@ def redo_lanes(
     type = result.type
     if type.lanes == 1:
         return _redo_scalar(b, result, where, symbol, values)
-    # Lanes are taken one by one from memory, in a loop: it is short.
+    # The lanes are taken from memory one by one: a loop is little code.
     index_type = INT64.of(type.lanes) if type.bits == 64 else INT32.of(type.lanes)
     flags, *slots = (b.slot(t) for t in (index_type, type, *(type for _ in values)))
     size = type.lanes * type.itemsize

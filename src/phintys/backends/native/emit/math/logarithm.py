@@ -1,4 +1,4 @@
-"""Logarithms: log, log1p, log2, log10, and what adds exponentials.
+"""Logarithms: log, log1p, log2, log10, and sums of exponentials.
 
 x = (1 + f) 2**k with 1 + f near 1, and log(1 + f) = 2 atanh(s) with s = f / (2 + f): an odd
 polynomial. The sum is arranged as in FreeBSD's msun (e_log.c), so that f enters exactly.
@@ -144,7 +144,7 @@ def log1mexp(b: Builder, x: Value) -> Value:
 
 
 def _quick_log1p_of_exp(b: Builder, x: Value) -> Value:
-    """log(1 + exp(x)) of x <= 0; off by less than 2 ulp."""
+    """log(1 + exp(x)) of x <= 0; with an error below 2 ulp."""
     small = exp_below_one(b, x)
     # 1 + f is the sum, or half of it, which is not exact.
     above = small > math.sqrt(2.0) - 1.0
@@ -158,7 +158,7 @@ def _quick_log1p_of_exp(b: Builder, x: Value) -> Value:
 
 
 def _log1p_of_exp(b: Builder, x: Value, error: Value) -> Value:
-    """log(1 + exp(x + error)) of x <= 0; off by less than 1 ulp, for sums that may cancel."""
+    """log(1 + exp(x + error)) of x <= 0; with an error below 1 ulp, for sums that may cancel."""
     k, p = exp_pair(b, clamp(b, x, limits(x.type)[0], 0.0), error)
     small = (scaled(b, p[0], k), scaled(b, p[1], k))
     hi, lo = fast_two_sum(b, b.constant(x.type, 1.0), small[0])
@@ -183,7 +183,7 @@ def _difference(b: Builder, x: Value, y: Value) -> tuple[Value, Pair]:
     hi, lo = two_sum(b, x, -y)
     larger = b.select(x > y, x, y)
     same = b.eq(x, y)
-    near = fabs(b, hi) < 2000.0  # farther apart, one is the whole result
+    near = fabs(b, hi) < 2000.0  # farther apart, the larger one is the whole result
     hi = b.select(same, b.constant(x.type, 0.0), hi)
     lo = b.select(near, b.select(hi > 0.0, -lo, lo), 0.0)
     return larger, (-fabs(b, hi), lo)

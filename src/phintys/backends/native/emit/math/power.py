@@ -56,7 +56,7 @@ def cbrt(b: Builder, x: Value) -> Value:
 
 @float_function("hypot", 2)
 def hypot(b: Builder, x: Value, y: Value) -> Value:
-    """sqrt(x**2 + y**2) of numbers scaled so that nothing overflows or is lost."""
+    """sqrt(x**2 + y**2) of numbers scaled so that nothing overflows or underflows."""
     x, y = fabs(b, x), fabs(b, y)
     double = x.type.name == "float64"
     largest = b.maximum_number(x, y)

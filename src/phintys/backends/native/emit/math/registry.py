@@ -38,7 +38,7 @@ class FloatFunction:
     emit
         ``emit(b, *values)`` writes it in place.
     outlined
-        Whether kernels call it: it is long.
+        Whether kernels call it, because it is long.
     """
 
     name: str
@@ -72,7 +72,7 @@ def float_function(
     nin
         Number of inputs.
     outlined
-        Whether kernels call it instead of holding a copy.
+        Whether kernels call it instead of containing a copy.
     """
 
     def register(emitter: Emitter) -> Emitter:

@@ -30,13 +30,13 @@ def trunc(b: Builder, x: Value) -> Value:
 
 @float_function("rint", outlined=False)
 def rint(b: Builder, x: Value) -> Value:
-    """The nearest integer, and the even one of two."""
+    """The nearest integer; of two equally near ones, the even one."""
     return b.intrinsic("rint", x)
 
 
 @float_function("round_half_away", outlined=False)
 def round_half_away(b: Builder, x: Value) -> Value:
-    """The nearest integer, and the one farther from 0 of two."""
+    """The nearest integer; of two equally near ones, the one farther from 0."""
     whole = b.intrinsic("trunc", x)
     away = whole + copysign(b, b.constant(x.type, 1.0), x)
     return b.select(fabs(b, x - whole) >= 0.5, away, whole)

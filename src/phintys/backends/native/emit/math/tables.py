@@ -19,7 +19,7 @@ __all__ = ["LOG_START", "inverses", "log_words", "lookup"]
 _ENTRIES = 16
 
 LOG_START = 0x3FF0000000000000 - round(9.35 * 2**48)
-"""The bits of the smallest m of the reduction: 0.7, such that 1 stands well inside an interval."""
+"""The bits of the smallest m of the reduction: 0.7, so that 1 is well inside an interval."""
 
 
 def _number_with_bits(bits: int) -> float:

@@ -1,7 +1,7 @@
 """Sine, cosine and tangent, and their inverses.
 
-x = k pi / 2 + r with |r| <= pi / 4, then a polynomial (Cody and Waite). pi / 2 has as many words as
-keep r accurate next to multiples of pi / 2; beyond what they suffice for, libm computes the lane.
+x = k pi / 2 + r with |r| <= pi / 4, then a polynomial (Cody and Waite). pi / 2 is split into as
+many words as r needs to be accurate near multiples of pi / 2; for larger x, libm computes the lane.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _LIMIT_FUSED, _LIMIT_SHORT, _LIMIT_SINGLE = 2.0**39, 2.0**20, 2.0**28
 
 
 def _reduced(b: Builder, x: Value) -> tuple[Pair, Value]:
-    """Return r with its error, and an integer that ends with k's bits."""
+    """Return r with its error, and an integer whose low bits are those of k."""
     if x.type.name == "float32":
         return _reduced_single(b, x)
     k, bits = rounded(b, x, 2 / math.pi)
@@ -79,7 +79,7 @@ def _limit(b: Builder, x: Value) -> float:
 
 
 def _or_libm(b: Builder, result: Value, name: str, x: Value) -> Value:
-    """Return the result, but libm's for huge numbers."""
+    """Return the result, or that of libm for huge numbers."""
     huge = fabs(b, x) >= _limit(b, x)
     return redo_lanes(b, result, huge, f"phintys_libm_{name}_{x.type.name}", [x])
 
@@ -219,7 +219,7 @@ def angle_of_point(b: Builder, y: Value, x: Value, left: Value | None) -> Value:
     denominator = (b.select(steep, total, large), b.select(steep, more, zero))
     t, error = pair_div(b, numerator, denominator)
     if not b.target.has_fma:
-        # The parts of a product of so small a number would be lost.
+        # The parts of a product of such a small number would underflow.
         least = 2.0**-900 if type.name == "float64" else 2.0**-80
         error = b.select(small < least, b.constant(type, 0.0), error)
         t = b.select(small < least, numerator[0] / denominator[0], t)
