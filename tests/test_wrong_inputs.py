@@ -793,6 +793,135 @@ CONTROL = {
     ),
 }
 
+BATCHING = {
+    "a list instead of replacements": Case(
+        """
+        x = pt.dvector("x")
+        pt.vectorize_graph(x.sum(), [x])
+        """,
+        ArgumentError,
+        ["mapping", "{x: xs}"],
+    ),
+    "a name instead of a variable to batch": Case(
+        """
+        x, xs = pt.dvector("x"), pt.dmatrix("xs")
+        pt.vectorize_graph(x.sum(), {"x": xs})
+        """,
+        ArgumentError,
+        ["variables of the graph", "'x'", "str"],
+    ),
+    "a compiled function instead of a graph": Case(
+        """
+        x, xs = pt.dvector("x"), pt.dmatrix("xs")
+        pt.vectorize_graph(phintys.function([x], x.sum()), {x: xs})
+        """,
+        ArgumentError,
+        ["variable or a list of variables", "Function"],
+    ),
+    "a batch of another dtype": Case(
+        """
+        x, xs = pt.dvector("x"), pt.fmatrix("xs")
+        pt.vectorize_graph(x.sum(), {x: xs})
+        """,
+        TypeContractError,
+        ["float32", "float64", 'astype("float64")'],
+    ),
+    "a batch with fewer axes than an item": Case(
+        """
+        x, xs = pt.dmatrix("x"), pt.dvector("xs")
+        pt.vectorize_graph(x.sum(), {x: xs})
+        """,
+        ShapeError,
+        ["must have the 2 axes", "before them"],
+    ),
+    "a batch of items of another size": Case(
+        """
+        x, xs = pt.tensor("x", shape=(3,)), pt.tensor("xs", shape=(5, 4))
+        pt.vectorize_graph(x.sum(), {x: xs})
+        """,
+        ShapeError,
+        ["shape=(5, 4)", "last 1 sizes", "axis 0"],
+    ),
+    "batches of different known sizes": Case(
+        """
+        x, y = pt.dvectors("x", "y")
+        z = pt.concatenate([x, y])
+        xs, ys = pt.tensor("xs", shape=(2, None)), pt.tensor("ys", shape=(3, None))
+        pt.vectorize_graph(z, {x: xs, y: ys})
+        """,
+        ShapeError,
+        ["batches of its inputs", "(2,)", "(3,)", "line 2"],
+    ),
+    "batches of different sizes at run time": Case(
+        """
+        x, y = pt.dvectors("x", "y")
+        z = x @ y
+        xs, ys = pt.dmatrices("xs", "ys")
+        zs = pt.vectorize_graph(z, {x: xs, y: ys})
+        phintys.function([xs, ys], zs)(np.ones((2, 3)), np.ones((4, 3)))
+        """,
+        ShapeError,
+        ["2", "4", "line 2"],
+    ),
+    "items that select different numbers of elements": Case(
+        """
+        x, xs = pt.dvector("x"), pt.dmatrix("xs")
+        positive = x[x > 0]
+        found = pt.vectorize_graph(positive, {x: xs})
+        phintys.function([xs], found, mode="reference")([[1.0, -1.0], [2.0, 2.0]])
+        """,
+        ShapeError,
+        ["(1,)", "(2,)", "step 1", "must be the same", "line 2"],
+    ),
+    "a value instead of a function to vectorize": Case(
+        "pt.vectorize(pt.dvector('x').sum())", ArgumentError, ["function", "vectorize_graph"]
+    ),
+    "a signature that is not one": Case(
+        'pt.vectorize(lambda x: x.sum(), "n -> ()")',
+        ArgumentError,
+        ["'(m,n),(n)->(m)'", "'n -> ()'", "in parentheses"],
+    ),
+    "more arguments than a signature has": Case(
+        """
+        f = pt.vectorize(lambda x, y: x @ y, "(n)->()")
+        f(pt.dmatrix("x"), pt.dmatrix("y"))
+        """,
+        ArgumentError,
+        ["1 arguments", "'(n)->()'", "got 2"],
+    ),
+    "an argument without the core axes": Case(
+        'pt.vectorize(lambda x: x.sum(), "(m,n)->()")(pt.dvector("x"))',
+        ShapeError,
+        ["Argument 0", "(m,n)", "rank 2 or more", "Vector(float64"],
+    ),
+    "core axes of different sizes": Case(
+        'pt.vectorize(lambda x, y: x @ y, "(n),(n)->()")(np.ones((5, 3)), np.ones((5, 4)))',
+        ShapeError,
+        ["axis n", "size 4", "size 3", "argument 0"],
+    ),
+    "a result that is unlike the signature": Case(
+        'pt.vectorize(lambda x: 2 * x, "(n)->()")(pt.dmatrix("x"))',
+        ArgumentError,
+        ["Result 0", "()", "rank 1"],
+    ),
+    "a function of values to vectorize": Case(
+        'pt.vectorize(lambda x: str(x), "(n)->()")(pt.dmatrix("x"))',
+        TypeContractError,
+        ["result 0", "variables for one item"],
+    ),
+    "an Op without a signature": Case(
+        "pt.Blockwise(pt.Dot())", ArgumentError, ["signature of Dot", "gufunc_signature"]
+    ),
+    "a function instead of an Op to apply blockwise": Case(
+        'pt.Blockwise(np.median, "(n)->()")', ArgumentError, ["applies an Op", "pt.vectorize"]
+    ),
+    "a signature that does not fit its Op": Case(
+        'pt.Blockwise(pt.Dot(), "(m,n),(n)->()")(pt.dmatrix("x"), pt.dvector("y"))',
+        OpContractError,
+        ["Dot returns Vector", "by the signature"],
+    ),
+}
+
 CASES = {
     f"{kind}: {name}": case
     for kind, cases in {
@@ -802,6 +931,7 @@ CASES = {
         "gradients": GRADIENTS,
         "ops": OPS,
         "control": CONTROL,
+        "batching": BATCHING,
     }.items()
     for name, case in cases.items()
 }

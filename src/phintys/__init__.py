@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     )
     from phintys.graph.from_function import wrap_py
     from phintys.graph.printing import debugprint, dprint
+    from phintys.tensor.batching import vectorize_graph
 else:
     __getattr__, __dir__ = late_names(
         __name__,
@@ -75,6 +76,7 @@ else:
             "phintys.graph.from_function": ("wrap_py",),
             "phintys.gradient": ("Lop", "Rop", "grad", "hessian", "jacobian", "subgraph_grad"),
             "phintys.graph.printing": ("debugprint", "dprint"),
+            "phintys.tensor.batching": ("vectorize_graph",),
             "phintys.contrib": (),
             "phintys.testing": (),
         },
@@ -131,5 +133,6 @@ __all__ = [
     "tensor",
     "testing",
     "until",
+    "vectorize_graph",
     "wrap_py",
 ]

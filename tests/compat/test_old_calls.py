@@ -271,6 +271,9 @@ def test_accepted_inplace_ops_overwrite_the_callers_array(theano):
         "graph.traversal.graph_inputs",
         "graph.replace.clone_replace",
         "graph.replace.graph_replace",
+        "graph.replace.vectorize_graph",
+        "tensor.functional.vectorize",
+        "tensor.blockwise.Blockwise",
         "graph.rewrite_graph",
         "graph.rewriting.utils.rewrite_graph",
         "compile.debug.nanguardmode.NanGuardMode",
@@ -281,3 +284,25 @@ def test_accepted_inplace_ops_overwrite_the_callers_array(theano):
 def test_newer_paths(aesara, path):
     module, _, name = path.rpartition(".")
     assert getattr(importlib.import_module(f"aesara.{module}"), name) is not None
+
+
+def test_batches_by_their_old_names(aesara):
+    replace = importlib.import_module("aesara.graph.replace")
+    blockwise = importlib.import_module("aesara.tensor.blockwise")
+    x, xs = pt.dvector("x"), pt.dmatrix("xs")
+
+    class Half(phintys.Op):
+        __props__ = ()
+
+        def make_node(self, x):
+            return phintys.Apply(self, [x], [x.type()])
+
+    @replace._vectorize_node.register(Half)
+    def _(op, node, batched):
+        return (batched / 2).owner
+
+    found = replace.vectorize_graph([Half()(x), x.sum()], {x: xs})
+    assert [y.eval({xs: [[2.0, 4.0]]}).tolist() for y in found] == [[[1.0, 2.0]], [6.0]]
+    dot = blockwise.Blockwise(pt.Dot(), "(n),(n)->()", name="inner")
+    assert str(dot) == "inner"
+    assert dot(xs, [1.0, 1.0]).eval({xs: [[2.0, 4.0]]}).tolist() == [6.0]

@@ -13,7 +13,7 @@ ANYTHING = (Argument(),)
 FLOATS = ("float32", "float64")
 
 # What an array that was not filled holds is nobody's business.
-UNDEFINED = ("storage reuse", "pickling", "modes", "derivatives")
+UNDEFINED = ("storage reuse", "pickling", "batching", "modes", "derivatives")
 
 
 def _dtype(draw, sizes):

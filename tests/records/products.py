@@ -149,6 +149,11 @@ def _batched(draw):
     return (*batch[0], rows, inner), (*batch[1], inner, columns), {}
 
 
+def _batch_of_products(x, y):
+    one, other = (pt.tensor(dtype=a.dtype, shape=(None, None)) for a in (x, y))
+    return pt.vectorize_graph(one @ other, {one: x, other: y})
+
+
 RECORDS = [
     _record("Dot", pt.Dot(), np.dot, _pair(_two_by_two), ops=(pt.Dot,)),
     _record("dot", pt.dot, np.dot, _pair(_dot_shapes)),
@@ -167,6 +172,15 @@ RECORDS = [
         for nin in (3, 4)
     ),
     _record("BatchedDot", pt.BatchedDot(), np.matmul, _pair(_batched), ops=(pt.BatchedDot,)),
+    _record(
+        "Blockwise",
+        pt.Blockwise(pt.Dot(), "(m,n),(n,k)->(m,k)"),
+        np.matmul,
+        _pair(_batched),
+        ops=(pt.Blockwise,),
+    ),
+    _record("vectorize", pt.vectorize(pt.dot, "(m,n),(n,k)->(m,k)"), np.matmul, _pair(_batched)),
+    _record("vectorize_graph", _batch_of_products, np.matmul, _pair(_batched)),
     _record("matmul", pt.matmul, np.matmul, _pair(_matmul_shapes)),
     _record("batched_dot", pt.batched_dot, _batched_dot, _pair(_batched_shapes)),
     _record("tensordot", pt.tensordot, np.tensordot, _pair(_tensordot_shapes)),

@@ -26,18 +26,18 @@ def _budget(what):
 @given(data=st.data())
 def test_values(record, data):
     example = data.draw(examples(record), "example")
-    check_op(record, [example], modes=[REWRITTEN], skip=["derivatives"])
+    check_op(record, [example], modes=[REWRITTEN], skip=["derivatives", "batching"])
 
 
 @_budget("derivatives")
 @given(data=st.data())
 def test_derivatives(record, data):
     example = data.draw(examples(record, smooth=True), "example")
-    check_op(record, [example], modes=["reference"])
+    check_op(record, [example], modes=["reference"], skip=["batching"])
 
 
 @_budget("debug")
 @given(data=st.data())
-def test_debug_mode_finds_nothing(record, data):
+def test_debug_mode_finds_nothing_and_batches_are_right(record, data):
     example = data.draw(examples(record), "example")
-    check_op(record, [example], modes=["debug"], skip=set(CHECKS) - {"modes"})
+    check_op(record, [example], modes=["debug"], skip=set(CHECKS) - {"modes", "batching"})

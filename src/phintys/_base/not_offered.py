@@ -25,6 +25,5 @@ NOT_OFFERED = {
     ),
     **dict.fromkeys(("rfft", "irfft"), "It is in phintys.tensor.fft"),
     **dict.fromkeys(_DECOMPOSITIONS, _SOLVERS),
-    "vectorize": "Use operators and functions of phintys.tensor, which broadcast",
 }
 """Name -> what to use instead, as a sentence without a full stop."""

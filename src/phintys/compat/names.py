@@ -34,6 +34,10 @@ def _here(module: str, names: str) -> dict[str, str]:
     return {name: f"{module}:{name}" for name in names.split()}
 
 
+_BATCHES: dict[str, str] = _here(
+    "phintys.compat.batching", "Blockwise _vectorize_node vectorize_graph"
+)
+
 _GRAPH: dict[str, str] = {
     "as_string": f"{_DEBUGGING}:as_string",
     **_here("phintys.graph", "Apply Constant FunctionGraph Op SharedVariable Type Variable"),
@@ -415,7 +419,7 @@ _NEWER: dict[str, list[Source]] = {
     "compile.function.pfunc": _COMPILE,
     "compile.function.types": _COMPILE,
     "compile.maker": _COMPILE,
-    "graph.replace": [_here("phintys.graph", "clone_replace graph_replace")],
+    "graph.replace": [_here("phintys.graph", "clone_replace graph_replace"), _BATCHES],
     "graph.traversal": [_GRAPH, _WALKS, "phintys.graph"],
     "misc": [],
     "misc.pkl_utils": [_here("pickle", "dump load")],
@@ -426,8 +430,10 @@ _NEWER: dict[str, list[Source]] = {
     "scan.op": [_SCAN_OP],
     "scan.utils": [_UNTIL],
     "scan.views": [_FOLDS],
+    "tensor.blockwise": [_BATCHES],
     "tensor.einsum": [_here("phintys.tensor", "einsum")],
     "tensor.exceptions": _TENSOR,
+    "tensor.functional": [_here("phintys.tensor", "vectorize")],
     "tensor.random": [],
     "tensor.shape": _TENSOR,
     "tensor.variable": _TENSOR,

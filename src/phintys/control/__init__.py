@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from phintys._base.late import LateModule, late_names
 from phintys.gradient.graph_ops import set_graph_ops
 from phintys.gradient.rows import set_row_loop
+from phintys.tensor.batching.rules import BATCHING
 
 if TYPE_CHECKING:
     from phintys.control import checkpoint as _checkpoint
@@ -71,4 +72,7 @@ set_row_loop(lambda *arguments: _row_loop.row_loop(*arguments))  # noqa: PLW0108
 set_graph_ops(
     checkpoint=lambda *arguments: _checkpoint.Checkpoint(*arguments),  # noqa: PLW0108 - likewise
     custom_gradient=lambda *arguments: _custom.CustomOp(*arguments),  # noqa: PLW0108 - likewise
+)
+BATCHING.add_late(
+    {LateModule("phintys.control.batching"): "Fence GradientMark IfElse OpFromGraph Scan"}
 )

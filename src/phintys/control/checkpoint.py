@@ -42,9 +42,10 @@ class Checkpoint(OpFromGraph):
     ) -> None:
         super().__init__(inputs, outputs, name=name)
 
-    def _derivative(
+    def like(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], name: str
     ) -> OpFromGraph:
+        """Return a checkpoint of other expressions."""
         return Checkpoint(inputs, outputs, name)
 
     def L_op(

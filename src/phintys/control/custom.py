@@ -42,6 +42,11 @@ class CustomOp(OpFromGraph):
         super().__init__(inputs, outputs, name=name)
         self.rules = rules
 
+    @property
+    def has_own_derivatives(self) -> bool:
+        """Whether derivatives are given: always."""
+        return True
+
     def connection_pattern(self, node: Any) -> list[list[bool]]:
         """Return ``[input][output] -> bool``: arguments affect all outputs."""
         rows = [list(row) for row in self._connections]

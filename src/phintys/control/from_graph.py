@@ -341,16 +341,21 @@ class OpFromGraph(Inlinable, Op):
         inner = [*self.fgraph.inputs, *further]
         needed = set(graph_inputs(computed, set(inner)))
         pairs = [(one, value) for one, value in zip(inner, outer, strict=True) if one in needed]
-        op = self._derivative([one for one, _ in pairs], computed, f"{kind} of {self}")
+        op = self.like([one for one, _ in pairs], computed, f"{kind} of {self}")
         results = op(*(value for _, value in pairs), return_list=True)
         outside: dict[Any, Any] = dict(zip(computed, results, strict=True))
         return [outside.get(variable, variable) for variable in found]
 
-    def _derivative(
+    def like(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], name: str
     ) -> OpFromGraph:
-        """Return the Op that computes expressions of the inner graph."""
+        """Return an Op of this kind that computes other expressions, with their derivatives."""
         return OpFromGraph(inputs, outputs, self.inline, name=name)
+
+    @property
+    def has_own_derivatives(self) -> bool:
+        """Whether derivatives are given, so that they are not those of the inner graph."""
+        return bool(self._lop) or bool(self._rop) or self._pattern is not None
 
     def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
         """Push the tangents forward through the inner graph, or as overridden."""

@@ -22,6 +22,7 @@ from phintys.passes.arithmetic import (
     merge_scales,
     sign_out_of_product,
 )
+from phintys.passes.batching import CANONICAL_BATCHING
 from phintys.passes.blas import BLAS
 from phintys.passes.choices import CANONICAL_CHOICES
 from phintys.passes.combining import combine_choices
@@ -66,6 +67,7 @@ if TYPE_CHECKING:
 __all__ = ["CANONICAL", "PIPELINES", "all_rules", "keeps_extremes", "rewrite_graph"]
 
 CANONICAL = (
+    *CANONICAL_BATCHING,
     *CANONICAL_GRADIENT,
     *CANONICAL_CHOICES,
     *CANONICAL_FENCES,

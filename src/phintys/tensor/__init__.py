@@ -220,9 +220,15 @@ from phintys.tensor.variable import (
 
 if TYPE_CHECKING:
     from phintys.tensor import fft, inplace
+    from phintys.tensor.batching import Blockwise, vectorize, vectorize_graph
 else:
     __getattr__, __dir__ = late_names(
-        __name__, {"phintys.tensor.fft": (), "phintys.tensor.inplace": ()}
+        __name__,
+        {
+            "phintys.tensor.batching": ("Blockwise", "vectorize", "vectorize_graph"),
+            "phintys.tensor.fft": (),
+            "phintys.tensor.inplace": (),
+        },
     )
 
 __all__ = [
@@ -238,6 +244,7 @@ __all__ = [
     "Argmin",
     "Assert",
     "BatchedDot",
+    "Blockwise",
     "Breakpoint",
     "CheckAndRaise",
     "CumOp",
@@ -381,6 +388,8 @@ __all__ = [
     "vdot",
     "vecdot",
     "vecmat",
+    "vectorize",
+    "vectorize_graph",
     "vstack",
     "where",
     "zeros",

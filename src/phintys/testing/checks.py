@@ -12,6 +12,7 @@ from phintys.graph.op import Op
 from phintys.graph.type import Type
 from phintys.scalar.op import ScalarOp
 from phintys.tensor.elemwise import Elemwise
+from phintys.testing._batch_checks import check_batching
 from phintys.testing._derivative_checks import check_derivatives
 from phintys.testing._mode_checks import check_modes, check_reference
 from phintys.testing._node_checks import NODE_CHECKS, check_same_graph
@@ -20,7 +21,14 @@ from phintys.testing.records import EXACT, Example, OpRecord, Tolerance
 
 __all__ = ["CHECKS", "check_op"]
 
-CHECKS: tuple[str, ...] = (*NODE_CHECKS, "same graph", "reference", "modes", "derivatives")
+CHECKS: tuple[str, ...] = (
+    *NODE_CHECKS,
+    "same graph",
+    "batching",
+    "reference",
+    "modes",
+    "derivatives",
+)
 """Names of the checks, in the order in which they are run."""
 
 MODES: tuple[str, ...] = ("reference", "debug")
@@ -45,8 +53,9 @@ def check_op(
     outputs; ``make_node(*node.inputs)`` returns an equivalent node; the Op equals itself and its
     copies; only inputs in ``destroy_map`` are changed; the previous contents of the storage cells
     do not matter; memory is shared only as declared by ``view_map``; ``infer_shape`` returns the
-    right shapes; copies and pickles compute the same. Then values are compared with ``reference``
-    and between modes, and derivatives with finite differences.
+    right shapes; copies and pickles compute the same. Then graphs for batches of the inputs are
+    compared with those for one item, values with ``reference`` and between modes, and derivatives
+    with finite differences.
 
     Parameters
     ----------
@@ -180,6 +189,9 @@ def _check_example(
     if "same graph" not in skipped:
         with trial.explaining("same graph"):
             check_same_graph(trial)
+    if "batching" not in skipped:
+        with trial.explaining("batching"):
+            check_batching(trial)
     expected = None
     if "reference" not in skipped:
         with trial.explaining("reference"):

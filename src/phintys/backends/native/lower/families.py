@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from phintys._base.late import LateModule
-from phintys.backends.rules import OpRules
+from phintys.graph.rules import OpRules
 
 if TYPE_CHECKING:
     from phintys.backends.native.lower.lowering import Lowering
@@ -36,7 +36,7 @@ _running = LateModule("phintys.backends.native.lower.cumulative")
 _shape = LateModule("phintys.backends.native.lower.shapes")
 
 LOWERINGS: OpRules[Callable[[Any, Apply, Lowering], None]] = OpRules(
-    "native",
+    "native code",
     late={
         _counting: "Nonzero RepeatIndex",
         _creation: "Alloc AllocDiag AllocEmpty ExtractDiag",

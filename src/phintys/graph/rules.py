@@ -1,4 +1,4 @@
-"""Rules by Op and backend: how a backend lowers, or otherwise translates, the nodes of an Op.
+"""Rules by Op: how a backend lowers the nodes of an Op, or how they are batched.
 
 A rule belongs to a class of Ops and applies to its subclasses. It is found by the class itself,
 wherever that is defined, so that an Op keeps its rules when it moves to another module.
@@ -22,12 +22,12 @@ Rule = TypeVar("Rule")
 
 
 class OpRules(Generic[Rule]):
-    """The rules of one backend.
+    """The rules for one purpose, such as those of a backend.
 
     Parameters
     ----------
-    backend
-        The name of the backend.
+    purpose
+        What the rules are for, for errors.
     late
         Modules that define rules, each with the names of the classes that its rules are for. A
         module is imported when a class of such a name is first looked up. Other modules, such as
@@ -36,7 +36,7 @@ class OpRules(Generic[Rule]):
     Examples
     --------
     >>> import phintys.tensor as pt
-    >>> from phintys.backends.rules import OpRules
+    >>> from phintys.graph.rules import OpRules
     >>> names = OpRules("an example")
     >>> @names.register(pt.Elemwise)
     ... def name_elemwise(op):
@@ -45,11 +45,16 @@ class OpRules(Generic[Rule]):
     (True, None)
     """
 
-    def __init__(self, backend: str, late: Mapping[LateModule, str] | None = None) -> None:
-        self.backend = backend
-        late = late or {}
-        self.late = {name: module for module, names in late.items() for name in names.split()}
+    def __init__(self, purpose: str, late: Mapping[LateModule, str] | None = None) -> None:
+        self.purpose = purpose
+        self.late: dict[str, LateModule] = {}
         self._rules: dict[type[Op], Rule] = {}
+        self.add_late(late or {})
+
+    def add_late(self, late: Mapping[LateModule, str]) -> None:
+        """Add modules that define rules, for rooms above the one that keeps the rules."""
+        for module, names in late.items():
+            self.late.update(dict.fromkeys(names.split(), module))
 
     def register(self, *op_classes: type[Op]) -> Callable[[Rule], Rule]:
         """Return a decorator that makes a function the rule of classes of Ops."""
@@ -83,8 +88,8 @@ class OpRules(Generic[Rule]):
             _ = module.__all__
             if all(op_class.__name__ != name for op_class in self._rules):
                 msg = (
-                    f"{module.__name__} registers no rule of the backend {self.backend!r} for a "
-                    f"class {name!r}: name the class there, or correct the table of OpRules."
+                    f"{module.__name__} registers no rule for the {self.purpose} of a class "
+                    f"{name!r}: name the class there, or correct the table of OpRules."
                 )
                 raise IntegrityError(msg)
         return dict(self._rules)

@@ -5,8 +5,8 @@ import pytest
 import phintys.tensor as pt
 from phintys._base.errors import IntegrityError
 from phintys._base.late import LateModule
-from phintys.backends.rules import OpRules
 from phintys.graph import Op
+from phintys.graph.rules import OpRules
 from phintys.tensor.joining import Join, Split
 
 
@@ -35,14 +35,14 @@ def test_a_rule_for_several_classes():
 
 
 def test_a_module_without_the_rule_that_it_should_define():
-    rules = OpRules("test", late={LateModule("phintys.backends.rules"): "Split Join"})
+    rules = OpRules("test", late={LateModule("phintys.graph.rules"): "Split Join"})
     assert rules.find(Join) is None
-    with pytest.raises(IntegrityError, match=r"backends\.rules registers no rule .* class 'Split'"):
+    with pytest.raises(IntegrityError, match=r"graph\.rules registers no rule .* class 'Split'"):
         rules.load()
 
 
 def test_a_module_that_cannot_be_imported():
-    rules = OpRules("test", late={LateModule("phintys.backends.no_such_module"): "Join"})
+    rules = OpRules("test", late={LateModule("phintys.graph.no_such_module"): "Join"})
     assert rules.find(pt.Elemwise) is None
     with pytest.raises(ImportError, match="no_such_module"):
         rules.find(Join)
