@@ -319,6 +319,10 @@ def test_the_loop_that_is_differentiated_is_named_after_its_segments():
     assert "segments" not in phintys.dprint(phintys.grad(trace[-1].sum(), w), file="str")
     with phintys.config.change_flags(loop_megabytes=0):
         text = phintys.dprint(phintys.grad(trace[-1].sum(), w), file="str")
+    assert "gradient of Scan in segments" in text
+    x0 = pt.tensor(shape=(1000,))
+    last = phintys.scan(pt.sin, None, x0, n_steps=100_000, return_updates=False)[-1]
+    text = phintys.dprint(phintys.grad(last.sum(), x0), file="str")
     assert "gradient of Scan in segments of " in text
 
 
@@ -483,16 +487,18 @@ def test_the_gradient_of_a_state_that_is_not_a_tensor_does_not_exist():
 @pytest.mark.parametrize(
     ("n", "size", "checkpoint", "decision"),
     [
-        (100, 10, None, "keeps everything, 0.007629 MB for 100 steps"),
+        (100, 10, None, "keeps everything, 0.008 MB for 100 steps"),
         (
             pt.lscalar(),
             10,
             None,
-            r"everything, 0.007629 MB for 100 steps \(their number is unknown",
+            r"everything, 0.008 MB for 100 steps \(their number is unknown",
         ),
-        (10_000, 10_000, None, "before every 100 steps: everything would take 762.9 MB"),
+        (10_000, 10_000, None, "before every 100 steps: everything would take 800 MB"),
         (pt.lscalar(), 1_000_000, None, r"before about every sqrt\(1 n\) steps"),
-        (10_000, 10_000, False, "keeps everything, 762.9 MB for 10000 steps, as checkpoint=False"),
+        (2_000, None, None, "keeps everything, 1.6 MB for 2000 steps"),
+        (10_000, None, None, "everything if it takes at most 256 MB when it runs, and else the st"),
+        (10_000, 10_000, False, "keeps everything, 800 MB for 10000 steps, as checkpoint=False"),
         (10_000, 10, 50, "keeps the states before every 50 steps"),
     ],
 )
@@ -502,6 +508,30 @@ def test_what_a_gradient_keeps_is_told(n, size, checkpoint, decision):
     loop = Scan(step, LoopArguments(taps=((-1,),)), checkpoint=checkpoint)
     trace = loop(n, pt.tensor(shape=(1, size)))
     assert re.search(decision, gradient_memory(trace))
+
+
+def test_sizes_that_are_known_when_a_gradient_runs_decide_what_it_keeps():
+    x, n = pt.dvector("x"), 10_000
+    last = phintys.scan(lambda h: h - 1e-3 * pt.sin(h), None, x, n_steps=n, return_updates=False)[
+        -1
+    ]
+    gradient = phintys.grad(last.sum(), x)
+    (segments,) = [
+        node for node in loops_of(gradient) if node.op.name == "gradient of Scan in segments"
+    ]
+    f = phintys.function([x], [segments.inputs[0], gradient])
+    # A cosine for each step and element is kept: 80 kB for an element.
+    found = [f(np.ones(size)) for size in (1, 3200, 3201)]
+    assert [count.item() for count, _ in found] == [0, 0, 100]
+    np.testing.assert_allclose([g[0] for _, g in found], found[0][1][0])
+
+
+@pytest.mark.parametrize("power", [2, 0.5, -1])
+def test_simple_powers_are_not_kept(power):
+    x = pt.dvector("x")
+    states, _ = phintys.scan(lambda h: 1.0 / (1 + h**power), None, x, n_steps=100)
+    gradient = phintys.grad(states[-1].sum(), x)
+    assert all(not node.op.arguments.stacked for node in loops_of(gradient))
 
 
 def test_a_map_whose_values_are_too_large_computes_them_again():

@@ -29,7 +29,7 @@ def gradient_memory(outputs: Variable | Sequence[Variable]) -> str:
 
     Each loop is described as if all of its results had gradients, and no rows were kept for their
     own sake. A gradient that needs less may decide otherwise: the name of a loop in it shows what
-    was decided, as in ``gradient of Scan in segments of 1000``.
+    was decided, as in ``gradient of Scan in segments of 1000``. A MB is 10^6 bytes.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ def gradient_memory(outputs: Variable | Sequence[Variable]) -> str:
     ...     lambda h: pt.tanh(w @ h), None, x, n_steps=1_000_000, return_updates=False
     ... )
     >>> print(gradient_memory(states[-1]))
-    Scan keeps the states before every 1000 steps: everything would take 3815 MB for 1000000 steps.
+    Scan keeps the states before every 1000 steps: everything would take 4000 MB for 1000000 steps.
     """
     listed = [outputs] if isinstance(outputs, Variable) else list(outputs)
     nodes = [node for node in toposort(listed) if isinstance(node.op, Scan)]
@@ -69,4 +69,4 @@ def _decision(node: Apply) -> str:
     kept = find_residuals(op, step.expressions, step.seeds)
     results = op.arguments.node_outputs(node.outputs)
     n = node.inputs[0] if results.ran is None else results.ran
-    return plan_memory(op, n, step, kept).reason
+    return plan_memory(op, node.inputs, n, step, kept).reason

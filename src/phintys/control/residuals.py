@@ -15,6 +15,7 @@ recomputed from these or saved by the forward pass as further stacked rows:
 
 from __future__ import annotations
 
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 from phintys._base.errors import GradientError
@@ -22,9 +23,11 @@ from phintys._base.records import record
 from phintys.graph.choosing import Choosing
 from phintys.graph.traversal import toposort
 from phintys.graph.variable import Constant, Variable
+from phintys.scalar.arithmetic import pow as pow_
 from phintys.scalar.selection import second
 from phintys.scalar.type import ScalarType
 from phintys.tensor.creation import Alloc, AllocEmpty
+from phintys.tensor.dim_shuffle import DimShuffle
 from phintys.tensor.elemwise import Elemwise
 from phintys.tensor.indexing import IncSubtensor
 from phintys.tensor.joining import Join, Split
@@ -45,6 +48,8 @@ UNKNOWN_SIZE = 100
 """What an unknown size, or number of steps, counts in estimates of memory."""
 
 _MOST_COST = 8.0  # of an elementwise function that is recomputed; that of a division is 5
+
+_SIMPLE_POWERS = {0.5, 1, 1.5, 2, 3, 4}
 
 _CHEAP = (
     *(Alloc, AllocEmpty, IncSubtensor, Join, Split, MakeVector),
@@ -71,15 +76,18 @@ class Residuals:
     read: set[Variable]
 
 
-def bytes_of(variable: Variable) -> int:
-    """Return how many bytes a value takes, with unknown sizes taken as :data:`UNKNOWN_SIZE`."""
+def bytes_of(variable: Variable, at_least: int = 0) -> int:
+    """Return how many bytes a value takes, with unknown sizes taken as :data:`UNKNOWN_SIZE`.
+
+    If any size is unknown, it is taken to have at least so many elements.
+    """
     type_: Any = variable.type
     if not isinstance(type_, TensorType):
         return 8
-    size = type_.numpy_dtype.itemsize
-    for n in type_.shape:
-        size *= UNKNOWN_SIZE if n is None else n
-    return size
+    size = prod(UNKNOWN_SIZE if n is None else n for n in type_.shape)
+    if None in type_.shape and size:
+        size = max(size, at_least)
+    return size * type_.numpy_dtype.itemsize
 
 
 def reads_shape_only(node: Apply, position: int) -> bool:
@@ -250,10 +258,24 @@ def _is_cheap(node: Apply) -> bool:
     """Return whether a node is recomputed rather than saved."""
     op: Any = node.op
     if isinstance(op, Elemwise):
-        return op.scalar_op.cost <= _MOST_COST
+        return op.scalar_op.cost <= _MOST_COST or _is_simple_power(node)
     if isinstance(node.outputs[0].type, ScalarType):
         return True
     return bool(getattr(op, "view_map", None)) or isinstance(op, _CHEAP)
+
+
+def _is_simple_power(node: Apply) -> bool:
+    """Return whether a node computes a power that is a product, a quotient or a root of these."""
+    op: Any = node.op
+    if op.scalar_op != pow_:
+        return False
+    exponent: Any = node.inputs[1]
+    while exponent.owner is not None and isinstance(exponent.owner.op, DimShuffle):
+        exponent = exponent.owner.inputs[0]
+    if not isinstance(exponent, Constant):
+        return False
+    value: Any = exponent.data
+    return value.size == 1 and abs(value.item()) in _SIMPLE_POWERS
 
 
 def _always_computed(outputs: Iterable[Variable]) -> set[Variable]:

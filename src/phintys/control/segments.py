@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from phintys._base.config import config
 from phintys._base.records import record
 from phintys.control.derived_loops import DerivedLoop
+from phintys.control.inner_shapes import shapes_of_outputs, sizes_of
 from phintys.control.loop_arguments import LoopArguments, Outputs
 from phintys.control.residuals import UNKNOWN_SIZE, bytes_of
 from phintys.gradient.arithmetic import zero_like
@@ -22,8 +23,10 @@ from phintys.gradient.pullback import pull_back
 from phintys.graph.cloning import clone_replace, graph_replace
 from phintys.graph.fgraph import FunctionGraph
 from phintys.graph.null_type import NullType
+from phintys.graph.traversal import ancestors
 from phintys.graph.variable import Constant, Variable
 from phintys.tensor import math
+from phintys.tensor.convert import as_tensor_variable
 from phintys.tensor.dim_shuffle import expand_dims
 from phintys.tensor.known import known_int
 from phintys.tensor.sizes import fold, multiply_sizes, subtract_sizes
@@ -38,6 +41,12 @@ if TYPE_CHECKING:
     from phintys.graph.type import Type
 
 __all__ = ["Plan", "plan_memory", "pull_back_segments"]
+
+MEGABYTE = 10**6
+
+LARGE = 10_000
+"""Elements that a value of unknown size may have, in a loop of many steps: then sizes that are
+known when the gradient runs decide what it keeps. Such a gradient takes longer to compile."""
 
 
 @record()
@@ -60,13 +69,15 @@ class Plan:
     reason: str
 
 
-def plan_memory(op: Scan, n: Variable, step: StepGradients, kept: Residuals) -> Plan:
+def plan_memory(
+    op: Scan, inputs: Sequence[Any], n: Variable, step: StepGradients, kept: Residuals
+) -> Plan:
     """Decide what the gradient of a loop keeps.
 
     Parameters
     ----------
-    op
-        The loop.
+    op, inputs
+        The loop, and the inputs of its node.
     n
         Its number of steps.
     step
@@ -76,7 +87,8 @@ def plan_memory(op: Scan, n: Variable, step: StepGradients, kept: Residuals) -> 
     """
     known = known_int(n)
     steps = UNKNOWN_SIZE if known is None else known
-    row = _bytes_of_rows(op, step, kept)
+    rows = _kept_for_gradient(op, step, kept)
+    row = sum(map(bytes_of, rows))
     text = f"{_text(steps * row)} for {steps} steps"
     if known is None:
         text += " (their number is unknown)"
@@ -89,37 +101,102 @@ def plan_memory(op: Scan, n: Variable, step: StepGradients, kept: Residuals) -> 
         reason = f"keeps the states before every {op.checkpoint} steps"
         is_whole = op.checkpoint > 1 and known is not None and known <= op.checkpoint
         return Plan(None if is_whole else op.checkpoint, True, reason)
-    budget = config.loop_megabytes << 20
-    if steps * row <= budget:
+    budget = config.loop_megabytes * MEGABYTE
+    most = row if known is None else sum(bytes_of(one, LARGE) for one in rows)
+    if steps * most <= budget:
         return Plan(None, True, f"keeps everything, {text}")
+    reason = f"everything would take {text}"
     states = sum(bytes_of(state.new) * state.depth for state in step.states)
     every = isqrt(max(steps * states // row, 1) - 1) + 1
-    if known is not None and every * 2 > steps:
-        return Plan(None, True, f"keeps everything, {text}: to run steps again would save little")
-    reason = f"everything would take {text}"
-    if known is not None or every == 1:
+    if every == 1 or (known is not None and all(map(_is_of_known_size, rows))):
+        if every > 1 and every * 2 > steps:
+            reason = f"keeps everything, {text}: to run steps again would save little"
+            return Plan(None, True, reason)
         return Plan(every, False, f"keeps the states before every {every} steps: {reason}")
-    ratio = states / row
-    root: Any = math.ceil(math.sqrt(math.mul(n, ratio)))
-    every = math.maximum(root.astype("int64"), 1)
-    often = f"about every sqrt({ratio:.2g} n) steps"
-    return Plan(every, True, f"keeps the states before {often}: {reason}")
+    small = f"keeps everything if it takes at most {config.loop_megabytes} MB when it runs"
+    often = f"about every sqrt({states / row:.2g} n) steps"
+    length = _steps_of_a_segment(op, inputs, n, step, rows)
+    return Plan(length, True, f"{small}, and else the states before {often}: {reason}")
 
 
-def _bytes_of_rows(op: Scan, step: StepGradients, kept: Residuals) -> int:
-    """Return how many bytes of each step exist only for the gradient."""
+def _kept_for_gradient(op: Scan, step: StepGradients, kept: Residuals) -> list[Variable]:
+    """Return the variables of a step that are kept for the gradient alone."""
     inner = op.step_inputs
-    total = sum(map(bytes_of, kept.saved))
-    total += sum(bytes_of(inner.untraced[number]) for number in kept.traced)
+    found = [*kept.saved, *(inner.untraced[number] for number in kept.traced)]
     for state in step.states:
         is_read = any(v in kept.read for v in (*state.rows, state.new))
         if state.is_carried and is_read and state.given.rows is None:
-            total += bytes_of(state.new)
-    return total
+            found.append(state.new)
+    return found
 
 
 def _text(size: int) -> str:
-    return f"{size / 2**20:.4g} MB"
+    return f"{size / MEGABYTE:.4g} MB"
+
+
+def _is_of_known_size(variable: Any) -> bool:
+    return None not in getattr(variable.type, "shape", ())
+
+
+# ---- sizes that are known when the gradient runs -------------------------------------------------
+
+
+def _steps_of_a_segment(
+    op: Scan, inputs: Sequence[Any], n: Any, step: StepGradients, rows: Sequence[Variable]
+) -> Any:
+    """Return how many steps make a segment, by sizes that are known when the gradient runs.
+
+    It is one more than there are, so that no step is run again, if everything may be kept.
+    """
+    states = [state.new for state in step.states for _ in range(state.depth)]
+    sizes = _bytes_when_run(op, inputs, [*rows, *states])
+    row, state = _total(sizes[: len(rows)]), _total(sizes[len(rows) :])
+    root: Any = math.ceil(math.sqrt(n * (state / math.maximum(row, 1.0))))
+    root = math.maximum(root, 1.0)
+    is_small = math.le(n * row, float(config.loop_megabytes * MEGABYTE))
+    whole: Any = math.add(n, 1)
+    return math.switch(is_small | math.gt(root * 2.0, n), whole, math.cast(root, "int64"))
+
+
+def _total(sizes: Sequence[Any]) -> Any:
+    """Return the sum of numbers of bytes, as a float."""
+    total: Any = as_tensor_variable(0.0, dtype="float64")
+    for size in sizes:
+        total = total + size
+    return total
+
+
+def _bytes_when_run(op: Scan, inputs: Sequence[Any], values: Sequence[Any]) -> list[Any]:
+    """Return how many bytes values of a step take, as expressions of the loop's inputs."""
+    given, inner = op.arguments.node_inputs(inputs), op.step_inputs
+    shapes: dict[Any, Any] = {inner.index: ()}
+    shapes |= {v: _of_row(x) for v, x in zip(inner.sequences, given.sequences, strict=True)}
+    for some, x in zip(inner.carried, given.carried, strict=True):
+        shapes |= dict.fromkeys(some, _of_row(x))
+    shapes |= {v: sizes_of(x) for v, x in zip(inner.untraced, given.untraced, strict=True)}
+    shapes |= {v: sizes_of(x) for v, x in zip(inner.captured, given.captured, strict=True)}
+    leaves = op.inner_inputs
+    inside = set(leaves)
+    found: list[Any] = []
+    known = shapes_of_outputs(leaves, [shapes[leaf] for leaf in leaves], values)
+    for value, sizes in zip(values, known, strict=True):
+        symbolic = [size for size in sizes or () if isinstance(size, Variable)]
+        # A size that depends on what a step computes is known too late.
+        if sizes is None or not inside.isdisjoint(ancestors(symbolic)):
+            found.append(float(bytes_of(value)))
+            continue
+        size: Any = float(value.type.numpy_dtype.itemsize)
+        for each in sizes:
+            size = size * each
+        found.append(size)
+    return found
+
+
+def _of_row(x: Any) -> Any:
+    return sizes_of(x)[1:]
+
+
+# ---- the loops -----------------------------------------------------------------------------------
 
 
 def pull_back_segments(

@@ -51,7 +51,7 @@ def pull_back_loop(
     kept = find_residuals(op, step.expressions, step.seeds)
     results = op.arguments.node_outputs(outputs)
     n = inputs[0] if results.ran is None else results.ran
-    plan = plan_memory(op, n, step, kept)
+    plan = plan_memory(op, inputs, n, step, kept)
     if isinstance(plan.every, int) and plan.every == 1:
         kept = find_residuals(op, step.expressions, step.seeds, keep=False)
         plan.every = None
