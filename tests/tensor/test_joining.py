@@ -286,3 +286,45 @@ def test_wrong_symbolic_axes():
         f(2, wide, tall)
     with pytest.raises(ShapeError, match="does not fit"):
         phintys.function([i, x], pt.join(i, x, x[:, :2]))(0, wide)
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1, -2])
+def test_splitting_along_a_symbolic_axis(axis):
+    i, x, sizes = pt.iscalar("i"), pt.dmatrix("x"), pt.lvector("sizes")
+    values = np.arange(9.0).reshape(3, 3)
+    for amounts, parts in (([0, 2, 1], 3), (sizes, 3), ([3], 1)):
+        found = pt.split(x, amounts, parts, axis=i)
+        cost = sum(((number + 1) * part**2).sum() for number, part in enumerate(found))
+        f = phintys.function([i, x, sizes], [*found, grad(cost, x)], on_unused_input="ignore")
+        *got, slope = f(axis, values, [0, 2, 1])
+        expected = np.split(values, [0, 2] if parts == 3 else [], axis)
+        factors = np.repeat([2, 3] if parts == 3 else [1], [2, 1] if parts == 3 else [3])
+        for one, other in zip(got, expected, strict=True):
+            np.testing.assert_array_equal(one, other)
+        along = factors[:, None] if axis in {0, -2} else factors
+        np.testing.assert_array_equal(slope, 2 * along * values)
+
+
+def test_wrong_splits_along_symbolic_axes():
+    i, x, sizes = pt.lscalar("i"), pt.dmatrix("x"), pt.lvector("sizes")
+    with pytest.raises(TypeError, match="An axis is an integer without dimensions"):
+        pt.split(x, [1, 2], axis=pt.dscalar("a"))
+    with pytest.raises(TypeError, match="a vector of integers"):
+        pt.split(x, pt.dvector("s"), 2, axis=i)
+    with pytest.raises(ShapeError, match="2 sizes for 3 parts"):
+        pt.split(x, [1, 2], 3, axis=i)
+    with pytest.raises(ShapeError, match="no dimension"):
+        pt.split(pt.dscalar("s"), [1], axis=i)
+    f = phintys.function([i, x, sizes], pt.split(x, sizes, 2, axis=i))
+    wide = np.ones((2, 3))
+    assert [part.shape for part in f(1, wide, [1, 2])] == [(2, 1), (2, 2)]
+    for axis, amounts in ((0, [1, 2]), (1, [4, -1]), (1, [1, 2, 0]), (1, [3])):
+        with pytest.raises((AssertionError, IndexError), match=r"2 sizes are needed|out of"):
+            f(axis, wide, amounts)
+    with pytest.raises(AssertionError, match="out of range for arrays of rank 2"):
+        f(2, wide, [1, 2])
+
+
+def test_a_symbolic_axis_that_is_known_splits_as_a_number():
+    parts = pt.split(pt.dmatrix("x"), [1, 2], axis=pt.constant([0, 1])[1] + 0)
+    assert isinstance(parts[0].owner.op, Split)

@@ -15,7 +15,7 @@ from phintys.graph.variable import Constant, Variable
 from phintys.tensor._rules import is_discrete, is_missing, zero_gradient
 from phintys.tensor.convert import as_tensor_variable, constant, contains_variable
 from phintys.tensor.dim_shuffle import expand_dims, normalize_axis, shape_padleft
-from phintys.tensor.join_along import join_along
+from phintys.tensor.join_along import join_along, split_along
 from phintys.tensor.known import known_int, known_sizes, register_knowledge
 from phintys.tensor.make_vectors import make_vector
 from phintys.tensor.reshaping import shape_vector
@@ -432,7 +432,7 @@ def split(
     n_splits
         Number of parts; needed only for a vector of unknown length.
     axis
-        The dimension.
+        The dimension; it may be symbolic.
 
     Raises
     ------
@@ -455,6 +455,13 @@ def split(
             msg = f"split: pass n_splits, since the length of {splits_size} is not known."
             raise ShapeError(msg)
         n_splits = len(known)
+    if isinstance(axis, Variable) and not isinstance(axis, Constant):
+        position = known_int(axis)
+        if position is None:
+            return split_along(
+                as_tensor_variable(axis), x, as_tensor_variable(splits_size), n_splits
+            )
+        axis = position
     return Split(n_splits, normalize_axis(axis, x.ndim))(x, splits_size, return_list=True)
 
 
