@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 
 import phintys
+import phintys.scalar as ps
 import phintys.tensor as pt
 from phintys.compat import install, uninstall
 from phintys.compat.methods import METHODS
@@ -96,6 +99,56 @@ def test_functions_of_wider_integers_are_float64(theano):
     assert T.exp(T.fvector()).dtype == "float32"
     assert T.exp(T.zvector()).dtype == "complex128"
     assert T.exp(3).dtype == "float64"  # Python numbers are weak, as everywhere in Phintys
+
+
+@pytest.mark.parametrize("dtype", NARROW)
+def test_scalar_functions_of_narrow_integers_are_float32(theano, dtype):
+    aes = theano.scalar
+    x = aes.Scalar(dtype)("x")
+    results = [
+        getattr(aes, name)(x) for name in ["exp", "sqrt", "log", "sin", "erf", "inv", "ceil", "psi"]
+    ]
+    results.append(aes.arctan2(x, x))
+    assert {result.dtype for result in results} == {"float32"}
+    found = theano.function([x], results, mode="reference")(1)
+    wide = aes.float64("x")
+    core = [ps.exp, ps.sqrt, ps.log, ps.sin, ps.erf, ps.reciprocal, ps.ceil, ps.digamma]
+    expected = [op(wide) for op in core] + [ps.arctan2(wide, wide)]
+    expected = phintys.function([wide], expected, mode="reference")(1.0)
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+def test_scalar_functions_of_other_dtypes(theano):
+    aes = theano.scalar
+    assert aes.exp(aes.int32("x")).dtype == "float64"
+    assert aes.inv(aes.int64("x")).dtype == "float64"
+    assert aes.exp(aes.float32("x")).dtype == "float32"
+    assert aes.exp(aes.complex128("x")).dtype == "complex128"
+    assert aes.exp(1).dtype == "float64"
+    with phintys.config.change_flags(floatX="float32"):
+        assert aes.true_div(aes.int8("x"), aes.int64("y")).dtype == "float32"
+        assert aes.true_div(aes.float64("x"), aes.int64("y")).dtype == "float64"
+
+
+def test_scalar_functions_are_those_of_the_core_in_rules(theano):
+    aes = theano.scalar
+    assert theano.tensor.exp(theano.tensor.dvector()).owner.op.scalar_op == aes.exp
+    assert aes.exp == ps.exp
+    assert ps.exp == aes.exp
+    assert hash(aes.exp) == hash(ps.exp)
+    assert aes.exp != ps.log
+    assert aes.exp != aes.log
+    assert isinstance(aes.exp, ps.ScalarOp)
+    assert pickle.loads(pickle.dumps(aes.exp)) == ps.exp
+    assert theano.tensor.Elemwise(aes.exp)(theano.tensor.dvector()).dtype == "float64"
+
+
+def test_scalars_have_a_shape(theano):
+    x = theano.scalar.float32("x")
+    assert (x.shape.dtype, x.shape.type.shape) == ("int64", (0,))
+    assert x.shape.eval().tolist() == []
+    uninstall("theano")
+    assert not hasattr(x, "shape")
 
 
 def test_the_core_keeps_what_numpy_does(theano):

@@ -20,7 +20,7 @@ from phintys.tensor import Elemwise, math
 if TYPE_CHECKING:
     from phintys.graph import Apply
 
-__all__ = ["FLOATING", "NARROW"]
+__all__ = ["FLOATING", "INTEGRAL", "NARROW"]
 
 NARROW = frozenset({"bool", "int8", "int16", "uint8", "uint16"})
 
@@ -87,7 +87,7 @@ class _Quotient(_OldElemwise):
         return rounded.owner
 
 
-_INTEGRAL = ("ceil", "floor", "reciprocal", "trunc")
+INTEGRAL = ("ceil", "floor", "reciprocal", "trunc")
 """Functions that return integers for integers in the core, and floats in the old packages."""
 
 
@@ -108,7 +108,7 @@ def _old_functions() -> dict[str, Elemwise]:
         core: Any = getattr(math, name)
         if core is math.true_div:
             found[name] = _Quotient(core)
-        elif name in _INTEGRAL:
+        elif name in INTEGRAL:
             found[name] = _Floating(core, all_integers=True)
         elif isinstance(core, Elemwise) and _returns_floats(core):
             found[name] = _Floating(core)

@@ -10,9 +10,10 @@ from __future__ import annotations
 from typing import Any
 
 import phintys.tensor as pt
-from phintys.compat import adapters, elementwise
+from phintys.compat import adapters, elementwise, scalars
 from phintys.compat.rewriters import clients
 from phintys.graph import Variable
+from phintys.scalar import ScalarVariable
 from phintys.tensor.variable import TensorMethods
 
 __all__ = ["METHODS", "borrow_methods", "return_methods"]
@@ -80,7 +81,11 @@ METHODS: dict[str, Any] = {
 }
 """Name of a method of tensor variables -> its replacement while an old package is installed."""
 
-_PLACES = [(TensorMethods, METHODS), (Variable, {"clients": property(clients)})]
+_PLACES = [
+    (TensorMethods, METHODS),
+    (ScalarVariable, {"shape": property(scalars.shape)}),
+    (Variable, {"clients": property(clients)}),
+]
 
 _users: set[str] = set()
 _before: list[tuple[type, str, Any]] = []

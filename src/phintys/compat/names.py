@@ -8,6 +8,7 @@ public names the old module has, or a dict from an old name to its new location:
 from __future__ import annotations
 
 from phintys.compat.elementwise import FLOATING
+from phintys.compat.scalars import SCALARS
 
 __all__ = ["CALLED", "MISSING", "MISSING_NAMES", "PACKAGES", "Source"]
 
@@ -15,6 +16,7 @@ Source = str | dict[str, str]
 
 _OLD = "phintys.compat.adapters"
 _ELEMENTWISE = "phintys.compat.elementwise"
+_SCALARS = "phintys.compat.scalars"
 _OLD_BLAS = "phintys.compat.blas"
 _DEBUGGING = "phintys.compat.debugging"
 _TENSORS = "phintys.compat.tensors"
@@ -166,10 +168,12 @@ _SCALAR: list[Source] = [
         "Scalar": "phintys.scalar:ScalarType",
         "as_scalar": "phintys.scalar:as_scalar",
         "bool": "phintys.scalar:bool_",
-        "inv": "phintys.scalar:reciprocal",
+        **{name: f"{_SCALARS}:{name}" for name in SCALARS},
+        "inv": f"{_SCALARS}:reciprocal",
         "neq": "phintys.scalar:ne",
-        "psi": "phintys.scalar:digamma",
+        "psi": f"{_SCALARS}:digamma",
         "sgn": "phintys.scalar:sign",
+        "tri_gamma": f"{_SCALARS}:trigamma",
         **_GRAPH,
     },
     "phintys.scalar",
