@@ -78,6 +78,16 @@ def product(arrays: Any, size: int) -> Any:
     return compiled(lambda x, y: x @ y)
 
 
+def stacked(arrays: Any, size: int) -> Any:
+    """A stack of matrices times another one, times a matrix."""
+    return compiled(lambda x, y, z: jnp.einsum("bik,bkj,jl->bil", x, y, z))
+
+
+def attention(arrays: Any, size: int) -> Any:
+    """Scores of queries and keys."""
+    return compiled(lambda q, k: jnp.einsum("bhqd,bhkd->bhqk", q, k))
+
+
 def total(arrays: Any, size: int) -> Any:
     """The sum of everything."""
     return compiled(lambda x: x.sum())

@@ -62,6 +62,16 @@ def product(arrays: Any, size: int) -> Any:
     return lambda x, y: x @ y
 
 
+def stacked(arrays: Any, size: int) -> Any:
+    """A stack of matrices times another one, times a matrix."""
+    return lambda x, y, z: np.einsum("bik,bkj,jl->bil", x, y, z, optimize=True)
+
+
+def attention(arrays: Any, size: int) -> Any:
+    """Scores of queries and keys."""
+    return lambda q, k: np.einsum("bhqd,bhkd->bhqk", q, k, optimize=True)
+
+
 def total(arrays: Any, size: int) -> Any:
     """The sum of everything."""
     return lambda x: x.sum()

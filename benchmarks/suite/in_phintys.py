@@ -83,6 +83,18 @@ def product(arrays: Any, size: int) -> Any:
     return compiled([x, y], x @ y)
 
 
+def stacked(arrays: Any, size: int) -> Any:
+    """A stack of matrices times another one, times a matrix."""
+    x, y, z = symbols(arrays)
+    return compiled([x, y, z], pt.einsum("bik,bkj,jl->bil", x, y, z))
+
+
+def attention(arrays: Any, size: int) -> Any:
+    """Scores of queries and keys."""
+    q, k = symbols(arrays)
+    return compiled([q, k], pt.einsum("bhqd,bhkd->bhqk", q, k))
+
+
 def total(arrays: Any, size: int) -> Any:
     """The sum of everything."""
     (x,) = symbols(arrays)
