@@ -20,6 +20,7 @@ __all__ = ["BATCHING", "batches"]
 
 _blockwise = LateModule("phintys.tensor.batching.blockwise")
 _elementwise = LateModule("phintys.tensor.batching.elementwise")
+_fourier = LateModule("phintys.tensor.batching.fourier")
 _indexing = LateModule("phintys.tensor.batching.indexing")
 _products = LateModule("phintys.tensor.batching.products")
 _shapes = LateModule("phintys.tensor.batching.shapes")
@@ -32,6 +33,7 @@ BATCHING: OpRules[Rule] = OpRules(
             "ArgExtremeAlong ArgSortOp Argmax Argmin CumOp DimShuffle Elemwise LinearRecurrence "
             "LogSoftmax LogSumExp Reduce ScalarFromTensor ScalarOp Softmax SortOp TensorFromScalar"
         ),
+        _fourier: "FFT IRFFT RFFT",
         _indexing: "AdvancedIncSubtensor AdvancedSubtensor IncSubtensor Subtensor",
         _products: "BatchedDot Dot MatrixOp",
         _shapes: (

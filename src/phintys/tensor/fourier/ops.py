@@ -67,6 +67,10 @@ class _Transform(Op):
         self.axes = tuple(axes)
         self.norm: Any = norm
 
+    def after(self, count: int) -> _Transform:
+        """Return the same transform of arrays with some more axes before the others."""
+        return type(self)([axis + count for axis in self.axes], self.norm)
+
     def _input(self, x: Any) -> Any:
         """Return the input in a dtype that SciPy computes in, with its sizes checked."""
         x = as_tensor_variable(x)
@@ -137,6 +141,10 @@ class FFT(_Transform):
     def __init__(self, axes: Sequence[int], norm: str = "backward", inverse: bool = False) -> None:
         super().__init__(sorted(axes), norm)
         self.inverse = bool(inverse)
+
+    def after(self, count: int) -> FFT:
+        """Return the same transform of arrays with some more axes before the others."""
+        return FFT([axis + count for axis in self.axes], self.norm, self.inverse)
 
     def make_node(self, x: Any) -> Apply:
         """Apply to real or complex numbers."""
