@@ -94,15 +94,15 @@ x = pt.dvector("x")
 at = np.array([0.5, 1.5])
 cost = (pt.exp(x) * x[::-1]).sum()
 one = pt.constant(at)
-rows = jacobian(pt.tanh(x) * x[0], x)
+rows = jacobian(pt.tanh(x) * x[0], x, vectorize=False)
 programs = [
     cost,
     rows,
     hessian(cost, x),
-    jacobian(jacobian(x**3, x), x),
+    jacobian(jacobian(x**3, x, vectorize=False), x, vectorize=False),
     phintys.grad((rows**2).sum(), x),
     phintys.Rop(rows, x, x),
-    jacobian(Python()(x) * x, x),
+    jacobian(Python()(x) * x, x, vectorize=False),
     phintys.clone_replace(rows, {x: one}),
 ]
 for program in programs:
@@ -113,7 +113,7 @@ for program in programs:
 phintys.config.mode = "reference"
 for program in programs:
     program.eval({x: at}, on_unused_input="ignore")
-loss = lambda x: (jacobian(pt.tanh(x) * x[0], x) ** 2).sum(axis=0)
+loss = lambda x: (jacobian(pt.tanh(x) * x[0], x, vectorize=False) ** 2).sum(axis=0)
 verify_grad(loss, [at])
 verify_rop(loss, [at])
 assert not [name for name in sys.modules if "native" in name and name.startswith("phintys")]
@@ -142,7 +142,7 @@ class TestChecks:
         assert f([np.e]).shape == (1,)
         with pytest.raises(NanGuardError, match=r"infinite .* of (Log|Elemwise)"):
             f([1.0])
-        rows = function([x], jacobian(pt.log(x) * 2, x), mode=NanGuardMode())
+        rows = function([x], jacobian(pt.log(x) * 2, x, vectorize=False), mode=NanGuardMode())
         with pytest.raises(NanGuardError, match="infinite"):
             rows([0.0])
 
@@ -204,7 +204,7 @@ class TestReports:
     def test_errors_name_the_line_of_the_inner_node(self):
         for mode in ("reference", "native"):
             y = pt.dvector("y")
-            rows = jacobian((x * y)[:2] * x[:2], x)
+            rows = jacobian((x * y)[:2] * x[:2], x, vectorize=False)
             f = function([x, y], rows, mode=mode)
             with pytest.raises(ValueError, match=r"shape|fit") as caught:
                 f(np.ones(3), np.ones(4))

@@ -5,6 +5,7 @@ import pytest
 
 import phintys
 import phintys.tensor as pt
+from phintys.control import RowLoop
 from phintys.gradient import (
     DisconnectedInputError,
     GradientError,
@@ -14,7 +15,22 @@ from phintys.gradient import (
     hessian_vector_product,
     jacobian,
 )
-from phintys.graph import Type
+from phintys.graph import Apply, Op, Type, applys_between
+
+
+class Python(Op):
+    """Doubles a vector, in Python."""
+
+    __props__ = ()
+
+    def make_node(self, x):
+        return Apply(self, [x], [x.type()])
+
+    def perform(self, node, inputs, output_storage):
+        output_storage[0][0] = inputs[0] * 2
+
+    def grad(self, inputs, output_grads):
+        return [Python()(output_grads[0])]
 
 
 def numeric_jacobian(f, at, step=1e-6):
@@ -68,7 +84,8 @@ def test_several_variables():
     to_x, to_y = jacobian(x * y, [x, y])
     np.testing.assert_allclose(to_x.eval(at), np.diag(at[y]))
     np.testing.assert_allclose(to_y.eval(at), np.diag(at[x]))
-    assert to_x.owner is to_y.owner, "one loop computes the rows of both"
+    one, other = jacobian(x * y, [x, y], vectorize=False)
+    assert one.owner is other.owner, "one loop computes the rows of both"
     assert set(jacobian(x * y, {"x": x, "y": y})) == {"x", "y"}
 
 
@@ -188,3 +205,44 @@ class TestHessian:
         x = pt.dvector("x")
         with pytest.raises(GradientError, match="rank and shape"):
             hessian_vector_product((x**2).sum(), x, pt.dmatrix("p"))
+
+
+def _loops(variable):
+    return [n for n in applys_between([], [variable]) if isinstance(n.op, RowLoop)]
+
+
+def test_rows_are_computed_at_once_or_one_by_one_as_is_cheaper():
+    x, w = pt.dvector("x"), pt.dmatrix("w")
+    y = pt.tanh(w @ x)
+    assert not _loops(jacobian(y, x))
+    assert not _loops(hessian((y**2).sum(), x))
+    assert _loops(jacobian(y, x, vectorize=False))
+    large = pt.tensor("large", shape=(100_000, None))
+    assert _loops(jacobian(large @ x, x)) == []
+    assert _loops(jacobian(pt.tanh(large @ x), x)), "the rows would take 80 GB"
+    assert _loops(jacobian(pt.tanh(x) * x[0], x)), "there is nothing to gain"
+    assert _loops(jacobian(Python()(w @ x), x)), "Python has no batched form"
+    assert not _loops(jacobian(Python()(w @ x), x, vectorize=True))
+
+
+@pytest.mark.parametrize("vectorize", [None, False, True])
+def test_both_ways_agree(vectorize):
+    x, w = pt.dvector("x"), pt.dmatrix("w")
+    y = pt.concatenate([pt.softmax(w @ x), pt.cumsum(x[::-1]) * x.sum()])
+    rng = np.random.default_rng(0)
+    at, matrix = rng.normal(size=3), rng.normal(size=(4, 3))
+    to_x, to_w = phintys.function([x, w], jacobian(y, [x, w], vectorize=vectorize))(at, matrix)
+    step = 1e-6
+    f = phintys.function([x, w], y)
+    for j, e in enumerate(np.eye(3)):
+        change = (f(at + step * e, matrix) - f(at - step * e, matrix)) / (2 * step)
+        np.testing.assert_allclose(to_x[:, j], change, atol=1e-8)
+    assert to_w.shape == (7, 4, 3)
+    second = phintys.function([x, w], hessian((y**2).sum(), x, vectorize=vectorize))(at, matrix)
+    np.testing.assert_allclose(second, second.T)
+
+
+def test_a_wrong_choice():
+    x = pt.dvector("x")
+    with pytest.raises(GradientError, match="'yes'"):
+        jacobian(x**2, x, vectorize="yes")

@@ -139,7 +139,7 @@ RECORDS = [
     _mark("grad_scale", lambda x: grad_scale(x, 0.5), GradScale),
     OpRecord(
         name="jacobian",
-        build=lambda x: jacobian(x * pt.sum(x**2), x),
+        build=lambda x: jacobian(x * pt.sum(x**2), x, vectorize=False),
         reference=_jacobian,
         draw=_vector_of_unknown_size,
         ops=(RowLoop,),

@@ -224,8 +224,9 @@ def jacobian(
     disconnected_inputs: Any = "raise",
     vectorize: bool = False,
 ) -> Any:
-    """Return the Jacobian; ``vectorize`` is ignored, since the method is chosen automatically."""
-    return gradient.jacobian(expression, wrt, consider_constant, disconnected_inputs)
+    """Return the Jacobian; without ``vectorize``, whether there is a loop is decided by cost."""
+    at_once = True if vectorize else None
+    return gradient.jacobian(expression, wrt, consider_constant, disconnected_inputs, at_once)
 
 
 def clone(

@@ -4,12 +4,13 @@ from typing import TYPE_CHECKING
 
 from phintys._base.late import LateModule, late_names
 from phintys.gradient.graph_ops import set_graph_ops
-from phintys.gradient.rows import set_row_loop
+from phintys.gradient.rows import set_rows
 from phintys.tensor.batching.rules import BATCHING
 
 if TYPE_CHECKING:
     from phintys.control import checkpoint as _checkpoint
     from phintys.control import custom as _custom
+    from phintys.control import row_batches as _row_batches
     from phintys.control import row_loop as _row_loop
     from phintys.control.checkpointed import scan_checkpoints
     from phintys.control.choices import branch, cond, ifelse
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 else:
     _checkpoint = LateModule("phintys.control.checkpoint")
     _custom = LateModule("phintys.control.custom")
+    _row_batches = LateModule("phintys.control.row_batches")
     _row_loop = LateModule("phintys.control.row_loop")
     __getattr__, __dir__ = late_names(
         __name__,
@@ -68,7 +70,10 @@ __all__ = [
     "while_loop",
 ]
 
-set_row_loop(lambda *arguments: _row_loop.row_loop(*arguments))  # noqa: PLW0108 - imported then
+set_rows(
+    loop=lambda *arguments: _row_loop.row_loop(*arguments),  # noqa: PLW0108 - imported then
+    batch=lambda *arguments: _row_batches.batched_rows(*arguments),  # noqa: PLW0108 - likewise
+)
 set_graph_ops(
     checkpoint=lambda *arguments: _checkpoint.Checkpoint(*arguments),  # noqa: PLW0108 - likewise
     custom_gradient=lambda *arguments: _custom.CustomOp(*arguments),  # noqa: PLW0108 - likewise

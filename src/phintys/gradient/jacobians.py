@@ -8,7 +8,7 @@ from phintys._base.errors import GradientError
 from phintys.gradient.arguments import check_points, check_variable, unpack
 from phintys.gradient.arithmetic import is_complex, is_discrete
 from phintys.gradient.reverse import Lop, grad
-from phintys.gradient.rows import stacked_rows
+from phintys.gradient.rows import batched_rows, stacked_rows
 from phintys.tensor.type import TensorType
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ def jacobian(
     wrt: TensorMethods,
     consider_constant: Iterable[Variable] | None = None,
     disconnected_inputs: Policy = "raise",
+    vectorize: bool | None = None,
 ) -> TensorVariable: ...
 @overload
 def jacobian(
@@ -37,6 +38,7 @@ def jacobian(
     wrt: list[T],
     consider_constant: Iterable[Variable] | None = None,
     disconnected_inputs: Policy = "raise",
+    vectorize: bool | None = None,
 ) -> list[TensorVariable]: ...
 @overload
 def jacobian(
@@ -44,6 +46,7 @@ def jacobian(
     wrt: tuple[TensorMethods, ...],
     consider_constant: Iterable[Variable] | None = None,
     disconnected_inputs: Policy = "raise",
+    vectorize: bool | None = None,
 ) -> tuple[TensorVariable, ...]: ...
 @overload
 def jacobian(
@@ -51,6 +54,7 @@ def jacobian(
     wrt: dict[K, T],
     consider_constant: Iterable[Variable] | None = None,
     disconnected_inputs: Policy = "raise",
+    vectorize: bool | None = None,
 ) -> dict[K, TensorVariable]: ...
 @overload
 def jacobian(
@@ -58,12 +62,14 @@ def jacobian(
     wrt: Any,
     consider_constant: Iterable[Variable] | None = None,
     disconnected_inputs: Policy = "raise",
+    vectorize: bool | None = None,
 ) -> Any: ...
 def jacobian(
     expression: Any,
     wrt: Any,
     consider_constant: Iterable[Variable] | None = None,
     disconnected_inputs: Policy = "raise",
+    vectorize: bool | None = None,
 ) -> Any:
     """Return all derivatives of each element of an expression.
 
@@ -78,6 +84,10 @@ def jacobian(
     disconnected_inputs
         What to do if the expression does not depend on one of ``wrt``: ``"raise"``, ``"warn"`` or
         ``"ignore"``; with the last two, its derivatives are zeros.
+    vectorize
+        Whether the gradients of all elements are computed together (``True``), or one after the
+        other in a loop (``False``), which needs less memory. By default it is decided by an
+        estimate.
 
     Returns
     -------
@@ -94,10 +104,13 @@ def jacobian(
 
     Notes
     -----
-    The gradient of one element is built symbolically and computed for each element in turn;
-    subexpressions common to all rows are computed once. So the run-time cost is that of as many
-    gradients as the expression has elements: for a product of the Jacobian and a vector, ``Rop``
-    and ``Lop`` are far cheaper.
+    The gradient of one element is built symbolically. If it contains products or loops, it is
+    batched for all elements, so that products of vectors and matrices become products of matrices.
+    Otherwise, where an Op has no batched form, and where the intermediate results of all elements
+    are estimated to take more than ``config.loop_megabytes`` (unknown sizes count as 100), the
+    gradients are computed one after the other, in a loop. Subexpressions common to all elements are
+    computed once. The run-time cost is that of as many gradients as the expression has elements:
+    for a product of the Jacobian and a vector, ``Rop`` and ``Lop`` are far cheaper.
 
     Examples
     --------
@@ -110,6 +123,9 @@ def jacobian(
     """
     targets, pack = unpack(wrt, "wrt")
     _check_expression(expression)
+    if not isinstance(vectorize, bool | None):
+        msg = f"vectorize must be None (decided by an estimate), True or False; got {vectorize!r}."
+        raise GradientError(msg)
     for variable in targets:
         _check_tensor(variable, "Each variable in wrt")
     if expression.type.ndim == 0:
@@ -123,9 +139,17 @@ def jacobian(
             )
         )
     flat = expression if expression.type.ndim == 1 else expression.flatten()
-    index = TensorType("int64", ())("i")
-    rows = grad(flat[index], targets, consider_constant, disconnected_inputs, add_names=False)
-    stacked = stacked_rows(flat.shape[0], index, rows, targets)
+    stacked = None
+    if vectorize is not False:
+        seed = flat.type("v")
+        rows = Lop(flat, targets, seed, consider_constant, disconnected_inputs)
+        stacked = batched_rows(expression, flat.shape[0], seed, rows, force=vectorize is True)
+        if disconnected_inputs == "warn":
+            disconnected_inputs = "ignore"  # there was a warning
+    if stacked is None:
+        index = TensorType("int64", ())("i")
+        rows = grad(flat[index], targets, consider_constant, disconnected_inputs, add_names=False)
+        stacked = stacked_rows(flat.shape[0], index, rows, targets)
     if expression.type.ndim == 1:
         return pack(stacked)
     return pack(
@@ -168,6 +192,7 @@ def hessian(
     wrt: TensorMethods,
     consider_constant: Iterable[Variable] | None = None,
     disconnected_inputs: Policy = "raise",
+    vectorize: bool | None = None,
 ) -> TensorVariable: ...
 @overload
 def hessian(
@@ -175,6 +200,7 @@ def hessian(
     wrt: list[T],
     consider_constant: Iterable[Variable] | None = None,
     disconnected_inputs: Policy = "raise",
+    vectorize: bool | None = None,
 ) -> list[TensorVariable]: ...
 @overload
 def hessian(
@@ -182,6 +208,7 @@ def hessian(
     wrt: tuple[TensorMethods, ...],
     consider_constant: Iterable[Variable] | None = None,
     disconnected_inputs: Policy = "raise",
+    vectorize: bool | None = None,
 ) -> tuple[TensorVariable, ...]: ...
 @overload
 def hessian(
@@ -189,6 +216,7 @@ def hessian(
     wrt: dict[K, T],
     consider_constant: Iterable[Variable] | None = None,
     disconnected_inputs: Policy = "raise",
+    vectorize: bool | None = None,
 ) -> dict[K, TensorVariable]: ...
 @overload
 def hessian(
@@ -196,12 +224,14 @@ def hessian(
     wrt: Any,
     consider_constant: Iterable[Variable] | None = None,
     disconnected_inputs: Policy = "raise",
+    vectorize: bool | None = None,
 ) -> Any: ...
 def hessian(
     cost: Variable,
     wrt: Any,
     consider_constant: Iterable[Variable] | None = None,
     disconnected_inputs: Policy = "raise",
+    vectorize: bool | None = None,
 ) -> Any:
     """Return the second derivatives of a scalar with respect to one or more variables.
 
@@ -211,7 +241,7 @@ def hessian(
         A real scalar.
     wrt
         A tensor variable, or a list, tuple or dict of them, of any ranks.
-    consider_constant, disconnected_inputs
+    consider_constant, disconnected_inputs, vectorize
         As for :func:`~phintys.gradient.jacobian`.
 
     Returns
@@ -245,7 +275,7 @@ def hessian(
     # derivatives are zero, which is not an error.
     return pack(
         [
-            jacobian(gradient, variable, consider_constant, disconnected_inputs="ignore")
+            jacobian(gradient, variable, consider_constant, "ignore", vectorize)
             for gradient, variable in zip(gradients, targets, strict=True)
         ]
     )

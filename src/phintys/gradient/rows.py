@@ -1,7 +1,7 @@
-"""A hook for the loop over the rows of a Jacobian.
+"""Hooks for the rows of a Jacobian: all at once, or in a loop.
 
 The loop is an Op with an inner graph, whose gradients need the engines of this room; so it is in a
-higher layer, which registers it when it is imported.
+higher layer, which registers both when it is imported.
 """
 
 from __future__ import annotations
@@ -16,16 +16,49 @@ if TYPE_CHECKING:
     from phintys.graph.variable import Variable
 
     RowLoopMaker = Callable[[Any, Variable, Sequence[Variable], Sequence[Variable]], list[Variable]]
+    BatchMaker = Callable[[Any, Any, Variable, Sequence[Variable], bool], list[Variable] | None]
 
-__all__ = ["set_row_loop", "stacked_rows"]
+__all__ = ["batched_rows", "set_rows", "stacked_rows"]
 
-_make: RowLoopMaker | None = None
+_makers: dict[str, Any] = {}
 
 
-def set_row_loop(make: RowLoopMaker) -> None:
-    """Register what :func:`stacked_rows` calls; called once, by the room of loops."""
-    global _make  # noqa: PLW0603 - a hook with one owner
-    _make = make
+def set_rows(loop: RowLoopMaker, batch: BatchMaker) -> None:
+    """Register what the functions below call; called once, by the room of loops."""
+    _makers.update(loop=loop, batch=batch)
+
+
+def _maker(name: str) -> Any:
+    if name not in _makers:
+        msg = "Jacobians need the loops of phintys.control: import phintys first."
+        raise PhintysError(msg)
+    return _makers[name]
+
+
+def batched_rows(
+    expression: Any, n: Any, seed: Variable, rows: Sequence[Variable], force: bool = False
+) -> list[Variable] | None:
+    """Return, for each of ``rows``, its values for all unit vectors as ``seed``, stacked.
+
+    Parameters
+    ----------
+    expression
+        What is differentiated, of any rank.
+    n
+        The number of its elements, symbolic.
+    seed
+        A vector of that many elements, a leaf that ``rows`` depend on.
+    rows
+        Expressions.
+    force
+        Compute them all at once in any case.
+
+    Returns
+    -------
+    list, or None
+        ``None`` if a loop is cheaper.
+    """
+    return _maker("batch")(expression, n, seed, rows, force)
 
 
 def stacked_rows(
@@ -43,13 +76,5 @@ def stacked_rows(
         Expressions for row number ``index``.
     like
         For each of them, a variable of the same shape that does not depend on ``index``.
-
-    Raises
-    ------
-    PhintysError
-        ``phintys.control`` has not been imported.
     """
-    if _make is None:
-        msg = "Jacobians need the loops of phintys.control: import phintys first."
-        raise PhintysError(msg)
-    return _make(n, index, rows, like)
+    return _maker("loop")(n, index, rows, like)

@@ -41,7 +41,7 @@ class InnerGraphs(GraphRewriter):
     >>> from phintys.gradient import jacobian
     >>> from phintys.passes import rewrite_graph
     >>> x = pt.dvector("x")
-    >>> loop = jacobian(pt.log(1 + x) * x[0], x)
+    >>> loop = jacobian(pt.log(1 + x) * x[0], x, vectorize=False)
     >>> sizes = [len(one.owner.op.fgraph.apply_nodes) for one in (loop, rewrite_graph(loop))]
     >>> sizes[0] > sizes[1]
     True

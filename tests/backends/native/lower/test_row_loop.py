@@ -56,20 +56,20 @@ FUNCTIONS = {
 @given(n=st.integers(0, 12), seed=st.integers(0, 2**16))
 def test_jacobians(compare, name, n, seed):
     draw = np.random.default_rng(seed).normal
-    rows = jacobian(FUNCTIONS[name], x)
+    rows = jacobian(FUNCTIONS[name], x, vectorize=False)
     program = compare([x, w], [rows, rows.sum(axis=0)], [draw(size=n), draw(size=(n, n))])
     assert any(isinstance(step, Loop) for step in program.steps)
 
 
 def test_derivatives_of_jacobians(compare):
-    rows = jacobian(pt.tanh(pt.dot(w, x)), x)
+    rows = jacobian(pt.tanh(pt.dot(w, x)), x, vectorize=False)
     draw = np.random.default_rng(0).normal
     outputs = [phintys.grad((rows**2).sum(), w), hessian((pt.exp(x) * x.sum()).sum(), x)]
     compare([x, w], outputs, [draw(size=5), draw(size=(5, 5))])
 
 
 def test_steps_of_python_in_a_loop():
-    rows = jacobian(Twice()(x**2) * x, x)
+    rows = jacobian(Twice()(x**2) * x, x, vectorize=False)
     f = phintys.function([x], rows)
     program = lower_program(FunctionGraph([x], [rows], clone=True))
     (loop,) = [step for step in program.steps if isinstance(step, Loop)]
@@ -81,7 +81,7 @@ def test_steps_of_python_in_a_loop():
 
 def test_what_is_checked_for_a_row_is_not_known_without_rows():
     y = pt.dvector("y")
-    rows = jacobian(pt.dot(w, x) * y, x)
+    rows = jacobian(pt.dot(w, x) * y, x, vectorize=False)
     f = phintys.function([w, x, y], [rows, y * 2])
     found, twice = f(np.zeros((0, 3)), np.ones(3), np.ones(2))
     assert found.shape == (0, 3)
