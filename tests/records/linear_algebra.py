@@ -5,6 +5,7 @@ import scipy.linalg
 from hypothesis import strategies as st
 
 import phintys.tensor as pt
+from phintys.tensor.linear_algebra.assumptions import Assume
 from phintys.tensor.linear_algebra.cholesky import Cholesky
 from phintys.tensor.linear_algebra.cholesky_adjoint import CholeskyAdjoint, CholeskyInverse
 from phintys.tensor.linear_algebra.determinants import Det, SlogDet
@@ -389,6 +390,14 @@ SOLVERS = [
         ),
     ),
     _record("inv", pt.linalg.inv, _each(np.linalg.inv, 2), draw_matrices(dominated), Inv),
+    OpRecord(
+        name="assume",
+        build=lambda a: pt.assume(a, "positive_definite"),
+        reference=lambda a: a,
+        draw=draw_matrices(positive),
+        ops=(Assume,),
+        differentiable=(),  # finite differences are not symmetric
+    ),
 ]
 
 DETERMINANTS = [

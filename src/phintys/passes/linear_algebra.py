@@ -13,11 +13,12 @@ import numpy as np
 
 import phintys.scalar as ps
 from phintys.passes._facts import as_result, fits, has_one_client, kind, operands, scalar_node
+from phintys.passes._structure import triangle_of, turned
+from phintys.passes.matrices import LATE_MATRICES, MATRICES, SHARED_FACTORS
 from phintys.rewriting import node_rewriter
 from phintys.tensor import math
-from phintys.tensor.diagonals import AllocDiag, diagonal, eye
+from phintys.tensor.diagonals import diagonal, eye
 from phintys.tensor.dim_shuffle import DimShuffle, expand_dims, matrix_transpose, squeeze
-from phintys.tensor.linear_algebra.cholesky import Cholesky
 from phintys.tensor.linear_algebra.determinants import Det, SlogDet
 from phintys.tensor.linear_algebra.solving import Inv, Solve
 from phintys.tensor.linear_algebra.triangular import SolveTriangular
@@ -31,58 +32,19 @@ if TYPE_CHECKING:
     from phintys.graph.variable import Variable
     from phintys.rewriting import NodeRewriter
 
-__all__ = ["EXPAND_LINEAR_ALGEBRA", "STABILIZE_LINEAR_ALGEBRA", "triangle_of"]
-
-_MOST_STEPS = 8
+__all__ = ["EXPAND_LINEAR_ALGEBRA", "STABILIZE_LINEAR_ALGEBRA"]
 
 # ---- facts ---------------------------------------------------------------------------------------
 
 
-def turned(x: Any) -> Any:
-    """Return y if x is the (stack of) transposes of y; else ``None``."""
-    node = x.owner
-    if node is None or not isinstance(node.op, DimShuffle):
-        return None
-    last = x.ndim - 1
-    if x.ndim < 2 or node.op.new_order != (*range(last - 1), last, last - 1):
-        return None
-    return node.inputs[0]
-
-
-def triangle_of(x: Any, steps: int = _MOST_STEPS) -> str | None:
-    """Return ``"lower"``, ``"upper"`` or ``"diagonal"`` if matrices are known to be so.
-
-    Known are factors, diagonal matrices, their transposes, conjugates and products.
-    """
-    node = x.owner
-    if node is None or steps == 0:
-        return None
-    if isinstance(node.op, Cholesky):
-        return "lower"
-    if isinstance(node.op, AllocDiag):
-        return "diagonal" if node.op.offset == 0 else None
-    other = turned(x)
-    if other is not None:
-        found = triangle_of(other, steps - 1)
-        return {"lower": "upper", "upper": "lower"}.get(found or "", found)
-    if scalar_node(x, ps.conj) is not None:
-        return triangle_of(node.inputs[0], steps - 1)
-    if isinstance(node.op, Dot) and x.ndim == 2:
-        both = {triangle_of(one, steps - 1) for one in node.inputs} - {"diagonal"}
-        if None in both or len(both) > 1:
-            return None
-        return both.pop() if both else "diagonal"
-    return None
-
-
-def _factor_of(x: Any) -> Any:
+def _factor_of(fgraph: FunctionGraph, x: Any) -> Any:
     """Return L if x is ``L L^H`` for a triangular L; else ``None``."""
     node = x.owner
     if node is None or not isinstance(node.op, Dot | BatchedDot) or kind(x) == "c":
         return None
     left, right = node.inputs
     same = turned(right) is left or turned(left) is right
-    return left if same and triangle_of(left) is not None else None
+    return left if same and triangle_of(fgraph, left) is not None else None
 
 
 def _diagonal(x: Any) -> Any:
@@ -131,20 +93,20 @@ def times_inv(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
 
 @node_rewriter(
     [Solve, Inv],
-    operands=[Cholesky, DimShuffle, Dot, AllocDiag],
+    depth=4,
     tags=["extremes"],
     examples=[
         "pt.linalg.solve(pt.linalg.cholesky(X3 + X3.T + 30 * pt.eye(3)), y3)",
         "pt.linalg.solve(pt.linalg.cholesky(X3 + X3.T + 30 * pt.eye(3)).T, Y3)",
         "pt.linalg.inv(pt.linalg.cholesky(X3 + X3.T + 30 * pt.eye(3)))",
-        "pt.linalg.solve(pt.diag(y3 + 20), Y3)",
+        "pt.linalg.solve(pt.tril(X3) + 9 * pt.eye(3), Y3)",
     ],
 )
 def solve_with_triangle(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     """solve(L, b) -> solve_triangular(L, b), inv(L) -> solve_triangular(L, I), for triangular L"""
     op: Any = node.op
     a = operands(node)[0]
-    found = triangle_of(a)
+    found = triangle_of(fgraph, a)
     if found is None or (isinstance(op, Solve) and op.assume_a != "gen"):
         return None
     b: Any = node.inputs[1] if isinstance(op, Solve) else eye(sizes_of(a)[-1], dtype=a.dtype)
@@ -166,10 +128,10 @@ def solve_with_product(fgraph: FunctionGraph, node: Apply) -> list[Variable] | N
     """solve(L @ L.T, b) -> solve_triangular(L.T, solve_triangular(L, b)), for triangular L"""
     op: Any = node.op
     a, b = operands(node)
-    factor = _factor_of(a)
+    factor = _factor_of(fgraph, a)
     if factor is None:
         return None
-    is_lower = triangle_of(factor) != "upper"
+    is_lower = triangle_of(fgraph, factor) != "upper"
     first, second = (
         SolveTriangular(lower, unit_diagonal=False, on_error=op.on_error)
         for lower in (is_lower, not is_lower)
@@ -216,7 +178,7 @@ def log_of_abs_det(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
 
 @node_rewriter(
     [Det],
-    operands=[Cholesky, DimShuffle, Dot, BatchedDot, AllocDiag],
+    depth=4,
     tags=["extremes"],
     examples=[
         "pt.linalg.det(pt.linalg.cholesky(X3 + X3.T + 30 * pt.eye(3)))",
@@ -228,9 +190,9 @@ def log_of_abs_det(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
 def det_of_triangle(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     """det(L) -> prod(diag(L)), det(L @ L.T) -> prod(diag(L))**2, for triangular L"""
     (a,) = operands(node)
-    if triangle_of(a) is not None:
+    if triangle_of(fgraph, a) is not None:
         return as_result(fgraph, node, prod(_diagonal(a), axis=-1))
-    factor = _factor_of(a)
+    factor = _factor_of(fgraph, a)
     if factor is None:
         return None
     return as_result(fgraph, node, math.sqr(prod(_diagonal(factor), axis=-1)))
@@ -238,7 +200,7 @@ def det_of_triangle(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None
 
 @node_rewriter(
     [SlogDet],
-    operands=[Cholesky, DimShuffle, Dot, BatchedDot, AllocDiag],
+    depth=4,
     tags=["extremes"],
     examples=[
         "pt.linalg.slogdet(pt.linalg.cholesky(X3 + X3.T + 30 * pt.eye(3)))[1]",
@@ -249,7 +211,7 @@ def det_of_triangle(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None
 def slogdet_of_triangle(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     """slogdet(L) -> prod(sign(diag(L))), sum(log(abs(diag(L)))), for triangular L; or L @ L.T"""
     (a,) = operands(node)
-    factor = a if triangle_of(a) is not None else _factor_of(a)
+    factor = a if triangle_of(fgraph, a) is not None else _factor_of(fgraph, a)
     if factor is None or kind(factor) == "c":
         return None
     entries = _diagonal(factor)
@@ -334,6 +296,7 @@ def slogdet_by_factors(fgraph: FunctionGraph, node: Apply) -> list[Variable] | N
 
 
 STABILIZE_LINEAR_ALGEBRA: tuple[NodeRewriter, ...] = (
+    *MATRICES,
     inv_times,
     times_inv,
     solve_with_triangle,
@@ -343,6 +306,7 @@ STABILIZE_LINEAR_ALGEBRA: tuple[NodeRewriter, ...] = (
     det_of_triangle,
     slogdet_of_triangle,
     det_of_transpose,
+    *LATE_MATRICES,
 )
 """Cheaper or more accurate forms."""
 
@@ -351,5 +315,6 @@ EXPAND_LINEAR_ALGEBRA: tuple[NodeRewriter, ...] = (
     inv_by_factors,
     det_by_factors,
     slogdet_by_factors,
+    *SHARED_FACTORS,
 )
 """Expansions to factors."""

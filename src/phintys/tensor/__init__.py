@@ -109,6 +109,7 @@ from phintys.tensor.joining import (
     stacklists,
     vstack,
 )
+from phintys.tensor.linear_algebra.assumptions import assume
 from phintys.tensor.linear_algebra.vectors import cross, matvec, vecdot, vecmat
 from phintys.tensor.make_vectors import (
     MakeVector,
@@ -290,6 +291,7 @@ __all__ = [
     "array_split",
     "as_tensor_variable",
     "assert_op",
+    "assume",
     "average",
     "batched_dot",
     "batched_tensordot",

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from phintys.tensor.variable import TensorVariable
 
-__all__ = ["Inv", "Solve", "inv", "solve"]
+__all__ = ["Inv", "Solve", "divided", "inv", "solve"]
 
 Assumed = Literal["gen", "sym", "her", "pos"]
 
@@ -280,17 +280,21 @@ def _diagonal_solver(on_error: OnError) -> Any:
     check_choice(on_error, ("raise", "nan"), "on_error")
 
     def divide(a: Any, b: Any) -> Any:
-        entries = diagonal(a, 0, a.ndim - 2, a.ndim - 1)
-        is_zero = math.eq(entries, 0)
-        if on_error == "raise":
-            msg = 'solve: a diagonal matrix is singular. With on_error="nan" its result is NaN.'
-            check = CheckAndRaise(np.linalg.LinAlgError, msg)
-            return b / expand_dims(check(entries, all(math.invert(is_zero))), -1)
-        nan = np.asarray(np.nan, "float32")
-        fails = any(is_zero, axis=-1, keepdims=True)
-        return b / expand_dims(math.switch(fails, nan, entries), -1)
+        return divided(b, diagonal(a, 0, a.ndim - 2, a.ndim - 1), on_error)
 
     return divide
+
+
+def divided(b: Any, entries: Any, on_error: OnError) -> Any:
+    """Return the solution for diagonal matrices, given their diagonals."""
+    is_zero = math.eq(entries, 0)
+    if on_error == "raise":
+        msg = 'solve: a diagonal matrix is singular. With on_error="nan" its result is NaN.'
+        check = CheckAndRaise(np.linalg.LinAlgError, msg)
+        return b / expand_dims(check(entries, all(math.invert(is_zero))), -1)
+    nan = np.asarray(np.nan, "float32")
+    fails = any(is_zero, axis=-1, keepdims=True)
+    return b / expand_dims(math.switch(fails, nan, entries), -1)
 
 
 def inv(a: Any, *, on_error: OnError = "raise") -> TensorVariable:

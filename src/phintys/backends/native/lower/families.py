@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LOWERINGS", "lowers"]
 
+_by_factors = LateModule("phintys.backends.native.lower.by_factors")
 _counting = LateModule("phintys.backends.native.lower.counting")
 _creation = LateModule("phintys.backends.native.lower.creation")
 _dot = LateModule("phintys.backends.native.lower.products")
@@ -38,6 +39,7 @@ _shape = LateModule("phintys.backends.native.lower.shapes")
 LOWERINGS: OpRules[Callable[[Any, Apply, Lowering], None]] = OpRules(
     "native code",
     late={
+        _by_factors: "Det Inv SlogDet Solve",
         _counting: "Nonzero RepeatIndex",
         _creation: "Alloc AllocDiag AllocEmpty ExtractDiag",
         _dot: "BatchedDot Dot Gemm",
@@ -48,7 +50,7 @@ LOWERINGS: OpRules[Callable[[Any, Apply, Lowering], None]] = OpRules(
         _indexing: "AdvancedIncSubtensor AdvancedSubtensor IncSubtensor Subtensor",
         _join: "Join Split",
         _linear_algebra: "Cholesky CholeskyInverse Eigh LUFactor PermuteRows SolveTriangular",
-        _observing: "CheckAndRaise",
+        _observing: "Assume CheckAndRaise",
         _ranges: "ARange",
         _reduce: "ArgExtremeAlong Argmax Argmin LogSoftmax LogSumExp Reduce Softmax",
         _row_loop: "RowLoop",

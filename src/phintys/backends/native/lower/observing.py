@@ -11,6 +11,7 @@ from phintys.backends.native.lower.reduce import reduce_into
 from phintys.backends.native.lower.view import View
 from phintys.backends.native.program import Expression, Literal, Operation, OwnFailure
 from phintys.graph.apply import Apply
+from phintys.tensor.linear_algebra.assumptions import Assume
 from phintys.tensor.observing import CheckAndRaise
 
 __all__: list[str] = []
@@ -33,3 +34,9 @@ def lower_check_and_raise(op: CheckAndRaise, node: Apply, lowering: Lowering) ->
         is_true = lowering.element(found, ())
         lowering.require(is_true, OwnFailure(node, "condition"))
     lowering.bind(node.outputs[0], value)
+
+
+@lowers(Assume)
+def lower_assume(op: Assume, node: Apply, lowering: Lowering) -> None:
+    """``out = x``."""
+    lowering.bind_same(node.outputs[0], node.inputs[0])

@@ -1,0 +1,635 @@
+"""Rules by the structure of matrices: what is diagonal, orthogonal, symmetric or a product.
+
+What is known of a matrix is found by :func:`~phintys.passes._structure.structure`.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import phintys.scalar as ps
+from phintys.control.if_else import IfElse
+from phintys.graph.apply import Apply
+from phintys.passes._facts import (
+    as_result,
+    fits,
+    has_one_client,
+    kind,
+    operands,
+    same_size,
+    scalar_node,
+)
+from phintys.passes._structure import Fact, structure, turned
+from phintys.rewriting import node_rewriter
+from phintys.tensor import math
+from phintys.tensor._rules import conjugate
+from phintys.tensor.diagonals import AllocDiag, ExtractDiag, diagonal, eye
+from phintys.tensor.dim_shuffle import DimShuffle, expand_dims, matrix_transpose, squeeze
+from phintys.tensor.linear_algebra.assumptions import Assume
+from phintys.tensor.linear_algebra.cholesky import Cholesky
+from phintys.tensor.linear_algebra.determinants import Det, SlogDet
+from phintys.tensor.linear_algebra.matrix_op import adjoint
+from phintys.tensor.linear_algebra.solving import Inv, Solve, divided
+from phintys.tensor.products import BatchedDot, Dot, matmul
+from phintys.tensor.ranges import ARange
+from phintys.tensor.reduce import prod, sum
+from phintys.tensor.reshaping import Reshape, reshape
+from phintys.tensor.shapes import sizes_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from phintys.graph.fgraph import FunctionGraph
+    from phintys.graph.variable import Variable
+    from phintys.rewriting import NodeRewriter
+
+__all__ = ["LATE_MATRICES", "MATRICES", "SHARED_FACTORS"]
+
+
+def _main_diagonal(x: Any) -> Any:
+    """Return the diagonals of matrices."""
+    node = x.owner
+    if node is not None and isinstance(node.op, AllocDiag) and node.op.offset == 0:
+        return node.inputs[0]
+    return diagonal(x, 0, x.ndim - 2, x.ndim - 1)
+
+
+def _all(node: Apply, values: list[Any]) -> list[Variable | None] | None:
+    types: list[Any] = [variable.type for variable in node.outputs]
+    fit = all(
+        value is None or fits(type_, value.type) for type_, value in zip(types, values, strict=True)
+    )
+    return values if fit else None
+
+
+def _is_definite(fgraph: FunctionGraph, a: Any) -> bool:
+    """Return whether a matrix is positive definite, or an error otherwise raised elsewhere."""
+    facts = structure(fgraph, a)
+    if facts & Fact.DEFINITE:
+        return True
+    return bool(facts & Fact.HERMITIAN) and _factor_there(fgraph, a) is not None
+
+
+def _factor_there(fgraph: FunctionGraph, a: Any) -> Any:
+    """Return the Cholesky factor of a matrix, if it is computed at every call."""
+    for client, _ in fgraph.clients.get(a, ()):
+        if isinstance(client, Apply) and client.op == Cholesky("raise"):
+            return client.outputs[0] if not _is_lazy(fgraph) else None
+    return None
+
+
+def _is_lazy(fgraph: FunctionGraph) -> bool:
+    """Return whether some nodes may not be computed, whose errors would then not be raised."""
+    return any(isinstance(node.op, IfElse) for node in fgraph.apply_nodes)
+
+
+# ---- transposes and products ---------------------------------------------------------------------
+
+
+@node_rewriter(
+    [DimShuffle],
+    within=[Assume, Cholesky, Solve, Inv, Det, SlogDet],
+    depth=4,
+    tags=["extremes"],
+    examples=["pt.assume(X3 + X3.T, 'symmetric').T"],
+)
+def transpose_of_symmetric(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
+    """A.T -> A, for a symmetric A; conj(A).T -> A, for a Hermitian one"""
+    a = turned(node.outputs[0])
+    if a is None:
+        return None
+    if structure(fgraph, a) & Fact.SYMMETRIC:
+        return as_result(fgraph, node, a)
+    inner = scalar_node(a, ps.conj)
+    if inner is None or not structure(fgraph, inner.inputs[0]) & Fact.HERMITIAN:
+        return None
+    return as_result(fgraph, node, inner.inputs[0])
+
+
+@node_rewriter(
+    [Dot, BatchedDot],
+    within=[AllocDiag, Assume, ARange],
+    depth=4,
+    tags=["extremes"],
+    examples=[
+        "pt.diag(x3) @ Y3",
+        "Y3 @ pt.diag(x3)",
+        "pt.diag(x3) @ y3",
+        "y3 @ (2 * pt.diag(x3))",
+        "Y3 @ pt.eye(Y3.shape[1])",
+    ],
+)
+def product_with_diagonal(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
+    """diag(d) @ X -> d[:, None] * X, X @ diag(d) -> X * d, X @ eye(n) -> X"""
+    x, y = operands(node)
+    needed = Fact.DIAGONAL | Fact.SQUARE
+    dtype: Any = node.outputs[0].type.dtype  # pyright: ignore[reportAttributeAccessIssue]
+    if kind(node.outputs[0]) not in "fc":
+        return None
+    for scales, other, is_left in ((x, y, True), (y, x, False)):
+        if scales.ndim < 2 or scales.dtype != dtype or other.dtype != dtype:
+            continue
+        facts = structure(fgraph, scales)
+        if facts & needed != needed:
+            continue
+        if facts & Fact.IDENTITY:
+            if other.ndim == scales.ndim == 2 and is_left and same_size(scales, other, 0):
+                return as_result(fgraph, node, other)
+            if other.ndim == scales.ndim == 2 and not is_left and same_size(scales, other, 1):
+                return as_result(fgraph, node, other)
+        entries = _main_diagonal(scales)
+        if is_left and other.ndim > 1:
+            entries = expand_dims(entries, -1)
+        elif other.ndim > 1:
+            entries = expand_dims(entries, -2)
+        return as_result(fgraph, node, math.mul(entries, other))
+    return None
+
+
+@node_rewriter(
+    [ExtractDiag],
+    operands=[Dot],
+    tags=["extremes"],
+    examples=["pt.diagonal(X3 @ Y3)", "pt.linalg.trace(X3 @ Y3)"],
+)
+def diagonal_of_product(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
+    """diagonal(A @ B) -> sum(A * B.T, axis=1), where the product has no other users"""
+    op: Any = node.op
+    product = node.inputs[0]
+    inner = product.owner
+    if op.offset or inner is None or not isinstance(inner.op, Dot):
+        return None
+    a, b = operands(inner)
+    if not has_one_client(fgraph, product) or kind(product) not in "fc" or a.ndim < 2 or b.ndim < 2:
+        return None
+    if a.dtype != b.dtype or a.dtype not in {"float32", "float64", "complex64", "complex128"}:
+        return None
+    other = matrix_transpose(b)
+    if not (same_size(a, other, 0) or structure(fgraph, product) & Fact.SQUARE):
+        least = math.minimum(sizes_of(a)[0], sizes_of(b)[1])
+        a, other = a[:least], other[:least]
+    return as_result(fgraph, node, sum(a * other, axis=1))
+
+
+_LARGE = 1 << 20
+
+
+def _chain(fgraph: FunctionGraph, node: Apply) -> list[Any]:
+    """Return the factors of a product of products that are not used elsewhere."""
+    factors: list[Any] = []
+    stack: list[Any] = [node.outputs[0]]
+    while stack:
+        x = stack.pop()
+        inner = x.owner
+        is_part = x is node.outputs[0] or (has_one_client(fgraph, x) and x.ndim)
+        if inner is None or not isinstance(inner.op, Dot) or not is_part:
+            factors.append(x)
+            continue
+        left, right = inner.inputs
+        stack += [right, left]
+    return factors
+
+
+def _cheapest(sizes: list[float]) -> tuple[float, dict[tuple[int, int], int]]:
+    """Return the cost of a chain of products, and where each part of it is split."""
+    count = len(sizes) - 1
+    costs = {(i, i): 0.0 for i in range(count)}
+    splits: dict[tuple[int, int], int] = {}
+    for length in range(2, count + 1):
+        for first in range(count - length + 1):
+            last = first + length - 1
+            options = [
+                (
+                    costs[first, at]
+                    + costs[at + 1, last]
+                    + sizes[first] * sizes[at + 1] * sizes[last + 1],
+                    at,
+                )
+                for at in range(first, last)
+            ]
+            costs[first, last], splits[first, last] = min(options)
+    return costs[0, count - 1], splits
+
+
+def _present_cost(node: Apply, factors: list[Any], sizes: list[float]) -> float:
+    """Return the cost of a product of products as it is."""
+    places = iter(range(len(factors)))
+    parts = {id(x) for x in factors}
+    total = 0.0
+    results: list[tuple[int, int]] = []
+    stack: list[tuple[Any, bool]] = [(node.outputs[0], False)]
+    while stack:
+        x, is_done = stack.pop()
+        if is_done:
+            (_, last), (first, split) = results.pop(), results.pop()
+            total += sizes[first] * sizes[split + 1] * sizes[last + 1]
+            results.append((first, last))
+        elif id(x) in parts:
+            at = next(places)
+            results.append((at, at))
+        else:
+            left, right = x.owner.inputs
+            stack += [(x, True), (right, False), (left, False)]
+    return total
+
+
+@node_rewriter(
+    [Dot],
+    operands=[Dot],
+    depth=6,
+    tags=["extremes"],
+    examples=[
+        "X3 @ Y3 @ x3",
+        "x3 @ (Y3 @ X3)",
+        "X @ Y @ x",
+        "X3 @ Y3 @ x3[:, None]",
+    ],
+)
+def order_of_products(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
+    """A @ B @ x -> A @ (B @ x), the order of least work, by known sizes and vectors at the ends"""
+    ((client, _), *others) = fgraph.clients[node.outputs[0]]
+    if not others and isinstance(client, Apply) and isinstance(client.op, Dot):
+        return None  # a part of a longer chain
+    factors = _chain(fgraph, node)
+    if len(factors) < 3 or kind(node.outputs[0]) not in "fc":
+        return None
+    dtype: Any = node.outputs[0].type.dtype  # pyright: ignore[reportAttributeAccessIssue]
+    if dtype == "float16" or any(x.dtype != dtype for x in factors):
+        return None
+    if any(x.ndim != 2 for x in factors[1:-1]):
+        return None  # a dot product of vectors within
+    shapes = [list(x.type.shape) for x in factors]
+    if factors[0].ndim == 1:
+        shapes[0] = [1, *shapes[0]]
+    if factors[-1].ndim == 1:
+        shapes[-1] = [*shapes[-1], 1]
+    sizes: list[int | None] = [shapes[0][0]]
+    for left, right in pairwise(shapes):
+        sizes.append(left[1] if left[1] is not None else right[0])
+    sizes.append(shapes[-1][1])
+    if None in sizes and 1 not in {sizes[0], sizes[-1]}:
+        return None
+    known = [float(_LARGE if size is None else size) for size in sizes]
+    if None in sizes:
+        # The vector is multiplied first: never more work than any other order, whatever the sizes.
+        known = [1.0 if size == 1 else float(_LARGE) for size in sizes]
+    least, splits = _cheapest(known)
+    if least >= _present_cost(node, factors, known):
+        return None
+    return as_result(fgraph, node, _joined(factors, splits))
+
+
+def _joined(factors: list[Any], splits: dict[tuple[int, int], int]) -> Any:
+    results: list[Any] = []
+    stack: list[tuple[int, int, bool]] = [(0, len(factors) - 1, False)]
+    while stack:
+        first, last, is_done = stack.pop()
+        if first == last:
+            results.append(factors[first])
+        elif is_done:
+            right, left = results.pop(), results.pop()
+            results.append(Dot()(left, right))
+        else:
+            at = splits[first, last]
+            stack += [(first, last, True), (at + 1, last, False), (first, at, False)]
+    return results[0]
+
+
+# ---- systems and inverses ------------------------------------------------------------------------
+
+
+def _times(a: Any, b: Any) -> Any:
+    if a.ndim == b.ndim == 2 and b.type.shape[1] == 1:
+        return expand_dims(matmul(a, squeeze(b, 1)), 1)
+    return matmul(a, b)
+
+
+@node_rewriter(
+    [Solve],
+    depth=4,
+    tags=["extremes"],
+    examples=[
+        "pt.linalg.solve(pt.diag(y3 + 20), Y3)",
+        "pt.linalg.solve(pt.diag(y3 + 20), x3)",
+        "pt.linalg.solve(pt.assume(pt.eye(3)[::-1] * 1.0, 'orthogonal'), Y3)",
+        "(lambda a: pt.linalg.solve(a @ a.T + 2.0 * pt.eye(3), Y3))(pt.abs(X3))",
+    ],
+)
+def solve_with_structure(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
+    """solve(A, b) -> b / diag(A), A.T @ b or by Cholesky: for diagonal, orthogonal, definite A"""
+    op: Any = node.op
+    a, b = operands(node)
+    facts = structure(fgraph, a)
+    if facts & Fact.DIAGONAL:
+        return as_result(fgraph, node, divided(b, _main_diagonal(a), op.on_error))
+    if op.assume_a == "gen" and facts & Fact.ORTHOGONAL:
+        return as_result(fgraph, node, _times(matrix_transpose(a), b))
+    if op.assume_a == "gen" and facts & Fact.UNITARY:
+        return as_result(fgraph, node, _times(adjoint(a), b))
+    if op.assume_a != "pos" and not facts & (Fact.LOWER | Fact.UPPER) and _is_definite(fgraph, a):
+        if op.assume_a == "sym" and kind(a) == "c":
+            return None
+        return as_result(fgraph, node, Solve("pos", op.on_error)(a, b))
+    return None
+
+
+@node_rewriter(
+    [Inv],
+    depth=4,
+    tags=["extremes"],
+    examples=[
+        "pt.linalg.inv(pt.diag(y3 + 20))",
+        "pt.linalg.inv(pt.assume(pt.eye(3)[::-1] * 1.0, 'orthogonal')) * Y3",
+        "pt.linalg.inv(pt.linalg.inv(X3 + 20 * pt.eye(3)))",
+        "(lambda a: pt.linalg.inv(a @ a.T + 2.0 * pt.eye(3)))(pt.abs(X3))",
+    ],
+)
+def inv_with_structure(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
+    """inv(A) -> diag(1 / diag(A)), A.T or by Cholesky: for diagonal, orthogonal, definite A"""
+    op: Any = node.op
+    (a,) = operands(node)
+    if a.owner is not None and isinstance(a.owner.op, Inv):
+        return as_result(fgraph, node, a.owner.inputs[0])
+    facts = structure(fgraph, a)
+    n = sizes_of(a)[-1]
+    if facts & Fact.DIAGONAL:
+        entries = _main_diagonal(a)
+        ones = math.second(entries, np.ones((), a.dtype))
+        value: Any = squeeze(divided(expand_dims(ones, -1), entries, op.on_error), -1)
+        return as_result(fgraph, node, AllocDiag()(value, n, n))
+    if facts & Fact.ORTHOGONAL:
+        return as_result(fgraph, node, matrix_transpose(a))
+    if facts & Fact.UNITARY:
+        return as_result(fgraph, node, adjoint(a))
+    if facts & (Fact.LOWER | Fact.UPPER) or not _is_definite(fgraph, a):
+        return None
+    ones = eye(n, dtype=a.dtype)
+    if a.ndim > 2:
+        ones = expand_dims(ones, tuple(range(a.ndim - 2)))
+    return as_result(fgraph, node, Solve("pos", op.on_error)(a, ones))
+
+
+_EASY = Fact.DIAGONAL | Fact.ORTHOGONAL | Fact.UNITARY | Fact.LOWER | Fact.UPPER
+
+
+def _factors(fgraph: FunctionGraph, product: Any) -> tuple[Any, Any] | None:
+    """Return two square matrices, one of them easy to invert, given their product."""
+    inner = product.owner
+    if inner is None or not isinstance(inner.op, Dot | BatchedDot) or product.ndim < 2:
+        return None
+    a, b = operands(inner)
+    if a.ndim < 2 or b.ndim < 2 or a.dtype != product.dtype or b.dtype != product.dtype:
+        return None
+    left, right = structure(fgraph, a), structure(fgraph, b)
+    if not left & right & Fact.SQUARE or not (left | right) & _EASY:
+        return None
+    return a, b
+
+
+@node_rewriter(
+    [Inv],
+    operands=[Dot, BatchedDot],
+    tags=["extremes"],
+    examples=["pt.linalg.inv((pt.tril(X3) + 9 * pt.eye(3)) @ (Y3 + 20 * pt.eye(3)))"],
+)
+def inv_of_product(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
+    """inv(A @ B) -> inv(B) @ inv(A), for a diagonal, orthogonal or triangular A or B"""
+    op: Any = node.op
+    found = _factors(fgraph, node.inputs[0])
+    if found is None:
+        return None
+    a, b = found
+    return as_result(fgraph, node, matmul(op(b), op(a)))
+
+
+# ---- determinants --------------------------------------------------------------------------------
+
+
+@node_rewriter(
+    [Det, SlogDet],
+    operands=[Dot, BatchedDot],
+    tags=["extremes"],
+    examples=[
+        "pt.linalg.det((pt.tril(X3) + 2 * pt.eye(3)) @ (Y3 / 8 + pt.eye(3)))",
+        "pt.linalg.slogdet((pt.tril(X3) + 9 * pt.eye(3)) @ (Y3 + 20 * pt.eye(3)))[1]",
+    ],
+)
+def det_of_product(fgraph: FunctionGraph, node: Apply) -> list[Variable | None] | None:
+    """det(A @ B) -> det(A) * det(B), for a diagonal, orthogonal or triangular A or B"""
+    op: Any = node.op
+    found = _factors(fgraph, node.inputs[0])
+    if found is None:
+        return None
+    if isinstance(op, Det):
+        return as_result(fgraph, node, op(found[0]) * op(found[1]))  # pyright: ignore[reportReturnType]
+    (sign, logarithm), (other, more) = op(found[0]), op(found[1])
+    return _all(node, [sign * other, logarithm + more])
+
+
+@node_rewriter(
+    [Det, SlogDet],
+    operands=[Inv],
+    tags=["extremes"],
+    examples=[
+        "pt.linalg.det(pt.linalg.inv(X3 + 20 * pt.eye(3)))",
+        "pt.linalg.slogdet(pt.linalg.inv(X3 + 20 * pt.eye(3)))[1]",
+    ],
+)
+def det_of_inv(fgraph: FunctionGraph, node: Apply) -> list[Variable | None] | None:
+    """det(inv(A)) -> 1 / det(A), where the inverse has no other users"""
+    op: Any = node.op
+    inverse = node.inputs[0]
+    if inverse.owner is None or not isinstance(inverse.owner.op, Inv):
+        return None
+    if not has_one_client(fgraph, inverse):
+        return None
+    a = inverse.owner.inputs[0]
+    if isinstance(op, Det):
+        return as_result(fgraph, node, math.true_div(1, op(a)))  # pyright: ignore[reportReturnType]
+    sign, logarithm = op(a)
+    return _all(node, [conjugate(sign), -logarithm])
+
+
+@node_rewriter(
+    [Det, SlogDet],
+    depth=4,
+    tags=["extremes"],
+    examples=[
+        "(lambda a: pt.linalg.det(a @ a.T + 2.0 * pt.eye(3)))(pt.abs(X3))",
+        "(lambda a: pt.linalg.slogdet(a @ a.T + 2.0 * pt.eye(3))[1])(pt.abs(X3))",
+    ],
+)
+def det_of_definite(fgraph: FunctionGraph, node: Apply) -> list[Variable | None] | None:
+    """det(A) -> prod(diag(L))**2, slogdet(A) -> 1, 2 * sum(log(diag(L))), for A = L @ L.T"""
+    op: Any = node.op
+    (a,) = operands(node)
+    if structure(fgraph, a) & (Fact.LOWER | Fact.UPPER) or not _is_definite(fgraph, a):
+        return None
+    entries = diagonal(Cholesky("nan")(a), 0, a.ndim - 2, a.ndim - 1)
+    if isinstance(op, Det):
+        return as_result(fgraph, node, math.sqr(prod(entries, axis=-1)))  # pyright: ignore[reportReturnType]
+    size = math.real(entries) if kind(entries) == "c" else entries
+    logarithm = 2 * sum(math.log(size), axis=-1)
+    # NaN where the assumption is wrong.
+    sign = math.cast(math.switch(math.isnan(logarithm), np.nan, 1.0), a.dtype)
+    return _all(node, [sign, logarithm])
+
+
+@node_rewriter(
+    [Cholesky],
+    operands=[Dot, BatchedDot],
+    tags=["extremes"],
+    examples=[
+        "(lambda c: pt.linalg.cholesky(c @ c.T))(pt.linalg.cholesky(pt.abs(X3) + 30 * pt.eye(3)))"
+    ],
+)
+def cholesky_of_product(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
+    """cholesky(L @ L.T) -> L, for a Cholesky factor L"""
+    inner = node.inputs[0].owner
+    if inner is None or not isinstance(inner.op, Dot | BatchedDot) or kind(node.inputs[0]) == "c":
+        return None
+    left, right = inner.inputs
+    if left.owner is None or not isinstance(left.owner.op, Cholesky) or turned(right) is not left:
+        return None
+    return as_result(fgraph, node, left)
+
+
+@node_rewriter(
+    [Cholesky],
+    tags=["extremes"],
+    examples=["sum(pt.linalg.cholesky(X3 + 30 * pt.eye(3), on_error=e) for e in ('nan', 'raise'))"],
+)
+def one_cholesky(fgraph: FunctionGraph, node: Apply) -> Mapping[Variable, Variable] | None:
+    """cholesky(A, on_error="nan") -> cholesky(A), where that is computed at every call"""
+    (a,) = node.inputs
+    found = _factor_there(fgraph, a)
+    if found is None:
+        return None
+    replaced: dict[Variable, Variable] = {}
+    for client, _ in fgraph.clients[a]:
+        if isinstance(client, Apply) and client.op == Cholesky("nan"):
+            replaced[client.outputs[0]] = found
+    return replaced or None
+
+
+# ---- Kronecker products --------------------------------------------------------------------------
+
+
+def _kronecker(fgraph: FunctionGraph, x: Any) -> tuple[Any, Any] | None:
+    """Return two square matrices, given their Kronecker product."""
+    node = x.owner
+    if node is None or not isinstance(node.op, Reshape) or x.ndim != 2:
+        return None
+    inner = scalar_node(node.inputs[0], ps.mul)
+    if inner is None or len(inner.inputs) != 2 or node.inputs[0].type.ndim != 4:
+        return None
+    parts: dict[Any, Any] = {}
+    for one in inner.inputs:
+        if one.owner is None or not isinstance(one.owner.op, DimShuffle):
+            return None
+        parts[one.owner.op.new_order] = one.owner.inputs[0]
+    a, b = parts.get((0, "x", 1, "x")), parts.get(("x", 0, "x", 1))
+    if a is None or b is None or a.dtype != x.dtype or b.dtype != x.dtype:
+        return None
+    if not structure(fgraph, a) & structure(fgraph, b) & Fact.SQUARE:
+        return None
+    return a, b
+
+
+def _kron(a: Any, b: Any, shape: Any) -> Any:
+    product = math.mul(a.dimshuffle(0, "x", 1, "x"), b.dimshuffle("x", 0, "x", 1))
+    return reshape(product, shape)
+
+
+@node_rewriter(
+    [Inv],
+    operands=[Reshape],
+    depth=4,
+    tags=["extremes"],
+    examples=["pt.linalg.inv(pt.kron(X3 + 9 * pt.eye(3), Y3 + 9 * pt.eye(3)))"],
+)
+def inv_of_kron(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
+    """inv(kron(A, B)) -> kron(inv(A), inv(B))"""
+    op: Any = node.op
+    (x,) = operands(node)
+    found = _kronecker(fgraph, x)
+    if found is None:
+        return None
+    return as_result(fgraph, node, _kron(op(found[0]), op(found[1]), tuple(sizes_of(x))))
+
+
+@node_rewriter(
+    [Det, SlogDet],
+    operands=[Reshape],
+    depth=4,
+    tags=["extremes"],
+    examples=[
+        "pt.linalg.det(pt.kron(X3 + 9 * pt.eye(3), Y3 + 9 * pt.eye(3)))",
+        "pt.linalg.slogdet(pt.kron(X3 + 9 * pt.eye(3), Y3 + 9 * pt.eye(3)))[1]",
+    ],
+)
+def det_of_kron(fgraph: FunctionGraph, node: Apply) -> list[Variable | None] | None:
+    """det(kron(A, B)) -> det(A)**m * det(B)**n, for A of size n and B of size m"""
+    op: Any = node.op
+    found = _kronecker(fgraph, operands(node)[0])
+    if found is None or kind(found[0]) == "c":
+        return None
+    a, b = found
+    n, m = (sizes_of(x)[0] for x in (a, b))
+    if isinstance(op, Det):
+        value = math.pow(op(a), math.cast(m, a.dtype)) * math.pow(op(b), math.cast(n, a.dtype))
+        return as_result(fgraph, node, value)  # pyright: ignore[reportReturnType]
+    (sign, logarithm), (other, more) = op(a), op(b)
+    m, n = (math.cast(size, a.dtype) for size in (m, n))
+    return _all(node, [math.pow(sign, m) * math.pow(other, n), m * logarithm + n * more])
+
+
+@node_rewriter(
+    [Solve],
+    operands=[Reshape],
+    depth=4,
+    tags=["extremes"],
+    examples=[
+        "pt.linalg.solve(pt.kron(X3 + 9 * pt.eye(3), Y3 + 9 * pt.eye(3)), pt.kron(X3, Y3))",
+        "pt.linalg.solve(pt.kron(X3 + 9 * pt.eye(3), Y3 + 9 * pt.eye(3)), pt.kron(x3, y3))",
+    ],
+)
+def solve_with_kron(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
+    """solve(kron(A, B), b) -> two solutions, with A and with B"""
+    op: Any = node.op
+    x, right = operands(node)
+    found = _kronecker(fgraph, x) if op.assume_a == "gen" else None
+    if found is None:
+        return None
+    a, b = found
+    (n, _), (m, _), (_, k) = (sizes_of(one) for one in (a, b, right))
+    half = reshape(op(a, reshape(right, (n, m * k))), (n, m, k)).dimshuffle(1, 0, 2)
+    whole = reshape(op(b, reshape(half, (m, n * k))), (m, n, k)).dimshuffle(1, 0, 2)
+    return as_result(fgraph, node, reshape(whole, tuple(sizes_of(right))))
+
+
+MATRICES: tuple[NodeRewriter, ...] = (
+    transpose_of_symmetric,
+    product_with_diagonal,
+    diagonal_of_product,
+    order_of_products,
+    solve_with_structure,
+    inv_with_structure,
+    inv_of_product,
+    det_of_product,
+    det_of_inv,
+    inv_of_kron,
+    det_of_kron,
+    solve_with_kron,
+    cholesky_of_product,
+)
+"""Cheaper forms, tried before those of ``linear_algebra.py``."""
+
+LATE_MATRICES: tuple[NodeRewriter, ...] = (det_of_definite,)
+"""Forms by factors, tried after those."""
+
+SHARED_FACTORS: tuple[NodeRewriter, ...] = (one_cholesky,)
+"""What makes factors equal that differ in what is done about failures only."""
