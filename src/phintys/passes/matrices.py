@@ -25,7 +25,6 @@ from phintys.passes._facts import (
 from phintys.passes._structure import Fact, structure, turned
 from phintys.rewriting import node_rewriter
 from phintys.tensor import math
-from phintys.tensor._rules import conjugate
 from phintys.tensor.diagonals import AllocDiag, ExtractDiag, diagonal, eye
 from phintys.tensor.dim_shuffle import DimShuffle, expand_dims, matrix_transpose, squeeze
 from phintys.tensor.linear_algebra.assumptions import Assume
@@ -450,7 +449,7 @@ def det_of_inv(fgraph: FunctionGraph, node: Apply) -> list[Variable | None] | No
     if isinstance(op, Det):
         return as_result(fgraph, node, math.true_div(1, op(a)))  # pyright: ignore[reportReturnType]
     sign, logarithm = op(a)
-    return _all(node, [conjugate(sign), -logarithm])
+    return _all(node, [math.conj(sign) if kind(sign) == "c" else sign, -logarithm])
 
 
 @node_rewriter(
