@@ -95,7 +95,7 @@ class Rules:
         return self.fixed, arguments.nests, arguments.places, self.form
 
     def __getstate__(self) -> dict[str, Any]:
-        # The gradient function is one of the process, as are its variables: it is made again.
+        # The gradient function and its variables belong to this process; they are made again.
         return {**self.__dict__, "_pullback": None, "_inputs": []}
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Rules:

@@ -1,4 +1,4 @@
-"""Ops of tensors that mathematics has a notation for, in LaTeX."""
+"""LaTeX notation of tensor Ops."""
 
 from __future__ import annotations
 

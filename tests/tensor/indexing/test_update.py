@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import phintys
 import phintys.tensor as pt
 from phintys._base.errors import DtypeError, IndexingError, OpContractError, ShapeError
 from phintys.gradient import Rop, grad
@@ -16,6 +17,7 @@ from phintys.tensor.indexing import (
     IncSubtensor,
     inc_subtensor,
 )
+from phintys.testing.layouts import lay_out
 
 
 def _draw_written(data, draw, dtype, part):
@@ -89,6 +91,18 @@ def test_duplicates(evaluate):
     assert evaluate(part.set(y), {x: value}).tolist() == [2.0, 4.0]
     out = inc_subtensor(part, y, ignore_duplicates=True)
     assert evaluate(out, {x: value}).tolist() == [2.0, 4.0]
+
+
+@pytest.mark.parametrize("mode", ["reference", "native"])
+@pytest.mark.parametrize("layout", ["C", "F", "reversed", "stepped"])
+@pytest.mark.parametrize("ignores", [False, True])
+def test_the_last_of_several_values_is_that_of_the_last_row_and_column(mode, layout, ignores):
+    x, y, i = pt.lvector("x"), pt.lmatrix("y"), pt.lmatrix("i")
+    op = AdvancedIncSubtensor([ARRAY], set_instead_of_inc=not ignores, ignore_duplicates=ignores)
+    f = phintys.function([x, y, i], op(x, y, i), mode=mode)
+    at = np.array([[0, 1, 0], [2, 0, 2]])
+    values = np.arange(1, 7).reshape(2, 3)
+    assert f(np.zeros(3, int), lay_out(values, layout), lay_out(at, layout)).tolist() == [5, 2, 6]
 
 
 def test_in_print():

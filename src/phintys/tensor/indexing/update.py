@@ -318,7 +318,8 @@ class AdvancedIncSubtensor(_Update):
         x, y, *indices = inputs
         check_index_shapes(self, node.inputs[2:], indices, self.idx_list)
         check_empty_masks(self, node.inputs[0], x.shape, self.idx_list, indices)
-        index = numpy_index(self.idx_list, indices)
+        # NumPy writes in the order of memory, in which another of several values could be the last.
+        index = numpy_index(self.idx_list, [np.asarray(one, order="C") for one in indices])
         try:
             if y.ndim:
                 wanted = numpy_result_shape(self.idx_list, x.shape, indices)
