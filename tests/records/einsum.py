@@ -159,15 +159,20 @@ RECORDS = [
         broadcasts=True,
         differentiable=(),
     ),
-    *(
-        OpRecord(
-            name=f"linalg.{build.__name__}",
-            build=build,
-            reference=getattr(scipy.linalg, build.__name__),
-            draw=_column_and_row,
-            differentiable=(),
-        )
-        for build in (pt.linalg.toeplitz, pt.linalg.hankel)
+    OpRecord(
+        name="linalg.toeplitz, linalg.hankel, linalg.circulant",
+        build=lambda c, r: [
+            pt.linalg.toeplitz(c, r),
+            pt.linalg.hankel(c, r),
+            pt.linalg.circulant(c),
+        ],
+        reference=lambda c, r: [
+            scipy.linalg.toeplitz(c, r),
+            scipy.linalg.hankel(c, r),
+            scipy.linalg.circulant(c),
+        ],
+        draw=_column_and_row,
+        differentiable=(),
     ),
     OpRecord(
         name="linalg.matrix_dot",
@@ -176,13 +181,6 @@ RECORDS = [
         arguments=(Argument(special=False, dtypes=DTYPES[:2]),),
         shapes=lambda draw: [(draw(st.integers(1, 3)), draw(st.integers(1, 3)))],
         tolerance=MULTIPLIED,
-        differentiable=(),
-    ),
-    OpRecord(
-        name="linalg.circulant",
-        build=lambda c, r: pt.linalg.circulant(c),
-        reference=lambda c, r: scipy.linalg.circulant(c),
-        draw=_column_and_row,
         differentiable=(),
     ),
     OpRecord(

@@ -52,20 +52,26 @@ def _wide(x):
     return x.astype("float64") if x.dtype.kind in "iub" else x
 
 
-def _records(names, dtypes, op, *, several=False):
-    for name in names:
-        function = getattr(scipy.fft, name)
-        yield OpRecord(
-            name=f"fft.{name}",
-            build=getattr(pt.fft, name),
-            reference=lambda x, function=function, **params: function(_wide(x), **params),
-            draw=_draw(dtypes, several=several),
-            ops=(op,),
-            tolerance=TRANSFORMED,
-            broadcasts=True,
-            # Those of the others are the same Ops'.
-            differentiable=None if name in {"fftn", "rfftn", "irfftn"} else (),
-        )
+def _record(names, dtypes, op, *, several=False):
+    """One record for functions that are the same Op's: a parameter says which one is called."""
+    draw_example = _draw(dtypes, several=several)
+
+    def draw_named(draw, smooth):
+        example = draw_example(draw, smooth)
+        params = {"name": draw(st.sampled_from(names)), **example.params}
+        return Example(example.values, params, example.types)
+
+    return OpRecord(
+        name=", ".join(f"fft.{name}" for name in names),
+        build=lambda x, name, **params: getattr(pt.fft, name)(x, **params),
+        reference=lambda x, name, **params: getattr(scipy.fft, name)(_wide(x), **params),
+        draw=draw_named,
+        ops=(op,),
+        tolerance=TRANSFORMED,
+        broadcasts=True,
+        # Those of transforms along one axis are the same.
+        differentiable=None if several else (),
+    )
 
 
 def _shift(draw, smooth):
@@ -80,31 +86,25 @@ def _frequencies(draw, smooth):
 
 
 RECORDS = [
-    *_records(["fft", "ifft"], REAL + COMPLEX, FFT),
-    *_records(["fftn", "ifftn"], REAL + COMPLEX, FFT, several=True),
-    *_records(["rfft", "ihfft"], REAL, RFFT),
-    *_records(["rfftn"], REAL, RFFT, several=True),
-    *_records(["irfft", "hfft"], COMPLEX, IRFFT),
-    *_records(["irfftn"], COMPLEX, IRFFT, several=True),
-    *(
-        OpRecord(
-            name=f"fft.{name}",
-            build=lambda d, n, name=name: getattr(pt.fft, name)(n, d, dtype="float64"),
-            reference=lambda d, n, name=name: np.asarray(getattr(np.fft, name)(n, d)),
-            draw=_frequencies,
-            tolerance=Tolerance("divisions are in another order", ulps=4),
-            differentiable=(),
-        )
-        for name in ("fftfreq", "rfftfreq")
+    _record(["fft", "ifft"], REAL + COMPLEX, FFT),
+    _record(["fftn", "ifftn"], REAL + COMPLEX, FFT, several=True),
+    _record(["rfft", "ihfft"], REAL, RFFT),
+    _record(["rfftn"], REAL, RFFT, several=True),
+    _record(["irfft", "hfft"], COMPLEX, IRFFT),
+    _record(["irfftn"], COMPLEX, IRFFT, several=True),
+    OpRecord(
+        name="fft.fftfreq, fft.rfftfreq",
+        build=lambda d, n: [pt.fft.fftfreq(n, d, "float64"), pt.fft.rfftfreq(n, d, "float64")],
+        reference=lambda d, n: [np.fft.fftfreq(n, d), np.fft.rfftfreq(n, d)],
+        draw=_frequencies,
+        tolerance=Tolerance("divisions are in another order", ulps=4),
+        differentiable=(),
     ),
-    *(
-        OpRecord(
-            name=f"fft.{name}",
-            build=getattr(pt.fft, name),
-            reference=getattr(np.fft, name),
-            draw=_shift,
-            differentiable=(),
-        )
-        for name in ("fftshift", "ifftshift")
+    OpRecord(
+        name="fft.fftshift, fft.ifftshift",
+        build=lambda x, axes: [pt.fft.fftshift(x, axes), pt.fft.ifftshift(x, axes)],
+        reference=lambda x, axes: [np.fft.fftshift(x, axes), np.fft.ifftshift(x, axes)],
+        draw=_shift,
+        differentiable=(),
     ),
 ]
