@@ -25,6 +25,7 @@ from phintys.control import (
 from phintys.graph import Apply, FunctionGraph, Op, generic
 from phintys.graph.null_type import disconnected_type, grad_undefined
 from phintys.graph.traversal import toposort
+from phintys.tensor.linear_algebra.matrix_op import FailingMatrixOp
 from tests.budget import budget
 from tests.control.loops_for_tests import steps, unrolled
 
@@ -524,6 +525,26 @@ def test_sizes_that_are_known_when_a_gradient_runs_decide_what_it_keeps():
     found = [f(np.ones(size)) for size in (1, 3200, 3201)]
     assert [count.item() for count, _ in found] == [0, 0, 100]
     np.testing.assert_allclose([g[0] for _, g in found], found[0][1][0])
+
+
+def test_an_inverse_that_the_steps_compute_is_the_gradient_of_their_determinants():
+    a, x = pt.dmatrix("a"), pt.dvector("x")
+
+    def step(p):
+        p = a @ p @ a.T + pt.eye(2)
+        return p, x @ pt.linalg.inv(p) @ x + pt.log(pt.linalg.det(p))
+
+    rows, _ = phintys.scan(step, None, [pt.eye(2), None], n_steps=3)
+    gradient = phintys.grad(rows[1].sum(), a)
+    (backward,) = [node.op for node in loops_of(gradient) if node.op.name]
+    assert not any(isinstance(node.op, FailingMatrixOp) for node in backward.fgraph.apply_nodes)
+    cost, p = 0.0, pt.eye(2)
+    for _ in range(3):
+        p, term = step(p)
+        cost += term
+    values = np.array([[0.5, 0.2], [-0.1, 0.8]]), np.array([1.0, -2.0])
+    f = phintys.function([a, x], [gradient, phintys.grad(cost, a)])
+    np.testing.assert_allclose(*f(*values))
 
 
 @pytest.mark.parametrize("power", [2, 0.5, -1])

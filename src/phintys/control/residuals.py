@@ -42,7 +42,14 @@ if TYPE_CHECKING:
     from phintys.control.scan_op import Scan
     from phintys.graph.apply import Apply
 
-__all__ = ["UNKNOWN_SIZE", "Residuals", "bytes_of", "find_residuals", "reads_shape_only"]
+__all__ = [
+    "UNKNOWN_SIZE",
+    "Residuals",
+    "always_computed",
+    "bytes_of",
+    "find_residuals",
+    "reads_shape_only",
+]
 
 UNKNOWN_SIZE = 100
 """What an unknown size, or number of steps, counts in estimates of memory."""
@@ -144,7 +151,7 @@ class _Search:
         self._constant = set(given.captured)
         self._existing = {given.index, *given.sequences, *made.carried, *made.stacked}
         self._existing.update(row for rows in given.carried for row in rows)
-        self._savable = _always_computed(op.inner_outputs) if keep else set[Variable]()
+        self._savable = always_computed(op.inner_outputs) if keep else set[Variable]()
         self._saves_loops = keep and not any(
             isinstance(node.op, Choosing) for node in op.fgraph.apply_nodes
         )
@@ -278,7 +285,7 @@ def _is_simple_power(node: Apply) -> bool:
     return value.size == 1 and abs(value.item()) in _SIMPLE_POWERS
 
 
-def _always_computed(outputs: Iterable[Variable]) -> set[Variable]:
+def always_computed(outputs: Iterable[Variable]) -> set[Variable]:
     """Return the variables that are computed whatever sides the choices in a graph take."""
     found: set[Variable] = set()
     stack = list(outputs)

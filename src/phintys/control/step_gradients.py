@@ -6,16 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 from phintys._base.records import record
 from phintys.control.inner_shapes import shapes_of_outputs, sizes_of
-from phintys.control.residuals import reads_shape_only
+from phintys.control.residuals import always_computed, reads_shape_only
 from phintys.control.row_gradients import RowGradients, split_gradient
 from phintys.gradient.arithmetic import fit_dtype, gradient_dtype, is_discrete, is_known_zero
 from phintys.gradient.pullback import ZERO, pull_back
-from phintys.graph.cloning import clone_node_and_cache
+from phintys.graph.cloning import clone_node_and_cache, graph_replace
 from phintys.graph.null_type import DisconnectedType, NullType
 from phintys.graph.traversal import toposort
 from phintys.tensor.convert import as_tensor_variable
 from phintys.tensor.creation import alloc
 from phintys.tensor.joining import stack
+from phintys.tensor.linear_algebra.matrix_op import FailingMatrixOp
 from phintys.tensor.shapes import ShapeI
 from phintys.tensor.type import TensorType
 
@@ -141,6 +142,7 @@ class StepGradients:
         self._find_live()
         while self._pull():
             pass
+        self._use_again()
         self._forget_shapes()
 
     @property
@@ -209,6 +211,32 @@ class StepGradients:
         reason = f"({node.op} in the step of {self._op}, applied at\n  {node.origin})"
         return NullType(f"{null.type.why_null} {reason}")()
 
+    def _use_again(self) -> None:
+        """Replace matrices that the gradients compute, and that the step has computed.
+
+        A result that would be NaN where the step has raised an error is that of the step: the
+        gradient of a determinant is an inverse.
+        """
+        order = toposort(self.expressions, set(self._op.fgraph.variables))
+        if not any(isinstance(node.op, FailingMatrixOp) for node in order):
+            return
+        always = always_computed(self._op.inner_outputs)
+        made: dict[Any, Any] = {
+            _computation(node): node
+            for node in self._op.fgraph.apply_nodes
+            if isinstance(node.op, FailingMatrixOp) and node.outputs[0] in always
+        }
+        equal: dict[Any, Any] = {}
+        for node in order:
+            op = node.op
+            if isinstance(op, FailingMatrixOp):
+                same = made.get(_computation(node))
+                if same is not None and same.op.on_error in {"raise", op.on_error}:
+                    equal.update(zip(node.outputs, same.outputs, strict=True))
+        gradients = self.expressions
+        found = dict(zip(gradients, graph_replace(gradients, equal, strict=False), strict=True))
+        self.found = {v: found.get(g, g) if is_value(g) else g for v, g in self.found.items()}
+
     def _forget_shapes(self) -> None:
         """Compute shapes of what a step computes from those of its inputs.
 
@@ -240,6 +268,13 @@ class StepGradients:
         for variable, gradient in self.found.items():
             if is_value(gradient):
                 self.found[variable] = equiv.get(gradient, gradient)
+
+
+def _computation(node: Any) -> tuple[Any, ...]:
+    """Return what a node computes where it has a result."""
+    op = node.op
+    options = tuple(getattr(op, name) for name in op.__props__ if name != "on_error")
+    return (type(op), options, *map(id, node.inputs))
 
 
 def is_null(gradient: Any) -> bool:
