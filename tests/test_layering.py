@@ -183,7 +183,7 @@ def late_targets(call: ast.Call) -> list[str]:
     match call.args:
         case [ast.Constant(value=str(name))]:
             return [name]
-        case [ast.Name(id="__name__"), ast.Dict(keys=keys)]:
+        case [ast.Name(id="__name__"), ast.Dict(keys=keys), *_]:
             return [ast.literal_eval(key) for key in keys]
     msg = f"line {call.lineno}: {ast.unparse(call)}: name the modules, each as a str"
     raise AssertionError(msg)
@@ -322,15 +322,26 @@ class Project:
         """What ``late_names`` promises is what type checkers are told, from the same modules."""
         for module in self.modules.values():
             for call in (node for node in ast.walk(module.tree) if is_late_names(node)):
-                promised = ast.literal_eval(call.args[1])
+                promised = {home: names.split() for home, names in literal_names(call).items()}
                 told = {home: set() for home in promised}
                 for node, _, for_types in statements(module.tree):
                     if for_types and isinstance(node, ast.ImportFrom) and node.module in told:
-                        told[node.module].update(alias.name for alias in node.names)
+                        told[node.module].update(self.imported_names(node))
                 for home, names in promised.items():
                     if wrong := told[home] ^ set(names):
                         message = f"{sorted(wrong)} of {home}: for types only, or at run time only"
                         yield Violation(module.path, call.lineno, "late-names", message)
+
+    def imported_names(self, node):
+        """Return the names that ``from ... import`` binds; of a star, those that are exported."""
+        names = [alias.name for alias in node.names]
+        if names != ["*"]:
+            return names
+        return next(
+            ast.literal_eval(statement.value)
+            for statement in self.modules[node.module].tree.body
+            if isinstance(statement, ast.Assign) and ast.unparse(statement.targets[0]) == "__all__"
+        )
 
     def private(self):
         """What a room calls ``_private`` is imported only inside that room."""
@@ -401,6 +412,11 @@ def narrows_a_type(test: ast.expr) -> bool:
         ):
             return True
     return False
+
+
+def literal_names(call: ast.Call) -> dict[str, str]:
+    """Return which names a call of ``late_names`` promises, by module."""
+    return ast.literal_eval(call.args[1])
 
 
 def is_late_names(node: ast.AST) -> bool:
@@ -517,7 +533,7 @@ GOOD = {
     "late names": {
         "graph/__init__.py": (
             "if TYPE_CHECKING:\n    from phintys.graph.a import x\n"
-            "else:\n    f, g = late_names(__name__, {'phintys.graph.a': ('x',)})\n"
+            "else:\n    f, g = late_names(__name__, {'phintys.graph.a': 'x'})\n"
         ),
         "graph/a.py": "x = 1\n",
     },
@@ -603,7 +619,7 @@ BAD = {
     "late names, up": (
         "rooms late_names",
         2,
-        {"graph/__init__.py": "\nf, g = late_names(__name__, {'phintys.tensor.b': ('x',)})\n"},
+        {"graph/__init__.py": "\nf, g = late_names(__name__, {'phintys.tensor.b': 'x'})\n"},
     ),
     "late names, another list": (
         "late_names",
@@ -611,7 +627,7 @@ BAD = {
         {
             "graph/__init__.py": (
                 "if TYPE_CHECKING:\n    from phintys.graph.a import x, y\n"
-                "else:\n    f, g = late_names(__name__, {'phintys.graph.a': ('x',)})\n"
+                "else:\n    f, g = late_names(__name__, {'phintys.graph.a': 'x'})\n"
             )
         },
     ),

@@ -20,6 +20,7 @@ from phintys._base.errors import (
     ConfigError,
     CycleError,
     DisconnectedInputError,
+    DomainError,
     DtypeError,
     GradientError,
     IndexingError,
@@ -922,6 +923,132 @@ BATCHING = {
     ),
 }
 
+ARRAYS = {
+    "an axis that is not there": Case(
+        "pt.flip(pt.dmatrix('X'), axis=2)", IndexError, ["Axis 2 is out of range", "rank 2"]
+    ),
+    "flipping the columns of a vector": Case(
+        "pt.fliplr(pt.dvector('x'))", ShapeError, ["rank 2 or more", "x of type Vector"]
+    ),
+    "a rotation in a single axis": Case(
+        "pt.rot90(pt.dmatrix('X'), axes=(0, -2))", ShapeError, ["two different axes", "(0, -2)"]
+    ),
+    "a symbolic number of turns": Case(
+        "pt.rot90(pt.dmatrix('X'), pt.lscalar('k'))", ShapeError, ["k is symbolic", "Python int"]
+    ),
+    "an order of memory": Case(
+        "pt.ravel(pt.dmatrix('X'), order='K')", ShapeError, ['"C" or "F"', "'K'"]
+    ),
+    "arrays that are not in a list": Case(
+        "pt.column_stack(pt.dmatrix('X'))", ShapeError, ["list or tuple", "column_stack([a, b])"]
+    ),
+    "blocks nested unequally": Case(
+        """
+        A = pt.dmatrix("A")
+        pt.block([[A, A], A])
+        """,
+        ShapeError,
+        ["nested equally deep", "depths [1, 2]"],
+    ),
+    "slices of unknown number": Case(
+        "a, b = pt.unstack(pt.dmatrix('X'))",
+        ShapeError,
+        ["length of axis 0 of X", "pt.specify_shape"],
+    ),
+    "keeping an axis in the middle": Case(
+        "pt.pack(pt.dtensor3('X'), keep_axes=1)", ShapeError, ["first axes", "keep_axes", "got 1"]
+    ),
+    "deleting by floats": Case(
+        "pt.delete(pt.dvector('x'), [0.5])", DtypeError, ["integers or bools", "float64"]
+    ),
+    "deleting what is not there": Case(
+        """
+        x, i = pt.dvector("x"), pt.lscalar("i")
+        y = pt.delete(x, i)
+        y.eval({x: [1.0, 2.0], i: 2})
+        """,
+        ShapeError,
+        ["last possible index", "at least 2, got 1", "line 2"],
+    ),
+    "inserting behind the end": Case(
+        "pt.insert(pt.constant([1, 2]), 5, 0)", IndexingError, ["index 5", "length 2"]
+    ),
+    "an unknown way to pad": Case(
+        "pt.pad(pt.dvector('x'), 2, mode='mirror')", ArgumentError, ["'mirror'", "reflect"]
+    ),
+    "an argument of another way to pad": Case(
+        "pt.pad(pt.dvector('x'), 2, 'edge', end_values=1)",
+        ArgumentError,
+        ["no argument end_values", "It has: none"],
+    ),
+    "padding by less than nothing": Case(
+        "pt.pad(pt.dvector('x'), -1)", ShapeError, ["must not be negative", "-1"]
+    ),
+    "padding with nothing": Case(
+        "pt.pad(pt.zeros((0,)), 1, 'edge')", ShapeError, ["no elements to pad with", "constant"]
+    ),
+    "three widths for two axes": Case(
+        "pt.pad(pt.dmatrix('X'), [(1, 1)] * 3)", ShapeError, ["each of the 2 axes"]
+    ),
+    "indices along an axis of another rank": Case(
+        "pt.take_along_axis(pt.dmatrix('X'), pt.lvector('i'), 1)",
+        ShapeError,
+        ["rank of x, 2", "pt.expand_dims"],
+    ),
+    "conditions that are numbers": Case(
+        "pt.select([pt.lvector('c')], [1.0])", DtypeError, ["dtype bool", "pt.neq(x, 0)"]
+    ),
+    "more conditions than choices": Case(
+        "pt.select([pt.bvector('b') > 0], [1, 2])", ArgumentError, ["as many", "got 1 and 2"]
+    ),
+    "too few functions for the pieces": Case(
+        """
+        x = pt.dvector("x")
+        pt.piecewise(x, [x < 0, x > 0], [pt.neg])
+        """,
+        ArgumentError,
+        ["2 functions", "got 1"],
+    ),
+    "a choice that is not there": Case(
+        """
+        n = pt.lvector("n")
+        pt.choose(n, [n, -n]).eval({n: [0, 2]})
+        """,
+        IndexingError,
+        ["out of range", "line 2"],
+    ),
+    "an index for each of too many dimensions": Case(
+        "pt.ravel_multi_index(([1], [2]), (2, 3, 4))", ShapeError, ["2 indices", "3 dimensions"]
+    ),
+    "the diagonal of a box": Case(
+        "pt.fill_diagonal(pt.zeros((2, 2, 3)), 1.0)", ShapeError, ["equal lengths"]
+    ),
+    "an unknown way to index a grid": Case(
+        "pt.meshgrid([1], [2], indexing='rows')", ArgumentError, ['"xy" or "ij"', "'rows'"]
+    ),
+    "a grid without an end": Case(
+        "pt.mgrid[0:]", ArgumentError, ["slices with an end", "mgrid[0:3]"]
+    ),
+    "a percentile beyond 100": Case(
+        "pt.percentile(pt.dvector('x'), 101)", DomainError, ["between 0 and 100", "fraction 1.01"]
+    ),
+    "an unknown kind of quantile": Case(
+        "pt.quantile(pt.dvector('x'), 0.5, method='cubic')", ArgumentError, ["'cubic'", "hazen"]
+    ),
+    "the median of complex numbers": Case(
+        "pt.median(pt.zvector('z'))", DtypeError, ["no order", "complex128"]
+    ),
+    "the place of the largest of nothing but NaN": Case(
+        "pt.nanargmax(pt.constant([np.nan])).eval()", DomainError, ["only NaN", "line 1"]
+    ),
+    "variables in three dimensions": Case(
+        "pt.cov(pt.dtensor3('X'))", ShapeError, ["vectors and matrices", "X of type"]
+    ),
+    "limits of integers asked of floats": Case(
+        "pt.iinfo('float32')", DtypeError, ["integer dtype", "pt.finfo"]
+    ),
+}
+
 CASES = {
     f"{kind}: {name}": case
     for kind, cases in {
@@ -932,6 +1059,7 @@ CASES = {
         "ops": OPS,
         "control": CONTROL,
         "batching": BATCHING,
+        "arrays": ARRAYS,
     }.items()
     for name, case in cases.items()
 }

@@ -50,7 +50,7 @@ def test_late_names_are_listed_and_star_imported():
 
 
 def test_a_wrong_name_is_an_attribute_error():
-    look_up, _ = late_names("phintys", {"phintys.gradient": ("grad",)})
+    look_up, _ = late_names("phintys", {"phintys.gradient": "grad"})
     with pytest.raises(AttributeError, match="'phintys' has no attribute 'gard'") as caught:
         look_up("gard")
     assert caught.value.name == "gard"
@@ -59,7 +59,7 @@ def test_a_wrong_name_is_an_attribute_error():
 
 def test_only_modules_in_the_package_itself_are_offered():
     look_up, all_names = late_names(
-        "phintys", {"phintys.testing": (), "phintys.graph.printing": ()}
+        "phintys", {"phintys.testing": "", "phintys.graph.printing": ""}
     )
     assert look_up("testing") is phintys.testing
     assert "testing" in all_names()

@@ -23,15 +23,18 @@ RECORDS = [record for module in FAMILIES.values() for record in module.RECORDS]
 
 
 def pytest_generate_tests(metafunc):
-    if "record" in metafunc.fixturenames:
-        metafunc.parametrize(
-            "record",
-            [
-                pytest.param(record, id=f"{family}-{record.name}")
-                for family, module in FAMILIES.items()
-                for record in module.RECORDS
-            ],
-        )
+    """Give tests one ``record`` at a time, of an Op, or an ``expression`` in others."""
+    for name, has_ops in (("record", True), ("expression", False)):
+        if name in metafunc.fixturenames:
+            metafunc.parametrize(
+                name,
+                [
+                    pytest.param(record, id=f"{family}-{record.name}")
+                    for family, module in FAMILIES.items()
+                    for record in module.RECORDS
+                    if bool(record.ops) == has_ops
+                ],
+            )
 
 
 @pytest.fixture(scope="session")

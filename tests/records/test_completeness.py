@@ -10,13 +10,14 @@ import pytest
 import phintys.tensor as pt
 from phintys.graph import Op
 from phintys.scalar import SCALAR_OPS, Composite, ScalarOp
-from phintys.tensor import constructors, linalg, special
+from phintys.tensor import constructors, dtypes, linalg, special
 
 ROOMS = ("phintys.tensor", "phintys.gradient", "phintys.compile")
 
 # What is no expression: conversions, types, and the way in.
 NO_FUNCTIONS = {
     *constructors.__all__,
+    *dtypes.__all__,
     "as_tensor_variable",
     "broadcast_sizes",  # of a list of shapes, by broadcast_arrays
     "constant",

@@ -7,14 +7,26 @@ from phintys.testing import CHECKS, check_op
 from phintys.testing.strategies import examples
 
 # Machine code is made for each example; other tests see more of them.
-EXAMPLES = max(1, settings().max_examples // 15)
+FRACTION, FRACTION_OF_EXPRESSIONS = 15, 30
 OTHERS = [name for name in CHECKS if name not in {"reference", "modes"}]
 
 
-@settings(
-    max_examples=EXAMPLES, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much]
-)
+def _budget(fraction):
+    return settings(
+        max_examples=max(1, settings().max_examples // fraction),
+        suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
+    )
+
+
+@_budget(FRACTION)
 @given(data=st.data())
 def test_values(record, data):
     example = data.draw(examples(record), "example")
     check_op(record, [example], modes=["native"], skip=OTHERS)
+
+
+@_budget(FRACTION_OF_EXPRESSIONS)
+@given(data=st.data())
+def test_values_of_expressions(expression, data):
+    example = data.draw(examples(expression), "example")
+    check_op(expression, [example], modes=["native"], skip=OTHERS)

@@ -14,30 +14,48 @@ REWRITTEN = Mode("reference", PIPELINES["full"], name="rewritten")
 # each dozens of times; the profile "thorough" has it look at more than one.
 FRACTION = {"values": 2, "derivatives": 5, "debug": 50}
 
+# A function that is an expression in Ops rests on the checks of these. Its own show that it is the
+# right expression: fewer examples tell, and no Op of it needs DebugMode.
+FRACTION_OF_EXPRESSIONS = {"values": 6, "derivatives": 25}
 
-def _budget(what):
+
+def _budget(fraction):
     return settings(
-        max_examples=max(1, settings().max_examples // FRACTION[what]),
+        max_examples=max(1, settings().max_examples // fraction),
         suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
     )
 
 
-@_budget("values")
+@_budget(FRACTION["values"])
 @given(data=st.data())
 def test_values(record, data):
     example = data.draw(examples(record), "example")
     check_op(record, [example], modes=[REWRITTEN], skip=["derivatives", "batching"])
 
 
-@_budget("derivatives")
+@_budget(FRACTION["derivatives"])
 @given(data=st.data())
 def test_derivatives(record, data):
     example = data.draw(examples(record, smooth=True), "example")
     check_op(record, [example], modes=["reference"], skip=["batching"])
 
 
-@_budget("debug")
+@_budget(FRACTION["debug"])
 @given(data=st.data())
 def test_debug_mode_finds_nothing_and_batches_are_right(record, data):
     example = data.draw(examples(record), "example")
     check_op(record, [example], modes=["debug"], skip=set(CHECKS) - {"modes", "batching"})
+
+
+@_budget(FRACTION_OF_EXPRESSIONS["values"])
+@given(data=st.data())
+def test_values_of_expressions(expression, data):
+    example = data.draw(examples(expression), "example")
+    check_op(expression, [example], modes=[REWRITTEN], skip=["derivatives", "batching"])
+
+
+@_budget(FRACTION_OF_EXPRESSIONS["derivatives"])
+@given(data=st.data())
+def test_derivatives_of_expressions(expression, data):
+    example = data.draw(examples(expression, smooth=True), "example")
+    check_op(expression, [example], modes=["reference"], skip=["batching"])

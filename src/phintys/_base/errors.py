@@ -19,6 +19,7 @@ __all__ = [
     "CycleError",
     "DebugModeError",
     "DisconnectedInputError",
+    "DomainError",
     "DtypeError",
     "GradientError",
     "InconsistencyError",
@@ -86,6 +87,10 @@ class IndexingError(PhintysError, IndexError):
 
 class OutOfBoundsError(PhintysError, OverflowError):
     """A number is out of range for the dtype that it must be converted to."""
+
+
+class DomainError(PhintysError, ValueError):
+    """A number is outside of the domain of a function or a parameter."""
 
 
 class TransferError(PhintysError, ValueError):

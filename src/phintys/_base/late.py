@@ -54,7 +54,7 @@ class LateModule:
 
 
 def late_names(
-    package: str, homes: Mapping[str, tuple[str, ...]]
+    package: str, homes: Mapping[str, str], exported: list[str] | None = None
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """Return ``__getattr__`` and ``__dir__`` for a package that exports names of lazy modules.
 
@@ -63,8 +63,10 @@ def late_names(
     package
         The package's ``__name__``.
     homes
-        Lazy modules, and the names that the package exports from each. Modules of the package
-        itself are exported too.
+        Lazy modules, and the names, separated by spaces, that the package exports from each.
+        Modules of the package itself are exported too.
+    exported
+        The package's ``__all__``, to which those names are added that it lacks.
 
     Examples
     --------
@@ -75,7 +77,9 @@ def late_names(
     Traceback (most recent call last):
     AttributeError: module 'phintys' has no attribute 'gard'
     """
-    home_of = {name: home for home, names in homes.items() for name in names}
+    home_of = {name: home for home, names in homes.items() for name in names.split()}
+    if exported is not None:
+        exported += [name for name in home_of if name not in exported]
     inside = {home.rpartition(".")[2]: home for home in homes if home.rpartition(".")[0] == package}
 
     def look_up(name: str) -> Any:

@@ -25,10 +25,10 @@ else:
     __getattr__, __dir__ = late_names(
         __name__,
         {
-            "phintys.compile.debug_mode": ("DebugMode",),
-            "phintys.compile.monitor": ("MonitorMode",),
-            "phintys.compile.nan_guard": ("NanGuardMode",),
-            "phintys.compile.profile": ("Profile",),
+            "phintys.compile.debug_mode": "DebugMode",
+            "phintys.compile.monitor": "MonitorMode",
+            "phintys.compile.nan_guard": "NanGuardMode",
+            "phintys.compile.profile": "Profile",
         },
     )
 

@@ -41,14 +41,14 @@ else:
     __getattr__, __dir__ = late_names(
         __name__,
         {
-            "phintys.gradient.checkpointing": ("checkpoint",),
-            "phintys.gradient.custom": ("CustomGradient", "custom_gradient"),
-            "phintys.gradient.forward": ("Rop", "pushforward_through_pullback"),
-            "phintys.gradient.jacobians": ("hessian", "hessian_vector_product", "jacobian"),
-            "phintys.gradient.numeric": ("numeric_grad",),
-            "phintys.gradient.reverse": ("Lop", "grad"),
-            "phintys.gradient.subgraph": ("subgraph_grad",),
-            "phintys.gradient.verify": ("verify_grad", "verify_rop"),
+            "phintys.gradient.checkpointing": "checkpoint",
+            "phintys.gradient.custom": "CustomGradient custom_gradient",
+            "phintys.gradient.forward": "Rop pushforward_through_pullback",
+            "phintys.gradient.jacobians": "hessian hessian_vector_product jacobian",
+            "phintys.gradient.numeric": "numeric_grad",
+            "phintys.gradient.reverse": "Lop grad",
+            "phintys.gradient.subgraph": "subgraph_grad",
+            "phintys.gradient.verify": "verify_grad verify_rop",
         },
     )
 

@@ -23,7 +23,7 @@ from phintys.tensor.broadcasting import (
     broadcast_sizes,
     broadcast_to,
 )
-from phintys.tensor.constructors import *  # noqa: F403 - 180 systematic names; its __all__ lists them
+from phintys.tensor.constructors import *  # 180 systematic names; its __all__ lists them
 from phintys.tensor.contractions.einsum import einsum
 from phintys.tensor.convert import (
     as_tensor_variable,
@@ -87,7 +87,7 @@ from phintys.tensor.extremes import (
     argmin,
     max_and_argmax,
 )
-from phintys.tensor.functions import *  # noqa: F403 - one for each row; its __all__ lists them
+from phintys.tensor.functions import *  # one for each row; its __all__ lists them
 from phintys.tensor.indexing import (
     AdvancedIncSubtensor,
     AdvancedSubtensor,
@@ -199,7 +199,7 @@ from phintys.tensor.sorting import (
     argsort,
     sort,
 )
-from phintys.tensor.statistics import (
+from phintys.tensor.statistics.moments import (
     average,
     mean,
     std,
@@ -222,15 +222,20 @@ from phintys.tensor.variable import (
 if TYPE_CHECKING:
     from phintys.tensor import fft, inplace
     from phintys.tensor.batching import Blockwise, vectorize, vectorize_graph
-else:
-    __getattr__, __dir__ = late_names(
-        __name__,
-        {
-            "phintys.tensor.batching": ("Blockwise", "vectorize", "vectorize_graph"),
-            "phintys.tensor.fft": (),
-            "phintys.tensor.inplace": (),
-        },
-    )
+    from phintys.tensor.dtype_names import *
+    from phintys.tensor.dtypes import *
+    from phintys.tensor.indexing.along_axis import *
+    from phintys.tensor.indexing.choosing import *
+    from phintys.tensor.indexing.grids import *
+    from phintys.tensor.manipulation.dimensions import *
+    from phintys.tensor.manipulation.editing import *
+    from phintys.tensor.manipulation.flipping import *
+    from phintys.tensor.manipulation.padding import *
+    from phintys.tensor.manipulation.stacking import *
+    from phintys.tensor.mathematical_constants import *
+    from phintys.tensor.statistics.covariances import *
+    from phintys.tensor.statistics.nans import *
+    from phintys.tensor.statistics.quantiles import *
 
 __all__ = [
     "ARange",
@@ -399,3 +404,49 @@ __all__ = [
 ]
 __all__ += constructors.__all__
 __all__ += functions.__all__
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = late_names(
+        __name__,
+        {
+            "phintys.tensor.batching": "Blockwise vectorize vectorize_graph",
+            "phintys.tensor.fft": "",
+            "phintys.tensor.inplace": "",
+            "phintys.tensor.dtype_names": """
+                bool bool_ complex64 complex128 float16 float32 float64 int8 int16 int32 int64
+                uint8 uint16 uint32 uint64
+                """,
+            "phintys.tensor.dtypes": """
+                can_cast finfo iinfo isdtype issubdtype promote_types result_type
+                """,
+            "phintys.tensor.indexing.along_axis": "put_along_axis take_along_axis",
+            "phintys.tensor.indexing.choosing": """
+                argwhere choose compress extract fill_diagonal fill_diagonal_offset piecewise
+                place put ravel_multi_index select unravel_index
+                """,
+            "phintys.tensor.indexing.grids": """
+                c_ diag_indices diag_indices_from index_exp indices ix_ mask_indices meshgrid
+                mgrid ogrid r_ s_ tril_indices tril_indices_from triu_indices
+                triu_indices_from
+                """,
+            "phintys.tensor.manipulation.dimensions": """
+                atleast_1d atleast_2d atleast_3d atleast_Nd join_dims ravel split_dims
+                """,
+            "phintys.tensor.manipulation.editing": "delete insert",
+            "phintys.tensor.manipulation.flipping": "flip fliplr flipud rot90",
+            "phintys.tensor.manipulation.padding": "pad",
+            "phintys.tensor.manipulation.stacking": """
+                append block column_stack concat_with_broadcast dstack pack unpack unstack
+                """,
+            "phintys.tensor.mathematical_constants": "e euler_gamma inf nan newaxis pi",
+            "phintys.tensor.statistics.covariances": "corrcoef cov",
+            "phintys.tensor.statistics.nans": """
+                nan_to_num nanargmax nanargmin nancumprod nancumsum nanmax nanmean nanmin
+                nanprod nanstd nansum nanvar
+                """,
+            "phintys.tensor.statistics.quantiles": """
+                median nanmedian nanpercentile nanquantile percentile quantile
+                """,
+        },
+        __all__,
+    )

@@ -23,7 +23,6 @@ from phintys.tensor import (
     math,
     reduce,
     sorting,
-    statistics,
     tiling,
 )
 from phintys.tensor._operators import operators
@@ -34,6 +33,7 @@ from phintys.tensor.nonzeros import nonzero
 from phintys.tensor.products import dot, matmul
 from phintys.tensor.reshaping import flatten, reshape
 from phintys.tensor.shapes import shape, size, specify_shape
+from phintys.tensor.statistics import moments
 
 __all__: list[str] = []
 
@@ -83,7 +83,7 @@ operators.left_shift = math.left_shift
 operators.lt = math.lt
 operators.matmul = matmul
 operators.max = reduce.max
-operators.mean = statistics.mean
+operators.mean = moments.mean
 operators.min = reduce.min
 operators.mod = math.mod
 operators.mul = math.mul
@@ -106,7 +106,7 @@ operators.size = size
 operators.sort = sorting.sort
 operators.specify_shape = specify_shape
 operators.squeeze = squeeze
-operators.std = statistics.std
+operators.std = moments.std
 operators.sub = math.sub
 operators.sum = reduce.sum
 operators.swapaxes = swapaxes
@@ -115,7 +115,7 @@ operators.trace = diagonals.trace
 operators.transpose = transpose
 operators.true_div = math.true_div
 operators.trunc = math.trunc
-operators.var = statistics.var
+operators.var = moments.var
 operators.zeros_like = creation.zeros_like
 
 operators.ufuncs = {

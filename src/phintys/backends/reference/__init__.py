@@ -11,8 +11,8 @@ else:
     __getattr__, __dir__ = late_names(
         __name__,
         {
-            "phintys.backends.reference.backend": ("ReferenceBackend",),
-            "phintys.backends.reference.vm": ("VM",),
+            "phintys.backends.reference.backend": "ReferenceBackend",
+            "phintys.backends.reference.vm": "VM",
         },
     )
 

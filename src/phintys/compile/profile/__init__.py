@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from phintys.compile.profile.profile import NodeCost, OpCost, Profile
 else:
     __getattr__, __dir__ = late_names(
-        __name__, {"phintys.compile.profile.profile": ("NodeCost", "OpCost", "Profile")}
+        __name__, {"phintys.compile.profile.profile": "NodeCost OpCost Profile"}
     )
 
 __all__ = ["NodeCost", "OpCost", "Profile", "as_profile", "print_profiles", "profiles"]

@@ -13,10 +13,10 @@ else:
     __getattr__, __dir__ = late_names(
         __name__,
         {
-            "phintys.tensor.batching.blockwise": ("Blockwise",),
-            "phintys.tensor.batching.engine": ("Batch", "vectorize_graph"),
-            "phintys.tensor.batching.functions": ("vectorize",),
-            "phintys.tensor.batching.rules": ("BATCHING", "batches"),
+            "phintys.tensor.batching.blockwise": "Blockwise",
+            "phintys.tensor.batching.engine": "Batch vectorize_graph",
+            "phintys.tensor.batching.functions": "vectorize",
+            "phintys.tensor.batching.rules": "BATCHING batches",
         },
     )
 

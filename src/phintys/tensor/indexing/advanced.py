@@ -94,8 +94,11 @@ class AdvancedSubtensor(Op):
         value, *indices = inputs
         check_index_shapes(self, node.inputs[1:], indices, self.idx_list)
         check_empty_masks(self, node.inputs[0], value.shape, self.idx_list, indices)
+        index = numpy_index(self.idx_list, indices)
         try:
-            result = value[numpy_index(self.idx_list, indices)]
+            if not value.size:
+                _check_indices_of_nothing(value.shape, self.idx_list, index)
+            result = value[index]
         except (IndexError, ValueError):
             raise explain(self, node.inputs[0], value.shape, self.idx_list, indices) from None
         # A NumPy scalar is returned where no dimensions are left.
@@ -308,6 +311,23 @@ def check_empty_masks(
         if isinstance(entry, Mask) and index.shape != covered:
             raise mask_misfit(op, x, index.shape, dim, covered)
         dim += len(covered)
+
+
+def _check_indices_of_nothing(
+    shape: Sequence[int], template: Template, index: tuple[Any, ...]
+) -> None:
+    """Raise IndexError for an index out of range where there is nothing to read.
+
+    NumPy 2.0 ignores it where the result is empty. Here the dimensions that are sliced, which may
+    be what makes it empty, have length 1.
+    """
+    sizes, dim = [], 0
+    for entry, part in zip(template, index, strict=True):
+        covered = count_dims((entry,))
+        sizes += [1] * covered if isinstance(part, slice) else shape[dim : dim + covered]
+        dim += covered
+    stand_in = np.broadcast_to(np.False_, [*sizes, *(1 for _ in shape[dim:])])
+    stand_in[tuple(slice(None) if isinstance(part, slice) else part for part in index)]
 
 
 def may_repeat(template: Template, indices: Sequence[Any]) -> bool:

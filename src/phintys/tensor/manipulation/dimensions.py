@@ -1,0 +1,234 @@
+"""Adding, splitting and merging dimensions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from phintys._base.errors import ShapeError
+from phintys.tensor import math
+from phintys.tensor.convert import as_tensor_variable
+from phintys.tensor.creation import as_sizes
+from phintys.tensor.dim_shuffle import (
+    dimshuffle,
+    expand_dims,
+    normalize_axis,
+    shape_padleft,
+    shape_padright,
+    transpose,
+)
+from phintys.tensor.reshaping import flatten, reshape
+from phintys.tensor.shapes import sizes_of
+from phintys.tensor.sizes import clip_size, fold, multiply_sizes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from phintys.tensor.variable import TensorVariable
+
+__all__ = [
+    "atleast_1d",
+    "atleast_2d",
+    "atleast_3d",
+    "atleast_Nd",
+    "join_dims",
+    "ravel",
+    "split_dims",
+]
+
+
+def _each(function: Callable[[Any], Any], arrays: tuple[Any, ...]) -> Any:
+    results = tuple(function(as_tensor_variable(x)) for x in arrays)
+    return results[0] if len(results) == 1 else results
+
+
+def atleast_1d(*arrays: Any) -> TensorVariable | tuple[TensorVariable, ...]:
+    """Return each array with at least one dimension: a 0-d array becomes a vector of length 1.
+
+    Several arrays give a tuple.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.atleast_1d(3.0).eval()
+    array([3.])
+    """
+    return _each(lambda x: shape_padleft(x, max(0, 1 - x.ndim)), arrays)
+
+
+def atleast_2d(*arrays: Any) -> TensorVariable | tuple[TensorVariable, ...]:
+    """Return each array with at least two dimensions: a vector becomes a row.
+
+    Several arrays give a tuple.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.atleast_2d([1, 2]).eval()
+    array([[1, 2]])
+    """
+    return _each(lambda x: shape_padleft(x, max(0, 2 - x.ndim)), arrays)
+
+
+def atleast_3d(*arrays: Any) -> TensorVariable | tuple[TensorVariable, ...]:
+    """Return each array with at least three dimensions.
+
+    As in NumPy, a vector of length n has the shape (1, n, 1), and an m by n matrix (m, n, 1).
+    Several arrays give a tuple.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.atleast_3d([1, 2]).type.shape
+    (1, 2, 1)
+    """
+    patterns = {0: ("x", "x", "x"), 1: ("x", 0, "x"), 2: (0, 1, "x")}
+    return _each(
+        lambda x: dimshuffle(x, *patterns[x.ndim]) if x.ndim in patterns else x,
+        arrays,
+    )
+
+
+def atleast_Nd(
+    *arrays: Any, n: int = 1, left: bool = True
+) -> TensorVariable | tuple[TensorVariable, ...]:
+    """Return each array with at least ``n`` dimensions.
+
+    Parameters
+    ----------
+    *arrays
+        Tensors of any dtype. Several give a tuple.
+    n
+        The number of dimensions.
+    left
+        Whether new dimensions, of length 1, come before the others, or after.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.atleast_Nd([1, 2], n=3, left=False).type.shape
+    (2, 1, 1)
+    """
+    pad = shape_padleft if left else shape_padright
+    return _each(lambda x: pad(x, max(0, n - x.ndim)), arrays)
+
+
+def ravel(x: Any, order: str = "C") -> TensorVariable:
+    """Return the elements of ``x`` as a vector.
+
+    Parameters
+    ----------
+    x
+        A tensor of any dtype.
+    order
+        "C", with the last index changing fastest, or "F", with the first. NumPy's "A" and "K"
+        depend on how an array lies in memory, which graphs do not know.
+
+    Raises
+    ------
+    ShapeError
+        Another order.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.ravel(pt.constant([[1, 2], [3, 4]]), order="F").eval()
+    array([1, 3, 2, 4])
+    """
+    if order not in {"C", "F"}:
+        msg = f'ravel: order is "C" or "F", got {order!r}.'
+        raise ShapeError(msg)
+    x = as_tensor_variable(x)
+    return flatten(x if order == "C" else transpose(x))
+
+
+def split_dims(x: Any, shape: Any, axis: int = 0) -> TensorVariable:
+    """Return ``x`` with one dimension split into several.
+
+    Parameters
+    ----------
+    x
+        A tensor of rank 1 or more.
+    shape
+        The lengths that replace that of ``axis``: an int, or several ints and symbolic integers.
+        One of them may be -1, and follows from the others. An empty list drops a dimension of
+        length 1.
+    axis
+        The dimension that is split.
+
+    Raises
+    ------
+    ShapeError
+        The product of ``shape`` is not the length of the dimension.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.split_dims(pt.tensor("x", shape=(6, 4)), (2, -1)).type.shape
+    (2, 3, 4)
+    """
+    x = as_tensor_variable(x)
+    axis = normalize_axis(axis, x.ndim)
+    sizes = sizes_of(x)
+    inner = [fold(size) for size in as_sizes(shape, "A length of split_dims")]
+    if not inner:
+        return _dropped(x, axis)
+    return reshape(x, [*sizes[:axis], *_filled(inner, sizes[axis]), *sizes[axis + 1 :]])
+
+
+def _dropped(x: Any, axis: int) -> Any:
+    sizes = sizes_of(x)
+    return reshape(x, [*sizes[:axis], *sizes[axis + 1 :]], ndim=x.ndim - 1)
+
+
+def _filled(inner: list[Any], whole: Any) -> list[Any]:
+    """Return the lengths with a -1 replaced, which a reshape cannot do where ``x`` is empty."""
+    others = [size for size in inner if not (isinstance(size, int) and size == -1)]
+    if len(others) != len(inner) - 1:
+        return inner
+    product = multiply_sizes(others)
+    if isinstance(whole, int) and isinstance(product, int):
+        rest = whole // product if product else -1
+    else:
+        rest = math.floor_div(whole, clip_size(product, 1, None))
+    return [rest if isinstance(size, int) and size == -1 else size for size in inner]
+
+
+def join_dims(x: Any, start_axis: int = 0, n_axes: int | None = None) -> TensorVariable:
+    """Return ``x`` with consecutive dimensions merged into one.
+
+    Parameters
+    ----------
+    x
+        A tensor of any dtype.
+    start_axis
+        The first of the dimensions.
+    n_axes
+        Their number; by default all that follow. With 0, a dimension of length 1 is inserted.
+
+    Raises
+    ------
+    ShapeError
+        There are fewer dimensions.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.join_dims(pt.tensor("x", shape=(2, 3, 4, 5)), start_axis=1, n_axes=2).type.shape
+    (2, 12, 5)
+    """
+    x = as_tensor_variable(x)
+    start = start_axis + x.ndim if start_axis < 0 else start_axis
+    count = x.ndim - start if n_axes is None else n_axes
+    if not 0 <= start <= x.ndim or not 0 <= count <= x.ndim - start:
+        msg = (
+            f"join_dims: {x} of type {x.type} has no {count} dimensions from {start_axis} on; "
+            f"it has {x.ndim}."
+        )
+        raise ShapeError(msg)
+    if count == 0:
+        return expand_dims(x, start)
+    if count == 1:
+        return x
+    sizes = sizes_of(x)
+    joined = multiply_sizes(sizes[start : start + count])
+    return reshape(x, [*sizes[:start], joined, *sizes[start + count :]])

@@ -1,0 +1,291 @@
+"""Reductions that leave NaN out, and replacing NaN and infinities."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from phintys._base.errors import DomainError, DtypeError
+from phintys.tensor import math
+from phintys.tensor._rules import Axis, is_discrete
+from phintys.tensor.convert import as_tensor_variable
+from phintys.tensor.cumulative import cumprod, cumsum
+from phintys.tensor.dim_shuffle import normalize_axes
+from phintys.tensor.extremes import argmax, argmin
+from phintys.tensor.observing import CheckAndRaise
+from phintys.tensor.reduce import all, max, min, prod, sum
+
+if TYPE_CHECKING:
+    from phintys.tensor.variable import TensorVariable
+
+__all__ = [
+    "nan_to_num",
+    "nanargmax",
+    "nanargmin",
+    "nancumprod",
+    "nancumsum",
+    "nanmax",
+    "nanmean",
+    "nanmin",
+    "nanprod",
+    "nanstd",
+    "nansum",
+    "nanvar",
+]
+
+_REAL = {"complex64": "float32", "complex128": "float64"}
+
+
+def nan_to_num(
+    x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None
+) -> TensorVariable:
+    """Return ``x`` with NaN and infinities replaced by numbers.
+
+    Parameters
+    ----------
+    x
+        A tensor of any dtype; integers and bools are returned as they are. Real and imaginary parts
+        of complex numbers are treated alike.
+    copy
+        Accepted for compatibility with NumPy's signature; graphs do not change ``x``.
+    nan
+        What replaces NaN.
+    posinf, neginf
+        What replaces the infinities; by default the largest and the smallest number of the dtype.
+
+    Examples
+    --------
+    >>> import numpy as np, phintys.tensor as pt
+    >>> pt.nan_to_num([1.0, np.nan, -np.inf], nan=0.5, neginf=-9.0).eval()
+    array([ 1. ,  0.5, -9. ])
+    """
+    x = as_tensor_variable(x)
+    if is_discrete(x):
+        return x
+    if x.type.numpy_dtype.kind == "c":
+        parts = (nan_to_num(part(x), copy, nan, posinf, neginf) for part in (math.real, math.imag))
+        return math.cast(math.complex(*parts), x.dtype)
+    limits = np.finfo(x.dtype)
+    high = math.cast(float(limits.max) if posinf is None else posinf, x.dtype)
+    low = math.cast(float(limits.min) if neginf is None else neginf, x.dtype)
+    finite = math.switch(math.isinf(x), math.switch(math.gt(x, 0), high, low), x)
+    return math.switch(math.isnan(x), math.cast(nan, x.dtype), finite)
+
+
+def _filled(x: Any, value: float) -> Any:
+    """Return ``x`` with a number in place of NaN."""
+    x = as_tensor_variable(x)
+    return x if is_discrete(x) else math.switch(math.isnan(x), math.cast(value, x.dtype), x)
+
+
+def nansum(x: Any, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> TensorVariable:
+    """Return the sum of the elements along some axes, with NaN as 0; see :func:`sum`.
+
+    Examples
+    --------
+    >>> import numpy as np, phintys.tensor as pt
+    >>> pt.nansum([1.0, np.nan, 2.0]).eval()
+    array(3.)
+    """
+    return sum(_filled(x, 0), axis, dtype, keepdims)
+
+
+def nanprod(x: Any, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> TensorVariable:
+    """Return the product of the elements along some axes, with NaN as 1; see :func:`prod`.
+
+    Examples
+    --------
+    >>> import numpy as np, phintys.tensor as pt
+    >>> pt.nanprod([3.0, np.nan, 2.0]).eval()
+    array(6.)
+    """
+    return prod(_filled(x, 1), axis, dtype, keepdims)
+
+
+def nancumsum(x: Any, axis: int | None = None) -> TensorVariable:
+    """Return cumulative sums along an axis, with NaN as 0; see :func:`cumsum`.
+
+    Examples
+    --------
+    >>> import numpy as np, phintys.tensor as pt
+    >>> pt.nancumsum([1.0, np.nan, 2.0]).eval()
+    array([1., 1., 3.])
+    """
+    return cumsum(_filled(x, 0), axis)
+
+
+def nancumprod(x: Any, axis: int | None = None) -> TensorVariable:
+    """Return cumulative products along an axis, with NaN as 1; see :func:`cumprod`.
+
+    Examples
+    --------
+    >>> import numpy as np, phintys.tensor as pt
+    >>> pt.nancumprod([3.0, np.nan, 2.0]).eval()
+    array([3., 3., 6.])
+    """
+    return cumprod(_filled(x, 1), axis)
+
+
+def nanmax(x: Any, axis: Axis = None, keepdims: bool = False) -> TensorVariable:
+    """Return the largest of the elements that are not NaN along some axes.
+
+    NaN where there are no others.
+
+    Examples
+    --------
+    >>> import numpy as np, phintys.tensor as pt
+    >>> pt.nanmax([1.0, np.nan, 2.0]).eval()
+    array(2.)
+    """
+    return _extreme(x, axis, keepdims, max, -np.inf)
+
+
+def nanmin(x: Any, axis: Axis = None, keepdims: bool = False) -> TensorVariable:
+    """Return the smallest of the elements that are not NaN along some axes.
+
+    NaN where there are no others.
+
+    Examples
+    --------
+    >>> import numpy as np, phintys.tensor as pt
+    >>> pt.nanmin([1.0, np.nan, 2.0]).eval()
+    array(1.)
+    """
+    return _extreme(x, axis, keepdims, min, np.inf)
+
+
+def _extreme(x: Any, axis: Axis, keepdims: bool, reduction: Any, neutral: float) -> Any:
+    x = _real(x)
+    if is_discrete(x):
+        return reduction(x, axis, keepdims=keepdims)
+    found = reduction(_filled(x, neutral), axis, keepdims=keepdims)
+    none = all(math.isnan(x), axis, keepdims=keepdims)
+    return math.switch(none, math.cast(np.nan, x.dtype), found)
+
+
+def nanargmax(x: Any, axis: int | None = None, keepdims: bool = False) -> TensorVariable:
+    """Return the index of the largest of the elements that are not NaN along an axis.
+
+    Raises
+    ------
+    DomainError
+        All elements are NaN.
+
+    Examples
+    --------
+    >>> import numpy as np, phintys.tensor as pt
+    >>> pt.nanargmax([1.0, np.nan, 2.0]).eval()
+    array(2)
+    """
+    return _place(x, axis, keepdims, argmax, -np.inf)
+
+
+def nanargmin(x: Any, axis: int | None = None, keepdims: bool = False) -> TensorVariable:
+    """Return the index of the smallest of the elements that are not NaN along an axis.
+
+    Raises
+    ------
+    DomainError
+        All elements are NaN.
+
+    Examples
+    --------
+    >>> import numpy as np, phintys.tensor as pt
+    >>> pt.nanargmin([1.0, np.nan, 2.0]).eval()
+    array(0)
+    """
+    return _place(x, axis, keepdims, argmin, np.inf)
+
+
+def _place(x: Any, axis: int | None, keepdims: bool, search: Any, neutral: float) -> Any:
+    x = _real(x)
+    found = search(_filled(x, neutral), axis, keepdims=keepdims)
+    if is_discrete(x):
+        return found
+    none = all(math.isnan(x), axis, keepdims=keepdims)
+    message = f"nan{search.__name__}: there are only NaN along the axis"
+    return CheckAndRaise(DomainError, message)(found, math.logical_not(none))
+
+
+def _real(x: Any) -> Any:
+    x = as_tensor_variable(x)
+    if x.type.numpy_dtype.kind == "c":
+        msg = f"Complex numbers have no order, got {x} of dtype {x.dtype}."
+        raise DtypeError(msg)
+    return x
+
+
+def nanmean(x: Any, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> TensorVariable:
+    """Return the mean of the elements that are not NaN along some axes; see :func:`mean`.
+
+    NaN where there are none.
+
+    Examples
+    --------
+    >>> import numpy as np, phintys.tensor as pt
+    >>> pt.nanmean([1.0, np.nan, 2.0]).eval()
+    array(1.5)
+    """
+    x = as_tensor_variable(x)
+    return _mean(x, normalize_axes(axis, x.ndim), dtype, keepdims)
+
+
+def _mean(x: Any, axes: tuple[int, ...], dtype: Any, keepdims: bool) -> Any:
+    wanted = ("float64" if is_discrete(x) else x.dtype) if dtype is None else str(np.dtype(dtype))
+    acc = "float32" if wanted == "float16" else wanted
+    total = sum(_filled(x, 0), axes, acc, keepdims)
+    return math.cast(total / _count(x, axes, keepdims, _REAL.get(acc, acc)), wanted)
+
+
+def _count(x: Any, axes: tuple[int, ...], keepdims: bool, dtype: str) -> Any:
+    return sum(math.logical_not(math.isnan(x)), axes, dtype, keepdims)
+
+
+def nanvar(
+    x: Any,
+    axis: Axis = None,
+    dtype: Any = None,
+    ddof: Any = 0,
+    keepdims: bool = False,
+) -> TensorVariable:
+    """Return the variance of the elements that are not NaN along some axes; see :func:`var`.
+
+    NaN where there are at most ``ddof``.
+
+    Examples
+    --------
+    >>> import numpy as np, phintys.tensor as pt
+    >>> pt.nanvar([1.0, np.nan, 3.0]).eval()
+    array(1.)
+    """
+    x = as_tensor_variable(x)
+    axes = normalize_axes(axis, x.ndim)
+    wanted = ("float64" if is_discrete(x) else x.dtype) if dtype is None else str(np.dtype(dtype))
+    real = _REAL.get(wanted, wanted)
+    acc = "float32" if real == "float16" else real
+    deviation = x - _mean(x, axes, None if dtype is None else wanted, True)
+    deviation = math.switch(math.isnan(x), math.cast(0, deviation.dtype), deviation)
+    squares = math.real(deviation * math.conj(deviation))
+    free = _count(x, axes, keepdims, acc) - math.cast(ddof, acc)
+    total = sum(squares, axes, acc, keepdims)
+    nan = math.cast(np.nan, acc)
+    return math.cast(math.switch(math.gt(free, 0), total / free, nan), real)
+
+
+def nanstd(
+    x: Any,
+    axis: Axis = None,
+    dtype: Any = None,
+    ddof: Any = 0,
+    keepdims: bool = False,
+) -> TensorVariable:
+    """Return the standard deviation of the elements that are not NaN; see :func:`nanvar`.
+
+    Examples
+    --------
+    >>> import numpy as np, phintys.tensor as pt
+    >>> pt.nanstd([1.0, np.nan, 3.0]).eval()
+    array(1.)
+    """
+    return math.sqrt(nanvar(x, axis, dtype, ddof, keepdims))
