@@ -52,14 +52,11 @@ class LapackRoutine(Routine):
     def emit(self, call: LibraryCall[Any], writer: StepWriter) -> Value:
         """Write the call, and return the status."""
         given = Arguments(call, writer)
-        status = writer.b.slot(INT32)
-        symbol = f"phintys_lapack_{given.letter_of_dtype}{self.name}"
-        writer.b.call(symbol, VOID, [*self.arguments(call, given), status])
-        return writer.b.load(INT32, status)
+        return given.lapack(self.name, self.arguments(call, given))
 
 
 class Arguments:
-    """The arguments of a call of LAPACK, all of which are passed by address.
+    """The arguments of calls of LAPACK, all of which are passed by address.
 
     Parameters
     ----------
@@ -80,21 +77,28 @@ class Arguments:
         self._scalars = Routines(writer.b, type_of(dtype))
 
     def letter(self, letter: str) -> Value:
-        """Return a letter."""
+        """Return the address of a letter."""
         return self._scalars.letter(letter)
 
     def integer(self, size: Size) -> Value:
-        """Return a size."""
+        """Return the address of a size."""
         return self._scalars.integer(self._size(size))
 
     def stride(self, size: Size) -> Value:
-        """Return the distance between columns, which must be positive."""
+        """Return the address of the distance between columns, which must be positive."""
         b = self._writer.b
         return self._scalars.integer(b.maximum_number(self._size(size), 1))
 
     def array(self, array: Array) -> Value:
-        """Return an array."""
+        """Return the address of an array."""
         return self._writer.pointer(array)
 
     def _size(self, size: Size) -> Value:
         return self._writer.size(self._call.routine.checked(self._call, size))
+
+    def lapack(self, name: str, arguments: Sequence[Value]) -> Value:
+        """Write a call of LAPACK, and return its status, an int32."""
+        b = self._writer.b
+        status = b.slot(INT32)
+        b.call(f"phintys_lapack_{self.letter_of_dtype}{name}", VOID, [*arguments, status])
+        return b.load(INT32, status)

@@ -8,13 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from phintys._base.errors import IntegrityError
 from phintys.backends.native.emit.control import loop, when
 from phintys.backends.native.emit.product_parts import one_thread
-from phintys.backends.native.emit.routines import Routines
-from phintys.backends.native.emit.types import INT32, INT64, VOID, Type, type_of
+from phintys.backends.native.emit.types import INT32, INT64, Type, type_of
+from phintys.backends.native.routines.lapack import Arguments
 from phintys.backends.native.routines.routine import Routine
-from phintys.tensor.blas import BLAS_LETTERS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -30,13 +28,13 @@ if TYPE_CHECKING:
 __all__ = ["EVD", "GETRF", "POTRF", "POTRI", "TRSM", "MatrixCall", "StackRoutine"]
 
 _TOGETHER = 64
-"""Small matrices between two looks for signals."""
+"""Number of small matrices between two signal checks."""
 
 _LARGE = 64
-"""The size from which there is a look for signals after each matrix."""
+"""The size from which signals are checked after each matrix."""
 
 
-class MatrixCall:
+class MatrixCall(Arguments):
     """The code of a call for each matrix of a stack.
 
     Parameters
@@ -48,52 +46,25 @@ class MatrixCall:
     """
 
     def __init__(self, call: LibraryCall[Any], writer: StepWriter) -> None:
+        super().__init__(call, writer)
         self.b = writer.b
         self.call = call
-        self._writer = writer
-        dtype = call.outputs[0].dtype
-        if dtype.name not in BLAS_LETTERS:
-            msg = f"There is no routine {call.routine.name!r} of {dtype} in LAPACK."
-            raise IntegrityError(msg)
-        self.letter_of_dtype = BLAS_LETTERS[dtype.name]
-        self.type: Type = type_of(dtype)
-        self._scalars = Routines(self.b, self.type)
-
-    # ---- arguments, all of which are passed by address
+        self.type: Type = type_of(call.outputs[0].dtype)
 
     def size(self, size: Size) -> Value:
         """Return the value of a size."""
         return self._writer.size(size)
 
-    def integer(self, size: Size) -> Value:
-        """Return the address of a size."""
-        return self._scalars.integer(self._narrow(size))
-
-    def length(self, size: Size) -> Value:
-        """Return the address of a distance between columns, which must be positive."""
-        return self._scalars.integer(self.b.maximum_number(self._narrow(size), 1))
-
-    def _narrow(self, size: Size) -> Value:
-        return self.size(self.call.routine.checked(self.call, size))
-
-    def letter(self, letter: str) -> Value:
-        """Return the address of a letter."""
-        return self._scalars.letter(letter)
-
     def number(self, value: float) -> Value:
         """Return the address of a number."""
         return self._scalars.number(value)
-
-    def pointer(self, array: Array) -> Value:
-        """Return the address of an array."""
-        return self._writer.pointer(array)
 
     def item(
         self, array: Array, move: Size, offset: Size | None = None
     ) -> Callable[[Value], Value]:
         """Return a function from the number of an item to its address in an array."""
         b, type_ = self.b, type_of(array.dtype)
-        start = self.pointer(array)
+        start = self.array(array)
         if offset is not None and offset.known != 0:
             start = b.offset(start, self.size(offset), type_)
         step = self.size(move)
@@ -106,11 +77,8 @@ class MatrixCall:
     # ---- code
 
     def lapack(self, name: str, arguments: Sequence[Value]) -> Value:
-        """Write a call of LAPACK, and return its status."""
-        status = self.b.slot(INT32)
-        symbol = f"phintys_lapack_{self.letter_of_dtype}{name}"
-        self.b.call(symbol, VOID, [*arguments, status])
-        return self.b.convert(self.b.load(INT32, status), INT64)
+        """Write a call of LAPACK, and return its status, an int64."""
+        return self.b.convert(super().lapack(name, arguments), INT64)
 
     def blas(self, name: str, arguments: Sequence[Value]) -> None:
         """Write a call of BLAS."""
@@ -217,7 +185,7 @@ class _Potrf(StackRoutine):
         upper, order, stride = (
             code.letter("U"),
             code.integer(options["n"]),
-            code.length(options["n"]),
+            code.stride(options["n"]),
         )
 
         def write(index: Value) -> Value | None:
@@ -266,7 +234,7 @@ class _Trsm(StackRoutine):
         triangle = code.letter("L" if options["lower"] is is_turned else "U")
         unit = code.letter("U" if is_unit else "N")
         order, columns = code.integer(options["n"]), code.integer(options["k"])
-        distance, width = code.length(options["a_stride"]), code.length(options["k"])
+        distance, width = code.stride(options["a_stride"]), code.stride(options["k"])
         is_vector = options["k"].known == 1
         side, turn = code.letter("R"), code.letter("T" if is_turned is not is_vector else "N")
         one, step = code.number(1), code.letter("N") if not is_vector else columns
@@ -302,7 +270,7 @@ class _Getrf(StackRoutine):
         n = code.size(options["n"])
         places = code.item(matrices, options["move"])
         pivots, orders = (code.item(array, options["n"]) for array in (exchanges, rows))
-        order, stride = code.integer(options["n"]), code.length(options["n"])
+        order, stride = code.integer(options["n"]), code.stride(options["n"])
 
         def write(index: Value) -> Value | None:
             pivot, numbers = pivots(index), orders(index)
@@ -350,11 +318,11 @@ class _Evd(StackRoutine):
         n = code.size(options["n"])
         place_of, values_of = code.item(matrices, options["move"]), code.item(values, options["n"])
         job, lower = code.letter("V"), code.letter("L")
-        order, stride = code.integer(options["n"]), code.length(options["n"])
+        order, stride = code.integer(options["n"]), code.stride(options["n"])
         numbers, integers, *floats = code.call.workspace
         rooms: list[Value] = []
         for array in (numbers, *floats, integers):
-            rooms += [code.pointer(array), code.integer(array.sizes[0])]
+            rooms += [code.array(array), code.integer(array.sizes[0])]
         name = "heevd" if floats else "syevd"
 
         def write(index: Value) -> Value | None:
