@@ -1,6 +1,7 @@
 """Graphs and functions for batches, against a loop over the items."""
 
 import pickle
+from random import Random
 
 import numpy as np
 import pytest
@@ -8,13 +9,14 @@ from hypothesis import HealthCheck, given, settings
 
 import phintys
 import phintys.tensor as pt
-from phintys._base.errors import ArgumentError, OpContractError, ShapeError
+from phintys._base.errors import ArgumentError, OpContractError, PhintysError, ShapeError
 from phintys.control import Scan, cond, while_loop
 from phintys.gradient import custom_gradient
 from phintys.graph import Apply, Op
 from phintys.graph.traversal import applys_between
 from phintys.tensor.batching import BATCHING, Blockwise, batches, vectorize_graph
 from phintys.testing.graphs import graphs
+from phintys.testing.random_loops import random_loops
 
 RNG = np.random.default_rng(0)
 
@@ -147,6 +149,48 @@ def test_a_loop_runs_until_the_last_item_ends():
         return while_loop(lambda y: abs(y**2 - x) > 1e-9, lambda y: (y + x / y) / 2, x)
 
     check(root, np.array([2.0, 9.0, 1e4]))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_drawn_program_of_loops_for_a_batch(seed):
+    inputs, outputs, values = random_loops(Random(seed))
+    pairs = list(zip(inputs, values, strict=True))
+    counts = [x for x in inputs if x.type.ndim == 0 and x.type.dtype == "int64"]
+    batched = [x for x in inputs if x not in counts]
+    replace = {x: x.type.clone(shape=(None, *x.type.shape))() for x in batched}
+    lanes = [
+        [v if x in counts else np.flip(v) if flipped else v for x, v in pairs]
+        for flipped in (False, True)
+    ]
+    one = phintys.function(inputs, outputs, "reference", on_unused_input="ignore")
+    found = vectorize_graph(outputs, replace)
+    whole = [replace.get(x, x) for x in inputs]
+    f = phintys.function(whole, found, "reference", on_unused_input="ignore")
+    stacked = [
+        lane[0] if x in counts else np.stack(lane)
+        for x, lane in zip(inputs, zip(*lanes, strict=True), strict=True)
+    ]
+    with np.errstate(all="ignore"):
+        try:
+            expected = [one(*lane) for lane in lanes]
+        except PhintysError as error:  # a negative number of steps, or too few rows
+            with pytest.raises(type(error)):
+                f(*stacked)
+            return
+        results = f(*stacked)
+    for value, old, *wanted in zip(results, outputs, *expected, strict=True):
+        rows = value if value.ndim > old.ndim else np.stack([value, value])
+        for row, item in zip(rows, wanted, strict=True):
+            # Rows beyond those of an item whose loop has ended are not those of the item.
+            own = row[tuple(map(slice, item.shape))]
+            np.testing.assert_allclose(own, item, 1e-4, 1e-5)
+
+
+def test_items_that_have_ended_have_no_part_in_gradients():
+    def iterated(x):
+        return while_loop(lambda y: y > 1.0, lambda y: pt.sqrt(y - 1.0), x)
+
+    check(iterated, np.array([1.5, 0.5, 100.0, 1.0]))
 
 
 def test_a_condition_for_each_item_chooses_item_by_item():
