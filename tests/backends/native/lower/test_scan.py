@@ -10,6 +10,7 @@ from phintys.backends.native.lower.graph import lower_program
 from phintys.backends.native.program import walk_steps
 from phintys.backends.native.steps.callback import Callback
 from phintys.backends.native.steps.check import Check
+from phintys.backends.native.steps.kernel import Kernel
 from phintys.backends.native.steps.loop import Loop
 from phintys.control import IfElse, LoopArguments, Scan
 from phintys.graph.apply import Apply
@@ -234,6 +235,19 @@ def test_states_are_overwritten_where_they_are_read_last():
     outputs = loop(lambda t, u: [pt.inc_subtensor(u[t], 1.0)], n, untraced=[x])
     (kernel,) = body_of([n, x], outputs)
     assert list(kernel.writes()) == [statement.target for statement in kernel.statements]
+
+
+def test_what_depends_on_nothing_is_computed_before_the_loop(compare):
+    def step(t, u):
+        ones = pt.eye(u.shape[0]) * 2.0
+        return [pt.tanh(u @ ones + pt.arange(u.shape[0]))]
+
+    outputs = loop(step, n, untraced=[W])
+    assert not any(
+        isinstance(inner, Kernel) and not list(inner.reads()) for inner in body_of([n, W], outputs)
+    )
+    for count in (0, 3):
+        compare([n, W], outputs, [np.int64(count), draw(4, 4)])
 
 
 def test_rows_are_written_where_they_are_returned():

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from phintys import scalar as ps
 from phintys._base.errors import ArgumentError
+from phintys.backends.native.dependence import arrays_written, varies
 from phintys.backends.native.fuse import fuse
 from phintys.backends.native.lower.families import lowers
 from phintys.backends.native.lower.lowering import Lowering, NotLowered, require_lengths_before
@@ -20,9 +22,11 @@ from phintys.backends.native.program import (
     Literal,
     LoopVariable,
     Operation,
+    Place,
     SizeValue,
     StepsFailure,
 )
+from phintys.backends.native.steps.kernel import Kernel
 from phintys.backends.native.steps.loop import Loop
 from phintys.control.scan_op import Scan
 from phintys.control.step_counts import StepCount
@@ -34,6 +38,7 @@ from phintys.tensor.type import TensorType
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from phintys.backends.native.program import Array, Step
     from phintys.backends.native.sizes import Size
     from phintys.control.loop_arguments import StepInputs, StepOutputs
     from phintys.graph.variable import Variable
@@ -132,6 +137,8 @@ class _Steps:
             kept |= {view.array for latest in self.latest for view in latest}
             kept |= {view.array for view in (ran, until) if view is not None}
             body = fuse(prune(steps, kept), self.sizes, kept)
+        made_once = _made_once(body)
+        body = [step for step in body if step not in made_once]
         loop = Loop(
             self.count,
             self.counter,
@@ -142,7 +149,7 @@ class _Steps:
         require_lengths_before(loop, "a step computes")
         self._check_lengths()
         self._begin(ran)
-        lowering.steps.append(loop)
+        lowering.steps += [*made_once, loop]
         self._bind_results(ran)
 
     # ---- before the loop -------------------------------------------------------------------------
@@ -306,3 +313,28 @@ class _Steps:
         if self.arguments.has_until:
             rows = rows.sliced(0, sizes.fixed(0), sizes.fixed(1), count, sizes)
         self.lowering.bind(variable, rows, is_part=True)
+
+
+def _made_once(body: Sequence[Step]) -> dict[Step, None]:
+    """Return the kernels that compute the same in each pass, such as an identity matrix.
+
+    They read nothing but each other's results: what they would read of other memory may only be
+    there after the checks in the loop.
+    """
+    writers = Counter(array for step in body for array in set(arrays_written(step)))
+    written = set(writers)
+    found: dict[Step, None] = {}
+    made: set[Array] = set()
+    for step in body:
+        if not isinstance(step, Kernel) or step.may_fail:
+            continue
+        mine = set(arrays_written(step))
+        if (
+            all(array.place == Place.BUFFER and writers[array] == 1 for array in mine)
+            and made.issuperset(array.memory for array in step.reads())
+            and not any(varies(size, written) for size in step.sizes())
+            and not any(one.accumulate for one in step.statements)
+        ):
+            found[step] = None
+            made |= mine
+    return found
