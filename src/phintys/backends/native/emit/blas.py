@@ -25,6 +25,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from phintys._base.errors import IntegrityError
+from phintys._base.records import record
 from phintys.backends.native.emit.columns import MOST_BY_COLUMNS, columns_symbol
 from phintys.backends.native.emit.control import loop, when
 from phintys.backends.native.emit.product_parts import (
@@ -226,6 +227,31 @@ class BlasCall:
         )
 
 
+@record(frozen=True, eq=False)
+class _Product:
+    """``c = first second``.
+
+    Attributes
+    ----------
+    lengths
+        The numbers of rows and columns of c, and the length of the inner axis.
+    first, second
+        The factors.
+    c
+        The address of the output, and its stride.
+    """
+
+    lengths: tuple[Value, Value, Value]
+    first: Matrix
+    second: Matrix
+    c: tuple[Value, Value]
+
+    @property
+    def parts(self) -> tuple[Value, ...]:
+        """The values passed to a function for it."""
+        return (*self.lengths, *self.first.parts, *self.second.parts, *self.c)
+
+
 class GemmCall(BlasCall):
     """A product of matrices, or a stack of them."""
 
@@ -241,92 +267,68 @@ class GemmCall(BlasCall):
 
     def _products(self, count: Value, moves: list[Value]) -> None:
         """Write products of matrices, given their number and the distances between them."""
-        lengths = (self.size("m"), self.size("n"), self.size("k"))
-        first, second = self._matrix("a"), self._matrix("b")
+        lengths = m, n, k = self.size("m"), self.size("n"), self.size("k")
         c = (self.at["c"], self.size("c_stride"))
-        stack = (count, moves)
-        if "1" in {lengths[0].text, lengths[1].text}:  # a product with a vector
-            self._each(stack, lengths, first, second, c)
+        product = _Product(lengths, self._matrix("a"), self._matrix("b"), c)
+        if "1" in {m.text, n.text}:  # a product with a vector
+            self._each(product, count, moves)
             return
-        is_single = count.text == "1"
-        m, n, k = lengths
         self._by_size(
             (m, n, self._at_least_one(k)),
-            SHARED_FROM if is_single else MANY,
-            lambda: self._shared(stack, lengths, first, second, c),
-            lambda: self._each(stack, lengths, first, second, c),
+            SHARED_FROM if count.text == "1" else MANY,
+            lambda: self._shared(product, count, moves),
+            lambda: self._each(product, count, moves),
         )
 
-    def _shared(
-        self,
-        stack: tuple[Value, list[Value]],
-        lengths: tuple[Value, Value, Value],
-        first: Matrix,
-        second: Matrix,
-        c: tuple[Value, Value],
-    ) -> None:
+    def _shared(self, product: _Product, count: Value, moves: list[Value]) -> None:
         """Write products that the outlined function divides into parts."""
-        b = self.b
         alpha, beta = self._factors()
-        adds = b.constant(INT64, beta)
-        matrices = [*lengths, *first.parts, *second.parts, *c, self.blas.number(alpha), adds]
-        self._outlined(PRODUCT_PARTS, [*matrices, stack[0], *stack[1]])
+        adds = self.b.constant(INT64, beta)
+        arguments = [*product.parts, self.blas.number(alpha), adds, count, *moves]
+        self._outlined(PRODUCT_PARTS, arguments)
 
-    def _each(
-        self,
-        stack: tuple[Value, list[Value]],
-        lengths: tuple[Value, Value, Value],
-        first: Matrix,
-        second: Matrix,
-        c: tuple[Value, Value],
-    ) -> None:
+    def _each(self, product: _Product, count: Value, moves: list[Value]) -> None:
         """Write products in order, one call for each."""
-        count, moves = stack
         if count.text == "1":
-            self._product(lengths, first, second, c)
+            self._product(product)
             return
+        first, second, (c, stride) = product.first, product.second, product.c
         with loop(self.b, 0, count) as single:
             pointers = [
                 self._moved(pointer, single.index * move)
-                for pointer, move in zip((first.pointer, second.pointer, c[0]), moves, strict=True)
+                for pointer, move in zip((first.pointer, second.pointer, c), moves, strict=True)
             ]
-            self._product(
-                lengths,
+            moved = _Product(
+                product.lengths,
                 Matrix(pointers[0], first.down, first.along),
                 Matrix(pointers[1], second.down, second.along),
-                (pointers[2], c[1]),
+                (pointers[2], stride),
             )
+            self._product(moved)
             self._poll_products(single.index)
 
-    def _product(
-        self,
-        lengths: tuple[Value, Value, Value],
-        first: Matrix,
-        second: Matrix,
-        c: tuple[Value, Value],
-    ) -> None:
+    def _product(self, product: _Product) -> None:
         b = self.b
-        m, n, k = lengths
+        m, n, k = product.lengths
+        first, second, c = product.first, product.second, product.c
         if n.text == "1":
             self._times_vector((first, m, k), (second.pointer, second.down), c)
         elif m.text == "1":
             row, one = (first.pointer, first.along), b.constant(INT64, 1)
             self._times_vector((second.transposed(), n, k), row, (c[0], one))
-        elif most := self._most_in_tiles(lengths):
+        elif most := self._most_in_tiles(product.lengths):
             symbol = product_symbol(b.target, self.type)
             b.module.math_functions.add(symbol)
-            matrices = (*lengths, *first.parts, *second.parts, *c)
             alpha, beta = self._factors()
             alpha = (
                 b.load(self.type, alpha) if isinstance(alpha, Value) else b.value(self.type, alpha)
             )
             factors = alpha, b.constant(INT64, beta)
-            b.call(symbol, VOID, (b.constant(INT64, most), *matrices, *factors))
+            b.call(symbol, VOID, (b.constant(INT64, most), *product.parts, *factors))
         else:
             alpha, beta = self._factors()
             symbol = product_routine(b.module, self.type, adds=beta == 1)
-            arguments = (*lengths, *first.parts, *second.parts, *c, self.blas.number(alpha))
-            b.call(symbol, VOID, arguments)
+            b.call(symbol, VOID, (*product.parts, self.blas.number(alpha)))
 
     def _most_in_tiles(self, lengths: Sequence[Value]) -> int:
         known = [int(value.text) if value.text.isdigit() else None for value in lengths]

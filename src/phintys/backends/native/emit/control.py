@@ -13,6 +13,7 @@ from contextlib import contextmanager
 
 from phintys._base.errors import DtypeError
 from phintys.backends.native.emit.builder import Builder
+from phintys.backends.native.emit.module import Block
 from phintys.backends.native.emit.types import INT8, INT32, INT64, Type
 from phintys.backends.native.emit.values import Operand, Value
 
@@ -21,6 +22,7 @@ __all__ = [
     "divide_up",
     "each_lane",
     "lane_mask",
+    "leaving",
     "loop",
     "when",
 ]
@@ -115,6 +117,17 @@ def when(b: Builder, condition: Value) -> Generator[None]:
     b.begin(then)
     yield
     b.jump(after)
+    b.begin(after)
+
+
+@contextmanager
+def leaving(b: Builder, condition: Value, block: Block) -> Generator[None]:
+    """Emit code that runs if a scalar bool is true, and then jumps to a block."""
+    failed, after = b.new_block("failed"), b.new_block("fine")
+    b.branch(condition, failed, after)
+    b.begin(failed)
+    yield
+    b.jump(block)
     b.begin(after)
 
 

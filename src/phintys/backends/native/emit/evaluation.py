@@ -10,7 +10,7 @@ from phintys._base.errors import IntegrityError
 from phintys.backends.native.emit.access import Access, Affine
 from phintys.backends.native.emit.builder import Builder
 from phintys.backends.native.emit.casting import cast
-from phintys.backends.native.emit.control import loop
+from phintys.backends.native.emit.control import leaving, loop
 from phintys.backends.native.emit.memory import gather, load, scatter, store
 from phintys.backends.native.emit.operations import emit
 from phintys.backends.native.emit.plans import KernelPlan, Level, NestPlan, is_number
@@ -406,13 +406,8 @@ class Evaluator:
     @contextmanager
     def _failing(self, condition: Value) -> Generator[None]:
         """Write code that runs before the function ends on a condition."""
-        b = self.b
-        failed, after = b.new_block("failed"), b.new_block("fine")
-        b.branch(condition, failed, after)
-        b.begin(failed)
-        yield
-        b.jump(self.leave)
-        b.begin(after)
+        with leaving(self.b, condition, self.leave):
+            yield
 
     def _set_status(self, failure: Failure, numbers: Iterable[Value | int]) -> None:
         """Store why the call fails."""

@@ -9,7 +9,7 @@ from operator import or_
 from typing import TYPE_CHECKING
 
 from phintys.backends.native.emit.accumulators import State as Carried
-from phintys.backends.native.emit.control import lane_mask, loop, when
+from phintys.backends.native.emit.control import lane_mask, leaving, loop, when
 from phintys.backends.native.emit.evaluation import Evaluator
 from phintys.backends.native.emit.frame import EXCEPTION
 from phintys.backends.native.emit.scope import Prelude, Scope, State, Status
@@ -183,12 +183,8 @@ class LoopWriter(ABC):
         """Check for signals, and leave the kernel if one has ended the call."""
         b = self.b
         status = b.call("phintys_poll", INT32, [self.prelude.slot(State(), PTR)])
-        ended, after = b.new_block("ended"), b.new_block("going")
-        b.branch(b.ne(status, 0), ended, after)
-        b.begin(ended)
-        b.store(b.constant(INT64, EXCEPTION), self.prelude.slot(Status(), PTR))
-        b.jump(self.leave)
-        b.begin(after)
+        with leaving(b, b.ne(status, 0), self.leave):
+            b.store(b.constant(INT64, EXCEPTION), self.prelude.slot(Status(), PTR))
 
     def poll_passes(self, bounds: tuple[Value, Value], index: Value) -> None:
         """Check for signals at the end of every 1024th pass of a loop around others."""

@@ -11,7 +11,7 @@ from phintys._base.errors import IntegrityError
 from phintys._base.records import record
 from phintys.backends.native.dependence import arrays_in_size
 from phintys.backends.native.emit.builder import Builder
-from phintys.backends.native.emit.control import loop, when
+from phintys.backends.native.emit.control import leaving, loop, when
 from phintys.backends.native.emit.frame import (
     CONSTANTS,
     EXCEPTION,
@@ -138,13 +138,8 @@ class Part:
     @contextmanager
     def failing(self, condition: Value) -> Generator[None]:
         """Emit code that runs before the call fails on a condition."""
-        b = self.b
-        failed, after = b.new_block("failed"), b.new_block("fine")
-        b.branch(condition, failed, after)
-        b.begin(failed)
-        yield
-        b.jump(self._fail)
-        b.begin(after)
+        with leaving(self.b, condition, self._fail):
+            yield
 
     def set_status(self, *numbers: Value | int) -> None:
         """Store the reason why the call fails."""
