@@ -9,7 +9,7 @@ _RANDOM = (
 )
 _SOLVERS = "Call NumPy's or SciPy's function through phintys.wrap_py, with its gradient as grad="
 _DECOMPOSITIONS = (
-    *("schur", "qz", "eig", "eigvals", "logm", "sqrtm"),
+    *("schur", "qz", "logm", "sqrtm"),
     *("solve_sylvester", "solve_continuous_lyapunov", "solve_discrete_lyapunov"),
 )
 _LOOPS = "It is in phintys.control, with scan and the functional forms of loops"

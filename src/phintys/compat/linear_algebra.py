@@ -16,6 +16,7 @@ __all__ = [
     "Solve",
     "cho_solve",
     "cholesky",
+    "eig",
     "eigh",
     "lu",
     "lu_factor",
@@ -117,6 +118,11 @@ def lu_factor(a: Any, **options: Any) -> Any:
 def lu_solve(lu_and_piv: Any, b: Any, trans: Any = False, **options: Any) -> Any:
     """Solve with LU factors."""
     return pt.linalg.lu_solve(lu_and_piv, b, int(trans), **_kept("lu_solve", options))
+
+
+def eig(a: Any) -> Any:
+    """Return eigenvalues and eigenvectors as a list."""
+    return list(pt.linalg.eig(a))
 
 
 def eigh(a: Any, b: Any = None, UPLO: str = "L", lower: bool | None = None, **_: Any) -> Any:

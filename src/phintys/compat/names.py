@@ -63,13 +63,13 @@ _ERRORS: dict[str, str] = {
 _DECOMPOSITIONS: dict[str, str] = {
     **_here(
         _MATRICES,
-        "Cholesky Solve cho_solve cholesky eigh lu lu_factor lu_solve qr solve "
+        "Cholesky Solve cho_solve cholesky eig eigh lu lu_factor lu_solve qr solve "
         "solve_lower_triangular solve_triangular solve_upper_triangular svd",
     ),
     **_here(
         "phintys.tensor.linalg",
-        "block_diag det eigvalsh expm inv kron lstsq matrix_power norm pinv pivot_to_permutation "
-        "slogdet tensorinv tensorsolve trace",
+        "block_diag det eigvals eigvalsh expm inv kron lstsq matrix_power norm pinv "
+        "pivot_to_permutation slogdet tensorinv tensorsolve trace",
     ),
     "alloc_diag": "phintys.tensor:diag",
     "diag": "phintys.tensor:diag",
@@ -519,7 +519,7 @@ MISSING_NAMES: dict[str, str] = {
         ),
         _DATABASES,
     ),
-    **dict.fromkeys(("Eig", "eig", "schur"), _LINALG),
+    **dict.fromkeys(("Eig", "schur"), _LINALG),
     **dict.fromkeys(("get_debug_values", "get_test_value"), "test values"),
     "NominalVariable": "numbered inputs: inner graphs are compared by equal_computations",
     "RandomStreams": "random streams",

@@ -14,6 +14,7 @@ from phintys.tensor.dim_shuffle import matrix_transpose
 from phintys.tensor.linear_algebra.cholesky import cho_factor, cho_solve, cholesky
 from phintys.tensor.linear_algebra.determinants import det, slogdet
 from phintys.tensor.linear_algebra.eigen import eigh, eigvalsh
+from phintys.tensor.linear_algebra.general_eigen import eig, eigvals
 from phintys.tensor.linear_algebra.lu import lu, lu_factor, lu_solve, pivot_to_permutation
 from phintys.tensor.linear_algebra.norms import cond, matrix_norm, norm, vector_norm
 from phintys.tensor.linear_algebra.patterned import block_diag, circulant, hankel, toeplitz
@@ -43,7 +44,9 @@ __all__ = [
     "det",
     "diagonal",
     "dot",
+    "eig",
     "eigh",
+    "eigvals",
     "eigvalsh",
     "expm",
     "hankel",

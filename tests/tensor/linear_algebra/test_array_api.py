@@ -13,7 +13,9 @@ STANDARD = {
     "cross": ("x1 x2", {"axis": -1}),
     "det": ("x", {}),
     "diagonal": ("x", {"offset": 0}),
+    "eig": ("x", {}),
     "eigh": ("x", {}),
+    "eigvals": ("x", {}),
     "eigvalsh": ("x", {}),
     "inv": ("x", {}),
     "matmul": ("x1 x2", {}),
@@ -34,6 +36,7 @@ STANDARD = {
     "vector_norm": ("x", {"axis": None, "keepdims": False, "ord": 2}),
 }
 RESULTS = {
+    "eig": "eigenvalues eigenvectors",
     "eigh": "eigenvalues eigenvectors",
     "qr": "Q R",
     "slogdet": "sign logabsdet",
