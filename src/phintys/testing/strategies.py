@@ -66,6 +66,11 @@ def shapes(
     >>> find(shapes(min_dims=2), lambda shape: True)
     (0, 0)
     """
+    return _shapes(min_dims, max_dims, min_side, max_side)
+
+
+@cache  # Hypothesis checks the arguments of each new strategy
+def _shapes(min_dims: int, max_dims: int, min_side: int, max_side: int) -> st.SearchStrategy[Shape]:
     drawn = hnp.array_shapes(
         min_dims=min_dims, max_dims=max_dims, min_side=min_side, max_side=max_side
     )

@@ -25,7 +25,7 @@ def cache_folder(tmp_path_factory):
     return tmp_path_factory.mktemp("cache")
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def run(cache_folder, python_command):
     """Run Python in a process of its own, which must end well; return what it printed.
 

@@ -1,6 +1,7 @@
 """The cache of compiled code, in processes that compile: damage, foreign files, no room, kills."""
 
 import os
+import shutil
 import signal
 import stat
 import subprocess
@@ -59,12 +60,27 @@ def compiles(run):
     return lambda folder, *arguments: Outcome(run(PROGRAM, folder, *arguments))
 
 
+@pytest.fixture(scope="session")
+def compiled_before(run, tmp_path_factory):
+    """A folder with the entries of a process that has compiled, and what that did."""
+    folder = tmp_path_factory.mktemp("compiled")
+    return folder, Outcome(run(PROGRAM, folder))
+
+
+@pytest.fixture
+def filled(compiled_before, tmp_path):
+    """A copy of that folder."""
+    shutil.copytree(compiled_before[0], tmp_path / "filled")
+    return tmp_path / "filled"
+
+
 def entries(folder):
     return sorted((Path(folder) / "objects").glob("*.phc"))
 
 
-def test_the_second_process_compiles_nothing(compiles, tmp_path):
-    first, second = compiles(tmp_path), compiles(tmp_path)
+def test_the_second_process_compiles_nothing(compiles, compiled_before):
+    folder, first = compiled_before
+    second = compiles(folder)
     assert first.misses >= first.written > 0
     assert (second.written, second.misses, second.damaged) == (0, 0, 0)
 
@@ -82,24 +98,22 @@ DAMAGES = {
 
 
 @pytest.mark.parametrize("first", [0, 3])
-def test_damaged_entries_are_made_again(compiles, tmp_path, first):
-    compiles(tmp_path)
-    paths = entries(tmp_path)
+def test_damaged_entries_are_made_again(compiles, filled, first):
+    paths = entries(filled)
     contents = [path.read_bytes() for path in paths]
     for number, path in enumerate(paths):
         damage = list(DAMAGES.values())[(first + number) % len(DAMAGES)]
         path.write_bytes(damage(contents[number], contents[number - 1]))
-    second = compiles(tmp_path)
+    second = compiles(filled)
     assert second.hits == second.warned == 0
     assert second.misses >= second.written == second.damaged > 0
-    assert compiles(tmp_path).misses == 0
+    assert compiles(filled).misses == 0
 
 
-def test_entries_of_another_user_are_not_used(compiles, tmp_path):
+def test_entries_of_another_user_are_not_used(compiles, filled, tmp_path):
     """All is there, with names and contents as they should be, but sealed with another secret."""
-    compiles(tmp_path / "theirs")
     compiles(tmp_path / "ours")
-    for path in entries(tmp_path / "theirs"):
+    for path in entries(filled):
         (tmp_path / "ours" / "objects" / path.name).write_bytes(path.read_bytes())
     assert compiles(tmp_path / "ours").hits == 0
     secret = tmp_path / "ours" / "objects" / "secret"
