@@ -1,14 +1,19 @@
 """check_op passes good Ops, and says what is wrong with bad ones."""
 
+import dataclasses
 import itertools
 
 import numpy as np
 import pytest
 
 import phintys.tensor as pt
+from phintys import Mode, config
 from phintys._base.errors import ArgumentError, GradientError, OpCheckError, OpContractError
+from phintys.compile.mode import register_mode
 from phintys.gradient import DisconnectedType, grad_scale, grad_undefined
 from phintys.graph import Apply, Op, Type
+from phintys.passes import PIPELINES
+from phintys.rewriting import pattern
 from phintys.scalar import float64
 from phintys.tensor.type import TensorType
 from phintys.testing import (
@@ -574,6 +579,31 @@ def test_precision_of_gradients():
         OpCheckError, match=r"\(dtype float32.*differs from that in double precision"
     ):
         check_op(CoarseInSinglePrecision(), [[X.astype("float32")]])
+
+
+@pattern(lambda x: (pt.cos, x))
+def wrong_cosine(x):
+    """cos(x) -> x"""
+    return x
+
+
+def test_derivatives_of_the_default_mode_are_compared_with_those_of_another():
+    """Whichever derivative a mode spoils: that of a value, a tangent, or a second one."""
+    right = OpRecord(name="sin", build=pt.sin, reference=np.sin, rop=True, second=True)
+    wrong = Mode("reference", PIPELINES["full"].adding(wrong_cosine), name="wrong")
+    register_mode("wrong", wrong)
+    check_op(right, [[X]])
+    with config.change_flags(mode="wrong"), pytest.raises(GradientError, match="R-operator"):
+        check_op(right, [[X]])
+    for record, what in (
+        (dataclasses.replace(right, rop=False, second=False), "the gradient for input 0"),
+        (dataclasses.replace(right, second=False), "the tangent of output 0"),
+    ):
+        with (
+            config.change_flags(mode="wrong"),
+            pytest.raises(OpCheckError, match=rf"(?s){what}.*in the mode 'reference'"),
+        ):
+            check_op(record, [[X]])
 
 
 class GradientOfWrongShape(Double):

@@ -221,7 +221,7 @@ def _check_precision(
         trial.fail(
             check,
             f"{what} differs from that in double precision by {error.max():.3g}:\n{found}\n"
-            f"in double precision:\n{wide}",
+            f"in double precision, in the mode {_PLAIN!r}:\n{wide}",
         )
 
 
