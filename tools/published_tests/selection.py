@@ -296,4 +296,7 @@ DECIDED: tuple[Decision, ...] = (
     Decision(r"test_dump_zip_names", r"", "the format of a file"),
     Decision(r"scalar/test_basic.py::test_constant", r"", "the dtype of a Python number"),
     Decision(r"test_grad_arg(min|max)$", r"GradientError", _COST),
+    Decision(r"test_rop.*test_argmax$", r"DID NOT RAISE", "a tangent of integers is zero"),
+    Decision(r"test_Rop_dot_bug", r"DisconnectedInputError", "a constant does not depend on wrt"),
+    Decision(r"test_double_dependencies$", r"AssertionError", "the order of independent nodes"),
 )

@@ -173,6 +173,17 @@ def test_two_tables_are_overwritten_and_one_is_written_from_the_other():
     assert (a.get_value().tolist(), b.get_value().tolist()) == ([1, 2, 0, 0], [0, 2, 4, 0])
 
 
+def test_two_tables_are_overwritten_by_elements_of_both():
+    a, b = phintys.shared(np.arange(4.0)), phintys.shared(np.arange(4.0) + 10)
+    updates = [(a, a + b), (b, a - b)]
+    f = phintys.function([], [abs((a + b) - a).max(), (a - b) * b], updates=updates)
+    assert len(claims(f)) == 2
+    largest, products = f()
+    assert (float(largest), products.tolist()) == (13.0, [-100.0, -110.0, -120.0, -130.0])
+    assert a.get_value().tolist() == [10.0, 12.0, 14.0, 16.0]
+    assert b.get_value().tolist() == [-10.0] * 4
+
+
 def test_work_that_takes_longer_than_a_copy_is_not_done_at_the_end():
     for values in (
         lambda new, s: new.T @ new,

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from phintys.backends.native.dependence import (
     arrays_read,
@@ -29,7 +29,7 @@ from phintys.backends.native.steps.kernel import Kernel, Nest
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from phintys.backends.native.program import Step, Value
+    from phintys.backends.native.program import Statement, Step, Value
     from phintys.backends.native.sizes import Sizes
 
 __all__ = ["updates_last"]
@@ -112,26 +112,38 @@ def _reading_first(step: Step, updates: Updates, sizes: Sizes) -> Step:
     nests = [Nest(nest.loops, list(nest.statements)) for nest in step.nests]
     local = set(step.local)
     for nest in nests:
-        for statement in tuple(nest.statements):
-            source = updates.get(statement.target)
-            if source is None or statement.reduction or has_order(statement):
-                continue
-            at = nest.statements.index(statement)
-            later = [load for one in nest.statements[at + 1 :] for load in reads_of(one)]
-            reads = [load for load in later if load.array.memory is source]
-            if not reads or not all(
-                load.array is source and same_indices(load.indices, statement.indices, sizes)
-                for load in reads
-            ):
-                continue
-            old = Array(Place.BUFFER, source.dtype, source.sizes, f"old {source.label}")
-            local.add(old)
-            first = replace(statement, target=old, value=Load(source, statement.indices))
-            nest.statements[at:] = [
-                first,
-                *[reading(one, {source: old}) for one in nest.statements[at:]],
-            ]
+        done: list[Statement] = []
+        rest = nest.statements
+        while rest:
+            statement, *rest = rest
+            old = _old_element(statement, rest, updates, sizes)
+            if old is not None:
+                source = old.value.array
+                local.add(old.target)
+                done.append(old)
+                statement, *rest = [
+                    reading(one, {source: old.target}) for one in (statement, *rest)
+                ]
+            done.append(statement)
+        nest.statements = done
     return Kernel(step.outer, nests, local) if local != step.local else step
+
+
+def _old_element(
+    statement: Statement, rest: Sequence[Statement], updates: Updates, sizes: Sizes
+) -> Any:
+    """Return the statement that reads what another overwrites and the rest of its nest needs."""
+    source = updates.get(statement.target)
+    if source is None or statement.reduction or has_order(statement):
+        return None
+    reads = [load for one in rest for load in reads_of(one) if load.array.memory is source]
+    if not reads or not all(
+        load.array is source and same_indices(load.indices, statement.indices, sizes)
+        for load in reads
+    ):
+        return None
+    old = Array(Place.BUFFER, source.dtype, source.sizes, f"old {source.label}")
+    return replace(statement, target=old, value=Load(source, statement.indices))
 
 
 def _with_followers(kernel: Kernel, later: Sequence[Kernel]) -> list[Kernel]:
