@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 import phintys.tensor as pt
 from phintys.tensor.linear_algebra.assumptions import Assume
+from phintys.tensor.linear_algebra.banded import SolveBanded
 from phintys.tensor.linear_algebra.cholesky import Cholesky
 from phintys.tensor.linear_algebra.cholesky_adjoint import CholeskyAdjoint, CholeskyInverse
 from phintys.tensor.linear_algebra.determinants import Det, SlogDet
@@ -400,6 +401,54 @@ SOLVERS = [
     ),
 ]
 
+
+def _draw_bands(draw, smooth):
+    kinds = DTYPES[:4:2] if smooth else DTYPES
+    n, below, above = (draw(st.integers(0, most)) for most in (4, 2, 2))
+    leading = tuple(draw(st.lists(st.sampled_from([2, 1]), max_size=1)))
+    ab = numbers(draw, draw(st.sampled_from(kinds)), (*leading, below + above + 1, n))
+    if ab.dtype == bool:
+        ab[...] = False
+    ab[..., above, :] = 7
+    b = numbers(draw, ab.dtype.name, (*leading, n, draw(st.integers(0, 2))))
+    types = [pt.TensorType(x.dtype, [1 if s == 1 else None for s in x.shape]) for x in (ab, b)]
+    chosen = {"l_and_u": (below, above), "transposed": draw(st.booleans())}
+    return Example((ab, b), chosen, tuple(types))
+
+
+def _banded(ab, b, l_and_u, transposed):
+    n = ab.shape[-1]
+    rows, columns = np.indices((n, n))
+    places = l_and_u[1] + rows - columns
+    inside = (places >= 0) & (places < ab.shape[0])
+    a = np.where(inside, ab[np.clip(places, 0, ab.shape[0] - 1), columns], 0)
+    return _by_inverse(a.T if transposed else a, b)
+
+
+def _tridiagonal(a, b, assume_a, transposed, lower):
+    return _by_inverse(np.triu(np.tril(a.T if transposed else a, 1), -1), b)
+
+
+BANDED = [
+    _record(
+        "solve_banded",
+        lambda ab, b, l_and_u, transposed: pt.linalg.solve_banded(
+            l_and_u, ab, b, transposed=transposed
+        ),
+        _each(_banded, 2, 2),
+        _draw_bands,
+        SolveBanded,
+    ),
+    _record(
+        "solve, tridiagonal",
+        pt.linalg.solve,
+        _solved(_tridiagonal),
+        draw_matrices(positive, "b", params=_assumed("tridiagonal")),
+        SolveBanded,
+        differentiable=(),  # as above
+    ),
+]
+
 DETERMINANTS = [
     _record("det", pt.linalg.det, _each(np.linalg.det, 2), draw_matrices(dominated), Det),
     _record(
@@ -576,4 +625,4 @@ def _nonempty(draw_example, draw, smooth):
     return Example((np.diag([1.0, 3.0]),), example.params)
 
 
-RECORDS = [*FACTORS, *SOLVERS, *DETERMINANTS, *ITERATED]
+RECORDS = [*FACTORS, *SOLVERS, *BANDED, *DETERMINANTS, *ITERATED]

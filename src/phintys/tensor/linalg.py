@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from phintys._base.late import late_names
 from phintys.tensor import diagonals
 from phintys.tensor.dim_shuffle import matrix_transpose
+from phintys.tensor.linear_algebra.banded import solve_banded
 from phintys.tensor.linear_algebra.cholesky import cho_factor, cho_solve, cholesky
 from phintys.tensor.linear_algebra.determinants import det, slogdet
 from phintys.tensor.linear_algebra.eigen import eigh, eigvalsh
@@ -72,6 +73,7 @@ __all__ = [
     "qr",
     "slogdet",
     "solve",
+    "solve_banded",
     "solve_triangular",
     "svd",
     "svdvals",

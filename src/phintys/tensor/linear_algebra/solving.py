@@ -10,6 +10,7 @@ import numpy as np
 from phintys.tensor import math
 from phintys.tensor.diagonals import diagonal, eye, tril
 from phintys.tensor.dim_shuffle import expand_dims, matrix_transpose
+from phintys.tensor.linear_algebra.banded import solve_tridiagonal, square_size
 from phintys.tensor.linear_algebra.cholesky import cho_solve, cholesky, not_positive
 from phintys.tensor.linear_algebra.cholesky_adjoint import from_triangle
 from phintys.tensor.linear_algebra.lu import LUFactor, solve_factorized
@@ -47,6 +48,7 @@ _NAMES = {
     "hermitian": "her",
     "positive definite": "pos",
     "diagonal": "diagonal",
+    "tridiagonal": "tridiagonal",
     "upper triangular": "upper triangular",
     "lower triangular": "lower triangular",
 }
@@ -223,7 +225,7 @@ def solve(
         A vector, a matrix, or a stack of them.
     assume_a
         What is known of ``a``: ``"gen"`` (nothing), ``"sym"`` (symmetric), ``"her"`` (Hermitian),
-        ``"pos"`` (positive definite), ``"diagonal"``, ``"lower triangular"`` or
+        ``"pos"`` (positive definite), ``"diagonal"``, ``"tridiagonal"``, ``"lower triangular"`` or
         ``"upper triangular"``. SciPy's long names, such as ``"positive definite"``, are taken too.
         Elements that follow from others are not read.
     lower
@@ -266,6 +268,8 @@ def solve(
         )
     if kind == "diagonal":
         return with_columns(_diagonal_solver(on_error), a, b, b_ndim, "solve")
+    if kind == "tridiagonal":
+        return solve_tridiagonal(a, b, transposed=transposed, b_ndim=b_ndim, on_error=on_error)
     if kind == "gen":
         a = matrix_transpose(a) if transposed else a
     else:
@@ -280,7 +284,8 @@ def _diagonal_solver(on_error: OnError) -> Any:
     check_choice(on_error, ("raise", "nan"), "on_error")
 
     def divide(a: Any, b: Any) -> Any:
-        return divided(b, diagonal(a, 0, a.ndim - 2, a.ndim - 1), on_error)
+        entries = diagonal(a, 0, a.ndim - 2, a.ndim - 1)
+        return divided(b, entries[..., : square_size(a)], on_error)
 
     return divide
 

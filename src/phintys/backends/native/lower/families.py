@@ -49,7 +49,9 @@ LOWERINGS: OpRules[Callable[[Any, Apply, Lowering], None]] = OpRules(
         _if_else: "IfElse",
         _indexing: "AdvancedIncSubtensor AdvancedSubtensor IncSubtensor Subtensor",
         _join: "Join Split",
-        _linear_algebra: "Cholesky CholeskyInverse Eigh LUFactor PermuteRows SolveTriangular",
+        _linear_algebra: (
+            "Cholesky CholeskyInverse Eigh LUFactor PermuteRows SolveBanded SolveTriangular"
+        ),
         _observing: "Assume CheckAndRaise",
         _ranges: "ARange",
         _reduce: "ArgExtremeAlong Argmax Argmin LogSoftmax LogSumExp Reduce Softmax",

@@ -23,9 +23,10 @@ from phintys.backends.native.program import (
     Position,
     RoundedFailure,
 )
-from phintys.backends.native.routines.matrices import EVD, GETRF, POTRF, POTRI, TRSM
+from phintys.backends.native.routines.matrices import EVD, GBSV, GETRF, POTRF, POTRI, TRSM
 from phintys.backends.native.steps.call import LibraryCall
 from phintys.graph.apply import Apply
+from phintys.tensor.linear_algebra.banded import SolveBanded
 from phintys.tensor.linear_algebra.cholesky import Cholesky
 from phintys.tensor.linear_algebra.cholesky_adjoint import CholeskyInverse
 from phintys.tensor.linear_algebra.eigen import Eigh
@@ -295,3 +296,40 @@ def lower_eigh(op: Eigh, node: Apply, lowering: Lowering) -> None:
     failure = _failure(node, "no convergence (status {0}) for matrix {1}", is_nan)
     lowering.steps.append(LibraryCall(EVD, (), outputs, options, node, workspace, failure))
     lowering.bind(node.outputs[1], turned(columns, lowering))
+
+
+@lowers(SolveBanded)
+def lower_solve_banded(op: SolveBanded, node: Apply, lowering: Lowering) -> None:
+    """Copies of the bands and of b, and then factors and solutions in their place."""
+    sizes = lowering.sizes
+    bands, b = (lowering.view(variable) for variable in node.inputs)
+    n, rows = bands.sizes[-2:]
+    failure = Failure(node, "rows", "{0} columns of the matrix and {1} of the right side")
+    lowering.require_equal(n, b.sizes[-2], failure)
+    room = sizes.fixed(2 * op.below + op.above + 1)
+    failure = Failure(node, "bands", "{0} elements for each column; expected {1}")
+    lowering.require_equal(rows, room, failure)
+    lengths = _batch((bands, b), (2, 2), node, lowering)
+    k = b.sizes[-1]
+    bands = lowering.copied(bands.broadcast([*lengths, n, rows], sizes), node)
+    columns = lowering.copied(turned(b.broadcast([*lengths, n, k], sizes), lowering), node)
+    is_nan = op.on_error == "nan"
+    options: dict[str, Any] = {
+        "n": n,
+        "k": k,
+        "rows": rows,
+        "below": sizes.fixed(op.below),
+        "above": sizes.fixed(op.above),
+        "count": _count(lengths, lowering),
+        "move": sizes.mul(n, rows),
+        "x_move": sizes.mul(n, k),
+        "transposed": op.transposed,
+        "nan": is_nan,
+    }
+    detail = "element {0} of the diagonal of the factor of matrix {1} is 0, counted from 1"
+    failure = _failure(node, detail, is_nan)
+    outputs = (columns.array, bands.array)
+    workspace = (lowering.array("int32", (n,)),)
+    call = LibraryCall(GBSV, (), outputs, options, node, workspace, failure)
+    lowering.steps.append(call)
+    lowering.bind(node.outputs[0], turned(columns, lowering))
