@@ -5,6 +5,7 @@ import pytest
 import scipy.linalg
 
 from phintys._base.errors import ArgumentError
+from phintys.compat import install, uninstall
 
 RNG = np.random.default_rng(2)
 A = RNG.normal(size=(4, 4)) + 4 * np.eye(4)
@@ -53,3 +54,14 @@ def test_options_of_later_packages(aesara):
     np.testing.assert_allclose(x.eval(), scipy.linalg.solve_triangular(A, B, lower=True))
     with pytest.raises(ArgumentError, match="no argument 'sym_pos'"):
         s.solve(A, B, sym_pos=True)
+
+
+def test_assumptions():
+    install("pytensor")
+    try:
+        from pytensor.assumptions import assume
+
+        x = assume(np.eye(2), positive_definite=True, diagonal=None)
+        assert str(x.owner.op) == "Assume{positive_definite}"
+    finally:
+        uninstall("pytensor")

@@ -458,6 +458,7 @@ _AESARA: dict[str, list[Source]] = {
 
 _PYTENSOR: dict[str, list[Source]] = {
     **_NEWER,
+    "assumptions": [_here("phintys.tensor", "assume")],
     "tensor.special": [_FLOATING, "phintys.tensor.special"],
 }
 
