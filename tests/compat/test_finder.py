@@ -27,7 +27,8 @@ def test_every_name_of_every_module_is_there(package):
         __import__(name)
         old = sys.modules[name]
         for attribute in old.__all__:
-            assert getattr(old, attribute) is not None, f"{name}.{attribute}"
+            found = getattr(old, attribute)
+            assert found is not None or attribute == "newaxis", f"{name}.{attribute}"
 
 
 def test_installing_twice_changes_nothing(package):
