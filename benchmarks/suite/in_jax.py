@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from benchmarks.suite.linear_algebra import matern
 from benchmarks.suite.loops import runge_kutta
 
 if TYPE_CHECKING:
@@ -271,6 +272,90 @@ def newton(arrays: Any, size: int) -> Any:
             return (t == 0) | ((abs(new - old) >= 1e-12) & (t < size))
 
         return jax.lax.while_loop(goes_on, step, (first, first, 0))[1]
+
+    return compiled(run)
+
+
+def _density(covariance: Any, values: Any) -> Any:
+    factor = jnp.linalg.cholesky(covariance)
+    white = jax.scipy.linalg.solve_triangular(factor, values, lower=True)
+    return -0.5 * (white**2).sum() - jnp.log(jnp.diagonal(factor)).sum()
+
+
+def normal_density(arrays: Any, size: int) -> Any:
+    """The log-density of a multivariate normal, with its gradient for all that is given."""
+
+    def cost(covariance: Any, values: Any, mean: Any) -> Any:
+        return _density(covariance, values - mean)
+
+    return compiled(_value_and_gradients(cost, (0, 1, 2)))
+
+
+def gaussian_process(arrays: Any, size: int) -> Any:
+    """The marginal likelihood with a Matern kernel, and its gradient for the parameters."""
+
+    def cost(x: Any, y: Any, logs: Any) -> Any:
+        scale, length, noise = jnp.exp(logs)
+        return _density(matern(jnp, x, scale, length) + noise * jnp.eye(x.shape[0]), y)
+
+    return compiled(_value_and_gradients(cost, (2,)))
+
+
+def small_inverses(arrays: Any, size: int) -> Any:
+    """Inverses and log-determinants of many small matrices."""
+    return compiled(lambda a: (jnp.linalg.inv(a), jnp.linalg.slogdet(a)[1]))
+
+
+def small_factors(arrays: Any, size: int) -> Any:
+    """Cholesky factors of many small matrices, and the gradient of a function of them."""
+
+    def cost(a: Any) -> Any:
+        factors = jnp.linalg.cholesky(a, symmetrize_input=False)
+        return (factors**2 * 0.5).sum(), factors
+
+    def flat(a: Any) -> Any:
+        gradient, factors = jax.grad(cost, has_aux=True)(a)
+        return factors, gradient
+
+    return compiled(flat)
+
+
+def solution(arrays: Any, size: int) -> Any:
+    """A system of equations, and the gradient of a function of its solution."""
+
+    def cost(a: Any, b: Any) -> Any:
+        return (jnp.linalg.solve(a, b) ** 2).sum()
+
+    return compiled(_value_and_gradients(cost, (0, 1)))
+
+
+def spectrum(arrays: Any, size: int) -> Any:
+    """Eigenvalues and eigenvectors, and the gradient of a function of both."""
+
+    def cost(a: Any) -> Any:
+        values, vectors = jnp.linalg.eigh(a, symmetrize_input=False)
+        both = (vectors**2).sum(axis=1) * (vectors[:, 0] ** 2)
+        return (values**2).sum() + both.sum()
+
+    return compiled(_value_and_gradients(cost, (0,)))
+
+
+def singular_values(arrays: Any, size: int) -> Any:
+    """A singular value decomposition."""
+
+    def run(a: Any) -> Any:
+        u, s, vh = jnp.linalg.svd(a, full_matrices=False)
+        return (u * s[None, :]) @ vh, s
+
+    return compiled(run)
+
+
+def orthogonal_factor(arrays: Any, size: int) -> Any:
+    """A QR decomposition."""
+
+    def run(a: Any) -> Any:
+        q, r = jnp.linalg.qr(a)
+        return q @ r, abs(r)
 
     return compiled(run)
 

@@ -147,3 +147,45 @@ def chain(arrays: Any, size: int) -> Any:
 def blocks(arrays: Any, size: int) -> Any:
     """Many separate small programs in one."""
     return lambda *inputs: [np.tanh(x * x).sum() + float(i) for i, x in enumerate(inputs)]
+
+
+def small_inverses(arrays: Any, size: int) -> Any:
+    """Inverses and log-determinants of many small matrices."""
+    return lambda a: (np.linalg.inv(a), np.linalg.slogdet(a)[1])
+
+
+def singular_values(arrays: Any, size: int) -> Any:
+    """A singular value decomposition."""
+
+    def run(a: Any) -> Any:
+        u, s, vh = np.linalg.svd(a, full_matrices=False)
+        return (u * s) @ vh, s
+
+    return run
+
+
+def orthogonal_factor(arrays: Any, size: int) -> Any:
+    """A QR decomposition."""
+
+    def run(a: Any) -> Any:
+        q, r = np.linalg.qr(a)
+        return q @ r, abs(r)
+
+    return run
+
+
+def normal_density(arrays: Any, size: int) -> Any:
+    """The log-density of a multivariate normal, with its gradient, by LAPACK through SciPy."""
+    from scipy.linalg import lapack
+
+    def value_and_gradient(covariance: Any, values: Any, mean: Any) -> Any:
+        factor, _ = lapack.dpotrf(covariance.T, lower=0)
+        white, _ = lapack.dtrtrs(factor, values - mean, trans=1)
+        slope, _ = lapack.dtrtrs(factor, white)
+        inverse, _ = lapack.dpotri(factor)
+        value = -0.5 * (white @ white) - np.log(np.diagonal(factor)).sum()
+        gradient = np.tril(np.outer(slope, slope) - inverse.T)
+        np.fill_diagonal(gradient, np.diagonal(gradient) / 2)
+        return value, gradient, -slope, slope
+
+    return value_and_gradient

@@ -11,6 +11,7 @@ import pytensor
 import pytensor.tensor as pt
 from pytensor.scan.utils import until
 
+from benchmarks.suite.linear_algebra import LinearAlgebra
 from benchmarks.suite.loops import Loops
 
 if TYPE_CHECKING:
@@ -163,3 +164,14 @@ hidden_markov = _loops.hidden_markov
 kalman = _loops.kalman
 lstm = _loops.lstm
 newton = _loops.newton
+
+
+_matrices = LinearAlgebra(symbols, compiled, pytensor.grad, pt)
+normal_density = _matrices.normal_density
+gaussian_process = _matrices.gaussian_process
+small_inverses = _matrices.small_inverses
+small_factors = _matrices.small_factors
+solution = _matrices.solution
+spectrum = _matrices.spectrum
+singular_values = _matrices.singular_values
+orthogonal_factor = _matrices.orthogonal_factor

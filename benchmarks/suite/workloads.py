@@ -133,6 +133,39 @@ def _root(rng: np.random.Generator) -> Arrays:
     return [np.asarray(2.0), np.asarray(1.0)]
 
 
+def _normal_of(n: int) -> Any:
+    def make(rng: np.random.Generator) -> Arrays:
+        a = rng.normal(size=(n, n))
+        return [a @ a.T / n + np.eye(n), rng.normal(size=n), rng.normal(size=n)]
+
+    return make
+
+
+def _process_of(n: int) -> Any:
+    def make(rng: np.random.Generator) -> Arrays:
+        x = np.sort(rng.uniform(0, 10, n))
+        return [x, np.sin(x) + 0.1 * rng.normal(size=n), np.log([1.0, 0.7, 0.1])]
+
+    return make
+
+
+def _stack(count: int, n: int, *, positive: bool = False) -> Any:
+    def make(rng: np.random.Generator) -> Arrays:
+        a = rng.normal(size=(count, n, n))
+        return [a @ a.mT + n * np.eye(n) if positive else a + n * np.eye(n)]
+
+    return make
+
+
+def _system(rng: np.random.Generator) -> Arrays:
+    return [rng.normal(size=(200, 200)) + 20 * np.eye(200), rng.normal(size=200)]
+
+
+def _symmetric(rng: np.random.Generator) -> Arrays:
+    a = rng.normal(size=(60, 60))
+    return [a + a.T]
+
+
 MIB = 1_000_000
 
 WORKLOADS: dict[str, Workload] = {
@@ -171,6 +204,24 @@ WORKLOADS: dict[str, Workload] = {
     "loop: Kalman filter, gradient": Workload("kalman", _state_space),
     "loop: LSTM of 128, gradient": Workload("lstm", _layer),
     "loop: Newton until a step is small": Workload("newton", _root, size=100),
+    **{
+        f"matrix: normal density of {n}, gradient": Workload("normal_density", _normal_of(n))
+        for n in (2, 5, 20, 100, 500, 2000)
+    },
+    "matrix: 10,000 inverses and log-determinants, 3x3": Workload(
+        "small_inverses", _stack(10_000, 3)
+    ),
+    "matrix: 1,000 Cholesky factors, 8x8, gradient": Workload(
+        "small_factors", _stack(1000, 8, positive=True)
+    ),
+    "matrix: system of 200, gradient": Workload("solution", _system),
+    "matrix: eigenvectors of 60, gradient": Workload("spectrum", _symmetric),
+    "matrix: singular values, 200x50": Workload("singular_values", _normal(200, 50)),
+    "matrix: QR, 200x50": Workload("orthogonal_factor", _normal(200, 50)),
+    **{
+        f"matrix: Gaussian process of {n}, gradient": Workload("gaussian_process", _process_of(n))
+        for n in (60, 500)
+    },
 }
 
 SIDE_BY_SIDE: dict[str, Workload] = {
