@@ -116,10 +116,23 @@ def test_an_index_for_each_item():
     check(lambda x, j: pt.inc_subtensor(x[::2, j], x[1:3, :2]), x, j)
 
 
-def test_slices_at_places_of_their_own_are_a_native_loop():
+def test_slices_at_places_of_their_own_are_gathered():
     x, i = RNG.normal(size=(3, 6)), np.array([3, 0, 2])
     ys = check(lambda x, i: x[i : i + 2], x, i)
-    assert isinstance(ys.owner.op, Blockwise)
+    assert Blockwise not in ops_of([ys])
+    y = RNG.normal(size=(3, 4, 6, 2))
+    check(lambda y, i: y[-1:, i : i + 3, i // 3], y, i)
+    check(lambda y, i: y[:, i + 2 : i : -1, [0, 1, 1]], y, i)
+    check(lambda y, i: y[i - 4 : i : 3, :, 1], y[:, :, :3], np.array([3, 2, 1]))
+    check(lambda x, i: pt.set_subtensor(x[i : i + 2], x[:2]), x, i)
+    check(lambda x, i: x[i - 9 : 2], x, i)
+    xs, js = pt.dmatrix("xs"), pt.lvector("js")
+    one, j = pt.dvector("one"), pt.lscalar("j")
+    f = phintys.function([xs, js], pt.vectorize_graph(one[j:], {one: xs, j: js}))
+    assert f(x, [4, -2, 4]).shape == (3, 2)
+    assert f(np.zeros((0, 6)), np.zeros(0, int)).shape == (0, 0)
+    with pytest.raises(ShapeError, match="one shape"):
+        f(x, [4, 3, 4])
 
 
 # ---- control flow ------------------------------------------------------------------------------

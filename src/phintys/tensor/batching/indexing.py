@@ -9,7 +9,7 @@ import numpy as np
 from phintys._base.records import record
 from phintys.tensor.batching.rules import batches
 from phintys.tensor.convert import as_tensor_variable
-from phintys.tensor.dim_shuffle import dimshuffle
+from phintys.tensor.dim_shuffle import dimshuffle, shape_padright
 from phintys.tensor.indexing.advanced import AdvancedSubtensor
 from phintys.tensor.indexing.basic import Subtensor
 from phintys.tensor.indexing.template import (
@@ -17,6 +17,7 @@ from phintys.tensor.indexing.template import (
     FULL,
     NEWAXIS,
     SEPARATOR,
+    Kind,
     Mask,
     Placed,
     Slice,
@@ -25,10 +26,20 @@ from phintys.tensor.indexing.template import (
     layout,
 )
 from phintys.tensor.indexing.update import AdvancedIncSubtensor, IncSubtensor
+from phintys.tensor.joining import concatenate
+from phintys.tensor.math import cast, clip, lt, maximum, switch
 from phintys.tensor.nonzeros import Nonzero
 from phintys.tensor.ranges import arange
+from phintys.tensor.reduce import max as largest_of
+from phintys.tensor.reduce import min as smallest_of
+from phintys.tensor.reshaping import flatten
+from phintys.tensor.shapes import sizes_of
+from phintys.tensor.size_check import with_check
+from phintys.tensor.sizes import subtract_sizes
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from phintys.tensor.batching.engine import Batch
     from phintys.tensor.indexing.template import Template
 
@@ -222,12 +233,20 @@ def _planned(node: Any, batch: Batch, first: int) -> _Plan | None:
     kept: list[tuple[int, Any]] = []
     found: list[tuple[Any, int]] = []  # arrays, each with the number of its axes of the batch
     bounds: list[Any] = []
+    spans: dict[int, Any] = {}  # slices for each item: axis -> positions
+    x_all = batch.inputs[0]
     for entry in template:
         own = range(position, position + count_inputs((entry,)))
         position += len(own)
-        if isinstance(entry, Slice | Mask) and batch.any_of(own):
+        if isinstance(entry, Slice) and batch.any_of(own):
+            places_of_slice = _positions(entry, own, batch, sizes_of(x_all)[dim - x.ndim])
+            if places_of_slice is None:
+                return None
+            spans[dim] = places_of_slice
+            indexed.append(dim)
+        elif isinstance(entry, Mask) and batch.any_of(own):
             return None
-        if isinstance(entry, Slice):
+        elif isinstance(entry, Slice):
             kept.append((dim, entry))
             bounds += [batch.inputs[at] for at in own]
         elif isinstance(entry, Mask):
@@ -242,26 +261,69 @@ def _planned(node: Any, batch: Batch, first: int) -> _Plan | None:
             indexed += range(dim, dim + width)
         dim += width
     kept += [(other, FULL) for other in range(dim, x.ndim)]
-    rank = max(array.ndim - own for array, own in found)
-    arrays = [_aligned(array, own, batch.ndim, rank) for array, own in found]
+    common = max((array.ndim - own for array, own in found), default=0)
+    rank = common + len(spans)
+    arrays = {
+        dim: shape_padright(_aligned(array, own, batch.ndim, common), len(spans))
+        for dim, (array, own) in zip((d for d in indexed if d not in spans), found, strict=True)
+    }
+    numbers: dict[int, int] = {}
+    for number, (where, array) in enumerate(spans.items()):
+        before, after = ["x"] * (common + number), ["x"] * (len(spans) - number - 1)
+        arrays[where] = dimshuffle(array, *range(batch.ndim), *before, batch.ndim, *after)
+        numbers[where] = common + number
     places: list[int | None] = []
-    numbers = {other: rank + number for number, (other, _) in enumerate(kept)}
+    numbers.update((other, rank + number) for number, (other, _) in enumerate(kept))
     for place in layout(template, x.ndim):
         if place is Placed.NEW:
             places.append(None)
         elif place is Placed.ADVANCED:
-            places += range(rank)
+            places += range(common)
         else:
             places.append(numbers[place.dim])
     return _Plan(
         batched=bool(batch.ranks[0]) or first == 2,
         order=[*indexed, *(other for other, _ in kept)],
-        arrays=arrays,
+        arrays=[arrays[where] for where in indexed],
         rank=rank,
         rest=[entry for _, entry in kept],
         bounds=bounds,
         places=places,
     )
+
+
+def _positions(entry: Slice, own: Sequence[int], batch: Batch, size: Any) -> Any:
+    """Return the positions that a slice selects, along a last axis after those of the batch.
+
+    All items select as many elements, which is checked. ``None`` if the step is symbolic.
+    """
+    if not isinstance(entry.step, int | None):
+        return None
+    step = 1 if entry.step is None else entry.step
+    given = iter(own)
+    lowest, highest = (0, size) if step > 0 else (-1, subtract_sizes(size, 1))
+    ends: list[Any] = []
+    for bound, default in zip(
+        entry[:2], (lowest, highest) if step > 0 else (highest, lowest), strict=True
+    ):
+        if bound is None:
+            ends.append(as_tensor_variable(default))
+            continue
+        place = batch.padded(next(given)) if isinstance(bound, Kind) else bound
+        place = cast(as_tensor_variable(place), "int64")
+        ends.append(clip(switch(lt(place, 0), place + size, place), lowest, highest))
+    first, last = ends
+    counts = flatten(maximum((last - first + step - (1 if step > 0 else -1)) // step, 0))
+    zero = as_tensor_variable(np.zeros(1, "int64"))
+    largest = largest_of(concatenate([counts, zero]))
+    least = smallest_of(concatenate([counts, shape_padright(largest)]))
+    subject = (
+        f"{batch.node.op}: the items of a batch must have results of one shape, but the largest "
+        "and the smallest number of elements that a slice selects"
+    )
+    (count,) = with_check([largest], "equal", largest, least, subject)
+    first = dimshuffle(first, *["x"] * (batch.ndim - first.ndim), *range(first.ndim))
+    return shape_padright(first) + step * arange(count)
 
 
 def _constant(number: int) -> Any:

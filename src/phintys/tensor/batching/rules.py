@@ -37,8 +37,8 @@ BATCHING: OpRules[Rule] = OpRules(
         _indexing: "AdvancedIncSubtensor AdvancedSubtensor IncSubtensor Subtensor",
         _products: "BatchedDot Dot MatrixOp",
         _shapes: (
-            "Alloc AllocDiag Breakpoint CheckAndRaise ExtractDiag Join MakeVector Print Reshape "
-            "Shape ShapeI SpecifyShape Split"
+            "Alloc AllocDiag Assume Breakpoint CheckAndRaise ExtractDiag Join MakeVector Print "
+            "Reshape Shape ShapeI SpecifyShape Split"
         ),
     },
 )

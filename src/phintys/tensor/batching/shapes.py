@@ -9,6 +9,7 @@ from phintys.tensor.creation import Alloc
 from phintys.tensor.diagonals import AllocDiag, ExtractDiag
 from phintys.tensor.dim_shuffle import shape_padright
 from phintys.tensor.joining import Join, Split
+from phintys.tensor.linear_algebra.assumptions import Assume
 from phintys.tensor.make_vectors import MakeVector
 from phintys.tensor.observing import Breakpoint, CheckAndRaise, Print
 from phintys.tensor.reshaping import Reshape, reshape
@@ -87,9 +88,9 @@ def batch_make_vector(node: Any, batch: Batch) -> list[Any]:
     return [Join(batch.ndim)(*parts)]
 
 
-@batches(ExtractDiag)
-def batch_extract_diag(node: Any, batch: Batch) -> list[Any]:
-    """The Op takes stacks of matrices."""
+@batches(Assume, ExtractDiag)
+def batch_of_matrices(node: Any, batch: Batch) -> list[Any]:
+    """The Ops take stacks of matrices."""
     return [node.op(batch.inputs[0])]
 
 
