@@ -255,23 +255,6 @@ def test_numpys_ufuncs_become_our_ops(evaluate):
     np.testing.assert_allclose(evaluate(np.matmul(A, x), {x: B.T}), A @ B.T)
 
 
-@pytest.mark.parametrize(
-    ("call", "what"),
-    [
-        (np.add.reduce, "add.reduce"),
-        (lambda x: np.exp(x, out=np.zeros(3)), "exp with out"),
-        (np.spacing, "spacing"),
-        (np.sum, "sum"),
-        (lambda x: np.concatenate([x, x]), "concatenate"),
-    ],
-)
-def test_other_numpy_functions_say_what_to_use(call, what):
-    with pytest.raises(
-        TypeError, match=rf"NumPy's {what} does not work on the symbolic x.*eval\(\)"
-    ):
-        call(pt.dvector("x"))
-
-
 def test_arrays_leave_mixed_expressions_to_variables():
     x = pt.dvector("x")
     for expression in (A[0] + x, A[0] < x, np.float64(2) * x, A[0] @ x):

@@ -9,10 +9,12 @@ Examples
 array([-0.693, -0.693])
 """
 
+import sys
 from typing import TYPE_CHECKING
 
 from phintys._base.late import late_names
 from phintys.tensor import bindings, constructors, functions, linalg, printing, special  # noqa: F401 - bindings makes `x + y` work, printing pprint
+from phintys.tensor._operators import operators
 from phintys.tensor.activations import (
     log_softmax,
     softmax,
@@ -450,3 +452,6 @@ if not TYPE_CHECKING:
         },
         __all__,
     )
+
+# Where NumPy's functions find those that they stand for.
+operators.namespace = sys.modules[__name__]

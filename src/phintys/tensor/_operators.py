@@ -20,6 +20,12 @@ class Operators:
     ufuncs: dict[Any, Function]
     """What NumPy's ufuncs mean for a variable."""
 
+    numpy_protocol: Any
+    """The module that says what calls of NumPy's functions mean, imported when it is needed."""
+
+    namespace: Any
+    """``phintys.tensor``, whose functions NumPy's stand for."""
+
     abs: Function
     add: Function
     all: Function

@@ -5,11 +5,12 @@ Importing this module, which :mod:`phintys.tensor` does, makes ``x + y`` and ``x
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from phintys import scalar as ps
+from phintys._base.late import LateModule
 from phintys.tensor import (
     comparing,
     convert,
@@ -34,6 +35,11 @@ from phintys.tensor.products import dot, matmul
 from phintys.tensor.reshaping import flatten, reshape
 from phintys.tensor.shapes import shape, size, specify_shape
 from phintys.tensor.statistics import moments
+
+if TYPE_CHECKING:
+    from phintys.tensor import numpy_protocol
+else:
+    numpy_protocol = LateModule("phintys.tensor.numpy_protocol")
 
 __all__: list[str] = []
 
@@ -89,6 +95,7 @@ operators.mod = math.mod
 operators.mul = math.mul
 operators.neg = math.neg
 operators.nonzero = nonzero
+operators.numpy_protocol = numpy_protocol
 operators.norm = linalg.vector_norm
 operators.not_equal = comparing.not_equal
 operators.ones_like = creation.ones_like

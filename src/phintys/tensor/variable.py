@@ -236,21 +236,12 @@ class TensorMethods:
         """Apply a NumPy ufunc: ``np.exp(x)`` is ``pt.exp(x)``, ``np.ones(3) + x`` an expression."""
         function = operators.ufuncs.get(ufunc)
         if function is None or method != "__call__" or options:
-            what = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
-            using = f" with {', '.join(options)}" if options else ""
-            msg = (
-                f"NumPy's {what}{using} does not work on the symbolic {self}. Use the functions of "
-                "phintys.tensor, or its eval() to get a value."
-            )
-            raise TypeError(msg)
+            return operators.numpy_protocol.call_ufunc(ufunc, method, inputs, options)
         return function(*inputs)
 
-    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> NoReturn:
-        msg = (
-            f"NumPy's {function.__name__} does not work on the symbolic {self}. Use "
-            f"phintys.tensor.{function.__name__}, if there is one, or its eval() to get a value."
-        )
-        raise TypeError(msg)
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        """Call the function of the same name: ``np.median(x)`` is ``pt.median(x)``."""
+        return operators.numpy_protocol.call_function(function, args, kwargs)
 
     # ---- operations that a symbolic value does not support --------------------------------------
 

@@ -1,0 +1,136 @@
+"""NumPy's functions and methods of ufuncs, called with symbolic arrays.
+
+``np.median(x)`` is ``pt.median(x)``: the function of the same name, in ``pt.linalg`` and ``pt.fft``
+for those of ``np.linalg`` and ``np.fft``.
+"""
+
+from __future__ import annotations
+
+import inspect
+from typing import TYPE_CHECKING, Any
+
+from phintys._base.errors import ArgumentError
+from phintys.tensor._operators import operators
+from phintys.tensor.convert import as_tensor_variable
+from phintys.tensor.dim_shuffle import shape_padright
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    import numpy as np
+
+__all__ = ["call_function", "call_ufunc"]
+
+_OTHER_NAMES = {"amax": "max", "amin": "min", "shape": "shape_tuple", "split": "array_split"}
+"""Functions of NumPy whose meaning another name has here."""
+
+_IN_PLACE = {"fill_diagonal", "place", "put", "put_along_axis"}
+"""Functions that change their argument in NumPy, and return a changed copy here."""
+
+_REDUCTIONS = {
+    "reduce": {
+        "add": "sum",
+        "logical_and": "all",
+        "logical_or": "any",
+        "maximum": "max",
+        "minimum": "min",
+        "multiply": "prod",
+    },
+    "accumulate": {"add": "cumsum", "multiply": "cumprod"},
+}
+"""Method of a ufunc -> name of the ufunc -> the function that computes it."""
+
+
+def call_function(
+    function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> Any:
+    """Return the expression for a call of one of NumPy's functions.
+
+    Raises
+    ------
+    ArgumentError
+        There is no such function here, or it does not have an argument.
+
+    Examples
+    --------
+    >>> import numpy as np, phintys.tensor as pt
+    >>> x = pt.dvector("x")
+    >>> np.median(x).eval({x: [1.0, 5.0, 2.0]})
+    array(2.)
+    """
+    name = function.__name__
+    place = function.__module__.removeprefix("numpy").removeprefix(".")
+    if name in _IN_PLACE:
+        msg = (
+            f"np.{name} changes its argument, and a symbolic array does not change. "
+            f"phintys.tensor.{name} returns a changed copy: x = pt.{name}(x, ...)."
+        )
+        raise ArgumentError(msg)
+    ours = _ours(place, _OTHER_NAMES.get(name, name))
+    if ours is None:
+        msg = (
+            f"NumPy's {name} does not work on symbolic arrays, and phintys.tensor has no function "
+            "of that name. Express it in others, call it through phintys.wrap_py, or use x.eval() "
+            "to get a value."
+        )
+        raise ArgumentError(msg)
+    given = {key: value for key, value in kwargs.items() if not (key == "out" and value is None)}
+    _check_arguments(ours, name, args, given)
+    return ours(*args, **given)
+
+
+def _ours(place: str, name: str) -> Callable[..., Any] | None:
+    home = operators.namespace
+    for part in place.split(".") if place in {"linalg", "fft"} else ():
+        home = getattr(home, part)
+    found = getattr(home, name, None)
+    return found if callable(found) else None
+
+
+def _check_arguments(
+    ours: Callable[..., Any], name: str, args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> None:
+    signature = inspect.signature(ours)
+    try:
+        signature.bind(*args, **kwargs)
+    except TypeError as error:
+        msg = f"np.{name} is {ours.__module__}.{ours.__name__}{signature} here: {error}."
+        raise ArgumentError(msg) from None
+
+
+def call_ufunc(
+    ufunc: np.ufunc, method: str, inputs: Sequence[Any], options: Mapping[str, Any]
+) -> Any:
+    """Return the expression for a call of a ufunc, or of one of its methods.
+
+    Raises
+    ------
+    ArgumentError
+        There is no such function here, or it does not have an option.
+
+    Examples
+    --------
+    >>> import numpy as np, phintys.tensor as pt
+    >>> x = pt.dvector("x")
+    >>> np.add.reduce(x).eval({x: [1.0, 2.0]}), np.multiply.outer(x, x).type.ndim
+    (array(3.), 2)
+    """
+    function = operators.ufuncs.get(ufunc)
+    given = {key: value for key, value in options.items() if not (key == "out" and value is None)}
+    if method == "__call__" and function is not None and not given:
+        return function(*inputs)
+    if method == "outer" and function is not None and not given:
+        a, b = map(as_tensor_variable, inputs)
+        return function(shape_padright(a, b.ndim), b)
+    reduction = _REDUCTIONS.get(method, {}).get(ufunc.__name__)
+    if reduction is not None:
+        ours = getattr(operators.namespace, reduction)
+        _check_arguments(ours, f"{ufunc.__name__}.{method}", inputs, {"axis": 0} | given)
+        return ours(*inputs, **(given if len(inputs) > 1 else {"axis": 0} | given))
+    what = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
+    using = f" with {', '.join(given)}" if given else ""
+    msg = (
+        f"NumPy's {what}{using} does not work on symbolic arrays. Use the functions of "
+        "phintys.tensor, or x.eval() to get a value."
+    )
+    raise ArgumentError(msg)
