@@ -13,6 +13,7 @@ import numpy as np
 import phintys.scalar as ps
 from phintys.control.if_else import IfElse
 from phintys.graph.apply import Apply
+from phintys.graph.variable import Constant
 from phintys.passes._facts import (
     as_result,
     fits,
@@ -98,7 +99,7 @@ def _is_lazy(fgraph: FunctionGraph) -> bool:
 def transpose_of_symmetric(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     """A.T -> A, for a symmetric A; conj(A).T -> A, for a Hermitian one"""
     a = turned(node.outputs[0])
-    if a is None:
+    if a is None or isinstance(a, Constant):  # its transpose is computed while compiling
         return None
     if structure(fgraph, a) & Fact.SYMMETRIC:
         return as_result(fgraph, node, a)
