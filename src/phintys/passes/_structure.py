@@ -6,7 +6,6 @@ finds with the graph: the facts are about values, which rewriting does not chang
 
 from __future__ import annotations
 
-from enum import IntFlag
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -41,8 +40,11 @@ __all__ = ["Fact", "structure", "triangle_of", "turned"]
 _LARGEST_LOOKED_AT = 4096  # elements of a constant
 
 
-class Fact(IntFlag):
-    """A property of the matrices in the last two axes, or of the sign of all elements."""
+class Fact:
+    """Properties of the matrices in the last two axes, and of the signs of all elements.
+
+    They are plain integers, which are combined far faster than those of an enumeration.
+    """
 
     NONE = 0
     SQUARE = 1
@@ -102,7 +104,7 @@ _IMPLIED_OF_REAL = (
 )
 
 
-def _closed(facts: Fact, is_complex: bool) -> Fact:
+def _closed(facts: int, is_complex: bool) -> int:
     if not facts:
         return facts
     rules = _IMPLIED if is_complex else _IMPLIED + _IMPLIED_OF_REAL
@@ -122,7 +124,7 @@ class _Memory(Feature):
     """What is known of variables of a graph; it is passed on to their replacements."""
 
     def __init__(self) -> None:
-        self.found: dict[Variable, Fact] = {}
+        self.found: dict[Variable, int] = {}
 
     def on_change_input(
         self,
@@ -139,7 +141,7 @@ class _Memory(Feature):
             self.found[new] = self.found.get(new, structure_of(new, self.found)) | known
 
 
-def structure(fgraph: FunctionGraph, variable: Any) -> Fact:
+def structure(fgraph: FunctionGraph, variable: Any) -> int:
     """Return what is known of the matrices of a tensor in a graph.
 
     Parameters
@@ -156,7 +158,7 @@ def structure(fgraph: FunctionGraph, variable: Any) -> Fact:
     return structure_of(variable, memory.found)
 
 
-def structure_of(variable: Any, found: dict[Variable, Fact]) -> Fact:
+def structure_of(variable: Any, found: dict[Variable, int]) -> int:
     """Return what is known of a tensor, and add that of what it is made of to ``found``."""
     stack = [variable]
     while stack:
@@ -207,7 +209,7 @@ def turned(x: Any) -> Any:
 # ---- leaves --------------------------------------------------------------------------------------
 
 
-def _of_leaf(variable: Any) -> Fact:
+def _of_leaf(variable: Any) -> int:
     shape = getattr(variable.type, "shape", None)
     if shape is None or not hasattr(variable.type, "numpy_dtype"):
         return _F.NONE
@@ -231,7 +233,7 @@ def _of_leaf(variable: Any) -> Fact:
     return _closed(facts, data.dtype.kind == "c")
 
 
-def _of_other_output(node: Apply) -> Fact:
+def _of_other_output(node: Apply) -> int:
     if isinstance(node.op, Eigh) and len(node.inputs) == 1:  # the vectors
         return _F.UNITARY
     return _F.NONE
@@ -240,11 +242,7 @@ def _of_other_output(node: Apply) -> Fact:
 # ---- rules by Op ---------------------------------------------------------------------------------
 
 
-def _same(node: Apply, given: Sequence[Fact]) -> Fact:
-    return given[0]
-
-
-def _of_assume(node: Apply, given: Sequence[Fact]) -> Fact:
+def _of_assume(node: Apply, given: Sequence[int]) -> int:
     facts = given[0] | _F.SQUARE
     op: Any = node.op
     for name in op.names:
@@ -252,7 +250,7 @@ def _of_assume(node: Apply, given: Sequence[Fact]) -> Fact:
     return facts
 
 
-def _of_dimshuffle(node: Apply, given: Sequence[Fact]) -> Fact:
+def _of_dimshuffle(node: Apply, given: Sequence[int]) -> int:
     op: Any = node.op
     x: Any = node.inputs[0]
     order, last = op.new_order, x.ndim - 1
@@ -271,7 +269,7 @@ def _of_dimshuffle(node: Apply, given: Sequence[Fact]) -> Fact:
     return facts
 
 
-def _of_alloc_diag(node: Apply, given: Sequence[Fact]) -> Fact:
+def _of_alloc_diag(node: Apply, given: Sequence[int]) -> int:
     op: Any = node.op
     rows, columns = node.inputs[1:]
     facts = given[0] & _F.NOT_NEGATIVE
@@ -289,7 +287,7 @@ def _of_alloc_diag(node: Apply, given: Sequence[Fact]) -> Fact:
     return facts
 
 
-def _of_extract_diag(node: Apply, given: Sequence[Fact]) -> Fact:
+def _of_extract_diag(node: Apply, given: Sequence[int]) -> int:
     op: Any = node.op
     facts = given[0] & _SIGNS
     if op.offset == 0 and node.outputs[0].type.numpy_dtype.kind != "c":  # pyright: ignore[reportAttributeAccessIssue]
@@ -300,7 +298,7 @@ def _of_extract_diag(node: Apply, given: Sequence[Fact]) -> Fact:
     return facts
 
 
-def _of_cholesky(node: Apply, given: Sequence[Fact]) -> Fact:
+def _of_cholesky(node: Apply, given: Sequence[int]) -> int:
     facts = _F.LOWER | _F.INVERTIBLE
     return facts | (given[0] & _F.DIAGONAL)
 
@@ -319,12 +317,12 @@ _KEPT_BY_INVERSE = (
 )
 
 
-def _of_inverse(node: Apply, given: Sequence[Fact]) -> Fact:
+def _of_inverse(node: Apply, given: Sequence[int]) -> int:
     facts = given[0] & _KEPT_BY_INVERSE
     return facts | (_F.DEFINITE if given[0] & _F.SEMIDEFINITE else _F.INVERTIBLE)
 
 
-def _of_solution(node: Apply, given: Sequence[Fact]) -> Fact:
+def _of_solution(node: Apply, given: Sequence[int]) -> int:
     op: Any = node.op
     if not given[1] & _F.IDENTITY:
         return given[1] & _F.SQUARE
@@ -333,7 +331,7 @@ def _of_solution(node: Apply, given: Sequence[Fact]) -> Fact:
     return _of_inverse(node, given)
 
 
-def _of_triangular_solution(node: Apply, given: Sequence[Fact]) -> Fact:
+def _of_triangular_solution(node: Apply, given: Sequence[int]) -> int:
     op: Any = node.op
     own = _F.LOWER if op.lower else _F.UPPER
     return given[1] & (own | _F.SQUARE | _F.INVERTIBLE)
@@ -354,7 +352,7 @@ def _are_adjoint(a: Any, b: Any) -> bool:
     return turned(a) is b or turned(b) is a
 
 
-def _of_product(node: Apply, given: Sequence[Fact]) -> Fact:
+def _of_product(node: Apply, given: Sequence[int]) -> int:
     x, y = node.inputs
     if getattr(x.type, "ndim", 0) < 2 or getattr(y.type, "ndim", 0) < 2:
         return given[0] & given[1] & _F.NOT_NEGATIVE
@@ -374,7 +372,7 @@ def _of_product(node: Apply, given: Sequence[Fact]) -> Fact:
     return facts
 
 
-def _of_form(node: Apply, found: dict[Variable, Fact]) -> Fact:
+def _of_form(node: Apply, found: dict[Variable, int]) -> int:
     """Return what is known of ``B.T @ A @ B``, given in two products."""
     x, y = node.inputs
     for outer, pair in ((y, x.owner), (x, y.owner)):
@@ -388,17 +386,17 @@ def _of_form(node: Apply, found: dict[Variable, Fact]) -> Fact:
     return _F.NONE
 
 
-def _of_eigenvalues(node: Apply, given: Sequence[Fact]) -> Fact:
+def _of_eigenvalues(node: Apply, given: Sequence[int]) -> int:
     if given[0] & _F.DEFINITE:
         return _F.POSITIVE
     return _F.NOT_NEGATIVE if given[0] & _F.SEMIDEFINITE else _F.NONE
 
 
-def _of_alloc(node: Apply, given: Sequence[Fact]) -> Fact:
+def _of_alloc(node: Apply, given: Sequence[int]) -> int:
     return given[0] & _SIGNS
 
 
-def _of_reduce(node: Apply, given: Sequence[Fact]) -> Fact:
+def _of_reduce(node: Apply, given: Sequence[int]) -> int:
     op: Any = node.op
     if op.scalar_op in {ps.add, ps.mul, ps.maximum, ps.minimum}:
         # A sum or product of nothing is 0 or 1.
@@ -416,7 +414,7 @@ _COMMUTATIVE = {ps.add, ps.mul, ps.maximum, ps.minimum, ps.eq, ps.and_, ps.or_}
 _KEEP_ZERO = {ps.neg, ps.sqr, ps.abs, ps.sqrt, ps.conj, ps.sin, ps.tanh, ps.identity}
 
 
-def _sign_of(op: Any, node: Apply, given: Sequence[Fact]) -> Fact:
+def _sign_of(op: Any, node: Apply, given: Sequence[int]) -> int:
     kind = node.outputs[0].type.numpy_dtype.kind  # pyright: ignore[reportAttributeAccessIssue]
     if kind == "c":
         return _F.NONE
@@ -428,7 +426,7 @@ def _sign_of(op: Any, node: Apply, given: Sequence[Fact]) -> Fact:
         return _F.POSITIVE
     if op in _NOT_NEGATIVE:
         return _F.NOT_NEGATIVE | (given[0] & _F.POSITIVE)
-    common = _F(_SIGNS)
+    common = _SIGNS
     for one in given:
         common &= one
     if op is ps.add and common & _F.NOT_NEGATIVE and any(one & _F.POSITIVE for one in given):
@@ -495,7 +493,7 @@ def _number(x: Any, shift: int = 0) -> tuple[int, int, Any] | None:
     return (1, shift, stop) if known == [0, 1] else None
 
 
-def _of_comparison(node: Apply, complement: bool = False) -> Fact:
+def _of_comparison(node: Apply, complement: bool = False) -> int:
     """Return what is known of a matrix of bools, or of its complement."""
     found = _comparison(node)
     if found is None:
@@ -526,14 +524,14 @@ def _is_zero(x: Any) -> bool:
     return isinstance(x, Constant) and not np.any(x.data) and _is_broadcast(x)
 
 
-def _support(op: Any, node: Apply, given: Sequence[Fact]) -> Fact:
+def _support(op: Any, node: Apply, given: Sequence[int]) -> int:
     """Return in which triangles elements may differ from zero."""
     sides = _F.LOWER | _F.UPPER
     inputs: list[Any] = list(node.inputs)
     if op in _KEEP_ZERO or op in ps.CASTS.values():
         return given[0] & sides
     if op in {ps.add, ps.sub, ps.maximum, ps.minimum}:
-        facts = _F(sides)
+        facts = sides
         for x, one in zip(inputs, given, strict=True):
             facts &= one if _spans(x) else _F.NONE
         return facts
@@ -546,7 +544,7 @@ def _support(op: Any, node: Apply, given: Sequence[Fact]) -> Fact:
         return given[0] & sides if _spans(inputs[0]) and _is_broadcast(inputs[1]) else _F.NONE
     if op is ps.switch and _spans(inputs[0]):
         condition, yes, no = inputs
-        facts = _F(sides)
+        facts = sides
         if not _is_zero(no):
             masked = _F.NONE if condition.owner is None else _complement(condition.owner)
             facts &= masked | (given[2] if _spans(no) else _F.NONE)
@@ -556,7 +554,7 @@ def _support(op: Any, node: Apply, given: Sequence[Fact]) -> Fact:
     return _F.NONE
 
 
-def _complement(node: Apply) -> Fact:
+def _complement(node: Apply) -> int:
     return _of_comparison(node, complement=True) if isinstance(node.op, Elemwise) else _F.NONE
 
 
@@ -574,7 +572,7 @@ def _turned_key(x: Any) -> tuple[int, Any]:
     return source, (*order[:-2], order[-1], order[-2])
 
 
-def _symmetry(op: Any, node: Apply, given: Sequence[Fact]) -> Fact:
+def _symmetry(op: Any, node: Apply, given: Sequence[int]) -> int:
     """Return whether exchanging rows and columns exchanges operands only, or changes the sign."""
     inputs: list[Any] = list(node.inputs)
     is_complex = node.outputs[0].type.numpy_dtype.kind == "c"  # pyright: ignore[reportAttributeAccessIssue]
@@ -612,14 +610,14 @@ def _symmetry(op: Any, node: Apply, given: Sequence[Fact]) -> Fact:
     return _F.SKEW if is_odd else _F.NONE
 
 
-def _definiteness(op: Any, node: Apply, given: Sequence[Fact]) -> Fact:
+def _definiteness(op: Any, node: Apply, given: Sequence[int]) -> int:
     inputs: list[Any] = list(node.inputs)
     some, every = _F.DEFINITE, _F.DEFINITE | _F.SEMIDEFINITE
     if node.outputs[0].type.numpy_dtype.kind not in "fc":  # pyright: ignore[reportAttributeAccessIssue]
         return _F.NONE
     if op in ps.CASTS.values():
         return given[0] & every
-    levels: list[Fact] = []
+    levels: list[int] = []
     for x, facts in zip(inputs, given, strict=True):
         if _is_broadcast(x):
             levels.append((facts & _SIGNS) and _F.SEMIDEFINITE)
@@ -652,7 +650,7 @@ def _definiteness(op: Any, node: Apply, given: Sequence[Fact]) -> Fact:
     return _F.NONE
 
 
-def _of_elemwise(node: Apply, given: Sequence[Fact]) -> Fact:
+def _of_elemwise(node: Apply, given: Sequence[int]) -> int:
     op: Any = node.op
     scalar_op = op.scalar_op
     if len(node.outputs) != 1:
@@ -671,7 +669,7 @@ def _of_elemwise(node: Apply, given: Sequence[Fact]) -> Fact:
     return facts
 
 
-_RULES: dict[type[Op], Callable[[Apply, Sequence[Fact]], Fact]] = {
+_RULES: dict[type[Op], Callable[[Apply, Sequence[int]], int]] = {
     Assume: _of_assume,
     DimShuffle: _of_dimshuffle,
     Elemwise: _of_elemwise,
