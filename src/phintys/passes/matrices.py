@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from phintys.graph.fgraph import FunctionGraph
+    from phintys.graph.op import Op
     from phintys.graph.variable import Variable
     from phintys.rewriting import NodeRewriter
 
@@ -86,12 +87,21 @@ def _is_lazy(fgraph: FunctionGraph) -> bool:
     return any(isinstance(node.op, IfElse) for node in fgraph.apply_nodes)
 
 
+def _has(fgraph: FunctionGraph, ops: tuple[type[Op], ...]) -> bool:
+    """Return whether a graph has one of some Ops, without which rules are not tried."""
+    return any(isinstance(node.op, ops) for node in fgraph.apply_nodes)
+
+
 # ---- transposes and products ---------------------------------------------------------------------
+
+
+_SOLVERS = (Assume, Cholesky, Solve, Inv, Det, SlogDet)
+_DIAGONALS = (AllocDiag, Assume, ARange)
 
 
 @node_rewriter(
     [DimShuffle],
-    within=[Assume, Cholesky, Solve, Inv, Det, SlogDet],
+    within=_SOLVERS,
     depth=4,
     tags=["extremes"],
     examples=["pt.assume(X3 + X3.T, 'symmetric').T"],
@@ -102,16 +112,18 @@ def transpose_of_symmetric(fgraph: FunctionGraph, node: Apply) -> list[Variable]
     if a is None or isinstance(a, Constant):  # its transpose is computed while compiling
         return None
     if structure(fgraph, a) & Fact.SYMMETRIC:
-        return as_result(fgraph, node, a)
+        return as_result(fgraph, node, a) if _has(fgraph, _SOLVERS) else None
     inner = scalar_node(a, ps.conj)
     if inner is None or not structure(fgraph, inner.inputs[0]) & Fact.HERMITIAN:
+        return None
+    if not _has(fgraph, _SOLVERS):
         return None
     return as_result(fgraph, node, inner.inputs[0])
 
 
 @node_rewriter(
     [Dot, BatchedDot],
-    within=[AllocDiag, Assume, ARange],
+    within=_DIAGONALS,
     depth=4,
     tags=["extremes"],
     examples=[
@@ -133,7 +145,7 @@ def product_with_diagonal(fgraph: FunctionGraph, node: Apply) -> list[Variable] 
         if scales.ndim < 2 or scales.dtype != dtype or other.dtype != dtype:
             continue
         facts = structure(fgraph, scales)
-        if facts & needed != needed:
+        if facts & needed != needed or not _has(fgraph, _DIAGONALS):
             continue
         if facts & Fact.IDENTITY:
             if other.ndim == scales.ndim == 2 and is_left and same_size(scales, other, 0):
