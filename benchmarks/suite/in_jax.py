@@ -310,7 +310,7 @@ def small_factors(arrays: Any, size: int) -> Any:
     """Cholesky factors of many small matrices, and the gradient of a function of them."""
 
     def cost(a: Any) -> Any:
-        factors = jnp.linalg.cholesky(a, symmetrize_input=False)
+        factors = jnp.linalg.cholesky(a)
         return (factors**2 * 0.5).sum(), factors
 
     def flat(a: Any) -> Any:
