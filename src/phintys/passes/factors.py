@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import phintys.scalar as ps
 from phintys.passes._facts import as_result, kind, operands, scalar_node
-from phintys.passes._structure import turned
+from phintys.passes._structure import triangle_of, turned
 from phintys.rewriting import node_rewriter
 from phintys.tensor import math
-from phintys.tensor.diagonals import AllocDiag, ExtractDiag
+from phintys.tensor.diagonals import AllocDiag, ExtractDiag, tril
 from phintys.tensor.dim_shuffle import DimShuffle, expand_dims, matrix_transpose
 from phintys.tensor.known import known_int
 from phintys.tensor.linear_algebra.cholesky import Cholesky
@@ -201,14 +201,15 @@ def gradient_by_factors(fgraph: FunctionGraph, node: Apply) -> list[Variable] | 
             known = pair[1] if pair[0] == sign else -pair[1]
         else:
             known = known + pair[1] if pair[0] == sign else known - pair[1]
+    clean = factor if triangle_of(fgraph, factor) == "lower" else tril(factor)
     if known is None:
-        return as_result(fgraph, node, op.expanded(factor, g))
+        return as_result(fgraph, node, op.expanded(clean, g))
     own = factor.owner
     if own is not None and isinstance(own.op, Cholesky):
         known = half_lower(known, own.inputs[0])
     else:
         known = half_lower(known, factor)
-    return as_result(fgraph, node, known if rest is None else known + op.expanded(factor, rest))
+    return as_result(fgraph, node, known if rest is None else known + op.expanded(clean, rest))
 
 
 EXPAND_FACTORS: tuple[NodeRewriter, ...] = (gradient_by_factors,)

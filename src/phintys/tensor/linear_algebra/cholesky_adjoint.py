@@ -51,8 +51,8 @@ def from_triangle(x: Any) -> Any:
 class CholeskyAdjoint(MatrixOp):
     """Return the gradients for matrices, given their Cholesky factors and the gradients for those.
 
-    The first input is a lower triangular factor; of the second one the lower triangle is read. The
-    result is lower triangular as well: an element below the diagonal counts for both.
+    The lower triangles of both inputs are read. The result is lower triangular as well: an element
+    below the diagonal counts for both.
 
     Examples
     --------
@@ -71,7 +71,7 @@ class CholeskyAdjoint(MatrixOp):
         factor, g = matrices
         if not factor.size:
             return (factor,)
-        inner = np.tril(factor.conj().T @ np.tril(g))
+        inner = np.tril(np.tril(factor).conj().T @ np.tril(g))
         np.fill_diagonal(inner, np.diagonal(inner) / 2)
         trtrs = lapack_function("trtrs", factor)
         left, _ = trtrs(factor, inner, lower=True, trans=2)
@@ -81,7 +81,7 @@ class CholeskyAdjoint(MatrixOp):
         return (out,)
 
     def expanded(self, factor: Any, g: Any) -> Any:
-        """Return the result as a product and two triangular systems."""
+        """Return the result as a product and two triangular systems; the factor is triangular."""
         inner = half_lower(matmul(adjoint(factor), tril(g)))
         return read_triangle(_between(adjoint(factor), inner, lower=False))
 
@@ -94,7 +94,7 @@ class CholeskyAdjoint(MatrixOp):
         inner = half_lower(_between(factor, whole, lower=True))
         gradient = -_over(matmul(_doubled(out), whole), adjoint(factor), lower=False)
         gradient = gradient + matmul(tril(g), adjoint(inner))
-        return [tril(gradient), tril(matmul(factor, inner))]
+        return [tril(gradient), tril(matmul(tril(factor), inner))]
 
     def tangent_rule(
         self, inputs: Sequence[Any], outputs: Sequence[Any], tangents: Sequence[Any]
@@ -107,7 +107,7 @@ class CholeskyAdjoint(MatrixOp):
             found = -matmul(_doubled(out), _over(d_factor, factor, lower=True))
             inner = matmul(adjoint(d_factor), tril(g))
         if d_g is not None:
-            other = matmul(adjoint(factor), tril(d_g))
+            other = matmul(adjoint(tril(factor)), tril(d_g))
             inner = other if inner is None else inner + other
         if inner is not None:
             last = _between(adjoint(factor), half_lower(inner), lower=False)
@@ -118,7 +118,8 @@ class CholeskyAdjoint(MatrixOp):
 class CholeskyInverse(MatrixOp):
     """Return the lower triangles of ``(L L^H)^-1``, given the lower triangular factors L.
 
-    The result is NaN for a factor with a zero on its diagonal.
+    Their diagonals are real, and the upper triangles are not read. The result is NaN for a factor
+    with a zero on its diagonal.
 
     Examples
     --------
