@@ -1044,6 +1044,13 @@ ARRAYS = {
     "variables in three dimensions": Case(
         "pt.cov(pt.dtensor3('X'))", ShapeError, ["vectors and matrices", "X of type"]
     ),
+    "powers of a matrix": Case("pt.vander(pt.dmatrix('X'))", ShapeError, ["a vector", "X of type"]),
+    "roots of a polynomial of unknown degree": Case(
+        "pt.roots(pt.dvector('p'))", ShapeError, ["length of p", "pt.specify_shape"]
+    ),
+    "a constant for one of two integrations": Case(
+        "pt.polyint([1.0, 2.0], 2, [0.0])", ShapeError, ["1 constants for 2 integrations"]
+    ),
     "limits of integers asked of floats": Case(
         "pt.iinfo('float32')", DtypeError, ["integer dtype", "pt.finfo"]
     ),

@@ -235,6 +235,8 @@ if TYPE_CHECKING:
     from phintys.tensor.manipulation.padding import *
     from phintys.tensor.manipulation.stacking import *
     from phintys.tensor.mathematical_constants import *
+    from phintys.tensor.polynomials import *
+    from phintys.tensor.sequences import *
     from phintys.tensor.statistics.covariances import *
     from phintys.tensor.statistics.nans import *
     from phintys.tensor.statistics.quantiles import *
@@ -441,6 +443,11 @@ if not TYPE_CHECKING:
                 append block column_stack concat_with_broadcast dstack pack unpack unstack
                 """,
             "phintys.tensor.mathematical_constants": "e euler_gamma inf nan newaxis pi",
+            "phintys.tensor.polynomials": "polyadd polyder polyfit polyint polysub polyval roots",
+            "phintys.tensor.sequences": """
+                bartlett blackman diagflat fromfunction geomspace hamming hanning kaiser logspace
+                vander
+                """,
             "phintys.tensor.statistics.covariances": "corrcoef cov",
             "phintys.tensor.statistics.nans": """
                 nan_to_num nanargmax nanargmin nancumprod nancumsum nanmax nanmean nanmin
