@@ -8,10 +8,7 @@ _RANDOM = (
     "Draw with numpy.random.Generator and pass the draws as inputs, or keep them in a shared value"
 )
 _SOLVERS = "Call NumPy's or SciPy's function through phintys.wrap_py, with its gradient as grad="
-_DECOMPOSITIONS = (
-    *("schur", "qz", "logm", "sqrtm"),
-    *("solve_sylvester", "solve_continuous_lyapunov", "solve_discrete_lyapunov"),
-)
+_DECOMPOSITIONS = ("schur", "qz", "logm", "sqrtm")
 _LOOPS = "It is in phintys.control, with scan and the functional forms of loops"
 
 NOT_OFFERED = {

@@ -17,6 +17,13 @@ from phintys.tensor.linear_algebra.determinants import det, slogdet
 from phintys.tensor.linear_algebra.eigen import eigh, eigvalsh
 from phintys.tensor.linear_algebra.general_eigen import eig, eigvals
 from phintys.tensor.linear_algebra.lu import lu, lu_factor, lu_solve, pivot_to_permutation
+from phintys.tensor.linear_algebra.matrix_equations import (
+    solve_continuous_are,
+    solve_continuous_lyapunov,
+    solve_discrete_are,
+    solve_discrete_lyapunov,
+    solve_sylvester,
+)
 from phintys.tensor.linear_algebra.norms import cond, matrix_norm, norm, vector_norm
 from phintys.tensor.linear_algebra.patterned import block_diag, circulant, hankel, toeplitz
 from phintys.tensor.linear_algebra.powers import expm, matrix_dot, matrix_power, multi_dot
@@ -74,6 +81,11 @@ __all__ = [
     "slogdet",
     "solve",
     "solve_banded",
+    "solve_continuous_are",
+    "solve_continuous_lyapunov",
+    "solve_discrete_are",
+    "solve_discrete_lyapunov",
+    "solve_sylvester",
     "solve_triangular",
     "svd",
     "svdvals",
