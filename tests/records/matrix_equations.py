@@ -117,6 +117,14 @@ def _continuous_riccati(draw, smooth):
 
 RECORDS = [
     _record("solve_sylvester", _one_sylvester, _sylvester, Sylvester),
+    OpRecord(
+        name="solve_continuous_lyapunov",
+        build=pt.linalg.solve_continuous_lyapunov,
+        reference=_stacks(lambda a, q: scipy.linalg.solve_sylvester(a, a.conj().T, q)),
+        draw=_lyapunov,
+        broadcasts=True,
+        tolerance=SOLVED,
+    ),
     _record("solve_discrete_lyapunov", _one_discrete, _lyapunov, Sylvester),
     _record("solve_continuous_are", _continuous, _continuous_riccati, ContinuousRiccati),
     _record("solve_discrete_are", _in_steps, _riccati, DiscreteRiccati),
