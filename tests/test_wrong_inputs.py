@@ -958,6 +958,36 @@ ARRAYS = {
     "keeping an axis in the middle": Case(
         "pt.pack(pt.dtensor3('X'), keep_axes=1)", ShapeError, ["first axes", "keep_axes", "got 1"]
     ),
+    "an unknown side": Case(
+        "pt.dvector('x').searchsorted(1.0, side='middle')", ArgumentError, ["right", "'middle'"]
+    ),
+    "searching in a matrix": Case(
+        "pt.searchsorted(pt.dmatrix('X'), 1.0)", ShapeError, ["x is a vector", "X of type"]
+    ),
+    "a sorter of floats": Case(
+        "pt.searchsorted(pt.dvector('x'), 1.0, sorter=[0.5])", DtypeError, ["argsort", "float64"]
+    ),
+    "edges in no order": Case(
+        "pt.digitize(pt.dvector('x'), [0.0, 2.0, 1.0])", DomainError, ["in ascending or in", "2."]
+    ),
+    "counting floats": Case(
+        "pt.bincount(pt.dvector('x'))", DtypeError, ["counts integers", "Cast it to int64"]
+    ),
+    "counting negative numbers": Case(
+        """
+        x = pt.lvector("x")
+        counts = pt.bincount(x)
+        counts.eval({x: [0, -1]})
+        """,
+        DomainError,
+        ["must not be negative", "line 2"],
+    ),
+    "a rule of bins for unknown elements": Case(
+        "pt.histogram(pt.dvector('x'), 'auto')", ArgumentError, ["'auto'", "not known for x"]
+    ),
+    "no bins": Case(
+        "pt.histogram(pt.dvector('x'), 0)", ArgumentError, ["at least one bin", "bins=0"]
+    ),
     "deleting by floats": Case(
         "pt.delete(pt.dvector('x'), [0.5])", DtypeError, ["integers or bools", "float64"]
     ),

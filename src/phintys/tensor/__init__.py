@@ -236,7 +236,9 @@ if TYPE_CHECKING:
     from phintys.tensor.manipulation.stacking import *
     from phintys.tensor.mathematical_constants import *
     from phintys.tensor.polynomials import *
+    from phintys.tensor.searching import *
     from phintys.tensor.sequences import *
+    from phintys.tensor.statistics.counting import *
     from phintys.tensor.statistics.covariances import *
     from phintys.tensor.statistics.nans import *
     from phintys.tensor.statistics.quantiles import *
@@ -447,6 +449,10 @@ if not TYPE_CHECKING:
             "phintys.tensor.sequences": """
                 bartlett blackman diagflat fromfunction geomspace hamming hanning kaiser logspace
                 vander
+                """,
+            "phintys.tensor.searching": "SearchSorted digitize searchsorted",
+            "phintys.tensor.statistics.counting": """
+                array_equal array_equiv bincount count_nonzero histogram histogram_bin_edges
                 """,
             "phintys.tensor.statistics.covariances": "corrcoef cov",
             "phintys.tensor.statistics.nans": """

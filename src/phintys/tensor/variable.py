@@ -483,6 +483,10 @@ class TensorMethods:
         """Return the indices that sort along ``axis``."""
         return operators.argsort(self, axis, **options)
 
+    def searchsorted(self, v: Any, side: str = "left", sorter: Any = None) -> TensorVariable:
+        """Return the places at which ``v`` would be inserted in this sorted vector."""
+        return operators.namespace.searchsorted(self, v, side, sorter)
+
     def dot(self, other: Any) -> TensorVariable:
         """Return the dot product."""
         return operators.dot(self, other)
