@@ -31,6 +31,11 @@ def table(title: str, counts: dict[str, Counter[str]]) -> str:
     return head + "".join(rows)
 
 
+def shown(name: str) -> str:
+    """Return a name as code, without the module that has most of them."""
+    return f"`{name.removeprefix('pt.')}`"
+
+
 def page() -> str:
     """Return the text of docs/coverage.md."""
     names = read_names()
@@ -42,10 +47,7 @@ def page() -> str:
     ]
     for importance in (1, 2, 3):
         found = missing(names, importance)
-        lines = [
-            f"- {family}: {' '.join(f'`{one}`' for one in ones)}\n"
-            for family, ones in found.items()
-        ]
+        lines = [f"- {family}: {' '.join(map(shown, ones))}\n" for family, ones in found.items()]
         parts.append(f"## Missing, importance {importance}\n\n" + ("".join(lines) or "Nothing.\n"))
     return "\n".join(parts)
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from phintys._base.errors import GradientError
+from phintys._base.once import kept_property
 from phintys.gradient.comparison import Comparison
 from phintys.gradient.forward import Rop
 from phintys.gradient.numeric import numeric_grad, step_for, tolerance_for
@@ -329,7 +329,7 @@ class DerivativeCase:
             self._values[mode] = _compile(self.inputs, self.outputs, mode)
         return self._values[mode]
 
-    @cached_property
+    @kept_property
     def _pull(self) -> Any:
         """The function from a point and weights of the outputs to the gradient."""
         weights = [output.type() for output in self.outputs]

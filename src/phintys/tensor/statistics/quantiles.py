@@ -193,7 +193,16 @@ def nanmedian(x: Any, axis: Axis = None, keepdims: bool = False) -> TensorVariab
     >>> pt.nanmedian([3.0, 1.0, np.nan]).eval()
     array(2.)
     """
-    return nanquantile(x, 0.5, axis, "midpoint", keepdims)
+    rows, kept = _rows(x, axis, "nanmedian")
+    rows = math.cast(rows, "float64") if is_discrete(rows) else rows
+    ordered = sort(rows, axis=-1)
+    count = sum(math.logical_not(math.isnan(rows)), -1, dtype="int64", keepdims=True)
+    lower, upper = (
+        _at(ordered, math.maximum(place, 0))[..., 0] for place in ((count - 1) // 2, count // 2)
+    )
+    odd = math.eq(math.mod(count[..., 0], 2), 1)
+    # Where all is NaN, the first element is.
+    return _as_kept(math.switch(odd, lower, _half(lower, upper)), kept, keepdims)
 
 
 # ---- rows ----------------------------------------------------------------------------------------
