@@ -116,8 +116,8 @@ class Row(ScalarOp):
         The function in terms of other rows, as described above. Its derivatives must be finite
         wherever the function is smooth: guard the arguments of each branch of a ``switch``.
     intervals
-        For each input, the interval from which tests of a row with an expansion draw numbers;
-        (-5, 5) by default.
+        For each input, the interval from which tests draw numbers; (-5, 5) by default. Tests of a
+        row with an expansion, or that states its intervals, need no other entry.
     special
         Whether :mod:`phintys.tensor.special` offers the function too.
     undefined
@@ -174,6 +174,7 @@ class Row(ScalarOp):
         self._pullback = pullback
         self._pushforward = pushforward
         self.expansion = expansion
+        self.drives_tests = expansion is not None or intervals is not None
         self.intervals = intervals or ((-5.0, 5.0),) * abs(nin)
         self.special = special
         self.undefined = undefined

@@ -182,6 +182,9 @@ class FloatRow(Row):
         Positions of inputs that must be real regardless, such as the order of a Bessel function.
     widened
         Whether narrower floats are computed in float64, because the function is inaccurate in them.
+    external
+        Whether native code calls SciPy's function of doubles, which ``function`` names, for each
+        element: ``scipy.special.cython_special`` must export it.
 
     Examples
     --------
@@ -207,6 +210,7 @@ class FloatRow(Row):
         complex: bool = False,
         real_inputs: tuple[int, ...] = (),
         widened: bool = False,
+        external: bool = False,
         cost: float = 30.0,
         special: bool = True,
         **facts: Any,
@@ -217,6 +221,7 @@ class FloatRow(Row):
         self.complex = complex
         self.real_inputs = real_inputs
         self.widened = widened
+        self.external = external
 
     @property
     def reference(self) -> str:

@@ -13,10 +13,12 @@ from phintys.scalar import (
     complex_parts,
     expansion,
     exponential,
+    integrals,  # noqa: F401 - defines rows
     logic,
     rounding,
     selection,
     special,  # noqa: F401 - defines rows
+    statistical,  # noqa: F401 - defines rows
     trigonometric,  # noqa: F401 - defines rows
 )
 from phintys.scalar.operators import OPERATORS

@@ -5,6 +5,8 @@ from phintys.tensor.elemwise import Elemwise
 __all__ = [
     "abs",
     "absolute",
+    "acos",
+    "acosh",
     "add",
     "and_",
     "angle",
@@ -15,35 +17,55 @@ __all__ = [
     "arctan",
     "arctan2",
     "arctanh",
+    "asin",
+    "asinh",
+    "atan",
+    "atan2",
+    "atanh",
     "beta",
     "betainc",
     "betaln",
+    "binom",
     "bitwise_and",
+    "bitwise_invert",
+    "bitwise_left_shift",
     "bitwise_not",
     "bitwise_or",
+    "bitwise_right_shift",
     "bitwise_xor",
+    "boxcox",
+    "boxcox1p",
     "cbrt",
     "ceil",
     "clip",
     "complex",
     "complex_from_polar",
     "conj",
+    "conjugate",
     "copysign",
     "cos",
     "cosh",
+    "dawsn",
     "deg2rad",
+    "degrees",
     "digamma",
     "divide",
+    "entr",
     "eq",
+    "equal",
     "erf",
     "erfc",
     "erfcinv",
     "erfcx",
     "erfinv",
     "exp",
+    "exp1",
     "exp2",
+    "expi",
     "expm1",
+    "factorial",
     "fill",
+    "fix",
     "floor",
     "floor_div",
     "floor_divide",
@@ -55,8 +77,11 @@ __all__ = [
     "gammaincc",
     "gammaln",
     "ge",
+    "greater",
+    "greater_equal",
     "gt",
     "heaviside",
+    "hyp2f1",
     "hypot",
     "i0",
     "i0e",
@@ -73,10 +98,13 @@ __all__ = [
     "j0",
     "j1",
     "jv",
+    "kl_div",
     "kv",
     "kve",
     "le",
     "left_shift",
+    "less",
+    "less_equal",
     "log",
     "log1mexp",
     "log1p",
@@ -90,6 +118,7 @@ __all__ = [
     "logical_not",
     "logical_or",
     "logical_xor",
+    "logit",
     "lt",
     "maximum",
     "minimum",
@@ -98,21 +127,27 @@ __all__ = [
     "multiply",
     "ndtr",
     "ndtri",
+    "ndtri_exp",
     "ne",
     "neg",
     "negative",
     "neq",
     "nextafter",
+    "not_equal",
     "or_",
     "owens_t",
+    "poch",
     "polygamma",
     "pos",
+    "positive",
     "pow",
     "power",
     "psi",
     "rad2deg",
+    "radians",
     "real",
     "reciprocal",
+    "rel_entr",
     "remainder",
     "right_shift",
     "rint",
@@ -125,6 +160,7 @@ __all__ = [
     "sinc",
     "sinh",
     "softplus",
+    "spence",
     "sqr",
     "sqrt",
     "square",
@@ -139,6 +175,7 @@ __all__ = [
     "true_divide",
     "trunc",
     "xlog1py",
+    "xlogx",
     "xlogy",
     "xor",
     "yv",
@@ -147,6 +184,8 @@ __all__ = [
 ELEMENTWISE: dict[str, Elemwise]
 abs: Elemwise
 absolute: Elemwise
+acos: Elemwise
+acosh: Elemwise
 add: Elemwise
 and_: Elemwise
 angle: Elemwise
@@ -157,35 +196,55 @@ arcsinh: Elemwise
 arctan: Elemwise
 arctan2: Elemwise
 arctanh: Elemwise
+asin: Elemwise
+asinh: Elemwise
+atan: Elemwise
+atan2: Elemwise
+atanh: Elemwise
 beta: Elemwise
 betainc: Elemwise
 betaln: Elemwise
+binom: Elemwise
 bitwise_and: Elemwise
+bitwise_invert: Elemwise
+bitwise_left_shift: Elemwise
 bitwise_not: Elemwise
 bitwise_or: Elemwise
+bitwise_right_shift: Elemwise
 bitwise_xor: Elemwise
+boxcox: Elemwise
+boxcox1p: Elemwise
 cbrt: Elemwise
 ceil: Elemwise
 clip: Elemwise
 complex: Elemwise
 complex_from_polar: Elemwise
 conj: Elemwise
+conjugate: Elemwise
 copysign: Elemwise
 cos: Elemwise
 cosh: Elemwise
+dawsn: Elemwise
 deg2rad: Elemwise
+degrees: Elemwise
 digamma: Elemwise
 divide: Elemwise
+entr: Elemwise
 eq: Elemwise
+equal: Elemwise
 erf: Elemwise
 erfc: Elemwise
 erfcinv: Elemwise
 erfcx: Elemwise
 erfinv: Elemwise
 exp: Elemwise
+exp1: Elemwise
 exp2: Elemwise
+expi: Elemwise
 expm1: Elemwise
+factorial: Elemwise
 fill: Elemwise
+fix: Elemwise
 floor: Elemwise
 floor_div: Elemwise
 floor_divide: Elemwise
@@ -197,8 +256,11 @@ gammainc: Elemwise
 gammaincc: Elemwise
 gammaln: Elemwise
 ge: Elemwise
+greater: Elemwise
+greater_equal: Elemwise
 gt: Elemwise
 heaviside: Elemwise
+hyp2f1: Elemwise
 hypot: Elemwise
 i0: Elemwise
 i0e: Elemwise
@@ -215,10 +277,13 @@ ive: Elemwise
 j0: Elemwise
 j1: Elemwise
 jv: Elemwise
+kl_div: Elemwise
 kv: Elemwise
 kve: Elemwise
 le: Elemwise
 left_shift: Elemwise
+less: Elemwise
+less_equal: Elemwise
 log: Elemwise
 log1mexp: Elemwise
 log1p: Elemwise
@@ -232,6 +297,7 @@ logical_and: Elemwise
 logical_not: Elemwise
 logical_or: Elemwise
 logical_xor: Elemwise
+logit: Elemwise
 lt: Elemwise
 maximum: Elemwise
 minimum: Elemwise
@@ -240,21 +306,27 @@ mul: Elemwise
 multiply: Elemwise
 ndtr: Elemwise
 ndtri: Elemwise
+ndtri_exp: Elemwise
 ne: Elemwise
 neg: Elemwise
 negative: Elemwise
 neq: Elemwise
 nextafter: Elemwise
+not_equal: Elemwise
 or_: Elemwise
 owens_t: Elemwise
+poch: Elemwise
 polygamma: Elemwise
 pos: Elemwise
+positive: Elemwise
 pow: Elemwise
 power: Elemwise
 psi: Elemwise
 rad2deg: Elemwise
+radians: Elemwise
 real: Elemwise
 reciprocal: Elemwise
+rel_entr: Elemwise
 remainder: Elemwise
 right_shift: Elemwise
 rint: Elemwise
@@ -267,6 +339,7 @@ sin: Elemwise
 sinc: Elemwise
 sinh: Elemwise
 softplus: Elemwise
+spence: Elemwise
 sqr: Elemwise
 sqrt: Elemwise
 square: Elemwise
@@ -281,6 +354,7 @@ true_div: Elemwise
 true_divide: Elemwise
 trunc: Elemwise
 xlog1py: Elemwise
+xlogx: Elemwise
 xlogy: Elemwise
 xor: Elemwise
 yv: Elemwise

@@ -17,6 +17,9 @@ __all__ = [
     "beta_inplace",
     "betainc_inplace",
     "betaln_inplace",
+    "binom_inplace",
+    "boxcox1p_inplace",
+    "boxcox_inplace",
     "cbrt_inplace",
     "ceil_inplace",
     "clip_inplace",
@@ -26,17 +29,22 @@ __all__ = [
     "copysign_inplace",
     "cos_inplace",
     "cosh_inplace",
+    "dawsn_inplace",
     "deg2rad_inplace",
     "digamma_inplace",
+    "entr_inplace",
     "eq_inplace",
     "erf_inplace",
     "erfc_inplace",
     "erfcinv_inplace",
     "erfcx_inplace",
     "erfinv_inplace",
+    "exp1_inplace",
     "exp2_inplace",
     "exp_inplace",
+    "expi_inplace",
     "expm1_inplace",
+    "factorial_inplace",
     "floor_inplace",
     "fmax_inplace",
     "fmin_inplace",
@@ -48,6 +56,7 @@ __all__ = [
     "ge_inplace",
     "gt_inplace",
     "heaviside_inplace",
+    "hyp2f1_inplace",
     "hypot_inplace",
     "i0_inplace",
     "i0e_inplace",
@@ -64,6 +73,7 @@ __all__ = [
     "j0_inplace",
     "j1_inplace",
     "jv_inplace",
+    "kl_div_inplace",
     "kv_inplace",
     "kve_inplace",
     "le_inplace",
@@ -81,24 +91,28 @@ __all__ = [
     "logical_not_inplace",
     "logical_or_inplace",
     "logical_xor_inplace",
+    "logit_inplace",
     "lt_inplace",
     "maximum_inplace",
     "minimum_inplace",
     "mod_inplace",
     "mul_inplace",
     "ndtr_inplace",
+    "ndtri_exp_inplace",
     "ndtri_inplace",
     "neg_inplace",
     "neq_inplace",
     "nextafter_inplace",
     "or_inplace",
     "owens_t_inplace",
+    "poch_inplace",
     "polygamma_inplace",
     "pos_inplace",
     "pow_inplace",
     "rad2deg_inplace",
     "real_inplace",
     "reciprocal_inplace",
+    "rel_entr_inplace",
     "right_shift_inplace",
     "rint_inplace",
     "round_half_away_inplace",
@@ -110,6 +124,7 @@ __all__ = [
     "sinc_inplace",
     "sinh_inplace",
     "softplus_inplace",
+    "spence_inplace",
     "sqr_inplace",
     "sqrt_inplace",
     "sub_inplace",
@@ -120,6 +135,7 @@ __all__ = [
     "true_div_inplace",
     "trunc_inplace",
     "xlog1py_inplace",
+    "xlogx_inplace",
     "xlogy_inplace",
     "xor_inplace",
     "yv_inplace",
@@ -139,6 +155,9 @@ arctanh_inplace: Elemwise
 beta_inplace: Elemwise
 betainc_inplace: Elemwise
 betaln_inplace: Elemwise
+binom_inplace: Elemwise
+boxcox1p_inplace: Elemwise
+boxcox_inplace: Elemwise
 cbrt_inplace: Elemwise
 ceil_inplace: Elemwise
 clip_inplace: Elemwise
@@ -148,17 +167,22 @@ conj_inplace: Elemwise
 copysign_inplace: Elemwise
 cos_inplace: Elemwise
 cosh_inplace: Elemwise
+dawsn_inplace: Elemwise
 deg2rad_inplace: Elemwise
 digamma_inplace: Elemwise
+entr_inplace: Elemwise
 eq_inplace: Elemwise
 erf_inplace: Elemwise
 erfc_inplace: Elemwise
 erfcinv_inplace: Elemwise
 erfcx_inplace: Elemwise
 erfinv_inplace: Elemwise
+exp1_inplace: Elemwise
 exp2_inplace: Elemwise
 exp_inplace: Elemwise
+expi_inplace: Elemwise
 expm1_inplace: Elemwise
+factorial_inplace: Elemwise
 floor_inplace: Elemwise
 fmax_inplace: Elemwise
 fmin_inplace: Elemwise
@@ -170,6 +194,7 @@ gammaln_inplace: Elemwise
 ge_inplace: Elemwise
 gt_inplace: Elemwise
 heaviside_inplace: Elemwise
+hyp2f1_inplace: Elemwise
 hypot_inplace: Elemwise
 i0_inplace: Elemwise
 i0e_inplace: Elemwise
@@ -186,6 +211,7 @@ ive_inplace: Elemwise
 j0_inplace: Elemwise
 j1_inplace: Elemwise
 jv_inplace: Elemwise
+kl_div_inplace: Elemwise
 kv_inplace: Elemwise
 kve_inplace: Elemwise
 le_inplace: Elemwise
@@ -203,24 +229,28 @@ logical_and_inplace: Elemwise
 logical_not_inplace: Elemwise
 logical_or_inplace: Elemwise
 logical_xor_inplace: Elemwise
+logit_inplace: Elemwise
 lt_inplace: Elemwise
 maximum_inplace: Elemwise
 minimum_inplace: Elemwise
 mod_inplace: Elemwise
 mul_inplace: Elemwise
 ndtr_inplace: Elemwise
+ndtri_exp_inplace: Elemwise
 ndtri_inplace: Elemwise
 neg_inplace: Elemwise
 neq_inplace: Elemwise
 nextafter_inplace: Elemwise
 or_inplace: Elemwise
 owens_t_inplace: Elemwise
+poch_inplace: Elemwise
 polygamma_inplace: Elemwise
 pos_inplace: Elemwise
 pow_inplace: Elemwise
 rad2deg_inplace: Elemwise
 real_inplace: Elemwise
 reciprocal_inplace: Elemwise
+rel_entr_inplace: Elemwise
 right_shift_inplace: Elemwise
 rint_inplace: Elemwise
 round_half_away_inplace: Elemwise
@@ -232,6 +262,7 @@ sin_inplace: Elemwise
 sinc_inplace: Elemwise
 sinh_inplace: Elemwise
 softplus_inplace: Elemwise
+spence_inplace: Elemwise
 sqr_inplace: Elemwise
 sqrt_inplace: Elemwise
 sub_inplace: Elemwise
@@ -242,6 +273,7 @@ trigamma_inplace: Elemwise
 true_div_inplace: Elemwise
 trunc_inplace: Elemwise
 xlog1py_inplace: Elemwise
+xlogx_inplace: Elemwise
 xlogy_inplace: Elemwise
 xor_inplace: Elemwise
 yv_inplace: Elemwise

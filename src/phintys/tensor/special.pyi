@@ -17,20 +17,29 @@ __all__ = [
     "beta",
     "betainc",
     "betaln",
+    "binom",
+    "boxcox",
+    "boxcox1p",
     "cbrt",
+    "dawsn",
     "digamma",
+    "entr",
     "erf",
     "erfc",
     "erfcinv",
     "erfcx",
     "erfinv",
+    "exp1",
     "exp2",
+    "expi",
     "expit",
     "expm1",
+    "factorial",
     "gamma",
     "gammainc",
     "gammaincc",
     "gammaln",
+    "hyp2f1",
     "i0",
     "i0e",
     "i1",
@@ -40,6 +49,7 @@ __all__ = [
     "j0",
     "j1",
     "jv",
+    "kl_div",
     "kv",
     "kve",
     "log1mexp",
@@ -50,18 +60,24 @@ __all__ = [
     "log_softmax",
     "logaddexp",
     "logaddexp2",
+    "logit",
     "logsumexp",
     "ndtr",
     "ndtri",
+    "ndtri_exp",
     "owens_t",
+    "poch",
     "polygamma",
     "psi",
+    "rel_entr",
     "sigmoid",
     "sinc",
     "softmax",
     "softplus",
+    "spence",
     "trigamma",
     "xlog1py",
+    "xlogx",
     "xlogy",
     "yv",
 ]
@@ -69,20 +85,29 @@ __all__ = [
 beta: Elemwise
 betainc: Elemwise
 betaln: Elemwise
+binom: Elemwise
+boxcox: Elemwise
+boxcox1p: Elemwise
 cbrt: Elemwise
+dawsn: Elemwise
 digamma: Elemwise
+entr: Elemwise
 erf: Elemwise
 erfc: Elemwise
 erfcinv: Elemwise
 erfcx: Elemwise
 erfinv: Elemwise
+exp1: Elemwise
 exp2: Elemwise
+expi: Elemwise
 expit: Elemwise
 expm1: Elemwise
+factorial: Elemwise
 gamma: Elemwise
 gammainc: Elemwise
 gammaincc: Elemwise
 gammaln: Elemwise
+hyp2f1: Elemwise
 i0: Elemwise
 i0e: Elemwise
 i1: Elemwise
@@ -92,6 +117,7 @@ ive: Elemwise
 j0: Elemwise
 j1: Elemwise
 jv: Elemwise
+kl_div: Elemwise
 kv: Elemwise
 kve: Elemwise
 log1mexp: Elemwise
@@ -101,15 +127,21 @@ log_ndtr: Elemwise
 log_sigmoid: Elemwise
 logaddexp: Elemwise
 logaddexp2: Elemwise
+logit: Elemwise
 ndtr: Elemwise
 ndtri: Elemwise
+ndtri_exp: Elemwise
 owens_t: Elemwise
+poch: Elemwise
 polygamma: Elemwise
 psi: Elemwise
+rel_entr: Elemwise
 sigmoid: Elemwise
 sinc: Elemwise
 softplus: Elemwise
+spence: Elemwise
 trigamma: Elemwise
 xlog1py: Elemwise
+xlogx: Elemwise
 xlogy: Elemwise
 yv: Elemwise

@@ -1,7 +1,7 @@
 """Where each scalar op is defined, and what it is checked against: plain data for tests.
 
 Every row of :data:`phintys.scalar.SCALAR_OPS` but the casts has an entry in :data:`DOMAINS`. Those
-of rows with an expansion follow from the rows.
+of rows with an expansion, or with ``intervals``, follow from the rows.
 """
 
 from __future__ import annotations
@@ -177,7 +177,7 @@ def _ours(
 
 
 def _derived(row: Row) -> ScalarDomain:
-    """Return the domain of a row whose expansion is checked against its NumPy function."""
+    """Return the domain of a row that states all that its tests need."""
     reference = getattr(row, "reference", f"phintys.scalar:{row.name}")
     kinds = "".join(kind for kind in "biufc" if _takes(row, kind))
     return ScalarDomain(reference, row.intervals, kinds)
@@ -289,6 +289,9 @@ DOMAINS: dict[str, ScalarDomain] = {
     "gammainc": _scipy("gammainc", ((0.5, 5.0), (0.1, 8.0)), undefined=(0,)),
     "gammaincc": _scipy("gammaincc", ((0.5, 5.0), (0.1, 8.0)), undefined=(0,)),
     "gammaln": _scipy("gammaln", _POSITIVE),
+    "hyp2f1": _scipy(
+        "hyp2f1", ((0.5, 3.0), (0.5, 3.0), (1.5, 5.0), (-0.8, 0.7)), undefined=(0, 1, 2)
+    ),
     "i0": _scipy("i0"),
     "i0e": _scipy("i0e", _POSITIVE),
     "i1": _scipy("i1"),
@@ -324,5 +327,5 @@ DOMAINS: dict[str, ScalarDomain] = {
     "minimum": _numpy("minimum", _TWO, "biufc"),
     "second": _ours("second", _TWO, "biufc"),
     "switch": _numpy("where", ((-5.0, 5.0), (-5.0, 5.0), (-5.0, 5.0)), "biufc"),
-} | {name: _derived(row) for name, row in SCALAR_OPS.items() if row.expansion is not None}
+} | {name: _derived(row) for name, row in SCALAR_OPS.items() if row.drives_tests}
 """The domain of each row, by its name."""

@@ -14,6 +14,8 @@ from typing import Any
 from phintys._base.apart import import_whole
 from phintys._base.errors import MethodNotDefinedError
 from phintys._base.records import record
+from phintys.scalar.row_kinds import FloatRow
+from phintys.scalar.table import SCALAR_OPS
 
 __all__ = ["EXTERNALS", "External", "address_of", "read_capsule"]
 
@@ -75,6 +77,11 @@ _ALL = [
     ),
     *(External(op, "scipy", op, nin) for nin, ops in _SAME_NAME.items() for op in ops.split()),
     External("digamma", "scipy", "psi"),
+    *(
+        External(row.name, "scipy", row.reference.partition(":")[2], row.nin)
+        for row in SCALAR_OPS.values()
+        if isinstance(row, FloatRow) and row.external
+    ),
 ]
 
 EXTERNALS: dict[str, External] = {external.symbol: external for external in _ALL}

@@ -1,0 +1,140 @@
+"""Exponential integrals and their kin, factorials, and hypergeometric functions.
+
+Derivatives are from the NIST Digital Library of Mathematical Functions (dlmf.nist.gov). Native code
+calls SciPy for each element.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from phintys.scalar.arithmetic import abs
+from phintys.scalar.comparison import lt
+from phintys.scalar.exponential import exp, log
+from phintys.scalar.row_kinds import FloatRow
+from phintys.scalar.selection import switch
+from phintys.scalar.special import digamma, gamma
+
+_PARAMETER = (
+    "its derivative with respect to this parameter has no closed form. Use a constant, or stop "
+    "the gradient there with phintys.gradient.disconnected_grad(parameter)"
+)
+
+exp1 = FloatRow(
+    "exp1",
+    "scipy.special:exp1",
+    doc="Exponential integral: the integral of exp(-t) / t from x to infinity.",
+    domain="x >= 0",
+    intervals=((0.2, 5.0),),
+    external=True,
+    derivative=lambda x, out: (-exp(-x) / x,),
+)
+
+expi = FloatRow(
+    "expi",
+    "scipy.special:expi",
+    doc="Exponential integral: the principal value of the integral of exp(t) / t from -inf to x.",
+    intervals=((0.2, 5.0),),
+    external=True,
+    derivative=lambda x, out: (exp(x) / x,),
+)
+
+dawsn = FloatRow(
+    "dawsn",
+    "scipy.special:dawsn",
+    doc="Dawson's integral: exp(-x**2) times the integral of exp(t**2) from 0 to x.",
+    external=True,
+    intervals=((-3.0, 3.0),),
+    derivative=lambda x, out: (1 - 2 * x * out,),
+)
+
+
+def _slope_of_spence(x: Any) -> Any:
+    """Return ``log(x) / (1 - x)``, near 1 by its series."""
+    is_near = lt(abs(x - 1), 0.05)
+    step = switch(is_near, x, 1) - 1
+    series: Any = 0.0
+    for n in range(12, -1, -1):
+        series = (-1) ** n / (n + 1) + step * series
+    far = switch(is_near, 2, x)
+    return switch(is_near, -series, log(far) / (1 - far))
+
+
+spence = FloatRow(
+    "spence",
+    "scipy.special:spence",
+    doc="The integral of log(t) / (1 - t) from 1 to x: the dilogarithm of 1 - x.",
+    domain="x >= 0",
+    intervals=((0.1, 5.0),),
+    external=True,
+    derivative=lambda x, out: (_slope_of_spence(x),),
+)
+
+binom = FloatRow(
+    "binom",
+    "scipy.special:binom",
+    doc="Binomial coefficient, for real n and k too.",
+    parameters=("n", "k"),
+    example="[4.0, 5.5], 2.0",
+    nin=2,
+    intervals=((4.1, 6.9), (0.3, 3.8)),
+    external=True,
+    derivative=lambda n, k, out: (
+        out * (digamma(n + 1) - digamma(n - k + 1)),
+        out * (digamma(n - k + 1) - digamma(k + 1)),
+    ),
+)
+
+poch = FloatRow(
+    "poch",
+    "scipy.special:poch",
+    doc="Rising factorial, gamma(z + m) / gamma(z).",
+    parameters=("z", "m"),
+    nin=2,
+    intervals=((0.5, 5.0), (0.2, 3.0)),
+    external=True,
+    derivative=lambda z, m, out: (
+        out * (digamma(z + m) - digamma(z)),
+        out * digamma(z + m),
+    ),
+)
+
+factorial = FloatRow(
+    "factorial",
+    "scipy.special:factorial",
+    doc="gamma(n + 1), and 0 for a negative n.",
+    parameters=("n",),
+    intervals=((0.1, 5.0),),
+    expansion=lambda n: switch(lt(n, 0), 0.0, gamma(switch(lt(n, 0), 0, n) + 1)),
+)
+
+hyp2f1 = FloatRow(
+    "hyp2f1",
+    "scipy.special:hyp2f1",
+    doc="Hypergeometric function of a, b and c at x.",
+    parameters=("a", "b", "c", "x"),
+    domain="x < 1",
+    example="1.0, 1.5, 2.5, [0.2, 0.5]",
+    nin=4,
+    external=True,
+    derivative=lambda a, b, c, x, out: (
+        None,
+        None,
+        None,
+        a * b / c * hyp2f1(a + 1, b + 1, c + 1, x),
+    ),
+    undefined=_PARAMETER,
+)
+
+
+ndtri_exp = FloatRow(
+    "ndtri_exp",
+    "scipy.special:ndtri_exp",
+    doc="Inverse of log_ndtr: the quantile of the standard normal at exp(x).",
+    domain="x < 0",
+    example="[-1.0, -0.5]",
+    intervals=((-4.0, -0.1),),
+    external=True,
+    derivative=lambda x, out: (math.sqrt(2 * math.pi) * exp(0.5 * out * out + x),),
+)

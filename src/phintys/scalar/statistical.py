@@ -1,0 +1,157 @@
+"""Log-odds, entropies and power transforms, as expressions in other functions."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from phintys._base.apart import import_whole
+from phintys.scalar.arithmetic import abs, sqr, xlogy
+from phintys.scalar.comparison import eq, ge, gt, isnan, lt
+from phintys.scalar.exponential import exp, expm1, log, log1p
+from phintys.scalar.logic import and_, or_
+from phintys.scalar.row_kinds import FloatRow
+from phintys.scalar.selection import switch
+
+
+def _logit(x: Any) -> Any:
+    """Return ``log(x / (1 - x))``: near 1/2 from the distance to it, which is exact."""
+    is_near = lt(abs(x - 0.5), 0.25)
+    step = 2 * switch(is_near, x, 0.5) - 1
+    return switch(is_near, log1p(step) - log1p(-step), log(x) - log1p(-x))
+
+
+logit = FloatRow(
+    "logit",
+    "scipy.special:logit",
+    doc="log(x / (1 - x)), the inverse of sigmoid.",
+    domain="0 < x < 1",
+    example="[0.5, 0.9]",
+    intervals=((0.05, 0.95),),
+    expansion=_logit,
+    derivative=lambda x, out: (1 / (x * (1 - x)),),
+)
+
+
+def _xlogx_values(x: Any) -> Any:
+    return import_whole("scipy.special").xlogy(x, x)
+
+
+xlogx = FloatRow(
+    "xlogx",
+    _xlogx_values,
+    doc="x * log(x), and 0 for x = 0.",
+    domain="x >= 0",
+    intervals=((0.1, 5.0),),
+    expansion=lambda x: xlogy(x, x),
+    derivative=lambda x, out: (log(x) + 1,),
+)
+
+entr = FloatRow(
+    "entr",
+    "scipy.special:entr",
+    doc="-x * log(x), 0 for x = 0, and -inf for a negative x.",
+    intervals=((0.1, 5.0),),
+    expansion=lambda x: switch(lt(x, 0), -math.inf, -xlogy(x, x)),
+    derivative=lambda x, out: (-log(x) - 1,),
+)
+
+_FAR = 1e30
+
+
+def _log_quotient(x: Any, y: Any) -> Any:
+    """Return ``log(x / y)`` of positive numbers, accurate where they are close or far apart."""
+    ratio = x / y
+    is_close = lt(abs(ratio - 1), 0.5)
+    is_moderate = and_(gt(ratio, 1 / _FAR), lt(ratio, _FAR))
+    near = log1p(switch(is_close, (x - y) / y, 0))
+    return switch(is_close, near, switch(is_moderate, log(ratio), log(x) - log(y)))
+
+
+def _divergence(x: Any, y: Any, inside: Any, at_zero: Any) -> Any:
+    """Return ``inside`` for positive x and y, ``at_zero`` for x = 0 <= y, infinity elsewhere."""
+    is_inside = and_(gt(x, 0), gt(y, 0))
+    outside = switch(and_(eq(x, 0), ge(y, 0)), at_zero, math.inf)
+    result = switch(is_inside, inside, outside)
+    return switch(or_(isnan(x), isnan(y)), math.nan, result)
+
+
+rel_entr = FloatRow(
+    "rel_entr",
+    "scipy.special:rel_entr",
+    doc="x * log(x / y) for positive x and y, 0 for x = 0 <= y, and infinity elsewhere.",
+    parameters=("x", "y"),
+    nin=2,
+    intervals=((0.1, 5.0), (0.1, 5.0)),
+    expansion=lambda x, y: _divergence(x, y, x * _log_quotient(x, y), 0.0),
+    derivative=lambda x, y, out: (_log_quotient(x, y) + 1, -x / y),
+)
+
+kl_div = FloatRow(
+    "kl_div",
+    "scipy.special:kl_div",
+    doc="x * log(x / y) - x + y for positive x and y, y for x = 0 <= y, and infinity elsewhere.",
+    parameters=("x", "y"),
+    nin=2,
+    intervals=((0.1, 5.0), (0.1, 5.0)),
+    expansion=lambda x, y: _divergence(x, y, x * _log_quotient(x, y) - x + y, y),
+    derivative=lambda x, y, out: (_log_quotient(x, y), (y - x) / y),
+)
+
+_TERMS = 18
+
+
+def _power_transform(logarithm: Any, power: Any) -> Any:
+    """Return ``expm1(power * logarithm) / power``, and ``logarithm`` for a power of 0."""
+    is_zero = eq(power, 0)
+    safe = switch(is_zero, 1, power)
+    return switch(is_zero, logarithm, expm1(safe * logarithm) / safe)
+
+
+def _slope_by_power(logarithm: Any, power: Any) -> Any:
+    """Return the derivative of the transform by the power.
+
+    It is ``logarithm**2 * h(t)`` for ``t = power * logarithm`` and
+    ``h(t) = (exp(t) * (t - 1) + 1) / t**2``, whose terms cancel near 0. There it is the sum of
+    ``t**n / (n! * (n + 2))``.
+    """
+    t = power * logarithm
+    is_near = lt(abs(t), 1.0)
+    near = switch(is_near, t, 0)
+    series: Any = 1.0 / (math.factorial(_TERMS) * (_TERMS + 2))
+    for n in range(_TERMS - 1, -1, -1):
+        series = near * series + 1.0 / (math.factorial(n) * (n + 2))
+    far = switch(is_near, 1, t)
+    h = switch(is_near, series, (exp(far) * (far - 1) + 1) / sqr(far))
+    return sqr(logarithm) * h
+
+
+boxcox = FloatRow(
+    "boxcox",
+    "scipy.special:boxcox",
+    doc="(x**lmbda - 1) / lmbda, and log(x) for lmbda = 0.",
+    parameters=("x", "lmbda"),
+    domain="x > 0",
+    nin=2,
+    intervals=((0.1, 5.0), (-2.0, 2.0)),
+    expansion=lambda x, lmbda: _power_transform(log(x), lmbda),
+    derivative=lambda x, lmbda, out: (
+        exp((lmbda - 1) * log(x)),
+        _slope_by_power(log(x), lmbda),
+    ),
+)
+
+boxcox1p = FloatRow(
+    "boxcox1p",
+    "scipy.special:boxcox1p",
+    doc="((1 + x)**lmbda - 1) / lmbda, and log1p(x) for lmbda = 0.",
+    parameters=("x", "lmbda"),
+    domain="x > -1",
+    nin=2,
+    intervals=((-0.9, 5.0), (-2.0, 2.0)),
+    expansion=lambda x, lmbda: _power_transform(log1p(x), lmbda),
+    derivative=lambda x, lmbda, out: (
+        exp((lmbda - 1) * log1p(x)),
+        _slope_by_power(log1p(x), lmbda),
+    ),
+)
