@@ -114,7 +114,6 @@ hyp2f1 = FloatRow(
     "scipy.special:hyp2f1",
     doc="Hypergeometric function of a, b and c at x.",
     parameters=("a", "b", "c", "x"),
-    domain="x < 1",
     example="1.0, 1.5, 2.5, [0.2, 0.5]",
     nin=4,
     external=True,

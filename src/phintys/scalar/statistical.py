@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from phintys._base.apart import import_whole
 from phintys.scalar.arithmetic import abs, sqr, xlogy
 from phintys.scalar.comparison import eq, ge, gt, isnan, lt
@@ -87,14 +89,52 @@ rel_entr = FloatRow(
     derivative=lambda x, y, out: (_log_quotient(x, y) + 1, -x / y),
 )
 
+_DIVERGENCE_TERMS = 16
+
+
+def _divergence_of_close(x: Any, y: Any) -> Any:
+    """Return ``x log(x / y) - x + y`` for x from y / 2 to 3 y / 2, also of arrays.
+
+    The logarithm is twice the inverse hyperbolic tangent of ``s = (x - y) / (x + y)``. The first
+    term of its series combines with ``y - x`` to ``s (x - y)``, so that nothing cancels.
+    """
+    s = (x - y) / 2 / (x / 2 + y / 2)
+    square = s * s
+    series: Any = 0.0
+    for n in range(_DIVERGENCE_TERMS, -1, -1):
+        series = series * square + 1 / (2 * n + 3)
+    return s * (x - y) + 2 * x * (s * square) * series
+
+
+def _kl_div_values(x: Any, y: Any) -> Any:
+    """Return SciPy's numbers, but where it loses digits: x close to y, or far from it."""
+    with np.errstate(all="ignore"):
+        is_inside = (x > 0) & (y > 0)
+        is_close = is_inside & (np.abs(x - y) < y / 2) & (y < math.inf)
+        one = y.dtype.type(1)
+        near = _divergence_of_close(np.where(is_close, x, one), np.where(is_close, y, one))
+        ratio = x / y
+        is_moderate = (ratio > 1 / _FAR) & (ratio < _FAR)
+        far = x * np.where(is_moderate, np.log(ratio), np.log(x) - np.log(y)) + (y - x)
+        outside = import_whole("scipy.special").kl_div(x, y)
+        return np.where(is_close, near, np.where(is_inside, far, outside))
+
+
+def _kl_div(x: Any, y: Any) -> Any:
+    is_close = and_(and_(gt(x, 0), lt(y, math.inf)), lt(abs(x - y), y / 2))
+    near = _divergence_of_close(switch(is_close, x, 1), switch(is_close, y, 1))
+    far = x * _log_quotient(x, y) + (y - x)
+    return _divergence(x, y, switch(is_close, near, far), y)
+
+
 kl_div = FloatRow(
     "kl_div",
-    "scipy.special:kl_div",
+    _kl_div_values,
     doc="x * log(x / y) - x + y for positive x and y, y for x = 0 <= y, and infinity elsewhere.",
     parameters=("x", "y"),
     nin=2,
     intervals=((0.1, 5.0), (0.1, 5.0)),
-    expansion=lambda x, y: _divergence(x, y, x * _log_quotient(x, y) - x + y, y),
+    expansion=_kl_div,
     derivative=lambda x, y, out: (_log_quotient(x, y), (y - x) / y),
 )
 
@@ -103,7 +143,8 @@ _TERMS = 18
 
 def _power_transform(logarithm: Any, power: Any) -> Any:
     """Return ``expm1(power * logarithm) / power``, and ``logarithm`` for a power of 0."""
-    is_zero = eq(power, 0)
+    # So small a power makes no difference, and quotients by subnormal numbers lose digits.
+    is_zero = lt(abs(power), 1e-19)
     safe = switch(is_zero, 1, power)
     return switch(is_zero, logarithm, expm1(safe * logarithm) / safe)
 
@@ -131,7 +172,7 @@ boxcox = FloatRow(
     "scipy.special:boxcox",
     doc="(x**lmbda - 1) / lmbda, and log(x) for lmbda = 0.",
     parameters=("x", "lmbda"),
-    domain="x > 0",
+    domain="x >= 0",
     nin=2,
     intervals=((0.1, 5.0), (-2.0, 2.0)),
     expansion=lambda x, lmbda: _power_transform(log(x), lmbda),
@@ -146,7 +187,7 @@ boxcox1p = FloatRow(
     "scipy.special:boxcox1p",
     doc="((1 + x)**lmbda - 1) / lmbda, and log1p(x) for lmbda = 0.",
     parameters=("x", "lmbda"),
-    domain="x > -1",
+    domain="x >= -1",
     nin=2,
     intervals=((-0.9, 5.0), (-2.0, 2.0)),
     expansion=lambda x, lmbda: _power_transform(log1p(x), lmbda),
