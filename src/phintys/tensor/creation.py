@@ -21,6 +21,7 @@ from phintys.tensor.known import known_int
 from phintys.tensor.shapes import is_length, sizes_of, vector_elements
 from phintys.tensor.size_check import with_check
 from phintys.tensor.sizes import as_size
+from phintys.tensor.synonyms import also_named
 from phintys.tensor.type import TensorType, normalize_dtype
 from phintys.tensor.variable import TensorConstant
 
@@ -414,6 +415,7 @@ def full_like(x: Any, fill_value: Any, dtype: Any = None) -> TensorVariable:
     return value
 
 
+@also_named
 def zeros_like(x: Any, dtype: Any = None, opt: bool = False) -> TensorVariable:
     """Return zeros with the shape, and by default the dtype, of ``x``.
 
@@ -429,6 +431,7 @@ def zeros_like(x: Any, dtype: Any = None, opt: bool = False) -> TensorVariable:
     return full_like(x, 0, dtype)
 
 
+@also_named
 def ones_like(x: Any, dtype: Any = None, opt: bool = False) -> TensorVariable:
     """Return ones with the shape, and by default the dtype, of ``x``.
 

@@ -20,6 +20,7 @@ from phintys.tensor.known import known_int
 from phintys.tensor.ranges import arange
 from phintys.tensor.shapes import sizes_of
 from phintys.tensor.sizes import add_sizes, as_size, clip_size, fold
+from phintys.tensor.synonyms import also_named
 from phintys.tensor.type import TensorType
 
 if TYPE_CHECKING:
@@ -202,6 +203,7 @@ class AllocDiag(Op):
         return [None if is_missing(point) else self(point, *inputs[1:])]
 
 
+@also_named
 def diagonal(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> TensorVariable:
     """Return a diagonal over two dimensions, as the last dimension of the result.
 
@@ -228,6 +230,7 @@ def diagonal(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> TensorV
     return ExtractDiag(offset)(moveaxis(x, axes, (-2, -1)))
 
 
+@also_named
 def trace(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> TensorVariable:
     """Return the sum of a diagonal; see :func:`diagonal`.
 
@@ -341,6 +344,7 @@ def tri(n: Any, m: Any = None, k: Any = 0, dtype: Any = None) -> TensorVariable:
     return math.cast(math.ge(rows, columns), "floatX" if dtype is None else dtype)
 
 
+@also_named
 def tril(x: Any, k: Any = 0) -> TensorVariable:
     """Return ``x`` with the elements above a diagonal of its last two dimensions set to zero.
 
@@ -362,6 +366,7 @@ def tril(x: Any, k: Any = 0) -> TensorVariable:
     return math.switch(tri(*sizes_of(x)[-2:], k=k, dtype="bool"), x, _zero(x))
 
 
+@also_named
 def triu(x: Any, k: Any = 0) -> TensorVariable:
     """Return ``x`` with the elements below a diagonal of its last two dimensions set to zero.
 

@@ -13,6 +13,7 @@ from phintys._base.once import remember
 from phintys.graph.apply import Apply
 from phintys.graph.op import Op
 from phintys.tensor.convert import as_tensor_variable
+from phintys.tensor.synonyms import also_named
 from phintys.tensor.type import TensorType
 
 if TYPE_CHECKING:
@@ -253,6 +254,7 @@ def matrix_transpose(x: Any) -> TensorVariable:
     return swapaxes(x, -1, -2)
 
 
+@also_named
 def swapaxes(x: Any, axis1: int, axis2: int) -> TensorVariable:
     """Return ``x`` with two dimensions swapped."""
     x = as_tensor_variable(x)
@@ -262,6 +264,7 @@ def swapaxes(x: Any, axis1: int, axis2: int) -> TensorVariable:
     return dimshuffle(x, *order)
 
 
+@also_named
 def moveaxis(
     x: Any, source: int | Sequence[int], destination: int | Sequence[int]
 ) -> TensorVariable:
@@ -300,6 +303,7 @@ def squeeze(x: Any, axis: Any = None) -> TensorVariable:
     return dimshuffle(x, *(dim for dim in range(x.ndim) if dim not in drop))
 
 
+@also_named
 def expand_dims(x: Any, axis: int | Sequence[int]) -> TensorVariable:
     """Return ``x`` with new dimensions of size 1 at the positions ``axis`` of the result."""
     x = as_tensor_variable(x)

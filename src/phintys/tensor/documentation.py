@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from phintys import scalar as ps
-from phintys._base.errors import DtypeError
+from phintys._base.errors import DtypeError, OpContractError
 from phintys.scalar.row import Row
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from phintys.tensor.elemwise import Elemwise
 
-__all__ = ["documentation_of", "signature_of"]
+__all__ = ["documentation_of", "operands_by_name", "signature_of"]
 
 _KINDS = {
     "bools": np.dtype(np.bool_),
@@ -47,6 +49,54 @@ def signature_of(op: Elemwise) -> inspect.Signature | None:
         parameters.append(kinds("more", kinds.VAR_POSITIONAL))
     parameters.append(kinds("name", kinds.KEYWORD_ONLY, default=None))
     return inspect.Signature(parameters)
+
+
+_OTHER_NAMES = ({"a", "input", "x", "x1"}, {"x2", "y"})
+"""What other libraries call the first and the second operand of any function."""
+
+_LIMITS = {"a_min": "lower", "min": "lower", "a_max": "upper", "max": "upper"}
+"""What NumPy, the array API and PyTensor call the limits of ``clip``."""
+
+
+def operands_by_name(
+    op: Elemwise, given: Sequence[Any], named: Mapping[str, Any]
+) -> tuple[Any, ...]:
+    """Return all operands of an elementwise function in order.
+
+    Raises
+    ------
+    OpContractError
+        A name is unknown, or an operand is missing or given twice.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> operands_by_name(pt.arctan2, [1.0], {"x2": 3.0})
+    (1.0, 3.0)
+    """
+    row = op.scalar_op
+    names = row.parameters if isinstance(row, Row) and row.nin >= 0 else ()
+    operands = dict(zip(names, given, strict=False))
+    for name, value in named.items():
+        ours = name if name in names else _LIMITS.get(name, name)
+        if ours not in names:
+            places = (i for i, others in enumerate(_OTHER_NAMES) if name in others)
+            ours = next((names[i] for i in places if i < len(names)), None)
+        if ours is None or ours in operands:
+            problem = "has no operand of that name" if ours is None else f"got {ours!r} twice"
+            has = (
+                f"Its operands are {', '.join(names)}." if names else "Its operands have no names."
+            )
+            msg = f"{op}({name}=...): the function {problem}. {has}"
+            raise OpContractError(msg)
+        operands[ours] = value
+    missing = [name for name in names if name not in operands]
+    if missing or len(given) > len(names):
+        msg = f"{op} takes the operands {', '.join(names)}; {', '.join(missing)} is missing."
+        if not missing:
+            msg = f"{op} takes {len(names)} operands, got {len(given) + len(named)}."
+        raise OpContractError(msg)
+    return tuple(operands[name] for name in names)
 
 
 def documentation_of(op: Elemwise) -> str | None:

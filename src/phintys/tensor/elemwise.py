@@ -146,8 +146,13 @@ class Elemwise(Op):
 
     # ---- types -------------------------------------------------------------------------------
 
-    def make_node(self, *inputs: Any) -> Apply:
-        """Apply to tensors and numbers of any ranks, with dtypes that the scalar op accepts."""
+    def make_node(self, *inputs: Any, **named: Any) -> Apply:
+        """Apply to tensors and numbers of any ranks, with dtypes that the scalar op accepts.
+
+        Operands may be given by the names in the documentation of the function.
+        """
+        if named:
+            inputs = documentation.operands_by_name(self, inputs, named)
         operands: Sequence[Any] = inputs
         try:
             output_types = self._output_types[tuple([x.type for x in inputs])]

@@ -15,6 +15,7 @@ from phintys.tensor._rules import zero_gradient
 from phintys.tensor.convert import as_tensor_variable
 from phintys.tensor.joining import stack
 from phintys.tensor.reshaping import flatten
+from phintys.tensor.synonyms import also_named
 from phintys.tensor.type import TensorType
 
 if TYPE_CHECKING:
@@ -101,6 +102,7 @@ def flatnonzero(x: Any) -> TensorVariable:
 def where(condition: Any) -> tuple[TensorVariable, ...]: ...
 @overload
 def where(condition: Any, x: Any, y: Any) -> TensorVariable: ...
+@also_named
 def where(condition: Any, x: Any = None, y: Any = None) -> Any:
     """Return ``x`` where ``condition`` is true and ``y`` elsewhere; without them, the indices.
 

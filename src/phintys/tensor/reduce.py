@@ -9,6 +9,7 @@ import numpy as np
 
 import phintys.scalar as ps
 from phintys._base.errors import DtypeError, MethodNotDefinedError, OpContractError, ShapeError
+from phintys._base.late import LateModule
 from phintys.graph.apply import Apply
 from phintys.graph.op import Op
 from phintys.scalar.op import ScalarOp
@@ -26,13 +27,17 @@ from phintys.tensor.convert import as_tensor_variable
 from phintys.tensor.creation import ones_like
 from phintys.tensor.cumulative import product_of_others
 from phintys.tensor.dim_shuffle import DimShuffle, normalize_axes
+from phintys.tensor.synonyms import also_named
 from phintys.tensor.type import TensorType, normalize_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from phintys.graph.fgraph import FunctionGraph
+    from phintys.tensor import masking
     from phintys.tensor.variable import TensorVariable
+else:
+    masking = LateModule("phintys.tensor.masking")
 
 __all__ = ["Reduce", "all", "allclose", "amax", "amin", "any", "max", "min", "prod", "ptp", "sum"]
 
@@ -382,6 +387,10 @@ _PARTIALS: dict[ScalarOp, Callable[[Any, Any, tuple[int, ...]], Any]] = {
 # ---- functions -----------------------------------------------------------------------------------
 
 
+_NEUTRAL = {ps.add: 0, ps.mul: 1, ps.and_: True, ps.or_: False}
+"""What leaves the result of a reduction as it is."""
+
+
 def _reduce(
     scalar_op: ScalarOp,
     x: Any,
@@ -389,9 +398,17 @@ def _reduce(
     keepdims: bool,
     dtype: Any = None,
     acc_dtype: Any = None,
+    where: Any = True,
+    initial: Any = None,
 ) -> TensorVariable:
     x = as_tensor_variable(x)
     axes = normalize_axes(axis, x.ndim)
+    if where is not True:
+        x = masking.keep(x, where, _NEUTRAL.get(scalar_op, initial))
+    if initial is not None and scalar_op in _EXTREMES:
+        # An empty axis has no extreme before there is an element more.
+        maybe_empty = tuple(axis for axis in axes if not x.type.shape[axis])
+        x = masking.with_initial(x, maybe_empty, initial)
     reduced = _apply(
         scalar_op,
         x,
@@ -399,11 +416,31 @@ def _reduce(
         None if dtype is None else normalize_dtype(dtype),
         None if acc_dtype is None else normalize_dtype(acc_dtype),
     )
-    return with_kept_dims(reduced, axes, x.ndim) if keepdims else reduced
+    result = with_kept_dims(reduced, axes, x.ndim) if keepdims else reduced
+    if initial is None:
+        return result
+    return _COMBINED[scalar_op](result, masking.as_initial(initial, result.dtype))
 
 
+_COMBINED: dict[ScalarOp, Callable[..., Any]] = {
+    ps.add: math.add,
+    ps.mul: math.mul,
+    ps.maximum: math.maximum,
+    ps.minimum: math.minimum,
+}
+"""How ``initial=`` joins the result of a reduction."""
+
+
+@also_named
 def sum(
-    x: Any, axis: Axis = None, dtype: Any = None, keepdims: bool = False, acc_dtype: Any = None
+    x: Any,
+    axis: Axis = None,
+    dtype: Any = None,
+    keepdims: bool = False,
+    acc_dtype: Any = None,
+    *,
+    where: Any = True,
+    initial: Any = None,
 ) -> TensorVariable:
     """Return the sum of the elements along some axes.
 
@@ -419,6 +456,10 @@ def sum(
         Keep the axes, with size 1.
     acc_dtype
         Dtype in which to add; by default ``dtype``, and float32 for float16.
+    where
+        Bools that broadcast to the shape of ``x``: which elements count. By default all do.
+    initial
+        A number that is added.
 
     Returns
     -------
@@ -438,11 +479,19 @@ def sum(
     >>> pt.sum(pt.constant([[1, 2], [3, 4]]), axis=0).eval()
     array([4, 6])
     """
-    return _reduce(ps.add, x, axis, keepdims, dtype, acc_dtype)
+    return _reduce(ps.add, x, axis, keepdims, dtype, acc_dtype, where, initial)
 
 
+@also_named
 def prod(
-    x: Any, axis: Axis = None, dtype: Any = None, keepdims: bool = False, acc_dtype: Any = None
+    x: Any,
+    axis: Axis = None,
+    dtype: Any = None,
+    keepdims: bool = False,
+    acc_dtype: Any = None,
+    *,
+    where: Any = True,
+    initial: Any = None,
 ) -> TensorVariable:
     """Return the product of the elements along some axes.
 
@@ -460,6 +509,10 @@ def prod(
         Keep the axes, with size 1.
     acc_dtype
         Dtype in which to multiply; by default ``dtype``, and float32 for float16.
+    where
+        Bools that broadcast to the shape of ``x``: which elements count. By default all do.
+    initial
+        A number by which the product is multiplied.
 
     Returns
     -------
@@ -479,10 +532,18 @@ def prod(
     >>> pt.prod(pt.constant([[1, 2], [3, 4]]), axis=0).eval()
     array([3, 8])
     """
-    return _reduce(ps.mul, x, axis, keepdims, dtype, acc_dtype)
+    return _reduce(ps.mul, x, axis, keepdims, dtype, acc_dtype, where, initial)
 
 
-def max(x: Any, axis: Axis = None, keepdims: bool = False) -> TensorVariable:
+@also_named
+def max(
+    x: Any,
+    axis: Axis = None,
+    keepdims: bool = False,
+    *,
+    where: Any = True,
+    initial: Any = None,
+) -> TensorVariable:
     """Return the largest element along some axes, or NaN if any element is NaN.
 
     Elements that attain the maximum share its gradient evenly.
@@ -495,11 +556,17 @@ def max(x: Any, axis: Axis = None, keepdims: bool = False) -> TensorVariable:
         One axis, several, or ``None`` for all.
     keepdims
         Keep the axes, with size 1.
+    where
+        Bools that broadcast to the shape of ``x``: which elements count. By default all do.
+    initial
+        One number more to compare with, also the result for no elements.
 
     Raises
     ------
     ShapeError
-        ``axis`` is out of range; at run time, the axis is empty.
+        ``axis`` is out of range; at run time, the axis is empty and there is no ``initial``.
+    ArgumentError
+        ``where`` is given without ``initial``.
 
     Examples
     --------
@@ -507,10 +574,18 @@ def max(x: Any, axis: Axis = None, keepdims: bool = False) -> TensorVariable:
     >>> pt.max(pt.constant([[1, 5], [3, 4]]), axis=0).eval()
     array([3, 5])
     """
-    return _reduce(ps.maximum, x, axis, keepdims)
+    return _reduce(ps.maximum, x, axis, keepdims, where=where, initial=initial)
 
 
-def min(x: Any, axis: Axis = None, keepdims: bool = False) -> TensorVariable:
+@also_named
+def min(
+    x: Any,
+    axis: Axis = None,
+    keepdims: bool = False,
+    *,
+    where: Any = True,
+    initial: Any = None,
+) -> TensorVariable:
     """Return the smallest element along some axes, or NaN if any element is NaN.
 
     Elements that attain the minimum share its gradient evenly.
@@ -523,11 +598,17 @@ def min(x: Any, axis: Axis = None, keepdims: bool = False) -> TensorVariable:
         One axis, several, or ``None`` for all.
     keepdims
         Keep the axes, with size 1.
+    where
+        Bools that broadcast to the shape of ``x``: which elements count. By default all do.
+    initial
+        One number more to compare with, also the result for no elements.
 
     Raises
     ------
     ShapeError
-        ``axis`` is out of range; at run time, the axis is empty.
+        ``axis`` is out of range; at run time, the axis is empty and there is no ``initial``.
+    ArgumentError
+        ``where`` is given without ``initial``.
 
     Examples
     --------
@@ -535,13 +616,14 @@ def min(x: Any, axis: Axis = None, keepdims: bool = False) -> TensorVariable:
     >>> pt.min(pt.constant([[1, 5], [3, 4]]), axis=0).eval()
     array([1, 4])
     """
-    return _reduce(ps.minimum, x, axis, keepdims)
+    return _reduce(ps.minimum, x, axis, keepdims, where=where, initial=initial)
 
 
 amax = max
 amin = min
 
 
+@also_named
 def ptp(x: Any, axis: Axis = None, keepdims: bool = False) -> TensorVariable:
     """Return the range (maximum minus minimum) of the elements along some axes.
 
@@ -559,7 +641,8 @@ def _truth(x: Any) -> Any:
     return x if x.dtype == "bool" else math.neq(x, 0)
 
 
-def all(x: Any, axis: Axis = None, keepdims: bool = False) -> TensorVariable:
+@also_named
+def all(x: Any, axis: Axis = None, keepdims: bool = False, *, where: Any = True) -> TensorVariable:
     """Return whether all elements along some axes are true (nonzero).
 
     Parameters
@@ -570,6 +653,8 @@ def all(x: Any, axis: Axis = None, keepdims: bool = False) -> TensorVariable:
         One axis, several, or ``None`` for all.
     keepdims
         Keep the axes, with size 1.
+    where
+        Bools that broadcast to the shape of ``x``: which elements count. By default all do.
 
     Returns
     -------
@@ -582,10 +667,11 @@ def all(x: Any, axis: Axis = None, keepdims: bool = False) -> TensorVariable:
     >>> pt.all(pt.constant([[1, 0], [3, 4]]), axis=0).eval()
     array([ True, False])
     """
-    return _reduce(ps.and_, _truth(x), axis, keepdims)
+    return _reduce(ps.and_, _truth(x), axis, keepdims, where=where)
 
 
-def any(x: Any, axis: Axis = None, keepdims: bool = False) -> TensorVariable:
+@also_named
+def any(x: Any, axis: Axis = None, keepdims: bool = False, *, where: Any = True) -> TensorVariable:
     """Return whether any element along some axes is true (nonzero).
 
     Parameters
@@ -596,6 +682,8 @@ def any(x: Any, axis: Axis = None, keepdims: bool = False) -> TensorVariable:
         One axis, several, or ``None`` for all.
     keepdims
         Keep the axes, with size 1.
+    where
+        Bools that broadcast to the shape of ``x``: which elements count. By default all do.
 
     Returns
     -------
@@ -608,7 +696,7 @@ def any(x: Any, axis: Axis = None, keepdims: bool = False) -> TensorVariable:
     >>> pt.any(pt.constant([[1, 0], [3, 0]]), axis=0).eval()
     array([ True, False])
     """
-    return _reduce(ps.or_, _truth(x), axis, keepdims)
+    return _reduce(ps.or_, _truth(x), axis, keepdims, where=where)
 
 
 def allclose(

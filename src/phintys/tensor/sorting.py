@@ -19,6 +19,7 @@ from phintys.tensor.dim_shuffle import dimshuffle, normalize_axis
 from phintys.tensor.ranges import arange
 from phintys.tensor.reshaping import flatten
 from phintys.tensor.shapes import shape_i
+from phintys.tensor.synonyms import also_named
 from phintys.tensor.type import TensorType
 
 if TYPE_CHECKING:
@@ -224,6 +225,7 @@ def _sorted(
     return _op(op_class, normalize_axis(axis, x.ndim), kind)(x)
 
 
+@also_named
 def sort(
     x: Any,
     axis: int | None = -1,
@@ -263,6 +265,7 @@ def sort(
     return _sorted(SortOp, x, axis, kind, order, stable)
 
 
+@also_named
 def argsort(
     x: Any,
     axis: int | None = -1,

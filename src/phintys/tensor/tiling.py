@@ -21,6 +21,7 @@ from phintys.tensor.known import known_sizes
 from phintys.tensor.reshaping import flatten, reshape
 from phintys.tensor.shapes import sizes_of, specify_shape
 from phintys.tensor.sizes import as_size, fold, multiply_sizes
+from phintys.tensor.synonyms import also_named
 from phintys.tensor.type import TensorType
 
 if TYPE_CHECKING:
@@ -85,6 +86,7 @@ class RepeatIndex(Op):
         return [None]
 
 
+@also_named
 def repeat(x: Any, repeats: Any, axis: int | None = None) -> TensorVariable:
     """Return ``x`` with its elements along ``axis`` repeated.
 
@@ -132,6 +134,7 @@ def _repeat_evenly(x: Any, count: Any, axis: int) -> TensorVariable:
     return reshape(spread, sizes)
 
 
+@also_named
 def tile(x: Any, reps: Any, ndim: int | None = None) -> TensorVariable:
     """Return copies of ``x`` laid out side by side.
 

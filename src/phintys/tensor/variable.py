@@ -10,6 +10,7 @@ from phintys._base.errors import ShapeError
 from phintys._base.late import LateModule
 from phintys.graph.variable import Constant, Variable
 from phintys.tensor._operators import operators
+from phintys.tensor.methods import FunctionMethods
 from phintys.tensor.type import TensorType, normalize_dtype
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ __all__ = ["TensorConstant", "TensorMethods", "TensorVariable"]
 _LARGE = 1024  # bytes; the data of larger constants are compared by digest
 
 
-class TensorMethods:
+class TensorMethods(FunctionMethods):
     """NumPy-like operators, methods and attributes of all variables of a TensorType."""
 
     type: TensorType
@@ -419,33 +420,39 @@ class TensorMethods:
 
     # ---- reductions --------------------------------------------------------------------------
 
-    def sum(self, axis: Axis = None, dtype: Any = None, **options: Any) -> TensorVariable:
+    def sum(
+        self, axis: Axis = None, dtype: Any = None, *flags: Any, **options: Any
+    ) -> TensorVariable:
         """Return the sum over ``axis``; see :func:`phintys.tensor.sum`."""
-        return operators.sum(self, axis=axis, dtype=dtype, **options)
+        return operators.sum(self, axis, dtype, *flags, **options)
 
-    def prod(self, axis: Axis = None, dtype: Any = None, **options: Any) -> TensorVariable:
+    def prod(
+        self, axis: Axis = None, dtype: Any = None, *flags: Any, **options: Any
+    ) -> TensorVariable:
         """Return the product over ``axis``; see :func:`phintys.tensor.prod`."""
-        return operators.prod(self, axis=axis, dtype=dtype, **options)
+        return operators.prod(self, axis, dtype, *flags, **options)
 
-    def mean(self, axis: Axis = None, dtype: Any = None, **options: Any) -> TensorVariable:
+    def mean(
+        self, axis: Axis = None, dtype: Any = None, *flags: Any, **options: Any
+    ) -> TensorVariable:
         """Return the mean over ``axis``; see :func:`phintys.tensor.mean`."""
-        return operators.mean(self, axis=axis, dtype=dtype, **options)
+        return operators.mean(self, axis, dtype, *flags, **options)
 
-    def var(self, axis: Axis = None, **options: Any) -> TensorVariable:
+    def var(self, axis: Axis = None, *more: Any, **options: Any) -> TensorVariable:
         """Return the variance over ``axis``; see :func:`phintys.tensor.var`."""
-        return operators.var(self, axis=axis, **options)
+        return operators.var(self, axis, *more, **options)
 
-    def std(self, axis: Axis = None, **options: Any) -> TensorVariable:
+    def std(self, axis: Axis = None, *more: Any, **options: Any) -> TensorVariable:
         """Return the standard deviation over ``axis``; see :func:`phintys.tensor.std`."""
-        return operators.std(self, axis=axis, **options)
+        return operators.std(self, axis, *more, **options)
 
-    def max(self, axis: Axis = None, keepdims: bool = False) -> TensorVariable:
+    def max(self, axis: Axis = None, keepdims: bool = False, **options: Any) -> TensorVariable:
         """Return the maximum over ``axis``; NaN if any element is NaN."""
-        return operators.max(self, axis=axis, keepdims=keepdims)
+        return operators.max(self, axis, keepdims, **options)
 
-    def min(self, axis: Axis = None, keepdims: bool = False) -> TensorVariable:
+    def min(self, axis: Axis = None, keepdims: bool = False, **options: Any) -> TensorVariable:
         """Return the minimum over ``axis``; NaN if any element is NaN."""
-        return operators.min(self, axis=axis, keepdims=keepdims)
+        return operators.min(self, axis, keepdims, **options)
 
     def argmax(self, axis: Axis = None, keepdims: bool = False) -> TensorVariable:
         """Return the index of the first largest element over ``axis``."""
@@ -455,13 +462,13 @@ class TensorMethods:
         """Return the index of the first smallest element over ``axis``."""
         return operators.argmin(self, axis=axis, keepdims=keepdims)
 
-    def all(self, axis: Axis = None, keepdims: bool = False) -> TensorVariable:
+    def all(self, axis: Axis = None, keepdims: bool = False, **options: Any) -> TensorVariable:
         """Return whether all elements over ``axis`` are true."""
-        return operators.all(self, axis=axis, keepdims=keepdims)
+        return operators.all(self, axis, keepdims, **options)
 
-    def any(self, axis: Axis = None, keepdims: bool = False) -> TensorVariable:
+    def any(self, axis: Axis = None, keepdims: bool = False, **options: Any) -> TensorVariable:
         """Return whether any element over ``axis`` is true."""
-        return operators.any(self, axis=axis, keepdims=keepdims)
+        return operators.any(self, axis, keepdims, **options)
 
     def cumsum(self, axis: int | None = None) -> TensorVariable:
         """Return the cumulative sum along ``axis``."""

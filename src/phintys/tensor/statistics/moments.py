@@ -4,18 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from phintys._base.errors import DtypeError, ShapeError
+from phintys._base.errors import ArgumentError, DtypeError, ShapeError
+from phintys._base.late import LateModule
 from phintys.tensor import math
 from phintys.tensor._rules import Axis, is_discrete
 from phintys.tensor.convert import as_tensor_variable
 from phintys.tensor.dim_shuffle import dimshuffle, normalize_axes
 from phintys.tensor.reduce import sum
-from phintys.tensor.shapes import shape_i
+from phintys.tensor.shapes import shape_i, specify_broadcastable
 from phintys.tensor.sizes import multiply_sizes
+from phintys.tensor.synonyms import also_named
 from phintys.tensor.type import normalize_dtype
 
 if TYPE_CHECKING:
+    from phintys.tensor import masking
     from phintys.tensor.variable import TensorVariable
+else:
+    masking = LateModule("phintys.tensor.masking")
 
 __all__ = ["average", "mean", "std", "var"]
 
@@ -46,8 +51,21 @@ def _dtypes(x: Any, dtype: Any, acc_dtype: Any) -> tuple[str, str]:
     return wanted, "float32" if wanted == "float16" else wanted
 
 
+def _count_of(x: Any, where: Any, axes: tuple[int, ...], dtype: str, keepdims: bool) -> Any:
+    """Return the number of elements along some axes that a mask selects."""
+    mask = math.second(x, masking.as_mask(x, where))
+    return sum(mask, axes, _REAL.get(dtype, dtype), keepdims)
+
+
+@also_named
 def mean(
-    x: Any, axis: Axis = None, dtype: Any = None, keepdims: bool = False, acc_dtype: Any = None
+    x: Any,
+    axis: Axis = None,
+    dtype: Any = None,
+    keepdims: bool = False,
+    acc_dtype: Any = None,
+    *,
+    where: Any = True,
 ) -> TensorVariable:
     """Return the mean of the elements along some axes.
 
@@ -63,6 +81,8 @@ def mean(
         Keep the axes, with size 1.
     acc_dtype
         Dtype in which to compute; by default ``dtype``, and float32 for float16.
+    where
+        Bools that broadcast to the shape of ``x``: which elements count. By default all do.
 
     Returns
     -------
@@ -85,10 +105,13 @@ def mean(
     x = as_tensor_variable(x)
     axes = normalize_axes(axis, x.ndim)
     wanted, acc = _dtypes(x, dtype, acc_dtype)
-    total = sum(x, axes, acc, keepdims)
-    return math.cast(total / _count(x, axes, acc), wanted)
+    total = sum(x, axes, acc, keepdims, where=where)
+    if where is True:
+        return math.cast(total / _count(x, axes, acc), wanted)
+    return math.cast(total / _count_of(x, where, axes, acc, keepdims), wanted)
 
 
+@also_named
 def var(
     x: Any,
     axis: Axis = None,
@@ -96,6 +119,10 @@ def var(
     ddof: Any = 0,
     keepdims: bool = False,
     corrected: bool = False,
+    *,
+    correction: Any = None,
+    where: Any = True,
+    mean: Any = None,
 ) -> TensorVariable:
     """Return the variance of the elements along some axes: the mean of ``|x - mean(x)|**2``.
 
@@ -107,13 +134,20 @@ def var(
         One axis, several, or ``None`` for all.
     dtype
         Dtype in which to compute the mean. By default that of ``x``, or float64 for integers and
-        bools. The result is real.
+        bools. The result is real. PyTensor's order of arguments, without a dtype, is taken too:
+        an integer here is ``ddof``, and the next are ``keepdims`` and ``corrected``.
     ddof
         The sum of squares is divided by the number of elements minus ``ddof``.
     keepdims
         Keep the axes, with size 1.
     corrected
         An alternative to ``ddof``: ``True`` is equivalent to ``ddof=1``.
+    correction
+        Another name of ``ddof``.
+    where
+        Bools that broadcast to the shape of ``x``: which elements count. By default all do.
+    mean
+        The mean, if it is there already, with the axes kept.
 
     Returns
     -------
@@ -126,6 +160,8 @@ def var(
         ``axis`` is out of range.
     DtypeError
         ``dtype`` is an integer dtype, or is real while ``x`` is complex.
+    ArgumentError
+        Both ``ddof`` and ``correction`` are given.
 
     Examples
     --------
@@ -135,9 +171,23 @@ def var(
     """
     x = as_tensor_variable(x)
     axes = normalize_axes(axis, x.ndim)
+    if isinstance(dtype, int):  # PyTensor's order: axis, ddof, keepdims, corrected
+        dtype, ddof, keepdims, corrected = None, dtype, bool(ddof), keepdims
+    if correction is not None:
+        if not (isinstance(ddof, int) and ddof == 0):
+            msg = "ddof and correction are names of the same argument; give one of them."
+            raise ArgumentError(msg)
+        ddof = correction
     wanted, acc = _dtypes(x, dtype, None)
-    count = _count(x, axes, acc)
-    center = sum(x, axes, acc, keepdims=True) / count
+    if where is True:
+        count = kept_count = _count(x, axes, acc)
+    else:
+        count = _count_of(x, where, axes, acc, keepdims)
+        kept_count = _count_of(x, where, axes, acc, True)
+    if mean is None:
+        center = sum(x, axes, acc, keepdims=True, where=where) / kept_count
+    else:
+        center = _as_kept(mean, axes, x)
     # In the wider of both dtypes, as in NumPy: float64 data are not rounded to a float32 mean.
     deviation = x - center
     if deviation.type.numpy_dtype.kind == "c":
@@ -146,7 +196,22 @@ def var(
         squares = math.sqr(deviation)
     real = _REAL.get(acc, acc)
     divisor = _degrees_of_freedom(count, 1 if corrected else ddof, real)
-    return math.cast(sum(squares, axes, real, keepdims) / divisor, _REAL.get(wanted, wanted))
+    total = sum(squares, axes, real, keepdims, where=where)
+    return math.cast(total / divisor, _REAL.get(wanted, wanted))
+
+
+def _as_kept(mean: Any, axes: tuple[int, ...], x: Any) -> Any:
+    """Return a mean that broadcasts along the axes of which it is the mean."""
+    mean = as_tensor_variable(mean)
+    if mean.ndim == 0:
+        return mean
+    if mean.ndim != x.ndim:
+        msg = (
+            f"mean= takes the mean of {x} with keepdims=True, of {x.ndim} dimensions; got {mean} "
+            f"of type {mean.type}."
+        )
+        raise ShapeError(msg)
+    return specify_broadcastable(mean, *axes)
 
 
 def _degrees_of_freedom(count: Any, ddof: Any, dtype: str) -> Any:
@@ -159,6 +224,7 @@ def _degrees_of_freedom(count: Any, ddof: Any, dtype: str) -> Any:
     return math.maximum(count - math.cast(ddof, dtype), 0)
 
 
+@also_named
 def std(
     x: Any,
     axis: Axis = None,
@@ -166,6 +232,10 @@ def std(
     ddof: Any = 0,
     keepdims: bool = False,
     corrected: bool = False,
+    *,
+    correction: Any = None,
+    where: Any = True,
+    mean: Any = None,
 ) -> TensorVariable:
     """Return the standard deviation of the elements along some axes: the root of :func:`var`.
 
@@ -177,12 +247,30 @@ def std(
     >>> pt.std(pt.constant([1.0, 2.0, 3.0]), ddof=1).eval()
     array(1.)
     """
-    return math.sqrt(var(x, axis, dtype, ddof, keepdims, corrected))
+    return math.sqrt(
+        var(
+            x,
+            axis,
+            dtype,
+            ddof,
+            keepdims,
+            corrected,
+            correction=correction,
+            where=where,
+            mean=mean,
+        )
+    )
 
 
+@also_named
 def average(
-    x: Any, axis: Axis = None, weights: Any = None, keepdims: bool = False
-) -> TensorVariable:
+    x: Any,
+    axis: Axis = None,
+    weights: Any = None,
+    keepdims: bool = False,
+    *,
+    returned: bool = False,
+) -> Any:
     """Return the weighted mean of the elements along some axes.
 
     Parameters
@@ -196,6 +284,8 @@ def average(
         elements have equal weight.
     keepdims
         Keep the axes, with size 1.
+    returned
+        Return the sum of the weights as well, in the shape of the result.
 
     Raises
     ------
@@ -210,7 +300,9 @@ def average(
     """
     x = as_tensor_variable(x)
     if weights is None:
-        return mean(x, axis, keepdims=keepdims)
+        result = mean(x, axis, keepdims=keepdims)
+        count = _count(x, normalize_axes(axis, x.ndim), result.dtype)
+        return (result, math.second(result, math.cast(count, result.dtype))) if returned else result
     weights = as_tensor_variable(weights)
     axes = normalize_axes(axis, x.ndim)
     if weights.ndim != x.ndim:
@@ -222,4 +314,6 @@ def average(
             raise ShapeError(msg)
         weights = dimshuffle(weights, *(0 if dim in axes else "x" for dim in range(x.ndim)))
     total = sum(x * weights, axes, keepdims=keepdims)
-    return total / sum(math.second(x, weights), axes, keepdims=keepdims)
+    weight = sum(math.second(x, weights), axes, keepdims=keepdims)
+    result = total / weight
+    return (result, math.cast(weight, result.dtype)) if returned else result

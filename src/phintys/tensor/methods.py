@@ -1,0 +1,72 @@
+"""Methods of arrays that are functions of ``phintys.tensor`` by the same name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from phintys.tensor._operators import operators
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["FunctionMethods"]
+
+
+def _method(name: str) -> Callable[..., Any]:
+    """Return the method that calls a function of ``phintys.tensor`` with the array first."""
+
+    def method(self: Any, *args: Any, **options: Any) -> Any:
+        return getattr(operators.namespace, name)(self, *args, **options)
+
+    method.__name__ = name
+    method.__qualname__ = f"FunctionMethods.{name}"
+    method.__doc__ = f"Return ``pt.{name}`` of the array; see :func:`phintys.tensor.{name}`."
+    return method
+
+
+class FunctionMethods:
+    """The methods that PyTensor's arrays, or NumPy's, have by the name of a function.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.constant([1.0, 4.0]).sqrt().eval(), pt.constant([1, 5, 3]).ptp().eval()
+    (array([1., 2.]), array(4))
+    """
+
+    arccos = _method("arccos")
+    arccosh = _method("arccosh")
+    arcsin = _method("arcsin")
+    arcsinh = _method("arcsinh")
+    arctan = _method("arctan")
+    arctanh = _method("arctanh")
+    ceil = _method("ceil")
+    choose = _method("choose")
+    cos = _method("cos")
+    cosh = _method("cosh")
+    deg2rad = _method("deg2rad")
+    exp = _method("exp")
+    exp2 = _method("exp2")
+    expm1 = _method("expm1")
+    floor = _method("floor")
+    log = _method("log")
+    log10 = _method("log10")
+    log1p = _method("log1p")
+    log2 = _method("log2")
+    ptp = _method("ptp")
+    rad2deg = _method("rad2deg")
+    sin = _method("sin")
+    sinh = _method("sinh")
+    sqrt = _method("sqrt")
+    tan = _method("tan")
+    tanh = _method("tanh")
+    trunc = _method("trunc")
+
+    def compress(self, condition: Any, axis: int | None = None) -> Any:
+        """Return the slices along ``axis`` for which ``condition`` is true."""
+        return operators.namespace.compress(condition, self, axis)
+
+    def nonzero_values(self) -> Any:
+        """Return a vector of the elements that are not zero."""
+        array: Any = self
+        return array[array.nonzero()]

@@ -1,0 +1,36 @@
+"""Methods that are functions of the same name."""
+
+import inspect
+
+import numpy as np
+import pytest
+
+import phintys.tensor as pt
+from phintys.graph.equality import equal_computations
+from phintys.tensor.methods import FunctionMethods
+
+ARGUMENTS = {"choose": ([[1, 2], [3, 4]],), "compress": ([True, False],)}
+METHODS = [name for name in vars(FunctionMethods) if not name.startswith("_")]
+
+
+@pytest.mark.parametrize("name", [name for name in METHODS if name != "nonzero_values"])
+def test_methods_are_the_functions(name):
+    x = pt.lvector("x")
+    args = ARGUMENTS.get(name, ())
+    function = getattr(pt, name)
+    wanted = function(*args, x) if name == "compress" else function(x, *args)
+    assert equal_computations([getattr(x, name)(*args)], [wanted])
+    assert inspect.getdoc(getattr(x, name))
+
+
+def test_nonzero_values(evaluate):
+    x = pt.dmatrix("x")
+    a = np.array([[0.0, 3.0], [np.nan, 0.0]])
+    np.testing.assert_array_equal(evaluate(x.nonzero_values(), {x: a}), a[a.nonzero()])
+
+
+def test_options_are_those_of_the_function(evaluate):
+    x = pt.dmatrix("x")
+    a = np.array([[0.0, 3.0], [2.0, 7.0]])
+    assert evaluate(x.ptp(axis=1, keepdims=True), {x: a}).tolist() == [[3.0], [5.0]]
+    assert x.exp(name="y").name == "y"

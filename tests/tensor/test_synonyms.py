@@ -1,0 +1,86 @@
+"""Arguments by the names of NumPy, the array API and PyTensor."""
+
+import inspect
+
+import numpy as np
+import pytest
+
+import phintys.tensor as pt
+from phintys._base.errors import ArgumentError, OpContractError
+from phintys.graph.equality import equal_computations
+from phintys.tensor.synonyms import SYNONYMS
+
+X = pt.dmatrix("x")
+Y = pt.dmatrix("y")
+
+REST = {
+    "expand_dims": {"axis": 0},
+    "moveaxis": {"source": 0, "destination": 1},
+    "repeat": {"repeats": 2},
+    "swapaxes": {"axis1": 0, "axis2": 1},
+    "tile": {"reps": 2},
+    "where": {"condition": X > 0, "x": X, "y": Y},
+}
+"""The other arguments of a function."""
+
+SPELLINGS = [
+    (name, other, ours) for name, table in SYNONYMS.items() for other, ours in table.items()
+]
+
+
+@pytest.mark.parametrize(("name", "other", "ours"), SPELLINGS)
+def test_other_names_mean_the_same(name, other, ours):
+    function = getattr(pt, name)
+    options = {"x": X} | REST.get(name, {})
+    assert ours in inspect.signature(function).parameters
+    renamed = {other if key == ours else key: value for key, value in options.items()}
+    assert equal_computations([function(**options)], [function(**renamed)])
+
+
+def test_an_argument_is_given_once():
+    with pytest.raises(ArgumentError, match="twice"):
+        pt.sum(x=X, a=X)
+    with pytest.raises(TypeError, match="multiple values"):
+        pt.sum(X, a=X)
+    with pytest.raises(TypeError, match="unexpected"):
+        pt.sum(b=X)
+
+
+@pytest.mark.parametrize(
+    ("found", "expected"),
+    [
+        (lambda: pt.exp(x=X), lambda: pt.exp(X)),
+        (lambda: pt.exp(a=X), lambda: pt.exp(X)),
+        (lambda: pt.arctan2(x1=X, x2=Y), lambda: pt.arctan2(X, Y)),
+        (lambda: pt.arctan2(X, y=Y), lambda: pt.arctan2(X, Y)),
+        (lambda: pt.xlogy(y=Y, x=X), lambda: pt.xlogy(X, Y)),
+        (lambda: pt.betaln(b=Y, a=X), lambda: pt.betaln(X, Y)),
+        (lambda: pt.kv(v=1.5, x=X), lambda: pt.kv(1.5, X)),
+        (lambda: pt.clip(X, min=0, max=Y), lambda: pt.clip(X, 0, Y)),
+        (lambda: pt.clip(X, a_max=1, a_min=0), lambda: pt.clip(X, 0, 1)),
+        (lambda: pt.clip(x=X, lower=0, upper=1), lambda: pt.clip(X, 0, 1)),
+        (lambda: pt.switch(X > 0, y=Y, x=X), lambda: pt.switch(X > 0, X, Y)),
+    ],
+)
+def test_operands_by_name(found, expected):
+    assert equal_computations([found()], [expected()])
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: pt.exp(X, z=Y), "no operand of that name. Its operands are x"),
+        (lambda: pt.exp(X, x=Y), "got 'x' twice"),
+        (lambda: pt.arctan2(x2=Y), "x1 is missing"),
+        (lambda: pt.clip(X, 0, 1, 2, upper=Y), "twice"),
+        (lambda: pt.add(X, y=Y), "operand"),
+    ],
+)
+def test_wrong_names(call, message):
+    with pytest.raises(OpContractError, match=message):
+        call()
+
+
+def test_results_can_be_named_besides():
+    assert pt.arctan2(x1=X, x2=Y, name="angle").name == "angle"
+    assert np.dtype(pt.sum(a=[1, 2]).dtype) == np.int64
