@@ -396,8 +396,11 @@ def ones(shape: Any, dtype: Any = None) -> TensorVariable:
     return full(shape, 1, "floatX" if dtype is None else dtype)
 
 
-def full_like(x: Any, fill_value: Any, dtype: Any = None) -> TensorVariable:
+@also_named
+def full_like(x: Any, fill_value: Any, dtype: Any = None, *, shape: Any = None) -> TensorVariable:
     """Return a new array with the shape, and by default the dtype, of ``x``, filled with a value.
+
+    ``shape`` is another shape.
 
     Examples
     --------
@@ -406,6 +409,8 @@ def full_like(x: Any, fill_value: Any, dtype: Any = None) -> TensorVariable:
     array([3., 3.])
     """
     x = as_tensor_variable(x)
+    if shape is not None:
+        return full(shape, fill_value, x.dtype if dtype is None else dtype)
     value = _value(fill_value, x.dtype if dtype is None else dtype)
     if x.ndim or value.ndim:
         return _alloc(value, *sizes_of(x))
@@ -416,7 +421,9 @@ def full_like(x: Any, fill_value: Any, dtype: Any = None) -> TensorVariable:
 
 
 @also_named
-def zeros_like(x: Any, dtype: Any = None, opt: bool = False) -> TensorVariable:
+def zeros_like(
+    x: Any, dtype: Any = None, opt: bool = False, *, shape: Any = None
+) -> TensorVariable:
     """Return zeros with the shape, and by default the dtype, of ``x``.
 
     Parameters
@@ -427,12 +434,14 @@ def zeros_like(x: Any, dtype: Any = None, opt: bool = False) -> TensorVariable:
         Another dtype.
     opt
         Accepted for compatibility and ignored: static shape information is always used.
+    shape
+        Another shape.
     """
-    return full_like(x, 0, dtype)
+    return full_like(x, 0, dtype, shape=shape)
 
 
 @also_named
-def ones_like(x: Any, dtype: Any = None, opt: bool = False) -> TensorVariable:
+def ones_like(x: Any, dtype: Any = None, opt: bool = False, *, shape: Any = None) -> TensorVariable:
     """Return ones with the shape, and by default the dtype, of ``x``.
 
     Parameters
@@ -443,11 +452,19 @@ def ones_like(x: Any, dtype: Any = None, opt: bool = False) -> TensorVariable:
         Another dtype.
     opt
         Accepted for compatibility and ignored: static shape information is always used.
+    shape
+        Another shape.
     """
-    return full_like(x, 1, dtype)
+    return full_like(x, 1, dtype, shape=shape)
 
 
-def empty_like(x: Any, dtype: Any = None) -> TensorVariable:
-    """Return a new, uninitialized array with the shape, and by default the dtype, of ``x``."""
+@also_named
+def empty_like(x: Any, dtype: Any = None, *, shape: Any = None) -> TensorVariable:
+    """Return a new, uninitialized array with the shape, and by default the dtype, of ``x``.
+
+    ``shape`` is another shape.
+    """
     x = as_tensor_variable(x)
+    if shape is not None:
+        return empty(shape, x.dtype if dtype is None else dtype)
     return AllocEmpty(x.dtype if dtype is None else dtype)(*sizes_of(x))

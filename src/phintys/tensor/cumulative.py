@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from phintys._base.errors import OpContractError, ShapeError
+from phintys._base.late import LateModule
 from phintys.graph.apply import Apply
 from phintys.graph.op import Op
 from phintys.tensor import math
@@ -27,13 +28,19 @@ from phintys.tensor._rules import (
 from phintys.tensor.convert import as_tensor_variable
 from phintys.tensor.dim_shuffle import normalize_axis
 from phintys.tensor.reshaping import flatten
+from phintys.tensor.shapes import shape_i
+from phintys.tensor.synonyms import also_named
 from phintys.tensor.type import TensorType, normalize_dtype, promote
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from phintys.graph.fgraph import FunctionGraph
+    from phintys.tensor import creation, joining
     from phintys.tensor.variable import TensorVariable
+else:  # they rest on this module
+    creation = LateModule("phintys.tensor.creation")
+    joining = LateModule("phintys.tensor.joining")
 
 __all__ = ["CumOp", "LinearRecurrence", "cumprod", "cumsum", "diff"]
 
@@ -341,7 +348,24 @@ def cumprod(x: Any, axis: int | None = None, dtype: Any = None) -> TensorVariabl
     return _cumulate(x, axis, dtype, "mul")
 
 
-def diff(x: Any, n: int = 1, axis: int = -1) -> TensorVariable:
+def _between(x: Any, axis: int, before: Any, after: Any) -> Any:
+    """Return ``x`` with arrays or numbers before and after it along an axis."""
+    parts = []
+    for part in (before, x, after):
+        if part is None:
+            continue
+        given = as_tensor_variable(part)
+        if given.ndim == 0:
+            sizes = [1 if dim == axis else shape_i(x, dim) for dim in range(x.ndim)]
+            given = creation.alloc(given, *sizes)
+        parts.append(given)
+    return joining.concatenate(parts, axis)
+
+
+@also_named
+def diff(
+    x: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None
+) -> TensorVariable:
     """Return the ``n``-th differences of adjacent elements along an axis.
 
     Parameters
@@ -352,6 +376,8 @@ def diff(x: Any, n: int = 1, axis: int = -1) -> TensorVariable:
         How many times to take differences; each time the axis gets shorter by 1.
     axis
         The axis.
+    prepend, append
+        What is put before and after ``x`` along the axis first: arrays of its rank, or one number.
 
     Raises
     ------
@@ -369,6 +395,8 @@ def diff(x: Any, n: int = 1, axis: int = -1) -> TensorVariable:
     if n < 0:
         msg = f"diff: n must not be negative, got {n}."
         raise ShapeError(msg)
+    if prepend is not None or append is not None:
+        x = _between(x, axis, prepend, append)
     subtract = math.neq if x.dtype == "bool" else math.sub
     front = (slice(None),) * axis
     for _ in range(n):

@@ -231,7 +231,9 @@ def diagonal(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> TensorV
 
 
 @also_named
-def trace(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> TensorVariable:
+def trace(
+    x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None
+) -> TensorVariable:
     """Return the sum of a diagonal; see :func:`diagonal`.
 
     Examples
@@ -240,7 +242,7 @@ def trace(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> TensorVari
     >>> pt.trace([[1, 2], [3, 4]]).eval()
     array(5)
     """
-    return operators.sum(diagonal(x, offset, axis1, axis2), axis=-1)
+    return operators.sum(diagonal(x, offset, axis1, axis2), axis=-1, dtype=dtype)
 
 
 def diag(v: Any, k: int = 0) -> TensorVariable:
@@ -273,6 +275,7 @@ def diag(v: Any, k: int = 0) -> TensorVariable:
     return AllocDiag(k)(v, size, size)
 
 
+@also_named
 def eye(n: Any, m: Any = None, k: Any = 0, dtype: Any = None) -> TensorVariable:
     """Return a matrix with ones on a diagonal and zeros elsewhere.
 
@@ -321,6 +324,7 @@ def identity_like(x: Any, dtype: Any = None) -> TensorVariable:
     return eye(*sizes_of(x), dtype=x.dtype if dtype is None else dtype)
 
 
+@also_named
 def tri(n: Any, m: Any = None, k: Any = 0, dtype: Any = None) -> TensorVariable:
     """Return a matrix with ones on and below a diagonal and zeros above it.
 

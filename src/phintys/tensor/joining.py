@@ -12,6 +12,7 @@ from phintys.graph.apply import Apply
 from phintys.graph.null_type import DisconnectedType, disconnected_type
 from phintys.graph.op import Op
 from phintys.graph.variable import Constant, Variable
+from phintys.tensor import math
 from phintys.tensor._rules import is_discrete, is_missing, zero_gradient
 from phintys.tensor.convert import as_tensor_variable, constant, contains_variable
 from phintys.tensor.dim_shuffle import expand_dims, normalize_axis, shape_padleft
@@ -22,7 +23,8 @@ from phintys.tensor.reshaping import shape_vector
 from phintys.tensor.shapes import shape_i, vector_elements
 from phintys.tensor.size_check import with_check
 from phintys.tensor.sizes import add_sizes, as_size, fold, subtract_sizes
-from phintys.tensor.type import TensorType, promote
+from phintys.tensor.synonyms import also_named
+from phintys.tensor.type import TensorType, normalize_dtype, promote
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -308,7 +310,23 @@ def _operands(tensors: Any, name: str) -> list[Any]:
 _WEAK = frozenset((int, float, complex))
 
 
-def concatenate(tensors: Any, axis: Any = 0) -> TensorVariable:
+def _as_dtype(arrays: list[Any], dtype: Any, casting: str) -> list[Any]:
+    """Return arrays cast to a dtype, each by a change that ``casting`` allows."""
+    wanted = normalize_dtype(dtype)
+    for x in arrays:
+        if not np.can_cast(x.dtype, wanted, casting):  # pyright: ignore[reportArgumentType]
+            msg = (
+                f"{x} of type {x.type} cannot become {wanted} by casting={casting!r}. Cast it with "
+                f"astype({wanted!r}), or give casting='unsafe'."
+            )
+            raise DtypeError(msg)
+    return [x if x.dtype == wanted else math.cast(x, wanted) for x in arrays]
+
+
+@also_named
+def concatenate(
+    tensors: Any, axis: Any = 0, *, dtype: Any = None, casting: str = "same_kind"
+) -> TensorVariable:
     """Return arrays joined along an existing dimension.
 
     Parameters
@@ -318,11 +336,17 @@ def concatenate(tensors: Any, axis: Any = 0) -> TensorVariable:
     axis
         The dimension, an int; negative ones count from the end. It can also be a symbolic integer,
         but the sizes of the result are then known only at run time.
+    dtype
+        Dtype of the result; by default that to which the arrays promote.
+    casting
+        What changes of dtype are allowed, as in :func:`numpy.can_cast`.
 
     Raises
     ------
     ShapeError
         The ranks or sizes do not match.
+    DtypeError
+        ``casting`` does not allow to cast to ``dtype``.
 
     Examples
     --------
@@ -337,6 +361,8 @@ def concatenate(tensors: Any, axis: Any = 0) -> TensorVariable:
             f"{', '.join(str(x) for x in arrays)}."
         )
         raise ShapeError(msg)
+    if dtype is not None:
+        arrays = _as_dtype(arrays, dtype, casting)
     if isinstance(axis, Variable) and not isinstance(axis, Constant):
         known = known_int(axis)
         if known is None:
@@ -351,7 +377,10 @@ def join(axis: Any, *tensors: Any) -> TensorVariable:
     return concatenate(tensors, axis)
 
 
-def stack(tensors: Any, axis: int = 0) -> TensorVariable:
+@also_named
+def stack(
+    tensors: Any, axis: int = 0, *, dtype: Any = None, casting: str = "same_kind"
+) -> TensorVariable:
     """Return arrays joined along a new dimension.
 
     Parameters
@@ -360,6 +389,10 @@ def stack(tensors: Any, axis: int = 0) -> TensorVariable:
         A list or tuple of tensors of equal shape.
     axis
         The position of the new dimension in the result.
+    dtype
+        Dtype of the result; by default that to which the arrays promote.
+    casting
+        What changes of dtype are allowed, as in :func:`numpy.can_cast`.
 
     Examples
     --------
@@ -369,6 +402,8 @@ def stack(tensors: Any, axis: int = 0) -> TensorVariable:
            [2, 4]])
     """
     arrays = _operands(tensors, "stack")
+    if dtype is not None:
+        arrays = _as_dtype(arrays, dtype, casting)
     ndim = arrays[0].ndim
     if any(x.ndim != ndim for x in arrays):
         types = ", ".join(f"{x}: {x.type}" for x in arrays)
@@ -402,15 +437,16 @@ def stacklists(tensors: Any) -> TensorLike:
     return as_tensor_variable(stack_nested(tensors))
 
 
-def hstack(tensors: Any) -> TensorVariable:
+def hstack(tensors: Any, *, dtype: Any = None, casting: str = "same_kind") -> TensorVariable:
     """Return arrays joined along dimension 1, or along dimension 0 if they are vectors."""
     arrays = [_at_least(x, 1) for x in _operands(tensors, "hstack")]
-    return concatenate(arrays, axis=0 if arrays[0].ndim == 1 else 1)
+    return concatenate(arrays, 0 if arrays[0].ndim == 1 else 1, dtype=dtype, casting=casting)
 
 
-def vstack(tensors: Any) -> TensorVariable:
+def vstack(tensors: Any, *, dtype: Any = None, casting: str = "same_kind") -> TensorVariable:
     """Return arrays joined along dimension 0, with vectors as rows."""
-    return concatenate([_at_least(x, 2) for x in _operands(tensors, "vstack")], axis=0)
+    arrays = [_at_least(x, 2) for x in _operands(tensors, "vstack")]
+    return concatenate(arrays, dtype=dtype, casting=casting)
 
 
 def _at_least(x: Any, ndim: int) -> Any:

@@ -212,7 +212,9 @@ def linspace(
     endpoint: bool = True,
     dtype: Any = None,
     axis: int = 0,
-) -> TensorVariable:
+    *,
+    retstep: bool = False,
+) -> Any:
     """Return ``num`` evenly spaced numbers from ``start`` to ``stop``.
 
     Parameters
@@ -227,6 +229,8 @@ def linspace(
         Dtype of the result; floating by default, and ``config.floatX`` for integers.
     axis
         The position of the new dimension among those of ``start`` and ``stop``.
+    retstep
+        Return the distance of the numbers as well; NaN if there is a single one.
 
     Examples
     --------
@@ -246,18 +250,19 @@ def linspace(
     working = difference.dtype
     num = as_size(num, "linspace: the number of samples")
     positions = shape_padright(arange(num), difference.ndim)
-    intervals = math.maximum(math.sub(num, 1) if endpoint else num, 1)
+    steps = math.sub(num, 1) if endpoint else num
+    intervals = math.maximum(steps, 1)
     distance = math.true_div(difference, _cast(intervals, working))
     result = math.add(math.mul(math.cast(positions, working), distance), start)
     if endpoint:  # exact, regardless of rounding
         result = math.switch(math.eq(positions, intervals), stop, result)
     if axis:
         result = moveaxis(result, 0, axis)
-    if dtype is None:
-        return result
-    if np.dtype(normalize_dtype(dtype)).kind in "iu":
-        result = math.floor(result)
-    return math.cast(result, dtype)
+    if dtype is not None:
+        if np.dtype(normalize_dtype(dtype)).kind in "iu":
+            result = math.floor(result)
+        result = math.cast(result, dtype)
+    return (result, math.switch(math.gt(steps, 0), distance, np.nan)) if retstep else result
 
 
 def _as_float(x: Any) -> Any:
