@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import phintys
 import phintys.tensor as pt
 from phintys.backends.native.emit import kernels as module
 from phintys.backends.native.emit.forms import forms_of
@@ -219,3 +220,12 @@ def test_kernels_about_other_sizes_share_a_function():
     outputs = [pt.tanh(x * x).sum() for x in vectors]
     shared = check_shared(lower_program(FunctionGraph(vectors, outputs, clone=True)))
     assert len(shared) > len({code.symbol for code in shared}) == 1
+
+
+def test_checked_indices_of_a_known_number_are_part_of_the_form():
+    """Both kernels write 1.5, and each reads and checks an index of its own."""
+    one = pt.constant([1.5])
+    x, y = (pt.tensor(name, dtype="float64", shape=(1,)) for name in "xy")
+    places = pt.argsort(x), pt.argsort(y, stable=True)
+    f = phintys.function([x, y], [one[place] for place in places], mode="native")
+    np.testing.assert_array_equal(f([3.0], [2.0]), [[1.5], [1.5]])

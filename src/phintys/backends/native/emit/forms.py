@@ -239,6 +239,10 @@ class _Reader:
         if is_number(array):
             assert array.data is not None
             self._number(load, array.data.reshape(-1)[0])
+            if any(index.dynamic is not None for index in load.indices):
+                # The number is known, but indices from other arrays are still read and checked.
+                self.key.append("indexed")
+                self._indices(load.indices, stack)
             return
         self.key.append("load")
         self._array(array)
