@@ -985,6 +985,24 @@ ARRAYS = {
     "a rule of bins for unknown elements": Case(
         "pt.histogram(pt.dvector('x'), 'auto')", ArgumentError, ["'auto'", "not known for x"]
     ),
+    "more elements than there are": Case(
+        "pt.topk([1, 2, 3], 4)", ShapeError, ["at least 4 elements", "got 3"]
+    ),
+    "no largest elements": Case(
+        "pt.argtopk(pt.dvector('x'), 0)", ArgumentError, ["not 0", "got 0"]
+    ),
+    "an unknown end of the order": Case(
+        "pt.top_k([1, 2], 1, mode='middle')", ArgumentError, ['"largest"', "'middle'"]
+    ),
+    "a partition behind the end": Case(
+        "pt.partition([1, 2], 2)", IndexingError, ["no element 2", "length 2"]
+    ),
+    "an unknown number of keys": Case(
+        "pt.lexsort(pt.dmatrix('K'))", ShapeError, ["number of keys", "list of tensors"]
+    ),
+    "unique rows": Case(
+        "pt.unique(pt.dmatrix('X'), axis=0)", ArgumentError, ["axis=0", "not supported"]
+    ),
     "no bins": Case(
         "pt.histogram(pt.dvector('x'), 0)", ArgumentError, ["at least one bin", "bins=0"]
     ),

@@ -235,9 +235,11 @@ if TYPE_CHECKING:
     from phintys.tensor.manipulation.padding import *
     from phintys.tensor.manipulation.stacking import *
     from phintys.tensor.mathematical_constants import *
+    from phintys.tensor.ordering import *
     from phintys.tensor.polynomials import *
     from phintys.tensor.searching import *
     from phintys.tensor.sequences import *
+    from phintys.tensor.sets import *
     from phintys.tensor.statistics.counting import *
     from phintys.tensor.statistics.covariances import *
     from phintys.tensor.statistics.nans import *
@@ -449,6 +451,13 @@ if not TYPE_CHECKING:
             "phintys.tensor.sequences": """
                 bartlett blackman diagflat fromfunction geomspace hamming hanning kaiser logspace
                 vander
+                """,
+            "phintys.tensor.ordering": """
+                argpartition argtopk lexsort partition top_k topk topk_and_argtopk
+                """,
+            "phintys.tensor.sets": """
+                intersect1d isin setdiff1d setxor1d union1d unique unique_all unique_counts
+                unique_inverse unique_values
                 """,
             "phintys.tensor.searching": "SearchSorted digitize searchsorted",
             "phintys.tensor.statistics.counting": """

@@ -12,6 +12,7 @@ from phintys._base.copies import LARGE, copied
 from phintys._base.errors import OpContractError, ShapeError
 from phintys.graph.apply import Apply
 from phintys.graph.op import Op
+from phintys.tensor import math
 from phintys.tensor._operators import operators
 from phintys.tensor._rules import is_discrete, is_missing, zero_gradient
 from phintys.tensor.convert import as_tensor_variable
@@ -208,7 +209,13 @@ def _along(x: Any, order: Any, axis: int) -> Any:
 
 
 def _sorted(
-    op_class: type[_SortingOp], x: Any, axis: Any, kind: str | None, order: Any, stable: bool | None
+    op_class: type[_SortingOp],
+    x: Any,
+    axis: Any,
+    kind: str | None,
+    order: Any,
+    stable: bool | None,
+    descending: bool,
 ) -> Any:
     if order is not None:
         msg = f"Tensors have no fields to sort by; got order={order!r}."
@@ -222,7 +229,16 @@ def _sorted(
     if axis is None:
         x = flatten(x)
         axis = 0
-    return _op(op_class, normalize_axis(axis, x.ndim), kind)(x)
+    op = _op(op_class, normalize_axis(axis, x.ndim), kind)
+    if not descending:
+        return op(x)
+    found = op(_reversed_order(x))
+    return _reversed_order(found) if op_class is SortOp else found
+
+
+def _reversed_order(x: Any) -> Any:
+    """Return values in the opposite order, with NaN still last: ``-x``, or ``~x`` of integers."""
+    return math.invert(x) if is_discrete(x) else math.neg(x)
 
 
 @also_named
@@ -232,8 +248,9 @@ def sort(
     kind: str | None = None,
     order: None = None,
     stable: bool | None = None,
+    descending: bool = False,
 ) -> TensorVariable:
-    """Return the elements in ascending order along an axis.
+    """Return the elements in ascending or descending order along an axis.
 
     Parameters
     ----------
@@ -247,6 +264,8 @@ def sort(
         Accepted for compatibility with NumPy's signature.
     stable
         ``True`` is equivalent to ``kind="stable"``.
+    descending
+        The largest elements come first, and NaN still last.
 
     Raises
     ------
@@ -262,7 +281,7 @@ def sort(
     array([[1, 3],
            [0, 2]])
     """
-    return _sorted(SortOp, x, axis, kind, order, stable)
+    return _sorted(SortOp, x, axis, kind, order, stable, descending)
 
 
 @also_named
@@ -272,6 +291,7 @@ def argsort(
     kind: str | None = None,
     order: None = None,
     stable: bool | None = None,
+    descending: bool = False,
 ) -> TensorVariable:
     """Return the indices that sort along an axis.
 
@@ -288,6 +308,8 @@ def argsort(
         Accepted for compatibility with NumPy's signature.
     stable
         ``True`` is equivalent to ``kind="stable"``.
+    descending
+        The largest elements come first, and NaN still last.
 
     Returns
     -------
@@ -307,4 +329,4 @@ def argsort(
     >>> pt.argsort(pt.constant([3, 1, 2])).eval()
     array([1, 2, 0])
     """
-    return _sorted(ArgSortOp, x, axis, kind, order, stable)
+    return _sorted(ArgSortOp, x, axis, kind, order, stable, descending)

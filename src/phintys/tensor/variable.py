@@ -482,13 +482,17 @@ class TensorMethods(FunctionMethods):
         """Return the ``L``-norm over ``axis``."""
         return operators.norm(self, L, axis=axis, keepdims=keepdims)
 
-    def sort(self, axis: int | None = -1, **options: Any) -> TensorVariable:
+    def sort(
+        self, axis: int | None = -1, kind: str | None = None, order: None = None, **options: Any
+    ) -> TensorVariable:
         """Return the elements in ascending order along ``axis``."""
-        return operators.sort(self, axis, **options)
+        return operators.sort(self, axis, kind, order, **options)
 
-    def argsort(self, axis: int | None = -1, **options: Any) -> TensorVariable:
+    def argsort(
+        self, axis: int | None = -1, kind: str | None = None, order: None = None, **options: Any
+    ) -> TensorVariable:
         """Return the indices that sort along ``axis``."""
-        return operators.argsort(self, axis, **options)
+        return operators.argsort(self, axis, kind, order, **options)
 
     def searchsorted(self, v: Any, side: str = "left", sorter: Any = None) -> TensorVariable:
         """Return the places at which ``v`` would be inserted in this sorted vector."""

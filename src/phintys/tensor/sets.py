@@ -1,0 +1,318 @@
+"""Arrays as sets: what is in them, once, and what is in both or in one of two."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from phintys._base.errors import ArgumentError
+from phintys.tensor import math
+from phintys.tensor._rules import is_discrete
+from phintys.tensor.convert import as_tensor_variable
+from phintys.tensor.creation import ones_like, zeros_like
+from phintys.tensor.cumulative import cumsum, diff
+from phintys.tensor.dim_shuffle import normalize_axis
+from phintys.tensor.indexing.setting import set_subtensor
+from phintys.tensor.joining import concatenate
+from phintys.tensor.nonzeros import flatnonzero
+from phintys.tensor.reshaping import flatten, reshape
+from phintys.tensor.searching import searchsorted
+from phintys.tensor.shapes import sizes_of
+from phintys.tensor.sorting import argsort, sort
+from phintys.tensor.type import promote
+
+if TYPE_CHECKING:
+    from phintys.tensor.variable import TensorVariable
+
+__all__ = [
+    "intersect1d",
+    "isin",
+    "setdiff1d",
+    "setxor1d",
+    "union1d",
+    "unique",
+    "unique_all",
+    "unique_counts",
+    "unique_inverse",
+    "unique_values",
+]
+
+
+def unique(
+    x: Any,
+    return_index: bool = False,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    axis: int | None = None,
+    *,
+    equal_nan: bool = True,
+    sorted: bool = True,
+) -> Any:
+    """Return the elements, sorted, each of them once.
+
+    Parameters
+    ----------
+    x
+        A tensor; it is flattened.
+    return_index
+        Also return where each value occurs first in the flattened tensor.
+    return_inverse
+        Also return, in the shape of ``x``, which of the values each element is.
+    return_counts
+        Also return how often each value occurs.
+    axis
+        ``None``, or the only axis of a vector.
+    equal_nan
+        NaN is in the result at most once.
+    sorted
+        Accepted for compatibility: the values are always sorted.
+
+    Returns
+    -------
+    TensorVariable or tuple of TensorVariable
+        The values, followed by what else is asked for, in the order of the parameters.
+
+    Raises
+    ------
+    ArgumentError
+        ``axis`` is one of several.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> values, counts = pt.unique([2, 3, 2], return_counts=True)
+    >>> values.eval(), counts.eval()
+    (array([2, 3]), array([2, 1]))
+    """
+    x = as_tensor_variable(x)
+    if axis is not None:
+        normalize_axis(axis, x.ndim)
+        if x.ndim != 1:
+            msg = (
+                f"unique: axis is None, or the axis of a vector; got axis={axis} for {x} of type "
+                f"{x.type}. Unique slices are not supported."
+            )
+            raise ArgumentError(msg)
+    flat = flatten(x)
+    order = argsort(flat, stable=True) if return_index or return_inverse else None
+    ordered = sort(flat) if order is None else flat[order]
+    starts = _starts(ordered, equal_nan)
+    places = flatnonzero(starts)
+    results = [ordered[places]]
+    if order is not None and return_index:
+        results.append(order[places])
+    if order is not None and return_inverse:
+        numbers = cumsum(math.cast(starts, "int64")) - 1
+        inverse = set_subtensor(zeros_like(order)[order], numbers)
+        results.append(inverse if x.ndim == 1 else reshape(inverse, sizes_of(x)))
+    if return_counts:
+        length = math.cast(as_tensor_variable(sizes_of(ordered)[0]), "int64")
+        results.append(diff(concatenate([places, length[None]])))
+    return tuple(results) if len(results) > 1 else results[0]
+
+
+def _starts(ordered: Any, equal_nan: bool) -> Any:
+    """Return which elements of a sorted vector differ from the one before."""
+    later, before = ordered[1:], ordered[:-1]
+    differs = math.neq(later, before)
+    if equal_nan and not is_discrete(ordered):
+        both = math.and_(math.neq(later, later), math.neq(before, before))
+        differs = math.and_(differs, math.invert(both))
+    return concatenate([ones_like(ordered[:1], dtype="bool"), differs])
+
+
+# ---- the array API -------------------------------------------------------------------------------
+
+
+class UniqueAll(NamedTuple):
+    """What :func:`unique_all` returns."""
+
+    values: TensorVariable
+    indices: TensorVariable
+    inverse_indices: TensorVariable
+    counts: TensorVariable
+
+
+class UniqueCounts(NamedTuple):
+    """What :func:`unique_counts` returns."""
+
+    values: TensorVariable
+    counts: TensorVariable
+
+
+class UniqueInverse(NamedTuple):
+    """What :func:`unique_inverse` returns."""
+
+    values: TensorVariable
+    inverse_indices: TensorVariable
+
+
+def unique_all(x: Any) -> UniqueAll:
+    """Return values, first indices, inverse indices and counts; each NaN is a value of its own.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.unique_all([2, 3, 2]).indices.eval()
+    array([0, 1])
+    """
+    return UniqueAll(*unique(x, True, True, True, equal_nan=False))
+
+
+def unique_counts(x: Any) -> UniqueCounts:
+    """Return values and how often they occur; each NaN is a value of its own.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.unique_counts([2, 3, 2]).counts.eval()
+    array([2, 1])
+    """
+    return UniqueCounts(*unique(x, return_counts=True, equal_nan=False))
+
+
+def unique_inverse(x: Any) -> UniqueInverse:
+    """Return values and which of them each element is; each NaN is a value of its own.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.unique_inverse([2, 3, 2]).inverse_indices.eval()
+    array([0, 1, 0])
+    """
+    return UniqueInverse(*unique(x, return_inverse=True, equal_nan=False))
+
+
+def unique_values(x: Any) -> TensorVariable:
+    """Return the values, sorted; each NaN is a value of its own.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.unique_values([2, 3, 2]).eval()
+    array([2, 3])
+    """
+    return unique(x, equal_nan=False)
+
+
+# ---- two sets ------------------------------------------------------------------------------------
+
+
+def isin(
+    element: Any,
+    test_elements: Any,
+    assume_unique: bool = False,
+    invert: bool = False,
+    *,
+    kind: str | None = None,
+) -> TensorVariable:
+    """Return which elements are in another tensor.
+
+    Parameters
+    ----------
+    element
+        A tensor. NaN is in no tensor.
+    test_elements
+        The tensor to look in, of any shape.
+    assume_unique, kind
+        Accepted for compatibility with NumPy's signature.
+    invert
+        Return which elements are not in it.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.isin([[1, 2], [3, 4]], [2, 3, 9]).eval()
+    array([[False,  True],
+           [ True, False]])
+    """
+    element = as_tensor_variable(element)
+    test_elements = flatten(as_tensor_variable(test_elements))
+    dtype = promote(element.dtype, test_elements.dtype)
+    element, ordered = math.cast(element, dtype), sort(math.cast(test_elements, dtype))
+    first = searchsorted(ordered, element, "left")
+    found = math.lt(first, searchsorted(ordered, element, "right"))
+    if not is_discrete(element):
+        found = math.and_(found, math.eq(element, element))
+    return math.invert(found) if invert else found
+
+
+def union1d(a: Any, b: Any) -> TensorVariable:
+    """Return what is in one of two tensors or in both, sorted, each value once.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.union1d([3, 1], [2, 3]).eval()
+    array([1, 2, 3])
+    """
+    return unique(concatenate([flatten(as_tensor_variable(v)) for v in (a, b)]))
+
+
+def intersect1d(a: Any, b: Any, assume_unique: bool = False, return_indices: bool = False) -> Any:
+    """Return what is in both of two tensors, sorted, each value once.
+
+    Parameters
+    ----------
+    a, b
+        Tensors; they are flattened.
+    assume_unique
+        Accepted for compatibility with NumPy's signature.
+    return_indices
+        Also return where the values occur first in the flattened ``a`` and ``b``.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.intersect1d([3, 1, 3], [2, 3]).eval()
+    array([3])
+    """
+    a, b = as_tensor_variable(a), as_tensor_variable(b)
+    dtype = promote(a.dtype, b.dtype)
+    a, b = math.cast(a, dtype), math.cast(b, dtype)
+    if not return_indices:
+        values = unique(a)
+        return values[isin(values, b)]
+    (values, in_a), (others, in_b) = (unique(v, return_index=True) for v in (a, b))
+    places = flatnonzero(isin(values, others))
+    values = values[places]
+    return values, in_a[places], in_b[searchsorted(others, values)]
+
+
+def setdiff1d(a: Any, b: Any, assume_unique: bool = False) -> TensorVariable:
+    """Return what is in ``a`` but not in ``b``.
+
+    Parameters
+    ----------
+    a, b
+        Tensors; they are flattened.
+    assume_unique
+        Values of ``a`` keep their order, and those that occur twice are not sought.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.setdiff1d([3, 1, 3], [2, 3]).eval()
+    array([1])
+    """
+    values = flatten(as_tensor_variable(a)) if assume_unique else unique(a)
+    return values[isin(values, b, invert=True)]
+
+
+def setxor1d(a: Any, b: Any, assume_unique: bool = False) -> TensorVariable:
+    """Return what is in exactly one of two tensors, sorted.
+
+    Parameters
+    ----------
+    a, b
+        Tensors; they are flattened.
+    assume_unique
+        Accepted for compatibility with NumPy's signature.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.setxor1d([3, 1, 3], [2, 3]).eval()
+    array([1, 2])
+    """
+    values, counts = unique_counts(concatenate([unique(a), unique(b)]))
+    return values[math.eq(counts, 1)]
