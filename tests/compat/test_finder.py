@@ -90,6 +90,14 @@ def test_importing_a_module_does_not_hide_a_function_of_its_name(theano):
     assert theano.compile.mode is sys.modules["theano.compile.mode"]
 
 
+def test_functions_in_their_old_modules(theano):
+    from theano.tensor.extra_ops import bincount, searchsorted
+    from theano.tensor.sort import argtopk, topk, topk_and_argtopk
+
+    assert (bincount, searchsorted) == (pt.bincount, pt.searchsorted)
+    assert (topk, argtopk, topk_and_argtopk) == (pt.topk, pt.argtopk, pt.topk_and_argtopk)
+
+
 def test_star_import(theano):
     namespace: dict[str, object] = {}
     exec("from theano.tensor import *", namespace)

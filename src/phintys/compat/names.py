@@ -304,7 +304,9 @@ _SHARED_BY_BOTH: dict[str, list[Source]] = {
     "tensor.nlinalg": [_DECOMPOSITIONS],
     "tensor.sharedvar": _TENSOR,
     "tensor.slinalg": [_DECOMPOSITIONS],
-    "tensor.sort": [_here("phintys.tensor", "ArgSortOp SortOp argsort sort")],
+    "tensor.sort": [
+        _here("phintys.tensor", "ArgSortOp SortOp argsort argtopk sort topk topk_and_argtopk")
+    ],
     "tensor.subtensor": [{"Subtensor": "phintys.tensor:Subtensor"}, "phintys.tensor"],
     "tensor.type": _TENSOR,
     "tensor.var": _TENSOR,
