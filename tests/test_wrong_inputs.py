@@ -1099,6 +1099,17 @@ ARRAYS = {
     "a constant for one of two integrations": Case(
         "pt.polyint([1.0, 2.0], 2, [0.0])", ShapeError, ["1 constants for 2 integrations"]
     ),
+    "running sums along no axis": Case(
+        "pt.cumulative_sum(pt.dmatrix('X'))", ArgumentError, ["needs an axis", "axis=..."]
+    ),
+    "segments numbered by floats": Case(
+        "pt.segment_sum(pt.dvector('x'), pt.dvector('ids'))",
+        DtypeError,
+        ["integers", "ids of type"],
+    ),
+    "segments of a number": Case(
+        "pt.segment_sum(pt.dscalar('x'), pt.lvector('ids'))", ShapeError, ["takes rows"]
+    ),
     "limits of integers asked of floats": Case(
         "pt.iinfo('float32')", DtypeError, ["integer dtype", "pt.finfo"]
     ),

@@ -224,6 +224,7 @@ from phintys.tensor.variable import (
 if TYPE_CHECKING:
     from phintys.tensor import fft, inplace
     from phintys.tensor.batching import Blockwise, vectorize, vectorize_graph
+    from phintys.tensor.differences import *
     from phintys.tensor.dtype_names import *
     from phintys.tensor.dtypes import *
     from phintys.tensor.indexing.along_axis import *
@@ -238,6 +239,7 @@ if TYPE_CHECKING:
     from phintys.tensor.ordering import *
     from phintys.tensor.polynomials import *
     from phintys.tensor.searching import *
+    from phintys.tensor.segments import *
     from phintys.tensor.sequences import *
     from phintys.tensor.sets import *
     from phintys.tensor.statistics.counting import *
@@ -420,6 +422,7 @@ if not TYPE_CHECKING:
             "phintys.tensor.batching": "Blockwise vectorize vectorize_graph",
             "phintys.tensor.fft": "",
             "phintys.tensor.inplace": "",
+            "phintys.tensor.differences": "cumulative_prod cumulative_sum ediff1d trapezoid",
             "phintys.tensor.dtype_names": """
                 bool bool_ complex64 complex128 float16 float32 float64 int8 int16 int32 int64
                 uint8 uint16 uint32 uint64
@@ -448,6 +451,7 @@ if not TYPE_CHECKING:
                 """,
             "phintys.tensor.mathematical_constants": "e euler_gamma inf nan newaxis pi",
             "phintys.tensor.polynomials": "polyadd polyder polyfit polyint polysub polyval roots",
+            "phintys.tensor.segments": "segment_sum",
             "phintys.tensor.sequences": """
                 bartlett blackman diagflat fromfunction geomspace hamming hanning kaiser logspace
                 vander

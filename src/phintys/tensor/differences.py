@@ -1,0 +1,181 @@
+"""Differences and integrals of samples, and running sums of the array API."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from phintys._base.errors import ArgumentError, ShapeError
+from phintys._base.public import public_dir
+from phintys.tensor import math
+from phintys.tensor._rules import is_discrete
+from phintys.tensor.convert import as_tensor_variable
+from phintys.tensor.creation import ones, zeros
+from phintys.tensor.cumulative import cumprod, cumsum, diff
+from phintys.tensor.dim_shuffle import dimshuffle, normalize_axis
+from phintys.tensor.joining import concatenate
+from phintys.tensor.reduce import sum
+from phintys.tensor.reshaping import flatten
+from phintys.tensor.shapes import sizes_of
+
+if TYPE_CHECKING:
+    from phintys.tensor.variable import TensorVariable
+
+__all__ = ["cumulative_prod", "cumulative_sum", "ediff1d", "trapezoid"]
+
+
+def ediff1d(x: Any, to_end: Any = None, to_begin: Any = None) -> TensorVariable:
+    """Return the differences between neighbouring elements of the flattened array.
+
+    Parameters
+    ----------
+    x
+        A tensor of a numeric dtype.
+    to_end, to_begin
+        Values to put after the differences, and before them.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.ediff1d([1, 4, 9], to_begin=0).eval()
+    array([0, 3, 5])
+    """
+    inner = diff(flatten(as_tensor_variable(x)))
+    parts = [_vector(to_begin, inner), inner, _vector(to_end, inner)]
+    given = [part for part in parts if part is not None]
+    return given[0] if len(given) == 1 else concatenate(given)
+
+
+def _vector(values: Any, like: Any) -> Any:
+    """Return values as a vector of the dtype of the differences."""
+    if values is None:
+        return None
+    return math.cast(flatten(as_tensor_variable(values)), like.dtype)
+
+
+def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> TensorVariable:
+    """Return the integral of samples along an axis, by the trapezoidal rule.
+
+    Parameters
+    ----------
+    y
+        The samples.
+    x
+        Where they were taken: a vector, or an array that broadcasts against ``y``. By default they
+        are ``dx`` apart.
+    dx
+        The distance of neighbouring samples.
+    axis
+        The dimension along which to integrate.
+
+    Raises
+    ------
+    ShapeError
+        ``axis`` is out of range.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.trapezoid([1.0, 2.0, 3.0], x=[0.0, 4.0, 6.0]).eval()
+    array(11.)
+    """
+    y = as_tensor_variable(y)
+    axis = normalize_axis(axis, y.ndim)
+    y = math.cast(y, "float64") if is_discrete(y) else y
+    before = (slice(None),) * axis
+    later, sooner = y[(*before, slice(1, None))], y[(*before, slice(None, -1))]
+    return sum(_steps(x, dx, y.ndim, axis) * (later + sooner) / 2, axis)
+
+
+def _steps(x: Any, dx: Any, ndim: int, axis: int) -> Any:
+    if x is None:
+        return dx
+    x = as_tensor_variable(x)
+    if x.ndim != 1:
+        return diff(x, axis=axis - ndim)
+    pattern: list[Any] = ["x"] * ndim
+    pattern[axis] = 0
+    return dimshuffle(diff(x), *pattern)
+
+
+def cumulative_sum(
+    x: Any, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False
+) -> TensorVariable:
+    """Return cumulative sums along an axis, as the array API names them.
+
+    Parameters
+    ----------
+    x
+        A tensor of a numeric dtype.
+    axis
+        The dimension; it may be left out for a vector.
+    dtype
+        As for :func:`cumsum`.
+    include_initial
+        Whether the result starts with 0, and is longer by one.
+
+    Raises
+    ------
+    ArgumentError
+        ``x`` is not a vector, and there is no axis.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.cumulative_sum([1, 2, 3], include_initial=True).eval()
+    array([0, 1, 3, 6])
+    """
+    x, axis = _with_axis(x, axis, "cumulative_sum")
+    running = cumsum(x, axis, dtype)
+    return _with_first(running, axis, zeros) if include_initial else running
+
+
+def cumulative_prod(
+    x: Any, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False
+) -> TensorVariable:
+    """Return cumulative products along an axis, as the array API names them.
+
+    Parameters
+    ----------
+    x
+        A tensor of a numeric dtype.
+    axis
+        The dimension; it may be left out for a vector.
+    dtype
+        As for :func:`cumprod`.
+    include_initial
+        Whether the result starts with 1, and is longer by one.
+
+    Raises
+    ------
+    ArgumentError
+        ``x`` is not a vector, and there is no axis.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.cumulative_prod([2, 3], include_initial=True).eval()
+    array([1, 2, 6])
+    """
+    x, axis = _with_axis(x, axis, "cumulative_prod")
+    running = cumprod(x, axis, dtype)
+    return _with_first(running, axis, ones) if include_initial else running
+
+
+def _with_axis(x: Any, axis: int | None, name: str) -> tuple[Any, int]:
+    x = as_tensor_variable(x)
+    if x.ndim == 0:
+        msg = f"{name} takes an array of rank 1 or more, got {x} of type {x.type}."
+        raise ShapeError(msg)
+    if axis is None and x.ndim > 1:
+        msg = f"{name} needs an axis for {x} of type {x.type}, which has {x.ndim}. Give axis=..."
+        raise ArgumentError(msg)
+    return x, 0 if axis is None else normalize_axis(axis, x.ndim)
+
+
+def _with_first(running: Any, axis: int, fill: Any) -> Any:
+    sizes = list(sizes_of(running))
+    sizes[axis] = 1
+    return concatenate([fill(sizes, running.dtype), running], axis)
+
+
+__dir__ = public_dir(__name__)

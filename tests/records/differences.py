@@ -1,0 +1,80 @@
+"""Differences and integrals of samples, running sums, and sums of segments."""
+
+import numpy as np
+from hypothesis import strategies as st
+
+import phintys.tensor as pt
+from phintys.testing import Argument, Example, OpRecord, Tolerance
+from phintys.testing.strategies import arrays_for, axes, same
+
+NUMBERS = (Argument(dtypes=("int64", "float64"), special=False, extremes=False),)
+SUMMED = Tolerance("sums are taken in another order", ulps=64, normwise=True)
+
+
+def _record(name, build, reference, **facts):
+    facts = {"arguments": NUMBERS, "tolerance": SUMMED} | facts
+    return OpRecord(name=name, build=build, reference=reference, **facts)
+
+
+def _ends(draw, sizes):
+    return {"to_begin": draw(st.sampled_from((None, 1, [1, 2]))), "to_end": 5}
+
+
+def _one_axis(draw, sizes):
+    return {"axis": draw(axes(len(sizes[0]), several=False, none=False))}
+
+
+def _started(draw, sizes):
+    return _one_axis(draw, sizes) | {"include_initial": draw(st.booleans())}
+
+
+def _sampled(draw, smooth):
+    shape = (draw(st.integers(1, 3)), draw(st.integers(1, 4)))
+    axis = draw(st.integers(-2, 1))
+    places = shape if draw(st.booleans()) else (shape[axis],)
+    y, x = arrays_for(draw, NUMBERS * 2, [shape, places], smooth)
+    return Example((y, x), {"axis": axis})
+
+
+def _segments(draw, smooth):
+    n = draw(st.integers(0, 4))
+    (data,) = arrays_for(draw, NUMBERS, [(n, 2)[: draw(st.integers(1, 2))]], smooth)
+    rng = np.random.default_rng(draw(st.integers(0, 2**16)))
+    params = {"num_segments": 3} if draw(st.booleans()) else {}
+    return Example((data, rng.integers(0, 3, n)), params)
+
+
+def _segment_sum(data, ids, num_segments=None):
+    count = max(ids, default=-1) + 1 if num_segments is None else num_segments
+    out = np.zeros((count, *data.shape[1:]), data.dtype)
+    np.add.at(out, ids, data)
+    return out
+
+
+RECORDS = [
+    _record("ediff1d", pt.ediff1d, np.ediff1d, params=_ends, shapes=same(max_dims=2)),
+    _record(
+        "trapezoid",
+        lambda y, x, axis: pt.trapezoid(y, x, axis=axis),
+        lambda y, x, axis: np.asarray(np.trapezoid(y.astype("float64"), x, axis=axis)),
+        draw=_sampled,
+    ),
+    _record(
+        "trapezoid of even steps",
+        lambda y, axis: pt.trapezoid(y, dx=0.5, axis=axis),
+        lambda y, axis: np.asarray(np.trapezoid(y, dx=0.5, axis=axis)),
+        params=_one_axis,
+        shapes=same(min_dims=1, max_dims=2),
+    ),
+    *(
+        _record(
+            name,
+            getattr(pt, name),
+            getattr(np, name),
+            params=_started,
+            shapes=same(min_dims=1, max_dims=2),
+        )
+        for name in ("cumulative_sum", "cumulative_prod")
+    ),
+    _record("segment_sum", pt.segment_sum, _segment_sum, draw=_segments, differentiable=(0,)),
+]
