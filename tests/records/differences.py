@@ -28,6 +28,18 @@ def _started(draw, sizes):
     return _one_axis(draw, sizes) | {"include_initial": draw(st.booleans())}
 
 
+def _running(total, first):
+    """NumPy has the functions of the array API from 2.1 on."""
+
+    def running(x, axis, include_initial):
+        found = total(x, axis)
+        start = np.full_like(np.take(found, [], axis), first)
+        start = np.insert(start, 0, first, axis) if include_initial else start
+        return np.concatenate([start, found], axis)
+
+    return running
+
+
 def _sampled(draw, smooth):
     shape = (draw(st.integers(1, 3)), draw(st.integers(1, 4)))
     axis = draw(st.integers(-2, 1))
@@ -70,11 +82,14 @@ RECORDS = [
         _record(
             name,
             getattr(pt, name),
-            getattr(np, name),
+            _running(total, first),
             params=_started,
             shapes=same(min_dims=1, max_dims=2),
         )
-        for name in ("cumulative_sum", "cumulative_prod")
+        for name, total, first in (
+            ("cumulative_sum", np.cumsum, 0),
+            ("cumulative_prod", np.cumprod, 1),
+        )
     ),
     _record("segment_sum", pt.segment_sum, _segment_sum, draw=_segments, differentiable=(0,)),
 ]
