@@ -29,6 +29,7 @@ _indexing = LateModule("phintys.backends.native.lower.indexing")
 _join = LateModule("phintys.backends.native.lower.joining")
 _linear_algebra = LateModule("phintys.backends.native.lower.linear_algebra")
 _observing = LateModule("phintys.backends.native.lower.observing")
+_random = LateModule("phintys.backends.native.lower.random")
 _ranges = LateModule("phintys.backends.native.lower.ranges")
 _reduce = LateModule("phintys.backends.native.lower.reduce")
 _row_loop = LateModule("phintys.backends.native.lower.row_loop")
@@ -53,6 +54,7 @@ LOWERINGS: OpRules[Callable[[Any, Apply, Lowering], None]] = OpRules(
             "Cholesky CholeskyInverse Eigh LUFactor PermuteRows SolveBanded SolveTriangular"
         ),
         _observing: "Assume CheckAndRaise",
+        _random: "RandomBits",
         _ranges: "ARange",
         _reduce: "ArgExtremeAlong Argmax Argmin LogSoftmax LogSumExp Reduce Softmax",
         _row_loop: "RowLoop",

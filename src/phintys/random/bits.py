@@ -1,0 +1,73 @@
+"""RandomBits: the random words of a state."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from phintys._base.errors import ArgumentError
+from phintys.graph.apply import Apply
+from phintys.graph.null_type import disconnected_type
+from phintys.graph.op import Op
+from phintys.random.philox import blocks
+from phintys.random.states import WORDS
+from phintys.tensor.convert import as_tensor_variable
+from phintys.tensor.known import known_int
+from phintys.tensor.sizes import as_size
+from phintys.tensor.type import TensorType
+
+__all__ = ["RandomBits"]
+
+
+class RandomBits(Op):
+    """Return a vector of random bits.
+
+    Takes the words of a state and a length. The words of the generator's blocks follow each other;
+    an element of uint64 is two of them, the less significant one first.
+
+    Parameters
+    ----------
+    dtype
+        ``"uint32"`` or ``"uint64"``.
+    """
+
+    __props__ = ("dtype",)
+
+    def __init__(self, dtype: str) -> None:
+        if dtype not in ("uint32", "uint64"):
+            msg = f"RandomBits are of uint32 or uint64, got {dtype!r}."
+            raise ArgumentError(msg)
+        self.dtype = dtype
+
+    @property
+    def in_block(self) -> int:
+        """How many elements a block of four words gives."""
+        return 16 // np.dtype(self.dtype).itemsize
+
+    def make_node(self, words: Any, length: Any) -> Apply:
+        words = TensorType("uint64", (WORDS,)).filter_variable(as_tensor_variable(words))
+        length = as_size(length)
+        return Apply(self, [words, length], [TensorType(self.dtype, (known_int(length),))()])
+
+    def perform(self, node: Any, inputs: Any, output_storage: Any) -> None:
+        words, length = inputs
+        made = blocks(words, -(-int(length) // self.in_block)).astype("<u4")
+        bits = made.reshape(-1).view(np.dtype(self.dtype).newbyteorder("<"))
+        output_storage[0][0] = bits[: int(length)].astype(self.dtype)
+
+    def infer_shape(self, fgraph: Any, node: Any, input_shapes: Any) -> list[Any]:
+        return [(node.inputs[1],)]
+
+    def do_constant_folding(self, fgraph: Any, node: Any) -> bool:
+        """Keep random numbers out of compilation: they may be many."""
+        return False
+
+    def connection_pattern(self, node: Any) -> list[list[bool]]:
+        return [[False], [False]]
+
+    def L_op(self, inputs: Any, outputs: Any, output_grads: Any) -> list[Any]:
+        return [disconnected_type() for _ in inputs]
+
+    def R_op(self, inputs: Any, eval_points: Any) -> list[Any]:
+        return [None]

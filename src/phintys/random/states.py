@@ -1,0 +1,235 @@
+"""States of generators: their Type, seeds, and the Ops from states to states."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from phintys._base.errors import ArgumentError, TypeContractError
+from phintys.graph.apply import Apply
+from phintys.graph.null_type import disconnected_type
+from phintys.graph.op import Op
+from phintys.graph.type import Type
+from phintys.random.philox import philox
+from phintys.tensor.sizes import as_size
+from phintys.tensor.type import TensorType
+
+if TYPE_CHECKING:
+    from phintys.graph.variable import Variable
+
+__all__ = ["Advance", "FoldIn", "Jump", "RandomType", "Split", "StateWords", "random_type", "state"]
+
+WORDS = 3
+"""A state is three uint64: the key, and the low and the high half of the counter."""
+
+_LOW = np.uint64(0xFFFFFFFF)
+_HALF = np.uint64(32)
+
+# Keys of children are drawn under keys of their own, so that they are never numbers of a draw.
+_TO_SPLIT = np.uint64(0x5A17_1CE5_0F2B_9D43)
+_TO_FOLD = np.uint64(0xC3A5_C85C_97CB_3127)
+
+
+class RandomType(Type):
+    """Type of the states of our generator: an array of three uint64, which is never changed.
+
+    It is not a tensor type, so arithmetic on states is refused.
+
+    Examples
+    --------
+    >>> from phintys.random import random_type, state
+    >>> random_type.is_valid_value(state(42))
+    True
+    """
+
+    __props__ = ()
+
+    def filter(self, value: Any, strict: bool = False, allow_downcast: bool | None = None) -> Any:
+        """Return ``value`` if it is a state."""
+        if (
+            isinstance(value, np.ndarray)
+            and cast("Any", value).dtype == np.uint64
+            and cast("Any", value).shape == (WORDS,)
+        ):
+            return cast("Any", value)
+        msg = (
+            f"Expected the state of a generator, three uint64, got {value!r}. Make one from a seed "
+            "with phintys.random.state(seed)."
+        )
+        raise TypeContractError(msg)
+
+    def values_eq(self, a: Any, b: Any) -> bool:
+        """Return whether two states are equal."""
+        return bool(np.array_equal(a, b))
+
+    @staticmethod
+    def may_share_memory(a: Any, b: Any) -> bool:
+        """Return whether two states share memory."""
+        return bool(np.shares_memory(a, b))
+
+    def get_shape_info(self, obj: Any) -> Any:
+        """Return nothing: all states have the same size."""
+        return None
+
+    def get_size(self, shape_info: Any) -> int:
+        """Return the size in bytes."""
+        return 8 * WORDS
+
+
+random_type = RandomType()
+
+
+def state(seed: Any) -> np.ndarray[Any, Any]:
+    """Return the state of a new generator.
+
+    Parameters
+    ----------
+    seed
+        A non-negative int, a sequence of them, or a ``numpy.random.SeedSequence``.
+
+    Examples
+    --------
+    >>> from phintys.random import state
+    >>> bool((state(1) == state([1])).all()), bool((state(1) == state(2)).all())
+    (True, False)
+    """
+    if not isinstance(seed, np.random.SeedSequence):
+        seed = np.random.SeedSequence(_entropy(seed))
+    key, high = seed.generate_state(2, np.uint64)
+    return np.array([key, 0, high], "uint64")
+
+
+def _entropy(seed: Any) -> Any:
+    ints = (int, np.integer)
+    given = seed if isinstance(seed, Sequence) and not isinstance(seed, str) else [seed]
+    for one in cast("Sequence[Any]", given):
+        if not isinstance(one, ints) or isinstance(one, bool) or one < 0:
+            msg = (
+                "A seed is a non-negative int, a sequence of them, or a "
+                f"numpy.random.SeedSequence, got {seed!r}."
+            )
+            raise ArgumentError(msg)
+    return seed
+
+
+def _block(words: Any, key: Any) -> np.ndarray[Any, Any]:
+    """Return the two uint64 at a 128-bit counter, two uint64."""
+    counter = [words[0] & _LOW, words[0] >> _HALF, words[1] & _LOW, words[1] >> _HALF]
+    return philox(np.stack(counter, axis=-1), np.stack([key & _LOW, key >> _HALF], axis=-1)).view(
+        "<u8"
+    )
+
+
+class _OfState(Op):
+    """An Op of a state, through which nothing is differentiated."""
+
+    def connection_pattern(self, node: Any) -> list[list[bool]]:
+        return [[False] * len(node.outputs) for _ in node.inputs]
+
+    def L_op(self, inputs: Any, outputs: Any, output_grads: Any) -> list[Any]:
+        return [disconnected_type() for _ in inputs]
+
+    def R_op(self, inputs: Any, eval_points: Any) -> list[Any]:
+        return [None]
+
+    def do_constant_folding(self, fgraph: Any, node: Any) -> bool:
+        """Keep the draws of constant states out of compilation: they may be large."""
+        return False
+
+
+def as_state(x: Any) -> Variable:
+    """Return a variable of :class:`RandomType`."""
+    return random_type.filter_variable(x)
+
+
+class StateWords(_OfState):
+    """Return the three words of a state as a vector, for native code."""
+
+    __props__ = ()
+    view_map = {0: (0,)}
+
+    def make_node(self, given: Any) -> Apply:
+        return Apply(self, [as_state(given)], [TensorType("uint64", (WORDS,))()])
+
+    def perform(self, node: Any, inputs: Any, output_storage: Any) -> None:
+        output_storage[0][0] = inputs[0]
+
+    def infer_shape(self, fgraph: Any, node: Any, input_shapes: Any) -> list[Any]:
+        return [(as_size(WORDS),)]
+
+
+class Advance(_OfState):
+    """Return the state after a number of blocks."""
+
+    __props__ = ()
+
+    def make_node(self, given: Any, count: Any) -> Apply:
+        return Apply(self, [as_state(given), as_size(count)], [random_type()])
+
+    def perform(self, node: Any, inputs: Any, output_storage: Any) -> None:
+        words = inputs[0].copy()
+        words[1:2] += np.uint64(inputs[1])
+        output_storage[0][0] = words
+
+
+class Jump(_OfState):
+    """Return a state 2**64 blocks further."""
+
+    __props__ = ()
+
+    def make_node(self, given: Any) -> Apply:
+        return Apply(self, [as_state(given)], [random_type()])
+
+    def perform(self, node: Any, inputs: Any, output_storage: Any) -> None:
+        words = inputs[0].copy()
+        words[2:] += np.uint64(1)
+        output_storage[0][0] = words
+
+
+class Split(_OfState):
+    """Return the next state and ``count`` states of independent generators.
+
+    Parameters
+    ----------
+    count
+        How many.
+    """
+
+    __props__ = ("count",)
+
+    def __init__(self, count: int) -> None:
+        if not isinstance(count, int) or isinstance(count, bool) or count < 1:  # pyright: ignore[reportUnnecessaryIsInstance]
+            msg = f"split: the number of generators is a positive int, got {count!r}."
+            raise ArgumentError(msg)
+        self.count = count
+
+    def make_node(self, given: Any) -> Apply:
+        return Apply(self, [as_state(given)], [random_type() for _ in range(self.count + 1)])
+
+    def perform(self, node: Any, inputs: Any, output_storage: Any) -> None:
+        words = inputs[0]
+        low = words[1] + np.arange(self.count, dtype="uint64")
+        children = _block((low, np.broadcast_to(words[2], low.shape)), words[0] ^ _TO_SPLIT)
+        after = words.copy()
+        after[1:2] += np.uint64(self.count)
+        output_storage[0][0] = after
+        for storage, child in zip(output_storage[1:], children, strict=True):
+            storage[0] = np.array([child[0], 0, child[1]], "uint64")
+
+
+class FoldIn(_OfState):
+    """Return the state of a generator that is chosen by a state and an integer."""
+
+    __props__ = ()
+
+    def make_node(self, given: Any, number: Any) -> Apply:
+        return Apply(self, [as_state(given), as_size(number)], [random_type()])
+
+    def perform(self, node: Any, inputs: Any, output_storage: Any) -> None:
+        words, number = inputs
+        key = _block((words[1], words[2]), words[0] ^ _TO_FOLD)
+        number = np.asarray(number, "int64").astype("uint64")
+        child = _block((number, key[1]), key[0])
+        output_storage[0][0] = np.array([child[0], 0, child[1]], "uint64")
