@@ -1,10 +1,43 @@
-"""Random numbers: states, random bits, distributions, streams."""
+"""Random numbers: the same bits on every backend and on any number of threads.
+
+A generator is a variable of :class:`RandomType`, whose values are states: the key and the counter
+of Philox 4x32-10. A state never changes; a draw returns the next state and the numbers.
+
+Draws are made of three kinds of nodes. :class:`RandomBits` is the only one that makes random
+numbers: a function of a state and a position. :class:`Advance` returns the next state, which
+depends on the number of blocks that a draw uses, not on the numbers. A distribution is an
+expression of the bits, of ordinary elementwise Ops: it is differentiated, rewritten, fused and
+compiled as any other. Two draws from one state are thus the same, and merged; draws from different
+states never are. Nodes of states are not folded into constants.
+
+The bits, uniform numbers and Bernoulli trials are exact, so equal everywhere. Other distributions
+are computed by functions such as ``log`` and ``ndtri``, whose last digits may differ between the
+reference backend and native code.
+"""
 
 from phintys.random.bits import RandomBits
+from phintys.random.distributions import (
+    Bernoulli,
+    Cauchy,
+    Distribution,
+    Exponential,
+    Gumbel,
+    HalfNormal,
+    Laplace,
+    Logistic,
+    LogNormal,
+    Normal,
+    Uniform,
+    Weibull,
+    cdf,
+    icdf,
+    logp,
+)
 from phintys.random.philox import philox
 from phintys.random.states import (
     Advance,
     FoldIn,
+    GeneratorVariable,
     Jump,
     RandomType,
     Split,
@@ -12,5 +45,36 @@ from phintys.random.states import (
     random_type,
     state,
 )
+from phintys.random.streams import RandomStream, rng, shared_rng
 
-__all__ = ["Advance", "FoldIn", "Jump", "RandomBits", "RandomType", "Split", "StateWords", "philox", "random_type", "state"]
+__all__ = [
+    "Advance",
+    "Bernoulli",
+    "Cauchy",
+    "Distribution",
+    "Exponential",
+    "FoldIn",
+    "GeneratorVariable",
+    "Gumbel",
+    "HalfNormal",
+    "Jump",
+    "Laplace",
+    "LogNormal",
+    "Logistic",
+    "Normal",
+    "RandomBits",
+    "RandomStream",
+    "RandomType",
+    "Split",
+    "StateWords",
+    "Uniform",
+    "Weibull",
+    "cdf",
+    "icdf",
+    "logp",
+    "philox",
+    "random_type",
+    "rng",
+    "shared_rng",
+    "state",
+]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -12,14 +12,22 @@ from phintys.graph.apply import Apply
 from phintys.graph.null_type import disconnected_type
 from phintys.graph.op import Op
 from phintys.graph.type import Type
+from phintys.graph.variable import Variable
 from phintys.random.philox import philox
 from phintys.tensor.sizes import as_size
 from phintys.tensor.type import TensorType
 
-if TYPE_CHECKING:
-    from phintys.graph.variable import Variable
-
-__all__ = ["Advance", "FoldIn", "Jump", "RandomType", "Split", "StateWords", "random_type", "state"]
+__all__ = [
+    "Advance",
+    "FoldIn",
+    "GeneratorVariable",
+    "Jump",
+    "RandomType",
+    "Split",
+    "StateWords",
+    "random_type",
+    "state",
+]
 
 WORDS = 3
 """A state is three uint64: the key, and the low and the high half of the counter."""
@@ -30,6 +38,29 @@ _HALF = np.uint64(32)
 # Keys of children are drawn under keys of their own, so that they are never numbers of a draw.
 _TO_SPLIT = np.uint64(0x5A17_1CE5_0F2B_9D43)
 _TO_FOLD = np.uint64(0xC3A5_C85C_97CB_3127)
+
+
+class GeneratorVariable(Variable):
+    """A symbolic generator. It has a method for each distribution, which returns the next state and
+    the draw: ``next, draw = rng.normal(loc, scale, size)``.
+    """
+
+    def draw(self, distribution: Any, size: Any = None) -> tuple[Variable, Any]:
+        """Return the next state and numbers of a distribution, of the shape ``size``."""
+        return distribution.draw(self, size)
+
+    def split(self, count: int = 2) -> tuple[Variable, list[Variable]]:
+        """Return the next state and ``count`` independent generators."""
+        after, *children = Split(count)(self)
+        return after, children
+
+    def fold_in(self, number: Any) -> Variable:
+        """Return the generator that belongs to an integer, which may be symbolic."""
+        return FoldIn()(self, number)
+
+    def jump(self) -> Variable:
+        """Return a generator so far ahead that draws from this one never reach it."""
+        return Jump()(self)
 
 
 class RandomType(Type):
@@ -45,6 +76,8 @@ class RandomType(Type):
     """
 
     __props__ = ()
+
+    variable_type = GeneratorVariable
 
     def filter(self, value: Any, strict: bool = False, allow_downcast: bool | None = None) -> Any:
         """Return ``value`` if it is a state."""
@@ -200,7 +233,7 @@ class Split(_OfState):
     __props__ = ("count",)
 
     def __init__(self, count: int) -> None:
-        if not isinstance(count, int) or isinstance(count, bool) or count < 1:  # pyright: ignore[reportUnnecessaryIsInstance]
+        if not isinstance(count, int) or isinstance(count, bool) or count < 1:
             msg = f"split: the number of generators is a positive int, got {count!r}."
             raise ArgumentError(msg)
         self.count = count

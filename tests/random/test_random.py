@@ -1,0 +1,216 @@
+"""Generators and distributions, from seeds to compiled functions."""
+
+import pickle
+
+import numpy as np
+import pytest
+import scipy.stats
+
+import phintys
+import phintys.tensor as pt
+from phintys import random
+from phintys.random import bits, philox, streams
+from phintys.random.distributions import DISTRIBUTIONS
+
+KNOWN = [
+    ([0] * 4, [0] * 2, "6627e8d5 e169c58d bc57ac4c 9b00dbd8"),
+    ([0xFFFFFFFF] * 4, [0xFFFFFFFF] * 2, "408f276d 41c83b0e a20bc7c6 6d5451fd"),
+    (
+        [0x243F6A88, 0x85A308D3, 0x13198A2E, 0x03707344],
+        [0xA4093822, 0x299F31D0],
+        "d16cfe09 94fdcceb 5001e420 24126ea1",
+    ),
+]
+
+PARAMETERS = {
+    "uniform": ((-1.0, 3.0), scipy.stats.uniform(-1, 4)),
+    "normal": ((1.0, 2.0), scipy.stats.norm(1, 2)),
+    "laplace": ((1.0, 2.0), scipy.stats.laplace(1, 2)),
+    "logistic": ((1.0, 2.0), scipy.stats.logistic(1, 2)),
+    "gumbel": ((1.0, 2.0), scipy.stats.gumbel_r(1, 2)),
+    "cauchy": ((1.0, 2.0), scipy.stats.cauchy(1, 2)),
+    "exponential": ((2.0,), scipy.stats.expon(scale=2)),
+    "halfnormal": ((2.0,), scipy.stats.halfnorm(scale=2)),
+    "lognormal": ((0.5, 0.75), scipy.stats.lognorm(0.75, scale=np.exp(0.5))),
+    "weibull": ((1.5, 2.0), scipy.stats.weibull_min(1.5, scale=2)),
+    "bernoulli": ((0.3,), scipy.stats.bernoulli(0.3)),
+}
+
+
+@pytest.mark.parametrize(("counter", "key", "words"), KNOWN)
+def test_known_answers(counter, key, words):
+    assert " ".join(f"{word:08x}" for word in philox(counter, key)) == words
+
+
+def test_native_bits_are_those_of_the_reference():
+    state, n = random.random_type("state"), pt.lscalar("n")
+    draws = [
+        bits.RandomBits(dtype)(random.StateWords()(state), n) for dtype in ("uint32", "uint64")
+    ]
+    native = phintys.function([state, n], draws)
+    reference = phintys.function([state, n], draws, mode="FAST_COMPILE")
+    last = np.array([2**64 - 1, 2**64 - 3, 2**64 - 1], "uint64")
+    for words in (random.state(3), last):
+        for count in (0, 1, 2, 3, 7, 1001):
+            for left, right in zip(native(words, count), reference(words, count), strict=True):
+                assert left.dtype == right.dtype
+                np.testing.assert_array_equal(left, right)
+
+
+def test_bits_are_the_words_of_the_published_generator_in_order():
+    draw = bits.RandomBits("uint32")(random.StateWords()(random.rng("r")), 8)
+    words = draw.eval({draw.owner.inputs[0].owner.inputs[0]: np.zeros(3, "uint64")})
+    assert " ".join(f"{word:08x}" for word in words[:4]) == KNOWN[0][2]
+    np.testing.assert_array_equal(words[4:], philox([1, 0, 0, 0], [0, 0]))
+
+
+@pytest.fixture(scope="module")
+def drawn():
+    """Return 40,000 numbers of each distribution, of native code and of the reference."""
+    r = random.rng("r")
+    draws = [getattr(r, name)(*values, 40_000)[1] for name, (values, _) in PARAMETERS.items()]
+    seed = random.state(11)
+    made = [phintys.function([r], draws, mode=mode)(seed) for mode in (None, "FAST_COMPILE")]
+    return {name: pair for name, *pair in zip(PARAMETERS, *made, strict=True)}
+
+
+def test_all_distributions_are_tested():
+    assert set(PARAMETERS) == set(DISTRIBUTIONS)
+
+
+@pytest.mark.parametrize("name", PARAMETERS)
+def test_native_draws_are_those_of_the_reference(drawn, name):
+    native, reference = drawn[name]
+    if name in ("uniform", "bernoulli"):
+        np.testing.assert_array_equal(native, reference)
+    else:
+        np.testing.assert_allclose(native, reference, rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("name", PARAMETERS)
+def test_frequencies_below_quantiles(drawn, name):
+    native, _ = drawn[name]
+    exact = PARAMETERS[name][1]
+    for q in (0.01, 0.25, 0.5, 0.9, 0.999):
+        p = exact.cdf(exact.ppf(q))
+        deviation = np.mean(native <= exact.ppf(q)) - p
+        assert abs(deviation) <= 6 * np.sqrt(p * (1 - p) / native.size)
+
+
+@pytest.mark.parametrize("name", PARAMETERS)
+def test_densities_and_quantiles_against_scipy(name):
+    values, exact = PARAMETERS[name]
+    distribution = DISTRIBUTIONS[name](*values)
+    x, q = pt.dvectors("x", "q")
+    f = phintys.function(
+        [x, q],
+        [random.logp(distribution, x), random.cdf(distribution, x), random.icdf(distribution, q)],
+    )
+    at = np.array([-5.0, -1.0, 0.5, 1.0, 2.75, 9.0])
+    probabilities = np.array([1e-9, 0.2, 0.65, 0.99])
+    density = exact.logpmf if name == "bernoulli" else exact.logpdf
+    with np.errstate(divide="ignore"):
+        expected = [density(at), exact.cdf(at), exact.ppf(probabilities)]
+    for result, wanted in zip(f(at, probabilities), expected, strict=True):
+        np.testing.assert_allclose(result, wanted, rtol=1e-9, atol=1e-12)
+
+
+def test_default_updates():
+    stream = random.RandomStream(5)
+    draw, other = stream.uniform(size=4), stream.uniform(size=4)
+    f = phintys.function([], [draw, other])
+    first, second = f(), f()
+    assert len(np.unique(np.concatenate([*first, *second]))) == 16
+    stream.seed(5)
+    np.testing.assert_array_equal(f(), first)
+    still = phintys.function([], draw, no_default_updates=True)
+    np.testing.assert_array_equal(still(), still())
+
+
+def test_one_state_gives_one_draw_and_two_states_two():
+    r = random.shared_rng(1)
+    after, draw = r.normal(size=3)
+    _, same = r.normal(size=3)
+    _, later = after.normal(size=3)
+    a, b, c = phintys.function([], [draw, same, later])()
+    np.testing.assert_array_equal(a, b)
+    assert not np.isin(a, c).any()
+
+
+def test_draws_in_a_loop():
+    r = random.rng("r")
+
+    def step(state):
+        after, draw = state.uniform(size=2)
+        return after, draw
+
+    _, draws = phintys.scan(step, outputs_info=[r, None], n_steps=3, return_updates=False)
+    looped = phintys.function([r], draws)(random.state(2))
+    state, expected = r, []
+    for _ in range(3):
+        state, draw = state.uniform(size=2)
+        expected.append(draw)
+    np.testing.assert_array_equal(looped, phintys.function([r], expected)(random.state(2)))
+
+
+def test_streams_in_a_loop():
+    stream = random.RandomStream(7)
+    numbers, updates = phintys.scan(lambda: stream.uniform(size=2), n_steps=3)
+    f = phintys.function([], numbers, updates=updates)
+    assert len(np.unique(np.concatenate([f(), f()]))) == 12
+
+
+def test_children_differ():
+    r = random.rng("r")
+    after, children = r.split(3)
+    generators = [r, after, *children, r.jump(), r.fold_in(0), r.fold_in(1), r.jump().fold_in(0)]
+    f = phintys.function([r], [one.uniform(size=50)[1] for one in generators])
+    numbers = np.concatenate(f(random.state(8)))
+    # The next state after a split goes on where the generators' own numbers do.
+    assert len(np.unique(numbers[100:])) == len(numbers) - 100
+    assert len(np.unique(numbers[:50])) == 50
+
+
+def test_derivatives_of_draws():
+    r, loc, scale = random.rng("r"), pt.dscalar("loc"), pt.dscalar("scale")
+    _, draw = r.normal(loc, scale, 5)
+    by_loc, by_scale = phintys.grad(draw.sum(), [loc, scale])
+    f = phintys.function([r, loc, scale], [draw, by_loc, by_scale])
+    values, of_loc, of_scale = f(random.state(3), 1.0, 2.0)
+    assert of_loc == 5
+    np.testing.assert_allclose(of_scale, ((values - 1) / 2).sum())
+
+
+def test_parameters_broadcast_and_size_is_checked():
+    r = random.shared_rng(4)
+    _, draw = r.normal(np.zeros((2, 1)), np.ones(3))
+    assert draw.eval().shape == (2, 3)
+    assert len(np.unique(draw.eval())) == 6
+    _, single = r.normal(np.float32(0), np.float32(1), size=(2, 2))
+    assert single.dtype == "float32"
+    with pytest.raises(phintys._base.errors.ShapeError, match="more than size"):
+        r.normal(np.zeros((2, 3)), 1.0, size=3)
+
+
+def test_seeds():
+    sequence = np.random.SeedSequence(9)
+    np.testing.assert_array_equal(random.state(sequence), random.state(9))
+    assert not np.array_equal(random.state([1, 2]), random.state([2, 1]))
+    for wrong in (-1, 1.5, "7", True, None, [1, -2]):
+        with pytest.raises(phintys._base.errors.ArgumentError, match="non-negative int"):
+            random.state(wrong)
+
+
+def test_states_are_not_numbers():
+    with pytest.raises(TypeError, match="Expected a tensor"):
+        pt.add(random.rng("r"), 1)
+
+
+def test_pickles():
+    stream = random.RandomStream(6)
+    f = phintys.function([], stream.exponential(2.0, size=3))
+    f()
+    again = pickle.loads(pickle.dumps(f))
+    np.testing.assert_array_equal(f(), again())
+    r = streams.shared_rng(1)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(r)).get_value(), r.get_value())
