@@ -78,9 +78,26 @@ def _divergence(x: Any, y: Any, inside: Any, at_zero: Any) -> Any:
     return switch(or_(isnan(x), isnan(y)), math.nan, result)
 
 
+def _log_quotient_values(x: Any, y: Any) -> Any:
+    """Return what :func:`_log_quotient` does, of arrays."""
+    ratio = x / y
+    is_close = np.abs(ratio - 1) < 0.5
+    is_moderate = (ratio > 1 / _FAR) & (ratio < _FAR)
+    near = np.log1p(np.where(is_close, (x - y) / y, 0))
+    far = np.where(is_moderate, np.log(ratio), np.log(x) - np.log(y))
+    return np.where(is_close, near, far)
+
+
+def _rel_entr_values(x: Any, y: Any) -> Any:
+    """Return SciPy's numbers, but where old releases lose digits: for positive x and y."""
+    with np.errstate(all="ignore"):
+        outside = import_whole("scipy.special").rel_entr(x, y)
+        return np.where((x > 0) & (y > 0), x * _log_quotient_values(x, y), outside)
+
+
 rel_entr = FloatRow(
     "rel_entr",
-    "scipy.special:rel_entr",
+    _rel_entr_values,
     doc="x * log(x / y) for positive x and y, 0 for x = 0 <= y, and infinity elsewhere.",
     parameters=("x", "y"),
     nin=2,
@@ -113,9 +130,7 @@ def _kl_div_values(x: Any, y: Any) -> Any:
         is_close = is_inside & (np.abs(x - y) < y / 2) & (y < math.inf)
         one = y.dtype.type(1)
         near = _divergence_of_close(np.where(is_close, x, one), np.where(is_close, y, one))
-        ratio = x / y
-        is_moderate = (ratio > 1 / _FAR) & (ratio < _FAR)
-        far = x * np.where(is_moderate, np.log(ratio), np.log(x) - np.log(y)) + (y - x)
+        far = x * _log_quotient_values(x, y) + (y - x)
         outside = import_whole("scipy.special").kl_div(x, y)
         return np.where(is_close, near, np.where(is_inside, far, outside))
 
