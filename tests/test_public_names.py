@@ -18,7 +18,7 @@ HOMES = {
         MonitorMode clone_replace graph_replace rewrite_graph Type Variable Constant Apply Op
         FunctionGraph PhintysError
         tensor scalar gradient graph rewriting compile testing passes Profile print_profiles
-        wrap_py contrib control ifelse scan until OpFromGraph
+        wrap_py contrib control ifelse scan until OpFromGraph random
         """,
     "phintys.graph": """
         Type Variable Constant Apply Op FunctionGraph Feature SharedVariable NullType
@@ -36,7 +36,7 @@ HOMES = {
         concatenate einsum
         split set_subtensor inc_subtensor arange eye diag zeros ones full zeros_like ones_like
         full_like softmax log_softmax logsumexp cumsum sort argsort eq neq lt le gt ge and_ or_ xor
-        invert logical_and logical_or logical_not
+        invert logical_and logical_or logical_not random
         """,
     "phintys.tensor.inplace": "add_inplace mul_inplace exp_inplace neg_inplace switch_inplace",
     "phintys.tensor.special": "erf gammaln digamma softmax log_softmax logsumexp",
@@ -63,6 +63,10 @@ HOMES = {
     "phintys.control": """
         OpFromGraph IfElse ifelse cond branch RowLoop Scan scan until map reduce foldl foldr filter
         loop while_loop fori_loop
+        """,
+    "phintys.random": """
+        RandomStream rng shared_rng state Distribution Normal Uniform logp cdf icdf normal uniform
+        bernoulli exponential
         """,
     "phintys.contrib": "sgd momentum adagrad adam",
     "phintys.testing": "check_op OpRecord verify_grad verify_rop",
@@ -92,7 +96,7 @@ def test_a_name_means_the_same_everywhere(name):
 HEAVY = """
     numpy.ma scipy llvmlite.binding llvmlite.ir jax matplotlib hypothesis mpmath pytest fissix
     difflib json logging random shutil subprocess sysconfig tempfile
-    phintys.compat phintys.contrib phintys.graph.from_function
+    phintys.compat phintys.contrib phintys.random phintys.graph.from_function
     phintys.testing phintys.backends.reference.vm phintys.backends.reference.thunks
     phintys.compile.debug_mode phintys.compile.debugging phintys.compile.monitor
     phintys.compile.nan_guard phintys.compile.profile.profile phintys.graph.printing
@@ -176,7 +180,7 @@ def test_what_is_offered_is_not_said_to_be_missing(home):
     ("home", "name", "instead"),
     [
         ("phintys", "foldl", "phintys.control"),
-        ("phintys.tensor", "random", "numpy.random.Generator"),
+        ("phintys.tensor", "RandomStreams", "phintys.random.RandomStream"),
         ("phintys", "sparse", "dense arrays"),
         ("phintys.tensor", "conv2d", "shifted slices"),
         ("phintys.tensor", "rfft", "phintys.tensor.fft"),

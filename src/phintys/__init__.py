@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from phintys import compile, control, graph, passes, rewriting, scalar, tensor
 from phintys._base.config import config
 from phintys._base.errors import PhintysError
-from phintys._base.late import late_names
+from phintys._base.late import late_names, lend
 from phintys.compile import (
     Function,
     In,
@@ -45,7 +45,7 @@ from phintys.graph.pretty import pprint
 from phintys.passes import rewrite_graph
 
 if TYPE_CHECKING:
-    from phintys import contrib, gradient, testing
+    from phintys import contrib, gradient, random, testing
     from phintys.backends.native.runtime.support import free_memory
     from phintys.compile.debug_mode import DebugMode
     from phintys.compile.monitor import MonitorMode
@@ -78,9 +78,12 @@ else:
             "phintys.graph.printing": "debugprint dprint",
             "phintys.tensor.batching": "vectorize_graph",
             "phintys.contrib": "",
+            "phintys.random": "",
             "phintys.testing": "",
         },
     )
+
+lend("phintys.random", tensor)
 
 __version__ = "0.1.0"
 
@@ -124,6 +127,7 @@ __all__ = [
     "passes",
     "pprint",
     "print_profiles",
+    "random",
     "rewrite_graph",
     "rewriting",
     "scalar",

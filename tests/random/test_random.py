@@ -196,7 +196,10 @@ def test_seeds():
     sequence = np.random.SeedSequence(9)
     np.testing.assert_array_equal(random.state(sequence), random.state(9))
     assert not np.array_equal(random.state([1, 2]), random.state([2, 1]))
-    for wrong in (-1, 1.5, "7", True, None, [1, -2]):
+    np.testing.assert_array_equal(random.state("9"), random.state(9))
+    np.testing.assert_array_equal(random.state(np.array([1, 2])), random.state([1, 2]))
+    assert not np.array_equal(random.state(None), random.state(None))
+    for wrong in (-1, 1.5, "seven", True, [1, -2], ["7"]):
         with pytest.raises(phintys._base.errors.ArgumentError, match="non-negative int"):
             random.state(wrong)
 

@@ -16,13 +16,17 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
+from types import ModuleType
 from typing import Any
 
 from phintys._base.apart import import_whole
 from phintys._base.not_offered import NOT_OFFERED
 from phintys._base.public import public_dir
 
-__all__ = ["LateModule", "late_names"]
+__all__ = ["LateModule", "late_names", "lend"]
+
+_LENT: dict[tuple[str, str], str] = {}
+"""(package, name) -> the module of a higher room that the package shows under this name."""
 
 
 class LateModule:
@@ -87,6 +91,8 @@ def late_names(
             found = getattr(import_whole(home_of[name]), name)
         elif name in inside:
             found = import_whole(inside[name])
+        elif (package, name) in _LENT:
+            found = import_whole(_LENT[package, name])
         else:
             msg = f"module {package!r} has no attribute {name!r}"
             if name in NOT_OFFERED:
@@ -96,3 +102,26 @@ def late_names(
         return found
 
     return look_up, public_dir(package, *home_of, *inside)
+
+
+def lend(module: str, package: ModuleType) -> None:
+    """Show a module of a higher room in a package that uses :func:`late_names`.
+
+    It is the caller, above both, that knows them: the package does not depend on the module.
+
+    Parameters
+    ----------
+    module
+        Full name of the module, whose last part is its name in the package.
+    package
+        The package.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.random.__name__
+    'phintys.random'
+    """
+    name = module.rpartition(".")[2]
+    _LENT[package.__name__, name] = module
+    package.__all__.append(name)

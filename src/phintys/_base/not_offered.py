@@ -4,16 +4,14 @@ from __future__ import annotations
 
 __all__ = ["NOT_OFFERED"]
 
-_RANDOM = (
-    "Draw with numpy.random.Generator and pass the draws as inputs, or keep them in a shared value"
-)
+_RANDOM = "Streams are phintys.random.RandomStream"
 _SOLVERS = "Call NumPy's or SciPy's function through phintys.wrap_py, with its gradient as grad="
 _DECOMPOSITIONS = ("schur", "qz", "logm", "sqrtm")
 _LOOPS = "It is in phintys.control, with scan and the functional forms of loops"
 
 NOT_OFFERED = {
     **dict.fromkeys(("foldl", "foldr", "map", "reduce"), _LOOPS),
-    **dict.fromkeys(("random", "RandomStream", "RandomStreams", "shared_randomstreams"), _RANDOM),
+    **dict.fromkeys(("RandomStream", "RandomStreams", "shared_randomstreams"), _RANDOM),
     "sparse": "Use dense arrays, or gather with x[indices] and scatter with pt.inc_subtensor",
     **dict.fromkeys(
         ("conv", "conv2d", "nnet", "signal"),

@@ -207,7 +207,7 @@ def filter(
         return_list=True,
     )
     masks = cast("list[Any]", masks or [])
-    if updates:
+    if any(shared.default_update is not new for shared, new in updates.items()):
         msg = "The function of a filter must return masks alone, and it returned updates too."
         raise ArgumentError(msg)
     if len(masks) not in {1, len(listed)}:

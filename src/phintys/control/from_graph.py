@@ -12,6 +12,7 @@ from phintys._base.errors import (
     MissingInputError,
 )
 from phintys._base.once import kept_property
+from phintys.control.default_updates import FormalUpdates
 from phintys.control.inner_shapes import shapes_of_outputs
 from phintys.control.overrides import NOTHING, overrides_of
 from phintys.gradient.arithmetic import is_known_zero, zero_like
@@ -138,6 +139,7 @@ class OpFromGraph(Inlinable, Op):
         self.inline = inline
         self.name = name
         self.shared = _shared(inputs, outputs, strict)
+        self._formal = FormalUpdates(inputs, self.shared)
         self.fgraph = _closed(inputs, outputs, self.shared)
         self._explicit = len(inputs)
         counts = len(inputs), len(self.fgraph.inputs)
@@ -197,7 +199,8 @@ class OpFromGraph(Inlinable, Op):
 
     def make_node(self, *inputs: Any) -> Apply:
         """Apply to values for the inputs; those for shared variables may be left out."""
-        if len(inputs) == self._explicit:
+        if len(inputs) == self._explicit and self.shared:
+            self._formal.apply(self, inputs)
             inputs = (*inputs, *self.shared)
         if len(inputs) != len(self.fgraph.inputs):
             given = ", ".join(map(str, inputs))

@@ -9,6 +9,7 @@ import numpy as np
 from phintys._base.errors import ArgumentError, DtypeError, ShapeError
 from phintys._base.nests import matched, rebuilt, walk
 from phintys._base.records import record
+from phintys.control.default_updates import DefaultUpdates
 from phintys.control.loop_arguments import StepOutputs
 from phintys.control.loop_builder import LoopBuilder, check_alike, errors_name
 from phintys.control.scan_inputs import described, tap_name
@@ -94,12 +95,16 @@ def loop(
         ordered = part[::-1] if reverse else part
         given.append(builder.add_sequence(ordered, tap_name(part, f"x{path}", 0)))
     carry = _Carry(builder, init, traced=True, what="loop")
-    found = body(carry.given, rebuilt(xs, given))
+    defaults = DefaultUpdates()
+    with defaults.watching():
+        found = body(carry.given, rebuilt(xs, given))
     with errors_name(body):
         made, row = _pair(found, carry)
+        defaults.add_to(builder, made)
         made = builder.settle_dtypes(made)
         carry.check(made)
     results = builder.build(n, made, name, truncate_gradient, checkpoint)
+    defaults.keep_last(results.untraced)
     rows = iter([stack[::-1] for stack in results.stacked] if reverse else results.stacked)
     listed = [None if entry is None else next(rows) for _, entry in walk(row)]
     return carry.last(results), rebuilt(row, listed)
@@ -144,18 +149,24 @@ def while_loop(
     _check_function(body, "body", "while_loop")
     builder = LoopBuilder()
     carry = _Carry(builder, init, traced=False, what="while_loop")
-    new = body(carry.given)
+    defaults = DefaultUpdates()
+    with defaults.watching():
+        new = body(carry.given)
     with errors_name(body):
         made = carry.results(new)
-    ends = condition(rebuilt(init, carry.whole(made.untraced)))
+    with defaults.watching():
+        ends = condition(rebuilt(init, carry.whole(made.untraced)))
     with errors_name(condition):
         made.until = eq(_condition(ends), 0)
+    defaults.add_to(builder, made)
     with errors_name(body):
         made = builder.settle_dtypes(made)
         carry.check(made)
     first = _condition(condition(carry.initial))
     n = switch(first, np.int64(_ENDLESS), np.int64(0))
-    return carry.last(builder.build(n, made, name, checkpoint=checkpoint))
+    results = builder.build(n, made, name, checkpoint=checkpoint)
+    defaults.keep_last(results.untraced)
+    return carry.last(results)
 
 
 def fori_loop(
@@ -195,15 +206,21 @@ def fori_loop(
     carry = _Carry(builder, init, traced=True, what="fori_loop")
     start = known_int(first)
     at = builder.index if start == 0 else builder.index + first
-    new = body(at, carry.given)
+    defaults = DefaultUpdates()
+    with defaults.watching():
+        new = body(at, carry.given)
     with errors_name(body):
-        made = builder.settle_dtypes(carry.results(new))
+        made = carry.results(new)
+        defaults.add_to(builder, made)
+        made = builder.settle_dtypes(made)
         carry.check(made)
     end = known_int(stop)
     n: Any = maximum(stop - first, 0)
     if start is not None and end is not None:
         n = np.int64(max(end - start, 0))
-    return carry.last(builder.build(n, made, name, truncate_gradient, checkpoint))
+    results = builder.build(n, made, name, truncate_gradient, checkpoint)
+    defaults.keep_last(results.untraced)
+    return carry.last(results)
 
 
 # ---- carries -------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ import inspect
 from typing import TYPE_CHECKING, Any
 
 from phintys._base.errors import ArgumentError, DtypeError, ShapeError, TypeContractError
+from phintys.control.default_updates import DefaultUpdates
 from phintys.control.loop_arguments import StepOutputs
 from phintys.control.loop_builder import LoopBuilder, check_alike, errors_name
 from phintys.control.scan_inputs import (
@@ -16,7 +17,7 @@ from phintys.control.scan_inputs import (
     tap_name,
 )
 from phintys.control.step_results import returned
-from phintys.graph.shared_variable import SharedVariable, made_within
+from phintys.graph.shared_variable import SharedVariable
 from phintys.graph.traversal import ancestors
 from phintys.graph.variable import Constant, Variable
 from phintys.tensor.convert import as_tensor_variable
@@ -98,7 +99,7 @@ def scan(
     return_list
         Return a list of outputs even if there is a single one.
     return_updates
-        Return the updates too.
+        Return the updates too. ``False`` is refused if the step returns updates.
     checkpoint
         What gradients keep of the steps. ``None``: all that they need, or, if that is estimated to
         take more than ``config.loop_megabytes``, the states before some of the steps; the others
@@ -109,7 +110,9 @@ def scan(
     outputs
         For each output its rows, stacked; a single output, or a list; ``None`` if there are none.
     updates
-        Shared variable -> its value after the last step. Pass them to ``phintys.function``.
+        Shared variable -> its value after the last step. Pass them to ``phintys.function``. Those
+        of shared variables with default updates that are set in the step, such as the generators
+        of random numbers, become their default updates, so that they need not be passed.
 
     Raises
     ------
@@ -157,11 +160,14 @@ def scan(
             arguments += _in_order(state, entry.taps)
     with errors_name(fn):
         _check_arguments(fn, [*arguments, *fixed])
-    with made_within() as new_shared:
+    defaults = DefaultUpdates()
+    with defaults.watching():
         values = fn(*arguments, *fixed)
     with errors_name(fn):
         made = returned(values)
-        _add_default_updates(made, new_shared)
+        if made.updates and not return_updates:
+            raise _dropped(made.updates)
+        _add_default_updates(made, defaults)
         if strict:
             _check_strict(made, [*arguments, *fixed, *(each.x for each in rows)])
         if initial is None:
@@ -190,6 +196,7 @@ def scan(
         else:
             found.append(next(untraced))
     updates = dict(zip(made.updates, untraced, strict=True))
+    defaults.keep(updates[shared] for shared in defaults.taken)
     whole: Any = found
     if not return_list:
         whole = None if not found else found[0] if len(found) == 1 else found
@@ -353,25 +360,21 @@ def _check_arguments(fn: Callable[..., Any], arguments: Sequence[Any]) -> None:
         raise ArgumentError(msg) from error
 
 
-def _add_default_updates(made: Returned, new_shared: Iterable[SharedVariable]) -> None:
-    """Add the default updates of the shared variables that the step made and depends on.
+def _add_default_updates(made: Returned, defaults: DefaultUpdates) -> None:
+    """Add the default updates that the step set and depends on."""
+    outputs = [*made.outputs, *made.updates.values()]
+    if made.condition is not None:
+        outputs.append(made.condition)
+    defaults.take(outputs, made.updates)
+    made.updates.update(defaults.taken)
 
-    They take place in each step, so the function that contains the loop must not apply them again.
-    """
-    waiting = {one for one in new_shared if one.default_update is not None}
-    is_open = bool(waiting)
-    while is_open:
-        is_open = False
-        outputs = [*made.outputs, *made.updates.values()]
-        if made.condition is not None:
-            outputs.append(made.condition)
-        for variable in ancestors(outputs):
-            if isinstance(variable, SharedVariable) and variable in waiting:
-                waiting.remove(variable)
-                if variable not in made.updates:
-                    made.updates[variable] = variable.type.filter_variable(variable.default_update)
-                variable.default_update = None
-                is_open = True
+
+def _dropped(updates: Iterable[SharedVariable]) -> ArgumentError:
+    return ArgumentError(
+        f"The step of a scan updates {', '.join(map(str, updates))}, and with return_updates=False "
+        "these updates would be lost. Leave it out, and pass the updates that scan returns to "
+        "phintys.function."
+    )
 
 
 def _check_strict(made: Returned, known: Iterable[Variable]) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from phintys._base.errors import ArgumentError
 from phintys._base.nests import rebuilt
 from phintys.gradient.graph_ops import make_op
-from phintys.gradient.tracing import captured_by, name_of, outputs_of, separate
+from phintys.gradient.tracing import captured_by, name_of, outputs_of, separate, updates_outside
 from phintys.graph.variable import Variable
 
 if TYPE_CHECKING:
@@ -84,7 +84,8 @@ def checkpoint(fun: Callable[..., Any] | None = None, *, name: str | None = None
         stand_ins = [leaf.type.make_variable(leaf.name) for leaf in leaves]
         given = arguments.holding(stand_ins)
         by_name = dict(zip(names, given[len(args) :], strict=True))
-        result = fun(*given[: len(args)], **by_name)
+        with updates_outside(stand_ins, leaves):
+            result = fun(*given[: len(args)], **by_name)
         outputs = outputs_of(result, fun, "checkpoint")
         captured = captured_by(outputs, stand_ins)
         op = make_op("checkpoint", [*stand_ins, *captured], outputs, title)

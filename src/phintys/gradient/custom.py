@@ -13,7 +13,14 @@ from phintys._base.nests import rebuilt
 from phintys.gradient.custom_rules import Rules
 from phintys.gradient.functions_with_rules import FunctionWithRules
 from phintys.gradient.graph_ops import make_op
-from phintys.gradient.tracing import captured_by, name_of, outputs_of, place_of, separate
+from phintys.gradient.tracing import (
+    captured_by,
+    name_of,
+    outputs_of,
+    place_of,
+    separate,
+    updates_outside,
+)
 from phintys.graph.variable import Variable
 
 if TYPE_CHECKING:
@@ -215,7 +222,8 @@ class CustomGradient(FunctionWithRules):
             [one for at, one in enumerate(given) if at not in self.nondiff]
         )
         stand_ins = [leaf.type.make_variable(leaf.name) for leaf in leaves]
-        result = self.fun(*self.merged(fixed, arguments.holding(stand_ins)))
+        with updates_outside(stand_ins, leaves):
+            result = self.fun(*self.merged(fixed, arguments.holding(stand_ins)))
         pullback = None
         if self.fwd is None and self.jvp is None:
             result, pullback = self.split(result)

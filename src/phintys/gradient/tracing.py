@@ -7,19 +7,30 @@ outside, as a closure, is found in the graph that it returns: these variables ar
 from __future__ import annotations
 
 import inspect
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from phintys._base.errors import ArgumentError
 from phintys._base.nests import rebuilt, walk
 from phintys._base.records import record
+from phintys.graph.cloning import graph_replace
+from phintys.graph.shared_variable import set_within
 from phintys.graph.traversal import toposort
 from phintys.graph.variable import Constant, Variable
 from phintys.tensor.convert import as_tensor_variable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Generator, Iterable, Sequence
 
-__all__ = ["Arguments", "captured_by", "name_of", "outputs_of", "place_of", "separate"]
+__all__ = [
+    "Arguments",
+    "captured_by",
+    "name_of",
+    "outputs_of",
+    "place_of",
+    "separate",
+    "updates_outside",
+]
 
 
 @record(eq=False)
@@ -113,6 +124,25 @@ def captured_by(outputs: Sequence[Variable], stand_ins: Iterable[Variable]) -> l
             inside.update(node.outputs)
     captured.update((variable, None) for variable in outputs if variable not in inside)
     return [variable for variable in captured if not isinstance(variable, Constant)]
+
+
+@contextmanager
+def updates_outside(stand_ins: Sequence[Variable], given: Sequence[Variable]) -> Generator[None]:
+    """Write the default updates that a function sets, such as of generators, without stand-ins.
+
+    Parameters
+    ----------
+    stand_ins
+        The variables that the function, called in the ``with`` block, is given.
+    given
+        What they stand for.
+    """
+    with set_within() as found:
+        yield
+    for shared in found:
+        if shared.default_update is not None:
+            replacements = dict(zip(stand_ins, given, strict=True))
+            shared.default_update = graph_replace(shared.default_update, replacements, strict=False)
 
 
 def name_of(function: Any) -> str:

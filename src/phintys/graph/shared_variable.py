@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
     from phintys.graph.type import Type
 
-__all__ = ["Container", "SharedVariable", "made_within", "shared_class"]
+__all__ = ["Container", "SharedVariable", "set_within", "shared_class"]
 
-_MADE: ContextVar[list[SharedVariable] | None] = ContextVar("made_shared", default=None)
+_SET: ContextVar[list[SharedVariable] | None] = ContextVar("set_shared", default=None)
 
 
 class Container:
@@ -109,10 +109,7 @@ class SharedVariable(Variable):
         name: str | None = None,
     ) -> None:
         super().__init__(type, None, None, name)
-        made = _MADE.get()
-        if made is not None:
-            made.append(self)
-        self.default_update: Variable | None = None
+        self._default_update: Variable | None = None
         if container is not None:
             if value is not None:
                 msg = f"Shared variable {name}: give either a value or a container, not both."
@@ -121,6 +118,18 @@ class SharedVariable(Variable):
         else:
             self.container = Container(type, [None], strict, allow_downcast, name)
             self.container.value = value
+
+    @property
+    def default_update(self) -> Variable | None:
+        """The expression for the next value in functions that do not give another."""
+        return self._default_update
+
+    @default_update.setter
+    def default_update(self, new: Variable | None) -> None:
+        found = _SET.get()
+        if found is not None:
+            found.append(self)
+        self._default_update = new
 
     def get_value(self, borrow: bool = False, return_internal_type: bool = False) -> Any:
         """Return the value.
@@ -168,27 +177,28 @@ class SharedVariable(Variable):
 
 
 @contextmanager
-def made_within() -> Generator[list[SharedVariable]]:
-    """Collect the shared variables that are made in a ``with`` block.
+def set_within() -> Generator[list[SharedVariable]]:
+    """Collect the shared variables whose default updates are set in a ``with`` block.
 
     Examples
     --------
     >>> import phintys
-    >>> from phintys.graph.shared_variable import made_within
-    >>> with made_within() as made:
-    ...     s = phintys.shared(1.0)
-    >>> made == [s]
+    >>> from phintys.graph.shared_variable import set_within
+    >>> count = phintys.shared(0)
+    >>> with set_within() as found:
+    ...     count.default_update = count + 1
+    >>> found == [count]
     True
     """
-    outer = _MADE.get()
-    made: list[SharedVariable] = []
-    token = _MADE.set(made)
+    outer = _SET.get()
+    found: list[SharedVariable] = []
+    token = _SET.set(found)
     try:
-        yield made
+        yield found
     finally:
-        _MADE.reset(token)
+        _SET.reset(token)
         if outer is not None:
-            outer += made
+            outer += found
 
 
 def shared_class(variable_type: type[Variable]) -> type[SharedVariable]:

@@ -15,8 +15,10 @@ are computed by functions such as ``log`` and ``ndtri``, whose last digits may d
 reference backend and native code.
 """
 
+from phintys._base.public import public_dir
 from phintys.random.bits import RandomBits
 from phintys.random.distributions import (
+    DISTRIBUTIONS,
     Bernoulli,
     Cauchy,
     Distribution,
@@ -33,6 +35,7 @@ from phintys.random.distributions import (
     icdf,
     logp,
 )
+from phintys.random.functions import function_named
 from phintys.random.philox import philox
 from phintys.random.states import (
     Advance,
@@ -78,3 +81,15 @@ __all__ = [
     "shared_rng",
     "state",
 ]
+__all__ += list(DISTRIBUTIONS)  # pyright: ignore[reportUnsupportedDunderAll]
+
+__dir__ = public_dir(__name__)
+
+
+def __getattr__(name: str) -> object:
+    """Return the function that draws from the distribution with a method of this name."""
+    function = function_named(name)
+    if function is None:
+        msg = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(msg, name=name)
+    return function

@@ -26,6 +26,7 @@ __all__ = [
     "Split",
     "StateWords",
     "random_type",
+    "seed_sequence",
     "state",
 ]
 
@@ -120,7 +121,7 @@ def state(seed: Any) -> np.ndarray[Any, Any]:
     Parameters
     ----------
     seed
-        A non-negative int, a sequence of them, or a ``numpy.random.SeedSequence``.
+        As for :func:`seed_sequence`.
 
     Examples
     --------
@@ -128,23 +129,45 @@ def state(seed: Any) -> np.ndarray[Any, Any]:
     >>> bool((state(1) == state([1])).all()), bool((state(1) == state(2)).all())
     (True, False)
     """
-    if not isinstance(seed, np.random.SeedSequence):
-        seed = np.random.SeedSequence(_entropy(seed))
-    key, high = seed.generate_state(2, np.uint64)
+    key, high = seed_sequence(seed).generate_state(2, np.uint64)
     return np.array([key, 0, high], "uint64")
 
 
-def _entropy(seed: Any) -> Any:
-    ints = (int, np.integer)
-    given = seed if isinstance(seed, Sequence) and not isinstance(seed, str) else [seed]
-    for one in cast("Sequence[Any]", given):
-        if not isinstance(one, ints) or isinstance(one, bool) or one < 0:
-            msg = (
-                "A seed is a non-negative int, a sequence of them, or a "
-                f"numpy.random.SeedSequence, got {seed!r}."
-            )
-            raise ArgumentError(msg)
-    return seed
+def seed_sequence(seed: Any) -> np.random.SeedSequence:
+    """Return a seed as NumPy's sequence of words.
+
+    Parameters
+    ----------
+    seed
+        A non-negative int of any length, or a string of its digits; a sequence of such ints; a
+        ``numpy.random.SeedSequence``; or ``None`` for fresh entropy of the operating system.
+
+    Examples
+    --------
+    >>> from phintys.random.states import seed_sequence
+    >>> seed_sequence("17").entropy, seed_sequence([17, 4]).entropy
+    (17, [17, 4])
+    """
+    if isinstance(seed, np.random.SeedSequence):
+        return seed
+    if seed is None:
+        return np.random.SeedSequence()
+    if isinstance(seed, str):
+        digits = seed.strip()
+        return np.random.SeedSequence(int(digits) if digits.isdecimal() else _checked_seed(seed))
+    if isinstance(seed, Sequence) or (isinstance(seed, np.ndarray) and seed.ndim == 1):
+        return np.random.SeedSequence([_checked_seed(one, seed) for one in seed])
+    return np.random.SeedSequence(_checked_seed(seed))
+
+
+def _checked_seed(one: Any, seed: Any = None) -> int:
+    if isinstance(one, int | np.integer) and not isinstance(one, bool) and one >= 0:
+        return int(one)
+    msg = (
+        "A seed is a non-negative int, a string of digits, a sequence of non-negative ints, a "
+        f"numpy.random.SeedSequence, or None, got {(one if seed is None else seed)!r}."
+    )
+    raise ArgumentError(msg)
 
 
 def _block(words: Any, key: Any) -> np.ndarray[Any, Any]:

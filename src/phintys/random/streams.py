@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, cast
 
 import numpy as np
 
+from phintys._base.errors import ArgumentError
 from phintys.graph.shared_variable import SharedVariable
-from phintys.random.distributions import DISTRIBUTIONS, drawing
-from phintys.random.states import GeneratorVariable, random_type, state
+from phintys.random.distributions import DISTRIBUTIONS, Distribution
+from phintys.random.drawing import asked_for, has_draws
+from phintys.random.states import GeneratorVariable, random_type, seed_sequence, state
 
 __all__ = ["RandomStream", "rng", "shared_rng"]
+
+has_draws(GeneratorVariable)
 
 
 def rng(name: str | None = None) -> GeneratorVariable:
@@ -30,39 +35,60 @@ def rng(name: str | None = None) -> GeneratorVariable:
     return random_type(name)  # pyright: ignore[reportReturnType]
 
 
-def shared_rng(seed: Any, name: str | None = None) -> SharedVariable:
+def shared_rng(
+    value: Any = None, *, seed: Any = None, name: str | None = None, borrow: bool = False
+) -> SharedVariable:
     """Return a shared generator.
+
+    Its state stays the same until a function updates it: give the function ``updates``, or the
+    variable a ``default_update``. :class:`RandomStream` does the latter.
 
     Parameters
     ----------
+    value
+        A state, or a seed.
     seed
-        A non-negative int, a sequence of them, or a ``numpy.random.SeedSequence``.
+        A seed, instead of a value: a non-negative int, a string of its digits, a sequence of ints,
+        a ``numpy.random.SeedSequence``, or ``None`` for fresh entropy.
     name
         The name of the variable.
+    borrow
+        Whether a state is kept itself, not a copy.
 
     Examples
     --------
     >>> import phintys
     >>> from phintys.random import shared_rng
-    >>> r = shared_rng(1)
+    >>> r = shared_rng(seed=1)
     >>> after, draw = r.normal(size=3)
     >>> f = phintys.function([], draw, updates={r: after})
     >>> bool((f() == f()).any())
     False
     """
-    return random_type.make_shared(state(seed), name=name, borrow=True)
+    if value is not None and seed is not None:
+        msg = f"shared_rng takes a value or a seed, not both; got {value!r} and seed={seed!r}."
+        raise ArgumentError(msg)
+    if random_type.is_valid_value(value):
+        return random_type.make_shared(value, name=name, borrow=borrow)
+    return random_type.make_shared(state(seed if value is None else value), name=name, borrow=True)
 
 
+@has_draws
 class RandomStream:
     """Draws that differ at each call of a function.
 
     It has a method for each distribution. Each draw has a shared generator of its own, whose
-    default update is the next state.
+    default update is the next state: a function that computes the draw stores that state when it is
+    called, and the next call continues there.
 
     Parameters
     ----------
     seed
-        A non-negative int, a sequence of them, or a ``numpy.random.SeedSequence``.
+        A non-negative int, a string of its digits, a sequence of ints, a
+        ``numpy.random.SeedSequence``, or ``None`` for fresh entropy.
+    namespace
+        Where methods for further distributions are looked up by their names: a module, an object
+        or a dict of classes derived from :class:`~phintys.random.Distribution`.
 
     Examples
     --------
@@ -74,43 +100,89 @@ class RandomStream:
     False
     """
 
-    def __init__(self, seed: Any) -> None:
+    def __init__(self, seed: Any = None, namespace: Any = None) -> None:
         self._generators: list[SharedVariable] = []
+        self._namespace = namespace
         self.seed(seed)
 
-    def seed(self, seed: Any) -> None:
-        """Set the states of all generators of the stream anew."""
-        state(seed)  # checks it
-        self._entropy = seed.entropy if isinstance(seed, np.random.SeedSequence) else seed
-        self._key = seed.spawn_key if isinstance(seed, np.random.SeedSequence) else ()
+    def seed(self, seed: Any = None) -> None:
+        """Set the states of all generators of the stream anew.
+
+        Examples
+        --------
+        >>> import phintys
+        >>> from phintys.random import RandomStream
+        >>> stream = RandomStream(1)
+        >>> f = phintys.function([], stream.uniform())
+        >>> first = f()
+        >>> stream.seed(1)
+        >>> bool(f() == first)
+        True
+        """
+        self._seed = seed_sequence(seed)
         for number, generator in enumerate(self._generators):
             generator.set_value(self._state(number))
 
     def _state(self, number: int) -> Any:
-        key = (*self._key, number)
-        return state(np.random.SeedSequence(self._entropy, spawn_key=key))
+        key = (*self._seed.spawn_key, number)
+        return state(np.random.SeedSequence(self._seed.entropy, spawn_key=key))
 
-    def gen(self) -> SharedVariable:
-        """Return a new shared generator of the stream."""
-        generator = shared_rng(0)
-        generator.set_value(self._state(len(self._generators)))
+    def generator(self) -> SharedVariable:
+        """Return a new shared generator of the stream, without a default update."""
+        generator = shared_rng(self._state(len(self._generators)), borrow=True)
         self._generators.append(generator)
         return generator
 
     def draw(self, distribution: Any, size: Any = None) -> Any:
         """Return numbers of a distribution, of the shape ``size``."""
-        generator = self.gen()
+        if not hasattr(distribution, "draw"):
+            msg = f"Expected a distribution such as Normal(loc, scale), got {distribution!r}."
+            raise ArgumentError(msg)
+        generator = self.generator()
         after, numbers = distribution.draw(generator, size)
         generator.default_update = after
         return numbers
+
+    def gen(
+        self, distribution: Any, *parameters: Any, size: Any = None, dtype: Any = None, **named: Any
+    ) -> Any:
+        """Return numbers of a distribution that is given by its class, its method, or itself.
+
+        Examples
+        --------
+        >>> from phintys.random import Normal, RandomStream
+        >>> stream = RandomStream(1)
+        >>> draws = stream.gen(Normal, 0.0, 1.0, size=3)
+        >>> stream.gen("normal", 0.0, 1.0, size=3).type == draws.type
+        True
+        """
+        if isinstance(distribution, str) and distribution in DISTRIBUTIONS:
+            distribution = DISTRIBUTIONS[distribution]
+        if isinstance(distribution, Distribution):
+            given = distribution
+            return self.draw(*asked_for(lambda: given, parameters, size, dtype, named))
+        if not callable(distribution):
+            known = ", ".join(sorted(DISTRIBUTIONS))
+            msg = f"gen takes a distribution, its class or the name of its method, one of {known}; "
+            msg = f"{msg}got {distribution!r}."
+            raise ArgumentError(msg)
+        return self.draw(*asked_for(distribution, parameters, size, dtype, named))
+
+    def __getattr__(self, name: str) -> Any:
+        namespace = self.__dict__.get("_namespace")
+        if namespace is not None and not name.startswith("_"):
+            found = (
+                cast("Mapping[str, Any]", namespace).get(name)
+                if isinstance(namespace, Mapping)
+                else getattr(namespace, name, None)
+            )
+            if callable(found):
+                return lambda *parameters, **named: self.gen(found, *parameters, **named)
+        msg = f"{type(self).__name__!r} object has no attribute {name!r}"
+        raise AttributeError(msg, name=name, obj=self)
 
     def updates(self) -> list[tuple[SharedVariable, Any]]:
         """Return the generators and their next states."""
         return [
             (one, one.default_update) for one in self._generators if one.default_update is not None
         ]
-
-
-for _name, _distribution in DISTRIBUTIONS.items():
-    for _cls in (GeneratorVariable, RandomStream):
-        setattr(_cls, _name, drawing(_distribution))

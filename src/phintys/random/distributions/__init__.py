@@ -1,6 +1,6 @@
 """Distributions: each is one block of sampler, log-density, distribution function and quantiles."""
 
-from phintys.random.distributions.base import DISTRIBUTIONS, Distribution, cdf, drawing, icdf, logp
+from phintys.random.distributions.base import DISTRIBUTIONS, Distribution, cdf, icdf, logp
 from phintys.random.distributions.bounded import Uniform
 from phintys.random.distributions.discrete import Bernoulli
 from phintys.random.distributions.location_scale import Cauchy, Gumbel, Laplace, Logistic, Normal
@@ -21,7 +21,6 @@ __all__ = [
     "Uniform",
     "Weibull",
     "cdf",
-    "drawing",
     "icdf",
     "logp",
 ]

@@ -18,18 +18,22 @@ from phintys.random.states import Advance, StateWords, as_state
 from phintys.tensor import math
 from phintys.tensor.broadcasting import broadcast_shape, broadcast_to
 from phintys.tensor.convert import as_tensor_variable
+from phintys.tensor.creation import as_sizes
 from phintys.tensor.reshaping import reshape
-from phintys.tensor.sizes import as_size, ceil_div_sizes, fold, multiply_sizes
+from phintys.tensor.sizes import ceil_div_sizes, fold, multiply_sizes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from phintys.graph.variable import Variable
 
-__all__ = ["DISTRIBUTIONS", "Distribution", "cdf", "drawing", "icdf", "logp"]
+__all__ = ["DISTRIBUTIONS", "LISTENERS", "Distribution", "cdf", "icdf", "logp"]
 
 DISTRIBUTIONS: dict[str, type[Distribution]] = {}
 """The method of generators -> the distribution that it draws from."""
+
+LISTENERS: list[Callable[[str, type[Distribution]], None]] = []
+"""What is called with each further method and its distribution."""
 
 
 class Distribution:
@@ -48,6 +52,8 @@ class Distribution:
         super().__init_subclass__(**kwargs)
         if method is not None:
             DISTRIBUTIONS[method] = cls
+            for listener in LISTENERS:
+                listener(method, cls)
 
     def __init__(self, *values: Any, **named: Any) -> None:
         name = type(self).__name__
@@ -112,8 +118,7 @@ class Distribution:
             lengths = broadcast_shape(*parameters)
             distribution = self
         else:
-            lengths = size if isinstance(size, tuple | list) else (size,)
-            lengths = tuple(as_size(length, "The size of a draw") for length in lengths)
+            lengths = tuple(as_sizes(size, "The size of a draw"))
             most = max(one.ndim for one in parameters)
             if most > len(lengths):
                 msg = (
@@ -173,19 +178,3 @@ def _checked(distribution: Any) -> Distribution:
         msg = f"Expected a distribution such as Normal(loc, scale), got {distribution!r}."
         raise ArgumentError(msg)
     return distribution
-
-
-def drawing(distribution: type[Distribution]) -> Callable[..., Any]:
-    """Return the method of generators that draws from a distribution."""
-
-    def draw(self: Any, *parameters: Any, size: Any = None, **named: Any) -> Any:
-        most = len(distribution.defaults)
-        if len(parameters) == most + 1 and size is None:  # size may follow the parameters
-            *parameters, size = parameters  # pyright: ignore[reportAssignmentType]
-        return self.draw(distribution(*parameters, **named), size)
-
-    draw.__doc__ = (
-        f"Draw from :class:`~phintys.random.{distribution.__name__}` with the parameters "
-        f"{', '.join(distribution.defaults)}, and a size."
-    )
-    return draw

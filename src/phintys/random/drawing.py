@@ -1,0 +1,134 @@
+"""The methods that draw from distributions, made from the table of distributions."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from phintys._base.errors import DtypeError
+from phintys.random.distributions.base import DISTRIBUTIONS, LISTENERS, Distribution
+from phintys.tensor import math
+from phintys.tensor.type import normalize_dtype
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from phintys.graph.variable import Variable
+
+__all__ = ["InDtype", "asked_for", "documented", "has_draws"]
+
+_Holder = TypeVar("_Holder", bound=type)
+
+
+class InDtype:
+    """A distribution whose draws have a given dtype.
+
+    Parameters
+    ----------
+    distribution
+        The distribution. Floating parameters take the dtype, so that a float32 draw is computed in
+        float32; integers are cast.
+    dtype
+        The dtype.
+    """
+
+    def __init__(self, distribution: Any, dtype: Any) -> None:
+        self.dtype = normalize_dtype(dtype)
+        self._distribution = distribution
+        if self.dtype in _FLOATS and isinstance(distribution, Distribution):
+            self._distribution = copy.copy(distribution)
+            self._distribution.parameters = {
+                name: math.cast(value, self.dtype)
+                if getattr(value, "dtype", None) in _FLOATS
+                else value
+                for name, value in distribution.parameters.items()
+            }
+
+    def draw(self, rng: Any, size: Any = None) -> tuple[Variable, Any]:
+        """Return the next state and draws."""
+        after, numbers = self._distribution.draw(rng, size)
+        if numbers.dtype in _FLOATS and self.dtype not in _FLOATS:
+            msg = (
+                f"Draws from {type(self._distribution).__name__} are floats, so their dtype cannot "
+                f"be {self.dtype}. Round them: draw.round().astype({self.dtype!r})."
+            )
+            raise DtypeError(msg)
+        return after, numbers if numbers.dtype == self.dtype else math.cast(numbers, self.dtype)
+
+
+_FLOATS = {"float32", "float64"}
+
+
+def asked_for(
+    distribution: Callable[..., Any],
+    parameters: Sequence[Any],
+    size: Any,
+    dtype: Any,
+    named: Mapping[str, Any],
+) -> tuple[Any, Any]:
+    """Return what is drawn from, and the size, which may follow the parameters by position."""
+    most = len(getattr(distribution, "defaults", ()))
+    if len(parameters) == most + 1 and size is None:
+        *parameters, size = parameters
+    made = distribution(*parameters, **named)
+    return (made if dtype is None else InDtype(made, dtype)), size
+
+
+def has_draws(cls: _Holder) -> _Holder:
+    """Give a class with a method ``draw`` a method for each distribution of the table."""
+
+    def add(name: str, distribution: type[Distribution]) -> None:
+        setattr(cls, name, _method(name, distribution))
+
+    for each in DISTRIBUTIONS.items():
+        add(*each)
+    LISTENERS.append(add)
+    return cls
+
+
+def _method(name: str, distribution: type[Distribution]) -> Callable[..., Any]:
+    def method(
+        self: Any, *parameters: Any, size: Any = None, dtype: Any = None, **named: Any
+    ) -> Any:
+        return self.draw(*asked_for(distribution, parameters, size, dtype, named))
+
+    return documented(method, name, distribution, ["self"], {"size": None, "dtype": None})
+
+
+def documented(
+    function: Callable[..., Any],
+    name: str,
+    distribution: type[Distribution],
+    first: Sequence[str],
+    options: Mapping[str, Any],
+) -> Callable[..., Any]:
+    """Return a function that draws with its name, signature and description.
+
+    Parameters
+    ----------
+    function
+        The function.
+    name
+        Its name.
+    distribution
+        What it draws from.
+    first
+        Parameters before those of the distribution.
+    options
+        Parameters after them, and their defaults.
+    """
+    either = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    function.__name__ = function.__qualname__ = name
+    function.__signature__ = inspect.Signature(
+        [
+            *(inspect.Parameter(one, either) for one in first),
+            *(
+                inspect.Parameter(one, either, default=default)
+                for one, default in {**distribution.defaults, **options}.items()
+            ),
+        ]
+    )
+    meaning = (inspect.getdoc(distribution) or "").partition("\n")[0]
+    function.__doc__ = f"Draw from :class:`~phintys.random.{distribution.__name__}`: {meaning}"
+    return function

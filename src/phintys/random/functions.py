@@ -1,0 +1,60 @@
+"""Functions that draw, one for each distribution of the table."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from phintys.random.distributions.base import DISTRIBUTIONS, Distribution
+from phintys.random.drawing import asked_for, documented
+from phintys.random.streams import shared_rng
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["function_named"]
+
+
+@cache
+def function_of(name: str, distribution: type[Distribution]) -> Callable[..., Any]:
+    """Return the function that draws from a distribution.
+
+    With ``rng``, a generator, it draws from that state, and returns the next one too if
+    ``return_next_rng`` is true. Without, it draws from a new shared generator, whose first state is
+    fresh entropy and whose default update is the next state.
+
+    Examples
+    --------
+    >>> from phintys.random import normal, rng, state
+    >>> r = rng("r")
+    >>> after, noise = normal(0.0, 1.0, size=3, rng=r, return_next_rng=True)
+    >>> noise.eval({r: state(1)}).shape
+    (3,)
+    """
+
+    def function(
+        *parameters: Any,
+        size: Any = None,
+        rng: Any = None,
+        return_next_rng: bool = False,
+        dtype: Any = None,
+        name: str | None = None,
+        **named: Any,
+    ) -> Any:
+        asked, lengths = asked_for(distribution, parameters, size, dtype, named)
+        generator = shared_rng() if rng is None else rng
+        after, numbers = asked.draw(generator, lengths)
+        if rng is None:
+            generator.default_update = after
+        if name is not None:
+            numbers.name = name
+        return (after, numbers) if return_next_rng else numbers
+
+    options = {"size": None, "rng": None, "return_next_rng": False, "dtype": None, "name": None}
+    return documented(function, name, distribution, (), options)
+
+
+def function_named(name: str) -> Callable[..., Any] | None:
+    """Return the function with a name, or ``None`` if no distribution has it."""
+    distribution = DISTRIBUTIONS.get(name)
+    return None if distribution is None else function_of(name, distribution)
