@@ -14,7 +14,7 @@ export PYTHONHASHSEED ?= 0
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test test-all test-seeds test-optimized test-lowest test-wheel stress \
-        reference pytensor-tests fuzz debug lint stubs types bench peers clean
+        reference pytensor-tests fuzz quality debug lint stubs types bench peers clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -99,6 +99,9 @@ fuzz: $(READY) ## search for failing cases, and print them (half an hour)
 	$(BIN)/python -m tools.fuzz --jobs 2 --kind aliasing --count 20000
 	$(BIN)/python tests/backends/native/stress/random_calls.py $$(date +%s) 50000
 	PHINTYS_HYPOTHESIS=search $(BIN)/python -m pytest $(PYTEST) -m hypothesis
+
+quality: $(READY) ## test how random the bits of generators are (several minutes)
+	$(BIN)/python -m tools.quality
 
 debug: $(READY) ## check the library's own Ops and rules under DebugMode (a few minutes)
 	PHINTYS_FLAGS=mode=debug $(BIN)/python -m pytest -n auto tests/tensor tests/gradient tests/passes
