@@ -42,6 +42,7 @@ from phintys.graph import (
     graph_replace,
 )
 from phintys.graph.pretty import pprint
+from phintys.graph.sharing import shared_constructor_in
 from phintys.passes import rewrite_graph
 
 if TYPE_CHECKING:
@@ -84,6 +85,7 @@ else:
     )
 
 lend("phintys.random", tensor)
+shared_constructor_in("phintys.random.numpy_generators", of="numpy.random._generator.Generator")
 
 __version__ = "0.1.0"
 

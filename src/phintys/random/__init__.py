@@ -36,6 +36,8 @@ from phintys.random.distributions import (
     logp,
 )
 from phintys.random.functions import function_named
+from phintys.random.numpy_draws import NumpyDraw
+from phintys.random.numpy_generators import RandomGeneratorType, random_generator_type
 from phintys.random.philox import philox
 from phintys.random.states import (
     Advance,
@@ -49,6 +51,7 @@ from phintys.random.states import (
     state,
 )
 from phintys.random.streams import RandomStream, rng, shared_rng
+from phintys.random.variables import RandomVariable
 
 __all__ = [
     "Advance",
@@ -65,9 +68,12 @@ __all__ = [
     "LogNormal",
     "Logistic",
     "Normal",
+    "NumpyDraw",
     "RandomBits",
+    "RandomGeneratorType",
     "RandomStream",
     "RandomType",
+    "RandomVariable",
     "Split",
     "StateWords",
     "Uniform",
@@ -76,6 +82,7 @@ __all__ = [
     "icdf",
     "logp",
     "philox",
+    "random_generator_type",
     "random_type",
     "rng",
     "shared_rng",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from phintys._base.errors import DtypeError
 from phintys.random.distributions.base import DISTRIBUTIONS, LISTENERS, Distribution
+from phintys.random.states import GeneratorVariable
 from phintys.tensor import math
 from phintys.tensor.type import normalize_dtype
 
@@ -16,9 +17,15 @@ if TYPE_CHECKING:
 
     from phintys.graph.variable import Variable
 
-__all__ = ["InDtype", "asked_for", "documented", "has_draws"]
+__all__ = ["InDtype", "about", "asked_for", "documented", "draw_from", "has_draws"]
 
 _Holder = TypeVar("_Holder", bound=type)
+
+
+def draw_from(distribution: Any, rng: Any, size: Any = None) -> tuple[Variable, Any]:
+    """Return the next state of a generator, ours or NumPy's, and numbers of a distribution."""
+    own = isinstance(rng, GeneratorVariable) or not hasattr(rng, "draw")
+    return distribution.draw(rng, size) if own else rng.draw(distribution, size)
 
 
 class InDtype:
@@ -47,7 +54,7 @@ class InDtype:
 
     def draw(self, rng: Any, size: Any = None) -> tuple[Variable, Any]:
         """Return the next state and draws."""
-        after, numbers = self._distribution.draw(rng, size)
+        after, numbers = draw_from(self._distribution, rng, size)
         if numbers.dtype in _FLOATS and self.dtype not in _FLOATS:
             msg = (
                 f"Draws from {type(self._distribution).__name__} are floats, so their dtype cannot "
@@ -76,10 +83,12 @@ def asked_for(
 
 
 def has_draws(cls: _Holder) -> _Holder:
-    """Give a class with a method ``draw`` a method for each distribution of the table."""
+    """Give a class with a method ``draw`` a method for each distribution that it has none for."""
+    own = set(vars(cls))
 
     def add(name: str, distribution: type[Distribution]) -> None:
-        setattr(cls, name, _method(name, distribution))
+        if name not in own:
+            setattr(cls, name, _method(name, distribution))
 
     for each in DISTRIBUTIONS.items():
         add(*each)
@@ -93,42 +102,36 @@ def _method(name: str, distribution: type[Distribution]) -> Callable[..., Any]:
     ) -> Any:
         return self.draw(*asked_for(distribution, parameters, size, dtype, named))
 
-    return documented(method, name, distribution, ["self"], {"size": None, "dtype": None})
+    parameters = {"self": inspect.Parameter.empty, **distribution.defaults}
+    return documented(
+        method, name, about(distribution), {**parameters, "size": None, "dtype": None}
+    )
+
+
+def about(distribution: type[Distribution]) -> str:
+    """Return the first line of the description of what draws from a distribution."""
+    meaning = (inspect.getdoc(distribution) or "").partition("\n")[0]
+    return f"Draw from :class:`~phintys.random.{distribution.__name__}`: {meaning}"
 
 
 def documented(
-    function: Callable[..., Any],
-    name: str,
-    distribution: type[Distribution],
-    first: Sequence[str],
-    options: Mapping[str, Any],
+    function: Callable[..., Any], name: str, text: str, parameters: Mapping[str, Any]
 ) -> Callable[..., Any]:
-    """Return a function that draws with its name, signature and description.
+    """Return a function with a name, a description, and a signature.
 
     Parameters
     ----------
     function
         The function.
-    name
-        Its name.
-    distribution
-        What it draws from.
-    first
-        Parameters before those of the distribution.
-    options
-        Parameters after them, and their defaults.
+    name, text
+        Its name and its description.
+    parameters
+        Its parameters and their defaults, ``inspect.Parameter.empty`` for none.
     """
-    either = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
     function.__name__ = function.__qualname__ = name
+    function.__doc__ = text
     function.__signature__ = inspect.Signature(
-        [
-            *(inspect.Parameter(one, either) for one in first),
-            *(
-                inspect.Parameter(one, either, default=default)
-                for one, default in {**distribution.defaults, **options}.items()
-            ),
-        ]
+        [inspect.Parameter(one, kind, default=default) for one, default in parameters.items()]
     )
-    meaning = (inspect.getdoc(distribution) or "").partition("\n")[0]
-    function.__doc__ = f"Draw from :class:`~phintys.random.{distribution.__name__}`: {meaning}"
     return function

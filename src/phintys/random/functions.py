@@ -6,7 +6,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from phintys.random.distributions.base import DISTRIBUTIONS, Distribution
-from phintys.random.drawing import asked_for, documented
+from phintys.random.drawing import about, asked_for, documented, draw_from
 from phintys.random.streams import shared_rng
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def function_of(name: str, distribution: type[Distribution]) -> Callable[..., An
     ) -> Any:
         asked, lengths = asked_for(distribution, parameters, size, dtype, named)
         generator = shared_rng() if rng is None else rng
-        after, numbers = asked.draw(generator, lengths)
+        after, numbers = draw_from(asked, generator, lengths)
         if rng is None:
             generator.default_update = after
         if name is not None:
@@ -51,7 +51,7 @@ def function_of(name: str, distribution: type[Distribution]) -> Callable[..., An
         return (after, numbers) if return_next_rng else numbers
 
     options = {"size": None, "rng": None, "return_next_rng": False, "dtype": None, "name": None}
-    return documented(function, name, distribution, (), options)
+    return documented(function, name, about(distribution), {**distribution.defaults, **options})
 
 
 def function_named(name: str) -> Callable[..., Any] | None:

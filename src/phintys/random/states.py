@@ -24,6 +24,7 @@ __all__ = [
     "Jump",
     "RandomType",
     "Split",
+    "StateOp",
     "StateWords",
     "random_type",
     "seed_sequence",
@@ -178,7 +179,7 @@ def _block(words: Any, key: Any) -> np.ndarray[Any, Any]:
     )
 
 
-class _OfState(Op):
+class StateOp(Op):
     """An Op of a state, through which nothing is differentiated."""
 
     def connection_pattern(self, node: Any) -> list[list[bool]]:
@@ -200,7 +201,7 @@ def as_state(x: Any) -> Variable:
     return random_type.filter_variable(x)
 
 
-class StateWords(_OfState):
+class StateWords(StateOp):
     """Return the three words of a state as a vector, for native code."""
 
     __props__ = ()
@@ -216,7 +217,7 @@ class StateWords(_OfState):
         return [(as_size(WORDS),)]
 
 
-class Advance(_OfState):
+class Advance(StateOp):
     """Return the state after a number of blocks."""
 
     __props__ = ()
@@ -230,7 +231,7 @@ class Advance(_OfState):
         output_storage[0][0] = words
 
 
-class Jump(_OfState):
+class Jump(StateOp):
     """Return a state 2**64 blocks further."""
 
     __props__ = ()
@@ -244,7 +245,7 @@ class Jump(_OfState):
         output_storage[0][0] = words
 
 
-class Split(_OfState):
+class Split(StateOp):
     """Return the next state and ``count`` states of independent generators.
 
     Parameters
@@ -275,7 +276,7 @@ class Split(_OfState):
             storage[0] = np.array([child[0], 0, child[1]], "uint64")
 
 
-class FoldIn(_OfState):
+class FoldIn(StateOp):
     """Return the state of a generator that is chosen by a state and an integer."""
 
     __props__ = ()

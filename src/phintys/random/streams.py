@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, cast
 
 import numpy as np
 
 from phintys._base.errors import ArgumentError
+from phintys.graph.op import Op
 from phintys.graph.shared_variable import SharedVariable
+from phintys.graph.sharing import shared
 from phintys.random.distributions import DISTRIBUTIONS, Distribution
-from phintys.random.drawing import asked_for, has_draws
+from phintys.random.drawing import asked_for, draw_from, has_draws
 from phintys.random.states import GeneratorVariable, random_type, seed_sequence, state
 
 __all__ = ["RandomStream", "rng", "shared_rng"]
@@ -46,7 +48,7 @@ def shared_rng(
     Parameters
     ----------
     value
-        A state, or a seed.
+        A state, a generator of NumPy, or a seed.
     seed
         A seed, instead of a value: a non-negative int, a string of its digits, a sequence of ints,
         a ``numpy.random.SeedSequence``, or ``None`` for fresh entropy.
@@ -70,6 +72,8 @@ def shared_rng(
         raise ArgumentError(msg)
     if random_type.is_valid_value(value):
         return random_type.make_shared(value, name=name, borrow=borrow)
+    if isinstance(value, np.random.Generator):
+        return shared(value, name=name, borrow=borrow)
     return random_type.make_shared(state(seed if value is None else value), name=name, borrow=True)
 
 
@@ -88,7 +92,11 @@ class RandomStream:
         ``numpy.random.SeedSequence``, or ``None`` for fresh entropy.
     namespace
         Where methods for further distributions are looked up by their names: a module, an object
-        or a dict of classes derived from :class:`~phintys.random.Distribution`.
+        or a dict of classes derived from :class:`~phintys.random.Distribution` or of
+        :class:`~phintys.random.RandomVariable` Ops.
+    rng_ctor
+        What makes the generators from a ``numpy.random.SeedSequence``, such as
+        ``numpy.random.default_rng``; the numbers are then NumPy's. By default they are ours.
 
     Examples
     --------
@@ -100,9 +108,12 @@ class RandomStream:
     False
     """
 
-    def __init__(self, seed: Any = None, namespace: Any = None) -> None:
+    def __init__(
+        self, seed: Any = None, namespace: Any = None, rng_ctor: Callable[[Any], Any] | None = None
+    ) -> None:
         self._generators: list[SharedVariable] = []
         self._namespace = namespace
+        self._make = state if rng_ctor is None else rng_ctor
         self.seed(seed)
 
     def seed(self, seed: Any = None) -> None:
@@ -125,11 +136,12 @@ class RandomStream:
 
     def _state(self, number: int) -> Any:
         key = (*self._seed.spawn_key, number)
-        return state(np.random.SeedSequence(self._seed.entropy, spawn_key=key))
+        return self._make(np.random.SeedSequence(self._seed.entropy, spawn_key=key))
 
     def generator(self) -> SharedVariable:
         """Return a new shared generator of the stream, without a default update."""
-        generator = shared_rng(self._state(len(self._generators)), borrow=True)
+        first = self._state(len(self._generators))
+        generator = shared_rng(first, borrow=True)
         self._generators.append(generator)
         return generator
 
@@ -139,7 +151,7 @@ class RandomStream:
             msg = f"Expected a distribution such as Normal(loc, scale), got {distribution!r}."
             raise ArgumentError(msg)
         generator = self.generator()
-        after, numbers = distribution.draw(generator, size)
+        after, numbers = draw_from(distribution, generator, size)
         generator.default_update = after
         return numbers
 
@@ -147,6 +159,8 @@ class RandomStream:
         self, distribution: Any, *parameters: Any, size: Any = None, dtype: Any = None, **named: Any
     ) -> Any:
         """Return numbers of a distribution that is given by its class, its method, or itself.
+
+        A :class:`~phintys.random.RandomVariable` is applied to the parameters.
 
         Examples
         --------
@@ -158,6 +172,11 @@ class RandomStream:
         """
         if isinstance(distribution, str) and distribution in DISTRIBUTIONS:
             distribution = DISTRIBUTIONS[distribution]
+        if isinstance(distribution, Op):
+            options = {"size": size, "dtype": dtype, "return_next_rng": True, **named}
+            generator = self.generator()
+            generator.default_update, numbers = distribution(*parameters, rng=generator, **options)
+            return numbers
         if isinstance(distribution, Distribution):
             given = distribution
             return self.draw(*asked_for(lambda: given, parameters, size, dtype, named))

@@ -48,9 +48,13 @@ class Distribution:
     defaults: ClassVar[dict[str, Any]]
     """The parameters and their defaults."""
 
+    method: ClassVar[str | None] = None
+    """The method of generators that draws from it."""
+
     def __init_subclass__(cls, method: str | None = None, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         if method is not None:
+            cls.method = method
             DISTRIBUTIONS[method] = cls
             for listener in LISTENERS:
                 listener(method, cls)

@@ -1,0 +1,150 @@
+"""NumPy's generators as states: their Type, and what they share with our own."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import numpy as np
+
+from phintys._base.errors import TypeContractError
+from phintys.graph.apply import Apply
+from phintys.graph.sharing import shared_constructor
+from phintys.graph.type import Type
+from phintys.graph.variable import Variable
+from phintys.random.philox import philox
+from phintys.random.states import RandomType, StateOp, random_type
+
+__all__ = [
+    "NumpyGeneratorVariable",
+    "RandomGeneratorType",
+    "SeedState",
+    "next_value",
+    "numpy_generator",
+    "random_generator_type",
+]
+
+
+class NumpyGeneratorVariable(Variable):
+    """A symbolic generator of NumPy. It has NumPy's methods, which return the next generator and
+    the draw, and those for the other distributions.
+    """
+
+
+class RandomGeneratorType(Type):
+    """Type of ``numpy.random.Generator``, whose draws equal NumPy's bit by bit.
+
+    Nodes never change a generator that they are given: they copy it. The draws are computed in
+    Python, as callbacks of compiled functions.
+
+    Examples
+    --------
+    >>> import numpy as np, phintys
+    >>> r = phintys.shared(np.random.default_rng(1))
+    >>> after, draw = r.normal(0.0, 1.0, size=2)
+    >>> f = phintys.function([], draw, updates={r: after})
+    >>> bool((f() == np.random.default_rng(1).normal(0.0, 1.0, size=2)).all())
+    True
+    """
+
+    __props__ = ()
+
+    variable_type = NumpyGeneratorVariable
+
+    def filter(self, value: Any, strict: bool = False, allow_downcast: bool | None = None) -> Any:
+        """Return ``value`` if it is a generator of NumPy."""
+        if isinstance(value, np.random.Generator):
+            return value
+        msg = f"Expected a numpy.random.Generator, got {value!r} of type {type(value).__name__}."
+        raise TypeContractError(msg)
+
+    def values_eq(self, a: Any, b: Any) -> bool:
+        """Return whether two generators are of the same kind and in the same state."""
+        return _equal_states(a.bit_generator.state, b.bit_generator.state)
+
+    @staticmethod
+    def may_share_memory(a: Any, b: Any) -> bool:
+        """Return whether two values are generators with the same state in memory."""
+        bits = getattr(a, "bit_generator", None)
+        return bits is not None and bits is getattr(b, "bit_generator", None)
+
+    def __repr__(self) -> str:
+        return "RandomGeneratorType"
+
+
+random_generator_type = RandomGeneratorType()
+
+
+def _equal_states(a: Any, b: Any) -> bool:
+    if isinstance(a, dict):
+        keys = cast("dict[str, Any]", a)
+        return keys.keys() == b.keys() and all(_equal_states(keys[key], b[key]) for key in keys)
+    return bool(np.array_equal(a, b))
+
+
+@shared_constructor.register(np.random.Generator)
+def _shared_generator(
+    value: Any,
+    name: str | None = None,
+    strict: bool = False,
+    allow_downcast: bool | None = None,
+    borrow: bool = False,
+) -> Any:
+    return random_generator_type.make_shared(
+        value if borrow else copied(value), strict=strict, name=name, borrow=True
+    )
+
+
+def copied(generator: np.random.Generator) -> np.random.Generator:
+    """Return a generator in the same state; faster than ``copy.deepcopy``."""
+    bits: Any = generator.bit_generator
+    twin = type(bits)(bits.seed_seq)
+    twin.state = bits.state
+    return np.random.Generator(twin)
+
+
+def numpy_generator(type_: Type, value: Any, *, inplace: bool = False) -> np.random.Generator:
+    """Return a generator of NumPy that draws for a state.
+
+    Parameters
+    ----------
+    type_
+        The Type of the state, ours or NumPy's.
+    value
+        The state. Ours is the key of a Philox generator.
+    inplace
+        Whether a generator of NumPy may be changed.
+    """
+    if not isinstance(type_, RandomType):
+        return value if inplace else copied(value)
+    counter = [value[1] & _LOW, value[1] >> _HALF, value[2] & _LOW, value[2] >> _HALF]
+    words = philox(counter, [value[0] & _LOW, value[0] >> _HALF]).view("<u8")
+    return np.random.Generator(np.random.Philox(key=words.astype("uint64")))
+
+
+_LOW = np.uint64(0xFFFFFFFF)
+_HALF = np.uint64(32)
+
+
+def next_value(type_: Type, value: Any, generator: np.random.Generator) -> Any:
+    """Return the state after a generator has drawn for it."""
+    if not isinstance(type_, RandomType):
+        return generator
+    after = value.copy()
+    after[1:2] += np.uint64(1)  # the block that was the key
+    return after
+
+
+class SeedState(StateOp):
+    """Return the next generator of NumPy, and a state of ours that it seeds."""
+
+    __props__ = ()
+
+    def make_node(self, given: Any) -> Apply:
+        rng = random_generator_type.filter_variable(given)
+        return Apply(self, [rng], [random_generator_type(), random_type()])
+
+    def perform(self, node: Any, inputs: Any, output_storage: Any) -> None:
+        generator = copied(inputs[0])
+        key, high = generator.integers(0, 2**64, 2, dtype="uint64")
+        output_storage[0][0] = generator
+        output_storage[1][0] = np.array([key, 0, high], "uint64")
