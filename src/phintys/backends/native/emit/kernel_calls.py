@@ -232,14 +232,14 @@ class KernelCaller(RegisterPart):
         b.jump(after)
         b.begin(parallel)
         if plan.is_serial:
-            self._in_order(function, block, n, self._grain(int(_PIECE / nanoseconds), work))
+            self.in_order(function, block, n, self._grain(int(_PIECE / nanoseconds), work))
         else:
             grain = self._grain(int(GRAIN_NANOSECONDS / nanoseconds), work)
-            self._parallel_for(function, block, n, grain)
+            self.parallel_for(function, block, n, grain)
         b.jump(after)
         b.begin(after)
 
-    def _in_order(self, function: Value, block: Value, n: Value, most: Value) -> None:
+    def in_order(self, function: Value, block: Value, n: Value, most: Value) -> None:
         """Call a kernel for several ranges, in order, with signal checks in between."""
         b = self.b
         with loop(b, 0, n, most, runs=True) as piece:
@@ -252,7 +252,7 @@ class KernelCaller(RegisterPart):
                     pass
                 self.poll()
 
-    def _parallel_for(self, function: Value, block: Value, n: Value, grain: Value) -> None:
+    def parallel_for(self, function: Value, block: Value, n: Value, grain: Value) -> None:
         """Let threads share the iterations of a kernel; a signal may end the call meanwhile."""
         operands = [self.state(), function, block, n, grain]
         status = self.b.call("phintys_parallel_for", INT32, operands)
@@ -291,7 +291,7 @@ class KernelCaller(RegisterPart):
             self._call(function, block, cut.parts)
             b.jump(after)
             b.begin(parallel)
-            self._parallel_for(function, block, cut.parts, b.constant(INT64, 1))
+            self.parallel_for(function, block, cut.parts, b.constant(INT64, 1))
             b.jump(after)
             b.begin(after)
             self._combine(code, block, cut)

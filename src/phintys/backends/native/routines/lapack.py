@@ -6,7 +6,7 @@ the upper triangle of an array is the lower one for LAPACK.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from phintys._base.errors import IntegrityError
 from phintys.backends.native.emit.routines import Routines
@@ -17,13 +17,28 @@ from phintys.tensor.blas import BLAS_LETTERS
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from phintys.backends.native.emit.builder import Builder
     from phintys.backends.native.emit.step_writer import StepWriter
     from phintys.backends.native.emit.values import Value
     from phintys.backends.native.program import Array
     from phintys.backends.native.sizes import Size
     from phintys.backends.native.steps.call import LibraryCall
 
-__all__ = ["Arguments", "LapackRoutine"]
+__all__ = ["Arguments", "Caller", "LapackRoutine"]
+
+
+class Caller(Protocol):
+    """What writes the function in which a routine is called."""
+
+    b: Builder
+
+    def size(self, size: Size) -> Value:
+        """Return the value of a size."""
+        ...
+
+    def pointer(self, array: Array) -> Value:
+        """Return the address of an array."""
+        ...
 
 
 class LapackRoutine(Routine):
@@ -66,7 +81,7 @@ class Arguments:
         Writes the code around it.
     """
 
-    def __init__(self, call: LibraryCall[Any], writer: StepWriter) -> None:
+    def __init__(self, call: LibraryCall[Any], writer: Caller) -> None:
         self._call = call
         self._writer = writer
         dtype = call.outputs[0].dtype

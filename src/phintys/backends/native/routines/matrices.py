@@ -9,162 +9,27 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from phintys.backends.native.emit.control import loop, when
-from phintys.backends.native.emit.product_parts import one_thread
-from phintys.backends.native.emit.types import INT32, INT64, Type, type_of
-from phintys.backends.native.routines.lapack import Arguments
-from phintys.backends.native.routines.routine import Routine
+from phintys.backends.native.emit.types import INT32, INT64, type_of
+from phintys.backends.native.routines.lanes import LaneMatrix, Lanes
+from phintys.backends.native.routines.small_factors import (
+    cholesky_factor,
+    lu_factors,
+    nan_where,
+    solve_triangle,
+)
+from phintys.backends.native.routines.stacks import MatrixCall, StackRoutine
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from phintys.backends.native.emit.main import MainFunction
-    from phintys.backends.native.emit.step_writer import StepWriter
     from phintys.backends.native.emit.values import Value
     from phintys.backends.native.polynomials import Polynomial
     from phintys.backends.native.program import Array
     from phintys.backends.native.sizes import Size
     from phintys.backends.native.steps.call import LibraryCall
 
-__all__ = ["EVD", "GBSV", "GETRF", "POTRF", "POTRI", "TRSM", "MatrixCall", "StackRoutine"]
-
-_TOGETHER = 64
-"""Number of small matrices between two signal checks."""
-
-_LARGE = 64
-"""The size from which signals are checked after each matrix."""
-
-
-class MatrixCall(Arguments):
-    """The code of a call for each matrix of a stack.
-
-    Parameters
-    ----------
-    call
-        The call; its option ``count`` is the number of matrices.
-    writer
-        Writes the code around it.
-    """
-
-    def __init__(self, call: LibraryCall[Any], writer: StepWriter) -> None:
-        super().__init__(call, writer)
-        self.b = writer.b
-        self.call = call
-        self.type: Type = type_of(call.outputs[0].dtype)
-
-    def size(self, size: Size) -> Value:
-        """Return the value of a size."""
-        return self._writer.size(size)
-
-    def number(self, value: float) -> Value:
-        """Return the address of a number."""
-        return self._scalars.number(value)
-
-    def item(
-        self, array: Array, move: Size, offset: Size | None = None
-    ) -> Callable[[Value], Value]:
-        """Return a function from the number of an item to its address in an array."""
-        b, type_ = self.b, type_of(array.dtype)
-        start = self.array(array)
-        if offset is not None and offset.known != 0:
-            start = b.offset(start, self.size(offset), type_)
-        step = self.size(move)
-
-        def address(index: Value) -> Value:
-            return b.offset(start, index * step, type_) if step.text != "0" else start
-
-        return address
-
-    # ---- code
-
-    def lapack(self, name: str, arguments: Sequence[Value]) -> Value:
-        """Write a call of LAPACK, and return its status, an int64."""
-        return self.b.convert(super().lapack(name, arguments), INT64)
-
-    def blas(self, name: str, arguments: Sequence[Value]) -> None:
-        """Write a call of BLAS."""
-        self._scalars.call(name, *arguments)
-
-    def first_zero(self, pointer: Value, step: Value, count: Value) -> Value:
-        """Return the number, from 1, of the first element that is 0; 0 if there is none."""
-        b = self.b
-        part = self.type.part if self.type.kind == "c" else self.type
-        with loop(b, 0, count, carried=[b.constant(INT64, 0)]) as single:
-            (found,) = single.carried
-            place = b.offset(pointer, single.index * step, self.type)
-            is_zero = b.eq(b.load(part, place), 0.0)
-            if self.type.kind == "c":
-                is_zero = is_zero & b.eq(b.load(part, b.offset(place, 1, part)), 0.0)
-            is_first = is_zero & b.eq(found, 0)
-            single.next(b.select(is_first, single.index + 1, found))
-        return single.results[0]
-
-    def fill_with_nan(self, pointer: Value, count: Value, type: Type | None = None) -> None:
-        """Write NaN to neighbouring elements, of the call's dtype if no other is given."""
-        b = self.b
-        type = self.type if type is None else type
-        part = type.part if type.kind == "c" else type
-        twice = 2 if type.kind == "c" else 1
-        with loop(b, 0, count * twice) as single:
-            b.store(b.constant(part, float("nan")), b.offset(pointer, single.index, part))
-
-    def each(self, item: Callable[[Value], Value | None]) -> tuple[Value, Value]:
-        """Write a call for each matrix, and return the first status that is not 0, and where."""
-        b = self.b
-        count, size = (self.size(self.call.options[name]) for name in ("count", "n"))
-        status, position = b.slot(INT64), b.slot(INT64)
-        b.store(b.constant(INT64, 0), status)
-        b.store(b.constant(INT64, 0), position)
-        some = b.select(b.le(_LARGE, size), b.constant(INT64, 1), _TOGETHER)
-        with loop(b, 0, count, some) as outer:
-            with (
-                one_thread(b),
-                loop(b, outer.index, b.minimum_number(outer.index + some, count)) as one,
-            ):
-                found = item(one.index)
-                if found is not None:
-                    with when(b, b.ne(found, 0) & b.eq(b.load(INT64, status), 0)):
-                        b.store(found, status)
-                        b.store(one.index, position)
-            self._writer.poll()
-        return b.load(INT64, status), b.load(INT64, position)
-
-
-class StackRoutine(Routine):
-    """A routine that is called for each matrix of a stack.
-
-    The option ``count`` is the number of matrices, ``n`` their size; with ``nan``, a failure is not
-    a status but makes all of the output NaN.
-    """
-
-    shares_work: ClassVar[bool] = True  # it looks for signals between matrices
-
-    nanoseconds: ClassVar[float] = 0.05
-    """A rough estimate of the time for each of the n**3 steps of a matrix."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def narrow(self, call: LibraryCall[Any]) -> Mapping[str, Size]:
-        """Return the lengths and the stride of a matrix."""
-        names = {"n": "n", "k": "k", "a_stride": "the stride of a"}
-        return {text: call.lengths[name] for name, text in names.items() if name in call.lengths}
-
-    def work(self, call: LibraryCall[Any], main: MainFunction) -> Polynomial:
-        """Return a rough estimate of its time."""
-        n, count = call.options["n"], call.options["count"]
-        factors = [count, n, n, call.options.get("k", n)]
-        return main.scaled(main.ring.product(factors), self.nanoseconds)
-
-    def emit(self, call: LibraryCall[Any], writer: StepWriter) -> tuple[Value, Value] | None:
-        """Write the calls, and return the status and the position of the first failure."""
-        code = MatrixCall(call, writer)
-        item = self.item(code)
-        found = code.each(item)
-        return found if call.failure is not None else None
-
-    def item(self, code: MatrixCall) -> Callable[[Value], Value | None]:
-        """Write what is common to all matrices, and return what writes the call for one."""
-        raise NotImplementedError
+__all__ = ["EVD", "GBSV", "GETRF", "POTRF", "POTRI", "TRSM"]
 
 
 class _Potrf(StackRoutine):
@@ -199,6 +64,28 @@ class _Potrf(StackRoutine):
 
         return write
 
+    def has_lanes(self, code: MatrixCall) -> bool:
+        """Real matrices are factorized in lanes."""
+        return code.type.kind == "f"
+
+    def group(self, code: MatrixCall) -> Callable[[Lanes], Value | None]:
+        """Factorize small matrices."""
+        options = code.call.options
+        (n,) = code.small("n")
+        address = code.item(code.call.outputs[0], options["move"])
+
+        def write(lanes: Lanes) -> Value | None:
+            a = LaneMatrix(lanes, n, n)
+            places = [address(position) for position in lanes.positions]
+            a.read(places)
+            statuses = cholesky_factor(lanes, a)
+            if options["nan"]:
+                nan_where(lanes, statuses, a)
+            a.write(places)
+            return None if options["nan"] else statuses
+
+        return write
+
 
 class _Potri(_Potrf):
     """The inverse of ``l l^H``: the lower triangle of the output was l; the other one is not read.
@@ -208,6 +95,10 @@ class _Potri(_Potrf):
 
     function = "potri"
     nanoseconds = 0.06
+
+    def has_lanes(self, code: MatrixCall) -> bool:
+        """There is no such code."""
+        return False
 
 
 class _Trsm(StackRoutine):
@@ -255,6 +146,39 @@ class _Trsm(StackRoutine):
 
         return write
 
+    def has_lanes(self, code: MatrixCall) -> bool:
+        """Real systems are solved in lanes."""
+        return code.type.kind == "f"
+
+    def group(self, code: MatrixCall) -> Callable[[Lanes], Value | None]:
+        """Solve small systems."""
+        options = code.call.options
+        n, k = code.small("n", "k")
+        matrix = code.item(code.call.inputs[0], options["a_move"], options["a_offset"])
+        right = code.item(code.call.outputs[0], options["x_move"])
+        is_turned = options["a_transposed"]
+        is_contiguous = options["a_stride"] is options["n"]
+        steps = [code.size(options["a_stride"]), code.b.constant(INT64, 1)]
+
+        def write(lanes: Lanes) -> Value | None:
+            a = LaneMatrix(lanes, n, n, is_turned=is_turned)
+            x = LaneMatrix(lanes, n, k)
+            places = [matrix(position) for position in lanes.positions]
+            outs = [right(position) for position in lanes.positions]
+            if is_contiguous:
+                a.read(places)
+            else:
+                a.read_apart(places, *reversed(steps) if is_turned else steps)
+            x.read(outs)
+            statuses = solve_triangle(lanes, a, x, lower=options["lower"], unit=options["unit"])
+            if options["nan"] and statuses is not None:
+                nan_where(lanes, statuses, x)
+                statuses = None
+            x.write(outs)
+            return statuses
+
+        return write
+
 
 class _Getrf(StackRoutine):
     """``a[p] = l u`` of matrices that are column-major; the exchanges count from 0."""
@@ -288,6 +212,34 @@ class _Getrf(StackRoutine):
                 b.store(mine, there)
             return None
 
+        return write
+
+    def has_lanes(self, code: MatrixCall) -> bool:
+        """Real matrices are factorized in lanes."""
+        return code.type.kind == "f"
+
+    def group(self, code: MatrixCall) -> Callable[[Lanes], Value | None]:
+        """Factorize small matrices."""
+        options = code.call.options
+        (n,) = code.small("n")
+        matrices, exchanges, rows = code.call.outputs
+        place_of = code.item(matrices, options["move"])
+        pivots_of, orders_of = (code.item(array, options["n"]) for array in (exchanges, rows))
+
+        def write(lanes: Lanes) -> None:
+            a = LaneMatrix(lanes, n, n, is_turned=True)
+            pivots, order = (
+                LaneMatrix(lanes, n, 1 if isinstance(n, int) else one, type=lanes.integers)
+                for _ in range(2)
+            )
+            places = [place_of(position) for position in lanes.positions]
+            a.read(places)
+            lu_factors(lanes, a, pivots, order)
+            a.write(places)
+            pivots.write_integers([pivots_of(p) for p in lanes.positions], INT32)
+            order.write_integers([orders_of(p) for p in lanes.positions], INT64)
+
+        one = code.b.constant(INT64, 1)
         return write
 
 

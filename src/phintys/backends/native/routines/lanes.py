@@ -1,0 +1,312 @@
+"""Stacks of small matrices, computed side by side: one in each lane of vector registers.
+
+Matrices of a known size of up to :data:`UNROLLED` are numbers in registers, and what is written for
+them has no loops. Others are in memory of the function, where the same element of all lanes is one
+vector.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from phintys._base.errors import IntegrityError
+from phintys.backends.native.emit.control import loop
+from phintys.backends.native.emit.types import INT64, Type
+from phintys.backends.native.emit.values import Value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from phintys.backends.native.emit.builder import Builder
+
+__all__ = ["LARGEST", "UNROLLED", "Cell", "LaneMatrix", "Lanes", "Length"]
+
+LARGEST = 16
+"""The largest number of rows or columns of a matrix that is computed in a lane."""
+
+UNROLLED = 4
+"""The largest known size that is written out without loops."""
+
+_CHUNK = 8
+"""How many neighbouring elements of a matrix are read at once, at most."""
+
+Length = int | Value
+"""A length or a position: a number if the code is written out, otherwise an int64."""
+
+
+class Lanes:
+    """The matrices of a group, and what is common to all code for them.
+
+    Parameters
+    ----------
+    b
+        The builder.
+    type
+        The type of the elements: float32 or float64.
+    """
+
+    def __init__(self, b: Builder, type: Type) -> None:
+        self.b = b
+        self.type = type
+        self.count = b.target.lanes(type)
+        self.wide = type.of(self.count)
+        self.integers = INT64.of(self.count)
+        self.positions: list[Value] = []
+
+    def take(self, first: Value, last: Value) -> None:
+        """Begin with the matrices from a first one; lanes after the last one repeat it."""
+        b = self.b
+        self.positions = [b.minimum_number(first + lane, last) for lane in range(self.count)]
+
+    def number(self, value: float) -> Value:
+        """Return a number in all lanes."""
+        return self.b.constant(self.wide, value)
+
+    def integer(self, value: Length) -> Value:
+        """Return an integer in all lanes."""
+        if isinstance(value, int):
+            return self.b.constant(self.integers, value)
+        return self.b.splat(value, self.count)
+
+    def each(self, start: Length, stop: Length, body: Callable[[Length], None]) -> None:
+        """Write code for each number of a range: a loop, unless the code is written out."""
+        if isinstance(start, int) and isinstance(stop, int):
+            for number in range(start, stop):
+                body(number)
+            return
+        with loop(self.b, start, stop) as one:
+            body(one.index)
+
+
+class Cell:
+    """A number in each lane that changes: in a register if the code is written out.
+
+    Parameters
+    ----------
+    lanes
+        The lanes.
+    first
+        Its first value.
+    is_unrolled
+        Whether the code is written out.
+    """
+
+    def __init__(self, lanes: Lanes, first: Value, is_unrolled: bool) -> None:
+        self._b = lanes.b
+        self._type = first.type
+        self._value = first
+        self._memory = None if is_unrolled else lanes.b.slot(first.type)
+        self.set(first)
+
+    def get(self) -> Value:
+        """Return the value."""
+        return self._value if self._memory is None else self._b.load(self._type, self._memory)
+
+    def set(self, value: Value) -> None:
+        """Set the value."""
+        self._value = value
+        if self._memory is not None:
+            self._b.store(value, self._memory)
+
+
+class LaneMatrix:
+    """A matrix in each lane, without values at first.
+
+    Parameters
+    ----------
+    lanes
+        The lanes.
+    rows, columns
+        Its lengths: numbers if the code is written out.
+    room
+        How many elements it has, at most.
+    type
+        The type of a vector of elements; by default that of the lanes.
+    is_turned
+        Whether its columns are contiguous in memory, not its rows.
+    """
+
+    def __init__(
+        self,
+        lanes: Lanes,
+        rows: Length,
+        columns: Length,
+        *,
+        room: int = LARGEST * LARGEST,
+        type: Type | None = None,
+        is_turned: bool = False,
+    ) -> None:
+        self._lanes = lanes
+        self._b = lanes.b
+        self.rows, self.columns = rows, columns
+        self.type = lanes.wide if type is None else type
+        self._is_turned = is_turned
+        self.is_unrolled = isinstance(rows, int) and isinstance(columns, int)
+        self._known: dict[Length, Value] = {}
+        self._memory = None if self.is_unrolled else lanes.b.slot(self.type, room)
+
+    def _position(self, row: Length, column: Length) -> Length:
+        if self._is_turned:
+            return column * self.rows + row
+        return row * self.columns + column
+
+    def get(self, row: Length, column: Length = 0) -> Value:
+        """Return an element."""
+        return self._get(self._position(row, column))
+
+    def set(self, value: Value, row: Length, column: Length = 0) -> None:
+        """Set an element."""
+        self._set(value, self._position(row, column))
+
+    def _get(self, position: Length) -> Value:
+        if self._memory is None:
+            return self._known[position]
+        return self._b.load(self.type, self._place(position))
+
+    def _set(self, value: Value, position: Length) -> None:
+        if self._memory is None:
+            self._known[position] = value
+        else:
+            self._b.store(value, self._place(position))
+
+    def _place(self, position: Length) -> Value:
+        if self._memory is None:
+            msg = "A matrix in registers has no addresses."
+            raise IntegrityError(msg)
+        return self._b.offset(self._memory, position * self.type.lanes, self.type)
+
+    # ---- memory of the matrices
+
+    @property
+    def _total(self) -> Length:
+        return self.rows * self.columns
+
+    def read(self, addresses: Sequence[Value]) -> None:
+        """Read contiguous matrices, given the address of that of each lane."""
+        self._chunks(self._read_chunk, self._read_one, addresses)
+
+    def write(self, addresses: Sequence[Value]) -> None:
+        """Write contiguous matrices."""
+        self._chunks(self._write_chunk, self._write_one, addresses)
+
+    def read_apart(self, addresses: Sequence[Value], down: Value, along: Value) -> None:
+        """Read matrices whose neighbouring elements have given distances."""
+        lanes = self._lanes
+
+        def read_row(row: Length) -> None:
+            def read(column: Length) -> None:
+                place = down * row + along * column
+                self.set(self._gathered(addresses, place), row, column)
+
+            lanes.each(0, self.columns, read)
+
+        lanes.each(0, self.rows, read_row)
+
+    def write_integers(self, addresses: Sequence[Value], type: Type) -> None:
+        """Write a vector of integers in each lane, as another type."""
+        b = self._b
+
+        def write(row: Length) -> None:
+            vector = self.get(row)
+            for lane, place in enumerate(addresses):
+                b.store(b.convert(b.extract(vector, lane), type), b.offset(place, row, type))
+
+        self._lanes.each(0, self.rows, write)
+
+    def _chunks(
+        self,
+        chunk: Callable[[Sequence[Value], Length, int], None],
+        one: Callable[[Sequence[Value], Length], None],
+        addresses: Sequence[Value],
+    ) -> None:
+        """Write code for all elements: chunks, the last of which may overlap, or one by one."""
+        b, total = self._b, self._total
+        width = min(self._lanes.count, _CHUNK)
+        if isinstance(total, int):
+            while width > total:
+                width //= 2
+            for start in range(0, total, max(width, 1)):
+                chunk(addresses, min(start, total - width), width)
+            return
+        long, short, after = (b.new_block(name) for name in ("long", "short", "after"))
+        b.branch(b.le(width, total), long, short)
+        b.begin(long)
+        with loop(b, 0, total, width) as several:
+            chunk(addresses, b.minimum_number(several.index, total - width), width)
+        b.jump(after)
+        b.begin(short)
+        with loop(b, 0, total) as single:
+            one(addresses, single.index)
+        b.jump(after)
+        b.begin(after)
+
+    def _read_chunk(self, addresses: Sequence[Value], start: Length, width: int) -> None:
+        b, type_ = self._b, self.type.of(1)
+        rows = [b.load(type_.of(width), b.offset(place, start, type_)) for place in addresses]
+        for at, vector in enumerate(_across(b, rows)):
+            self._set(vector, start + at)
+
+    def _write_chunk(self, addresses: Sequence[Value], start: Length, width: int) -> None:
+        b, type_ = self._b, self.type.of(1)
+        vectors = [self._get(start + at) for at in range(width)]
+        for place, vector in zip(addresses, _along(b, vectors), strict=True):
+            b.store(vector, b.offset(place, start, type_))
+
+    def _gathered(self, addresses: Sequence[Value], position: Length) -> Value:
+        b, type_ = self._b, self.type.of(1)
+        vector = b.undefined(self.type)
+        for lane, place in enumerate(addresses):
+            vector = b.insert(vector, b.load(type_, b.offset(place, position, type_)), lane)
+        return vector
+
+    def _read_one(self, addresses: Sequence[Value], position: Length) -> None:
+        self._set(self._gathered(addresses, position), position)
+
+    def _write_one(self, addresses: Sequence[Value], position: Length) -> None:
+        b, type_ = self._b, self.type.of(1)
+        vector = self._get(position)
+        for lane, place in enumerate(addresses):
+            b.store(b.extract(vector, lane), b.offset(place, position, type_))
+
+
+# ---- transposes of vectors -----------------------------------------------------------------------
+
+
+def _turned(b: Builder, rows: Sequence[Value]) -> list[Value]:
+    """Return the columns of a square of vectors, of a power of two."""
+    width = len(rows)
+    if width == 1:
+        return list(rows)
+    half = width // 2
+    low = [
+        lane for pair in zip(range(half), range(width, width + half), strict=True) for lane in pair
+    ]
+    high = [lane + half for lane in low]
+    vectors = list(rows)
+    for _ in range(width.bit_length() - 1):
+        pairs = zip(vectors[:half], vectors[half:], strict=True)
+        vectors = [b.shuffle(x, y, lanes) for x, y in pairs for lanes in (low, high)]
+    return vectors
+
+
+def _across(b: Builder, rows: Sequence[Value]) -> list[Value]:
+    """Return a vector of all lanes for each element, given some elements of each lane."""
+    width = rows[0].type.lanes
+    if width == 1:
+        vector = b.undefined(rows[0].type.of(len(rows)))
+        for lane, element in enumerate(rows):
+            vector = b.insert(vector, element, lane)
+        return [vector]
+    squares = [_turned(b, rows[at : at + width]) for at in range(0, len(rows), width)]
+    return [b.join(parts) for parts in zip(*squares, strict=True)]
+
+
+def _along(b: Builder, vectors: Sequence[Value]) -> list[Value]:
+    """Return some elements of each lane, given a vector of all lanes for each of them."""
+    width, count = len(vectors), vectors[0].type.lanes
+    if width == 1:
+        return [b.extract(vectors[0], lane) for lane in range(count)]
+    rows: list[Value] = []
+    for start in range(0, count, width):
+        rows += _turned(b, [b.part(vector, start, width) for vector in vectors])
+    return rows

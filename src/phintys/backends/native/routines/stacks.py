@@ -1,0 +1,318 @@
+"""Routines that are called for each matrix of a stack.
+
+The stack is divided into ranges, which threads of the pool share. Small matrices of a range are
+computed side by side, one in each lane of vector registers, if the routine has code for that;
+others are passed to a library, one after the other.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from phintys.backends.native.emit.builder import Builder
+from phintys.backends.native.emit.control import loop, when
+from phintys.backends.native.emit.frame import GRAIN_NANOSECONDS, PARALLEL_NANOSECONDS
+from phintys.backends.native.emit.product_parts import one_thread
+from phintys.backends.native.emit.types import INT64, PTR, VOID, Type, type_of
+from phintys.backends.native.emit.values import Value
+from phintys.backends.native.routines.lanes import LARGEST, UNROLLED, Lanes
+from phintys.backends.native.routines.lapack import Arguments
+from phintys.backends.native.routines.routine import Routine
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from phintys.backends.native.emit.main import MainFunction
+    from phintys.backends.native.emit.step_writer import StepWriter
+    from phintys.backends.native.polynomials import Polynomial
+    from phintys.backends.native.program import Array
+    from phintys.backends.native.routines.lanes import Length
+    from phintys.backends.native.sizes import Size
+    from phintys.backends.native.steps.call import LibraryCall
+
+__all__ = ["MatrixCall", "RangeFunction", "StackRoutine"]
+
+_NO_FAILURE = 2**63 - 1
+_STATUS_BITS = 31
+"""A failure is a position and a status in one number, so that the first one is the least."""
+
+_WORK_SHIFT = 6
+
+_ALIGNED = 16
+"""Ranges of more matrices than this begin at its multiples: few lanes are left over then."""
+
+_EACH = 15.0
+"""Nanoseconds for a matrix, however small."""
+
+
+class RangeFunction:
+    """A function for a range of a stack: ``void (values, begin, end)``.
+
+    It stands in for the writer of the code that calls it, from which it is passed what it asks for.
+
+    Parameters
+    ----------
+    writer
+        Writes the code of the caller.
+    """
+
+    def __init__(self, writer: StepWriter) -> None:
+        module = writer.b.module
+        self._name = f"matrices.{len(module.functions)}"
+        parameters = [PTR, INT64, INT64]
+        self.b = Builder(module.function(self._name, VOID, parameters, linkage="internal"))
+        self._writer = writer
+        self._values, self.begin, self.end = self.b.arguments
+        self._given: list[Value] = []
+        self._taken: dict[str, Value] = {}
+        self._entry, self._body = self.b.block, self.b.new_block("body")
+        self.b.begin(self._body)
+
+    def size(self, size: Size) -> Value:
+        """Return the value of a size."""
+        return self.passed(self._writer.size(size))
+
+    def pointer(self, array: Array) -> Value:
+        """Return the address of an array."""
+        return self.passed(self._writer.pointer(array))
+
+    def passed(self, value: Value) -> Value:
+        """Return a value of the caller."""
+        if not value.text.startswith("%"):
+            return Value(self.b, value.type, value.text)
+        if value.text not in self._taken:
+            with self.b.inside(self._entry):
+                place = self.b.offset(self._values, len(self._given), INT64)
+                self._taken[value.text] = self.b.load(value.type, place)
+            self._given.append(value)
+        return self._taken[value.text]
+
+    def call(self, count: Value, nanoseconds: Value, *, is_serial: bool) -> None:
+        """End the function, and write its call for a whole stack, given an estimate of the time.
+
+        Threads share the stack if it takes long enough, unless ranges must not run at once.
+        """
+        self.b.ret()
+        with self.b.inside(self._entry):
+            self.b.jump(self._body)
+        writer, b = self._writer, self._writer.b
+        function, zero = Value(b, PTR, f"@{self._name}"), b.constant(INT64, 0)
+        values = b.slot(INT64, max(1, len(self._given)))
+        for at, value in enumerate(self._given):
+            b.store(value, b.offset(values, at, INT64), align=8)
+        alone, shared, after = (b.new_block(name) for name in ("alone", "shared", "after"))
+        b.branch((nanoseconds < PARALLEL_NANOSECONDS) | b.le(count, 1), alone, shared)
+        b.begin(alone)
+        b.call(self._name, VOID, [values, zero, count])
+        b.jump(after)
+        b.begin(shared)
+        each = b.maximum_number(b.binary("sdiv", nanoseconds, b.maximum_number(count, 1)), 1)
+        grain = b.binary("sdiv", b.constant(INT64, GRAIN_NANOSECONDS), each)
+        grain = b.select(grain < _ALIGNED, b.maximum_number(grain, 1), grain & -_ALIGNED)
+        if is_serial:
+            writer.in_order(function, values, count, grain)
+        else:
+            writer.parallel_for(function, values, count, grain)
+        b.jump(after)
+        b.begin(after)
+
+
+class MatrixCall(Arguments):
+    """The code of a call for each matrix of a range.
+
+    Parameters
+    ----------
+    call
+        The call; its option ``count`` is the number of matrices.
+    ranges
+        The function of a range.
+    failures
+        Where its first failure is stored.
+    """
+
+    def __init__(self, call: LibraryCall[Any], ranges: RangeFunction, failures: Value) -> None:
+        super().__init__(call, ranges)
+        self.b = ranges.b
+        self.call = call
+        self.type: Type = type_of(call.outputs[0].dtype)
+        self.ranges = ranges
+        self._failures = failures
+
+    def size(self, size: Size) -> Value:
+        """Return the value of a size."""
+        return self.ranges.size(size)
+
+    def number(self, value: float) -> Value:
+        """Return the address of a number."""
+        return self._scalars.number(value)
+
+    def item(
+        self, array: Array, move: Size, offset: Size | None = None
+    ) -> Callable[[Value], Value]:
+        """Return a function from the number of an item to its address in an array."""
+        b, type_ = self.b, type_of(array.dtype)
+        start = self.array(array)
+        if offset is not None and offset.known != 0:
+            start = b.offset(start, self.size(offset), type_)
+        step = self.size(move)
+
+        def address(index: Value) -> Value:
+            return b.offset(start, index * step, type_) if step.text != "0" else start
+
+        return address
+
+    # ---- code
+
+    def lapack(self, name: str, arguments: Sequence[Value]) -> Value:
+        """Write a call of LAPACK, and return its status, an int64."""
+        return self.b.convert(super().lapack(name, arguments), INT64)
+
+    def blas(self, name: str, arguments: Sequence[Value]) -> None:
+        """Write a call of BLAS."""
+        self._scalars.call(name, *arguments)
+
+    def first_zero(self, pointer: Value, step: Value, count: Value) -> Value:
+        """Return the number, from 1, of the first element that is 0; 0 if there is none."""
+        b = self.b
+        part = self.type.part if self.type.kind == "c" else self.type
+        with loop(b, 0, count, carried=[b.constant(INT64, 0)]) as single:
+            (found,) = single.carried
+            place = b.offset(pointer, single.index * step, self.type)
+            is_zero = b.eq(b.load(part, place), 0.0)
+            if self.type.kind == "c":
+                is_zero = is_zero & b.eq(b.load(part, b.offset(place, 1, part)), 0.0)
+            is_first = is_zero & b.eq(found, 0)
+            single.next(b.select(is_first, single.index + 1, found))
+        return single.results[0]
+
+    def fill_with_nan(self, pointer: Value, count: Value, type: Type | None = None) -> None:
+        """Write NaN to neighbouring elements, of the call's dtype if no other is given."""
+        b = self.b
+        type = self.type if type is None else type
+        part = type.part if type.kind == "c" else type
+        twice = 2 if type.kind == "c" else 1
+        with loop(b, 0, count * twice) as single:
+            b.store(b.constant(part, float("nan")), b.offset(pointer, single.index, part))
+
+    def report(self, status: Value, position: Value) -> None:
+        """Write code that keeps a status that is not 0, if it is that of the first matrix."""
+        b = self.b
+        with when(b, b.ne(status, 0)):
+            failure = (position << _STATUS_BITS) | status
+            place = self.ranges.passed(self._failures)
+            b.write_void(f"atomicrmw min {place.typed}, {failure.typed} monotonic")
+
+    def small(self, *names: str) -> list[Length]:
+        """Return lengths of small matrices: numbers, if the code has no loops."""
+        sizes = [self.call.options[name] for name in names]
+        known = [size.known for size in sizes if size.known is not None]
+        if len(known) == len(sizes) and max(known) <= UNROLLED:
+            return list(known)
+        return [self.size(size) for size in sizes]
+
+    def one_by_one(self, item: Callable[[Value], Value | None]) -> None:
+        """Write a call for each matrix."""
+        b = self.b
+        with one_thread(b), loop(b, self.ranges.begin, self.ranges.end) as each:
+            status = item(each.index)
+            if status is not None:
+                self.report(status, each.index)
+
+    def side_by_side(self, group: Callable[[Lanes], Value | None]) -> None:
+        """Write code for as many matrices at once as a register has lanes."""
+        b, ranges = self.b, self.ranges
+        lanes = Lanes(b, self.type)
+        with loop(b, ranges.begin, ranges.end, lanes.count) as each:
+            lanes.take(each.index, ranges.end - 1)
+            statuses = group(lanes)
+            if statuses is not None:
+                with when(b, b.any(b.ne(statuses, 0))):
+                    for lane, position in enumerate(lanes.positions):
+                        self.report(b.extract(statuses, lane), position)
+
+
+class StackRoutine(Routine):
+    """A routine that is called for each matrix of a stack.
+
+    The option ``count`` is the number of matrices, ``n`` their size, and ``k`` that of right sides;
+    with ``nan``, a failure is not a status but makes all of the output NaN.
+    """
+
+    shares_work: ClassVar[bool] = True
+
+    nanoseconds: ClassVar[float] = 0.05
+    """A rough estimate of the time for each of the n**3 steps of a matrix."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def narrow(self, call: LibraryCall[Any]) -> Mapping[str, Size]:
+        """Return the lengths and the stride of a matrix."""
+        names = {"n": "n", "k": "k", "a_stride": "the stride of a"}
+        return {text: call.lengths[name] for name, text in names.items() if name in call.lengths}
+
+    def work(self, call: LibraryCall[Any], main: MainFunction) -> Polynomial:
+        """Return a rough estimate of its time."""
+        n, count = call.options["n"], call.options["count"]
+        factors = [count, n, n, call.options.get("k", n)]
+        steps = main.scaled(main.ring.product(factors), self.nanoseconds)
+        return main.ring.add(steps, main.scaled(main.ring.of(count), _EACH))
+
+    def emit(self, call: LibraryCall[Any], writer: StepWriter) -> tuple[Value, Value] | None:
+        """Write the calls, and return the status and the position of the first failure."""
+        b = writer.b
+        failures = b.slot(INT64)
+        b.store(b.constant(INT64, _NO_FAILURE), failures)
+        ranges = RangeFunction(writer)
+        self._write(MatrixCall(call, ranges, failures))
+        nanoseconds = writer.polynomial(self.work(call, writer.main)) >> _WORK_SHIFT
+        # There is one workspace, not one for each thread.
+        is_serial = bool(call.workspace)
+        ranges.call(writer.size(call.options["count"]), nanoseconds, is_serial=is_serial)
+        if call.failure is None:
+            return None
+        first = b.load(INT64, failures)
+        status = b.select(b.eq(first, _NO_FAILURE), 0, first & ((1 << _STATUS_BITS) - 1))
+        return status, first >> _STATUS_BITS
+
+    def _write(self, code: MatrixCall) -> None:
+        """Write the code for a range: side by side if the matrices are small, or one by one."""
+        b = code.b
+        options = code.call.options
+        lengths = [options[name] for name in ("n", "k") if name in options]
+        is_large = any((size.known or 0) > LARGEST for size in lengths)
+        if is_large or options["count"].known == 1 or not self.has_lanes(code):
+            code.one_by_one(self.item(code))
+            return
+        unknown = [code.size(size) for size in lengths if size.known is None]
+        if not unknown:
+            code.side_by_side(self.group(code))
+            return
+        small, large, after = (b.new_block(name) for name in ("small", "large", "after"))
+        is_small = b.le(unknown[0], LARGEST)
+        for length in unknown[1:]:
+            is_small = is_small & b.le(length, LARGEST)
+        b.branch(is_small, small, large)
+        for block in (small, large):
+            b.begin(block)
+            if block is small:
+                code.side_by_side(self.group(code))
+            else:
+                code.one_by_one(self.item(code))
+            b.jump(after)
+        b.begin(after)
+
+    def has_lanes(self, code: MatrixCall) -> bool:
+        """Return whether :meth:`group` has code for small matrices of a call."""
+        return False
+
+    def item(self, code: MatrixCall) -> Callable[[Value], Value | None]:
+        """Write what is common to all matrices, and return what writes the call for one.
+
+        That returns its status, unless the routine cannot fail.
+        """
+        raise NotImplementedError
+
+    def group(self, code: MatrixCall) -> Callable[[Lanes], Value | None]:
+        """Return what writes the code for the matrices in lanes, and returns their statuses."""
+        raise NotImplementedError
