@@ -105,7 +105,7 @@ def _new_shape(draw, sizes):
     shape = list(_factors(draw, math.prod(sizes[0])))
     if shape and 0 not in shape and draw(st.booleans()):
         shape[draw(st.integers(0, len(shape) - 1))] = -1
-    return {"newshape": tuple(shape)}
+    return {"shape": tuple(shape)}
 
 
 def _symbolic_shape(draw, smooth):
@@ -201,7 +201,7 @@ RECORDS = [
     _record(
         "reshape",
         pt.reshape,
-        lambda x, newshape: x.reshape(newshape),
+        lambda x, shape: x.reshape(shape),
         _new_shape,
         ops=(pt.Reshape,),
     ),

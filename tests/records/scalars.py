@@ -12,7 +12,7 @@ from phintys.testing.scalar_domains import DOMAINS, complex_, complex_from_polar
 from phintys.testing.strategies import broadcastable
 
 # Named differently as a tensor function, or only there as a scalar op.
-FUNCTIONS = {"identity": pt.tensor_copy, "ldexp": pt.Elemwise(ps.ldexp)}
+FUNCTIONS = {"identity": pt.tensor_copy}
 
 CORRECTLY_ROUNDED = {
     "abs",

@@ -10,7 +10,7 @@ import pytest
 import phintys.tensor as pt
 from phintys.graph import Op
 from phintys.scalar import SCALAR_OPS, Composite, ScalarOp
-from phintys.tensor import constructors, dtypes, linalg, special
+from phintys.tensor import constructors, dtypes, kinds, linalg, special
 
 ROOMS = ("phintys.tensor", "phintys.gradient", "phintys.compile")
 
@@ -18,9 +18,12 @@ ROOMS = ("phintys.tensor", "phintys.gradient", "phintys.compile")
 NO_FUNCTIONS = {
     *constructors.__all__,
     *dtypes.__all__,
+    *kinds.__all__,
+    "__array_namespace_info__",
     "as_tensor_variable",
     "broadcast_sizes",  # of a list of shapes, by broadcast_arrays
     "constant",
+    "from_dlpack",
     "register_conversion",
     "shared",
     "tensor_from_scalar",

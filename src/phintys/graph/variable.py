@@ -16,9 +16,12 @@ if TYPE_CHECKING:
     from phintys._base.origin import Origin
     from phintys.graph import notebooks
     from phintys.graph.apply import Apply
+    from phintys.graph.op import Op
     from phintys.graph.type import Type
 else:
     notebooks = LateModule("phintys.graph.notebooks")
+
+printing: Any = LateModule("phintys.graph.printing")
 
 __all__ = ["Constant", "Variable", "require_owner", "set_evaluator"]
 
@@ -147,6 +150,28 @@ class Variable:
             msg = "Variable.eval needs the compiler: import phintys before calling it."
             raise PhintysError(msg)
         return _evaluator(self, {} if inputs_to_values is None else inputs_to_values, **options)
+
+    def dprint(self, **options: Any) -> str | None:
+        """Print the graph of this variable; see :func:`phintys.debugprint`."""
+        return printing.debugprint(self, **options)
+
+    @property
+    def owner_op(self) -> Op | None:
+        """The Op that computes this variable, if any."""
+        return None if self.owner is None else self.owner.op
+
+    @property
+    def owner_op_and_inputs(self) -> tuple[Any, ...]:
+        """The Op that computes this variable, and its inputs; ``(None,)`` for a leaf.
+
+        Examples
+        --------
+        >>> import phintys.tensor as pt
+        >>> op, a, b = (pt.dscalar("x") * pt.dscalar("y")).owner_op_and_inputs
+        >>> op, a, b
+        (Mul, x, y)
+        """
+        return (None,) if self.owner is None else (self.owner.op, *self.owner.inputs)
 
     def get_parents(self) -> list[Apply]:
         """Return the Apply node that computes this variable, in a list."""

@@ -117,7 +117,7 @@ from phintys.tensor.make_vectors import (
     MakeVector,
     make_vector,
 )
-from phintys.tensor.math import cast, ceil_intdiv, divmod, isclose, round
+from phintys.tensor.math import angle, cast, ceil_intdiv, clip, divmod, isclose, round
 from phintys.tensor.nonzeros import (
     Nonzero,
     flatnonzero,
@@ -230,6 +230,7 @@ if TYPE_CHECKING:
     from phintys.tensor.indexing.along_axis import *
     from phintys.tensor.indexing.choosing import *
     from phintys.tensor.indexing.grids import *
+    from phintys.tensor.kinds import *
     from phintys.tensor.manipulation.dimensions import *
     from phintys.tensor.manipulation.editing import *
     from phintys.tensor.manipulation.flipping import *
@@ -242,6 +243,7 @@ if TYPE_CHECKING:
     from phintys.tensor.segments import *
     from phintys.tensor.sequences import *
     from phintys.tensor.sets import *
+    from phintys.tensor.standard import *
     from phintys.tensor.statistics.counting import *
     from phintys.tensor.statistics.covariances import *
     from phintys.tensor.statistics.nans import *
@@ -298,6 +300,7 @@ __all__ = [
     "alloc",
     "amax",
     "amin",
+    "angle",
     "any",
     "arange",
     "argmax",
@@ -316,6 +319,7 @@ __all__ = [
     "broadcast_to",
     "cast",
     "ceil_intdiv",
+    "clip",
     "concatenate",
     "constant",
     "cross",
@@ -464,6 +468,13 @@ if not TYPE_CHECKING:
                 unique_inverse unique_values
                 """,
             "phintys.tensor.searching": "SearchSorted digitize searchsorted",
+            "phintys.tensor.kinds": """
+                common_type iscomplex iscomplexobj isreal isrealobj isscalar ndim
+                """,
+            "phintys.tensor.standard": """
+                NamespaceInfo __array_namespace_info__ array asarray astype concat copy from_dlpack
+                permute_dims
+                """,
             "phintys.tensor.statistics.counting": """
                 array_equal array_equiv bincount count_nonzero histogram histogram_bin_edges
                 """,

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from phintys.tensor.softmaxes import log_softmax as _log_softmax
 from phintys.tensor.softmaxes import softmax as _softmax
+from phintys.tensor.synonyms import also_named
 
 if TYPE_CHECKING:
     from phintys.tensor._rules import Axis
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["log_softmax", "softmax"]
 
 
+@also_named
 def softmax(x: Any, axis: Axis = -1) -> TensorVariable:
     """Return ``exp(x) / sum(exp(x), axis)`` without overflow.
 
@@ -42,6 +44,7 @@ def softmax(x: Any, axis: Axis = -1) -> TensorVariable:
     return _softmax(x, axis)
 
 
+@also_named
 def log_softmax(x: Any, axis: Axis = -1) -> TensorVariable:
     """Return the logarithm of the softmax, along the last axis by default.
 

@@ -13,6 +13,7 @@ from phintys.tensor.creation import Alloc, as_sizes
 from phintys.tensor.known import known_int
 from phintys.tensor.shapes import sizes_of
 from phintys.tensor.sizes import as_size, fold
+from phintys.tensor.synonyms import also_named
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,13 +53,15 @@ def broadcast_sizes(shapes: Sequence[Sequence[Any]], what: str = "broadcast_shap
     return result
 
 
-def broadcast_shape(*shapes: Any) -> tuple[TensorVariable, ...]:
+def broadcast_shape(*shapes: Any, arrays_are_shapes: bool = False) -> tuple[TensorVariable, ...]:
     """Return the shape to which shapes, or the shapes of tensors, broadcast.
 
     Parameters
     ----------
     shapes
         Each a tuple or list of sizes (ints or symbolic), or a tensor, whose shape is used.
+    arrays_are_shapes
+        Whether a tensor is a vector of sizes instead.
 
     Returns
     -------
@@ -78,13 +81,14 @@ def broadcast_shape(*shapes: Any) -> tuple[TensorVariable, ...]:
     """
     given: list[Sequence[Any]] = []
     for shape in shapes:
-        if isinstance(shape, list | tuple):
+        if arrays_are_shapes or isinstance(shape, list | tuple):
             given.append([fold(size) for size in as_sizes(shape)])
         else:
             given.append(sizes_of(as_tensor_variable(shape)))
     return tuple(as_size(size) for size in broadcast_sizes(given))
 
 
+@also_named
 def broadcast_to(x: Any, shape: Any) -> TensorVariable:
     """Return ``x`` broadcast to a shape.
 

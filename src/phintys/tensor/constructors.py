@@ -210,7 +210,11 @@ __all__ = [
 
 
 def tensor(
-    name: str | None = None, *, shape: Shape | None = None, dtype: Any = "floatX"
+    name: str | None = None,
+    *,
+    shape: Shape | None = None,
+    dtype: Any = "floatX",
+    broadcastable: Iterable[bool] | None = None,
 ) -> TensorVariable:
     """Return a tensor variable of any rank.
 
@@ -222,6 +226,8 @@ def tensor(
         For each dimension its size, or ``None`` if unknown.
     dtype
         The configured ``floatX`` by default.
+    broadcastable
+        Instead of the shape: for each dimension whether its size is 1.
 
     Examples
     --------
@@ -229,6 +235,8 @@ def tensor(
     >>> pt.tensor("images", shape=(None, 8, 8), dtype="float32").type
     Tensor3(float32, shape=(?, 8, 8))
     """
+    if broadcastable is not None:
+        shape = [1 if one else None for one in broadcastable]
     if shape is None:
         msg = (
             "tensor() needs the rank: give shape=, with None for unknown sizes, as in "

@@ -12,7 +12,7 @@ from phintys._base.errors import DtypeError, ShapeError, TypeContractError
 from phintys.graph.apply import Apply
 from phintys.graph.variable import Variable
 from phintys.tensor._operators import operators
-from phintys.tensor.type import TensorType, is_masked, normalize_dtype, unevenness
+from phintys.tensor.type import TensorType, as_array, is_masked, normalize_dtype, unevenness
 from phintys.tensor.variable import TensorConstant, TensorMethods, TensorVariable
 
 if TYPE_CHECKING:
@@ -60,8 +60,8 @@ def constant(
         msg = "A masked array cannot become a constant: fill it with array.filled(value) first."
         raise TypeContractError(msg)
     try:
-        data = np.asarray(x)
-    except (TypeError, ValueError) as error:
+        data = as_array(x)
+    except (TypeError, ValueError, BufferError) as error:
         msg = f"Cannot make an array of {x!r}: {unevenness(x) or error}"
         raise TypeContractError(msg) from error
     if dtype is not None:

@@ -17,6 +17,7 @@ from phintys.tensor import math
 from phintys.tensor._operators import operators
 from phintys.tensor._rules import is_discrete, is_missing, zero_gradient
 from phintys.tensor.convert import as_tensor_variable, constant
+from phintys.tensor.devices import takes_device
 from phintys.tensor.known import known_int
 from phintys.tensor.shapes import is_length, sizes_of, vector_elements
 from phintys.tensor.size_check import with_check
@@ -236,7 +237,7 @@ def sum_to(gradient: Any, x: Any) -> Any:
 _alloc = Alloc()
 
 
-def alloc(value: Any, *shape: Any) -> TensorVariable:
+def alloc(value: Any, *shape: Any, name: str | None = None) -> TensorVariable:
     """Return a new array of the given sizes, filled with ``value``, which is broadcast to them.
 
     Parameters
@@ -245,6 +246,8 @@ def alloc(value: Any, *shape: Any) -> TensorVariable:
         A tensor or number.
     shape
         The sizes, ints or symbolic; or one list, tuple or symbolic vector of them.
+    name
+        Name of the result.
 
     Raises
     ------
@@ -260,7 +263,7 @@ def alloc(value: Any, *shape: Any) -> TensorVariable:
     """
     if len(shape) == 1:
         shape = tuple(as_sizes(shape[0]))
-    return _alloc(value, *shape)
+    return _alloc(value, *shape, name=name)
 
 
 class AllocEmpty(Op):
@@ -328,11 +331,13 @@ class AllocEmpty(Op):
 _STANDS_OUT = 123  # fits every dtype
 
 
+@takes_device
 def empty(shape: Any, dtype: Any = None) -> TensorVariable:
     """Return a new array with uninitialized elements; ``floatX`` by default."""
     return AllocEmpty("floatX" if dtype is None else dtype)(*as_sizes(shape))
 
 
+@takes_device
 def full(shape: Any, fill_value: Any, dtype: Any = None) -> TensorVariable:
     """Return a new array filled with a value, which is broadcast to the shape.
 
@@ -371,6 +376,7 @@ def _zero_or_one(value: int, dtype: str) -> Any:
     return constant(np.array(value, dtype))
 
 
+@takes_device
 def zeros(shape: Any, dtype: Any = None) -> TensorVariable:
     """Return a new array of zeros; ``floatX`` by default.
 
@@ -384,6 +390,7 @@ def zeros(shape: Any, dtype: Any = None) -> TensorVariable:
     return full(shape, 0, "floatX" if dtype is None else dtype)
 
 
+@takes_device
 def ones(shape: Any, dtype: Any = None) -> TensorVariable:
     """Return a new array of ones; ``floatX`` by default.
 
@@ -396,6 +403,7 @@ def ones(shape: Any, dtype: Any = None) -> TensorVariable:
     return full(shape, 1, "floatX" if dtype is None else dtype)
 
 
+@takes_device
 @also_named
 def full_like(x: Any, fill_value: Any, dtype: Any = None, *, shape: Any = None) -> TensorVariable:
     """Return a new array with the shape, and by default the dtype, of ``x``, filled with a value.
@@ -420,6 +428,7 @@ def full_like(x: Any, fill_value: Any, dtype: Any = None, *, shape: Any = None) 
     return value
 
 
+@takes_device
 @also_named
 def zeros_like(
     x: Any, dtype: Any = None, opt: bool = False, *, shape: Any = None
@@ -440,6 +449,7 @@ def zeros_like(
     return full_like(x, 0, dtype, shape=shape)
 
 
+@takes_device
 @also_named
 def ones_like(x: Any, dtype: Any = None, opt: bool = False, *, shape: Any = None) -> TensorVariable:
     """Return ones with the shape, and by default the dtype, of ``x``.
@@ -458,6 +468,7 @@ def ones_like(x: Any, dtype: Any = None, opt: bool = False, *, shape: Any = None
     return full_like(x, 1, dtype, shape=shape)
 
 
+@takes_device
 @also_named
 def empty_like(x: Any, dtype: Any = None, *, shape: Any = None) -> TensorVariable:
     """Return a new, uninitialized array with the shape, and by default the dtype, of ``x``.

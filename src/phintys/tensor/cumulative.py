@@ -296,6 +296,7 @@ def _cumulate(x: Any, axis: int | None, dtype: Any, mode: str) -> TensorVariable
     return _cum_op(normalize_axis(axis, x.ndim), mode)(x)
 
 
+@also_named
 def cumsum(x: Any, axis: int | None = None, dtype: Any = None) -> TensorVariable:
     """Return the cumulative sum along an axis.
 
@@ -322,6 +323,7 @@ def cumsum(x: Any, axis: int | None = None, dtype: Any = None) -> TensorVariable
     return _cumulate(x, axis, dtype, "add")
 
 
+@also_named
 def cumprod(x: Any, axis: int | None = None, dtype: Any = None) -> TensorVariable:
     """Return the cumulative product along an axis.
 

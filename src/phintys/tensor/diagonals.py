@@ -15,6 +15,7 @@ from phintys.tensor._operators import operators
 from phintys.tensor._rules import is_discrete, is_missing, zero_gradient
 from phintys.tensor.convert import as_tensor_variable, constant
 from phintys.tensor.creation import as_sizes, check_sizes
+from phintys.tensor.devices import takes_device
 from phintys.tensor.dim_shuffle import moveaxis, normalize_axis, shape_padleft, shape_padright
 from phintys.tensor.known import known_int
 from phintys.tensor.ranges import arange
@@ -275,6 +276,7 @@ def diag(v: Any, k: int = 0) -> TensorVariable:
     return AllocDiag(k)(v, size, size)
 
 
+@takes_device
 @also_named
 def eye(n: Any, m: Any = None, k: Any = 0, dtype: Any = None) -> TensorVariable:
     """Return a matrix with ones on a diagonal and zeros elsewhere.

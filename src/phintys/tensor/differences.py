@@ -16,6 +16,7 @@ from phintys.tensor.joining import concatenate
 from phintys.tensor.reduce import sum
 from phintys.tensor.reshaping import flatten
 from phintys.tensor.shapes import sizes_of
+from phintys.tensor.synonyms import also_named
 
 if TYPE_CHECKING:
     from phintys.tensor.variable import TensorVariable
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["cumulative_prod", "cumulative_sum", "ediff1d", "trapezoid"]
 
 
+@also_named
 def ediff1d(x: Any, to_end: Any = None, to_begin: Any = None) -> TensorVariable:
     """Return the differences between neighbouring elements of the flattened array.
 

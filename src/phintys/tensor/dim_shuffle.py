@@ -239,6 +239,7 @@ def _dimshuffle_op(input_ndim: int, new_order: tuple[int | str, ...]) -> DimShuf
     return DimShuffle(input_ndim, new_order)
 
 
+@also_named
 def transpose(x: Any, axes: Sequence[int] | None = None) -> TensorVariable:
     """Return ``x`` with its dimensions in the order ``axes``, reversed by default."""
     x = as_tensor_variable(x)
@@ -285,6 +286,7 @@ def moveaxis(
     return dimshuffle(x, *order)
 
 
+@also_named
 def squeeze(x: Any, axis: Any = None) -> TensorVariable:
     """Return ``x`` with dimensions of size 1 removed.
 
@@ -313,18 +315,21 @@ def expand_dims(x: Any, axis: int | Sequence[int]) -> TensorVariable:
     return dimshuffle(x, *("x" if d in new else next(old) for d in range(x.ndim + len(new))))
 
 
+@also_named
 def shape_padleft(x: Any, n_ones: int = 1) -> TensorVariable:
     """Return ``x`` with ``n_ones`` new dimensions in front."""
     x = as_tensor_variable(x)
     return dimshuffle(x, *("x",) * n_ones, *range(x.ndim))
 
 
+@also_named
 def shape_padright(x: Any, n_ones: int = 1) -> TensorVariable:
     """Return ``x`` with ``n_ones`` new dimensions at the end."""
     x = as_tensor_variable(x)
     return dimshuffle(x, *range(x.ndim), *("x",) * n_ones)
 
 
+@also_named
 def shape_padaxis(x: Any, axis: int) -> TensorVariable:
     """Return ``x`` with one new dimension at ``axis``."""
     return expand_dims(x, axis)

@@ -54,8 +54,8 @@ def signature_of(op: Elemwise) -> inspect.Signature | None:
 _OTHER_NAMES = ({"a", "input", "x", "x1"}, {"x2", "y"})
 """What other libraries call the first and the second operand of any function."""
 
-_LIMITS = {"a_min": "lower", "min": "lower", "a_max": "upper", "max": "upper"}
-"""What NumPy, the array API and PyTensor call the limits of ``clip``."""
+_BRANCHES = {"cond": "condition", "ift": "x", "iff": "y"}
+"""What PyTensor calls the operands of ``switch``."""
 
 
 def operands_by_name(
@@ -78,7 +78,7 @@ def operands_by_name(
     names = row.parameters if isinstance(row, Row) and row.nin >= 0 else ()
     operands = dict(zip(names, given, strict=False))
     for name, value in named.items():
-        ours = name if name in names else _LIMITS.get(name, name)
+        ours = name if name in names else _BRANCHES.get(name, name)
         if ours not in names:
             places = (i for i, others in enumerate(_OTHER_NAMES) if name in others)
             ours = next((names[i] for i in places if i < len(names)), None)

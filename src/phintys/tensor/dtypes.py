@@ -9,6 +9,7 @@ import numpy as np
 from phintys._base.errors import DtypeError
 from phintys._base.public import public_dir
 from phintys.graph.variable import Variable
+from phintys.tensor.synonyms import also_named
 from phintys.tensor.type import DTYPES, TensorType, normalize_dtype, promote
 
 __all__ = [
@@ -129,6 +130,7 @@ def _is_number(x: Any) -> bool:
     return type(x) in {bool, int, float, complex}
 
 
+@also_named
 def can_cast(source: Any, to: Any, casting: str = "safe") -> bool:
     """Return whether a dtype can be cast to another by a rule.
 

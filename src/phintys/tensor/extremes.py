@@ -16,6 +16,7 @@ from phintys.tensor._rules import Axis, is_missing, zero_gradient
 from phintys.tensor.convert import as_tensor_variable
 from phintys.tensor.dim_shuffle import normalize_axes, normalize_axis
 from phintys.tensor.reduce import max, with_kept_dims
+from phintys.tensor.synonyms import also_named
 from phintys.tensor.type import TensorType
 
 if TYPE_CHECKING:
@@ -244,6 +245,7 @@ def _arg_extreme(which: str, x: Any, axis: Any, keepdims: bool) -> TensorVariabl
     return with_kept_dims(index, axes, x.ndim) if keepdims else index
 
 
+@also_named
 def argmax(x: Any, axis: Any = None, keepdims: bool = False) -> TensorVariable:
     """Return the index of the first largest element along some axes; of the first NaN, if any.
 
@@ -276,6 +278,7 @@ def argmax(x: Any, axis: Any = None, keepdims: bool = False) -> TensorVariable:
     return _arg_extreme("max", x, axis, keepdims)
 
 
+@also_named
 def argmin(x: Any, axis: Any = None, keepdims: bool = False) -> TensorVariable:
     """Return the index of the first smallest element along some axes; of the first NaN, if any.
 
@@ -308,6 +311,7 @@ def argmin(x: Any, axis: Any = None, keepdims: bool = False) -> TensorVariable:
     return _arg_extreme("min", x, axis, keepdims)
 
 
+@also_named
 def max_and_argmax(x: Any, axis: Axis = None, keepdims: bool = False) -> list[TensorVariable]:
     """Return the largest element along some axes, and its index.
 

@@ -12,12 +12,10 @@ from phintys.tensor.elemwise import Elemwise, elemwise, name_functions
 
 _OTHER_NAMES = {"identity": "tensor_copy", "ne": "neq"}
 
-_NOT_OFFERED = {"ldexp"}
-
 ELEMENTWISE: dict[str, Elemwise] = {
     _OTHER_NAMES.get(name, name): elemwise(row)
     for name, row in SCALAR_OPS.items()
-    if not isinstance(row, Cast) and name not in _NOT_OFFERED
+    if not isinstance(row, Cast)
 }
 """The function of each row."""
 
@@ -63,7 +61,11 @@ _ALIASES = {
     "true_divide": "true_div",
 }
 
+_WITH_ARGUMENTS = {"angle", "clip"}
+"""Rows whose functions, in :mod:`phintys.tensor.math`, take more than operands."""
+
 _NAMED = ELEMENTWISE | {alias: ELEMENTWISE[name] for alias, name in _ALIASES.items()}
+_NAMED = {name: op for name, op in _NAMED.items() if name not in _WITH_ARGUMENTS}
 globals().update(_NAMED)
 
 __all__ = list(_NAMED)  # pyright: ignore[reportUnsupportedDunderAll] - see functions.pyi

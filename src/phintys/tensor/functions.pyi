@@ -9,7 +9,6 @@ __all__ = [
     "acosh",
     "add",
     "and_",
-    "angle",
     "arccos",
     "arccosh",
     "arcsin",
@@ -37,7 +36,6 @@ __all__ = [
     "boxcox1p",
     "cbrt",
     "ceil",
-    "clip",
     "complex",
     "complex_from_polar",
     "conj",
@@ -101,6 +99,7 @@ __all__ = [
     "kl_div",
     "kv",
     "kve",
+    "ldexp",
     "le",
     "left_shift",
     "less",
@@ -188,7 +187,6 @@ acos: Elemwise
 acosh: Elemwise
 add: Elemwise
 and_: Elemwise
-angle: Elemwise
 arccos: Elemwise
 arccosh: Elemwise
 arcsin: Elemwise
@@ -216,7 +214,6 @@ boxcox: Elemwise
 boxcox1p: Elemwise
 cbrt: Elemwise
 ceil: Elemwise
-clip: Elemwise
 complex: Elemwise
 complex_from_polar: Elemwise
 conj: Elemwise
@@ -280,6 +277,7 @@ jv: Elemwise
 kl_div: Elemwise
 kv: Elemwise
 kve: Elemwise
+ldexp: Elemwise
 le: Elemwise
 left_shift: Elemwise
 less: Elemwise

@@ -20,7 +20,7 @@ from phintys.tensor.functions import ELEMENTWISE
 _NAMED = {
     f"{name.rstrip('_')}_inplace": Elemwise(op.scalar_op, {0: 0})
     for name, op in ELEMENTWISE.items()
-    if name != "tensor_copy"
+    if name not in {"tensor_copy", "ldexp"}
 }
 globals().update(_NAMED)
 

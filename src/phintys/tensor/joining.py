@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from phintys._base.errors import DtypeError, OpContractError, ShapeError
+from phintys._base.errors import ArgumentError, DtypeError, OpContractError, ShapeError
 from phintys.graph.apply import Apply
 from phintys.graph.null_type import DisconnectedType, disconnected_type
 from phintys.graph.op import Op
@@ -19,7 +19,7 @@ from phintys.tensor.dim_shuffle import expand_dims, normalize_axis, shape_padlef
 from phintys.tensor.join_along import join_along, split_along
 from phintys.tensor.known import known_int, known_sizes, register_knowledge
 from phintys.tensor.make_vectors import make_vector
-from phintys.tensor.reshaping import shape_vector
+from phintys.tensor.reshaping import reshape, shape_vector
 from phintys.tensor.shapes import shape_i, vector_elements
 from phintys.tensor.size_check import with_check
 from phintys.tensor.sizes import add_sizes, as_size, fold, subtract_sizes
@@ -335,7 +335,7 @@ def concatenate(
         A list or tuple of tensors of equal rank, whose sizes may differ in dimension ``axis`` only.
     axis
         The dimension, an int; negative ones count from the end. It can also be a symbolic integer,
-        but the sizes of the result are then known only at run time.
+        but the sizes of the result are then known only at run time. ``None`` joins all elements.
     dtype
         Dtype of the result; by default that to which the arrays promote.
     casting
@@ -355,6 +355,8 @@ def concatenate(
     array([1, 2, 3])
     """
     arrays = _operands(tensors, "concatenate")
+    if axis is None:
+        arrays, axis = [reshape(x, (-1,)) for x in arrays], 0
     if any(x.ndim == 0 for x in arrays):
         msg = (
             "concatenate: arrays without dimensions cannot be joined: use pt.stack for "
@@ -424,6 +426,7 @@ def stack_nested(x: Any) -> Any:
     return stack([stack_nested(item) for item in x])
 
 
+@also_named
 def stacklists(tensors: Any) -> TensorLike:
     """Return nested lists of tensors as one tensor, with one dimension for each nesting level.
 
@@ -437,12 +440,14 @@ def stacklists(tensors: Any) -> TensorLike:
     return as_tensor_variable(stack_nested(tensors))
 
 
+@also_named
 def hstack(tensors: Any, *, dtype: Any = None, casting: str = "same_kind") -> TensorVariable:
     """Return arrays joined along dimension 1, or along dimension 0 if they are vectors."""
     arrays = [_at_least(x, 1) for x in _operands(tensors, "hstack")]
     return concatenate(arrays, 0 if arrays[0].ndim == 1 else 1, dtype=dtype, casting=casting)
 
 
+@also_named
 def vstack(tensors: Any, *, dtype: Any = None, casting: str = "same_kind") -> TensorVariable:
     """Return arrays joined along dimension 0, with vectors as rows."""
     arrays = [_at_least(x, 2) for x in _operands(tensors, "vstack")]
@@ -453,8 +458,14 @@ def _at_least(x: Any, ndim: int) -> Any:
     return shape_padleft(x, ndim - x.ndim) if x.ndim < ndim else x
 
 
+@also_named
 def split(
-    x: Any, splits_size: Any, n_splits: int | None = None, axis: Any = 0
+    x: Any,
+    splits_size: Any = None,
+    n_splits: int | None = None,
+    axis: Any = 0,
+    *,
+    indices_or_sections: Any = None,
 ) -> list[TensorVariable]:
     """Return consecutive parts of an array along a dimension.
 
@@ -469,11 +480,16 @@ def split(
         Number of parts; needed only for a vector of unknown length.
     axis
         The dimension; it may be symbolic.
+    indices_or_sections
+        Instead of sizes, as in NumPy: the number of equal parts, or where to cut; then the axis is
+        an int.
 
     Raises
     ------
     ShapeError
         The sizes do not add up, or their number is unknown.
+    ArgumentError
+        Neither sizes nor ``indices_or_sections`` are given, or both.
 
     Examples
     --------
@@ -483,6 +499,14 @@ def split(
     array([2, 3, 4])
     """
     x = as_tensor_variable(x)
+    if (splits_size is None) == (indices_or_sections is None):
+        msg = "split takes either splits_size, the sizes of the parts, or indices_or_sections."
+        raise ArgumentError(msg)
+    if isinstance(indices_or_sections, list | tuple | np.ndarray):
+        return array_split(x, indices_or_sections, axis)
+    if indices_or_sections is not None:
+        part = fold(math.int_div(shape_i(x, axis), indices_or_sections))
+        splits_size = [part] * indices_or_sections
     if not isinstance(splits_size, Variable):
         splits_size = shape_vector(splits_size, "split")
     known = known_sizes(splits_size)
@@ -501,6 +525,7 @@ def split(
     return Split(n_splits, normalize_axis(axis, x.ndim))(x, splits_size, return_list=True)
 
 
+@also_named
 def array_split(x: Any, indices_or_sections: Any, axis: Any = 0) -> list[TensorVariable]:
     """Return parts of an array along a dimension, as NumPy's ``array_split`` does.
 

@@ -19,11 +19,16 @@ from phintys.tensor.functions import (
     isfinite,
     isnan,
     le,
+    maximum,
+    minimum,
     mod,
     neq,
+    rad2deg,
     rint,
     round_half_away,
+    tensor_copy,
 )
+from phintys.tensor.synonyms import also_named
 from phintys.tensor.type import normalize_dtype
 
 if TYPE_CHECKING:
@@ -33,7 +38,7 @@ if TYPE_CHECKING:
 
     Rounding = Literal["half_to_even", "half_away_from_zero"]
 
-__all__ = ["cast", "ceil_intdiv", "divmod", "isclose", "round"]
+__all__ = ["angle", "cast", "ceil_intdiv", "clip", "divmod", "isclose", "round"]
 __all__ += functions.__all__
 
 _CASTS = {dtype: elemwise(op) for dtype, op in ps.CASTS.items()}
@@ -66,7 +71,62 @@ def cast(x: Any, dtype: Any) -> TensorVariable:
     return x if x.dtype == wanted else _CASTS[wanted](x)
 
 
-def round(x: Any, decimals: int = 0, mode: Rounding = "half_to_even") -> TensorVariable:
+_clip, _angle = functions.ELEMENTWISE["clip"], functions.ELEMENTWISE["angle"]
+
+
+@also_named
+def clip(
+    x: Any, lower: Any = None, upper: Any = None, *, name: str | None = None
+) -> TensorVariable:
+    """Return ``minimum(maximum(x, lower), upper)``.
+
+    Parameters
+    ----------
+    x
+        A tensor.
+    lower, upper
+        The limits, which broadcast against ``x``; ``None`` for no limit. At a limit ``x`` takes the
+        whole gradient.
+    name
+        Name of the result.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.clip([0.0, 2.0, 5.0], 1.0, 3.0).eval(), pt.clip([0, 2, 5], None, 3).eval()
+    (array([1., 2., 3.]), array([0, 2, 3]))
+    """
+    if lower is not None and upper is not None:
+        return _clip(x, lower, upper, name=name)
+    if lower is not None:
+        return maximum(x, lower, name=name)
+    return tensor_copy(x, name=name) if upper is None else minimum(x, upper, name=name)
+
+
+@also_named
+def angle(z: Any, deg: bool = False, *, name: str | None = None) -> TensorVariable:
+    """Return the angles of complex numbers: 0 or pi if they are real.
+
+    Parameters
+    ----------
+    z
+        A tensor.
+    deg
+        Whether angles are in degrees, instead of radians.
+    name
+        Name of the result.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.angle([1j, -1.0], deg=True).eval()
+    array([ 90., 180.])
+    """
+    return rad2deg(_angle(z), name=name) if deg else _angle(z, name=name)
+
+
+@also_named
+def round(x: Any, decimals: int | Rounding = 0, mode: Rounding = "half_to_even") -> TensorVariable:
     """Return ``x`` rounded to a number of decimals.
 
     Parameters
@@ -74,7 +134,8 @@ def round(x: Any, decimals: int = 0, mode: Rounding = "half_to_even") -> TensorV
     x
         A tensor. Integers are unchanged unless ``decimals`` is negative.
     decimals
-        Number of decimal places; negative values round to tens, hundreds and so on.
+        Number of decimal places; negative values round to tens, hundreds and so on. A mode may
+        stand in its place.
     mode
         How to round halves: ``"half_to_even"`` as in NumPy, or ``"half_away_from_zero"``.
 
@@ -84,6 +145,8 @@ def round(x: Any, decimals: int = 0, mode: Rounding = "half_to_even") -> TensorV
     >>> pt.round([0.5, 1.5, 2.5]).eval()
     array([0., 2., 2.])
     """
+    if isinstance(decimals, str):  # PyTensor's round(x, mode)
+        decimals, mode = 0, decimals
     modes = {"half_to_even": rint, "half_away_from_zero": round_half_away}
     if mode not in modes:
         msg = f"round: mode is one of {', '.join(modes)}, got {mode!r}."
@@ -106,6 +169,7 @@ def divmod(x: Any, y: Any) -> tuple[TensorVariable, TensorVariable]:
     return int_div(x, y), mod(x, y)
 
 
+@also_named
 def ceil_intdiv(x: Any, y: Any) -> TensorVariable:
     """Return the quotient of integers, rounded up."""
     return int_div(x, y) + cast(neq(mod(x, y), 0), "int64")

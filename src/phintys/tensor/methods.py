@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from phintys._base.errors import ArgumentError
 from phintys.tensor._operators import operators
+from phintys.tensor.devices import DEVICE, check_device
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 __all__ = ["FunctionMethods"]
+
+_VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
 
 
 def _method(name: str) -> Callable[..., Any]:
@@ -34,6 +38,7 @@ class FunctionMethods:
     (array([1., 2.]), array(4))
     """
 
+    argpartition = _method("argpartition")
     arccos = _method("arccos")
     arccosh = _method("arccosh")
     arcsin = _method("arcsin")
@@ -53,6 +58,7 @@ class FunctionMethods:
     log10 = _method("log10")
     log1p = _method("log1p")
     log2 = _method("log2")
+    partition = _method("partition")
     ptp = _method("ptp")
     rad2deg = _method("rad2deg")
     sin = _method("sin")
@@ -70,3 +76,20 @@ class FunctionMethods:
         """Return a vector of the elements that are not zero."""
         array: Any = self
         return array[array.nonzero()]
+
+    def __array_namespace__(self, *, api_version: str | None = None) -> Any:
+        """Return ``phintys.tensor``, whose functions are those of the array API."""
+        if api_version is not None and api_version not in _VERSIONS:
+            msg = f"Versions of the array API are {', '.join(_VERSIONS)}, got {api_version!r}."
+            raise ArgumentError(msg)
+        return operators.namespace
+
+    @property
+    def device(self) -> str:
+        """The name of the device that the array is on."""
+        return DEVICE
+
+    def to_device(self, device: Any, /, *, stream: Any = None) -> Any:
+        """Return the array itself, which is on the only device."""
+        check_device(device)
+        return self

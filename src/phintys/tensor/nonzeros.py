@@ -66,6 +66,7 @@ class Nonzero(Op):
 def nonzero(x: Any, return_matrix: Literal[False] = False) -> tuple[TensorVariable, ...]: ...
 @overload
 def nonzero(x: Any, return_matrix: Literal[True]) -> TensorVariable: ...
+@also_named
 def nonzero(x: Any, return_matrix: bool = False) -> Any:
     """Return the indices of the nonzero elements of ``x``, in row-major order.
 
@@ -86,6 +87,7 @@ def nonzero(x: Any, return_matrix: bool = False) -> Any:
     return stack(found, axis=0) if return_matrix else found
 
 
+@also_named
 def flatnonzero(x: Any) -> TensorVariable:
     """Return the indices of the nonzero elements in the flattened array.
 

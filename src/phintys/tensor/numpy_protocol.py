@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 from phintys._base.errors import ArgumentError
 from phintys.tensor._operators import operators
 from phintys.tensor.convert import as_tensor_variable
+from phintys.tensor.devices import DEVICE
 from phintys.tensor.dim_shuffle import shape_padright
+from phintys.tensor.synonyms import our_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -74,9 +76,19 @@ def call_function(
             "to get a value."
         )
         raise ArgumentError(msg)
-    given = {key: value for key, value in kwargs.items() if not (key == "out" and value is None)}
+    given = our_names(ours, _without_defaults(kwargs))
     _check_arguments(ours, name, args, given)
     return ours(*args, **given)
+
+
+def _without_defaults(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return options without those that say what is true anyhow: no ``out``, and this device."""
+    return {
+        key: value
+        for key, value in options.items()
+        if not (key == "out" and value is None)
+        and not (key == "device" and (value is None or value == DEVICE))
+    }
 
 
 def _ours(place: str, name: str) -> Callable[..., Any] | None:
@@ -116,7 +128,7 @@ def call_ufunc(
     (array(3.), 2)
     """
     function = operators.ufuncs.get(ufunc)
-    given = {key: value for key, value in options.items() if not (key == "out" and value is None)}
+    given = _without_defaults(options)
     if method == "__call__" and function is not None and not given:
         return function(*inputs)
     if method == "outer" and function is not None and not given:

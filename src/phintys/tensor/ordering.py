@@ -17,6 +17,7 @@ from phintys.tensor.reduce import all
 from phintys.tensor.reshaping import flatten
 from phintys.tensor.shapes import sizes_of
 from phintys.tensor.sorting import argsort, sort
+from phintys.tensor.synonyms import also_named
 
 if TYPE_CHECKING:
     from phintys.tensor.variable import TensorVariable
@@ -35,6 +36,7 @@ __all__ = [
 # ---- partitions ----------------------------------------------------------------------------------
 
 
+@also_named
 def partition(
     x: Any, kth: Any, axis: int | None = -1, kind: str = "introselect", order: None = None
 ) -> TensorVariable:
@@ -70,6 +72,7 @@ def partition(
     return sort(*_partitioned(x, kth, axis, kind, order))
 
 
+@also_named
 def argpartition(
     x: Any, kth: Any, axis: int | None = -1, kind: str = "introselect", order: None = None
 ) -> TensorVariable:

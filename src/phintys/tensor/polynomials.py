@@ -21,6 +21,7 @@ from phintys.tensor.reduce import sum
 from phintys.tensor.sequences import vander
 from phintys.tensor.shapes import sizes_of
 from phintys.tensor.sizes import clip_size, fold, same_size, subtract_sizes
+from phintys.tensor.synonyms import also_named
 from phintys.tensor.type import promote
 
 if TYPE_CHECKING:
@@ -76,6 +77,7 @@ def polyval(p: Any, x: Any) -> TensorVariable:
     return math.cast(math.second(x, value), dtype)
 
 
+@also_named
 def polyadd(p: Any, q: Any) -> TensorVariable:
     """Return the sum of two polynomials.
 
@@ -89,6 +91,7 @@ def polyadd(p: Any, q: Any) -> TensorVariable:
     return math.add(*_as_long(p, q))
 
 
+@also_named
 def polysub(p: Any, q: Any) -> TensorVariable:
     """Return the difference of two polynomials.
 

@@ -34,6 +34,7 @@ from phintys.tensor.reshaping import flatten, reshape
 from phintys.tensor.shapes import sizes_of, specify_shape
 from phintys.tensor.size_check import with_check
 from phintys.tensor.sizes import multiply_sizes
+from phintys.tensor.synonyms import also_named
 from phintys.tensor.type import TensorType, promote
 
 if TYPE_CHECKING:
@@ -320,6 +321,7 @@ def _operands(function: str, x: Any, y: Any, least_rank: int) -> tuple[Any, Any]
     return x, y
 
 
+@also_named
 def dot(x: Any, y: Any) -> TensorVariable:
     """Return the dot product.
 
@@ -350,7 +352,8 @@ def dot(x: Any, y: Any) -> TensorVariable:
     return tensordot(x, y, (x.ndim - 1, max(y.ndim - 2, 0)))
 
 
-def matmul(x: Any, y: Any) -> TensorVariable:
+@also_named
+def matmul(x: Any, y: Any, dtype: Any = None) -> TensorVariable:
     """Return the matrix product ``x @ y``, of stacks of matrices if the ranks are above 2.
 
     Parameters
@@ -359,6 +362,8 @@ def matmul(x: Any, y: Any) -> TensorVariable:
         Tensors of rank 1 or more. A vector is treated as a row on the left and as a column on the
         right, and its axis does not appear in the result. The axes before the last two are those of
         the stack; they broadcast where their size is known to be 1 or where they are missing.
+    dtype
+        Dtype to which the operands are cast, and of the result; the common one by default.
 
     Raises
     ------
@@ -371,6 +376,8 @@ def matmul(x: Any, y: Any) -> TensorVariable:
     >>> pt.matmul(pt.tensor3("x"), pt.matrix("y")).type
     Tensor3(float64, shape=(?, ?, ?))
     """
+    if dtype is not None:
+        x, y = math.cast(x, dtype), math.cast(y, dtype)
     x, y = _operands("matmul", x, y, 1)
     if y.ndim <= 2:
         if x.ndim <= 2:
@@ -439,6 +446,7 @@ def _as_ndim(x: Any, ndim: int, sizes: Sequence[Any]) -> Any:
     return x if x.ndim == ndim else reshape(x, tuple(sizes))
 
 
+@also_named
 def tensordot(x: Any, y: Any, axes: Axes = 2) -> TensorVariable:
     """Return the sum of products over some axes of both operands.
 
@@ -571,6 +579,7 @@ def _as_vector(x: Any) -> Any:
     return x if x.ndim == 1 else flatten(x)
 
 
+@also_named
 def outer(x: Any, y: Any) -> TensorVariable:
     """Return the outer product of ``x`` and ``y``, both flattened.
 
@@ -585,6 +594,7 @@ def outer(x: Any, y: Any) -> TensorVariable:
     return math.mul(dimshuffle(x, 0, "x"), dimshuffle(y, "x", 0))
 
 
+@also_named
 def inner(x: Any, y: Any) -> TensorVariable:
     """Return the sum of products over the last axis of both operands.
 
@@ -605,6 +615,7 @@ def inner(x: Any, y: Any) -> TensorVariable:
     return tensordot(x, y, (-1, -1))
 
 
+@also_named
 def vdot(x: Any, y: Any) -> TensorVariable:
     """Return the dot product of the conjugate of ``x`` with ``y``, both flattened.
 
@@ -622,6 +633,7 @@ def vdot(x: Any, y: Any) -> TensorVariable:
     return _dot(conjugate(_as_vector(x)), _as_vector(y))
 
 
+@also_named
 def kron(x: Any, y: Any) -> TensorVariable:
     """Return the Kronecker product: a block of ``y``, scaled, for each element of ``x``.
 

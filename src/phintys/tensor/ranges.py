@@ -16,6 +16,7 @@ from phintys.tensor import math
 from phintys.tensor._operators import operators
 from phintys.tensor._rules import is_discrete, is_missing, zero_gradient
 from phintys.tensor.convert import as_tensor_variable, constant
+from phintys.tensor.devices import takes_device
 from phintys.tensor.dim_shuffle import moveaxis, shape_padright
 from phintys.tensor.known import known_int
 from phintys.tensor.shapes import shape_i
@@ -166,6 +167,7 @@ def _symbolic_length(start: Any, stop: Any, step: Any) -> Any:
     return math.maximum(math.cast(math.ceil(math.cast(steps, "float64")), "int64"), 0)
 
 
+@takes_device
 def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> TensorVariable:
     """Return the numbers from ``start`` to ``stop`` (exclusive) in steps of ``step``.
 
@@ -205,15 +207,15 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Te
     return ARange(dtype)(*bounds)
 
 
+@takes_device
 def linspace(
     start: Any,
     stop: Any,
     num: Any = 50,
     endpoint: bool = True,
+    retstep: bool = False,
     dtype: Any = None,
     axis: int = 0,
-    *,
-    retstep: bool = False,
 ) -> Any:
     """Return ``num`` evenly spaced numbers from ``start`` to ``stop``.
 
@@ -225,12 +227,12 @@ def linspace(
         How many numbers, an int or symbolic.
     endpoint
         Whether ``stop`` is the last number.
+    retstep
+        Return the distance of the numbers as well; NaN if there is a single one.
     dtype
         Dtype of the result; floating by default, and ``config.floatX`` for integers.
     axis
         The position of the new dimension among those of ``start`` and ``stop``.
-    retstep
-        Return the distance of the numbers as well; NaN if there is a single one.
 
     Examples
     --------

@@ -489,6 +489,7 @@ def prod(
     dtype: Any = None,
     keepdims: bool = False,
     acc_dtype: Any = None,
+    no_zeros_in_input: bool = False,
     *,
     where: Any = True,
     initial: Any = None,
@@ -509,6 +510,8 @@ def prod(
         Keep the axes, with size 1.
     acc_dtype
         Dtype in which to multiply; by default ``dtype``, and float32 for float16.
+    no_zeros_in_input
+        Accepted and ignored: derivatives are correct with zeros and without.
     where
         Bools that broadcast to the shape of ``x``: which elements count. By default all do.
     initial

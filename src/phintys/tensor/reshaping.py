@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from phintys._base.errors import DtypeError, ShapeError
+from phintys._base.errors import ArgumentError, DtypeError, ShapeError
 from phintys.graph.apply import Apply
 from phintys.graph.null_type import disconnected_type
 from phintys.graph.op import Op
@@ -15,11 +15,13 @@ from phintys.graph.variable import Constant, Variable
 from phintys.tensor import math
 from phintys.tensor._rules import is_missing
 from phintys.tensor.convert import as_tensor_variable, constant
+from phintys.tensor.dim_shuffle import transpose
 from phintys.tensor.known import known_sizes
 from phintys.tensor.make_vectors import MakeVector
 from phintys.tensor.shapes import is_length, sizes_of, vector_elements
 from phintys.tensor.size_check import with_check
 from phintys.tensor.sizes import as_size, fold, multiply_sizes, same_product
+from phintys.tensor.synonyms import also_named
 from phintys.tensor.type import TensorType
 
 if TYPE_CHECKING:
@@ -237,21 +239,37 @@ def shape_vector(shape: Any, what: Any = "A shape") -> Any:
     return MakeVector("int64")(*sizes)
 
 
-def reshape(x: Any, newshape: Any, ndim: int | None = None) -> TensorVariable:
-    """Return the elements of ``x``, in row-major order, in a new shape.
+@also_named
+def reshape(
+    x: Any,
+    shape: Any,
+    ndim: int | str | None = None,
+    *,
+    order: str = "C",
+    copy: bool | None = None,
+) -> TensorVariable:
+    """Return the elements of ``x`` in a new shape.
 
     Parameters
     ----------
     x
         A tensor.
-    newshape
+    shape
         The sizes: ints and symbolic integers, one of which can be -1 (inferred), in a list or
         tuple; a single size; or a symbolic vector.
     ndim
         Number of dimensions of the result; needed only for a vector of unknown length.
+        An order may stand in its place, as in NumPy.
+    order
+        ``"C"``: the last index varies fastest, in ``x`` and in the result; ``"F"``: the first one.
+    copy
+        Accepted and ignored: a symbolic array never changes, so that no one sees whether memory is
+        shared.
 
     Raises
     ------
+    ArgumentError
+        ``order`` is unknown.
     ShapeError
         The number of elements differs, or the number of dimensions is unknown.
 
@@ -263,9 +281,16 @@ def reshape(x: Any, newshape: Any, ndim: int | None = None) -> TensorVariable:
     (Matrix(float64, shape=(?, 2)), Tensor3(float64, shape=(?, 2, 2)))
     """
     x = as_tensor_variable(x)
-    if isinstance(newshape, Variable) and as_tensor_variable(newshape).ndim == 0:
-        newshape = (newshape,)
-    vector = _as_shape_vector(newshape, "reshape")
+    if isinstance(shape, Variable) and as_tensor_variable(shape).ndim == 0:
+        shape = (shape,)
+    vector = _as_shape_vector(shape, "reshape")
+    if isinstance(ndim, str):  # NumPy's reshape(x, shape, order)
+        ndim, order = None, ndim
+    if order not in {"C", "F"}:
+        msg = f'reshape: order is "C" or "F", got {order!r}.'
+        raise ArgumentError(msg)
+    if order == "F":
+        return transpose(reshape(transpose(x), vector[::-1], ndim))
     known = known_sizes(vector)
     if known is not None:
         if ndim is not None and ndim != len(known):

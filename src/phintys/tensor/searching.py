@@ -18,6 +18,7 @@ from phintys.tensor.convert import as_tensor_variable
 from phintys.tensor.observing import CheckAndRaise
 from phintys.tensor.reduce import all, any
 from phintys.tensor.shapes import sizes_of
+from phintys.tensor.synonyms import also_named
 from phintys.tensor.type import TensorType
 
 if TYPE_CHECKING:
@@ -116,6 +117,7 @@ class SearchSorted(Op):
 _SIDES = {side: SearchSorted(side) for side in ("left", "right")}
 
 
+@also_named
 def searchsorted(x: Any, v: Any, side: str = "left", sorter: Any = None) -> TensorVariable:
     """Return the places at which elements would be inserted in a sorted vector.
 

@@ -18,6 +18,7 @@ from phintys.tensor.reshaping import flatten, reshape
 from phintys.tensor.searching import searchsorted
 from phintys.tensor.shapes import sizes_of
 from phintys.tensor.sorting import argsort, sort
+from phintys.tensor.synonyms import also_named
 from phintys.tensor.type import promote
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ __all__ = [
 ]
 
 
+@also_named
 def unique(
     x: Any,
     return_index: bool = False,
@@ -236,6 +238,7 @@ def isin(
     return math.invert(found) if invert else found
 
 
+@also_named
 def union1d(a: Any, b: Any) -> TensorVariable:
     """Return what is in one of two tensors or in both, sorted, each value once.
 
@@ -248,6 +251,7 @@ def union1d(a: Any, b: Any) -> TensorVariable:
     return unique(concatenate([flatten(as_tensor_variable(v)) for v in (a, b)]))
 
 
+@also_named
 def intersect1d(a: Any, b: Any, assume_unique: bool = False, return_indices: bool = False) -> Any:
     """Return what is in both of two tensors, sorted, each value once.
 
@@ -278,6 +282,7 @@ def intersect1d(a: Any, b: Any, assume_unique: bool = False, return_indices: boo
     return values, in_a[places], in_b[searchsorted(others, values)]
 
 
+@also_named
 def setdiff1d(a: Any, b: Any, assume_unique: bool = False) -> TensorVariable:
     """Return what is in ``a`` but not in ``b``.
 
@@ -298,6 +303,7 @@ def setdiff1d(a: Any, b: Any, assume_unique: bool = False) -> TensorVariable:
     return values[isin(values, b, invert=True)]
 
 
+@also_named
 def setxor1d(a: Any, b: Any, assume_unique: bool = False) -> TensorVariable:
     """Return what is in exactly one of two tensors, sorted.
 

@@ -19,6 +19,7 @@ from phintys.tensor.known import known_int, known_sizes, register_knowledge
 from phintys.tensor.make_vectors import MakeVector
 from phintys.tensor.size_check import unchecked_size, with_check
 from phintys.tensor.sizes import as_size, fold, multiply_sizes
+from phintys.tensor.synonyms import also_named
 from phintys.tensor.type import TensorType
 
 if TYPE_CHECKING:
@@ -170,6 +171,7 @@ register_knowledge(ShapeI, _know_shape_i, reads_inputs=False)
 _shape = Shape()
 
 
+@also_named
 def shape(x: Any) -> TensorVariable:
     """Return the shape of ``x`` as a symbolic int64 vector; ``x.type.shape`` is the static shape.
 
@@ -222,8 +224,16 @@ def sizes_of(x: Any) -> tuple[Any, ...]:
     )
 
 
-def size(x: Any) -> TensorVariable:
-    """Return the number of elements of ``x``.
+@also_named
+def size(x: Any, axis: int | Sequence[int] | None = None) -> TensorVariable:
+    """Return the number of elements of ``x``, or along some axes.
+
+    Parameters
+    ----------
+    x
+        A tensor.
+    axis
+        One axis, several, or ``None`` for all.
 
     Examples
     --------
@@ -231,7 +241,12 @@ def size(x: Any) -> TensorVariable:
     >>> pt.size(pt.matrix("x")).eval({"x": [[1.0, 2.0, 3.0]]})
     array(3)
     """
-    return as_size(multiply_sizes(sizes_of(as_tensor_variable(x))))
+    x = as_tensor_variable(x)
+    sizes = sizes_of(x)
+    if axis is None:
+        return as_size(multiply_sizes(sizes))
+    axes = [axis] if isinstance(axis, int) else axis
+    return as_size(multiply_sizes([sizes[normalize_axis(one, x.ndim)] for one in axes]))
 
 
 def is_length(size: Any) -> bool:

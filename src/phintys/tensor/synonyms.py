@@ -12,47 +12,141 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from phintys._base.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     F = TypeVar("F", bound=Callable[..., Any])
 else:
     F = TypeVar("F")
 
-__all__ = ["SYNONYMS", "also_named"]
+__all__ = ["SYNONYMS", "also_named", "our_names"]
 
 _ARRAY = {"a": "x", "input": "x"}
 
 SYNONYMS: dict[str, dict[str, str]] = {
     "all": _ARRAY,
     "any": _ARRAY,
+    "angle": {"x": "z"},
+    "append": {"arr": "x"},
+    "argmax": {"a": "x"},
+    "argmin": {"a": "x"},
+    "argpartition": {"a": "x"},
     "argsort": {"a": "x"},
+    "argwhere": {"a": "x"},
+    "array_equal": {"a1": "a", "a2": "b"},
+    "array_equiv": {"a1": "a", "a2": "b"},
+    "array_split": {"ary": "x"},
     "average": _ARRAY,
+    "broadcast_to": {"array": "x"},
+    "can_cast": {"from_": "source"},
+    "ceil_intdiv": {"a": "x", "b": "y"},
+    "choose": {"a": "x"},
+    "clip": {"a": "x", "a_min": "lower", "min": "lower", "a_max": "upper", "max": "upper"},
+    "column_stack": {"tup": "tensors"},
+    "compress": {"a": "x"},
     "concatenate": {"arrays": "tensors", "tensor_list": "tensors"},
+    "count_nonzero": {"a": "x"},
+    "cross": {"a": "x1", "b": "x2"},
+    "cumprod": {"a": "x"},
+    "cumsum": {"a": "x"},
+    "delete": {"arr": "x"},
+    "diag_indices_from": {"arr": "x"},
     "diagonal": {"a": "x"},
     "diff": {"a": "x"},
+    "dot": {"a": "x", "b": "y", "l": "x", "r": "y"},
+    "dstack": {"tup": "tensors"},
+    "ediff1d": {"ary": "x"},
     "empty_like": {"a": "x", "prototype": "x"},
     "expand_dims": {"a": "x"},
+    "extract": {"arr": "x"},
     "eye": {"N": "n", "M": "m", "n_rows": "n", "n_cols": "m"},
+    "fill_diagonal": {"a": "x"},
+    "flatnonzero": {"a": "x"},
+    "flip": {"m": "x"},
+    "fliplr": {"m": "x"},
+    "flipud": {"m": "x"},
     "full_like": {"a": "x"},
+    "hstack": {"tup": "tensors"},
+    "inner": {"a": "x", "b": "y"},
+    "insert": {"arr": "x"},
+    "intersect1d": {"ar1": "a", "ar2": "b"},
+    "kron": {"a": "x", "b": "y", "x1": "x", "x2": "y"},
+    "log_softmax": {"c": "x"},
+    "matmul": {"x1": "x", "x2": "y"},
     "max": _ARRAY,
+    "max_and_argmax": {"a": "x"},
     "mean": _ARRAY,
+    "median": {"a": "x"},
     "min": _ARRAY,
     "moveaxis": {"a": "x"},
+    "nanargmax": {"a": "x"},
+    "nanargmin": {"a": "x"},
+    "nancumprod": {"a": "x"},
+    "nancumsum": {"a": "x"},
+    "nanmax": {"a": "x"},
+    "nanmean": {"a": "x"},
+    "nanmedian": {"a": "x"},
+    "nanmin": {"a": "x"},
+    "nanpercentile": {"a": "x"},
+    "nanprod": {"a": "x"},
+    "nanquantile": {"a": "x"},
+    "nanstd": {"a": "x"},
+    "nansum": {"a": "x"},
+    "nanvar": {"a": "x"},
+    "nonzero": {"a": "x"},
     "ones_like": {"a": "x", "model": "x"},
+    "outer": {"a": "x", "b": "y"},
+    "pad": {"array": "x"},
+    "partition": {"a": "x"},
+    "percentile": {"a": "x"},
+    "place": {"arr": "x", "vals": "values"},
+    "polyadd": {"a1": "p", "a2": "q"},
+    "polysub": {"a1": "p", "a2": "q"},
     "prod": _ARRAY,
     "ptp": _ARRAY,
+    "put": {"a": "x", "ind": "indices", "v": "values"},
+    "put_along_axis": {"arr": "x"},
+    "quantile": {"a": "x"},
+    "ravel": {"a": "x"},
+    "ravel_multi_index": {"dims": "shape"},
     "repeat": {"a": "x"},
+    "reshape": {"a": "x", "newshape": "shape"},
+    "roll": {"a": "x"},
+    "rot90": {"m": "x"},
+    "round": {"a": "x"},
+    "searchsorted": {"a": "x", "x1": "x", "x2": "v"},
+    "setdiff1d": {"ar1": "a", "ar2": "b"},
+    "setxor1d": {"ar1": "a", "ar2": "b"},
+    "shape": {"a": "x"},
+    "shape_padaxis": {"t": "x"},
+    "shape_padleft": {"t": "x"},
+    "shape_padright": {"t": "x"},
+    "size": {"a": "x"},
+    "softmax": {"c": "x"},
     "sort": {"a": "x"},
+    "split": {"ary": "x"},
+    "squeeze": {"a": "x"},
     "stack": {"arrays": "tensors"},
+    "stacklists": {"arg": "tensors"},
     "std": _ARRAY,
     "sum": _ARRAY,
     "swapaxes": {"a": "x", "y": "x"},
+    "take": {"a": "x"},
+    "take_along_axis": {"arr": "x"},
+    "tensordot": {"a": "x", "b": "y", "x1": "x", "x2": "y"},
     "tile": {"A": "x"},
     "trace": {"a": "x"},
+    "transpose": {"a": "x"},
     "tri": {"N": "n", "M": "m"},
     "tril": {"m": "x"},
+    "tril_indices_from": {"arr": "x"},
     "triu": {"m": "x"},
+    "triu_indices_from": {"arr": "x"},
+    "union1d": {"ar1": "a", "ar2": "b"},
+    "unique": {"ar": "x"},
+    "unravel_index": {"dims": "shape"},
     "var": _ARRAY,
+    "vdot": {"a": "x", "b": "y"},
+    "vstack": {"tup": "tensors"},
     "where": {"cond": "condition", "ift": "x", "iff": "y", "x1": "x", "x2": "y"},
     "zeros_like": {"a": "x", "model": "x"},
 }
@@ -78,17 +172,36 @@ def also_named(function: F) -> F:
     @wraps(function)
     def call(*args: Any, **options: Any) -> Any:
         if options and not others.keys().isdisjoint(options):
-            named: dict[str, Any] = {}
-            for key, value in options.items():
-                ours = others.get(key, key)
-                if ours in named:
-                    msg = (
-                        f"{function.__name__} got its argument {ours!r} twice, also as {key!r}: "
-                        "these are names of the same argument."
-                    )
-                    raise ArgumentError(msg)
-                named[ours] = value
-            options = named
+            options = our_names(call, options)
         return function(*args, **options)
 
+    call.other_names = others  # pyright: ignore[reportAttributeAccessIssue]
     return call  # pyright: ignore[reportReturnType]
+
+
+def our_names(function: Callable[..., Any], options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return arguments given by name under the names that a function has for them.
+
+    Raises
+    ------
+    ArgumentError
+        An argument is given under two names.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> our_names(pt.sum, {"a": [1, 2], "axis": 0})
+    {'x': [1, 2], 'axis': 0}
+    """
+    others = getattr(function, "other_names", {})
+    named: dict[str, Any] = {}
+    for key, value in options.items():
+        ours = others.get(key, key)
+        if ours in named:
+            msg = (
+                f"{function.__name__} got its argument {ours!r} twice, also as {key!r}: "
+                "these are names of the same argument."
+            )
+            raise ArgumentError(msg)
+        named[ours] = value
+    return named

@@ -197,6 +197,7 @@ def _filled(reps: Any, ndim: int | None) -> Any:
     return specify_shape(join(0, alloc(np.int64(1), missing), reps), (ndim,))
 
 
+@also_named
 def roll(x: Any, shift: Any, axis: Any = None) -> TensorVariable:
     """Return ``x`` with its elements shifted cyclically along dimensions.
 

@@ -106,6 +106,8 @@ class TensorType(Type):
     shape
         One entry for each dimension: its size, or ``None`` if it is known only at run time. A
         dimension broadcasts against others if its entry is 1.
+    broadcastable
+        Instead of the shape: for each dimension whether its size is 1.
 
     Examples
     --------
@@ -128,9 +130,17 @@ class TensorType(Type):
     _hash: int
     _static: bool
 
-    def __new__(cls, dtype: Any = "floatX", shape: Iterable[int | None] = ()) -> Self:
+    def __new__(
+        cls,
+        dtype: Any = "floatX",
+        shape: Iterable[int | None] = (),
+        *,
+        broadcastable: Iterable[bool] | None = None,
+    ) -> Self:
         """Return the unique instance for these parameters."""
         name = normalize_dtype(dtype)
+        if broadcastable is not None:
+            shape = [1 if one else None for one in broadcastable]
         shape = _normalize_shape(shape)
         key = (cls, name, shape)
         found = TensorType._interned.get(key)
@@ -143,6 +153,30 @@ class TensorType(Type):
             return TensorType._interned.setdefault(key, cls._made(key))
         with _LOCK:
             return TensorType._with_lengths.setdefault(key, cls._made(key))
+
+    def __call__(
+        self, name: str | None = None, shape: Iterable[int | None] | None = None
+    ) -> TensorVariable:
+        """Make a variable of this type, or of a shape that is one of this type.
+
+        Raises
+        ------
+        TypeContractError
+            The shape does not fit the type.
+
+        Examples
+        --------
+        >>> import phintys.tensor as pt
+        >>> pt.dmatrix("x", shape=(2, 3)).type.shape
+        (2, 3)
+        """
+        if shape is None:
+            return self.make_variable(name)
+        made = self.clone(shape=shape)
+        if not self.is_super(made):
+            msg = f"The shape {made.shape} does not fit {self}, of which a variable is made."
+            raise TypeContractError(msg)
+        return made.make_variable(name)
 
     @classmethod
     def _made(cls, key: tuple[Any, str, tuple[int | None, ...]]) -> Self:
@@ -187,7 +221,6 @@ class TensorType(Type):
     if TYPE_CHECKING:
         # variable_type, which tensor/__init__.py sets, makes them; this declares what it makes.
         def make_variable(self, name: str | None = None) -> TensorVariable: ...
-        def __call__(self, name: str | None = None) -> TensorVariable: ...
 
     # ---- values ------------------------------------------------------------------------------
 
@@ -252,10 +285,10 @@ class TensorType(Type):
             raise _mask_refused()
         ours = self.numpy_dtype
         try:
-            array = np.asarray(value)
+            array = as_array(value)
             if array.dtype == np.object_ and ours.kind in "fc" and _are_numbers(array):
                 array = array.astype(ours)  # ints that no integer dtype holds
-        except (ValueError, TypeError, OverflowError) as error:
+        except (ValueError, TypeError, OverflowError, BufferError) as error:
             reason = unevenness(value) or error
             msg = f"Cannot make an array for {self} from {_describe(value)}: {reason}"
             raise TypeContractError(msg) from error
@@ -464,6 +497,20 @@ def is_masked(value: object) -> bool:
     (True, False)
     """
     return "numpy.ma" in sys.modules and isinstance(value, np.ma.MaskedArray)
+
+
+def as_array(value: Any) -> np.ndarray[Any, Any]:
+    """Return what NumPy makes of a value, or DLPack if NumPy does not know it.
+
+    Examples
+    --------
+    >>> as_array([1, 2])
+    array([1, 2])
+    """
+    array = np.asarray(value)
+    if array.dtype == np.object_ and array.ndim == 0 and hasattr(value, "__dlpack__"):
+        return np.from_dlpack(value)
+    return array
 
 
 def _mask_refused() -> TypeContractError:

@@ -315,13 +315,13 @@ class TensorMethods(FunctionMethods):
             raise TypeError(msg)
         return (self[position] for position in range(length))
 
-    def set(self, value: Any) -> TensorVariable:
+    def set(self, value: Any, **options: Any) -> TensorVariable:
         """Return the indexed array with the part that this variable selects set to ``value``."""
-        return operators.set_subtensor(self, value)
+        return operators.set_subtensor(self, value, **options)
 
-    def inc(self, value: Any) -> TensorVariable:
+    def inc(self, value: Any, **options: Any) -> TensorVariable:
         """Return the indexed array with ``value`` added to the part that this variable selects."""
-        return operators.inc_subtensor(self, value)
+        return operators.inc_subtensor(self, value, **options)
 
     def take(
         self,
@@ -332,18 +332,28 @@ class TensorMethods(FunctionMethods):
         """Return the elements at ``indices`` along ``axis``; by default, of the flattened array."""
         return operators.take(self, indices, axis=axis, mode=mode)
 
-    def nonzero(self) -> tuple[TensorVariable, ...]:
-        """Return the indices of the nonzero elements, one vector for each dimension."""
-        return operators.nonzero(self)
+    def nonzero(self, return_matrix: bool = False) -> Any:
+        """Return the indices of the nonzero elements: a vector for each dimension, or a matrix."""
+        return operators.nonzero(self, return_matrix)
+
+    def item(self, *index: Any) -> TensorVariable:
+        """Return the only element, or that at an index: of all axes, or of the flat array."""
+        if not index:
+            return operators.reshape(self, ())
+        place = index[0] if len(index) == 1 else index
+        array = self if isinstance(place, tuple) else operators.flatten(self, 1)
+        return operators.index(array, place)
 
     # ---- shape -------------------------------------------------------------------------------
 
-    def reshape(self, *shape: Any, ndim: int | None = None) -> TensorVariable:
+    def reshape(self, *shape: Any, ndim: int | None = None, **options: Any) -> TensorVariable:
         """Return the elements in a new shape, given as one sequence or as several sizes."""
+        if not shape:
+            return operators.reshape(self, ndim=ndim, **options)
         wanted = shape[0] if len(shape) == 1 else shape
         if len(shape) == 2 and ndim is None and isinstance(shape[0], tuple | list):
             wanted, ndim = shape  # reshape(shape, ndim)
-        return operators.reshape(self, wanted, ndim=ndim)
+        return operators.reshape(self, wanted, ndim=ndim, **options)
 
     def flatten(self, ndim: int = 1) -> TensorVariable:
         """Return the array with ``ndim`` dimensions, the remaining ones merged into the last."""
@@ -384,8 +394,8 @@ class TensorMethods(FunctionMethods):
 
     # ---- values ------------------------------------------------------------------------------
 
-    def astype(self, dtype: Any) -> TensorVariable:
-        """Return the elements cast to ``dtype``."""
+    def astype(self, dtype: Any, copy: bool = True) -> TensorVariable:
+        """Return the elements cast to ``dtype``; ``copy`` has no meaning, and is ignored."""
         return operators.cast(self, normalize_dtype(dtype))
 
     def copy(self, name: str | None = None) -> TensorVariable:
@@ -398,13 +408,13 @@ class TensorMethods(FunctionMethods):
 
     conjugate = conj
 
-    def clip(self, a_min: Any, a_max: Any) -> TensorVariable:
-        """Return the elements clipped to an interval."""
-        return operators.clip(self, a_min, a_max)
+    def clip(self, *limits: Any, **named: Any) -> TensorVariable:
+        """Return the elements clipped to an interval; see :func:`phintys.tensor.clip`."""
+        return operators.clip(self, *limits, **named)
 
-    def round(self, decimals: int = 0) -> TensorVariable:
-        """Return the elements rounded to ``decimals`` places, with halves to even."""
-        return operators.round(self, decimals)
+    def round(self, decimals: Any = 0, mode: str = "half_to_even") -> TensorVariable:
+        """Return the elements rounded to ``decimals`` places; see :func:`phintys.tensor.round`."""
+        return operators.round(self, decimals, mode)
 
     def fill(self, value: Any) -> TensorVariable:
         """Return an array of the same shape filled with ``value``."""

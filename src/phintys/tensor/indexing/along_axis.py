@@ -12,6 +12,7 @@ from phintys.tensor.indexing.setting import set_subtensor
 from phintys.tensor.ranges import arange
 from phintys.tensor.reshaping import flatten, reshape
 from phintys.tensor.shapes import sizes_of
+from phintys.tensor.synonyms import also_named
 
 if TYPE_CHECKING:
     from phintys.tensor.variable import TensorVariable
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["put_along_axis", "take_along_axis"]
 
 
+@also_named
 def take_along_axis(x: Any, indices: Any, axis: int | None = -1) -> TensorVariable:
     """Return, for each place of ``indices``, the element of ``x`` with that index along an axis.
 
@@ -60,6 +62,7 @@ def take_along_axis(x: Any, indices: Any, axis: int | None = -1) -> TensorVariab
     return x[_matching(x, indices, axis, "take_along_axis")]
 
 
+@also_named
 def put_along_axis(x: Any, indices: Any, values: Any, axis: int | None = -1) -> TensorVariable:
     """Return a copy of ``x`` with values written at given indices along an axis.
 

@@ -17,6 +17,7 @@ from phintys.tensor.ranges import arange
 from phintys.tensor.reshaping import flatten, reshape
 from phintys.tensor.shapes import sizes_of
 from phintys.tensor.sizes import clip_size, fold, multiply_sizes, subtract_sizes
+from phintys.tensor.synonyms import also_named
 from phintys.tensor.type import promote
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ __all__ = [
 # ---- by conditions -------------------------------------------------------------------------------
 
 
+@also_named
 def compress(condition: Any, x: Any, axis: int | None = None) -> TensorVariable:
     """Return the slices of ``x`` along an axis for which a condition is true.
 
@@ -76,6 +78,7 @@ def compress(condition: Any, x: Any, axis: int | None = None) -> TensorVariable:
     return take(flatten(x), kept, 0) if axis is None else take(x, kept, axis)
 
 
+@also_named
 def extract(condition: Any, x: Any) -> TensorVariable:
     """Return the elements of ``x`` for which a condition, of the same shape, is true.
 
@@ -89,6 +92,7 @@ def extract(condition: Any, x: Any) -> TensorVariable:
     return take(flatten(as_tensor_variable(x)), flatnonzero(as_tensor_variable(condition)), 0)
 
 
+@also_named
 def argwhere(x: Any) -> TensorVariable:
     """Return the indices of the nonzero elements, one row for each of them.
 
@@ -217,6 +221,7 @@ def piecewise(
 # ---- by numbers ----------------------------------------------------------------------------------
 
 
+@also_named
 def choose(x: Any, choices: Any, mode: str = "raise") -> TensorVariable:
     """Return, for each element, that of the array whose number ``x`` gives.
 
@@ -288,6 +293,7 @@ def _in_range(x: Any, count: Any, mode: str, name: str) -> Any:
 # ---- flat indices --------------------------------------------------------------------------------
 
 
+@also_named
 def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[TensorVariable, ...]:
     """Return the index in each dimension for indices into a flat array.
 
@@ -324,6 +330,7 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[TensorVar
     return tuple(found if order == "F" else reversed(found))
 
 
+@also_named
 def ravel_multi_index(
     multi_index: Sequence[Any], shape: Any, mode: Any = "raise", order: str = "C"
 ) -> TensorVariable:
@@ -393,6 +400,7 @@ def _integers(x: Any, name: str) -> Any:
 # ---- copies with other elements ------------------------------------------------------------------
 
 
+@also_named
 def put(x: Any, indices: Any, values: Any, mode: str = "raise") -> TensorVariable:
     """Return a copy of ``x`` with values written at indices into the flat array.
 
@@ -421,6 +429,7 @@ def put(x: Any, indices: Any, values: Any, mode: str = "raise") -> TensorVariabl
     return reshape(written, sizes_of(x))
 
 
+@also_named
 def place(x: Any, mask: Any, values: Any) -> TensorVariable:
     """Return a copy of ``x`` with values written, in order, where a mask is true.
 
@@ -450,6 +459,7 @@ def _repeated(values: Any, count: Any, dtype: str) -> Any:
     return take(values, math.mod(arange(count), sizes_of(values)[0]), 0)
 
 
+@also_named
 def fill_diagonal(x: Any, val: Any, wrap: bool = False) -> TensorVariable:
     """Return a copy of ``x`` with a value written on its main diagonal.
 

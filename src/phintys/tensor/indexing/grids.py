@@ -19,6 +19,7 @@ from phintys.tensor.nonzeros import nonzero
 from phintys.tensor.ranges import arange, linspace
 from phintys.tensor.shapes import sizes_of
 from phintys.tensor.sizes import as_size, clip_size, fold
+from phintys.tensor.synonyms import also_named
 from phintys.tensor.type import promote
 
 if TYPE_CHECKING:
@@ -245,6 +246,7 @@ def diag_indices(n: Any, ndim: int = 2) -> tuple[TensorVariable, ...]:
     return (arange(fold(as_size(n))),) * ndim
 
 
+@also_named
 def diag_indices_from(x: Any) -> tuple[TensorVariable, ...]:
     """Return the indices of the main diagonal of ``x``, of rank 2 or more, with equal lengths.
 
@@ -300,6 +302,7 @@ def triu_indices(n: Any, k: Any = 0, m: Any = None) -> tuple[TensorVariable, Ten
     return rows, columns
 
 
+@also_named
 def tril_indices_from(x: Any, k: Any = 0) -> tuple[TensorVariable, TensorVariable]:
     """Return :func:`tril_indices` for the shape of a matrix.
 
@@ -314,6 +317,7 @@ def tril_indices_from(x: Any, k: Any = 0) -> tuple[TensorVariable, TensorVariabl
     return tril_indices(n, k, m)
 
 
+@also_named
 def triu_indices_from(x: Any, k: Any = 0) -> tuple[TensorVariable, TensorVariable]:
     """Return :func:`triu_indices` for the shape of a matrix.
 

@@ -19,6 +19,7 @@ from phintys.tensor.indexing.parse import index
 from phintys.tensor.indexing.update import AdvancedIncSubtensor, IncSubtensor
 from phintys.tensor.reshaping import Reshape, flatten, reshape
 from phintys.tensor.shapes import SpecifyShape, sizes_of
+from phintys.tensor.synonyms import also_named
 
 if TYPE_CHECKING:
     from phintys.tensor.variable import TensorVariable
@@ -220,6 +221,7 @@ def _value_for(x: Any, y: Any, name: str) -> Any:
     return constant(np.array(y, dtype=x.dtype))
 
 
+@also_named
 def take(
     x: Any,
     indices: Any,

@@ -14,6 +14,7 @@ from phintys.tensor.linear_algebra.matrix_op import as_matrices
 from phintys.tensor.products import matmul
 from phintys.tensor.reduce import any, sum
 from phintys.tensor.shapes import sizes_of, specify_shape
+from phintys.tensor.synonyms import also_named
 
 if TYPE_CHECKING:
     from phintys.tensor.variable import TensorVariable
@@ -122,6 +123,7 @@ def vecmat(x1: Any, x2: Any) -> TensorVariable:
     return squeeze(matmul(expand_dims(x1, -2), x2), -2)
 
 
+@also_named
 def cross(x1: Any, x2: Any, axis: int = -1) -> TensorVariable:
     """Return the cross products of vectors of three elements.
 

@@ -19,6 +19,7 @@ from phintys.tensor.dim_shuffle import (
 from phintys.tensor.reshaping import flatten, reshape
 from phintys.tensor.shapes import sizes_of
 from phintys.tensor.sizes import clip_size, fold, multiply_sizes
+from phintys.tensor.synonyms import also_named
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -112,6 +113,7 @@ def atleast_Nd(
     return _each(lambda x: pad(x, max(0, n - x.ndim)), arrays)
 
 
+@also_named
 def ravel(x: Any, order: str = "C") -> TensorVariable:
     """Return the elements of ``x`` as a vector.
 

@@ -23,6 +23,7 @@ from phintys.tensor.shapes import sizes_of, specify_shape
 from phintys.tensor.size_check import SizeCheck
 from phintys.tensor.sizes import add_sizes, fold, negate_size, subtract_sizes
 from phintys.tensor.sorting import argsort
+from phintys.tensor.synonyms import also_named
 
 if TYPE_CHECKING:
     from phintys.tensor.variable import TensorVariable
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["delete", "insert"]
 
 
+@also_named
 def delete(x: Any, obj: Any, axis: int | None = None) -> TensorVariable:
     """Return ``x`` without some of its elements along an axis.
 
@@ -86,6 +88,7 @@ def _without(x: Any, which: Any, axis: int, length: Any) -> Any:
     return take(x, flatnonzero(kept), axis)
 
 
+@also_named
 def insert(x: Any, obj: Any, values: Any, axis: int | None = None) -> TensorVariable:
     """Return ``x`` with values inserted along an axis.
 

@@ -8,6 +8,7 @@ from phintys._base.errors import ShapeError
 from phintys.tensor.convert import as_tensor_variable
 from phintys.tensor.dim_shuffle import normalize_axes, normalize_axis, swapaxes
 from phintys.tensor.sizes import fold
+from phintys.tensor.synonyms import also_named
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["flip", "fliplr", "flipud", "rot90"]
 
 
+@also_named
 def flip(x: Any, axis: Axis = None) -> TensorVariable:
     """Return ``x`` with its elements in reverse order along some axes.
 
@@ -48,6 +50,7 @@ def flip(x: Any, axis: Axis = None) -> TensorVariable:
     return x[tuple(backwards if dim in axes else slice(None) for dim in range(max(axes) + 1))]
 
 
+@also_named
 def fliplr(x: Any) -> TensorVariable:
     """Return ``x``, of rank 2 or more, with its columns (axis 1) in reverse order.
 
@@ -61,6 +64,7 @@ def fliplr(x: Any) -> TensorVariable:
     return flip(_of_rank(x, 2, "fliplr"), 1)
 
 
+@also_named
 def flipud(x: Any) -> TensorVariable:
     """Return ``x``, of rank 1 or more, with its rows (axis 0) in reverse order.
 
@@ -74,6 +78,7 @@ def flipud(x: Any) -> TensorVariable:
     return flip(_of_rank(x, 1, "flipud"), 0)
 
 
+@also_named
 def rot90(x: Any, k: int = 1, axes: Sequence[int] = (0, 1)) -> TensorVariable:
     """Return ``x`` rotated by quarter turns in the plane of two axes.
 

@@ -23,6 +23,7 @@ from phintys.tensor.size_check import SizeCheck
 from phintys.tensor.sizes import add_sizes, as_size, clip_size, fold, multiply_sizes, subtract_sizes
 from phintys.tensor.statistics.moments import mean
 from phintys.tensor.statistics.quantiles import median
+from phintys.tensor.synonyms import also_named
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,6 +47,7 @@ _ARGUMENTS = {
 }
 
 
+@also_named
 def pad(
     x: Any,
     pad_width: Any,

@@ -20,6 +20,7 @@ from phintys.tensor.manipulation.dimensions import atleast_3d, ravel
 from phintys.tensor.reshaping import reshape
 from phintys.tensor.shapes import sizes_of, specify_shape
 from phintys.tensor.sizes import add_sizes, fold, multiply_sizes
+from phintys.tensor.synonyms import also_named
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -51,6 +52,7 @@ def _listed(tensors: Any, name: str) -> list[Any]:
     return [as_tensor_variable(x) for x in tensors]
 
 
+@also_named
 def column_stack(tensors: Any) -> TensorVariable:
     """Return vectors and matrices joined side by side; a vector is a column.
 
@@ -69,6 +71,7 @@ def _column(x: Any) -> Any:
     return shape_padleft(x, 2) if x.ndim == 0 else x
 
 
+@also_named
 def dstack(tensors: Any) -> TensorVariable:
     """Return arrays joined along their third axis, which they are given if they lack it.
 
@@ -82,6 +85,7 @@ def dstack(tensors: Any) -> TensorVariable:
     return concatenate([atleast_3d(x) for x in _listed(tensors, "dstack")], 2)
 
 
+@also_named
 def append(x: Any, values: Any, axis: int | None = None) -> TensorVariable:
     """Return ``x`` with values after its end.
 

@@ -21,6 +21,7 @@ from phintys.tensor.reduce import all, max, min, sum
 from phintys.tensor.reshaping import flatten
 from phintys.tensor.searching import searchsorted
 from phintys.tensor.shapes import sizes_of
+from phintys.tensor.synonyms import also_named
 
 if TYPE_CHECKING:
     from phintys.tensor.variable import TensorVariable
@@ -35,6 +36,7 @@ __all__ = [
 ]
 
 
+@also_named
 def count_nonzero(x: Any, axis: Axis = None, keepdims: bool = False) -> TensorVariable:
     """Return the number of elements that are not zero along some axes.
 
@@ -59,6 +61,7 @@ def count_nonzero(x: Any, axis: Axis = None, keepdims: bool = False) -> TensorVa
 # ---- arrays as a whole ---------------------------------------------------------------------------
 
 
+@also_named
 def array_equal(a: Any, b: Any, equal_nan: bool = False) -> TensorVariable:
     """Return whether two arrays have the same shape and the same elements.
 
@@ -97,6 +100,7 @@ def _equal(a: Any, b: Any, equal_nan: bool) -> Any:
     return math.or_(same, math.and_(math.neq(a, a), math.neq(b, b)))
 
 
+@also_named
 def array_equiv(a: Any, b: Any) -> TensorVariable:
     """Return whether two arrays are equal once they are broadcast; false if they cannot be.
 

@@ -15,6 +15,7 @@ from phintys.tensor.dim_shuffle import normalize_axes
 from phintys.tensor.extremes import argmax, argmin
 from phintys.tensor.observing import CheckAndRaise
 from phintys.tensor.reduce import all, max, min, prod, sum
+from phintys.tensor.synonyms import also_named
 
 if TYPE_CHECKING:
     from phintys.tensor.variable import TensorVariable
@@ -79,6 +80,7 @@ def _filled(x: Any, value: float) -> Any:
     return x if is_discrete(x) else math.switch(math.isnan(x), math.cast(value, x.dtype), x)
 
 
+@also_named
 def nansum(x: Any, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> TensorVariable:
     """Return the sum of the elements along some axes, with NaN as 0; see :func:`sum`.
 
@@ -91,6 +93,7 @@ def nansum(x: Any, axis: Axis = None, dtype: Any = None, keepdims: bool = False)
     return sum(_filled(x, 0), axis, dtype, keepdims)
 
 
+@also_named
 def nanprod(x: Any, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> TensorVariable:
     """Return the product of the elements along some axes, with NaN as 1; see :func:`prod`.
 
@@ -103,6 +106,7 @@ def nanprod(x: Any, axis: Axis = None, dtype: Any = None, keepdims: bool = False
     return prod(_filled(x, 1), axis, dtype, keepdims)
 
 
+@also_named
 def nancumsum(x: Any, axis: int | None = None) -> TensorVariable:
     """Return cumulative sums along an axis, with NaN as 0; see :func:`cumsum`.
 
@@ -115,6 +119,7 @@ def nancumsum(x: Any, axis: int | None = None) -> TensorVariable:
     return cumsum(_filled(x, 0), axis)
 
 
+@also_named
 def nancumprod(x: Any, axis: int | None = None) -> TensorVariable:
     """Return cumulative products along an axis, with NaN as 1; see :func:`cumprod`.
 
@@ -127,6 +132,7 @@ def nancumprod(x: Any, axis: int | None = None) -> TensorVariable:
     return cumprod(_filled(x, 1), axis)
 
 
+@also_named
 def nanmax(x: Any, axis: Axis = None, keepdims: bool = False) -> TensorVariable:
     """Return the largest of the elements that are not NaN along some axes.
 
@@ -141,6 +147,7 @@ def nanmax(x: Any, axis: Axis = None, keepdims: bool = False) -> TensorVariable:
     return _extreme(x, axis, keepdims, max, -np.inf)
 
 
+@also_named
 def nanmin(x: Any, axis: Axis = None, keepdims: bool = False) -> TensorVariable:
     """Return the smallest of the elements that are not NaN along some axes.
 
@@ -164,6 +171,7 @@ def _extreme(x: Any, axis: Axis, keepdims: bool, reduction: Any, neutral: float)
     return math.switch(none, math.cast(np.nan, x.dtype), found)
 
 
+@also_named
 def nanargmax(x: Any, axis: int | None = None, keepdims: bool = False) -> TensorVariable:
     """Return the index of the largest of the elements that are not NaN along an axis.
 
@@ -181,6 +189,7 @@ def nanargmax(x: Any, axis: int | None = None, keepdims: bool = False) -> Tensor
     return _place(x, axis, keepdims, argmax, -np.inf)
 
 
+@also_named
 def nanargmin(x: Any, axis: int | None = None, keepdims: bool = False) -> TensorVariable:
     """Return the index of the smallest of the elements that are not NaN along an axis.
 
@@ -216,6 +225,7 @@ def _real(x: Any) -> Any:
     return x
 
 
+@also_named
 def nanmean(x: Any, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> TensorVariable:
     """Return the mean of the elements that are not NaN along some axes; see :func:`mean`.
 
@@ -242,6 +252,7 @@ def _count(x: Any, axes: tuple[int, ...], keepdims: bool, dtype: str) -> Any:
     return sum(math.logical_not(math.isnan(x)), axes, dtype, keepdims)
 
 
+@also_named
 def nanvar(
     x: Any,
     axis: Axis = None,
@@ -273,6 +284,7 @@ def nanvar(
     return math.cast(math.switch(math.gt(free, 0), total / free, nan), real)
 
 
+@also_named
 def nanstd(
     x: Any,
     axis: Axis = None,

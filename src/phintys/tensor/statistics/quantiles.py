@@ -19,6 +19,7 @@ from phintys.tensor.reshaping import flatten, reshape
 from phintys.tensor.shapes import sizes_of
 from phintys.tensor.sizes import fold, multiply_sizes
 from phintys.tensor.sorting import sort
+from phintys.tensor.synonyms import also_named
 from phintys.tensor.type import promote
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["median", "nanmedian", "nanpercentile", "nanquantile", "percentile", "quantile"]
 
 
+@also_named
 def median(x: Any, axis: Axis = None, keepdims: bool = False) -> TensorVariable:
     """Return the median of the elements along some axes.
 
@@ -76,6 +78,7 @@ def _half(lower: Any, upper: Any) -> Any:
     return (lower + upper) / 2
 
 
+@also_named
 def quantile(
     x: Any, q: Any, axis: Axis = None, method: str = "linear", keepdims: bool = False
 ) -> TensorVariable:
@@ -130,6 +133,7 @@ def quantile(
     return _quantiles_first(found, q, kept, keepdims)
 
 
+@also_named
 def percentile(
     x: Any, q: Any, axis: Axis = None, method: str = "linear", keepdims: bool = False
 ) -> TensorVariable:
@@ -147,6 +151,7 @@ def percentile(
 # ---- without NaN ---------------------------------------------------------------------------------
 
 
+@also_named
 def nanquantile(
     x: Any, q: Any, axis: Axis = None, method: str = "linear", keepdims: bool = False
 ) -> TensorVariable:
@@ -168,6 +173,7 @@ def nanquantile(
     return _quantiles_first(found, q, kept, keepdims)
 
 
+@also_named
 def nanpercentile(
     x: Any, q: Any, axis: Axis = None, method: str = "linear", keepdims: bool = False
 ) -> TensorVariable:
@@ -182,6 +188,7 @@ def nanpercentile(
     return nanquantile(x, _of_hundred(q), axis, method, keepdims)
 
 
+@also_named
 def nanmedian(x: Any, axis: Axis = None, keepdims: bool = False) -> TensorVariable:
     """Return the median of the elements that are not NaN; see :func:`median`.
 

@@ -1,0 +1,59 @@
+"""The device of arrays, of which there is one: the CPU."""
+
+from __future__ import annotations
+
+from functools import wraps
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from phintys._base.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    F = TypeVar("F", bound=Callable[..., Any])
+else:
+    F = TypeVar("F")
+
+__all__ = ["DEVICE", "check_device", "takes_device"]
+
+DEVICE = "cpu"
+"""The name of the device."""
+
+
+def check_device(device: Any) -> None:
+    """Raise unless a device is the one that there is; ``None`` means it.
+
+    Raises
+    ------
+    ArgumentError
+        It is another one.
+    """
+    if device is not None and device != DEVICE:
+        msg = f"Arrays are on the device {DEVICE!r}, the only one; got {device!r}."
+        raise ArgumentError(msg)
+
+
+def takes_device(function: F) -> F:
+    """Let a function take the argument ``device`` of the array API: ``"cpu"`` or ``None``.
+
+    Raises
+    ------
+    ArgumentError
+        When it is called: the device is another one.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.ones(2, device="cpu").eval()
+    array([1., 1.])
+    >>> pt.ones(2, device="gpu")
+    Traceback (most recent call last):
+    phintys._base.errors.ArgumentError: Arrays are on the device 'cpu', the only one; got 'gpu'.
+    """
+
+    @wraps(function)
+    def call(*args: Any, device: Any = None, **options: Any) -> Any:
+        check_device(device)
+        return function(*args, **options)
+
+    return call  # pyright: ignore[reportReturnType]

@@ -1,0 +1,185 @@
+"""What the array API's standard names otherwise, or asks of a namespace besides functions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from phintys._base.config import config
+from phintys._base.public import public_dir
+from phintys.tensor import dtypes, math
+from phintys.tensor.convert import as_tensor_variable
+from phintys.tensor.devices import DEVICE, check_device, takes_device
+from phintys.tensor.dim_shuffle import transpose
+from phintys.tensor.joining import concatenate
+from phintys.tensor.type import DTYPES, MOST_DIMENSIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from phintys.tensor.convert import TensorLike
+    from phintys.tensor.variable import TensorVariable
+
+__all__ = [
+    "NamespaceInfo",
+    "__array_namespace_info__",
+    "array",
+    "asarray",
+    "astype",
+    "concat",
+    "copy",
+    "from_dlpack",
+    "permute_dims",
+]
+
+
+@takes_device
+def asarray(x: Any, dtype: Any = None, *, copy: bool | None = None) -> TensorLike:
+    """Return anything that holds numbers as a tensor.
+
+    Parameters
+    ----------
+    x
+        A tensor, an array of any library, a number, or nested lists of these.
+    dtype
+        Dtype to which the elements are cast.
+    copy
+        Accepted and ignored: a symbolic array never changes.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.asarray([1, 2], dtype="float32").dtype
+    'float32'
+    """
+    found = as_tensor_variable(x)
+    return found if dtype is None else math.cast(found, dtype)
+
+
+array = asarray
+
+
+@takes_device
+def astype(x: Any, dtype: Any, *, copy: bool = True) -> TensorVariable:
+    """Return the elements cast to a dtype; see :func:`cast`. ``copy`` has no meaning here.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.astype([1.5, 2.5], "int8").eval()
+    array([1, 2], dtype=int8)
+    """
+    return math.cast(x, dtype)
+
+
+def concat(tensors: Sequence[Any], *, axis: int | None = 0) -> TensorVariable:
+    """Return arrays one after the other along an axis, or all of their elements for ``None``.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.concat([[[1, 2]], [[3, 4]]], axis=None).eval()
+    array([1, 2, 3, 4])
+    """
+    return concatenate(tensors, axis)
+
+
+def copy(x: Any, order: str = "K") -> TensorVariable:
+    """Return a new variable with the same value; ``order`` is accepted and ignored.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.copy([1, 2]).eval()
+    array([1, 2])
+    """
+    return math.tensor_copy(x)
+
+
+def permute_dims(x: Any, axes: Sequence[int]) -> TensorVariable:
+    """Return an array with its dimensions in another order.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.permute_dims([[1, 2]], (1, 0)).eval()
+    array([[1],
+           [2]])
+    """
+    return transpose(x, axes)
+
+
+@takes_device
+def from_dlpack(x: Any, *, copy: bool | None = None) -> TensorLike:
+    """Return an array of another library as a constant, read through DLPack.
+
+    Parameters
+    ----------
+    x
+        An array on the CPU that has ``__dlpack__``.
+    copy
+        Accepted and ignored: constants own their data.
+
+    Examples
+    --------
+    >>> import numpy as np, phintys.tensor as pt
+    >>> pt.from_dlpack(np.arange(3.0)).eval()
+    array([0., 1., 2.])
+    """
+    return as_tensor_variable(np.from_dlpack(x))
+
+
+class NamespaceInfo:
+    """What the namespace can do, in the terms of the array API.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> info = pt.__array_namespace_info__()
+    >>> info.default_device(), info.default_dtypes()["integral"]
+    ('cpu', dtype('int64'))
+    """
+
+    def capabilities(self) -> dict[str, Any]:
+        """Return whether boolean indices and shapes that depend on data work; most dimensions."""
+        return {
+            "boolean indexing": True,
+            "data-dependent shapes": True,
+            "max dimensions": MOST_DIMENSIONS,
+        }
+
+    def default_device(self) -> str:
+        """Return the name of the device."""
+        return DEVICE
+
+    def devices(self) -> list[str]:
+        """Return the names of all devices."""
+        return [DEVICE]
+
+    def default_dtypes(self, *, device: Any = None) -> dict[str, np.dtype[Any]]:
+        """Return the dtypes of new arrays, by kind."""
+        check_device(device)
+        floats = np.dtype(config.floatX)
+        return {
+            "real floating": floats,
+            "complex floating": np.result_type(floats, np.complex64),
+            "integral": np.dtype("int64"),
+            "indexing": np.dtype("int64"),
+        }
+
+    def dtypes(self, *, device: Any = None, kind: Any = None) -> dict[str, np.dtype[Any]]:
+        """Return the dtypes of a kind, such as ``"real floating"``, or of several; or all."""
+        check_device(device)
+        names = [name for name in DTYPES if name != "float16"]  # which the standard does not know
+        return {
+            name: np.dtype(name) for name in names if kind is None or dtypes.isdtype(name, kind)
+        }
+
+
+def __array_namespace_info__() -> NamespaceInfo:  # noqa: N807 - the standard's name
+    """Return what the namespace can do; see :class:`NamespaceInfo`."""
+    return NamespaceInfo()
+
+
+__dir__ = public_dir(__name__)
