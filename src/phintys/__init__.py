@@ -46,7 +46,7 @@ from phintys.graph.sharing import shared_constructor_in
 from phintys.passes import rewrite_graph
 
 if TYPE_CHECKING:
-    from phintys import contrib, gradient, random, testing
+    from phintys import contrib, gradient, optimize, random, testing, tree
     from phintys.backends.native.runtime.support import free_memory
     from phintys.compile.debug_mode import DebugMode
     from phintys.compile.monitor import MonitorMode
@@ -60,6 +60,7 @@ if TYPE_CHECKING:
         hessian,
         jacobian,
         subgraph_grad,
+        value_and_grad,
     )
     from phintys.graph.from_function import wrap_py
     from phintys.graph.printing import debugprint, dprint
@@ -75,12 +76,14 @@ else:
             "phintys.compile.profile": "Profile print_profiles",
             "phintys.control": "OpFromGraph ifelse scan until",
             "phintys.graph.from_function": "wrap_py",
-            "phintys.gradient": "Lop Rop grad hessian jacobian subgraph_grad",
+            "phintys.gradient": "Lop Rop grad hessian jacobian subgraph_grad value_and_grad",
             "phintys.graph.printing": "debugprint dprint",
             "phintys.tensor.batching": "vectorize_graph",
             "phintys.contrib": "",
             "phintys.random": "",
+            "phintys.optimize": "",
             "phintys.testing": "",
+            "phintys.tree": "",
         },
     )
 
@@ -126,6 +129,7 @@ __all__ = [
     "hessian",
     "ifelse",
     "jacobian",
+    "optimize",
     "passes",
     "pprint",
     "print_profiles",
@@ -138,7 +142,9 @@ __all__ = [
     "subgraph_grad",
     "tensor",
     "testing",
+    "tree",
     "until",
+    "value_and_grad",
     "vectorize_graph",
     "wrap_py",
 ]

@@ -1,11 +1,43 @@
-"""Nests: tuples, lists and dicts, of any depth, around values."""
+"""Nests: tuples, lists, dicts, dataclasses and classes of attrs, of any depth, around values."""
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable, Iterator
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
-__all__ = ["matched", "rebuilt", "walk"]
+from phintys._base.late import LateModule
+
+if TYPE_CHECKING:
+    import dataclasses
+else:
+    dataclasses = LateModule("dataclasses")
+
+__all__ = ["form_of", "is_nest", "matched", "rebuilt", "walk"]
+
+
+def is_nest(given: Any) -> bool:
+    """Return whether an object is a nest around values, not a value."""
+    return isinstance(given, dict | list | tuple) or _fields(given) is not None
+
+
+def _fields(given: Any) -> list[str] | None:
+    """Return the names of the fields of a dataclass or of a class of attrs, else ``None``."""
+    kind = cast("Any", type(given))
+    if hasattr(kind, "__dataclass_fields__"):
+        return [field.name for field in dataclasses.fields(given)]
+    described = getattr(kind, "__attrs_attrs__", None)
+    return None if described is None else [field.name for field in described]
+
+
+def _entries(nest: Any) -> list[tuple[str, Any]] | None:
+    """Return what a nest holds, each entry with the path to it; ``None`` for a value."""
+    if isinstance(nest, dict):
+        return [(f"[{key!r}]", entry) for key, entry in cast("dict[Any, Any]", nest).items()]
+    if isinstance(nest, list | tuple):
+        return [(f"[{i}]", entry) for i, entry in enumerate(cast("list[Any]", nest))]
+    names = _fields(nest)
+    return None if names is None else [(f".{name}", getattr(nest, name)) for name in names]
 
 
 def walk(nest: Any, path: str = "") -> Iterator[tuple[str, Any]]:
@@ -17,18 +49,19 @@ def walk(nest: Any, path: str = "") -> Iterator[tuple[str, Any]]:
     >>> list(walk((1, {"a": [2, None]})))
     [('[0]', 1), ("[1]['a'][0]", 2), ("[1]['a'][1]", None)]
     """
-    if isinstance(nest, dict):
-        for key, entry in cast("dict[Any, Any]", nest).items():
-            yield from walk(entry, f"{path}[{key!r}]")
-    elif isinstance(nest, list | tuple):
-        for position, entry in enumerate(cast("list[Any]", nest)):
-            yield from walk(entry, f"{path}[{position}]")
-    else:
+    entries = _entries(nest)
+    if entries is None:
         yield path, nest
+        return
+    for step, entry in entries:
+        yield from walk(entry, path + step)
 
 
 def rebuilt(nest: Any, values: Iterable[Any]) -> Any:
     """Return a nest of the same form around other values, given in the order of :func:`walk`.
+
+    Instances of classes are copied without a call of ``__init__`` or ``__post_init__``, which may
+    not take other kinds of values.
 
     Examples
     --------
@@ -40,23 +73,50 @@ def rebuilt(nest: Any, values: Iterable[Any]) -> Any:
 
 
 def _rebuilt(nest: Any, values: Iterator[Any]) -> Any:
+    entries = _entries(nest)
+    if entries is None:
+        return next(values)
+    new = [_rebuilt(entry, values) for _, entry in entries]
     if isinstance(nest, dict):
-        pairs = cast("dict[Any, Any]", nest).items()
-        return {key: _rebuilt(entry, values) for key, entry in pairs}
+        return dict(zip(cast("dict[Any, Any]", nest), new, strict=True))
     if isinstance(nest, list):
-        return [_rebuilt(entry, values) for entry in cast("list[Any]", nest)]
+        return new
     if isinstance(nest, tuple):
-        entries = tuple([_rebuilt(entry, values) for entry in cast("tuple[Any, ...]", nest)])
         make = getattr(cast("Any", nest), "_make", tuple)  # of a named tuple
-        return make(entries)
-    return next(values)
+        return make(new)
+    instance = copy.copy(nest)
+    for name, value in zip(_fields(nest) or [], new, strict=True):
+        object.__setattr__(instance, name, value)  # frozen classes refuse setattr
+    return instance
 
 
-def matched(given: Any, like: Any) -> list[Any] | None:
+def form_of(nest: Any) -> str:
+    """Return the form of a nest.
+
+    Examples
+    --------
+    >>> from phintys._base.nests import form_of
+    >>> form_of((1, {"a": 2, "b": None}))
+    "(*, {'a': *, 'b': None})"
+    """
+    marks = (_Mark("None" if value is None else "*") for _, value in walk(nest))
+    return repr(rebuilt(nest, marks))
+
+
+class _Mark(str):
+    """A string that is printed without quotes."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def matched(given: Any, like: Any, of_arrays: bool = False) -> list[Any] | None:
     """Return what a nest has for each value of another one; ``None`` if their forms differ.
 
     A list may stand for a tuple and the other way round; ``None`` stands for ``None`` everywhere
-    inside.
+    inside. If the values are arrays, lists may stand for them.
 
     Examples
     --------
@@ -66,23 +126,24 @@ def matched(given: Any, like: Any) -> list[Any] | None:
     """
     if given is None:
         return [None for _ in walk(like)]
-    if isinstance(like, dict):
-        theirs = cast("dict[Any, Any]", like)
-        mine = cast("dict[Any, Any]", given)
-        if not isinstance(given, dict) or mine.keys() != theirs.keys():
-            return None
-        pairs = [(mine[key], theirs[key]) for key in theirs]
-    elif isinstance(like, list | tuple):
-        entries = cast("list[Any]", like)
-        if not isinstance(given, list | tuple) or len(cast("list[Any]", given)) != len(entries):
-            return None
-        pairs = list(zip(cast("list[Any]", given), entries, strict=True))
-    else:
-        return None if isinstance(given, dict | list | tuple) else [given]
+    theirs, mine = _entries(like), _entries(given)
+    if theirs is None:
+        return [given] if mine is None or of_arrays else None
+    if mine is None or not _are_alike(given, like) or len(mine) != len(theirs):
+        return None
+    of_mine = dict(mine)
     found: list[Any] = []
-    for one, other in pairs:
-        part = matched(one, other)
+    for path, entry in theirs:
+        part = matched(of_mine[path], entry, of_arrays) if path in of_mine else None
         if part is None:
             return None
         found += part
     return found
+
+
+def _are_alike(one: Any, other: Any) -> bool:
+    """Return whether two nests are of the same kind, at their tops."""
+    for kind in (dict, (list, tuple)):
+        if isinstance(other, kind):
+            return isinstance(one, kind)
+    return type(one) is type(other)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar, Unpack, overload
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar, Unpack, cast, overload
 
 from phintys._base.collecting import collector_paused
 from phintys.compile.arguments import (
@@ -19,6 +19,7 @@ from phintys.compile.executor import Function
 from phintys.compile.io import In, shared_input
 from phintys.compile.maker import FunctionMaker
 from phintys.compile.mode import Mode, get_mode
+from phintys.compile.nested import FunctionOfNests, has_nests, leaves_of
 from phintys.compile.ownership import guard_memory, separate_outputs
 from phintys.compile.profile import as_profile
 from phintys.compile.rebuild import check_givens, check_updates, rebuild_collect_shared
@@ -137,11 +138,13 @@ def function(
     ----------
     inputs
         Variables, or :class:`In` for more control. A computed variable can be an input: its value
-        is then given instead of computed.
+        is then given instead of computed. An input can be a dict, a tuple or a dataclass, of any
+        depth, around variables: its argument then has the same form.
     outputs
         A variable, a list of variables, a dict from str to variables, or ``None``: a call returns
         an array, a list, a dict, or ``None``, respectively. Use :class:`Out` for more control. 0-d
-        results are 0-d arrays.
+        results are 0-d arrays. In place of a variable, a dict, a tuple or a dataclass can be
+        returned.
     mode
         A :class:`Mode` or its name; ``config.mode`` by default.
     updates
@@ -170,6 +173,7 @@ def function(
     Returns
     -------
     Function
+        Or a ``FunctionOfNests``, if inputs or outputs are nests.
 
     Raises
     ------
@@ -193,6 +197,22 @@ def function(
     >>> add(5.0), add(1.0), total.get_value()
     (array(0.), array(5.), array(6.))
     """
+    if has_nests(inputs, outputs):
+        options = {
+            "mode": mode,
+            "updates": updates,
+            "givens": givens,
+            "no_default_updates": no_default_updates,
+            "accept_inplace": accept_inplace,
+            "name": name,
+            "rebuild_strict": rebuild_strict,
+            "allow_input_downcast": allow_input_downcast,
+            "profile": profile,
+            "on_unused_input": on_unused_input,
+        }
+        flat_outputs = None if outputs is None else leaves_of(outputs)
+        flat = function(leaves_of(inputs), flat_outputs, **options)
+        return cast("Function", FunctionOfNests(flat, inputs, outputs))
     with collector_paused():
         start = perf_counter()
         specs = checked_inputs(inputs, allow_input_downcast)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from phintys._base.errors import ArgumentError, DtypeError, ShapeError
-from phintys._base.nests import matched, rebuilt, walk
+from phintys._base.nests import form_of, matched, rebuilt, walk
 from phintys._base.records import record
 from phintys.control.default_updates import DefaultUpdates
 from phintys.control.loop_arguments import StepOutputs
@@ -295,7 +295,7 @@ class _Carry:
         ):
             msg = (
                 f"The body of a {self._what} must return a carry of the same form as the initial "
-                f"one, {_form(self._init)}; got {_form(new)}."
+                f"one, {form_of(self._init)}; got {form_of(new)}."
             )
             raise ArgumentError(msg)
         made = StepOutputs[Any]([], [], [])
@@ -333,21 +333,6 @@ class _Carry:
             for entry in self._entries
         ]
         return rebuilt(self._init, found)
-
-
-def _form(nest: Any) -> str:
-    """Return the form of a nest, such as ``(*, {'a': *})``."""
-    marks = ["None" if value is None else "*" for _, value in walk(nest)]
-    return repr(rebuilt(nest, map(_Mark, marks)))
-
-
-class _Mark(str):
-    """A string that is printed without quotes."""
-
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        return str(self)
 
 
 def _pair(found: Any, carry: _Carry) -> tuple[StepOutputs[Any], Any]:

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from phintys.gradient.numeric import numeric_grad
     from phintys.gradient.reverse import Lop, grad
     from phintys.gradient.subgraph import subgraph_grad
+    from phintys.gradient.values import value_and_grad
     from phintys.gradient.verify import verify_grad, verify_rop
 else:
     __getattr__, __dir__ = late_names(
@@ -48,6 +49,7 @@ else:
             "phintys.gradient.numeric": "numeric_grad",
             "phintys.gradient.reverse": "Lop grad",
             "phintys.gradient.subgraph": "subgraph_grad",
+            "phintys.gradient.values": "value_and_grad",
             "phintys.gradient.verify": "verify_grad verify_rop",
         },
     )
@@ -86,6 +88,7 @@ __all__ = [
     "pushforward_through_pullback",
     "subgraph_grad",
     "undefined_grad",
+    "value_and_grad",
     "verify_grad",
     "verify_rop",
     "zero_grad",

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from phintys._base.config import config
 from phintys._base.errors import GradientError, TypeContractError
+from phintys._base.nests import is_nest, rebuilt, walk
 from phintys.gradient.arithmetic import fit_dtype, is_complex, is_discrete
 from phintys.graph.null_type import DisconnectedType, NullType
 from phintys.graph.variable import Variable
@@ -50,7 +52,7 @@ def unpack(given: Any, what: str) -> tuple[list[Variable], Callable[[Sequence[An
     Parameters
     ----------
     given
-        A variable, or a list, tuple or dict (by its values) of variables.
+        A variable, or lists, tuples, dicts and dataclasses of any depth around variables.
     what
         Name of the argument, for error messages.
 
@@ -61,13 +63,10 @@ def unpack(given: Any, what: str) -> tuple[list[Variable], Callable[[Sequence[An
     """
     if isinstance(given, Variable):
         return [given], lambda results: results[0]
-    if isinstance(given, Mapping):
-        keys = list(given)
-        variables = [check_variable(given[key], f"{what}[{key!r}]") for key in keys]
-        return variables, lambda results: dict(zip(keys, results, strict=True))
-    if isinstance(given, list | tuple):
-        variables = [check_variable(entry, f"{what}[{i}]") for i, entry in enumerate(given)]
-        return variables, tuple if isinstance(given, tuple) else list
+    nest = dict(given) if isinstance(given, Mapping) else given
+    if is_nest(nest):
+        variables = [check_variable(entry, f"{what}{path}") for path, entry in walk(nest)]
+        return variables, partial(rebuilt, nest)
     if isinstance(given, Iterable) and not isinstance(given, str | bytes):
         msg = (
             f"{what} must be a variable or a list, tuple or dict of variables, got a "

@@ -106,8 +106,8 @@ def grad(
         A real scalar: a 0-d variable of a floating dtype. ``None`` if ``known_grads`` says where
         gradients start.
     wrt
-        A variable, or a list, tuple or dict of variables. They can be inputs or intermediate
-        results, and can be repeated.
+        A variable, or a nest of them: lists, tuples, dicts and dataclasses of any depth. They can
+        be inputs or intermediate results, and can be repeated.
     consider_constant
         Expressions through which no gradient flows. One that is itself in ``wrt`` still gets its
         gradient.
@@ -127,7 +127,7 @@ def grad(
 
     Returns
     -------
-    Variable, or a list, tuple or dict of them as ``wrt``
+    Variable, or a nest of them of the form of ``wrt``
         Of the shapes of ``wrt``, and of their dtypes if these are floating or complex; for
         integers the gradients have a floating dtype.
 
