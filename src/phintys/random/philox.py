@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["MULTIPLIERS", "ROUNDS", "WEYL", "blocks", "philox"]
+__all__ = ["MULTIPLIERS", "ROUNDS", "WEYL", "blocks", "philox", "word_at"]
 
 ROUNDS = 10
 MULTIPLIERS = (0xD2511F53, 0xCD9E8D57)
@@ -73,3 +73,21 @@ def blocks(words: np.ndarray[Any, Any], count: int) -> np.ndarray[Any, Any]:
     high = np.broadcast_to(words[2], low.shape)
     counter = np.stack([low & _LOW, low >> _HALF, high & _LOW, high >> _HALF], axis=-1)
     return philox(counter, np.stack([words[0] & _LOW, words[0] >> _HALF]))
+
+
+def word_at(position: Any, key: Any, low: Any, high: Any) -> np.ndarray[Any, Any]:
+    """Return 64 random bits for each position of a state; all arguments are arrays of uint64.
+
+    Parameters
+    ----------
+    position
+        The block at ``low + position // 2`` has two words; an even position has the first one.
+    key, low, high
+        The words of a state.
+    """
+    at = low + (position >> np.uint64(1))
+    counter = np.stack([at & _LOW, at >> _HALF, high & _LOW, high >> _HALF], axis=-1)
+    words = philox(counter, np.stack([key & _LOW, key >> _HALF], axis=-1)).astype("uint64")
+    is_second = (position & np.uint64(1)).astype(bool)
+    first, second = (words[..., i] | words[..., i + 1] << _HALF for i in (0, 2))
+    return np.where(is_second, second, first)

@@ -6,6 +6,7 @@ import math as numbers
 from typing import Any, ClassVar
 
 from phintys.random.distributions.base import Distribution
+from phintys.random.exact_functions import exact_normal
 from phintys.tensor import math, special
 
 __all__ = ["Cauchy", "Gumbel", "Laplace", "Logistic", "Normal"]
@@ -40,6 +41,9 @@ class LocationScale(Distribution):
 
 class Normal(LocationScale, method="normal"):
     """The normal distribution."""
+
+    def sample(self, bits: Any) -> Any:
+        return math.add(self.loc, math.mul(self.scale, exact_normal(bits)))
 
     def _standard_logp(self, z: Any) -> Any:
         return -0.5 * z * z - 0.5 * numbers.log(2 * numbers.pi)

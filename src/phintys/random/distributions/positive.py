@@ -9,6 +9,7 @@ import numpy as np
 
 from phintys.random.distributions.base import Distribution
 from phintys.random.distributions.location_scale import Normal
+from phintys.random.exact_functions import exact_exponential
 from phintys.tensor import math, special
 from phintys.tensor.convert import as_tensor_variable
 
@@ -37,6 +38,9 @@ class Exponential(_Positive, method="exponential"):
     """The exponential distribution; ``scale`` is the mean."""
 
     defaults: ClassVar[dict[str, Any]] = {"scale": 1.0}
+
+    def sample(self, bits: Any) -> Any:
+        return math.mul(self.scale, exact_exponential(bits))
 
     def _positive_logp(self, value: Any) -> Any:
         return -value / self.scale - math.log(self.scale)

@@ -1,4 +1,17 @@
-"""Uniform numbers of random bits, in exact steps."""
+"""Uniform numbers of random bits, in exact steps.
+
+What samplers use, for scalars in the steps of a :class:`~phintys.random.exact.Rejection` as for
+tensors:
+
+- :func:`half_open_uniform` and :func:`open_uniform`, of one word for each element.
+- :mod:`phintys.random.exact_functions`: ``exact_normal(bits)`` and ``exact_exponential(bits)``, the
+  fastest way from bits to those numbers, and ``exact_log``, ``exact_exp``, ``exact_ndtri``,
+  ``exact_sin_pi``, ``exact_cos_pi``. Their results are the same bits from every backend; those of
+  ``pt.log`` and the like are not.
+- ``+``, ``-``, ``*``, ``/``, ``sqrt``, ``floor``, comparisons and ``switch`` are exact as they are.
+- :class:`phintys.random.exact.Rejection` for a sampler that makes attempts. It takes 64 bits for
+  each element, of uint64 even for draws of float32.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from phintys.tensor import math
+from phintys import scalar as ps
 
 __all__ = ["half_open_uniform", "open_uniform"]
 
@@ -14,7 +27,7 @@ __all__ = ["half_open_uniform", "open_uniform"]
 def half_open_uniform(bits: Any, dtype: str) -> Any:
     """Return numbers in [0, 1): multiples of 2**-53, or of 2**-24 in float32; all steps exact."""
     digits = {"float64": 53, "float32": 24}[dtype]
-    return math.mul(_leading(bits, digits, dtype), np.dtype(dtype).type(2.0**-digits))
+    return ps.mul(_leading(bits, digits, dtype), np.dtype(dtype).type(2.0**-digits))
 
 
 def open_uniform(bits: Any, dtype: str) -> Any:
@@ -24,12 +37,12 @@ def open_uniform(bits: Any, dtype: str) -> Any:
     """
     digits = {"float64": 52, "float32": 23}[dtype]
     kind = np.dtype(dtype).type
-    middle = math.add(_leading(bits, digits, dtype), kind(0.5))
-    return math.mul(middle, kind(2.0**-digits))
+    middle = ps.add(_leading(bits, digits, dtype), kind(0.5))
+    return ps.mul(middle, kind(2.0**-digits))
 
 
 def _leading(bits: Any, digits: int, dtype: str) -> Any:
     width = 8 * np.dtype(bits.dtype).itemsize
-    whole = math.right_shift(bits, np.dtype(bits.dtype).type(width - digits))
+    whole = ps.right_shift(bits, np.dtype(bits.dtype).type(width - digits))
     signed = "int64" if width == 64 else "int32"  # processors convert signed integers faster
-    return math.cast(math.cast(whole, signed), dtype)
+    return ps.cast(ps.cast(whole, signed), dtype)

@@ -8,22 +8,31 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from phintys._base.errors import DtypeError
+from phintys._base.late import LateModule
 from phintys.backends.native.emit.builder import Builder
 from phintys.backends.native.emit.casting import cast
 from phintys.backends.native.emit.operations import emit, supports
 from phintys.backends.native.emit.types import Type, type_of
 from phintys.backends.native.emit.values import Complex, Value
+from phintys.graph.rules import OpRules
 from phintys.scalar.expansion import expanded
 from phintys.scalar.row import Row
 from phintys.scalar.table import SCALAR_OPS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from phintys.scalar.formula import Formula
     from phintys.scalar.op import ScalarOp
 
-__all__ = ["can_emit", "emit_literal", "emit_scalar_op"]
+__all__ = ["CODE", "can_emit", "emit_formula", "emit_literal", "emit_scalar_op"]
+
+_random = LateModule("phintys.backends.native.emit.random")
+
+CODE: OpRules[Callable[[Builder, Any, Sequence[Any]], Value]] = OpRules(
+    "native code of scalar ops", late={_random: "FloatBits FloatOfBits RandomWord Rejection Seldom"}
+)
+"""``(b, op, values)`` writes a scalar op of a class; other ops have code by their names."""
 
 
 def can_emit(op: ScalarOp, dtypes: Sequence[Any]) -> bool:
@@ -54,7 +63,7 @@ def _has_code(row: Row, dtypes: tuple[Any, ...]) -> bool:
         (out,) = row.resolve_dtypes(dtypes)
     except DtypeError:
         return False
-    if _has_own_code(row, dtypes, out):
+    if _has_own_code(row, dtypes, out) or CODE.find(type(row)) is not None:
         return True
     if row.expansion is None:
         return False
@@ -74,17 +83,22 @@ def emit_scalar_op(
 ) -> Value | Complex:
     """Write a scalar op on values of the dtypes of its inputs; the result has the given dtype."""
     assert op.name is not None
+    if SCALAR_OPS.get(op.name) is not op:
+        code = CODE.find(type(op))
+        if code is not None:
+            return code(b, op, values)
     if isinstance(op, Row) and op.expansion is not None:
         dtypes = [value.type.name for value in values]
         if not _has_own_code(op, dtypes, dtype):
-            return _emit_expansion(b, expanded(op, dtypes).formula, values, dtype)
+            (result,) = emit_formula(b, expanded(op, dtypes).formula, values)
+            return cast(b, result, type_of(dtype, result.type.lanes))
     return emit(b, op.name, values, dtype)
 
 
-def _emit_expansion(
-    b: Builder, formula: Formula, values: Sequence[Value | Complex], dtype: np.dtype[Any]
-) -> Value | Complex:
-    """Write the steps of a formula of one result."""
+def emit_formula(
+    b: Builder, formula: Formula, values: Sequence[Value | Complex]
+) -> list[Value | Complex]:
+    """Write the steps of a formula, and return its results."""
     lanes = values[0].type.lanes
     types = [type_of(type.numpy_dtype, lanes) for type in formula.types]
     computed = [cast(b, value, type) for value, type in zip(values, types, strict=False)]
@@ -94,8 +108,7 @@ def _emit_expansion(
         (type,) = step.types
         arguments = [computed[arg] for arg in step.args]
         computed.append(emit_scalar_op(b, step.op, arguments, type.numpy_dtype))
-    (result,) = formula.results
-    return cast(b, computed[result], type_of(dtype, lanes))
+    return [computed[result] for result in formula.results]
 
 
 def emit_literal(b: Builder, value: Any, type: Type) -> Value | Complex:
