@@ -181,7 +181,11 @@ def _outer_gradient(x: Any, factor: Any) -> tuple[int, Any] | None:
     ],
 )
 def gradient_by_factors(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
-    """The gradients of log(diag(L)) and of (L^-1 b)^2 for L L^T are its inverse and a a^T."""
+    """The gradients of log(diag(L)) and of (L^-1 b)^2 for L L^T are its inverse and a a^T.
+
+    What else there is becomes a product and triangular systems, which large matrices need. Those of
+    a stack are left to the Op.
+    """
     op: Any = node.op
     factor, g = operands(node)
     known: Any = None
@@ -202,6 +206,9 @@ def gradient_by_factors(fgraph: FunctionGraph, node: Apply) -> list[Variable] | 
         else:
             known = known + pair[1] if pair[0] == sign else known - pair[1]
     clean = factor if triangle_of(fgraph, factor) == "lower" else tril(factor)
+    is_stack = factor.ndim > 2 and kind(factor) != "c"
+    if known is None and is_stack:
+        return None
     if known is None:
         return as_result(fgraph, node, op.expanded(clean, g))
     own = factor.owner
@@ -209,7 +216,9 @@ def gradient_by_factors(fgraph: FunctionGraph, node: Apply) -> list[Variable] | 
         known = half_lower(known, own.inputs[0])
     else:
         known = half_lower(known, factor)
-    return as_result(fgraph, node, known if rest is None else known + op.expanded(clean, rest))
+    if rest is None:
+        return as_result(fgraph, node, known)
+    return as_result(fgraph, node, known + (op if is_stack else op.expanded)(clean, rest))
 
 
 EXPAND_FACTORS: tuple[NodeRewriter, ...] = (gradient_by_factors,)

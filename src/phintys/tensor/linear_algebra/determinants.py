@@ -45,6 +45,21 @@ def _sign_of_exchanges(pivots: Any, dtype: str) -> Any:
     return math.cast(1 - 2 * (sum(moved, axis=-1) % 2), dtype)
 
 
+def _by_products(a: Any) -> Any:
+    """Return the determinants of matrices of one to three rows, by their first rows."""
+
+    def minor(row: int, *columns: int) -> Any:
+        """Return the determinant of some columns, from a row to the last one."""
+        terms = [a[..., row, column] for column in columns]
+        if len(columns) == 1:
+            return terms[0]
+        for at, column in enumerate(columns):
+            terms[at] = terms[at] * minor(row + 1, *(one for one in columns if one != column))
+        return terms[0] - terms[1] if len(terms) == 2 else terms[0] - terms[1] + terms[2]
+
+    return minor(0, *range(a.type.shape[-1]))
+
+
 class Det(MatrixOp):
     """Return determinants.
 
@@ -65,7 +80,12 @@ class Det(MatrixOp):
         return (np.prod(entries) * sign,)
 
     def expanded(self, a: Any) -> Any:
-        """Return the determinant by factors, which other expressions of the matrix may share."""
+        """Return the determinant by factors, which other expressions of the matrix may share.
+
+        That of a matrix of up to three rows, if their number is known, is a sum of products.
+        """
+        if a.type.shape[-1] in {1, 2, 3}:
+            return _by_products(a)
         factors, pivots, _ = LUFactor()(a)
         entries = diagonal(factors, 0, factors.ndim - 2, factors.ndim - 1)
         return _sign_of_exchanges(pivots, a.dtype) * prod(entries, axis=-1)

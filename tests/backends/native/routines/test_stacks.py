@@ -120,3 +120,24 @@ def test_results_do_not_depend_on_the_number_of_threads():
         np.testing.assert_array_equal(whole[1000:1003], run(values[1000:1003]))
         with phintys.config.change_flags(num_threads=1):
             np.testing.assert_array_equal(whole, run(values))
+
+
+def test_gradients_through_factors_of_stacks():
+    a = pt.dtensor3("a")
+    factor = pt.linalg.cholesky(a)
+    gradient = phintys.grad((factor**2 * pt.tril(factor + 1)).sum(), a)
+    run = phintys.function([a], gradient)
+    assert "call cholesky_adjoint" in run.explain()
+    slow = phintys.function([a], gradient, mode="reference")
+    for n in (1, 4, 9, 20):
+        values = positive(drawn(11, n, "float64"))
+        close(run(values), slow(values), "float64")
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_determinants_of_up_to_three_rows_are_sums_of_products(n):
+    a = pt.tensor("a", shape=(None, n, n), dtype="float64")
+    run = phintys.function([a], pt.linalg.det(a))
+    assert "call" not in run.explain()
+    values = drawn(9, n, "float64")
+    close(run(values), np.linalg.det(values), "float64")

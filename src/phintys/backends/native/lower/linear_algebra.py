@@ -23,12 +23,13 @@ from phintys.backends.native.program import (
     Position,
     RoundedFailure,
 )
+from phintys.backends.native.routines.cholesky_adjoint import CHOLESKY_ADJOINT
 from phintys.backends.native.routines.matrices import EVD, GBSV, GETRF, POTRF, POTRI, TRSM
 from phintys.backends.native.steps.call import LibraryCall
 from phintys.graph.apply import Apply
 from phintys.tensor.linear_algebra.banded import SolveBanded
 from phintys.tensor.linear_algebra.cholesky import Cholesky
-from phintys.tensor.linear_algebra.cholesky_adjoint import CholeskyInverse
+from phintys.tensor.linear_algebra.cholesky_adjoint import CholeskyAdjoint, CholeskyInverse
 from phintys.tensor.linear_algebra.eigen import Eigh
 from phintys.tensor.linear_algebra.lu import LUFactor, PermuteRows
 from phintys.tensor.linear_algebra.triangular import SolveTriangular
@@ -115,7 +116,7 @@ def lower_cholesky(op: Cholesky, node: Apply, lowering: Lowering) -> None:
     a = lowering.view(node.inputs[0])
     n = square(a, node, lowering)
     target, loops = lowering.compute(node.outputs[0], a.sizes)
-    if is_small(n, a.array.dtype):
+    if is_small(n, a.array.dtype, a.sizes[:-2]):
         small = SmallMatrices(node, n, a.sizes[:-2], a.array.dtype, lowering)
         small.cholesky(a, target, is_nan=op.on_error == "nan")
         return
@@ -134,6 +135,28 @@ def lower_cholesky_inverse(op: CholeskyInverse, node: Apply, lowering: Lowering)
     target, loops = lowering.compute(node.outputs[0], factor.sizes)
     options = _lower_triangle(factor, target, loops, node, lowering) | {"nan": True}
     lowering.steps.append(LibraryCall(POTRI, (), (target.array,), options, node))
+
+
+@lowers(CholeskyAdjoint)
+def lower_cholesky_adjoint(op: CholeskyAdjoint, node: Apply, lowering: Lowering) -> None:
+    """``out = tril(g)``, and then the gradient for the matrix in its place."""
+    sizes = lowering.sizes
+    factor, g = (lowering.view(variable) for variable in node.inputs)
+    if factor.array.dtype.kind != "f":
+        lowering.callback(node, "complex numbers")
+        return
+    n = square(factor, node, lowering)
+    for size in g.sizes[-2:]:
+        failure = Failure(node, "square", "{0} rows of the factor and {1} of the gradient")
+        lowering.require_equal(n, size, failure)
+    lengths = _batch((factor, g), (2, 2), node, lowering)
+    matrix, move = stacked(factor.broadcast([*lengths, *factor.sizes[-2:]], sizes), lowering)
+    g = g.broadcast([*lengths, *g.sizes[-2:]], sizes)
+    target, loops = lowering.compute(node.outputs[0], g.sizes)
+    options = _lower_triangle(g, target, loops, node, lowering)
+    options |= {"a_move": move, **matrix.options("a")}
+    arrays = (matrix.strided.array,), (target.array,)
+    lowering.steps.append(LibraryCall(CHOLESKY_ADJOINT, *arrays, options, node))
 
 
 def _lower_triangle(
@@ -164,7 +187,7 @@ def lower_solve_triangular(op: SolveTriangular, node: Apply, lowering: Lowering)
     k = b.sizes[-1]
     a = a.broadcast([*lengths, *a.sizes[-2:]], sizes)
     b = b.broadcast([*lengths, *b.sizes[-2:]], sizes)
-    if is_small(n, a.array.dtype):
+    if is_small(n, a.array.dtype, lengths):
         _solve_small(op, node, n, a, b, lowering)
         return
     matrix, move = stacked(a, lowering)
@@ -219,7 +242,7 @@ def lower_lu_factor(op: LUFactor, node: Apply, lowering: Lowering) -> None:
     """A column-major copy, and then its factors in its place."""
     a = lowering.view(node.inputs[0])
     n = square(a, node, lowering)
-    if is_small(n, a.array.dtype):
+    if is_small(n, a.array.dtype, a.sizes[:-2]):
         lengths = [a.sizes, *([*a.sizes[:-2], n] for _ in range(2))]
         targets = [
             lowering.compute(variable, own)[0]

@@ -1,7 +1,8 @@
 """Factors and triangular systems of small matrices, written out: no loops over rows, no calls.
 
-Each element of a factor is a number in a register of one kernel, which runs over the stack. For
-this the size must be known, and at most :data:`LARGEST`.
+Each element of a factor is a number in a register of one kernel, which is fused with what is
+computed from it. For this the size must be known, and at most :data:`LARGEST`. Matrices of a stack
+are computed side by side instead: see :mod:`~phintys.backends.native.routines.lanes`.
 """
 
 from __future__ import annotations
@@ -30,9 +31,11 @@ _BOOL = np.dtype("bool")
 _INT = np.dtype("int64")
 
 
-def is_small(n: Size, dtype: np.dtype[Any]) -> bool:
-    """Return whether matrices of a size are computed here."""
-    return n.known is not None and 1 <= n.known <= LARGEST and dtype.kind == "f"
+def is_small(n: Size, dtype: np.dtype[Any], lengths: Sequence[Size]) -> bool:
+    """Return whether a matrix of a size, in a stack of given lengths, is computed here."""
+    if n.known is None or not 1 <= n.known <= LARGEST or dtype.kind != "f":
+        return False
+    return all(length.known == 1 for length in lengths)
 
 
 class SmallMatrices:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from phintys.backends.native.emit.builder import Builder
 
-__all__ = ["LARGEST", "UNROLLED", "Cell", "LaneMatrix", "Lanes", "Length"]
+__all__ = ["LARGEST", "UNROLLED", "Cell", "LaneMatrix", "Lanes", "Length", "Line"]
 
 LARGEST = 16
 """The largest number of rows or columns of a matrix that is computed in a lane."""
@@ -145,35 +145,49 @@ class LaneMatrix:
         self._known: dict[Length, Value] = {}
         self._memory = None if self.is_unrolled else lanes.b.slot(self.type, room)
 
-    def _position(self, row: Length, column: Length) -> Length:
-        if self._is_turned:
-            return column * self.rows + row
-        return row * self.columns + column
+    def transposed(self) -> LaneMatrix:
+        """Return the transpose, in the same memory."""
+        other = object.__new__(LaneMatrix)
+        other.__dict__ |= self.__dict__
+        other.rows, other.columns = self.columns, self.rows
+        other._is_turned = not self._is_turned
+        return other
 
-    def get(self, row: Length, column: Length = 0) -> Value:
-        """Return an element."""
-        return self._get(self._position(row, column))
+    def row(self, row: Length) -> Line:
+        """Return a row, whose elements are numbered from 0."""
+        return self._line(row, 1, self.rows) if self._is_turned else self._line(row, self.columns)
 
-    def set(self, value: Value, row: Length, column: Length = 0) -> None:
-        """Set an element."""
-        self._set(value, self._position(row, column))
+    def column(self, column: Length) -> Line:
+        """Return a column."""
+        return self.transposed().row(column)
 
-    def _get(self, position: Length) -> Value:
+    def _line(self, number: Length, length: Length, step: Length = 1) -> Line:
+        return Line(self, number * length, step)
+
+    def get(self, position: Length) -> Value:
+        """Return the element at a position in memory."""
         if self._memory is None:
             return self._known[position]
-        return self._b.load(self.type, self._place(position))
+        return self._b.load(self.type, self.place(position))
 
-    def _set(self, value: Value, position: Length) -> None:
+    def set(self, value: Value, position: Length) -> None:
+        """Set the element at a position in memory."""
         if self._memory is None:
             self._known[position] = value
         else:
-            self._b.store(value, self._place(position))
+            self._b.store(value, self.place(position))
 
-    def _place(self, position: Length) -> Value:
+    def place(self, position: Length) -> Value:
+        """Return the address of an element, given its position in memory."""
         if self._memory is None:
             msg = "A matrix in registers has no addresses."
             raise IntegrityError(msg)
         return self._b.offset(self._memory, position * self.type.lanes, self.type)
+
+    @property
+    def builder(self) -> Builder:
+        """The builder."""
+        return self._b
 
     # ---- memory of the matrices
 
@@ -194,24 +208,25 @@ class LaneMatrix:
         lanes = self._lanes
 
         def read_row(row: Length) -> None:
+            line, start = self.row(row), down * row
+
             def read(column: Length) -> None:
-                place = down * row + along * column
-                self.set(self._gathered(addresses, place), row, column)
+                line.set(self._gathered(addresses, start + along * column), column)
 
             lanes.each(0, self.columns, read)
 
         lanes.each(0, self.rows, read_row)
 
     def write_integers(self, addresses: Sequence[Value], type: Type) -> None:
-        """Write a vector of integers in each lane, as another type."""
+        """Write a matrix of one row, of integers, as another type."""
         b = self._b
 
-        def write(row: Length) -> None:
-            vector = self.get(row)
+        def write(at: Length) -> None:
+            vector = self.get(at)
             for lane, place in enumerate(addresses):
-                b.store(b.convert(b.extract(vector, lane), type), b.offset(place, row, type))
+                b.store(b.convert(b.extract(vector, lane), type), b.offset(place, at, type))
 
-        self._lanes.each(0, self.rows, write)
+        self._lanes.each(0, self.columns, write)
 
     def _chunks(
         self,
@@ -244,11 +259,11 @@ class LaneMatrix:
         b, type_ = self._b, self.type.of(1)
         rows = [b.load(type_.of(width), b.offset(place, start, type_)) for place in addresses]
         for at, vector in enumerate(_across(b, rows)):
-            self._set(vector, start + at)
+            self.set(vector, start + at)
 
     def _write_chunk(self, addresses: Sequence[Value], start: Length, width: int) -> None:
         b, type_ = self._b, self.type.of(1)
-        vectors = [self._get(start + at) for at in range(width)]
+        vectors = [self.get(start + at) for at in range(width)]
         for place, vector in zip(addresses, _along(b, vectors), strict=True):
             b.store(vector, b.offset(place, start, type_))
 
@@ -260,13 +275,50 @@ class LaneMatrix:
         return vector
 
     def _read_one(self, addresses: Sequence[Value], position: Length) -> None:
-        self._set(self._gathered(addresses, position), position)
+        self.set(self._gathered(addresses, position), position)
 
     def _write_one(self, addresses: Sequence[Value], position: Length) -> None:
         b, type_ = self._b, self.type.of(1)
-        vector = self._get(position)
+        vector = self.get(position)
         for lane, place in enumerate(addresses):
             b.store(b.extract(vector, lane), b.offset(place, position, type_))
+
+
+class Line:
+    """A row or a column of a matrix: what its addresses have in common is computed once.
+
+    Parameters
+    ----------
+    matrix
+        The matrix.
+    start
+        The position of its first element in memory.
+    step
+        The distance between neighbours.
+    """
+
+    def __init__(self, matrix: LaneMatrix, start: Length, step: Length) -> None:
+        self._matrix = matrix
+        self._start, self._step = start, step
+        self._b, self._type = matrix.builder, matrix.type
+        self._base = None if matrix.is_unrolled else matrix.place(start)
+
+    def _place(self, base: Value, at: Length) -> Value:
+        position = at if self._step == 1 else at * self._step
+        return self._b.offset(base, position * self._type.lanes, self._type)
+
+    def get(self, at: Length) -> Value:
+        """Return an element."""
+        if self._base is None:
+            return self._matrix.get(self._start + at * self._step)
+        return self._b.load(self._type, self._place(self._base, at))
+
+    def set(self, value: Value, at: Length) -> None:
+        """Set an element."""
+        if self._base is None:
+            self._matrix.set(value, self._start + at * self._step)
+        else:
+            self._b.store(value, self._place(self._base, at))
 
 
 # ---- transposes of vectors -----------------------------------------------------------------------

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from phintys.backends.native.emit.control import loop, when
-from phintys.backends.native.emit.types import INT32, INT64, type_of
+from phintys.backends.native.emit.types import INT32, INT64, Type, type_of
 from phintys.backends.native.routines.lanes import LaneMatrix, Lanes
 from phintys.backends.native.routines.small_factors import (
     cholesky_factor,
@@ -64,9 +64,9 @@ class _Potrf(StackRoutine):
 
         return write
 
-    def has_lanes(self, code: MatrixCall) -> bool:
+    def has_lanes(self, type: Type) -> bool:
         """Real matrices are factorized in lanes."""
-        return code.type.kind == "f"
+        return type.kind == "f"
 
     def group(self, code: MatrixCall) -> Callable[[Lanes], Value | None]:
         """Factorize small matrices."""
@@ -96,7 +96,7 @@ class _Potri(_Potrf):
     function = "potri"
     nanoseconds = 0.06
 
-    def has_lanes(self, code: MatrixCall) -> bool:
+    def has_lanes(self, type: Type) -> bool:
         """There is no such code."""
         return False
 
@@ -146,29 +146,22 @@ class _Trsm(StackRoutine):
 
         return write
 
-    def has_lanes(self, code: MatrixCall) -> bool:
+    def has_lanes(self, type: Type) -> bool:
         """Real systems are solved in lanes."""
-        return code.type.kind == "f"
+        return type.kind == "f"
 
     def group(self, code: MatrixCall) -> Callable[[Lanes], Value | None]:
         """Solve small systems."""
         options = code.call.options
         n, k = code.small("n", "k")
-        matrix = code.item(code.call.inputs[0], options["a_move"], options["a_offset"])
         right = code.item(code.call.outputs[0], options["x_move"])
-        is_turned = options["a_transposed"]
-        is_contiguous = options["a_stride"] is options["n"]
-        steps = [code.size(options["a_stride"]), code.b.constant(INT64, 1)]
+        read = code.reader()
 
         def write(lanes: Lanes) -> Value | None:
-            a = LaneMatrix(lanes, n, n, is_turned=is_turned)
+            a = LaneMatrix(lanes, n, n, is_turned=options["a_transposed"])
             x = LaneMatrix(lanes, n, k)
-            places = [matrix(position) for position in lanes.positions]
             outs = [right(position) for position in lanes.positions]
-            if is_contiguous:
-                a.read(places)
-            else:
-                a.read_apart(places, *reversed(steps) if is_turned else steps)
+            read(lanes, a)
             x.read(outs)
             statuses = solve_triangle(lanes, a, x, lower=options["lower"], unit=options["unit"])
             if options["nan"] and statuses is not None:
@@ -214,9 +207,9 @@ class _Getrf(StackRoutine):
 
         return write
 
-    def has_lanes(self, code: MatrixCall) -> bool:
+    def has_lanes(self, type: Type) -> bool:
         """Real matrices are factorized in lanes."""
-        return code.type.kind == "f"
+        return type.kind == "f"
 
     def group(self, code: MatrixCall) -> Callable[[Lanes], Value | None]:
         """Factorize small matrices."""
@@ -228,18 +221,14 @@ class _Getrf(StackRoutine):
 
         def write(lanes: Lanes) -> None:
             a = LaneMatrix(lanes, n, n, is_turned=True)
-            pivots, order = (
-                LaneMatrix(lanes, n, 1 if isinstance(n, int) else one, type=lanes.integers)
-                for _ in range(2)
-            )
+            pivots, order = (LaneMatrix(lanes, 1, n, type=lanes.integers) for _ in range(2))
             places = [place_of(position) for position in lanes.positions]
             a.read(places)
-            lu_factors(lanes, a, pivots, order)
+            lu_factors(lanes, a, pivots.row(0), order.row(0))
             a.write(places)
             pivots.write_integers([pivots_of(p) for p in lanes.positions], INT32)
             order.write_integers([orders_of(p) for p in lanes.positions], INT64)
 
-        one = code.b.constant(INT64, 1)
         return write
 
 

@@ -1,16 +1,45 @@
-"""Factors and triangular systems of small matrices, one in each lane of vector registers."""
+"""Factors and triangular systems of small matrices, one in each lane of vector registers.
+
+Inner loops run along what is contiguous in memory.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from phintys.backends.native.emit.control import when
-from phintys.backends.native.routines.lanes import Cell, LaneMatrix, Lanes, Length
+from phintys.backends.native.routines.lanes import (
+    LARGEST,
+    Cell,
+    LaneMatrix,
+    Lanes,
+    Length,
+    Line,
+)
 
 if TYPE_CHECKING:
     from phintys.backends.native.emit.values import Value
 
-__all__ = ["cholesky_factor", "lu_factors", "nan_where", "solve_triangle"]
+__all__ = ["cholesky_adjoint", "cholesky_factor", "lu_factors", "nan_where", "solve_triangle"]
+
+
+def _vector(lanes: Lanes, n: Length) -> Line:
+    """Return room for n numbers."""
+    return LaneMatrix(lanes, 1, n, room=LARGEST).row(0)
+
+
+def _scale(lanes: Lanes, line: Line, factor: Value, start: Length, stop: Length) -> None:
+    """``line[start:stop] *= factor``"""
+    lanes.each(start, stop, lambda at: line.set(line.get(at) * factor, at))
+
+
+def _add(lanes: Lanes, factor: Value, one: Line, to: Line, start: Length, stop: Length) -> None:
+    """``to[start:stop] += factor * one[start:stop]``"""
+    b = lanes.b
+    lanes.each(start, stop, lambda at: to.set(b.madd(factor, one.get(at), to.get(at)), at))
+
+
+# ---- Cholesky factors ----------------------------------------------------------------------------
 
 
 def cholesky_factor(lanes: Lanes, a: LaneMatrix) -> Value:
@@ -20,27 +49,73 @@ def cholesky_factor(lanes: Lanes, a: LaneMatrix) -> Value:
     """
     b, n = lanes.b, a.rows
     failed = Cell(lanes, lanes.integer(0), a.is_unrolled)
+    found = _vector(lanes, n)
 
     def eliminate(j: Length) -> None:
-        pivot = a.get(j, j)
+        column = a.column(j)
+        pivot = column.get(j)
         is_first = b.le(pivot, 0.0) & b.eq(failed.get(), 0)
         failed.set(b.select(is_first, lanes.integer(j + 1), failed.get()))
         root = b.intrinsic("sqrt", pivot)
-        a.set(root, j, j)
-        scale = lanes.number(1.0) / root
-        lanes.each(j + 1, n, lambda i: a.set(a.get(i, j) * scale, i, j))
-        lanes.each(j + 1, n, lambda column: update(j, column))
-
-    def update(j: Length, column: Length) -> None:
-        factor = -a.get(column, j)
-        lanes.each(
-            column,
-            n,
-            lambda i: a.set(b.madd(a.get(i, j), factor, a.get(i, column)), i, column),
-        )
+        column.set(root, j)
+        _scale(lanes, column, lanes.number(1.0) / root, j + 1, n)
+        lanes.each(j + 1, n, lambda i: found.set(column.get(i), i))
+        lanes.each(j + 1, n, lambda i: _add(lanes, -found.get(i), found, a.row(i), j + 1, i + 1))
 
     lanes.each(0, n, eliminate)
     return failed.get()
+
+
+def cholesky_adjoint(lanes: Lanes, factor: LaneMatrix, x: LaneMatrix) -> None:
+    """Replace the lower triangle of a gradient for a factor L by that for ``L L^T``."""
+    n = factor.rows
+    zero, half = lanes.number(0.0), lanes.number(0.5)
+
+    def multiply(i: Length) -> None:
+        """Row i of ``L^T x``, of which the lower triangle and half of the diagonal count."""
+        row, column = x.row(i), factor.column(i)
+        _scale(lanes, row, column.get(i), 0, i + 1)
+        lanes.each(i + 1, n, lambda p: _add(lanes, column.get(p), x.row(p), row, 0, i + 1))
+        row.set(row.get(i) * half, i)
+        lanes.each(i + 1, n, lambda j: row.set(zero, j))
+
+    def fold(i: Length) -> None:
+        """Add the upper triangle to the lower one."""
+        row, column = x.row(i), x.column(i)
+
+        def add(j: Length) -> None:
+            column.set(column.get(j) + row.get(j), j)
+            row.set(zero, j)
+
+        lanes.each(i + 1, n, add)
+
+    lanes.each(0, n, multiply)
+    solve_triangle(lanes, factor.transposed(), x, lower=False, unit=False)
+    _divide_rows(lanes, x, factor)
+    lanes.each(0, n, fold)
+
+
+def _divide_rows(lanes: Lanes, x: LaneMatrix, factor: LaneMatrix) -> None:
+    """``x = x L^-1`` for lower triangular L."""
+    n = factor.rows
+    scales = _vector(lanes, n)
+
+    def divide(i: Length) -> None:
+        row = x.row(i)
+
+        def eliminate(step: Length) -> None:
+            j = (n - 1) - step
+            value = row.get(j) * scales.get(j)
+            row.set(value, j)
+            _add(lanes, -value, factor.row(j), row, 0, j)
+
+        lanes.each(0, n, eliminate)
+
+    lanes.each(0, n, lambda j: scales.set(lanes.number(1.0) / factor.row(j).get(j), j))
+    lanes.each(0, x.rows, divide)
+
+
+# ---- triangular systems --------------------------------------------------------------------------
 
 
 def solve_triangle(
@@ -50,46 +125,41 @@ def solve_triangle(
 
     These are counted from 1, and 0 if there are none; ``None`` if the diagonals are 1.
     """
-    b, n, columns = lanes.b, a.rows, x.columns
+    b, n, width = lanes.b, a.rows, x.columns
     failed = Cell(lanes, lanes.integer(0), a.is_unrolled)
 
     def eliminate(step: Length) -> None:
-        row = step if lower else (n - 1) - step
+        at = step if lower else (n - 1) - step
+        column, row = a.column(at), x.row(at)
         if not unit:
-            pivot = a.get(row, row)
-            is_zero = b.eq(pivot, 0.0)
-            number = lanes.integer(row + 1)
+            pivot = column.get(at)
+            number = lanes.integer(at + 1)
             # Rows are solved in either order; the first zero is that with the least number.
-            is_first = is_zero & (b.eq(failed.get(), 0) | (number < failed.get()))
-            failed.set(b.select(is_first, number, failed.get()))
-            scale = lanes.number(1.0) / pivot
-            lanes.each(0, columns, lambda c: x.set(x.get(row, c) * scale, row, c))
-        start, stop = (row + 1, n) if lower else (0, row)
-        lanes.each(start, stop, lambda other: update(row, other))
-
-    def update(row: Length, other: Length) -> None:
-        factor = -a.get(other, row)
-        lanes.each(
-            0,
-            columns,
-            lambda c: x.set(b.madd(x.get(row, c), factor, x.get(other, c)), other, c),
-        )
+            is_first = b.eq(failed.get(), 0) | (number < failed.get())
+            failed.set(b.select(b.eq(pivot, 0.0) & is_first, number, failed.get()))
+            _scale(lanes, row, lanes.number(1.0) / pivot, 0, width)
+        start, stop = (at + 1, n) if lower else (0, at)
+        lanes.each(start, stop, lambda i: _add(lanes, -column.get(i), row, x.row(i), 0, width))
 
     lanes.each(0, n, eliminate)
     return None if unit else failed.get()
 
 
-def lu_factors(lanes: Lanes, a: LaneMatrix, exchanges: LaneMatrix, rows: LaneMatrix) -> None:
+# ---- LU factors ----------------------------------------------------------------------------------
+
+
+def lu_factors(lanes: Lanes, a: LaneMatrix, exchanges: Line, rows: Line) -> None:
     """Replace matrices by their LU factors, with the row exchanges and the order of the rows.
 
-    Rows are chosen as LAPACK does: by the largest element, the first of equal ones.
+    Rows are chosen as LAPACK does: by the largest element, the first of equal ones. The columns of
+    the matrices are contiguous.
     """
     b, n = lanes.b, a.rows
     best = Cell(lanes, lanes.number(0.0), a.is_unrolled)
     chosen = Cell(lanes, lanes.integer(0), a.is_unrolled)
 
-    def choose(k: Length, i: Length) -> None:
-        size = b.intrinsic("fabs", a.get(i, k))
+    def choose(value: Value, i: Length) -> None:
+        size = b.intrinsic("fabs", value)
         is_larger = best.get() < size
         best.set(b.select(is_larger, size, best.get()))
         chosen.set(b.select(is_larger, lanes.integer(i), chosen.get()))
@@ -97,58 +167,55 @@ def lu_factors(lanes: Lanes, a: LaneMatrix, exchanges: LaneMatrix, rows: LaneMat
     def exchange(k: Length, i: Length) -> None:
         is_it = b.eq(chosen.get(), lanes.integer(i))
         if a.is_unrolled:
-            swap(k, i, is_it)
+            swap_rows(k, i, is_it)
             return
         with when(b, b.any(is_it)):
-            swap(k, i, is_it)
+            swap_rows(k, i, is_it)
 
-    def swap(k: Length, i: Length, is_it: Value) -> None:
-        lanes.each(0, n, lambda j: swap_element(a, (k, j), (i, j), is_it))
-        swap_element(rows, (k, 0), (i, 0), is_it)
+    def swap_rows(k: Length, i: Length, is_it: Value) -> None:
+        one, other = a.row(k), a.row(i)
+        lanes.each(0, n, lambda j: swap(one, j, other, j, is_it))
+        swap(rows, k, rows, i, is_it)
 
-    def swap_element(
-        matrix: LaneMatrix, one: tuple[Length, Length], other: tuple[Length, Length], is_it: Value
-    ) -> None:
-        upper, under = matrix.get(*one), matrix.get(*other)
-        matrix.set(b.select(is_it, under, upper), *one)
-        matrix.set(b.select(is_it, upper, under), *other)
+    def swap(one: Line, at: Length, other: Line, to: Length, is_it: Value) -> None:
+        upper, under = one.get(at), other.get(to)
+        one.set(b.select(is_it, under, upper), at)
+        other.set(b.select(is_it, upper, under), to)
 
     def eliminate(k: Length) -> None:
-        best.set(b.intrinsic("fabs", a.get(k, k)))
+        column = a.column(k)
+        best.set(b.intrinsic("fabs", column.get(k)))
         chosen.set(lanes.integer(k))
-        lanes.each(k + 1, n, lambda i: choose(k, i))
+        lanes.each(k + 1, n, lambda i: choose(column.get(i), i))
         exchanges.set(chosen.get(), k)
         lanes.each(k + 1, n, lambda i: exchange(k, i))
-        top = a.get(k, k)
+        top = column.get(k)
         # A column of zeros is left as it is.
         scale = b.select(b.eq(top, 0.0), lanes.number(1.0), lanes.number(1.0) / top)
-        lanes.each(k + 1, n, lambda i: a.set(a.get(i, k) * scale, i, k))
-        lanes.each(k + 1, n, lambda i: update(k, i))
+        _scale(lanes, column, scale, k + 1, n)
+        lanes.each(k + 1, n, lambda j: update(k, column, a.column(j)))
 
-    def update(k: Length, i: Length) -> None:
-        factor = -a.get(i, k)
-        lanes.each(k + 1, n, lambda j: a.set(b.madd(factor, a.get(k, j), a.get(i, j)), i, j))
+    def update(k: Length, column: Line, other: Line) -> None:
+        _add(lanes, -other.get(k), column, other, k + 1, n)
 
     lanes.each(0, n, lambda i: rows.set(lanes.integer(i), i))
     lanes.each(0, n, eliminate)
 
 
+# ---- failures ------------------------------------------------------------------------------------
+
+
 def nan_where(lanes: Lanes, statuses: Value, matrix: LaneMatrix) -> None:
     """Set matrices to NaN where a status is not 0."""
     b = lanes.b
-    fails = b.ne(statuses, 0)
+    fails, nan = b.ne(statuses, 0), lanes.number(float("nan"))
 
-    def fill_row(i: Length) -> None:
-        lanes.each(
-            0,
-            matrix.columns,
-            lambda j: matrix.set(
-                b.select(fails, lanes.number(float("nan")), matrix.get(i, j)), i, j
-            ),
-        )
+    def fill(i: Length) -> None:
+        row = matrix.row(i)
+        lanes.each(0, matrix.columns, lambda j: row.set(b.select(fails, nan, row.get(j)), j))
 
     if matrix.is_unrolled:
-        lanes.each(0, matrix.rows, fill_row)
+        lanes.each(0, matrix.rows, fill)
         return
     with when(b, b.any(fails)):
-        lanes.each(0, matrix.rows, fill_row)
+        lanes.each(0, matrix.rows, fill)

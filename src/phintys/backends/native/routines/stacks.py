@@ -24,9 +24,10 @@ if TYPE_CHECKING:
 
     from phintys.backends.native.emit.main import MainFunction
     from phintys.backends.native.emit.step_writer import StepWriter
+    from phintys.backends.native.explain import Explainer
     from phintys.backends.native.polynomials import Polynomial
     from phintys.backends.native.program import Array
-    from phintys.backends.native.routines.lanes import Length
+    from phintys.backends.native.routines.lanes import LaneMatrix, Length
     from phintys.backends.native.sizes import Size
     from phintys.backends.native.steps.call import LibraryCall
 
@@ -210,6 +211,23 @@ class MatrixCall(Arguments):
             return list(known)
         return [self.size(size) for size in sizes]
 
+    def reader(self) -> Callable[[Lanes, LaneMatrix], None]:
+        """Return what reads the matrices a of the call, in their layout, into lanes."""
+        options, b = self.call.options, self.b
+        address = self.item(self.call.inputs[0], options["a_move"], options["a_offset"])
+        steps = [self.size(options["a_stride"]), b.constant(INT64, 1)]
+        if options["a_transposed"]:
+            steps.reverse()
+
+        def read(lanes: Lanes, matrix: LaneMatrix) -> None:
+            places = [address(position) for position in lanes.positions]
+            if options["a_stride"] is options["n"]:
+                matrix.read(places)
+            else:
+                matrix.read_apart(places, *steps)
+
+        return read
+
     def one_by_one(self, item: Callable[[Value], Value | None]) -> None:
         """Write a call for each matrix."""
         b = self.b
@@ -258,6 +276,15 @@ class StackRoutine(Routine):
         steps = main.scaled(main.ring.product(factors), self.nanoseconds)
         return main.ring.add(steps, main.scaled(main.ring.of(count), _EACH))
 
+    def line(self, call: LibraryCall[Any], explainer: Explainer) -> str:
+        """Return whether small matrices are computed in lanes, as well."""
+        line = super().line(call, explainer)
+        lengths = _small_lengths(call)
+        if not lengths or not self.has_lanes(type_of(call.outputs[0].dtype)):
+            return line
+        is_known = all(size.known is not None for size in lengths)
+        return f"{line}, in lanes" + f" up to {LARGEST} rows" * (not is_known)
+
     def emit(self, call: LibraryCall[Any], writer: StepWriter) -> tuple[Value, Value] | None:
         """Write the calls, and return the status and the position of the first failure."""
         b = writer.b
@@ -278,10 +305,8 @@ class StackRoutine(Routine):
     def _write(self, code: MatrixCall) -> None:
         """Write the code for a range: side by side if the matrices are small, or one by one."""
         b = code.b
-        options = code.call.options
-        lengths = [options[name] for name in ("n", "k") if name in options]
-        is_large = any((size.known or 0) > LARGEST for size in lengths)
-        if is_large or options["count"].known == 1 or not self.has_lanes(code):
+        lengths = _small_lengths(code.call)
+        if not lengths or not self.has_lanes(code.type):
             code.one_by_one(self.item(code))
             return
         unknown = [code.size(size) for size in lengths if size.known is None]
@@ -302,8 +327,8 @@ class StackRoutine(Routine):
             b.jump(after)
         b.begin(after)
 
-    def has_lanes(self, code: MatrixCall) -> bool:
-        """Return whether :meth:`group` has code for small matrices of a call."""
+    def has_lanes(self, type: Type) -> bool:
+        """Return whether :meth:`group` has code for small matrices of a type."""
         return False
 
     def item(self, code: MatrixCall) -> Callable[[Value], Value | None]:
@@ -316,3 +341,10 @@ class StackRoutine(Routine):
     def group(self, code: MatrixCall) -> Callable[[Lanes], Value | None]:
         """Return what writes the code for the matrices in lanes, and returns their statuses."""
         raise NotImplementedError
+
+
+def _small_lengths(call: LibraryCall[Any]) -> list[Size]:
+    """Return the lengths of the matrices of a call, unless one is large or there is one matrix."""
+    lengths = [call.options[name] for name in ("n", "k") if name in call.options]
+    is_large = any((size.known or 0) > LARGEST for size in lengths)
+    return [] if is_large or call.options["count"].known == 1 else lengths
