@@ -50,6 +50,7 @@ def test_the_options_of_the_design_exist():
         "object_cache",
         "on_unused_input",
         "optimizer_verbose",
+        "parameter_checks",
         "pool_megabytes",
         "loop_megabytes",
         "product_crossover",

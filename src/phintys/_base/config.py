@@ -229,6 +229,16 @@ class Config:
             "many steps, unknown sizes are looked at when the gradient runs."
         ),
     )
+    parameter_checks = _choice(
+        "stored",
+        "all",
+        "off",
+        doc=(
+            "Which parameters of distributions are checked when they are computed: numbers and "
+            "arrays that are stored in any case; all arrays, which takes more time; or none. It "
+            "is read when a draw or a density is written."
+        ),
+    )
     native_target = _choice(
         "host",
         "x86-64",

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from phintys._base.errors import DtypeError
 from phintys.random.distributions.base import DISTRIBUTIONS, LISTENERS, Distribution
-from phintys.random.states import GeneratorVariable
+from phintys.random.distributions.checks import checked
+from phintys.random.numpy_generators import NumpyGeneratorVariable
 from phintys.tensor import math
 from phintys.tensor.type import normalize_dtype
 
@@ -23,9 +24,16 @@ _Holder = TypeVar("_Holder", bound=type)
 
 
 def draw_from(distribution: Any, rng: Any, size: Any = None) -> tuple[Variable, Any]:
-    """Return the next state of a generator, ours or NumPy's, and numbers of a distribution."""
-    own = isinstance(rng, GeneratorVariable) or not hasattr(rng, "draw")
-    return distribution.draw(rng, size) if own else rng.draw(distribution, size)
+    """Return the next state of a generator, ours or NumPy's, and numbers of a distribution.
+
+    Its parameters are checked.
+    """
+    if isinstance(distribution, Distribution):
+        distribution = checked(distribution)
+    if isinstance(rng, NumpyGeneratorVariable):
+        numpys: Any = rng
+        return numpys.draw(distribution, size)
+    return distribution.draw(rng, size)
 
 
 class InDtype:

@@ -217,7 +217,7 @@ def _draw(self: Any, distribution: Any, size: Any = None) -> tuple[Any, Any]:
     They are NumPy's if it has a method with the name and the parameters of the distribution. Others
     are drawn from a state of ours that the generator seeds.
     """
-    name = getattr(distribution, "method", None)
+    name = getattr(distribution, "method", None) or ""
     known = NUMPY_METHODS.get(name)
     given = getattr(distribution, "parameters", {})
     if known is not None and known.parameters.keys() == given.keys():
@@ -253,7 +253,6 @@ def _method(name: str, known: _Method) -> Callable[..., Any]:
 _METHODS = {name: _method(name, known) for name, known in NUMPY_METHODS.items()}
 _METHODS |= {"integers": _integers, "choice": _choice, "permutation": _permutation}
 
-NumpyGeneratorVariable.draw = _draw
-for _name, _function in _METHODS.items():
+for _name, _function in {**_METHODS, "draw": _draw}.items():
     setattr(NumpyGeneratorVariable, _name, _function)
 has_draws(NumpyGeneratorVariable)

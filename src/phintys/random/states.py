@@ -47,10 +47,6 @@ class GeneratorVariable(Variable):
     the draw: ``next, draw = rng.normal(loc, scale, size)``.
     """
 
-    def draw(self, distribution: Any, size: Any = None) -> tuple[Variable, Any]:
-        """Return the next state and numbers of a distribution, of the shape ``size``."""
-        return distribution.draw(self, size)
-
     def split(self, count: int = 2) -> tuple[Variable, list[Variable]]:
         """Return the next state and ``count`` independent generators."""
         after, *children = Split(count)(self)

@@ -11,12 +11,20 @@ from phintys._base.errors import ArgumentError
 from phintys.graph.op import Op
 from phintys.graph.shared_variable import SharedVariable
 from phintys.graph.sharing import shared
+from phintys.graph.variable import Variable
 from phintys.random.distributions import DISTRIBUTIONS, Distribution
 from phintys.random.drawing import asked_for, draw_from, has_draws
 from phintys.random.states import GeneratorVariable, random_type, seed_sequence, state
 
 __all__ = ["RandomStream", "rng", "shared_rng"]
 
+
+def _draw(self: Any, distribution: Any, size: Any = None) -> tuple[Variable, Any]:
+    """Return the next state and numbers of a distribution, of the shape ``size``."""
+    return draw_from(distribution, self, size)
+
+
+setattr(GeneratorVariable, "draw", _draw)  # noqa: B010 - the class knows no distributions
 has_draws(GeneratorVariable)
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from phintys._base.config import config
 from phintys._base.errors import ArgumentError, ShapeError
 from phintys.random.bits import RandomBits
+from phintys.random.distributions.checks import checked
 from phintys.random.distributions.uniform_bits import open_uniform
 from phintys.random.states import Advance, StateWords, as_state
 from phintys.tensor import math
@@ -47,6 +48,9 @@ class Distribution:
 
     defaults: ClassVar[dict[str, Any]]
     """The parameters and their defaults."""
+
+    domains: ClassVar[dict[str, Any]] = {}
+    """The values that parameters may have: see :mod:`~phintys.random.distributions.checks`."""
 
     method: ClassVar[str | None] = None
     """The method of generators that draws from it."""
@@ -181,4 +185,4 @@ def _checked(distribution: Any) -> Distribution:
     if not isinstance(distribution, Distribution):
         msg = f"Expected a distribution such as Normal(loc, scale), got {distribution!r}."
         raise ArgumentError(msg)
-    return distribution
+    return checked(distribution)

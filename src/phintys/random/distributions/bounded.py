@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from phintys.random.distributions.base import Distribution
+from phintys.random.distributions.checks import at_least
 from phintys.random.distributions.uniform_bits import half_open_uniform
 from phintys.tensor import math
 
@@ -17,6 +18,7 @@ class Uniform(Distribution, method="uniform"):
     """The uniform distribution on ``[low, high)``."""
 
     defaults: ClassVar[dict[str, Any]] = {"low": 0.0, "high": 1.0}
+    domains: ClassVar[dict[str, Any]] = {"high": at_least("low")}
 
     def sample(self, bits: Any) -> Any:
         return self.icdf(half_open_uniform(bits, self.dtype))

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from phintys.random.distributions.base import Distribution
+from phintys.random.distributions.checks import probability
 from phintys.random.distributions.uniform_bits import half_open_uniform
 from phintys.tensor import math
 from phintys.tensor.convert import as_tensor_variable
@@ -18,6 +19,7 @@ class Bernoulli(Distribution, method="bernoulli"):
     """1 with the probability ``p``, else 0, as int64."""
 
     defaults: ClassVar[dict[str, Any]] = {"p": 0.5}
+    domains: ClassVar[dict[str, Any]] = {"p": probability}
 
     def sample(self, bits: Any) -> Any:
         return math.cast(half_open_uniform(bits, self.dtype) < self.p, "int64")

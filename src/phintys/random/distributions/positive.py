@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from phintys.random.distributions.base import Distribution
+from phintys.random.distributions.checks import positive
 from phintys.random.distributions.location_scale import Normal
 from phintys.random.exact_functions import exact_exponential
 from phintys.tensor import math, special
@@ -92,6 +93,7 @@ class Weibull(_Positive, method="weibull"):
     """The Weibull distribution with shape ``a``."""
 
     defaults: ClassVar[dict[str, Any]] = {"a": 1.0, "scale": 1.0}
+    domains: ClassVar[dict[str, Any]] = {"a": positive}
 
     def _positive_logp(self, value: Any) -> Any:
         z = value / self.scale

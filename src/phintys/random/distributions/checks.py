@@ -1,0 +1,154 @@
+"""Checks of parameters: the domain of each, and when a check is worth its time.
+
+A constant is checked at once. Any other value gets a check in the graph, which raises an error that
+names the distribution, the parameter, its value and the line of the program, unless it is in its
+domain by how it is computed, as ``exp(x)`` is positive. NaN passes, and gives NaN.
+
+Numbers are checked, and arrays that are stored in any case: inputs and shared values. An array that
+is computed is not, because it would have to be stored instead of fused with what reads it;
+``config.parameter_checks = "all"`` checks these too.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from phintys._base.config import config
+from phintys._base.errors import DomainError
+from phintys._base.records import record
+from phintys.graph.variable import Constant
+from phintys.scalar.casting import Cast
+from phintys.tensor import math
+from phintys.tensor.dim_shuffle import DimShuffle
+from phintys.tensor.elemwise import Elemwise
+from phintys.tensor.observing import CheckAndRaise
+
+__all__ = [
+    "Domain",
+    "at_least",
+    "checked",
+    "nonnegative",
+    "positive",
+    "probabilities",
+    "probability",
+]
+
+
+@record(frozen=True)
+class Domain:
+    """The values that a parameter may have.
+
+    Attributes
+    ----------
+    text
+        What they are, as the end of a sentence about the parameter.
+    is_outside
+        A function of the value, and of all parameters by name, which is true for elements, or for
+        last axes, that are outside. It takes arrays as well as variables.
+    inside
+        The names of scalar functions whose results are inside.
+    """
+
+    text: str
+    is_outside: Callable[[Any, Mapping[str, Any]], Any]
+    inside: frozenset[str] = frozenset()
+
+
+_POSITIVE = frozenset({"exp", "exp2", "softplus", "sigmoid", "cosh"})
+_NONNEGATIVE = _POSITIVE | {"sqr", "abs", "sqrt"}
+
+positive = Domain("must be positive", lambda x, _: x <= 0, _POSITIVE)
+nonnegative = Domain("must not be negative", lambda x, _: x < 0, _NONNEGATIVE)
+probability = Domain(
+    "must be between 0 and 1", lambda x, _: (x < 0) | (x > 1), frozenset({"sigmoid"})
+)
+
+
+def _is_no_distribution(x: Any, _: Any) -> Any:
+    tolerance = np.sqrt(np.finfo(x.dtype).eps)
+    return (x < 0).any(axis=-1) | (abs(x.sum(axis=-1) - 1) > tolerance)
+
+
+probabilities = Domain("must not be negative and have the sum 1", _is_no_distribution)
+
+
+def at_least(other: str) -> Domain:
+    """Return the domain of values that are not below another parameter."""
+    return Domain(f"must not be below {other}", lambda x, given: x < given[other])
+
+
+_BY_NAME = {
+    "df": positive,
+    "lam": nonnegative,
+    "scale": nonnegative,
+    "sigma": nonnegative,
+}
+"""The domains of parameters of these names, if a distribution states no others."""
+
+
+def checked(distribution: Any) -> Any:
+    """Return a distribution whose parameters are checked."""
+    if config.parameter_checks == "off":
+        return distribution
+    given: dict[str, Any] = distribution.parameters
+    found = dict(given)
+    for name, domain in {**_BY_NAME, **distribution.domains}.items():
+        if name in given:
+            subject = f"{type(distribution).__name__}: {name} {domain.text}"
+            found[name] = _checked(name, domain, given, subject)
+    twin = copy.copy(distribution)
+    twin.parameters = found
+    return twin
+
+
+def _checked(name: str, domain: Domain, given: dict[str, Any], subject: str) -> Any:
+    """Return a parameter, with a check if one is needed."""
+    value = given[name]
+    known = {one: number for one, x in given.items() if (number := _known(x)) is not None}
+    if name in known:
+        try:
+            is_wrong = np.any(domain.is_outside(known[name], known))
+        except KeyError:  # it depends on a parameter that is not constant
+            pass
+        else:
+            if is_wrong:
+                msg = f"{subject}, got {known[name]}."
+                raise DomainError(msg)
+            return value
+    if _function_of(value) in domain.inside:
+        return value
+    outside = domain.is_outside(value, given)
+    if config.parameter_checks != "all" and not (outside.ndim == 0 or _is_stored(value)):
+        return value
+    return CheckAndRaise(DomainError, f"{subject}.")(value, math.logical_not(outside))
+
+
+def _known(value: Any) -> Any:
+    """Return the value of a constant, ``None`` for another variable."""
+    below = _below_views(value)
+    is_known = isinstance(below, Constant) and np.ndim(below.data) == value.ndim
+    return below.data if is_known else None
+
+
+def _function_of(value: Any) -> str | None:
+    """Return the name of the scalar function that computes a value, below changes of rank."""
+    node = _below_views(value).owner
+    return node.op.scalar_op.name if node is not None and isinstance(node.op, Elemwise) else None
+
+
+def _is_stored(value: Any) -> bool:
+    return _below_views(value).owner is None
+
+
+def _below_views(value: Any) -> Any:
+    """Return what a value is a cast or a change of rank of."""
+    while value.owner is not None and (
+        isinstance(value.owner.op, DimShuffle)
+        or (isinstance(value.owner.op, Elemwise) and isinstance(value.owner.op.scalar_op, Cast))
+    ):
+        value = value.owner.inputs[0]
+    return value
