@@ -4,13 +4,11 @@ import pickle
 
 import numpy as np
 import pytest
-import scipy.stats
 
 import phintys
 import phintys.tensor as pt
 from phintys import random
 from phintys.random import bits, philox, streams
-from phintys.random.distributions import DISTRIBUTIONS
 
 KNOWN = [
     ([0] * 4, [0] * 2, "6627e8d5 e169c58d bc57ac4c 9b00dbd8"),
@@ -21,20 +19,6 @@ KNOWN = [
         "d16cfe09 94fdcceb 5001e420 24126ea1",
     ),
 ]
-
-PARAMETERS = {
-    "uniform": ((-1.0, 3.0), scipy.stats.uniform(-1, 4)),
-    "normal": ((1.0, 2.0), scipy.stats.norm(1, 2)),
-    "laplace": ((1.0, 2.0), scipy.stats.laplace(1, 2)),
-    "logistic": ((1.0, 2.0), scipy.stats.logistic(1, 2)),
-    "gumbel": ((1.0, 2.0), scipy.stats.gumbel_r(1, 2)),
-    "cauchy": ((1.0, 2.0), scipy.stats.cauchy(1, 2)),
-    "exponential": ((2.0,), scipy.stats.expon(scale=2)),
-    "halfnormal": ((2.0,), scipy.stats.halfnorm(scale=2)),
-    "lognormal": ((0.5, 0.75), scipy.stats.lognorm(0.75, scale=np.exp(0.5))),
-    "weibull": ((1.5, 2.0), scipy.stats.weibull_min(1.5, scale=2)),
-    "bernoulli": ((0.3,), scipy.stats.bernoulli(0.3)),
-}
 
 
 @pytest.mark.parametrize(("counter", "key", "words"), KNOWN)
@@ -62,57 +46,6 @@ def test_bits_are_the_words_of_the_published_generator_in_order():
     words = draw.eval({draw.owner.inputs[0].owner.inputs[0]: np.zeros(3, "uint64")})
     assert " ".join(f"{word:08x}" for word in words[:4]) == KNOWN[0][2]
     np.testing.assert_array_equal(words[4:], philox([1, 0, 0, 0], [0, 0]))
-
-
-@pytest.fixture(scope="module")
-def drawn():
-    """Return 40,000 numbers of each distribution, of native code and of the reference."""
-    r = random.rng("r")
-    draws = [getattr(r, name)(*values, 40_000)[1] for name, (values, _) in PARAMETERS.items()]
-    seed = random.state(11)
-    made = [phintys.function([r], draws, mode=mode)(seed) for mode in (None, "FAST_COMPILE")]
-    return {name: pair for name, *pair in zip(PARAMETERS, *made, strict=True)}
-
-
-def test_all_distributions_are_tested():
-    assert set(PARAMETERS) == set(DISTRIBUTIONS)
-
-
-@pytest.mark.parametrize("name", PARAMETERS)
-def test_native_draws_are_those_of_the_reference(drawn, name):
-    native, reference = drawn[name]
-    if name in ("uniform", "bernoulli"):
-        np.testing.assert_array_equal(native, reference)
-    else:
-        np.testing.assert_allclose(native, reference, rtol=1e-12, atol=1e-14)
-
-
-@pytest.mark.parametrize("name", PARAMETERS)
-def test_frequencies_below_quantiles(drawn, name):
-    native, _ = drawn[name]
-    exact = PARAMETERS[name][1]
-    for q in (0.01, 0.25, 0.5, 0.9, 0.999):
-        p = exact.cdf(exact.ppf(q))
-        deviation = np.mean(native <= exact.ppf(q)) - p
-        assert abs(deviation) <= 6 * np.sqrt(p * (1 - p) / native.size)
-
-
-@pytest.mark.parametrize("name", PARAMETERS)
-def test_densities_and_quantiles_against_scipy(name):
-    values, exact = PARAMETERS[name]
-    distribution = DISTRIBUTIONS[name](*values)
-    x, q = pt.dvectors("x", "q")
-    f = phintys.function(
-        [x, q],
-        [random.logp(distribution, x), random.cdf(distribution, x), random.icdf(distribution, q)],
-    )
-    at = np.array([-5.0, -1.0, 0.5, 1.0, 2.75, 9.0])
-    probabilities = np.array([1e-9, 0.2, 0.65, 0.99])
-    density = exact.logpmf if name == "bernoulli" else exact.logpdf
-    with np.errstate(divide="ignore"):
-        expected = [density(at), exact.cdf(at), exact.ppf(probabilities)]
-    for result, wanted in zip(f(at, probabilities), expected, strict=True):
-        np.testing.assert_allclose(result, wanted, rtol=1e-9, atol=1e-12)
 
 
 def test_default_updates():

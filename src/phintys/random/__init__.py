@@ -32,8 +32,16 @@ from phintys.random.distributions import (
     Uniform,
     Weibull,
     cdf,
+    entropy,
     icdf,
+    isf,
+    logcdf,
     logp,
+    logsf,
+    mean,
+    sf,
+    stddev,
+    variance,
 )
 from phintys.random.functions import function_named
 from phintys.random.numpy_draws import NumpyDraw
@@ -79,14 +87,22 @@ __all__ = [
     "Uniform",
     "Weibull",
     "cdf",
+    "entropy",
     "icdf",
+    "isf",
+    "logcdf",
     "logp",
+    "logsf",
+    "mean",
     "philox",
     "random_generator_type",
     "random_type",
     "rng",
+    "sf",
     "shared_rng",
     "state",
+    "stddev",
+    "variance",
 ]
 __all__ += list(DISTRIBUTIONS)  # pyright: ignore[reportUnsupportedDunderAll]
 

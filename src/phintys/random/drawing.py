@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import inspect
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -52,13 +51,13 @@ class InDtype:
         self.dtype = normalize_dtype(dtype)
         self._distribution = distribution
         if self.dtype in _FLOATS and isinstance(distribution, Distribution):
-            self._distribution = copy.copy(distribution)
-            self._distribution.parameters = {
-                name: math.cast(value, self.dtype)
-                if getattr(value, "dtype", None) in _FLOATS
-                else value
-                for name, value in distribution.parameters.items()
-            }
+            self._distribution = distribution.mapped(
+                lambda value: (
+                    math.cast(value, self.dtype)
+                    if getattr(value, "dtype", None) in _FLOATS
+                    else value
+                )
+            )
 
     def draw(self, rng: Any, size: Any = None) -> tuple[Variable, Any]:
         """Return the next state and draws."""

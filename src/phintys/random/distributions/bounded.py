@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from phintys.random.distributions.base import Distribution
+from phintys.random.distributions.base import Distribution, same
 from phintys.random.distributions.checks import at_least
 from phintys.random.distributions.uniform_bits import half_open_uniform
 from phintys.tensor import math
@@ -18,17 +18,41 @@ class Uniform(Distribution, method="uniform"):
     """The uniform distribution on ``[low, high)``."""
 
     defaults: ClassVar[dict[str, Any]] = {"low": 0.0, "high": 1.0}
+    alternatives: ClassVar[Any] = {"lower": ("low", same), "upper": ("high", same)}
     domains: ClassVar[dict[str, Any]] = {"high": at_least("low")}
 
-    def sample(self, bits: Any) -> Any:
-        return self.icdf(half_open_uniform(bits, self.dtype))
+    def support(self) -> tuple[Any, Any]:
+        return self.low, self.high
 
-    def logp(self, value: Any) -> Any:
-        inside = math.and_(self.low <= value, value <= self.high)
-        return math.switch(inside, -math.log(self.high - self.low), -np.inf)
+    def sample(self, *bits: Any) -> Any:
+        return self._icdf(half_open_uniform(bits[0], self.dtype))
 
-    def cdf(self, value: Any) -> Any:
-        return math.clip((value - self.low) / (self.high - self.low), 0, 1)
+    def _width(self) -> Any:
+        return math.sub(self.high, self.low)
 
-    def icdf(self, q: Any) -> Any:
-        return math.add(self.low, math.mul(math.sub(self.high, self.low), q))
+    def _logp(self, value: Any) -> Any:
+        return math.switch(math.isnan(value), np.nan, -math.log(self._width()))
+
+    def _cdf(self, value: Any) -> Any:
+        return (value - self.low) / self._width()
+
+    def _sf(self, value: Any) -> Any:
+        return (self.high - value) / self._width()
+
+    def _icdf(self, q: Any) -> Any:
+        return math.add(self.low, math.mul(self._width(), q))
+
+    def _isf(self, q: Any) -> Any:
+        return self.high - self._width() * q
+
+    def mean(self) -> Any:
+        return 0.5 * (self.low + self.high)
+
+    def variance(self) -> Any:
+        return math.sqr(self._width()) / 12
+
+    def mode(self) -> Any:
+        return self.mean()
+
+    def entropy(self) -> Any:
+        return math.log(self._width())

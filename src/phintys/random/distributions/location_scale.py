@@ -5,45 +5,111 @@ from __future__ import annotations
 import math as numbers
 from typing import Any, ClassVar
 
-from phintys.random.distributions.base import Distribution
+from phintys.random.distributions.base import Distribution, as_parameter, log_of_smaller, same
 from phintys.random.exact_functions import exact_normal
 from phintys.tensor import math, special
+from phintys.tensor.creation import zeros_like
 
-__all__ = ["Cauchy", "Gumbel", "Laplace", "Logistic", "Normal"]
+__all__ = ["Cauchy", "Gumbel", "Laplace", "LocationScale", "Logistic", "Normal"]
 
 
 class LocationScale(Distribution):
-    """``loc + scale * z``, of a standard distribution of ``z``."""
+    """``loc + scale * z``, of a standard distribution of ``z``.
+
+    Methods that begin with ``_standard`` are those of the distribution of ``z``. They hold on the
+    whole line, and have limits at both ends.
+    """
 
     defaults: ClassVar[dict[str, Any]] = {"loc": 0.0, "scale": 1.0}
+    alternatives: ClassVar[Any] = {"mu": ("loc", same), "sigma": ("scale", same)}
+    is_symmetric: ClassVar[bool] = True
 
     def _standard_logp(self, z: Any) -> Any:
-        raise NotImplementedError
+        raise self._lacks("log-density")
 
     def _standard_cdf(self, z: Any) -> Any:
-        raise NotImplementedError
+        raise self._lacks("distribution function")
+
+    def _standard_logcdf(self, z: Any) -> Any:
+        return log_of_smaller(self._standard_cdf(z), self._standard_sf(z))
+
+    def _standard_sf(self, z: Any) -> Any:
+        return self._standard_cdf(-z) if self.is_symmetric else 1 - self._standard_cdf(z)
+
+    def _standard_logsf(self, z: Any) -> Any:
+        if self.is_symmetric:
+            return self._standard_logcdf(-z)
+        return log_of_smaller(self._standard_sf(z), self._standard_cdf(z))
 
     def _standard_icdf(self, q: Any) -> Any:
-        raise NotImplementedError
+        raise self._lacks("quantile function")
+
+    def _standard_isf(self, q: Any) -> Any:
+        return -self._standard_icdf(q) if self.is_symmetric else self._standard_icdf(1 - q)
+
+    def _standard_mean(self) -> Any:
+        return 0.0
+
+    def _standard_variance(self) -> Any:
+        raise self._lacks("variance")
+
+    def _standard_entropy(self) -> Any:
+        raise self._lacks("entropy")
 
     def _standardized(self, value: Any) -> Any:
         return math.true_div(math.sub(value, self.loc), self.scale)
 
-    def logp(self, value: Any) -> Any:
+    def _at(self, z: Any) -> Any:
+        return math.add(self.loc, math.mul(self.scale, z))
+
+    def _logp(self, value: Any) -> Any:
         return self._standard_logp(self._standardized(value)) - math.log(self.scale)
 
-    def cdf(self, value: Any) -> Any:
+    def _cdf(self, value: Any) -> Any:
         return self._standard_cdf(self._standardized(value))
 
-    def icdf(self, q: Any) -> Any:
-        return math.add(self.loc, math.mul(self.scale, self._standard_icdf(q)))
+    def _sf(self, value: Any) -> Any:
+        return self._standard_sf(self._standardized(value))
+
+    def _logcdf(self, value: Any) -> Any:
+        return self._standard_logcdf(self._standardized(value))
+
+    def _logsf(self, value: Any) -> Any:
+        return self._standard_logsf(self._standardized(value))
+
+    def _icdf(self, q: Any) -> Any:
+        return self._at(self._standard_icdf(q))
+
+    def _isf(self, q: Any) -> Any:
+        return self._at(self._standard_isf(q))
+
+    def mean(self) -> Any:
+        return self._at(self._standard_mean())
+
+    def variance(self) -> Any:
+        return math.sqr(self.scale) * self._standard_variance()
+
+    def mode(self) -> Any:
+        return math.add(self.loc, zeros_like(self.scale))
+
+    def entropy(self) -> Any:
+        return zeros_like(self.loc) + math.log(self.scale) + self._standard_entropy()
+
+
+def _root_of_precision(tau: Any) -> Any:
+    return 1 / math.sqrt(as_parameter(tau))
 
 
 class Normal(LocationScale, method="normal"):
     """The normal distribution."""
 
-    def sample(self, bits: Any) -> Any:
-        return math.add(self.loc, math.mul(self.scale, exact_normal(bits)))
+    alternatives: ClassVar[Any] = {
+        **LocationScale.alternatives,
+        "tau": ("scale", _root_of_precision),
+    }
+
+    def sample(self, *bits: Any) -> Any:
+        return self._at(exact_normal(bits[0]))
 
     def _standard_logp(self, z: Any) -> Any:
         return -0.5 * z * z - 0.5 * numbers.log(2 * numbers.pi)
@@ -51,12 +117,23 @@ class Normal(LocationScale, method="normal"):
     def _standard_cdf(self, z: Any) -> Any:
         return special.ndtr(z)
 
+    def _standard_logcdf(self, z: Any) -> Any:
+        return special.log_ndtr(z)
+
     def _standard_icdf(self, q: Any) -> Any:
         return special.ndtri(q)
+
+    def _standard_variance(self) -> Any:
+        return 1.0
+
+    def _standard_entropy(self) -> Any:
+        return 0.5 * numbers.log(2 * numbers.pi * numbers.e)
 
 
 class Laplace(LocationScale, method="laplace"):
     """The Laplace (double exponential) distribution."""
+
+    alternatives: ClassVar[Any] = {"mu": ("loc", same), "b": ("scale", same)}
 
     def _standard_logp(self, z: Any) -> Any:
         return -abs(z) - numbers.log(2)
@@ -65,13 +142,25 @@ class Laplace(LocationScale, method="laplace"):
         below = 0.5 * math.exp(-abs(z))
         return math.switch(z < 0, below, 1 - below)
 
+    def _standard_logcdf(self, z: Any) -> Any:
+        below = -numbers.log(2) - abs(z)
+        return math.switch(z < 0, below, math.log1p(-0.5 * math.exp(-abs(z))))
+
     def _standard_icdf(self, q: Any) -> Any:
         tail = math.log(2 * math.minimum(q, 1 - q))
         return math.switch(q < 0.5, tail, -tail)
 
+    def _standard_variance(self) -> Any:
+        return 2.0
+
+    def _standard_entropy(self) -> Any:
+        return 1 + numbers.log(2)
+
 
 class Logistic(LocationScale, method="logistic"):
     """The logistic distribution."""
+
+    alternatives: ClassVar[Any] = {"mu": ("loc", same), "s": ("scale", same)}
 
     def _standard_logp(self, z: Any) -> Any:
         return -abs(z) - 2 * math.log1p(math.exp(-abs(z)))
@@ -79,12 +168,24 @@ class Logistic(LocationScale, method="logistic"):
     def _standard_cdf(self, z: Any) -> Any:
         return math.sigmoid(z)
 
+    def _standard_logcdf(self, z: Any) -> Any:
+        return special.log_sigmoid(z)
+
     def _standard_icdf(self, q: Any) -> Any:
         return math.log(q) - math.log1p(-q)
+
+    def _standard_variance(self) -> Any:
+        return numbers.pi**2 / 3
+
+    def _standard_entropy(self) -> Any:
+        return 2.0
 
 
 class Gumbel(LocationScale, method="gumbel"):
     """The Gumbel distribution of largest values."""
+
+    alternatives: ClassVar[Any] = {"mu": ("loc", same), "beta": ("scale", same)}
+    is_symmetric: ClassVar[bool] = False
 
     def _standard_logp(self, z: Any) -> Any:
         return -(z + math.exp(-z))
@@ -92,12 +193,36 @@ class Gumbel(LocationScale, method="gumbel"):
     def _standard_cdf(self, z: Any) -> Any:
         return math.exp(-math.exp(-z))
 
+    def _standard_sf(self, z: Any) -> Any:
+        return -math.expm1(-math.exp(-z))
+
+    def _standard_logcdf(self, z: Any) -> Any:
+        return -math.exp(-z)
+
     def _standard_icdf(self, q: Any) -> Any:
         return -math.log(-math.log(q))
+
+    def _standard_isf(self, q: Any) -> Any:
+        return -math.log(-math.log1p(-q))
+
+    def _standard_mean(self) -> Any:
+        return EULER
+
+    def _standard_variance(self) -> Any:
+        return numbers.pi**2 / 6
+
+    def _standard_entropy(self) -> Any:
+        return 1 + EULER
+
+
+EULER = 0.5772156649015328606
+"""Euler's constant."""
 
 
 class Cauchy(LocationScale, method="cauchy"):
     """The Cauchy distribution."""
+
+    alternatives: ClassVar[Any] = {"alpha": ("loc", same), "beta": ("scale", same)}
 
     def _standard_logp(self, z: Any) -> Any:
         return -math.log1p(z * z) - numbers.log(numbers.pi)
@@ -109,3 +234,12 @@ class Cauchy(LocationScale, method="cauchy"):
     def _standard_icdf(self, q: Any) -> Any:
         away = 1 / math.tan(numbers.pi * math.minimum(q, 1 - q))  # keeps the digits of both tails
         return math.switch(q < 0.5, -away, away)
+
+    def _standard_mean(self) -> Any:
+        return numbers.nan
+
+    def _standard_variance(self) -> Any:
+        return numbers.nan
+
+    def _standard_entropy(self) -> Any:
+        return numbers.log(4 * numbers.pi)

@@ -1,0 +1,101 @@
+"""One record for each distribution: its parameters, and its twin in SciPy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+import scipy.stats as st
+
+__all__ = ["CONTINUOUS", "DISCRETE", "RECORDS", "Record"]
+
+SETS = 3
+
+
+@dataclass(frozen=True)
+class Record:
+    """What tests need to know of a distribution.
+
+    Parameters
+    ----------
+    method
+        The method of generators.
+    intervals
+        For each parameter, the interval from which tests draw it.
+    twin
+        Returns SciPy's distribution of parameters.
+    lacks
+        What has no closed form: names of questions.
+    is_discrete
+        Whether its draws are integers.
+    rtol
+        How far from SciPy's answers ours may be.
+    """
+
+    method: str
+    intervals: dict[str, tuple[float, float]]
+    twin: Callable[..., Any]
+    lacks: frozenset[str] = frozenset()
+    is_discrete: bool = False
+    rtol: float = 1e-8
+
+    def parameters(self) -> dict[str, np.ndarray]:
+        """Return the parameters: a few sets, always the same."""
+        rng = np.random.default_rng(crc32(self.method.encode()))
+        return {name: rng.uniform(*ends, SETS) for name, ends in self.intervals.items()}
+
+    def exact(self) -> Any:
+        """Return SciPy's distribution of these parameters."""
+        return self.twin(**self.parameters())
+
+    def is_asked(self, question: str) -> bool:
+        """Return whether a question has a closed answer."""
+        return question not in self.lacks
+
+
+LOC_SCALE = {"loc": (-2.0, 2.0), "scale": (0.5, 3.0)}
+
+
+def lacking(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
+CONTINUOUS = [
+    Record(
+        "uniform",
+        {"low": (-2.0, -1.0), "high": (1.0, 2.0)},
+        lambda low, high: st.uniform(low, high - low),
+    ),
+    Record("normal", LOC_SCALE, st.norm),
+    Record("laplace", LOC_SCALE, st.laplace),
+    Record("logistic", LOC_SCALE, st.logistic),
+    Record("gumbel", LOC_SCALE, st.gumbel_r),
+    Record("cauchy", LOC_SCALE, st.cauchy),
+    Record("exponential", {"scale": (0.5, 3.0)}, lambda scale: st.expon(scale=scale)),
+    Record("halfnormal", LOC_SCALE, st.halfnorm),
+    Record(
+        "lognormal",
+        {"mean": (-1.0, 1.0), "sigma": (0.3, 1.2)},
+        lambda mean, sigma: st.lognorm(sigma, scale=np.exp(mean)),
+    ),
+    Record(
+        "weibull",
+        {"a": (0.7, 4.0), "scale": (0.5, 3.0)},
+        lambda a, scale: st.weibull_min(a, scale=scale),
+    ),
+]
+
+DISCRETE = [
+    Record(
+        "bernoulli",
+        {"p": (0.1, 0.9)},
+        st.bernoulli,
+        lacking("mean variance entropy sf logcdf logsf isf"),
+        is_discrete=True,
+    ),
+]
+
+RECORDS = CONTINUOUS + DISCRETE
