@@ -88,6 +88,7 @@ else:
     )
 
 lend("phintys.random", tensor)
+lend("phintys.control.optimize", tensor)
 shared_constructor_in("phintys.random.numpy_generators", of="numpy.random._generator.Generator")
 
 __version__ = "0.1.0"
