@@ -536,7 +536,8 @@ def _store(cells: Sequence[list[Any]], values: Sequence[Any]) -> None:
 
 def _takes_arrays(cls: type[Type]) -> bool:
     """Return whether every array of the right dtype, rank and static shape is valid unchanged."""
-    return issubclass(cls, TensorType) and cls.filter is TensorType.filter
+    is_tensor = issubclass(cls, TensorType)
+    return cls.holds_arrays and (not is_tensor or cls.filter is TensorType.filter)
 
 
 def _swapped(spec: In, swap: Mapping[Any, SharedVariable]) -> In:

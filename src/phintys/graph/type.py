@@ -51,6 +51,9 @@ class Type:
     """Class of the shared variables that :meth:`make_shared` makes; ``None`` for one that has the
     methods of ``variable_type``."""
 
+    holds_arrays: ClassVar[bool] = False
+    """Whether values are plain arrays of ``numpy_dtype`` and ``shape``: native code takes them."""
+
     __props__: ClassVar[tuple[str, ...]]
     _props_key: ClassVar[Callable[[Any], tuple[Any, ...]]]
 

@@ -33,12 +33,14 @@ __all__ = [
     "ExactRow",
     "FloatBits",
     "FloatOfBits",
+    "RandomHalf",
     "RandomWord",
     "Rejection",
     "Seldom",
     "bits_float",
     "exact_function",
     "float_bits",
+    "random_half",
     "random_word",
 ]
 
@@ -344,4 +346,23 @@ class RandomWord(Row):
         return self.name
 
 
+class RandomHalf(RandomWord):
+    """``random_half(position, key, low, high)``: the 32 random bits at a position.
+
+    Those at ``2 * p`` are the lower half of :data:`random_word` at ``p``, those after it the upper
+    half.
+    """
+
+    def _resolve(self, dtypes: Dtypes) -> Dtypes:
+        super()._resolve(dtypes)
+        return (np.dtype("uint32"),)
+
+    def impl(self, *values: Any) -> Any:
+        position, *state = np.broadcast_arrays(*values)
+        word = word_at(position >> np.uint64(1), *state)
+        shift = (position & np.uint64(1)) << np.uint64(5)
+        return (word >> shift).astype("uint32")[()]
+
+
 random_word = RandomWord("random_word", nin=4, doc="64 random bits of a state, by their position.")
+random_half = RandomHalf("random_half", nin=4, doc="32 random bits of a state, by their position.")

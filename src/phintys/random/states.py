@@ -23,7 +23,7 @@ __all__ = [
     "GeneratorVariable",
     "Jump",
     "RandomType",
-    "Split",
+    "SplitState",
     "StateOp",
     "StateWords",
     "random_type",
@@ -38,8 +38,8 @@ _LOW = np.uint64(0xFFFFFFFF)
 _HALF = np.uint64(32)
 
 # Keys of children are drawn under keys of their own, so that they are never numbers of a draw.
-_TO_SPLIT = np.uint64(0x5A17_1CE5_0F2B_9D43)
-_TO_FOLD = np.uint64(0xC3A5_C85C_97CB_3127)
+TO_SPLIT = np.uint64(0x5A17_1CE5_0F2B_9D43)
+TO_FOLD = np.uint64(0xC3A5_C85C_97CB_3127)
 
 
 class GeneratorVariable(Variable):
@@ -49,7 +49,7 @@ class GeneratorVariable(Variable):
 
     def split(self, count: int = 2) -> tuple[Variable, list[Variable]]:
         """Return the next state and ``count`` independent generators."""
-        after, *children = Split(count)(self)
+        after, *children = SplitState(count)(self)
         return after, children
 
     def fold_in(self, number: Any) -> Variable:
@@ -76,6 +76,10 @@ class RandomType(Type):
     __props__ = ()
 
     variable_type = GeneratorVariable
+    holds_arrays = True
+    numpy_dtype = np.dtype("uint64")
+    shape = (WORDS,)
+    ndim = 1
 
     def filter(self, value: Any, strict: bool = False, allow_downcast: bool | None = None) -> Any:
         """Return ``value`` if it is a state."""
@@ -241,7 +245,7 @@ class Jump(StateOp):
         output_storage[0][0] = words
 
 
-class Split(StateOp):
+class SplitState(StateOp):
     """Return the next state and ``count`` states of independent generators.
 
     Parameters
@@ -264,7 +268,7 @@ class Split(StateOp):
     def perform(self, node: Any, inputs: Any, output_storage: Any) -> None:
         words = inputs[0]
         low = words[1] + np.arange(self.count, dtype="uint64")
-        children = _block((low, np.broadcast_to(words[2], low.shape)), words[0] ^ _TO_SPLIT)
+        children = _block((low, np.broadcast_to(words[2], low.shape)), words[0] ^ TO_SPLIT)
         after = words.copy()
         after[1:2] += np.uint64(self.count)
         output_storage[0][0] = after
@@ -282,7 +286,7 @@ class FoldIn(StateOp):
 
     def perform(self, node: Any, inputs: Any, output_storage: Any) -> None:
         words, number = inputs
-        key = _block((words[1], words[2]), words[0] ^ _TO_FOLD)
+        key = _block((words[1], words[2]), words[0] ^ TO_FOLD)
         number = np.asarray(number, "int64").astype("uint64")
         child = _block((number, key[1]), key[0])
         output_storage[0][0] = np.array([child[0], 0, child[1]], "uint64")

@@ -118,6 +118,7 @@ class TensorType(Type):
     (False, True)
     """
 
+    holds_arrays = True
     __props__ = ("dtype", "shape")
 
     dtype: str

@@ -1,4 +1,4 @@
-"""Outlined functions: vector math, one per (op, dtype, lanes) that kernels call, and products.
+"""Outlined functions: vector math, one per (op, dtype, lanes) that kernels call, products, bits.
 
 A kernel that calls ``phintys_exp_float64_x8`` only declares it. The definitions are compiled once
 for all kernels, which makes compiling a kernel several times as fast.
@@ -7,7 +7,9 @@ for all kernels, which makes compiling a kernel several times as fast.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
+from phintys._base.late import LateModule
 from phintys.backends.native.emit.builder import Builder
 from phintys.backends.native.emit.columns import COLUMNS, write_columns
 from phintys.backends.native.emit.math import FLOAT_FUNCTIONS, MathSymbol
@@ -22,12 +24,26 @@ from phintys.backends.native.emit.products import PRODUCT, write_product
 from phintys.backends.native.emit.target import Target
 from phintys.backends.native.emit.types import type_of
 
-__all__ = ["is_outlined", "library"]
+if TYPE_CHECKING:
+    from phintys.backends.native.emit import random
+else:
+    random = LateModule("phintys.backends.native.emit.random")
 
-_PRODUCTS = {
+__all__ = ["RANDOM_BITS", "is_outlined", "library"]
+
+RANDOM_BITS = "random_bits"
+"""Name of the function that computes random bits, in place of a name of vector math."""
+
+
+def _write_random_bits(module: Module, symbol: MathSymbol) -> None:
+    random.write_random_bits(module, symbol)
+
+
+_OTHERS = {
     COLUMNS: write_columns,
     PRODUCT: write_product,
     PRODUCT_PARTS: write_product_parts,
+    RANDOM_BITS: _write_random_bits,
     VECTOR_PARTS: write_vector_parts,
 }
 
@@ -40,7 +56,7 @@ def is_outlined(symbol: str) -> bool:
         name = MathSymbol.parse(symbol).name
     except ValueError:
         return False
-    return name in _PRODUCTS or name in FLOAT_FUNCTIONS
+    return name in _OTHERS or name in FLOAT_FUNCTIONS
 
 
 def library(target: Target, symbols: Iterable[str]) -> Module:
@@ -56,8 +72,8 @@ def library(target: Target, symbols: Iterable[str]) -> Module:
     module = Module(target)
     for symbol in sorted(set(symbols)):
         key = MathSymbol.parse(symbol)
-        if key.name in _PRODUCTS:
-            _PRODUCTS[key.name](module, key)
+        if key.name in _OTHERS:
+            _OTHERS[key.name](module, key)
             continue
         function = FLOAT_FUNCTIONS[key.name]
         type = type_of(key.dtype, key.lanes)

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
+from phintys.backends.native.emit.builder import Builder
+from phintys.backends.native.emit.library import RANDOM_BITS
+from phintys.backends.native.emit.math import MathSymbol
 from phintys.backends.native.emit.scalar_ops import CODE, emit_formula
-from phintys.backends.native.emit.types import BOOL, INT64
+from phintys.backends.native.emit.types import BOOL, INT64, UINT64, type_of
 from phintys.backends.native.emit.values import Value
 from phintys.random.exact import (
     MOST_ATTEMPTS,
     FloatBits,
     FloatOfBits,
+    RandomHalf,
     RandomWord,
     Rejection,
     Seldom,
@@ -20,9 +24,9 @@ from phintys.random.philox import MULTIPLIERS, ROUNDS, WEYL
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from phintys.backends.native.emit.builder import Builder
+    from phintys.backends.native.emit.module import Module
 
-__all__ = ["block_words"]
+__all__ = ["block_words", "write_random_bits"]
 
 _LOW = 0xFFFFFFFF
 
@@ -47,10 +51,67 @@ def block_words(key: Value, low: Value, high: Value) -> tuple[Value, Value]:
 
 @CODE.register(RandomWord)
 def emit_random_word(b: Builder, op: RandomWord, values: Sequence[Any]) -> Value:
-    """Write the block of each lane, and choose one of its words."""
-    position, key, low, high = values
-    first, second = block_words(key, low + (position >> 1), high)
-    return b.select(b.ne(position & 1, 0), second, first)
+    """Write a call of the outlined function for these lanes."""
+    type = values[0].type.like("uint32" if isinstance(op, RandomHalf) else "uint64")
+    symbol = MathSymbol(RANDOM_BITS, type.name, type.lanes).symbol
+    b.module.math_functions.add(symbol)
+    return b.call(symbol, type, values, convention=b.target.convention)
+
+
+def write_random_bits(module: Module, symbol: MathSymbol) -> None:
+    """Write ``bits(position, key, low, high)``, for consecutive positions and for any others.
+
+    The two words of a block are next to each other. If the positions of the lanes are consecutive,
+    from a multiple of what a block holds, a pair of lanes computes a block together: one has the
+    words ``c0, c1`` of the counter, the other one ``c2, c3``. A round then is a multiplication, an
+    exchange of neighbours, a shift and an xor for all lanes.
+    """
+    lanes, is_half = symbol.lanes, symbol.dtype == "uint32"
+    returns, word = type_of(symbol.dtype, lanes), UINT64.of(lanes)
+    function = module.function(
+        symbol.symbol, returns, [word] * 4, convention=module.target.convention
+    )
+    b = Builder(function, inline=True)
+    position, *state = b.arguments
+    in_block = 4 if is_half else 2
+    if lanes >= in_block:
+        first = b.extract(position, 0)
+        consecutive = b.splat(first, lanes) + b.lane_numbers(word)
+        is_start = b.eq(first & (in_block - 1), 0)
+        paired, others = b.new_block("paired"), b.new_block("others")
+        b.branch(b.all(b.eq(position, consecutive)) & is_start, paired, others)
+        b.begin(paired)
+        count = lanes // 2 if is_half else lanes
+        blocks = b.splat(first >> (2 if is_half else 1), count)
+        blocks = blocks + (b.lane_numbers(UINT64.of(count)) >> 1)
+        key, low, high = (b.splat(b.extract(value, 0), count) for value in state)
+        words = _paired_words(b, blocks + low, high, key)
+        b.ret(b.bitcast(words, returns))
+        b.begin(others)
+    of_word = position >> 1 if is_half else position
+    key, low, high = state
+    even, odd = block_words(key, low + (of_word >> 1), high)
+    bits = b.select(b.ne(of_word & 1, 0), odd, even)
+    b.ret(b.convert(bits >> ((position & 1) << 5), returns) if is_half else bits)
+
+
+def _paired_words(b: Builder, low: Value, high: Value, key: Value) -> Value:
+    """Write blocks of which each is in two neighbouring lanes, where the arguments are equal."""
+    lanes = low.type.lanes
+    is_even = b.eq(b.lane_numbers(low.type) & 1, 0)
+    neighbours = [lane ^ 1 for lane in range(lanes)]
+
+    def each(even: Any, odd: Any) -> Value:
+        return b.select(is_even, b.value(low.type, even), b.value(low.type, odd))
+
+    c02, c13 = each(low, high), each(low >> 32, high >> 32)
+    keys, step, multiplier = each(key, key >> 32), each(*WEYL), each(*MULTIPLIERS)
+    for _ in range(ROUNDS):
+        products = (c02 & _LOW) * multiplier
+        moved = b.shuffle(products, products, neighbours)
+        c02, c13 = (moved >> 32) ^ c13 ^ keys, moved
+        keys = keys + step
+    return (c02 & _LOW) | (c13 << 32)
 
 
 @CODE.register(FloatBits, FloatOfBits)

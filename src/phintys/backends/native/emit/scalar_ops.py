@@ -30,7 +30,8 @@ __all__ = ["CODE", "can_emit", "emit_formula", "emit_literal", "emit_scalar_op"]
 _random = LateModule("phintys.backends.native.emit.random")
 
 CODE: OpRules[Callable[[Builder, Any, Sequence[Any]], Value]] = OpRules(
-    "native code of scalar ops", late={_random: "FloatBits FloatOfBits RandomWord Rejection Seldom"}
+    "native code of scalar ops",
+    late={_random: "FloatBits FloatOfBits RandomHalf RandomWord Rejection Seldom"},
 )
 """``(b, op, values)`` writes a scalar op of a class; other ops have code by their names."""
 

@@ -13,7 +13,6 @@ from phintys.backends.native.program import Failure, Literal, Place
 from phintys.graph.apply import Apply
 from phintys.tensor.creation import Alloc, AllocEmpty
 from phintys.tensor.diagonals import AllocDiag, ExtractDiag
-from phintys.tensor.type import TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -110,7 +109,7 @@ def lower_alloc_diag(op: AllocDiag, node: Apply, lowering: Lowering) -> None:
 
 def lower_copy(node: Apply, lowering: Lowering) -> None:
     """``out = x``, in new memory."""
-    if not isinstance(node.inputs[0].type, TensorType):
+    if not node.inputs[0].type.holds_arrays:
         msg = f"a value of type {node.inputs[0].type}"
         raise NotLowered(msg)
     view = lowering.view(node.inputs[0])

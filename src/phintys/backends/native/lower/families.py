@@ -55,7 +55,7 @@ LOWERINGS: OpRules[Callable[[Any, Apply, Lowering], None]] = OpRules(
             "SolveTriangular"
         ),
         _observing: "Assume CheckAndRaise",
-        _random: "RandomBits",
+        _random: "Advance FoldIn Jump RandomBits SplitState StateWords",
         _ranges: "ARange",
         _reduce: "ArgExtremeAlong Argmax Argmin LogSoftmax LogSumExp Reduce Softmax",
         _row_loop: "RowLoop",

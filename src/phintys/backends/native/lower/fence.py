@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from phintys.backends.native.lower.families import lowers
 from phintys.backends.native.steps.fence import Fence as FenceStep
 from phintys.control.fences import Fence
-from phintys.tensor.type import TensorType
 
 if TYPE_CHECKING:
     from phintys.backends.native.lower.lowering import Lowering
@@ -19,7 +18,7 @@ __all__: list[str] = []
 @lowers(Fence)
 def lower_fence(op: Fence, node: Apply, lowering: Lowering) -> None:
     """``fence; out = value``."""
-    tensors = [variable for variable in node.inputs if isinstance(variable.type, TensorType)]
+    tensors = [variable for variable in node.inputs if variable.type.holds_arrays]
     arrays = [lowering.view(variable).array for variable in tensors]
     lowering.steps.append(FenceStep(tuple(dict.fromkeys(arrays))))
     for variable, output in zip(node.inputs, node.outputs, strict=False):

@@ -8,7 +8,6 @@ from phintys.backends.native.lower.nodes import lower_nodes
 from phintys.control.from_graph import OpFromGraph
 from phintys.graph.apply import Apply
 from phintys.graph.fgraph import FunctionGraph
-from phintys.tensor.type import TensorType
 
 __all__: list[str] = []
 
@@ -19,8 +18,8 @@ def lower_from_graph(op: OpFromGraph, node: Apply, lowering: Lowering) -> None:
     if op.destroy_map:
         msg = "it overwrites inputs"
         raise NotLowered(msg)
-    if not all(isinstance(v.type, TensorType) for v in (*node.inputs, *node.outputs)):
-        msg = "it takes or returns objects that are not tensors"
+    if not all(v.type.holds_arrays for v in (*node.inputs, *node.outputs)):
+        msg = "it takes or returns objects that are not arrays"
         raise NotLowered(msg)
     views = [lowering.view(variable) for variable in node.inputs]
     # A copy, since variables are bound to values once, and other nodes may have the same Op.

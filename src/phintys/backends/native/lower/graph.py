@@ -17,7 +17,6 @@ from phintys.backends.native.lower.reshaped import make_reshaped_products_result
 from phintys.backends.native.lower.view import View
 from phintys.backends.native.program import Array, Place, Program, Value
 from phintys.graph.alias_map import memory_of, root_of
-from phintys.tensor.type import TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -115,7 +114,7 @@ def _result(variable: Variable, lowering: Lowering, leaving: dict[Value, list[Va
     leaving
         Maps the memory of results to the outputs that it holds.
     """
-    if not isinstance(variable.type, TensorType):
+    if not variable.type.holds_arrays:
         return lowering.value(variable)
     view = lowering.view(variable)
     array = view.array

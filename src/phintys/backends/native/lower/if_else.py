@@ -24,7 +24,6 @@ from phintys.graph.apply import Apply
 from phintys.graph.compiler import link_graph
 from phintys.graph.op import Op
 from phintys.graph.variable import Constant, Variable
-from phintys.tensor.type import TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -81,8 +80,8 @@ def _chosen_positions(op: IfElse, node: Apply, wanted: Sequence[int]) -> list[li
 
 def _lower_branch(op: IfElse, node: Apply, wanted: Sequence[int], lowering: Lowering) -> None:
     """Add a branch for some outputs."""
-    if not all(isinstance(variable.type, TensorType) for variable in node.inputs):
-        msg = "it chooses between objects that are not tensors"
+    if not all(variable.type.holds_arrays for variable in node.inputs):
+        msg = "it chooses between objects that are not arrays"
         raise NotLowered(msg)
     outputs = [node.outputs[output] for output in wanted]
     members = _chosen_positions(op, node, wanted)

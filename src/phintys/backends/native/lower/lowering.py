@@ -40,7 +40,6 @@ from phintys.backends.native.steps.callback import Callback
 from phintys.backends.native.steps.check import Check
 from phintys.graph.alias_map import AliasMap, destroyed_inputs, root_of, shared_inputs
 from phintys.graph.variable import Constant
-from phintys.tensor.type import TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Sequence
@@ -133,15 +132,15 @@ class Lowering:
     def foreign(self, variable: Variable, place: str) -> Value:
         """Return an external value: its sizes are those that its type knows, or extents."""
         type_ = variable.type
-        if not isinstance(type_, TensorType):
+        if not type_.holds_arrays:
             handle = Handle(f"o{self._count}", variable, place=place)
             self._count += 1
             self._handles[variable] = handle
             return handle
-        array = self.array(type_.numpy_dtype, (), place, variable)
+        array = self.array(cast("Any", type_).numpy_dtype, (), place, variable)
         array.sizes = tuple(
             self.sizes.extent(array, axis) if known is None else self.sizes.fixed(known)
-            for axis, known in enumerate(type_.shape)
+            for axis, known in enumerate(cast("Any", type_).shape)
         )
         self.bind(variable, View.of(array, self.sizes), is_part=True)  # NumPy made it
         return array
@@ -180,7 +179,7 @@ class Lowering:
 
     def bind_same(self, variable: Variable, other: Variable) -> None:
         """Set the value of a variable, of any Type, to that of another."""
-        if isinstance(variable.type, TensorType):
+        if variable.type.holds_arrays:
             self.bind(variable, self.view(other), is_part=True)
         else:
             value = self.value(other)
@@ -193,14 +192,14 @@ class Lowering:
         Raises
         ------
         NotLowered
-            If the variable is not a tensor.
+            If the values of the variable are not arrays.
         """
         view = self._views.get(variable)
         if view is not None:
             return view
-        if isinstance(variable, Constant) and isinstance(variable.type, TensorType):
+        if isinstance(variable, Constant) and variable.type.holds_arrays:
             return self._constant(variable)
-        msg = f"{variable} of type {variable.type} is not a tensor"
+        msg = f"{variable} of type {variable.type} is not an array"
         raise NotLowered(msg)
 
     def shapes(self) -> dict[Variable, tuple[Size, ...]]:
@@ -209,7 +208,7 @@ class Lowering:
 
     def value(self, variable: Variable) -> Value:
         """Return the array or object that holds exactly the value of a variable."""
-        if isinstance(variable.type, TensorType):
+        if variable.type.holds_arrays:
             return self.contiguous(self.view(variable), variable.owner).array
         handle = self._handles.get(variable)
         if handle is None:
@@ -550,7 +549,7 @@ class Lowering:
         NotAtTheEnd
             If an input is known only at the end of a call.
         """
-        tensors = [one for one in node.inputs if isinstance(one.type, TensorType)]
+        tensors = [one for one in node.inputs if one.type.holds_arrays]
         if self.bases.is_late(self.view(one).array.memory for one in tensors):
             raise NotAtTheEnd
         positions = destroyed_inputs(node)
@@ -594,7 +593,7 @@ class Lowering:
         so are outputs of other Ops. Other memory may be shared by values that are separate in the
         graph, and is copied.
         """
-        if not isinstance(variable.type, TensorType):
+        if not variable.type.holds_arrays:
             return self.value(variable)
         view = self.view(variable)
         is_foreign = view.array.place in {Place.ARGUMENT, Place.CALLBACK}

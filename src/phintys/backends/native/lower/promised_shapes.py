@@ -9,7 +9,6 @@ from phintys.backends.native.lower.view import View
 from phintys.backends.native.program import Array, Failure
 from phintys.control.inner_shapes import sizes_of
 from phintys.graph import contract
-from phintys.tensor.type import TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,7 +46,7 @@ def use_promised_shapes(node: Apply, outputs: Sequence[Value], lowering: Lowerin
         if not isinstance(size, int)
     }
     for variable, value, shape in zip(node.outputs, outputs, promised, strict=True):
-        if not isinstance(variable.type, TensorType) or not isinstance(value, Array):
+        if not variable.type.holds_arrays or not isinstance(value, Array):
             continue
         sizes = list(value.sizes)
         for axis, size in enumerate(shape or ()):

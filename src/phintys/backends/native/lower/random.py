@@ -1,19 +1,18 @@
-"""Lowering of random bits: Philox 4x32-10, as integer arithmetic on the position.
+"""Lowering of random bits, and of the Ops from states to states.
 
-Each element computes its block from the position alone, so the loop is vectorized, divided among
-threads and fused with what uses the numbers as any elementwise one.
+A state is an array of three words, whose values are computed like any others. The bits of an
+element follow from its position alone, so their loop is vectorized, divided among threads and fused
+with what uses the numbers as any elementwise one.
 """
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from phintys import scalar as ps
 from phintys.backends.native.lower.families import lowers
-from phintys.backends.native.lower.view import View
 from phintys.backends.native.program import (
     Cast,
     Expression,
@@ -21,16 +20,27 @@ from phintys.backends.native.program import (
     Literal,
     Operation,
     Position,
+    SizeValue,
 )
 from phintys.random.bits import RandomBits
-from phintys.random.philox import MULTIPLIERS, ROUNDS, WEYL
+from phintys.random.exact import random_half, random_word
+from phintys.random.states import (
+    TO_FOLD,
+    TO_SPLIT,
+    WORDS,
+    Advance,
+    FoldIn,
+    Jump,
+    SplitState,
+    StateWords,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from phintys.backends.native.lower.lowering import Lowering
-    from phintys.backends.native.sizes import Size
     from phintys.graph.apply import Apply
+    from phintys.graph.variable import Variable
 
 __all__: list[str] = []
 
@@ -39,49 +49,73 @@ _UINT64 = np.dtype("uint64")
 
 @lowers(RandomBits)
 def lower_random_bits(op: RandomBits, node: Apply, lowering: Lowering) -> None:
-    """Compute the words of each element's own block, and choose among them."""
-    words = lowering.view(node.inputs[0])
+    """``bits[i] = random_word(i, key, low, high)``."""
+    state = _words(node.inputs[0], lowering)
     length = lowering.size_of(node.inputs[1])
-    once = partial(_stored, lowering, (), node)
-    each = partial(_stored, lowering, [length], node)
-    sizes = lowering.sizes
-    key, low, high = (
-        words.sliced(0, sizes.fixed(i), sizes.fixed(1), sizes.fixed(1), sizes).load((None,))
-        for i in range(3)
-    )
     target, (loop,) = lowering.compute(node.outputs[0], [length])
-    at = Cast(Position(Index(() if loop is None else ((loop, sizes.fixed(1)),))), _UINT64)
-    shift = {2: 1, 4: 2}[op.in_block]
-    block = each(_of(ps.add, each(_of(ps.right_shift, at, _int(shift))), low))
-    keys = [once(_low(key)), once(_high(key))]
-    c0, c1 = each(_low(block)), each(_high(block))
-    c2, c3 = once(_low(high)), once(_high(high))
-    for number in range(ROUNDS):
-        keys_now = [
-            once(_low(_of(ps.add, k, _int(number * step))))
-            for k, step in zip(keys, WEYL, strict=True)
-        ]
-        left = each(_of(ps.mul, c0, _int(MULTIPLIERS[0])))
-        right = each(_of(ps.mul, c2, _int(MULTIPLIERS[1])))
-        c0, c1, c2, c3 = (
-            each(_xor(_xor(_high(right), c1), keys_now[0])),
-            each(_low(right)),
-            each(_xor(_xor(_high(left), c3), keys_now[1])),
-            each(_low(left)),
-        )
-    if op.dtype == "uint64":
-        odd = each(_of(ps.and_, at, _int(1)))
-        first, second = (
-            each(_of(ps.or_, low_word, _of(ps.left_shift, high_word, _int(32))))
-            for low_word, high_word in ((c0, c1), (c2, c3))
-        )
-        value = _choose(odd, second, first)
-    else:
-        odd = each(_of(ps.and_, at, _int(1)))
-        upper = each(_of(ps.and_, at, _int(2)))
-        pair = each(_choose(odd, c1, c0)), each(_choose(odd, c3, c2))
-        value = Cast(each(_choose(upper, pair[1], pair[0])), np.dtype("uint32"))
+    one = lowering.sizes.fixed(1)
+    at = Cast(Position(Index(() if loop is None else ((loop, one),))), _UINT64)
+    row = random_word if op.dtype == "uint64" else random_half
+    value = Operation(row, (at, *state), np.dtype(op.dtype))
     lowering.store(target, value, [loop], nodes=(node,))
+
+
+@lowers(StateWords)
+def lower_state_words(op: StateWords, node: Apply, lowering: Lowering) -> None:
+    """The same memory."""
+    lowering.bind(node.outputs[0], lowering.view(node.inputs[0]), is_part=True)
+
+
+@lowers(Advance)
+def lower_advance(op: Advance, node: Apply, lowering: Lowering) -> None:
+    """``next = key, low + count, high``."""
+    key, low, high = _words(node.inputs[0], lowering)
+    count = Cast(SizeValue(lowering.size_of(node.inputs[1])), _UINT64)
+    _store(node.outputs[0], [key, _of(ps.add, low, count), high], node, lowering)
+
+
+@lowers(Jump)
+def lower_jump(op: Jump, node: Apply, lowering: Lowering) -> None:
+    """``next = key, low, high + 1``."""
+    key, low, high = _words(node.inputs[0], lowering)
+    _store(node.outputs[0], [key, low, _of(ps.add, high, _int(1))], node, lowering)
+
+
+@lowers(SplitState)
+def lower_split(op: SplitState, node: Apply, lowering: Lowering) -> None:
+    """Children are blocks of another key, at the counter of the state."""
+    key, low, high = _words(node.inputs[0], lowering)
+    after, *children = node.outputs
+    _store(after, [key, _of(ps.add, low, _int(op.count)), high], node, lowering)
+    other = _of(ps.xor, key, _int(TO_SPLIT))
+    for number, child in enumerate(children):
+        first, second = (_word(2 * number + i, other, low, high) for i in range(2))
+        _store(child, [first, _int(0), second], node, lowering)
+
+
+@lowers(FoldIn)
+def lower_fold_in(op: FoldIn, node: Apply, lowering: Lowering) -> None:
+    """The block of a key that follows from the state, at the number."""
+    key, low, high = _words(node.inputs[0], lowering)
+    number = Cast(SizeValue(lowering.size_of(node.inputs[1])), _UINT64)
+    other = _of(ps.xor, key, _int(TO_FOLD))
+    own, above = (_word(i, other, low, high) for i in range(2))
+    first, second = (_word(i, own, number, above) for i in range(2))
+    _store(node.outputs[0], [first, _int(0), second], node, lowering)
+
+
+def _words(state: Variable, lowering: Lowering) -> list[Expression]:
+    """Return the words of a state: key, low and high half of the counter."""
+    view, sizes = lowering.view(state), lowering.sizes
+    return [lowering.load(view.picked(0, sizes.fixed(i), sizes), ()) for i in range(WORDS)]
+
+
+def _store(state: Variable, words: Sequence[Expression], node: Apply, lowering: Lowering) -> None:
+    """Store the words of a new state."""
+    sizes = lowering.sizes
+    target, _ = lowering.compute(state, [sizes.fixed(WORDS)])
+    for number, word in enumerate(words):
+        lowering.store(target.picked(0, sizes.fixed(number), sizes), word, (), nodes=(node,))
 
 
 def _int(value: int) -> Literal:
@@ -92,28 +126,5 @@ def _of(op: Any, *arguments: Expression) -> Operation:
     return Operation(op, arguments, _UINT64)
 
 
-def _xor(a: Expression, b: Expression) -> Operation:
-    return _of(ps.xor, a, b)
-
-
-def _low(value: Expression) -> Operation:
-    return _of(ps.and_, value, _int(0xFFFFFFFF))
-
-
-def _high(value: Expression) -> Operation:
-    return _of(ps.right_shift, value, _int(32))
-
-
-def _choose(bit: Expression, if_set: Expression, otherwise: Expression) -> Operation:
-    is_set = Operation(ps.ne, (bit, _int(0)), np.dtype("bool"))
-    return _of(ps.switch, is_set, if_set, otherwise)
-
-
-def _stored(
-    lowering: Lowering, lengths: Sequence[Size], node: Apply, value: Expression
-) -> Expression:
-    """Store a value for each element; return the expression that reads it."""
-    loops = lowering.loops(lengths)
-    view = View.of(lowering.array(value.dtype, lengths), lowering.sizes)
-    lowering.store(view, value, loops, nodes=(node,))
-    return view.load(loops)
+def _word(position: int, key: Expression, low: Expression, high: Expression) -> Operation:
+    return _of(random_word, _int(position), key, low, high)

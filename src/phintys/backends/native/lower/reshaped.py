@@ -14,7 +14,6 @@ from phintys.backends.native.dependence import arrays_read, arrays_written
 from phintys.backends.native.program import Array, Place
 from phintys.backends.native.sizes import Extent
 from phintys.backends.native.steps.call import LibraryCall
-from phintys.tensor.type import TensorType
 
 if TYPE_CHECKING:
     from phintys.backends.native.lower.lowering import Lowering
@@ -27,7 +26,7 @@ def make_reshaped_products_results(fgraph: FunctionGraph, lowering: Lowering) ->
     """Let library calls write outputs that are reshaped, where nothing else uses their memory."""
     shown: defaultdict[Array, set[Array]] = defaultdict(set)
     for variable in fgraph.outputs:
-        if isinstance(variable.type, TensorType):
+        if variable.type.holds_arrays:
             view = lowering.view(variable)
             if view.array.memory.place == Place.BUFFER:
                 is_one = view.array.alias is not None and view.is_whole(lowering.sizes)

@@ -33,7 +33,6 @@ from phintys.control.step_counts import StepCount
 from phintys.control.stepping import FEWER_ROWS, NEGATIVE
 from phintys.graph.apply import Apply
 from phintys.graph.fgraph import FunctionGraph
-from phintys.tensor.type import TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -56,8 +55,8 @@ _TOO_MANY = "No memory holds the rows of so many steps of a loop. Give fewer ste
 @lowers(Scan)
 def lower_scan(op: Scan, node: Apply, lowering: Lowering) -> None:
     """``for t < n: trace[t + k], state, stack[t] = step(t, x[t], trace[t + k + tap], state)``."""
-    if not all(isinstance(value.type, TensorType) for value in op.step_inputs.untraced):
-        msg = "its steps carry objects that are not tensors"
+    if not all(value.type.holds_arrays for value in op.step_inputs.untraced):
+        msg = "its steps carry objects that are not arrays"
         raise NotLowered(msg)
     _Steps(op, node, lowering).lower()
 
@@ -123,7 +122,7 @@ class _Steps:
         # A copy, since variables are bound to values once, and other nodes may have the same Op.
         fgraph = FunctionGraph(self.op.inner_inputs, self.op.inner_outputs)
         inner = self.arguments.step_inputs(fgraph.inputs)
-        captured = [lowering.view(v) for v in self.given.captured if isinstance(v.type, TensorType)]
+        captured = [lowering.view(v) for v in self.given.captured if v.type.holds_arrays]
         with lowering.steps_of_loop(captured) as steps:
             self._bind(inner)
             lower_nodes(fgraph, lowering)

@@ -17,7 +17,6 @@ from phintys.tensor.make_vectors import MakeVector
 from phintys.tensor.reshaping import Reshape
 from phintys.tensor.shapes import Shape, ShapeI, SpecifyShape
 from phintys.tensor.size_check import SizeCheck
-from phintys.tensor.type import TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -236,7 +235,7 @@ def alias(source: Array, wanted: Sequence[Size], lowering: Lowering) -> Array:
 @lowers(GradientMark)
 def lower_gradient_mark(op: GradientMark, node: Apply, lowering: Lowering) -> None:
     """The same memory."""
-    if not isinstance(node.inputs[0].type, TensorType):
+    if not node.inputs[0].type.holds_arrays:
         msg = f"a value of type {node.inputs[0].type}"
         raise NotLowered(msg)
     lowering.bind(node.outputs[0], lowering.view(node.inputs[0]))

@@ -7,7 +7,7 @@ creates one, so that threads and recursive calls never share cells.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -15,7 +15,6 @@ from phintys._base.copies import LARGE, copied
 from phintys._base.late import LateModule
 from phintys.backends.inner import InnerPrograms
 from phintys.graph.variable import Constant
-from phintys.tensor.type import TensorType
 
 if TYPE_CHECKING:
     from phintys.backends.base import Program
@@ -76,7 +75,7 @@ class _Step:
         self.outputs: list[Cell] = [storage_map[variable] for variable in node.outputs]
         self.computed: list[Cell] = [compute_map[variable] for variable in node.outputs]
         self.dtypes = [
-            variable.type.numpy_dtype if isinstance(variable.type, TensorType) else None
+            cast("Any", variable.type).numpy_dtype if variable.type.holds_arrays else None
             for variable in node.outputs
         ]
         # Results are removed from the cells after each call, so all cells are empty then.
