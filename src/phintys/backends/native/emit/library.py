@@ -13,6 +13,7 @@ from phintys._base.late import LateModule
 from phintys.backends.native.emit.builder import Builder
 from phintys.backends.native.emit.columns import COLUMNS, write_columns
 from phintys.backends.native.emit.math import FLOAT_FUNCTIONS, MathSymbol
+from phintys.backends.native.emit.math.calls import RANDOM_BITS
 from phintys.backends.native.emit.module import Module
 from phintys.backends.native.emit.product_parts import (
     PRODUCT_PARTS,
@@ -29,10 +30,7 @@ if TYPE_CHECKING:
 else:
     random = LateModule("phintys.backends.native.emit.random")
 
-__all__ = ["RANDOM_BITS", "is_outlined", "library"]
-
-RANDOM_BITS = "random_bits"
-"""Name of the function that computes random bits, in place of a name of vector math."""
+__all__ = ["is_outlined", "library"]
 
 
 def _write_random_bits(module: Module, symbol: MathSymbol) -> None:

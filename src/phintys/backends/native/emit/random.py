@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, cast
 
 from phintys.backends.native.emit.builder import Builder
-from phintys.backends.native.emit.library import RANDOM_BITS
 from phintys.backends.native.emit.math import MathSymbol
+from phintys.backends.native.emit.math.calls import RANDOM_BITS
 from phintys.backends.native.emit.scalar_ops import CODE, emit_formula
 from phintys.backends.native.emit.types import BOOL, INT64, UINT64, type_of
 from phintys.backends.native.emit.values import Value

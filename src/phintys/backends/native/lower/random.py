@@ -118,7 +118,7 @@ def _store(state: Variable, words: Sequence[Expression], node: Apply, lowering: 
         lowering.store(target.picked(0, sizes.fixed(number), sizes), word, (), nodes=(node,))
 
 
-def _int(value: int) -> Literal:
+def _int(value: int | np.uint64) -> Literal:
     return Literal(np.uint64(value), _UINT64)
 
 

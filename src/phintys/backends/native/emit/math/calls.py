@@ -9,7 +9,10 @@ from phintys.backends.native.emit.builder import Builder
 from phintys.backends.native.emit.math.registry import FLOAT_FUNCTIONS
 from phintys.backends.native.emit.values import Value
 
-__all__ = ["MathSymbol", "float_math"]
+__all__ = ["RANDOM_BITS", "MathSymbol", "float_math"]
+
+RANDOM_BITS = "random_bits"
+"""Name of the outlined function that computes random bits, in place of a name of vector math."""
 
 
 class MathSymbol(NamedTuple):
