@@ -29,6 +29,7 @@ _LOOPS = "phintys.compat.loops"
 _AS_OP = "phintys.compat.from_function"
 _MATRICES = "phintys.compat.linear_algebra"
 _FOURIER = "phintys.compat.fourier"
+_STREAMS = "phintys.compat.random_streams"
 
 
 def _here(module: str, names: str) -> dict[str, str]:
@@ -59,6 +60,11 @@ _ERRORS: dict[str, str] = {
     "NullTypeGradError": "phintys._base.errors:NullGradientError",
     "UnusedInputError": "phintys._base.errors:UnusedInputError",
 }
+
+_RANDOM: list[Source] = [
+    _here(_STREAMS, "RandomVariable custom_rng_deepcopy default_rng"),
+    "phintys.random",
+]
 
 _DECOMPOSITIONS: dict[str, str] = {
     **_here(
@@ -387,6 +393,8 @@ _THEANO: dict[str, list[Source]] = {
     "misc": [],
     "misc.pkl_utils": [_here("pickle", "dump load")],
     "misc.safe_asarray": [{"_asarray": f"{_OLD}:asarray"}],
+    "sandbox": [],
+    "sandbox.rng_mrg": [_here(_STREAMS, "MRG_RandomStreams")],
     "scan_module": [_FOLDS, _UNTIL, _CHECKPOINTS],
     "scan_module.scan": [_SCAN, _UNTIL],
     "scan_module.scan_checkpoints": [_CHECKPOINTS],
@@ -396,6 +404,7 @@ _THEANO: dict[str, list[Source]] = {
     "tensor.nnet": [_ROWS, *_NNET],
     "tensor.nnet.nnet": [_ROWS, *_NNET],
     "tensor.nnet.sigm": _NNET,
+    "tensor.shared_randomstreams": [_here(_STREAMS, "RandomStreams")],
     "tensor.opt": [_OBSERVING, {"MakeVector": "phintys.tensor:MakeVector"}, *_REWRITING],
 }
 
@@ -441,7 +450,13 @@ _NEWER: dict[str, list[Source]] = {
     "tensor.einsum": [_here("phintys.tensor", "einsum")],
     "tensor.exceptions": _TENSOR,
     "tensor.functional": [_here("phintys.tensor", "vectorize")],
-    "tensor.random": [],
+    "tensor.random": _RANDOM,
+    "tensor.random.basic": _RANDOM,
+    "tensor.random.op": _RANDOM,
+    "tensor.random.type": _RANDOM,
+    "tensor.random.utils": _RANDOM,
+    "tensor.random.var": _RANDOM,
+    "tensor.random.variable": _RANDOM,
     "tensor.shape": _TENSOR,
     "tensor.variable": _TENSOR,
 }
@@ -498,11 +513,12 @@ MISSING: dict[str, str] = {
     "gpuarray": "code for GPUs",
     "graph.rewriting.db": _DATABASES,
     "link": _LINKERS,
-    "sandbox": "the sandbox modules",
+    "sandbox.cuda": "code for GPUs",
+    "sandbox.linalg": "the sandbox modules",
+    "sandbox.neighbours": "the sandbox modules",
     "sparse": "sparse matrices",
     "tensor.nnet.conv": "convolutions",
-    "tensor.raw_random": "random streams",
-    "tensor.shared_randomstreams": "random streams",
+    "tensor.raw_random": "draws by functions of a state: use tensor.shared_randomstreams",
     "tensor.signal": "convolutions and pooling",
     "typed_list": "lists of variables as values",
 }
@@ -526,7 +542,7 @@ MISSING_NAMES: dict[str, str] = {
     **dict.fromkeys(("Eig", "schur"), _LINALG),
     **dict.fromkeys(("get_debug_values", "get_test_value"), "test values"),
     "NominalVariable": "numbered inputs: inner graphs are compared by equal_computations",
-    "RandomStreams": "random streams",
+    "RandomStreams": "random streams here: they are in tensor.shared_randomstreams",
     "conv2d": "convolutions",
     "pydotprint": "pictures of graphs",
 }

@@ -12,7 +12,7 @@ from phintys.graph.apply import Apply
 from phintys.graph.null_type import disconnected_type
 from phintys.graph.op import Op
 from phintys.graph.type import Type
-from phintys.graph.variable import Variable
+from phintys.graph.variable import Constant, Variable
 from phintys.random.philox import philox
 from phintys.tensor.sizes import as_size
 from phintys.tensor.type import TensorType
@@ -61,6 +61,10 @@ class GeneratorVariable(Variable):
         return Jump()(self)
 
 
+class GeneratorConstant(Constant, GeneratorVariable):
+    """A generator whose state is known: its draws are the same at each call of a function."""
+
+
 class RandomType(Type):
     """Type of the states of our generator: an array of three uint64, which is never changed.
 
@@ -76,6 +80,7 @@ class RandomType(Type):
     __props__ = ()
 
     variable_type = GeneratorVariable
+    constant_type = GeneratorConstant
     holds_arrays = True
     numpy_dtype = np.dtype("uint64")
     shape = (WORDS,)
