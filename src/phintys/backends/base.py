@@ -24,7 +24,10 @@ if TYPE_CHECKING:
     from phintys.graph.op import Op
 
 __all__ = [
+    "C_SIGNATURES",
+    "AddressableProgram",
     "Backend",
+    "CSignature",
     "CallShape",
     "FastProgram",
     "Program",
@@ -101,6 +104,71 @@ class FastProgram(Protocol):
 
         All tensor arguments must have types that accept any array of their dtype, rank and static
         shape unchanged.
+        """
+        ...
+
+
+@record(frozen=True)
+class CSignature:
+    """The signature of a C function, and what it asks of a program.
+
+    Attributes
+    ----------
+    prototype
+        How it is declared in C.
+    names, types
+        Its parameters; a type is ``"size"`` or ``"pointer"``.
+    ranks, results
+        The ranks of the results, and a description of them.
+    targets, lengths
+        For each result the parameters with its address and its length; no length for a number.
+    """
+
+    prototype: str
+    names: tuple[str, ...]
+    types: tuple[str, ...]
+    ranks: tuple[int, ...]
+    results: str
+    targets: tuple[str, ...]
+    lengths: tuple[str | None, ...]
+
+
+C_SIGNATURES = {
+    "value_and_gradient": CSignature(
+        "int f(size_t n, const double *x, double *gradient, double *value, void *data)",
+        ("n", "x", "gradient", "value", "data"),
+        ("size", "pointer", "pointer", "pointer", "pointer"),
+        (0, 1),
+        "a number and a vector",
+        ("value", "gradient"),
+        (None, "n"),
+    ),
+    "vector": CSignature(
+        "int f(size_t n, size_t m, const double *x, double *y, void *data)",
+        ("n", "m", "x", "y", "data"),
+        ("size", "size", "pointer", "pointer", "pointer"),
+        (1,),
+        "one vector",
+        ("y",),
+        ("m",),
+    ),
+}
+"""The C functions that a program can become."""
+
+
+@runtime_checkable
+class AddressableProgram(Protocol):
+    """A program that can be called from C."""
+
+    def c_entry(self, signature: str, hidden: Sequence[Any]) -> Any:
+        """Return an object whose ``address`` is that of a C function, valid while it exists.
+
+        Parameters
+        ----------
+        signature
+            A key of :data:`C_SIGNATURES`.
+        hidden
+            Values of all inputs but the first.
         """
         ...
 

@@ -14,7 +14,13 @@ from phintys._base.errors import ArgumentError, ConfigError
 from phintys._base.late import LateModule
 from phintys._base.locks import while_held
 from phintys._base.records import record
-from phintys.backends.base import CallShape, FastProgram, SavableProgram
+from phintys.backends.base import (
+    C_SIGNATURES,
+    AddressableProgram,
+    CallShape,
+    FastProgram,
+    SavableProgram,
+)
 from phintys.compile.io import shared_input
 from phintys.compile.linking import link_outputs
 from phintys.compile.locks import locks_of
@@ -143,6 +149,7 @@ class Function(_Returning[R_co]):
             program = maker.mode.backend.link(maker.fgraph, profiler=maker.profile)
         self.vm = program
         self._update: Callable[..., list[Any]] | None = None
+        self._c_entries: dict[str, Any] = {}
         self._take_fast_call()
 
     def _take_fast_call(self) -> None:
@@ -371,6 +378,71 @@ class Function(_Returning[R_co]):
         return [
             spec.variable for spec in self.maker.inputs if isinstance(spec.variable, SharedVariable)
         ]
+
+    def address(self, signature: str = "value_and_gradient") -> int:
+        """Return the address of a C function that computes the outputs.
+
+        The address is valid as long as this function exists. The C function needs neither Python
+        nor its lock, and any number of threads can call it at once.
+
+        Parameters
+        ----------
+        signature
+            ``"value_and_gradient"`` for a function of one float64 vector that returns a number and
+            a vector of the same length::
+
+                int f(size_t n, const double *x, double *gradient, double *value, void *data)
+
+            ``"vector"`` for one that returns a vector of length ``m``::
+
+                int f(size_t n, size_t m, const double *x, double *y, void *data)
+
+            ``data`` is ignored. The result is 0; -1 if a length is wrong; 1 if the computation
+            fails (call the function from Python for the message); 2 if there is no memory; 3 or 4
+            if the gradient or the value is not finite, though both are written.
+
+        Raises
+        ------
+        ArgumentError
+            The function has another form, updates shared variables, or needs Python.
+        ConfigError
+            Its backend has no native code.
+
+        Notes
+        -----
+        Shared variables have the values of the first request for the address.
+
+        Examples
+        --------
+        >>> import ctypes, numpy as np, phintys, phintys.tensor as pt
+        >>> x = pt.dvector("x")
+        >>> cost = (x**2).sum()
+        >>> f = phintys.function([x], [cost, phintys.grad(cost, x)])
+        >>> pointer = ctypes.POINTER(ctypes.c_double)
+        >>> kind = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_size_t, *[pointer] * 3, ctypes.c_void_p)
+        >>> native = kind(f.address("value_and_gradient"))
+        >>> at, gradient, value = np.array([1.0, 2.0]), np.empty(2), np.empty(())
+        >>> native(2, *(a.ctypes.data_as(pointer) for a in (at, gradient, value)), None)
+        0
+        >>> value, gradient
+        (array(5.), array([2., 4.]))
+        """
+        if signature not in C_SIGNATURES:
+            msg = f"address({signature!r}): the signature is one of {sorted(C_SIGNATURES)}."
+            raise ArgumentError(msg)
+        entry = self._c_entries.get(signature)
+        if entry is None:
+            if not isinstance(self.vm, AddressableProgram):
+                backend = self.maker.mode.backend.name
+                msg = (
+                    f"address({signature!r}): the {backend} backend has no native code. Compile "
+                    "the function in the default mode."
+                )
+                raise ConfigError(msg)
+            hidden = [cell[0] for cell in self._cells]
+            made = self.vm.c_entry(signature, hidden)
+            entry = self._c_entries.setdefault(signature, made)
+        return entry.address
 
     def explain(self) -> str:
         """Return a description of the compiled program: kernels, buffers, callbacks."""

@@ -36,13 +36,15 @@ if TYPE_CHECKING:
     from phintys.backends.native import explain as explaining
     from phintys.backends.native.emit.programs import EmittedProgram
     from phintys.backends.native.program import Program
-    from phintys.backends.native.runtime import saving
+    from phintys.backends.native.runtime import c_entry, saving
+    from phintys.backends.native.runtime.c_entry import CEntry
     from phintys.backends.native.runtime.engine import Code
     from phintys.backends.native.runtime.support import Support
     from phintys.graph.apply import Apply
     from phintys.graph.fgraph import FunctionGraph
 else:
     explaining = LateModule("phintys.backends.native.explain")
+    c_entry = LateModule("phintys.backends.native.runtime.c_entry")
     saving = LateModule("phintys.backends.native.runtime.saving")
 
 __all__ = ["NativeProgram", "SavedProgram"]
@@ -82,6 +84,7 @@ class NativeProgram:
         self.fgraph = fgraph
         self._link = link
         self._made = made
+        self._support = support
         layout = interface.layout
         self._callbacks = Callbacks([one.node for one in layout.callbacks], link)
         failures = Failures(fgraph, layout)
@@ -170,6 +173,14 @@ class NativeProgram:
             program = lower_program(self.fgraph)
             self._made = program, emit_program(program, Target.configured())
         return self._made
+
+    def c_entry(self, signature: str, hidden: Sequence[Any]) -> CEntry:
+        """Return the program as a C function; see :mod:`.c_entry`."""
+        program, emitted = self._program_and_text()
+        if emitted.clock is not None:  # C callers are not measured
+            program = lower_program(self.fgraph)
+            emitted = emit_program(program, Target.configured())
+        return c_entry.CEntry(program, emitted, signature, hidden, self._support)
 
     def saved(self) -> SavedProgram | None:
         """Return the program in a form that can be pickled along with its graph."""
