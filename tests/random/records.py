@@ -88,12 +88,35 @@ CONTINUOUS = [
     ),
 ]
 
+
+class _DiscreteWeibull(st.rv_discrete):
+    """Nakagawa and Osaki's distribution, which SciPy lacks."""
+
+    def _argcheck(self, q, beta):
+        return (q > 0) & (q < 1) & (beta > 0)
+
+    def _sf(self, k, q, beta):
+        return q ** ((np.floor(k) + 1) ** beta)
+
+    def _cdf(self, k, q, beta):
+        return -np.expm1(np.log(q) * (np.floor(k) + 1) ** beta)
+
+    def _pmf(self, k, q, beta):
+        return self._sf(k - 1, q, beta) - self._sf(k, q, beta)
+
+
+def _discrete_weibull(q, beta):
+    return _DiscreteWeibull(name="discrete_weibull")(q, beta)  # by position: ppf has a q too
+
+
 DISCRETE = [
+    Record("bernoulli", {"p": (0.1, 0.9)}, st.bernoulli, is_discrete=True),
+    Record("geometric", {"p": (0.1, 0.9)}, st.geom, is_discrete=True),
     Record(
-        "bernoulli",
-        {"p": (0.1, 0.9)},
-        st.bernoulli,
-        lacking("mean variance entropy sf logcdf logsf isf"),
+        "discrete_weibull",
+        {"q": (0.3, 0.9), "beta": (0.7, 2.0)},
+        _discrete_weibull,
+        lacking("mean variance entropy"),
         is_discrete=True,
     ),
 ]

@@ -25,7 +25,9 @@ AT_VALUES = ["logp", "cdf", "sf", "logcdf", "logsf"]
 AT_PROBABILITIES = ["icdf", "isf"]
 OF_ALL = ["mean", "variance", "entropy"]
 
-NOT_BY_RECORDS: set[str] = set()
+# Of integers, of vectors of parameters, and of arrays: these have tests of their own.
+NOT_BY_RECORDS = {"integers", "discrete_uniform", "categorical", "ordered_logistic"}
+NOT_BY_RECORDS |= {"choice", "permutation", "permuted", "shuffle"}
 
 
 def names_of(records, question=None):
@@ -148,7 +150,8 @@ def test_at_infinity_and_outside_of_probabilities(frame, reference):
     """NaN stays NaN, also for probabilities outside of 0 to 1."""
     values = []
     for variable, value in zip(frame.inputs, frame.values, strict=True):
-        values.append({"x": BEYOND, "q": WRONG}.get(variable.name, value))
+        is_parameter = variable.ndim == 1
+        values.append(value if is_parameter else {"x": BEYOND, "q": WRONG}[variable.name])
     at = reference(values)
     ends = {"logp": (-np.inf, -np.inf), "cdf": (0, 1), "sf": (1, 0), "logcdf": (-np.inf, 0)}
     ends |= {"logsf": (0, -np.inf), "icdf": (np.nan, np.nan), "isf": (np.nan, np.nan)}

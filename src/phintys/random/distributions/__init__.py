@@ -2,7 +2,14 @@
 
 from phintys.random.distributions.base import DISTRIBUTIONS, Distribution
 from phintys.random.distributions.bounded import Uniform
-from phintys.random.distributions.discrete import Bernoulli
+from phintys.random.distributions.categorical import Categorical, OrderedLogistic
+from phintys.random.distributions.discrete import Bernoulli, DiscreteWeibull, Geometric
+from phintys.random.distributions.gaussian import (
+    MatrixNormal,
+    MultivariateNormal,
+    UniformDirection,
+)
+from phintys.random.distributions.integers import DiscreteUniform, Integers
 from phintys.random.distributions.location_scale import Cauchy, Gumbel, Laplace, Logistic, Normal
 from phintys.random.distributions.positive import Exponential, HalfNormal, LogNormal, Weibull
 from phintys.random.distributions.questions import (
@@ -18,20 +25,34 @@ from phintys.random.distributions.questions import (
     stddev,
     variance,
 )
+from phintys.random.distributions.selecting import Choice, Permutation, Permuted, Shuffle
 
 __all__ = [
     "DISTRIBUTIONS",
     "Bernoulli",
+    "Categorical",
     "Cauchy",
+    "Choice",
+    "DiscreteUniform",
+    "DiscreteWeibull",
     "Distribution",
     "Exponential",
+    "Geometric",
     "Gumbel",
     "HalfNormal",
+    "Integers",
     "Laplace",
     "LogNormal",
     "Logistic",
+    "MatrixNormal",
+    "MultivariateNormal",
     "Normal",
+    "OrderedLogistic",
+    "Permutation",
+    "Permuted",
+    "Shuffle",
     "Uniform",
+    "UniformDirection",
     "Weibull",
     "cdf",
     "entropy",

@@ -1,37 +1,252 @@
-"""Distributions on the integers."""
+"""Distributions on the integers: what they share, and those with closed quantile functions."""
 
 from __future__ import annotations
 
+import copy
 from typing import Any, ClassVar
 
 import numpy as np
 
-from phintys.random.distributions.base import Distribution
-from phintys.random.distributions.checks import probability
+from phintys.gradient.marks import GradientMark
+from phintys.graph.null_type import grad_undefined
+from phintys.random.distributions.base import Distribution, as_parameter
+from phintys.random.distributions.checks import positive, probability
 from phintys.random.distributions.uniform_bits import half_open_uniform
-from phintys.tensor import math
-from phintys.tensor.convert import as_tensor_variable
+from phintys.random.exact import exact_function
+from phintys.random.exact_functions import exact_exp, exact_exponential, exact_log
+from phintys.tensor import math, special
 
-__all__ = ["Bernoulli"]
+__all__ = [
+    "Bernoulli",
+    "DiscreteDistribution",
+    "DiscreteWeibull",
+    "Geometric",
+    "ParameterOfDiscrete",
+    "exact_log1m",
+    "log_if",
+    "to_int64",
+    "without_derivatives",
+]
 
 
-class Bernoulli(Distribution, method="bernoulli"):
+class ParameterOfDiscrete(GradientMark):
+    """A parameter of a discrete distribution, in which its draws have no derivative.
+
+    Parameters
+    ----------
+    distribution
+        The name of the distribution.
+    parameter
+        The name of the parameter.
+    """
+
+    __props__ = ("distribution", "parameter")
+
+    def __init__(self, distribution: str, parameter: str) -> None:
+        self.distribution = distribution
+        self.parameter = parameter
+
+    def _undefined(self, x: Any) -> Any:
+        why = (
+            f"draws from {self.distribution} are integers, which jump as {self.parameter} changes. "
+            "For a gradient of an expectation, multiply the cost by the log-probability: the "
+            "gradient of logp(distribution, disconnected_grad(draw)) * disconnected_grad(cost) is "
+            "an unbiased estimate (score function). Or draw from a continuous relaxation, such as "
+            "the softmax of (logits + Gumbel noise) / temperature, or apply disconnected_grad to "
+            "the draw to treat it as a constant"
+        )
+        return grad_undefined(self, 0, x, why)
+
+    def L_op(self, inputs: Any, outputs: Any, output_grads: Any) -> list[Any]:
+        """Return a null gradient."""
+        return [self._undefined(inputs[0])]
+
+    def R_op(self, inputs: Any, eval_points: Any) -> list[Any]:
+        """Return a null tangent."""
+        return [None if eval_points[0] is None else self._undefined(inputs[0])]
+
+
+def without_derivatives(distribution: Any) -> Any:
+    """Return a distribution of the same parameters, in which its draws have no derivatives."""
+    fixed = copy.copy(distribution)
+    fixed.parameters = {
+        name: ParameterOfDiscrete(type(distribution).__name__, name)(value)
+        for name, value in distribution.parameters.items()
+    }
+    return fixed
+
+
+def log_if(condition: Any, logarithm: Any) -> Any:
+    """Return a log-probability where a condition holds, the logarithm of zero elsewhere."""
+    return math.switch(condition, logarithm, -np.inf)
+
+
+@exact_function(derivative=lambda p, out: (-1 / (1 - p),))
+def exact_log1m(p: Any) -> Any:
+    """log(1 - p), in exact steps."""
+    rest = 1.0 - p
+    return exact_log(rest) - (p - (1.0 - rest)) / rest
+
+
+def to_int64(x: Any) -> Any:
+    """Return positive floats rounded down, as int64; the largest one if they are beyond."""
+    return math.cast(math.minimum(x, 2.0**63 - 1024), "int64")
+
+
+class DiscreteDistribution(Distribution):
+    """A distribution whose draws are int64; quantiles are floats, since they may be infinite.
+
+    Its sampler sees parameters without derivatives, and 64 random bits for each draw. What it
+    states about values, it states about integers of the support.
+    """
+
+    is_discrete: ClassVar[bool] = True
+
+    @property
+    def dtype(self) -> str:
+        return "int64"
+
+    def sample(self, *bits: Any) -> Any:
+        return without_derivatives(self).number(*bits)
+
+    def number(self, *bits: Any) -> Any:
+        """Return draws, an expression of random bits."""
+        raise NotImplementedError
+
+    def _inner(self) -> Any:
+        return self.support()[0]
+
+    def logp(self, value: Any) -> Any:
+        value = as_parameter(value)
+        is_integer = math.eq(value, math.floor(value))
+        of_integer = super().logp(math.switch(is_integer, value, self._inner()))
+        return math.switch(math.isnan(value), value, log_if(is_integer, of_integer))
+
+    def _between(self, value: Any, inside: Any, below: Any, above: Any) -> Any:
+        value = math.floor(as_parameter(value))
+        low, high = self.support()
+        is_below, is_above = math.lt(value, low), math.ge(value, high)
+        safe = math.switch(math.or_(is_below, is_above), self._inner(), value)
+        return math.switch(is_below, below, math.switch(is_above, above, inside(safe)))
+
+    def _about(self, q: Any) -> Any:
+        """Return the quantile of ``q``, or a number next to it."""
+        raise self._lacks("quantile function")
+
+    def _icdf(self, q: Any) -> Any:
+        low, high = self.support()
+        found = math.clip(self._about(q), low, high)
+        found = math.switch(self.cdf(found) < q, found + 1, found)
+        before = found - 1
+        return math.switch(self.cdf(before) >= q, before, found)
+
+
+class Bernoulli(DiscreteDistribution, method="bernoulli"):
     """1 with the probability ``p``, else 0, as int64."""
 
     defaults: ClassVar[dict[str, Any]] = {"p": 0.5}
     domains: ClassVar[dict[str, Any]] = {"p": probability}
 
-    def sample(self, bits: Any) -> Any:
-        return math.cast(half_open_uniform(bits, self.dtype) < self.p, "int64")
+    @property
+    def bits_dtype(self) -> str:
+        return "uint32" if self.p.dtype == "float32" else "uint64"
 
-    def logp(self, value: Any) -> Any:
-        value = as_tensor_variable(value)
-        of_zero = math.switch(math.eq(value, 0), math.log1p(-self.p), -np.inf)
-        return math.switch(math.eq(value, 1), math.log(self.p), of_zero)
+    def number(self, *bits: Any) -> Any:
+        return math.cast(half_open_uniform(bits[0], self.p.dtype) < self.p, "int64")
 
-    def cdf(self, value: Any) -> Any:
-        value = as_tensor_variable(value)
-        return math.switch(value < 0, 0.0, math.switch(value < 1, 1 - self.p, 1.0))
+    def support(self) -> tuple[Any, Any]:
+        return 0.0, 1.0
 
-    def icdf(self, q: Any) -> Any:
-        return math.cast(as_tensor_variable(q) > 1 - self.p, "int64")
+    def _logp(self, value: Any) -> Any:
+        return math.switch(math.eq(value, 0), math.log1p(-self.p), math.log(self.p))
+
+    def _cdf(self, value: Any) -> Any:
+        return 1 - self.p + 0 * value
+
+    def _sf(self, value: Any) -> Any:
+        return self.p + 0 * value
+
+    def _icdf(self, q: Any) -> Any:
+        return math.cast(q > 1 - self.p, "float64")
+
+    def mean(self) -> Any:
+        return self.p
+
+    def variance(self) -> Any:
+        return self.p * (1 - self.p)
+
+    def entropy(self) -> Any:
+        return special.entr(self.p) + special.entr(1 - self.p)
+
+
+class Geometric(DiscreteDistribution, method="geometric"):
+    """How many trials of probability ``p`` there are up to the first success: 1, 2, …"""
+
+    defaults: ClassVar[dict[str, Any]] = {"p": 0.5}
+    domains: ClassVar[dict[str, Any]] = {"p": probability}
+
+    def number(self, *bits: Any) -> Any:
+        before = exact_exponential(bits[0]) / -exact_log1m(math.cast(self.p, "float64"))
+        return 1 + to_int64(before)
+
+    def support(self) -> tuple[Any, Any]:
+        return 1.0, np.inf
+
+    def _logp(self, value: Any) -> Any:
+        return math.log(self.p) + special.xlog1py(value - 1, -self.p)
+
+    def _cdf(self, value: Any) -> Any:
+        return -math.expm1(self._logsf(value))
+
+    def _sf(self, value: Any) -> Any:
+        return math.exp(self._logsf(value))
+
+    def _logsf(self, value: Any) -> Any:
+        return special.xlog1py(value, -self.p)
+
+    def _about(self, q: Any) -> Any:
+        return math.ceil(math.log1p(-q) / math.log1p(-self.p))
+
+    def mean(self) -> Any:
+        return 1 / self.p
+
+    def variance(self) -> Any:
+        return (1 - self.p) / math.sqr(self.p)
+
+    def entropy(self) -> Any:
+        return (special.entr(self.p) + special.entr(1 - self.p)) / self.p
+
+
+class DiscreteWeibull(DiscreteDistribution, method="discrete_weibull"):
+    """Nakagawa and Osaki's distribution: k or more have the probability ``q ** (k ** beta)``."""
+
+    defaults: ClassVar[dict[str, Any]] = {"q": 0.5, "beta": 1.0}
+    domains: ClassVar[dict[str, Any]] = {"q": probability, "beta": positive}
+
+    def number(self, *bits: Any) -> Any:
+        q, beta = (math.cast(one, "float64") for one in (self.q, self.beta))
+        power = exact_log(exact_exponential(bits[0]) / -exact_log(q)) / beta
+        return to_int64(exact_exp(power))
+
+    def support(self) -> tuple[Any, Any]:
+        return 0.0, np.inf
+
+    def _log_survival(self, value: Any) -> Any:
+        """Return the logarithm of the probability of a value or more."""
+        return math.power(value, self.beta) * math.log(self.q)
+
+    def _logp(self, value: Any) -> Any:
+        here, after = self._log_survival(value), self._log_survival(value + 1)
+        return here + special.log1mexp(after - here)
+
+    def _cdf(self, value: Any) -> Any:
+        return -math.expm1(self._logsf(value))
+
+    def _sf(self, value: Any) -> Any:
+        return math.exp(self._logsf(value))
+
+    def _logsf(self, value: Any) -> Any:
+        return self._log_survival(value + 1)
+
+    def _about(self, q: Any) -> Any:
+        return math.ceil(math.power(math.log1p(-q) / math.log(self.q), 1 / self.beta)) - 1

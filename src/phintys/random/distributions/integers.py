@@ -1,0 +1,126 @@
+"""Integers of a range, each with the same probability."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from phintys._base.errors import DtypeError
+from phintys.random.distributions.checks import at_least
+from phintys.random.distributions.discrete import DiscreteDistribution, without_derivatives
+from phintys.random.distributions.multivariate import Multivariate, Source
+from phintys.random.wide import high_product
+from phintys.tensor import math
+from phintys.tensor.convert import as_tensor_variable
+
+__all__ = ["DiscreteUniform", "Integers", "integers_below"]
+
+
+def integers_below(bits: Any, count: Any) -> Any:
+    """Return integers from 0 to ``count - 1``, as uint64, of 64 random bits each.
+
+    They are the upper halves of 128-bit products. The probabilities of two integers differ by less
+    than 2**-64; they are equal where ``count`` is a power of two. A count of 0 stands for 2**64.
+
+    Parameters
+    ----------
+    bits, count
+        uint64.
+    """
+    return math.switch(math.eq(count, 0), bits, high_product(bits, count))
+
+
+class _Range(DiscreteDistribution, Multivariate):
+    """Integers from the first to the last one."""
+
+    def _parameter(self, parameter: str, value: Any) -> Any:
+        value = as_tensor_variable(value)
+        if value.type.numpy_dtype.kind not in "iu":
+            msg = (
+                f"{type(self).__name__}: {parameter} is an integer, got {value} of dtype "
+                f"{value.dtype}."
+            )
+            raise DtypeError(msg)
+        return math.cast(value, "int64")
+
+    def _ends(self) -> tuple[Any, Any]:
+        """Return the first and the last integer."""
+        raise NotImplementedError
+
+    def support(self) -> tuple[Any, Any]:
+        first, last = self._ends()
+        return math.cast(first, "float64"), math.cast(last, "float64")
+
+    def _count(self) -> Any:
+        first, last = self.support()
+        return last - first + 1
+
+    def numbers(self, source: Source, lengths: tuple[Any, ...]) -> Any:
+        first, last = without_derivatives(self)._ends()
+        count = math.cast(last - first + 1, "uint64")
+        return first + math.cast(integers_below(source.bits(*lengths), count), "int64")
+
+    def _logp(self, value: Any) -> Any:
+        return -math.log(self._count()) + 0 * value
+
+    def _cdf(self, value: Any) -> Any:
+        return (value - self.support()[0] + 1) / self._count()
+
+    def _sf(self, value: Any) -> Any:
+        return (self.support()[1] - value) / self._count()
+
+    def _about(self, q: Any) -> Any:
+        return self.support()[0] + math.ceil(q * self._count()) - 1
+
+    def mean(self) -> Any:
+        first, last = self.support()
+        return 0.5 * (first + last)
+
+    def variance(self) -> Any:
+        return (math.sqr(self._count()) - 1) / 12
+
+    def entropy(self) -> Any:
+        return math.log(self._count())
+
+
+class Integers(_Range, method="integers"):
+    """Integers from ``low`` to ``high - 1``; from 0 to ``low - 1`` without ``high``.
+
+    Parameters
+    ----------
+    low, high
+        The bounds, of any integer dtype; they are computed with in int64.
+    size
+        The shape of the draws.
+    endpoint
+        Whether ``high`` is drawn too.
+
+    Examples
+    --------
+    >>> import phintys
+    >>> from phintys.random import RandomStream
+    >>> dice = RandomStream(1).integers(1, 6, size=1000, endpoint=True)
+    >>> rolled = dice.eval()
+    >>> int(rolled.min()), int(rolled.max())
+    (1, 6)
+    """
+
+    defaults: ClassVar[dict[str, Any]] = {"low": 0, "high": None, "size": None, "endpoint": False}
+    option_names: ClassVar[tuple[str, ...]] = ("endpoint",)
+    domains: ClassVar[dict[str, Any]] = {"high": at_least("low")}
+
+    def _ends(self) -> tuple[Any, Any]:
+        if "high" in self.parameters:
+            first, last = self.low, self.high
+        else:
+            first, last = 0 * self.low, self.low
+        return (first, last) if self.options["endpoint"] else (first, last - 1)
+
+
+class DiscreteUniform(_Range, method="discrete_uniform"):
+    """Integers from ``lower`` to ``upper``, both included."""
+
+    defaults: ClassVar[dict[str, Any]] = {"lower": 0, "upper": 1}
+    domains: ClassVar[dict[str, Any]] = {"upper": at_least("lower")}
+
+    def _ends(self) -> tuple[Any, Any]:
+        return self.lower, self.upper
