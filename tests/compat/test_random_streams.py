@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import phintys
+import phintys.tensor as pt
 from phintys.compat.random_streams import MRG_RandomStreams, RandomStreams, RandomVariable
 
 
@@ -76,11 +77,11 @@ def test_gibbs_sampling_of_a_restricted_boltzmann_machine(theano):
     [_, nv_samples, _, nh_samples], updates = theano.scan(
         gibbs_hvh, outputs_info=[None, None, None, chain_start], n_steps=3
     )
-    cost = T.mean(free_energy(x)) - T.mean(free_energy(nv_samples[-1]))
+    chain_end = nv_samples[-1]
+    cost = T.mean(free_energy(x)) - T.mean(free_energy(chain_end))
     params = [W, hbias, vbias]
-    for gparam, param in zip(
-        T.grad(cost, params, consider_constant=[nv_samples[-1]]), params, strict=True
-    ):
+    gparams = T.grad(cost, params, consider_constant=[chain_end])
+    for gparam, param in zip(gparams, params, strict=True):
         updates[param] = param - gparam * T.cast(0.1, dtype=floatX)
     train = theano.function([x], [cost, nv_samples, nh_samples], updates=updates)
     data = rng.binomial(1, 0.5, (20, 6)).astype(floatX)
@@ -103,23 +104,36 @@ def test_arguments_of_draws():
         "single": srng.uniform(size=(3,), dtype="float32"),
         "normal": srng.normal(size=(300,), avg=5.0, std=0.1),
         "truncated": srng.normal(size=(300,), avg=1.0, std=0.5, truncate=True),
+        "faces": srng.random_integers(size=(300,), low=1, high=6),
+        "chosen": srng.choice(size=(300,), a=3, p=[0.5, 0.0, 0.5]),
         "orders": srng.permutation(size=(50,), n=4),
         "rows": srng.shuffle_row_elements([[1, 2, 3, 4, 5], [6, 7, 8, 9, 10]]),
         "places": srng.multinomial_wo_replacement(pvals=p, n=2),
     }
-    f = phintys.function([], list(draws.values()))
+    p = pt.dscalar("p")
+    hit = srng.binomial(size=(300,), p=p, dtype="float64")
+    assert phintys.grad(hit.sum(), p, disconnected_inputs="ignore").eval() == 0
+    draws["hits"] = hit * p
+    g = phintys.function([p], list(draws.values()))
+
+    def f():
+        return g(0.25)
+
     found = dict(zip(draws, f(), strict=True))
     assert -1 <= found["uniform"].min() < -0.9
     assert 2.9 < found["uniform"].max() < 3
+    assert set(found["hits"]) == {0.0, 0.25}
     assert found["single"].dtype == "float32"
     assert abs(found["normal"].mean() - 5) < 0.04
     assert 0 <= found["truncated"].min() < 0.2
     assert 1.8 < found["truncated"].max() <= 2
+    assert set(found["faces"]) == {1, 2, 3, 4, 5, 6}
+    assert set(found["chosen"]) == {0, 2}
     assert (np.sort(found["orders"], axis=1) == np.arange(4)).all()
     assert len(np.unique(found["orders"], axis=0)) > 10
     assert (np.sort(found["rows"], axis=1) == np.arange(1, 11).reshape(2, 5)).all()
     assert np.sort(found["places"], axis=1).tolist() == [[0, 1], [0, 2]]
-    assert (f()[4] != found["orders"]).any()
+    assert (f()[6] != found["orders"]).any()
 
 
 def test_older_arguments_of_random_variables():

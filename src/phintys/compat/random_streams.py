@@ -10,6 +10,7 @@ import numpy as np
 import phintys.random as new
 import phintys.tensor as pt
 from phintys._base.config import config
+from phintys.gradient import disconnected_grad
 from phintys.graph.variable import Variable
 from phintys.tensor.creation import as_sizes
 
@@ -208,6 +209,20 @@ class MRG_RandomStreams(RandomStreams):
 
     def __init__(self, seed: Any = 12345, use_cuda: Any = None) -> None:
         super().__init__(seed)
+
+    def binomial(
+        self,
+        size: Any = None,
+        n: Any = 1,
+        p: Any = 0.5,
+        ndim: int | None = None,
+        dtype: Any = "int64",
+        nstreams: Any = None,
+        prob: Any = None,
+    ) -> Any:
+        """Draw how many of ``n`` trials succeed; the gradient for ``p`` is zero."""
+        p = disconnected_grad(pt.as_tensor_variable(p if prob is None else prob))
+        return super().binomial(size, n, p, ndim, dtype)
 
     def multinomial_wo_replacement(
         self,

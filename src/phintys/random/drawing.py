@@ -10,6 +10,10 @@ from phintys.random.distributions.base import DISTRIBUTIONS, LISTENERS, Distribu
 from phintys.random.distributions.checks import checked
 from phintys.random.numpy_generators import NumpyGeneratorVariable
 from phintys.tensor import math
+from phintys.tensor.creation import as_sizes, check_sizes
+from phintys.tensor.known import known_int
+from phintys.tensor.shapes import is_length
+from phintys.tensor.size_check import with_check
 from phintys.tensor.type import normalize_dtype
 
 if TYPE_CHECKING:
@@ -29,10 +33,22 @@ def draw_from(distribution: Any, rng: Any, size: Any = None) -> tuple[Variable, 
     """
     if isinstance(distribution, Distribution):
         distribution = checked(distribution)
+    if size is not None:
+        size = _checked_size(size, type(distribution).__name__)
     if isinstance(rng, NumpyGeneratorVariable):
         numpys: Any = rng
         return numpys.draw(distribution, size)
     return distribution.draw(rng, size)
+
+
+def _checked_size(size: Any, name: str) -> tuple[Any, ...]:
+    """Return a size as lengths, with a check that none of them is negative."""
+    lengths = tuple(as_sizes(size, "The size of a draw"))
+    check_sizes([known_int(length) for length in lengths], f"{name}: the size of a draw")
+    for length in lengths:
+        if not is_length(length):
+            lengths = with_check(lengths, "at least", length, 0, f"{name}: the size of a draw")
+    return lengths
 
 
 class InDtype:

@@ -203,7 +203,13 @@ class StateOp(Op):
 
 def as_state(x: Any) -> Variable:
     """Return a variable of :class:`RandomType`."""
-    return random_type.filter_variable(x)
+    if isinstance(x, Variable | np.ndarray):
+        return random_type.filter_variable(x)
+    msg = (
+        "A draw takes a generator, such as phintys.random.rng(), shared_rng(seed), or the next "
+        f"state that another draw has returned; got {x!r} of type {type(x).__name__}."
+    )
+    raise TypeContractError(msg)
 
 
 class StateWords(StateOp):
