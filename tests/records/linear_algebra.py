@@ -13,7 +13,7 @@ from phintys.tensor.linear_algebra.determinants import Det, SlogDet
 from phintys.tensor.linear_algebra.eigen import Eigh
 from phintys.tensor.linear_algebra.lu import LUFactor, PermuteRows, PivotToPermutation
 from phintys.tensor.linear_algebra.powers import Expm
-from phintys.tensor.linear_algebra.qr import QR
+from phintys.tensor.linear_algebra.qr_op import QR
 from phintys.tensor.linear_algebra.singular_values import SVD
 from phintys.tensor.linear_algebra.solving import Inv, Solve
 from phintys.tensor.linear_algebra.triangular import SolveTriangular

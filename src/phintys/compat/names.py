@@ -74,9 +74,9 @@ _DECOMPOSITIONS: dict[str, str] = {
     ),
     **_here(
         "phintys.tensor.linalg",
-        "block_diag det eigvals eigvalsh expm inv kron lstsq matrix_power norm pinv "
-        "pivot_to_permutation slogdet solve_continuous_lyapunov solve_discrete_are "
-        "solve_discrete_lyapunov solve_sylvester tensorinv tensorsolve trace",
+        "block_diag det eigvals eigvalsh expm inv kron lstsq matrix_power norm ordqz pinv "
+        "pivot_to_permutation qz schur slogdet solve_continuous_lyapunov solve_discrete_are "
+        "solve_discrete_lyapunov solve_sylvester sqrtm tensorinv tensorsolve trace",
     ),
     "alloc_diag": "phintys.tensor:diag",
     "diag": "phintys.tensor:diag",

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 from phintys._base.late import late_names
 from phintys.tensor import diagonals
 from phintys.tensor.dim_shuffle import matrix_transpose
-from phintys.tensor.linear_algebra.banded import solve_banded
+from phintys.tensor.linear_algebra.banded import solve_banded, solveh_banded
 from phintys.tensor.linear_algebra.cholesky import cho_factor, cho_solve, cholesky
+from phintys.tensor.linear_algebra.cholesky_update import cholesky_update
 from phintys.tensor.linear_algebra.determinants import det, slogdet
 from phintys.tensor.linear_algebra.eigen import eigh, eigvalsh
 from phintys.tensor.linear_algebra.general_eigen import eig, eigvals
@@ -24,13 +25,16 @@ from phintys.tensor.linear_algebra.matrix_equations import (
     solve_discrete_lyapunov,
     solve_sylvester,
 )
+from phintys.tensor.linear_algebra.matrix_functions import logm, sqrtm
 from phintys.tensor.linear_algebra.norms import cond, matrix_norm, norm, vector_norm
 from phintys.tensor.linear_algebra.patterned import block_diag, circulant, hankel, toeplitz
 from phintys.tensor.linear_algebra.powers import expm, matrix_dot, matrix_power, multi_dot
 from phintys.tensor.linear_algebra.qr import qr
+from phintys.tensor.linear_algebra.schur import ordqz, qz, schur
 from phintys.tensor.linear_algebra.singular_values import lstsq, matrix_rank, pinv, svd, svdvals
 from phintys.tensor.linear_algebra.solving import inv, solve
 from phintys.tensor.linear_algebra.tensors import tensorinv, tensorsolve
+from phintys.tensor.linear_algebra.toeplitz_systems import solve_toeplitz
 from phintys.tensor.linear_algebra.triangular import solve_triangular
 from phintys.tensor.linear_algebra.vectors import cross, matvec, vecdot, vecmat
 from phintys.tensor.products import dot, inner, kron, matmul, outer, tensordot, vdot
@@ -46,6 +50,7 @@ __all__ = [
     "cho_factor",
     "cho_solve",
     "cholesky",
+    "cholesky_update",
     "circulant",
     "cond",
     "cross",
@@ -61,6 +66,7 @@ __all__ = [
     "inner",
     "inv",
     "kron",
+    "logm",
     "lstsq",
     "lu",
     "lu_factor",
@@ -74,10 +80,13 @@ __all__ = [
     "matvec",
     "multi_dot",
     "norm",
+    "ordqz",
     "outer",
     "pinv",
     "pivot_to_permutation",
     "qr",
+    "qz",
+    "schur",
     "slogdet",
     "solve",
     "solve_banded",
@@ -86,7 +95,10 @@ __all__ = [
     "solve_discrete_are",
     "solve_discrete_lyapunov",
     "solve_sylvester",
+    "solve_toeplitz",
     "solve_triangular",
+    "solveh_banded",
+    "sqrtm",
     "svd",
     "svdvals",
     "tensordot",

@@ -33,7 +33,14 @@ if TYPE_CHECKING:
     from phintys.graph.apply import Apply
     from phintys.tensor.variable import TensorVariable
 
-__all__ = ["SolveBanded", "solve_banded", "solve_tridiagonal", "square_size"]
+__all__ = [
+    "SolveBanded",
+    "checked_bands",
+    "solve_banded",
+    "solve_with_bands",
+    "solveh_banded",
+    "square_size",
+]
 
 
 class SolveBanded(FailingMatrixOp):
@@ -156,10 +163,21 @@ def _solver(below: int, above: int, transposed: bool, on_error: OnError) -> Solv
     return SolveBanded(below, above, transposed, on_error)
 
 
-def _count(value: Any, what: str) -> int:
+def checked_bands(bands: Any, name: str) -> tuple[int, int]:
+    """Return the numbers of diagonals below and above the main one."""
+    if not isinstance(bands, tuple | list) or len(bands) != 2:
+        msg = f"{name} is a pair of numbers of diagonals; got {bands!r}."
+        raise ArgumentError(msg)
+    below, above = (
+        _count(n, what, name) for n, what in zip(bands, ("below", "above"), strict=True)
+    )
+    return below, above
+
+
+def _count(value: Any, what: str, name: str) -> int:
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 0:
         msg = (
-            f"solve_banded: l_and_u is a pair of numbers of diagonals, which are ints from 0; got "
+            f"{name} is a pair of numbers of diagonals, which are ints from 0; got "
             f"{value!r} {what} the main diagonal."
         )
         raise ArgumentError(msg)
@@ -208,11 +226,8 @@ def solve_banded(
     >>> pt.linalg.solve_banded((1, 1), ab, pt.constant([3.0, 4.0, 3.0])).eval()
     array([1., 1., 1.])
     """
-    if not isinstance(l_and_u, tuple | list) or len(l_and_u) != 2:
-        msg = f"solve_banded: l_and_u is a pair of numbers of diagonals; got {l_and_u!r}."
-        raise ArgumentError(msg)
+    below, above = checked_bands(l_and_u, "solve_banded: l_and_u")
     check_choice(on_error, ("raise", "nan"), "on_error")
-    below, above = (_count(n, what) for n, what in zip(l_and_u, ("below", "above"), strict=True))
     ab = as_matrices(ab, "solve_banded", "the diagonals of a matrix")
     rows = ab.type.shape[-2]
     if rows not in {None, below + above + 1}:
@@ -244,17 +259,90 @@ def square_size(a: Any) -> Any:
     )
 
 
-def solve_tridiagonal(
-    a: Any, b: Any, *, transposed: bool, b_ndim: int | None, on_error: OnError
+def solve_with_bands(
+    a: Any,
+    b: Any,
+    bands: tuple[int, int],
+    *,
+    transposed: bool,
+    b_ndim: int | None,
+    on_error: OnError,
 ) -> TensorVariable:
-    """Solve ``a x = b``, reading three diagonals of ``a``."""
+    """Solve ``a x = b``, reading some diagonals of ``a`` below and above the main one."""
+    below, above = bands
     n = square_size(a)
     leading = sizes_of(a)[:-2]
-    end = zeros((*leading, 1), dtype=a.dtype)
-    main, above, below = (ExtractDiag(offset)(a) for offset in (0, 1, -1))
-    # A matrix without rows has no end either.
-    above = concatenate([end, above], axis=-1)[..., :n]
-    below = concatenate([below, end], axis=-1)[..., :n]
-    rows = [zeros((*leading, n), dtype=a.dtype), above, main, below]
-    op = _solver(1, 1, bool(transposed), on_error)
-    return with_columns(op, stack(rows, axis=-1), b, b_ndim, "solve")
+
+    def of_columns(offset: int) -> Any:
+        """Return the elements of a diagonal by their columns; others are 0."""
+        entries, end = ExtractDiag(offset)(a), zeros((*leading, abs(offset)), dtype=a.dtype)
+        if offset == 0:
+            return entries
+        parts = [end, entries] if offset > 0 else [entries, end]
+        return concatenate(parts, axis=-1)[..., :n]  # it may be outside of a small matrix
+
+    unread = [zeros((*leading, n), dtype=a.dtype)] * below
+    rows = [of_columns(offset) for offset in range(above, -below - 1, -1)]
+    op = _solver(below, above, bool(transposed), on_error)
+    return with_columns(op, stack([*unread, *rows], axis=-1), b, b_ndim, "solve")
+
+
+def solveh_banded(
+    ab: Any,
+    b: Any,
+    *,
+    lower: bool = False,
+    b_ndim: int | None = None,
+    on_error: OnError = "raise",
+) -> TensorVariable:
+    """Solve ``a x = b`` for banded symmetric or Hermitian matrices, by half of their diagonals.
+
+    Parameters
+    ----------
+    ab
+        The diagonals from the highest to the main one, as rows: ``ab[u + i - j, j] == a[i, j]``;
+        with ``lower=True``, those from the main to the lowest one: ``ab[i - j, j] == a[i, j]``. Or
+        a stack of such matrices. The number of rows must be known.
+    b
+        A vector, a matrix, or a stack of them.
+    lower
+        Which diagonals are given.
+    b_ndim, on_error
+        As for :func:`solve_banded`. The matrices need not be positive definite.
+
+    Raises
+    ------
+    ShapeError
+        The number of rows of ``ab`` is not known, or the sizes do not match.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> ab = pt.constant([[0.0, 1.0, 1.0], [2.0, 2.0, 2.0]])
+    >>> pt.linalg.solveh_banded(ab, pt.constant([3.0, 4.0, 3.0])).eval()
+    array([1., 1., 1.])
+    """
+    ab = as_matrices(ab, "solveh_banded", "the diagonals of a matrix")
+    rows = ab.type.shape[-2]
+    if not rows:
+        msg = (
+            "solveh_banded: the number of diagonals, which are the rows of ab, must be known, and "
+            f"at least 1; got {ab} of type {ab.type}. pt.specify_shape(ab, (2, None)) states it."
+        )
+        raise ShapeError(msg)
+    *leading, _, n = sizes_of(ab)
+
+    def mirrored(distance: int) -> Any:
+        """Return the diagonal at a distance on the other side."""
+        end = zeros((*leading, distance), dtype=ab.dtype)
+        own = conjugate(ab[..., distance if lower else rows - 1 - distance, :])
+        parts = [end, own] if lower else [own[..., distance:], end]
+        return concatenate(parts, axis=-1)[..., :n]
+
+    given = [ab[..., row, :] for row in range(rows)]
+    if lower:
+        whole = [*map(mirrored, range(rows - 1, 0, -1)), *given]
+    else:
+        whole = [*given, *map(mirrored, range(1, rows))]
+    whole_ab = stack(whole, axis=-2)
+    return solve_banded((rows - 1, rows - 1), whole_ab, b, b_ndim=b_ndim, on_error=on_error)

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
+from phintys._base.errors import ArgumentError
 from phintys.tensor import math
 from phintys.tensor.diagonals import diagonal, eye, tril
 from phintys.tensor.dim_shuffle import expand_dims, matrix_transpose
-from phintys.tensor.linear_algebra.banded import solve_tridiagonal, square_size
+from phintys.tensor.linear_algebra.banded import checked_bands, solve_with_bands, square_size
 from phintys.tensor.linear_algebra.cholesky import cho_solve, cholesky, not_positive
 from phintys.tensor.linear_algebra.cholesky_adjoint import from_triangle
 from phintys.tensor.linear_algebra.lu import LUFactor, solve_factorized
@@ -49,6 +50,7 @@ _NAMES = {
     "positive definite": "pos",
     "diagonal": "diagonal",
     "tridiagonal": "tridiagonal",
+    "banded": "banded",
     "upper triangular": "upper triangular",
     "lower triangular": "lower triangular",
 }
@@ -212,6 +214,7 @@ def solve(
     assume_a: str = "gen",
     lower: bool = True,
     transposed: bool = False,
+    bands: tuple[int, int] | None = None,
     b_ndim: int | None = None,
     on_error: OnError = "raise",
 ) -> TensorVariable:
@@ -225,14 +228,16 @@ def solve(
         A vector, a matrix, or a stack of them.
     assume_a
         What is known of ``a``: ``"gen"`` (nothing), ``"sym"`` (symmetric), ``"her"`` (Hermitian),
-        ``"pos"`` (positive definite), ``"diagonal"``, ``"tridiagonal"``, ``"lower triangular"`` or
-        ``"upper triangular"``. SciPy's long names, such as ``"positive definite"``, are taken too.
-        Elements that follow from others are not read.
+        ``"pos"`` (positive definite), ``"diagonal"``, ``"tridiagonal"``, ``"banded"``,
+        ``"lower triangular"`` or ``"upper triangular"``. SciPy's long names, such as ``"positive
+        definite"``, are taken too. Elements that follow from others are not read.
     lower
         Read the lower triangle of a symmetric, Hermitian or positive definite matrix; otherwise
         the upper one.
     transposed
         Solve ``a.T x = b``.
+    bands
+        The numbers of diagonals of a banded matrix below and above the main one.
     b_ndim
         1 if ``b`` is a stack of vectors, 2 for one of matrices. By default a vector is one, and all
         else are matrices.
@@ -257,6 +262,12 @@ def solve(
     check_choice(assume_a, tuple(_NAMES), "assume_a")
     a = as_matrices(a, "solve")
     kind: Any = _NAMES[assume_a]
+    if (bands is not None) is not (kind == "banded"):
+        msg = (
+            'solve: bands=(below, above) goes with assume_a="banded"; got '
+            f"assume_a={assume_a!r} and bands={bands!r}."
+        )
+        raise ArgumentError(msg)
     if kind in {"lower triangular", "upper triangular"}:
         return solve_triangular(
             a,
@@ -268,8 +279,9 @@ def solve(
         )
     if kind == "diagonal":
         return with_columns(_diagonal_solver(on_error), a, b, b_ndim, "solve")
-    if kind == "tridiagonal":
-        return solve_tridiagonal(a, b, transposed=transposed, b_ndim=b_ndim, on_error=on_error)
+    if kind in {"banded", "tridiagonal"}:
+        pair = (1, 1) if kind == "tridiagonal" else checked_bands(bands, "solve: bands")
+        return solve_with_bands(a, b, pair, transposed=transposed, b_ndim=b_ndim, on_error=on_error)
     if kind == "gen":
         a = matrix_transpose(a) if transposed else a
     else:

@@ -51,8 +51,8 @@ LOWERINGS: OpRules[Callable[[Any, Apply, Lowering], None]] = OpRules(
         _indexing: "AdvancedIncSubtensor AdvancedSubtensor IncSubtensor Subtensor",
         _join: "Join Split",
         _linear_algebra: (
-            "Cholesky CholeskyAdjoint CholeskyInverse Eigh LUFactor PermuteRows SolveBanded "
-            "SolveTriangular"
+            "Cholesky CholeskyAdjoint CholeskyInverse CholeskyUpdate Eigh LUFactor PermuteRows "
+            "SolveBanded SolveTriangular"
         ),
         _observing: "Assume CheckAndRaise",
         _random: "Advance FoldIn Jump RandomBits SplitState StateWords",

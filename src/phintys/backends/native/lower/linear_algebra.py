@@ -24,12 +24,14 @@ from phintys.backends.native.program import (
     RoundedFailure,
 )
 from phintys.backends.native.routines.cholesky_adjoint import CHOLESKY_ADJOINT
+from phintys.backends.native.routines.cholesky_update import CHOLESKY_UPDATE
 from phintys.backends.native.routines.matrices import EVD, GBSV, GETRF, POTRF, POTRI, TRSM
 from phintys.backends.native.steps.call import LibraryCall
 from phintys.graph.apply import Apply
 from phintys.tensor.linear_algebra.banded import SolveBanded
 from phintys.tensor.linear_algebra.cholesky import Cholesky
 from phintys.tensor.linear_algebra.cholesky_adjoint import CholeskyAdjoint, CholeskyInverse
+from phintys.tensor.linear_algebra.cholesky_update import CholeskyUpdate
 from phintys.tensor.linear_algebra.eigen import Eigh
 from phintys.tensor.linear_algebra.lu import LUFactor, PermuteRows
 from phintys.tensor.linear_algebra.triangular import SolveTriangular
@@ -173,6 +175,27 @@ def _lower_triangle(
     n = lowering.sizes.canonical(a.sizes[-1])
     count = _count(a.sizes[:-2], lowering)
     return {"n": n, "count": count, "move": lowering.sizes.mul(n, n)}
+
+
+@lowers(CholeskyUpdate)
+def lower_cholesky_update(op: CholeskyUpdate, node: Apply, lowering: Lowering) -> None:
+    """``out = tril(factor)`` and a copy of x, and then the updated factor in its place."""
+    sizes = lowering.sizes
+    factor, x = (lowering.view(variable) for variable in node.inputs)
+    n = square(factor, node, lowering)
+    failure = Failure(node, "rows", "{0} rows of the factor and {1} elements of the vector")
+    lowering.require_equal(n, x.sizes[-1], failure)
+    lengths = _batch((factor, x), (2, 1), node, lowering)
+    factor = factor.broadcast([*lengths, *factor.sizes[-2:]], sizes)
+    vectors = lowering.copied(x.broadcast([*lengths, n], sizes), node)
+    target, loops = lowering.compute(node.outputs[0], factor.sizes)
+    is_nan = op.on_error == "nan"
+    options = _lower_triangle(factor, target, loops, node, lowering)
+    options |= {"nan": is_nan, "sign": op.sign}
+    detail = "the leading minor of order {0} of matrix {1} is not positive after the update"
+    failure = _failure(node, detail, is_nan)
+    outputs = (target.array, vectors.array)
+    lowering.steps.append(LibraryCall(CHOLESKY_UPDATE, (), outputs, options, node, failure=failure))
 
 
 @lowers(SolveTriangular)
