@@ -184,7 +184,7 @@ def test_what_is_offered_is_not_said_to_be_missing(home):
         ("phintys", "sparse", "dense arrays"),
         ("phintys.tensor", "conv2d", "shifted slices"),
         ("phintys.tensor", "rfft", "phintys.tensor.fft"),
-        ("phintys.tensor.linalg", "schur", "phintys.wrap_py"),
+        ("phintys.tensor.linalg", "polar", "phintys.wrap_py"),
     ],
 )
 def test_what_is_not_offered_yet_says_what_to_use(home, name, instead):

@@ -6,7 +6,7 @@ __all__ = ["NOT_OFFERED"]
 
 _RANDOM = "Streams are phintys.random.RandomStream"
 _SOLVERS = "Call NumPy's or SciPy's function through phintys.wrap_py, with its gradient as grad="
-_DECOMPOSITIONS = ("schur", "qz", "logm", "sqrtm")
+_DECOMPOSITIONS = ("funm", "hessenberg", "polar")
 _LOOPS = "It is in phintys.control, with scan and the functional forms of loops"
 
 NOT_OFFERED = {
