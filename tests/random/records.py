@@ -31,6 +31,8 @@ class Record:
         What has no closed form: names of questions.
     is_discrete
         Whether its draws are integers.
+    whole
+        The parameters that are integers.
     rtol
         How far from SciPy's answers ours may be.
     """
@@ -40,12 +42,14 @@ class Record:
     twin: Callable[..., Any]
     lacks: frozenset[str] = frozenset()
     is_discrete: bool = False
+    whole: frozenset[str] = frozenset()
     rtol: float = 1e-8
 
     def parameters(self) -> dict[str, np.ndarray]:
         """Return the parameters: a few sets, always the same."""
         rng = np.random.default_rng(crc32(self.method.encode()))
-        return {name: rng.uniform(*ends, SETS) for name, ends in self.intervals.items()}
+        drawn = {name: rng.uniform(*ends, SETS) for name, ends in self.intervals.items()}
+        return {name: np.floor(x) if name in self.whole else x for name, x in drawn.items()}
 
     def exact(self) -> Any:
         """Return SciPy's distribution of these parameters."""
@@ -111,6 +115,36 @@ def _discrete_weibull(q, beta):
 
 DISCRETE = [
     Record("bernoulli", {"p": (0.1, 0.9)}, st.bernoulli, is_discrete=True),
+    Record(
+        "poisson",
+        {"lam": (2.0, 60.0)},
+        lambda lam: st.poisson(mu=lam),
+        lacking("icdf isf entropy"),
+        is_discrete=True,
+    ),
+    Record(
+        "binomial",
+        {"n": (5.0, 90.0), "p": (0.1, 0.9)},
+        st.binom,
+        lacking("icdf isf entropy"),
+        is_discrete=True,
+        whole=frozenset({"n"}),
+    ),
+    Record(
+        "hypergeometric",
+        {"ngood": (5.0, 40.0), "nbad": (5.0, 40.0), "nsample": (3.0, 10.0)},
+        lambda ngood, nbad, nsample: st.hypergeom(ngood + nbad, ngood, nsample),
+        lacking("cdf sf logcdf logsf icdf isf entropy"),
+        is_discrete=True,
+        whole=frozenset({"ngood", "nbad", "nsample"}),
+    ),
+    Record(
+        "logseries",
+        {"p": (0.2, 0.95)},
+        st.logser,
+        lacking("cdf sf logcdf logsf icdf isf entropy"),
+        is_discrete=True,
+    ),
     Record("geometric", {"p": (0.1, 0.9)}, st.geom, is_discrete=True),
     Record(
         "discrete_weibull",

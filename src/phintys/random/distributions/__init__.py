@@ -3,6 +3,7 @@
 from phintys.random.distributions.base import DISTRIBUTIONS, Distribution
 from phintys.random.distributions.bounded import Uniform
 from phintys.random.distributions.categorical import Categorical, OrderedLogistic
+from phintys.random.distributions.counts import Binomial, Hypergeometric, LogSeries, Poisson
 from phintys.random.distributions.discrete import Bernoulli, DiscreteWeibull, Geometric
 from phintys.random.distributions.gaussian import (
     MatrixNormal,
@@ -30,6 +31,7 @@ from phintys.random.distributions.selecting import Choice, Permutation, Permuted
 __all__ = [
     "DISTRIBUTIONS",
     "Bernoulli",
+    "Binomial",
     "Categorical",
     "Cauchy",
     "Choice",
@@ -40,9 +42,11 @@ __all__ = [
     "Geometric",
     "Gumbel",
     "HalfNormal",
+    "Hypergeometric",
     "Integers",
     "Laplace",
     "LogNormal",
+    "LogSeries",
     "Logistic",
     "MatrixNormal",
     "MultivariateNormal",
@@ -50,6 +54,7 @@ __all__ = [
     "OrderedLogistic",
     "Permutation",
     "Permuted",
+    "Poisson",
     "Shuffle",
     "Uniform",
     "UniformDirection",

@@ -9,10 +9,10 @@ import numpy as np
 
 from phintys.gradient.marks import GradientMark
 from phintys.graph.null_type import grad_undefined
+from phintys.random.count_samplers import exact_log1m, to_int64
 from phintys.random.distributions.base import Distribution, as_parameter
 from phintys.random.distributions.checks import positive, probability
 from phintys.random.distributions.uniform_bits import half_open_uniform
-from phintys.random.exact import exact_function
 from phintys.random.exact_functions import exact_exp, exact_exponential, exact_log
 from phintys.tensor import math, special
 
@@ -22,9 +22,7 @@ __all__ = [
     "DiscreteWeibull",
     "Geometric",
     "ParameterOfDiscrete",
-    "exact_log1m",
     "log_if",
-    "to_int64",
     "without_derivatives",
 ]
 
@@ -79,18 +77,6 @@ def without_derivatives(distribution: Any) -> Any:
 def log_if(condition: Any, logarithm: Any) -> Any:
     """Return a log-probability where a condition holds, the logarithm of zero elsewhere."""
     return math.switch(condition, logarithm, -np.inf)
-
-
-@exact_function(derivative=lambda p, out: (-1 / (1 - p),))
-def exact_log1m(p: Any) -> Any:
-    """log(1 - p), in exact steps."""
-    rest = 1.0 - p
-    return exact_log(rest) - (p - (1.0 - rest)) / rest
-
-
-def to_int64(x: Any) -> Any:
-    """Return positive floats rounded down, as int64; the largest one if they are beyond."""
-    return math.cast(math.minimum(x, 2.0**63 - 1024), "int64")
 
 
 class DiscreteDistribution(Distribution):

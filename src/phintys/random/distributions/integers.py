@@ -5,28 +5,14 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from phintys._base.errors import DtypeError
+from phintys.random.count_samplers import integer_below
 from phintys.random.distributions.checks import at_least
 from phintys.random.distributions.discrete import DiscreteDistribution, without_derivatives
 from phintys.random.distributions.multivariate import Multivariate, Source
-from phintys.random.wide import high_product
 from phintys.tensor import math
 from phintys.tensor.convert import as_tensor_variable
 
-__all__ = ["DiscreteUniform", "Integers", "integers_below"]
-
-
-def integers_below(bits: Any, count: Any) -> Any:
-    """Return integers from 0 to ``count - 1``, as uint64, of 64 random bits each.
-
-    They are the upper halves of 128-bit products. The probabilities of two integers differ by less
-    than 2**-64; they are equal where ``count`` is a power of two. A count of 0 stands for 2**64.
-
-    Parameters
-    ----------
-    bits, count
-        uint64.
-    """
-    return math.switch(math.eq(count, 0), bits, high_product(bits, count))
+__all__ = ["DiscreteUniform", "Integers"]
 
 
 class _Range(DiscreteDistribution, Multivariate):
@@ -57,7 +43,7 @@ class _Range(DiscreteDistribution, Multivariate):
     def numbers(self, source: Source, lengths: tuple[Any, ...]) -> Any:
         first, last = without_derivatives(self)._ends()
         count = math.cast(last - first + 1, "uint64")
-        return first + math.cast(integers_below(source.bits(*lengths), count), "int64")
+        return first + math.cast(integer_below(source.bits(*lengths), count), "int64")
 
     def _logp(self, value: Any) -> Any:
         return -math.log(self._count()) + 0 * value

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from phintys._base.errors import ArgumentError, ShapeError
+from phintys.random.count_samplers import integer_below
 from phintys.random.distributions.base import Distribution
 from phintys.random.distributions.bounded import Uniform
 from phintys.random.distributions.categorical import places_among
 from phintys.random.distributions.checks import probabilities
 from phintys.random.distributions.discrete import ParameterOfDiscrete
-from phintys.random.distributions.integers import integers_below
 from phintys.random.distributions.multivariate import Source
 from phintys.random.distributions.positive import Exponential
 from phintys.random.orders import DistinctIntegers, FirstPlaces, RandomOrder
@@ -194,7 +194,7 @@ class Choice(Selection, method="choice"):
 
     def _with_replacement(self, source: Source, count: Any, lengths: tuple[Any, ...]) -> Any:
         if "p" not in self.parameters:
-            below = integers_below(source.bits(*lengths), math.cast(count, "uint64"))
+            below = integer_below(source.bits(*lengths), math.cast(count, "uint64"))
             return math.cast(below, "int64")
         uniform = source.draw(Uniform(np.float64(0), np.float64(1)), *lengths)
         return places_among(self._weights(count), uniform)

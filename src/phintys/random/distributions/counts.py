@@ -1,0 +1,198 @@
+"""Distributions of counts: Poisson, binomial, hypergeometric, logarithmic."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from phintys.random.count_samplers import (
+    binomial_number,
+    exact_log1m,
+    hypergeometric_number,
+    poisson_number,
+    to_int64,
+)
+from phintys.random.distributions.base import same
+from phintys.random.distributions.checks import Domain, nonnegative, probability
+from phintys.random.distributions.discrete import DiscreteDistribution
+from phintys.random.distributions.uniform_bits import open_uniform
+from phintys.random.exact_functions import exact_exp, exact_log
+from phintys.tensor import math, special
+
+__all__ = ["Binomial", "Hypergeometric", "LogSeries", "Poisson", "binomial_logp"]
+
+_SERIES = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680)
+_LARGE = 16.0
+
+
+def _log_peak(k: Any) -> Any:
+    """Return the log-probability that a Poisson number of mean k is k.
+
+    For large k by Stirling's series, as the terms ``k log(k) - k - log(k!)`` cancel.
+    """
+    is_large = k > _LARGE
+    large = math.switch(is_large, k, _LARGE)
+    square = 1 / (large * large)
+    rest: Any = _SERIES[-1]
+    for coefficient in _SERIES[-2::-1]:
+        rest = coefficient + square * rest
+    small = math.switch(is_large, 1.0, k)
+    of_small = special.xlogx(small) - small - special.gammaln(small + 1)
+    return math.switch(is_large, -0.5 * math.log(2 * np.pi * large) - rest / large, of_small)
+
+
+def poisson_logp(k: Any, mean: Any) -> Any:
+    """Return the log-probability of Poisson numbers, without cancellation for large means."""
+    return _log_peak(k) - special.kl_div(k, mean)
+
+
+def binomial_logp(k: Any, n: Any, p: Any, rest: Any) -> Any:
+    """Return the log-probability of binomial numbers; ``rest`` is ``1 - p``.
+
+    It is that of two Poisson numbers with the sum n, divided by that of the sum, so that only small
+    terms are subtracted. n need not be an integer.
+    """
+    peaks = _log_peak(k) + _log_peak(n - k) - _log_peak(n)
+    return peaks - special.kl_div(k, n * p) - special.kl_div(n - k, n * rest)
+
+
+class Poisson(DiscreteDistribution, method="poisson"):
+    """How many events there are, if they occur independently and ``lam`` is the mean.
+
+    Examples
+    --------
+    >>> from phintys.random import Poisson, logp
+    >>> round(float(logp(Poisson(3.0), 2).eval()), 6)
+    -1.495923
+    """
+
+    defaults: ClassVar[dict[str, Any]] = {"lam": 1.0}
+    domains: ClassVar[dict[str, Any]] = {"lam": nonnegative}
+    alternatives: ClassVar[dict[str, Any]] = {"mu": ("lam", same)}
+
+    def number(self, *bits: Any) -> Any:
+        return poisson_number(bits[0], math.cast(self.lam, "float64"))
+
+    def support(self) -> tuple[Any, Any]:
+        return 0.0, np.inf
+
+    def _logp(self, value: Any) -> Any:
+        return poisson_logp(value, self.lam)
+
+    def _cdf(self, value: Any) -> Any:
+        return special.gammaincc(value + 1, self.lam)
+
+    def _sf(self, value: Any) -> Any:
+        return special.gammainc(value + 1, self.lam)
+
+    def mean(self) -> Any:
+        return self.lam
+
+    def variance(self) -> Any:
+        return self.lam
+
+
+class Binomial(DiscreteDistribution, method="binomial"):
+    """How many of ``n`` trials succeed, each with the probability ``p``.
+
+    Examples
+    --------
+    >>> from phintys.random import Binomial, logp
+    >>> round(float(logp(Binomial(10, 0.5), 5).eval()), 6)
+    -1.402044
+    """
+
+    defaults: ClassVar[dict[str, Any]] = {"n": 1.0, "p": 0.5}
+    domains: ClassVar[dict[str, Any]] = {"n": nonnegative, "p": probability}
+
+    def number(self, *bits: Any) -> Any:
+        n, p = (math.cast(one, "float64") for one in (self.n, self.p))
+        return binomial_number(bits[0], n, p)
+
+    def support(self) -> tuple[Any, Any]:
+        return 0.0, self.n
+
+    def _logp(self, value: Any) -> Any:
+        return binomial_logp(value, self.n, self.p, 1 - self.p)
+
+    def _cdf(self, value: Any) -> Any:
+        return special.betainc(self.n - value, value + 1, 1 - self.p)
+
+    def _sf(self, value: Any) -> Any:
+        return special.betainc(value + 1, self.n - value, self.p)
+
+    def mean(self) -> Any:
+        return self.n * self.p
+
+    def variance(self) -> Any:
+        return self.n * self.p * (1 - self.p)
+
+
+def _is_too_large(value: Any, given: Any) -> Any:
+    return (value < 0) | (value > given["ngood"] + given["nbad"])
+
+
+class Hypergeometric(DiscreteDistribution, method="hypergeometric"):
+    """How many of ``nsample`` are good, taken from ``ngood`` good and ``nbad`` bad ones at once."""
+
+    defaults: ClassVar[dict[str, Any]] = {"ngood": 1.0, "nbad": 1.0, "nsample": 1.0}
+    domains: ClassVar[dict[str, Any]] = {
+        "ngood": nonnegative,
+        "nbad": nonnegative,
+        "nsample": Domain("must be between 0 and ngood + nbad", _is_too_large),
+    }
+
+    def number(self, *bits: Any) -> Any:
+        counts = (math.cast(one, "float64") for one in (self.ngood, self.nbad, self.nsample))
+        return hypergeometric_number(bits[0], *counts)
+
+    def support(self) -> tuple[Any, Any]:
+        return math.maximum(self.nsample - self.nbad, 0), math.minimum(self.nsample, self.ngood)
+
+    def _logp(self, value: Any) -> Any:
+        total = self.ngood + self.nbad
+        share = self.nsample / total
+        of_good = binomial_logp(value, self.ngood, share, 1 - share)
+        of_bad = binomial_logp(self.nsample - value, self.nbad, share, 1 - share)
+        return of_good + of_bad - binomial_logp(self.nsample, total, share, 1 - share)
+
+    def mean(self) -> Any:
+        return self.nsample * self.ngood / (self.ngood + self.nbad)
+
+    def variance(self) -> Any:
+        total = self.ngood + self.nbad
+        share = self.ngood / total
+        left = (total - self.nsample) / math.maximum(total - 1, 1)
+        return self.nsample * share * (1 - share) * left
+
+
+class LogSeries(DiscreteDistribution, method="logseries"):
+    """1, 2, … with probabilities in proportion to ``p ** k / k``."""
+
+    defaults: ClassVar[dict[str, Any]] = {"p": 0.5}
+    domains: ClassVar[dict[str, Any]] = {"p": probability}
+    words: ClassVar[int] = 2
+
+    def number(self, *bits: Any) -> Any:
+        # A geometric number whose probability is random (A. W. Kemp, "Efficient generation of
+        # logarithmically distributed pseudo-random variables", Applied Statistics 30, 1981).
+        u, v = (open_uniform(one, "float64") for one in bits)
+        fails = 1.0 - exact_exp(exact_log1m(math.cast(self.p, "float64")) * u)
+        return 1 + to_int64(exact_log(v) / exact_log(fails))
+
+    def support(self) -> tuple[Any, Any]:
+        return 1.0, np.inf
+
+    def _whole(self) -> Any:
+        """Return the sum of ``p ** k / k``."""
+        return -math.log1p(-self.p)
+
+    def _logp(self, value: Any) -> Any:
+        return value * math.log(self.p) - math.log(value * self._whole())
+
+    def mean(self) -> Any:
+        return self.p / ((1 - self.p) * self._whole())
+
+    def variance(self) -> Any:
+        return self.mean() * (1 / (1 - self.p) - self.mean())
