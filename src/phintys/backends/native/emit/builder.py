@@ -91,6 +91,8 @@ class Builder:
     fail_where : callable or None
         ``fail_where(mask, message)`` writes how a kernel reports lanes that have no result, such as
         negative powers of integers. Operations that can fail need it.
+    ramps : dict
+        The text of vectors of consecutive integers -> the first of them, a scalar.
     """
 
     def __init__(self, function: Function, *, inline: bool = False) -> None:
@@ -99,6 +101,7 @@ class Builder:
         self.target = function.module.target
         self.inline = inline
         self.fail_where: Callable[[Value, str], None] | None = None
+        self.ramps: dict[str, Value] = {}
         self.arguments = tuple(
             Value(self, type, f"%a{i}") for i, (type, _) in enumerate(function.parameters)
         )

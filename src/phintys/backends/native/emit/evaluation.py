@@ -366,6 +366,8 @@ class Evaluator:
             step = self._lane_step(affine)
             if step is not None:
                 lanes = lanes + self.prelude.lane_steps(step, scope.lanes)
+                if step.known == 1 and not affine.dynamic:
+                    self.b.ramps[lanes.text] = total
         for expression, stride in affine.dynamic:
             index = self._integer(expression, scope)
             lanes = lanes + index * self.prelude.spread(stride, scope.lanes)

@@ -8,7 +8,7 @@ from phintys.backends.native.emit.builder import Builder
 from phintys.backends.native.emit.math import MathSymbol
 from phintys.backends.native.emit.math.calls import RANDOM_BITS
 from phintys.backends.native.emit.scalar_ops import CODE, emit_formula
-from phintys.backends.native.emit.types import BOOL, INT64, UINT64, type_of
+from phintys.backends.native.emit.types import BOOL, INT64, UINT64, Type, type_of
 from phintys.backends.native.emit.values import Value
 from phintys.random.exact import (
     MOST_ATTEMPTS,
@@ -51,52 +51,54 @@ def block_words(key: Value, low: Value, high: Value) -> tuple[Value, Value]:
 
 @CODE.register(RandomWord)
 def emit_random_word(b: Builder, op: RandomWord, values: Sequence[Any]) -> Value:
-    """Write a call of the outlined function for these lanes."""
-    type = values[0].type.like("uint32" if isinstance(op, RandomHalf) else "uint64")
-    symbol = MathSymbol(RANDOM_BITS, type.name, type.lanes).symbol
-    b.module.math_functions.add(symbol)
-    return b.call(symbol, type, values, convention=b.target.convention)
+    """Write the bits at some positions.
 
-
-def write_random_bits(module: Module, symbol: MathSymbol) -> None:
-    """Write ``bits(position, key, low, high)``, for consecutive positions and for any others.
-
-    The two words of a block are next to each other. If the positions of the lanes are consecutive,
-    from a multiple of what a block holds, a pair of lanes computes a block together: one has the
-    words ``c0, c1`` of the counter, the other one ``c2, c3``. A round then is a multiplication, an
-    exchange of neighbours, a shift and an xor for all lanes.
+    The two words of a block are next to each other. For the positions of a loop, a pair of lanes
+    computes a block together, unless the first position is within a block. Other positions are
+    those of an outlined function.
     """
-    lanes, is_half = symbol.lanes, symbol.dtype == "uint32"
-    returns, word = type_of(symbol.dtype, lanes), UINT64.of(lanes)
-    function = module.function(
-        symbol.symbol, returns, [word] * 4, convention=module.target.convention
-    )
-    b = Builder(function, inline=True)
-    position, *state = b.arguments
-    in_block = 4 if is_half else 2
-    if lanes >= in_block:
-        first = b.extract(position, 0)
-        consecutive = b.splat(first, lanes) + b.lane_numbers(word)
-        is_start = b.eq(first & (in_block - 1), 0)
-        paired, others = b.new_block("paired"), b.new_block("others")
-        b.branch(b.all(b.eq(position, consecutive)) & is_start, paired, others)
-        b.begin(paired)
-        count = lanes // 2 if is_half else lanes
-        blocks = b.splat(first >> (2 if is_half else 1), count)
-        blocks = blocks + (b.lane_numbers(UINT64.of(count)) >> 1)
-        key, low, high = (b.splat(b.extract(value, 0), count) for value in state)
-        words = _paired_words(b, blocks + low, high, key)
-        b.ret(b.bitcast(words, returns))
-        b.begin(others)
-    of_word = position >> 1 if is_half else position
+    position, *state = values
+    returns = position.type.like("uint32" if isinstance(op, RandomHalf) else "uint64")
+    in_block = 16 // returns.itemsize
+    first = b.ramps.get(position.text)
+    if first is None or returns.lanes < in_block:
+        return _of_any(b, position, state, returns)
+    paired, others, after = b.new_block("paired"), b.new_block("others"), b.new_block("after")
+    b.branch(b.eq(first & (in_block - 1), 0), paired, others)
+    b.begin(paired)
+    bits = _of_blocks(b, first >> (2 if in_block == 4 else 1), state, returns)
+    b.jump(after)
+    b.begin(others)
+    any_bits = _of_any(b, position, state, returns)
+    b.jump(after)
+    b.begin(after)
+    phi = b.phi(returns)
+    phi.add(bits, paired)
+    phi.add(any_bits, others)
+    return phi.value
+
+
+def _of_any(b: Builder, position: Value, state: Sequence[Value], returns: Type) -> Value:
+    symbol = MathSymbol(RANDOM_BITS, returns.name, returns.lanes).symbol
+    b.module.math_functions.add(symbol)
+    return b.call(symbol, returns, [position, *state], convention=b.target.convention)
+
+
+def _of_blocks(b: Builder, first: Value, state: Sequence[Value], returns: Type) -> Value:
+    """Write the bits of all of the blocks from a number on."""
+    word = UINT64.of(returns.lanes * returns.itemsize // 8)
     key, low, high = state
-    even, odd = block_words(key, low + (of_word >> 1), high)
-    bits = b.select(b.ne(of_word & 1, 0), odd, even)
-    b.ret(b.convert(bits >> ((position & 1) << 5), returns) if is_half else bits)
+    start = b.splat(b.convert(first, UINT64) + b.extract(low, 0), word.lanes)
+    key, high = (b.part(value, 0, word.lanes) for value in (key, high))
+    return b.bitcast(_paired_words(b, start + (b.lane_numbers(word) >> 1), high, key), returns)
 
 
 def _paired_words(b: Builder, low: Value, high: Value, key: Value) -> Value:
-    """Write blocks of which each is in two neighbouring lanes, where the arguments are equal."""
+    """Write blocks of which each is in two neighbouring lanes, where the arguments are equal.
+
+    One of the lanes has the words ``c0, c1`` of the counter, the other one ``c2, c3``. A round is
+    a multiplication, an exchange of neighbours, a shift and an xor for all lanes.
+    """
     lanes = low.type.lanes
     is_even = b.eq(b.lane_numbers(low.type) & 1, 0)
     neighbours = [lane ^ 1 for lane in range(lanes)]
@@ -112,6 +114,20 @@ def _paired_words(b: Builder, low: Value, high: Value, key: Value) -> Value:
         c02, c13 = (moved >> 32) ^ c13 ^ keys, moved
         keys = keys + step
     return (c02 & _LOW) | (c13 << 32)
+
+
+def write_random_bits(module: Module, symbol: MathSymbol) -> None:
+    """Write ``bits(position, key, low, high)``, of the block of each lane."""
+    is_half = symbol.dtype == "uint32"
+    returns, word = type_of(symbol.dtype, symbol.lanes), UINT64.of(symbol.lanes)
+    convention = module.target.convention
+    function = module.function(symbol.symbol, returns, [word] * 4, convention=convention)
+    b = Builder(function, inline=True)
+    position, key, low, high = b.arguments
+    of_word = position >> 1 if is_half else position
+    even, odd = block_words(key, low + (of_word >> 1), high)
+    bits = b.select(b.ne(of_word & 1, 0), odd, even)
+    b.ret(b.convert(bits >> ((position & 1) << 5), returns) if is_half else bits)
 
 
 @CODE.register(FloatBits, FloatOfBits)
