@@ -26,7 +26,6 @@ from phintys.tensor import math
 from phintys.tensor.broadcasting import broadcast_shape, broadcast_to
 from phintys.tensor.convert import as_tensor_variable
 from phintys.tensor.creation import as_sizes
-from phintys.tensor.reshaping import reshape
 from phintys.tensor.sizes import ceil_div_sizes, fold, multiply_sizes
 
 if TYPE_CHECKING:
@@ -315,7 +314,7 @@ class Distribution:
         used = ceil_div_sizes(count, op.in_block)
         words: list[Any] = []
         for _ in range(self.words):
-            words.append(reshape(op(StateWords()(state), count), lengths, ndim=len(lengths)))
+            words.append(op(StateWords()(state), *lengths))
             state = Advance()(state, used)
         return state, distribution.sample(*words)
 

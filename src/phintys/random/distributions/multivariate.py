@@ -12,7 +12,6 @@ from phintys.random.states import Advance, StateWords, as_state
 from phintys.tensor.broadcasting import broadcast_shape, broadcast_sizes, broadcast_to
 from phintys.tensor.convert import as_tensor_variable
 from phintys.tensor.creation import as_sizes
-from phintys.tensor.reshaping import reshape
 from phintys.tensor.shapes import sizes_of
 from phintys.tensor.sizes import ceil_div_sizes, fold, multiply_sizes
 
@@ -43,9 +42,9 @@ class Source:
         """Return 64 random bits for each element of a shape, as uint64."""
         op = RandomBits("uint64")
         count = multiply_sizes([fold(length) for length in lengths])
-        bits = op(StateWords()(self.state), count)
+        bits = op(StateWords()(self.state), *lengths)
         self.state = Advance()(self.state, ceil_div_sizes(count, op.in_block))
-        return reshape(bits, lengths, ndim=len(lengths))
+        return bits
 
 
 class Multivariate(Distribution):

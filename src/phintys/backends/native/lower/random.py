@@ -38,7 +38,9 @@ from phintys.random.states import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from phintys.backends.native.lower.lowering import Lowering
+    from phintys.backends.native.lower.lowering import Loops, Lowering
+    from phintys.backends.native.program import LoopVariable
+    from phintys.backends.native.sizes import Size
     from phintys.graph.apply import Apply
     from phintys.graph.variable import Variable
 
@@ -49,15 +51,25 @@ _UINT64 = np.dtype("uint64")
 
 @lowers(RandomBits)
 def lower_random_bits(op: RandomBits, node: Apply, lowering: Lowering) -> None:
-    """``bits[i] = random_word(i, key, low, high)``."""
+    """``bits[i, j] = random_word(i * m + j, key, low, high)``."""
     state = _words(node.inputs[0], lowering)
-    length = lowering.size_of(node.inputs[1])
-    target, (loop,) = lowering.compute(node.outputs[0], [length])
-    one = lowering.sizes.fixed(1)
-    at = Cast(Position(Index(() if loop is None else ((loop, one),))), _UINT64)
+    lengths = [lowering.size_of(length) for length in node.inputs[1:]]
+    target, loops = lowering.compute(node.outputs[0], lengths)
+    at = Cast(_position(loops, lengths, lowering), _UINT64)
     row = random_word if op.dtype == "uint64" else random_half
     value = Operation(row, (at, *state), np.dtype(op.dtype))
-    lowering.store(target, value, [loop], nodes=(node,))
+    lowering.store(target, value, loops, nodes=(node,))
+
+
+def _position(loops: Loops, lengths: Sequence[Size], lowering: Lowering) -> Position:
+    """Return the position of an element in the order of memory."""
+    step = lowering.sizes.fixed(1)
+    terms: list[tuple[LoopVariable, Size]] = []
+    for loop, length in zip(reversed(loops), reversed(lengths), strict=True):
+        if loop is not None:
+            terms.append((loop, step))
+        step = lowering.sizes.mul(step, length)
+    return Position(Index(tuple(reversed(terms))))
 
 
 @lowers(StateWords)
