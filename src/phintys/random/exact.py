@@ -353,6 +353,8 @@ class RandomHalf(RandomWord):
     half.
     """
 
+    has_wide_inputs = True
+
     def _resolve(self, dtypes: Dtypes) -> Dtypes:
         super()._resolve(dtypes)
         return (np.dtype("uint32"),)

@@ -139,6 +139,9 @@ class ScalarOp(Op):
     works_on_arrays: bool = False
     """Whether :meth:`impl` takes arrays, element by element and with broadcasting, as well."""
 
+    has_wide_inputs: bool = False
+    """Whether native code fills vectors by the width of the results, though inputs are wider."""
+
     output_types_preference: Callable[..., Any] | None = None
 
     def __init_subclass__(cls, **kwargs: Any) -> None:

@@ -304,9 +304,7 @@ class _NestPlanner:
     def _lanes(self, target: Target, vector: LoopVariable) -> int:
         """Return as many lanes as the widest numbers have in a register, or fewer if few do."""
         dtypes = {
-            part.dtype
-            for statement in self.nest.statements
-            for part in (statement.value, *getattr(statement.value, "arguments", ()))
+            part.dtype for statement in self.nest.statements for part in _wide_parts(statement)
         }
         widest = [type_of("float32" if d == "float16" else d) for d in dtypes if d != "bool"]
         lanes = min((target.lanes(type) for type in widest), default=32)
@@ -574,3 +572,11 @@ def _check_reductions(kernel: Kernel, nest: Nest) -> None:
             "set of loops, none of them an outer one."
         )
         raise IntegrityError(msg)
+
+
+def _wide_parts(statement: Statement) -> tuple[Expression, ...]:
+    """Return the parts of a statement whose widest dtype a vector holds."""
+    value = statement.value
+    if not isinstance(value, Operation) or value.op.has_wide_inputs:
+        return (value,)
+    return (value, *value.arguments)
