@@ -270,3 +270,20 @@ def test_gradients_go_through_loops_with_draws():
     for _ in range(2):
         value, slope, draws = f(1.0)
         np.testing.assert_allclose(slope, (value / draws).sum())
+
+
+@pytest.mark.parametrize("checkpoint", [1, 2, False])
+def test_checkpoints_of_loops_keep_the_states_of_generators(checkpoint):
+    x, stream = pt.dscalar("x"), random.RandomStream(13)
+    products = phintys.scan(
+        lambda t: t * stream.normal(x, 0.1),
+        outputs_info=1.0,
+        n_steps=5,
+        return_updates=False,
+        checkpoint=checkpoint,
+    )
+    draws = products / pt.concatenate([[1.0], products[:-1]])
+    f = phintys.function([x], [products[-1], phintys.grad(products[-1], x), draws])
+    for _ in range(2):
+        value, slope, draws = f(1.0)
+        np.testing.assert_allclose(slope, (value / draws).sum())

@@ -96,6 +96,15 @@ def test_streams_and_dtypes():
         rice(1.0, 0.5, dtype="int64")
 
 
+def test_items_of_a_batch_have_different_numbers():
+    r, nu, items = random.shared_rng(1), pt.dscalar("nu"), pt.dvector("items")
+    draws = [rice(nu, 0.5, rng=r), rice(nu, 0.5, rng=r, size=(2,)), rice([0.0, 0.0], nu, rng=r)]
+    f = phintys.function([items], pt.vectorize_graph(draws, {nu: items}))
+    found = f(np.ones(3))
+    assert [draw.shape for draw in found] == [(3,), (3, 2), (3, 2)]
+    assert all(len(np.unique(draw)) == draw.size for draw in found)
+
+
 def test_composed_distributions_are_compiled_and_differentiated():
     class Horseshoe(random.Distribution):
         """A normal number whose scale is the absolute value of a Cauchy number."""

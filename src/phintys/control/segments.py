@@ -359,26 +359,48 @@ class _Segments:
 
 
 class _BlockState:
-    """A state of the loop over segments, kept for all of them if it is a tensor."""
+    """A state of the loop over segments, kept for all of them if its type has a tensor form."""
 
     def __init__(self, loop: DerivedLoop, type_: Type, first: Any) -> None:
         self._loop = loop
-        self._is_kept = isinstance(type_, TensorType)
-        if self._is_kept:
-            self._number, (self.value,) = loop.carried(type_, (-1,), expand_dims(first, 0))
-        else:
+        self._form = _form_of(type_)
+        if self._form is None:
             self._number, self.value = loop.untraced(type_, first)
+            return
+        start = self._form.to_tensor(first)
+        rows = type_ if isinstance(type_, TensorType) else start.type
+        self._number, (row,) = loop.carried(rows, (-1,), expand_dims(start, 0))
+        self.value: Any = self._form.from_tensor(row)
 
     def set_value(self, value: Variable) -> None:
         """Say what a segment makes of it."""
-        set_new = self._loop.set_row if self._is_kept else self._loop.set_value
-        set_new(self._number, value)
+        if self._form is None:
+            self._loop.set_value(self._number, value)
+        else:
+            self._loop.set_row(self._number, self._form.to_tensor(value))
 
     def last(self, results: Outputs[Any]) -> Any:
         """Return it after all segments."""
-        if self._is_kept:
-            return results.carried[self._number][-1]
-        return results.untraced[self._number]
+        if self._form is None:
+            return results.untraced[self._number]
+        return self._form.from_tensor(results.carried[self._number][-1])
+
+
+class _TensorForm:
+    """How tensors are kept: as they are."""
+
+    @staticmethod
+    def to_tensor(value: Any) -> Any:
+        return value
+
+    from_tensor = to_tensor
+
+
+def _form_of(type_: Type) -> Any:
+    """Return what has ``to_tensor`` and ``from_tensor`` for values of a type, if there are."""
+    if isinstance(type_, TensorType):
+        return _TensorForm
+    return type_ if hasattr(type_, "to_tensor") else None
 
 
 def _last_rows(trace: Any, count: int) -> Any:

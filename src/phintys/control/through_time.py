@@ -52,7 +52,10 @@ def pull_back_loop(
     results = op.arguments.node_outputs(outputs)
     n = inputs[0] if results.ran is None else results.ran
     plan = plan_memory(op, inputs, n, step, kept)
-    if isinstance(plan.every, int) and plan.every == 1:
+    untraced = op.step_inputs.untraced
+    # States that are not tensors, such as those of generators, are kept by a loop over segments.
+    is_kept = all(isinstance(state.type, TensorType) for state in untraced)
+    if isinstance(plan.every, int) and plan.every == 1 and is_kept:
         kept = find_residuals(op, step.expressions, step.seeds, keep=False)
         plan.every = None
     if plan.every is None:

@@ -24,6 +24,7 @@ __all__ = [
     "Jump",
     "RandomType",
     "SplitState",
+    "StateOfWords",
     "StateOp",
     "StateWords",
     "random_type",
@@ -99,6 +100,16 @@ class RandomType(Type):
             "with phintys.random.state(seed)."
         )
         raise TypeContractError(msg)
+
+    @staticmethod
+    def to_tensor(given: Any) -> Any:
+        """Return a state as a tensor, of which a loop can keep the values of many steps."""
+        return StateWords()(given)
+
+    @staticmethod
+    def from_tensor(words: Any) -> Any:
+        """Return the state of which a tensor has the words."""
+        return StateOfWords()(words)
 
     def values_eq(self, a: Any, b: Any) -> bool:
         """Return whether two states are equal."""
@@ -226,6 +237,19 @@ class StateWords(StateOp):
 
     def infer_shape(self, fgraph: Any, node: Any, input_shapes: Any) -> list[Any]:
         return [(as_size(WORDS),)]
+
+
+class StateOfWords(StateOp):
+    """Return the state of which a vector has the words."""
+
+    __props__ = ()
+
+    def make_node(self, words: Any) -> Apply:
+        given = TensorType("uint64", (WORDS,)).filter_variable(words)
+        return Apply(self, [given], [random_type()])
+
+    def perform(self, node: Any, inputs: Any, output_storage: Any) -> None:
+        output_storage[0][0] = np.ascontiguousarray(inputs[0]).copy()
 
 
 class Advance(StateOp):

@@ -16,6 +16,7 @@ from phintys.graph.variable import Constant, Variable
 from phintys.random.numpy_generators import RandomGeneratorType, next_value, numpy_generator
 from phintys.random.states import RandomType
 from phintys.random.streams import shared_rng
+from phintys.tensor.batching.rules import batches
 from phintys.tensor.batching.signatures import parse_signature
 from phintys.tensor.broadcasting import broadcast_sizes
 from phintys.tensor.convert import as_tensor_variable
@@ -322,6 +323,15 @@ class RandomVariable(Op):
     def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
         """Return no derivatives."""
         return [None, None]
+
+
+@batches(RandomVariable)
+def batch_random_variable(node: Any, batch: Any) -> list[Any]:
+    """Draw for all items of the batch at once, so that they have different numbers."""
+    rng, size, *_ = node.inputs
+    given = [batch.padded(at) for at in range(2, len(node.inputs))]
+    lengths = None if _is_none(size) else [*batch.sizes, *as_sizes(size)]
+    return node.op.make_node(rng, lengths, *given).outputs
 
 
 def _is_none(size: Any) -> bool:

@@ -240,7 +240,9 @@ def _outputs(node: Apply, batch: Batch) -> list[Variable]:
 
 def _checked(new: Any, old: Any, node: Apply, batch: Batch) -> Any:
     """Return a result of a rule, which broadcasts where the output for an item does."""
-    if batch_rank(new, old) not in {0, batch.ndim} or new.type.dtype != old.type.dtype:
+    if not isinstance(old.type, TensorType) and new.type == old.type:
+        return new  # such as the next state of a generator
+    if batch_rank(new, old) not in {0, batch.ndim} or _dtype(new) != _dtype(old):
         msg = (
             f"The batching rule of {node.op} returned {new} of type {new.type} for an output of "
             f"type {old.type} and a batch of {batch.ndim} axes: it must have the same dtype, and "
@@ -256,6 +258,10 @@ def _checked(new: Any, old: Any, node: Apply, batch: Batch) -> Any:
         if size == 1 and new.type.shape[first + dim] != 1
     ]
     return specify_broadcastable(new, *lost) if lost else new
+
+
+def _dtype(variable: Any) -> Any:
+    return getattr(variable.type, "dtype", None)
 
 
 def _list_of(outputs: Any) -> list[Any]:

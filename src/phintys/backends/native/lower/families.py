@@ -55,7 +55,7 @@ LOWERINGS: OpRules[Callable[[Any, Apply, Lowering], None]] = OpRules(
             "SolveBanded SolveTriangular"
         ),
         _observing: "Assume CheckAndRaise",
-        _random: "Advance FoldIn Jump RandomBits SplitState StateWords",
+        _random: "Advance FoldIn Jump RandomBits SplitState StateOfWords StateWords",
         _ranges: "ARange",
         _reduce: "ArgExtremeAlong Argmax Argmin LogSoftmax LogSumExp Reduce Softmax",
         _row_loop: "RowLoop",

@@ -32,6 +32,7 @@ from phintys.random.states import (
     FoldIn,
     Jump,
     SplitState,
+    StateOfWords,
     StateWords,
 )
 
@@ -76,6 +77,12 @@ def _position(loops: Loops, lengths: Sequence[Size], lowering: Lowering) -> Posi
 def lower_state_words(op: StateWords, node: Apply, lowering: Lowering) -> None:
     """The same memory."""
     lowering.bind(node.outputs[0], lowering.view(node.inputs[0]), is_part=True)
+
+
+@lowers(StateOfWords)
+def lower_state_of_words(op: StateOfWords, node: Apply, lowering: Lowering) -> None:
+    """``state = words``."""
+    _store(node.outputs[0], _words(node.inputs[0], lowering), node, lowering)
 
 
 @lowers(Advance)
