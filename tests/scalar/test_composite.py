@@ -347,11 +347,11 @@ def test_which_input_influences_which_output():
 def test_missing_gradients():
     x, y = ps.float64("x"), ps.float64("y")
     g = ps.float64("g")
-    op = Composite([x, y], [ps.gammainc(x, y), ps.exp(y), -y])
+    op = Composite([x, y], [ps.jv(x, y), ps.exp(y), -y])
     outputs = op(x, y)
     gx, gy = op.L_op([x, y], outputs, [g, g, g])
     assert isinstance(gx.type, NullType)
-    assert "gammainc" in gx.type.why_null
+    assert "jv" in gx.type.why_null
     assert gy.type is ps.float64
     none = DisconnectedType()()
     gx, gy = op.L_op([x, y], outputs, [none, g, none])
@@ -363,7 +363,7 @@ def test_missing_gradients():
     tangents = op.R_op([x, y], [None, y])
     assert [t.type for t in tangents] == [ps.float64] * 3
     # what comes after a null is null
-    after = Composite([x, y], [ps.exp(ps.gammainc(x, y)) * 2])
+    after = Composite([x, y], [ps.exp(ps.jv(x, y)) * 2])
     assert isinstance(after.L_op([x, y], [after(x, y)], [g])[0].type, NullType)
     assert isinstance(after.R_op([x, y], [x, y])[0].type, NullType)
 

@@ -351,7 +351,7 @@ INF, NAN = math.inf, math.nan
         ("arcsin", (1,), (INF,)),
         ("arccosh", (1,), (INF,)),
         ("arccosh", (-2,), (NAN,)),
-        ("gammainc", (1, 0), None),
+        ("gammainc", (1, 0), (0, 1)),
         ("j1", (0,), (0.5,)),
         ("i1", (0,), (0.5,)),
         ("i0e", (0,), (0,)),
@@ -365,13 +365,6 @@ INF, NAN = math.inf, math.nan
     ],
 )
 def test_gradients_at_the_edges(name, values, expected, evaluate):
-    if name == "gammainc":
-        x = ps.float64()
-        gradient = ps.gammainc.L_op(
-            [ps.constant(1.0), x], [ps.gammainc(1.0, x)], [ps.constant(1.0)]
-        )
-        assert evaluate([gradient[1]], {x: 0}) == [1]
-        return
     result = gradients_of(name, *values, evaluate=evaluate)
     np.testing.assert_allclose(result, expected, rtol=1e-15, atol=0)
 

@@ -14,7 +14,9 @@ import numpy as np
 from phintys._base.apart import import_whole
 from phintys.scalar.arithmetic import abs, sign, sqr, xlog1py, xlogy
 from phintys.scalar.comparison import gt, lt
-from phintys.scalar.exponential import exp
+from phintys.scalar.exponential import exp, log
+from phintys.scalar.gamma_slopes import slope_by_differences
+from phintys.scalar.logic import and_
 from phintys.scalar.row import dtype_of
 from phintys.scalar.row_kinds import FloatRow
 from phintys.scalar.selection import maximum, minimum, switch
@@ -215,6 +217,51 @@ def _gamma_density(k: Any, x: Any) -> Any:
     return exp(xlogy(k - 1, x) - x - gammaln(k))
 
 
+log_gamma_slope = FloatRow(
+    "log_gamma_slope",
+    "phintys.scalar.gamma_slopes:log_gamma_slope",
+    doc="How the logarithm t of a quantile of the gamma distribution moves with the shape a.",
+    parameters=("a", "t"),
+    nin=2,
+    domain="a > 0",
+    # In t, the second derivatives of the equation P(a, exp(t)) = q.
+    derivative=lambda a, t, out: (
+        log_gamma_bend(a, t),
+        digamma(a) - t - (a - exp(t)) * out,
+    ),
+    widened=True,
+    special=False,
+)
+
+log_gamma_bend = FloatRow(
+    "log_gamma_bend",
+    "phintys.scalar.gamma_slopes:log_gamma_bend",
+    doc="The derivative of log_gamma_slope in the shape a.",
+    parameters=("a", "t"),
+    nin=2,
+    domain="a > 0",
+    derivative=lambda a, t, out: (
+        slope_by_differences(log_gamma_bend, a, t),
+        trigamma(a) - log_gamma_slope(a, t) - (a - exp(t)) * out,
+    ),
+    widened=True,
+    special=False,
+)
+
+
+def _gamma_density_of_log(a: Any, x: Any) -> Any:
+    """Return the density of the logarithm of a gamma number."""
+    return exp(xlogy(a, x) - x - gammaln(a))
+
+
+def _slope_by_order(a: Any, x: Any) -> Any:
+    """Return the derivative of ``gammainc`` in its order: 0 where all or nothing is below x."""
+    is_inside = and_(gt(x, 0), lt(x, math.inf))
+    inside = switch(is_inside, x, 1)
+    slope = log_gamma_slope(a, log(inside)) * _gamma_density_of_log(a, inside)
+    return switch(is_inside, -slope, 0.0)
+
+
 gammainc = FloatRow(
     "gammainc",
     "scipy.special:gammainc",
@@ -222,8 +269,7 @@ gammainc = FloatRow(
     parameters=("a", "x"),
     domain="a >= 0 and x >= 0",
     nin=2,
-    derivative=lambda k, x, out: (None, _gamma_density(k, x)),
-    undefined=_ORDER,
+    derivative=lambda k, x, out: (_slope_by_order(k, x), _gamma_density(k, x)),
 )
 
 gammaincc = FloatRow(
@@ -233,9 +279,45 @@ gammaincc = FloatRow(
     parameters=("a", "x"),
     domain="a >= 0 and x >= 0",
     nin=2,
-    derivative=lambda k, x, out: (None, -_gamma_density(k, x)),
-    undefined=_ORDER,
+    derivative=lambda k, x, out: (-_slope_by_order(k, x), -_gamma_density(k, x)),
 )
+
+gammaincinv = FloatRow(
+    "gammaincinv",
+    "scipy.special:gammaincinv",
+    doc="Inverse of gammainc in x: the quantile of the gamma distribution at y.",
+    parameters=("a", "y"),
+    domain="a > 0 and 0 <= y <= 1",
+    example="2.0, [0.2, 0.5]",
+    nin=2,
+    intervals=((0.5, 5.0), (0.05, 0.95)),
+    external=True,
+    derivative=lambda a, y, out: (
+        out * log_gamma_slope(a, log(out)),
+        1 / _gamma_density(a, out),
+    ),
+)
+
+gammainccinv = FloatRow(
+    "gammainccinv",
+    "scipy.special:gammainccinv",
+    doc="Inverse of gammaincc in x, accurate for small y.",
+    parameters=("a", "y"),
+    domain="a > 0 and 0 <= y <= 1",
+    example="2.0, [0.2, 0.5]",
+    nin=2,
+    intervals=((0.5, 5.0), (0.05, 0.95)),
+    external=True,
+    derivative=lambda a, y, out: (
+        out * log_gamma_slope(a, log(out)),
+        -1 / _gamma_density(a, out),
+    ),
+)
+
+
+def _beta_density(a: Any, b: Any, x: Any) -> Any:
+    return exp(xlogy(a - 1, x) + xlog1py(b - 1, -x) - betaln(a, b))
+
 
 betainc = FloatRow(
     "betainc",
@@ -245,11 +327,21 @@ betainc = FloatRow(
     domain="a >= 0 and b >= 0 and 0 <= x <= 1",
     example="2.0, 3.0, [0.2, 0.5]",
     nin=3,
-    derivative=lambda a, b, x, out: (
-        None,
-        None,
-        exp(xlogy(a - 1, x) + xlog1py(b - 1, -x) - betaln(a, b)),
-    ),
+    derivative=lambda a, b, x, out: (None, None, _beta_density(a, b, x)),
+    undefined=_ORDER,
+    widened=True,
+)
+
+betaincinv = FloatRow(
+    "betaincinv",
+    "scipy.special:betaincinv",
+    doc="Inverse of betainc in x: the quantile of the beta distribution at y.",
+    parameters=("a", "b", "y"),
+    domain="a > 0 and b > 0 and 0 <= y <= 1",
+    example="2.0, 3.0, [0.2, 0.5]",
+    nin=3,
+    external=True,
+    derivative=lambda a, b, y, out: (None, None, 1 / _beta_density(a, b, out)),
     undefined=_ORDER,
     widened=True,
 )

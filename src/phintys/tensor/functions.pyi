@@ -23,6 +23,7 @@ __all__ = [
     "atanh",
     "beta",
     "betainc",
+    "betaincinv",
     "betaln",
     "binom",
     "bitwise_and",
@@ -73,6 +74,8 @@ __all__ = [
     "gamma",
     "gammainc",
     "gammaincc",
+    "gammainccinv",
+    "gammaincinv",
     "gammaln",
     "ge",
     "greater",
@@ -109,6 +112,8 @@ __all__ = [
     "log1p",
     "log2",
     "log10",
+    "log_gamma_bend",
+    "log_gamma_slope",
     "log_ndtr",
     "log_sigmoid",
     "logaddexp",
@@ -201,6 +206,7 @@ atan2: Elemwise
 atanh: Elemwise
 beta: Elemwise
 betainc: Elemwise
+betaincinv: Elemwise
 betaln: Elemwise
 binom: Elemwise
 bitwise_and: Elemwise
@@ -251,6 +257,8 @@ fmod: Elemwise
 gamma: Elemwise
 gammainc: Elemwise
 gammaincc: Elemwise
+gammainccinv: Elemwise
+gammaincinv: Elemwise
 gammaln: Elemwise
 ge: Elemwise
 greater: Elemwise
@@ -287,6 +295,8 @@ log1mexp: Elemwise
 log1p: Elemwise
 log2: Elemwise
 log10: Elemwise
+log_gamma_bend: Elemwise
+log_gamma_slope: Elemwise
 log_ndtr: Elemwise
 log_sigmoid: Elemwise
 logaddexp: Elemwise

@@ -16,6 +16,7 @@ __all__ = [
     "arctanh_inplace",
     "beta_inplace",
     "betainc_inplace",
+    "betaincinv_inplace",
     "betaln_inplace",
     "binom_inplace",
     "boxcox1p_inplace",
@@ -52,6 +53,8 @@ __all__ = [
     "gamma_inplace",
     "gammainc_inplace",
     "gammaincc_inplace",
+    "gammainccinv_inplace",
+    "gammaincinv_inplace",
     "gammaln_inplace",
     "ge_inplace",
     "gt_inplace",
@@ -82,6 +85,8 @@ __all__ = [
     "log1p_inplace",
     "log2_inplace",
     "log10_inplace",
+    "log_gamma_bend_inplace",
+    "log_gamma_slope_inplace",
     "log_inplace",
     "log_ndtr_inplace",
     "log_sigmoid_inplace",
@@ -154,6 +159,7 @@ arctan_inplace: Elemwise
 arctanh_inplace: Elemwise
 beta_inplace: Elemwise
 betainc_inplace: Elemwise
+betaincinv_inplace: Elemwise
 betaln_inplace: Elemwise
 binom_inplace: Elemwise
 boxcox1p_inplace: Elemwise
@@ -190,6 +196,8 @@ fmod_inplace: Elemwise
 gamma_inplace: Elemwise
 gammainc_inplace: Elemwise
 gammaincc_inplace: Elemwise
+gammainccinv_inplace: Elemwise
+gammaincinv_inplace: Elemwise
 gammaln_inplace: Elemwise
 ge_inplace: Elemwise
 gt_inplace: Elemwise
@@ -220,6 +228,8 @@ log1mexp_inplace: Elemwise
 log1p_inplace: Elemwise
 log2_inplace: Elemwise
 log10_inplace: Elemwise
+log_gamma_bend_inplace: Elemwise
+log_gamma_slope_inplace: Elemwise
 log_inplace: Elemwise
 log_ndtr_inplace: Elemwise
 log_sigmoid_inplace: Elemwise

@@ -16,6 +16,7 @@ __all__ = [
     "Softmax",
     "beta",
     "betainc",
+    "betaincinv",
     "betaln",
     "binom",
     "boxcox",
@@ -38,6 +39,8 @@ __all__ = [
     "gamma",
     "gammainc",
     "gammaincc",
+    "gammainccinv",
+    "gammaincinv",
     "gammaln",
     "hyp2f1",
     "i0",
@@ -84,6 +87,7 @@ __all__ = [
 
 beta: Elemwise
 betainc: Elemwise
+betaincinv: Elemwise
 betaln: Elemwise
 binom: Elemwise
 boxcox: Elemwise
@@ -106,6 +110,8 @@ factorial: Elemwise
 gamma: Elemwise
 gammainc: Elemwise
 gammaincc: Elemwise
+gammainccinv: Elemwise
+gammaincinv: Elemwise
 gammaln: Elemwise
 hyp2f1: Elemwise
 i0: Elemwise

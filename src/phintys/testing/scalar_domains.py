@@ -277,6 +277,7 @@ DOMAINS: dict[str, ScalarDomain] = {
     "tanh": _numpy("tanh", ((-1.2, 1.2),), "biufc"),
     # special
     "beta": _scipy("beta", ((0.2, 5.0), (0.2, 5.0))),
+    "betaincinv": _scipy("betaincinv", ((0.5, 5.0), (0.5, 5.0), (0.05, 0.95)), undefined=(0, 1)),
     "betainc": _scipy("betainc", ((0.5, 5.0), (0.5, 5.0), (0.05, 0.95)), undefined=(0, 1)),
     "betaln": _scipy("betaln", ((0.2, 5.0), (0.2, 5.0))),
     "digamma": _scipy("psi", _POSITIVE, "biufc"),
@@ -286,8 +287,8 @@ DOMAINS: dict[str, ScalarDomain] = {
     "erfcx": _scipy("erfcx", ((-2.0, 3.0),), "biufc"),
     "erfinv": _scipy("erfinv", ((-0.95, 0.95),)),
     "gamma": _scipy("gamma", ((0.2, 6.0),), "biufc"),
-    "gammainc": _scipy("gammainc", ((0.5, 5.0), (0.1, 8.0)), undefined=(0,)),
-    "gammaincc": _scipy("gammaincc", ((0.5, 5.0), (0.1, 8.0)), undefined=(0,)),
+    "gammainc": _scipy("gammainc", ((0.5, 5.0), (0.1, 8.0))),
+    "gammaincc": _scipy("gammaincc", ((0.5, 5.0), (0.1, 8.0))),
     "gammaln": _scipy("gammaln", _POSITIVE),
     "hyp2f1": _scipy(
         "hyp2f1", ((0.5, 3.0), (0.5, 3.0), (1.5, 5.0), (-0.8, 0.7)), undefined=(0, 1, 2)
@@ -307,6 +308,12 @@ DOMAINS: dict[str, ScalarDomain] = {
     "ndtr": _scipy("ndtr", ((-3.0, 3.0),), "biufc"),
     "ndtri": _scipy("ndtri", ((0.05, 0.95),)),
     "owens_t": _scipy("owens_t", ((-3.0, 3.0), (-2.0, 2.0))),
+    "log_gamma_bend": ScalarDomain(
+        "phintys.scalar.gamma_slopes:log_gamma_bend", ((0.5, 5.0), (-2.0, 2.0)), "biuf"
+    ),
+    "log_gamma_slope": ScalarDomain(
+        "phintys.scalar.gamma_slopes:log_gamma_slope", ((0.5, 5.0), (-2.0, 2.0)), "biuf"
+    ),
     "polygamma": _scipy("polygamma", ((1.0, 4.0), (0.5, 6.0)), whole=(0,), undefined=(0,)),
     "trigamma": _ours("trigamma", ((0.2, 6.0),)),
     "yv": _scipy("yv", ((0.0, 4.0), (0.3, 6.0)), undefined=(0,)),

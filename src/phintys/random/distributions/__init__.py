@@ -1,16 +1,42 @@
 """Distributions: each is one block of sampler, log-density, distribution function and quantiles."""
 
 from phintys.random.distributions.base import DISTRIBUTIONS, Distribution
+from phintys.random.distributions.beta_family import Beta, F, HalfStudentT, StudentT
 from phintys.random.distributions.bounded import Uniform
 from phintys.random.distributions.categorical import Categorical, OrderedLogistic
 from phintys.random.distributions.counts import Binomial, Hypergeometric, LogSeries, Poisson
 from phintys.random.distributions.discrete import Bernoulli, DiscreteWeibull, Geometric
+from phintys.random.distributions.gamma_family import (
+    ChiSquare,
+    Gamma,
+    GeneralizedGamma,
+    InverseGamma,
+    Maxwell,
+    Nakagami,
+    Rayleigh,
+)
 from phintys.random.distributions.gaussian import (
     MatrixNormal,
     MultivariateNormal,
     UniformDirection,
 )
+from phintys.random.distributions.heavy_tails import (
+    Burr12,
+    HalfCauchy,
+    Levy,
+    LogLogistic,
+    Lomax,
+    Pareto,
+)
 from phintys.random.distributions.integers import DiscreteUniform, Integers
+from phintys.random.distributions.intervals import (
+    Kumaraswamy,
+    LogitNormal,
+    LogUniform,
+    Power,
+    Triangular,
+    TruncExpon,
+)
 from phintys.random.distributions.location_scale import Cauchy, Gumbel, Laplace, Logistic, Normal
 from phintys.random.distributions.positive import Exponential, HalfNormal, LogNormal, Weibull
 from phintys.random.distributions.questions import (
@@ -27,37 +53,72 @@ from phintys.random.distributions.questions import (
     variance,
 )
 from phintys.random.distributions.selecting import Choice, Permutation, Permuted, Shuffle
+from phintys.random.distributions.skewed import (
+    AsymmetricLaplace,
+    ExGaussian,
+    Moyal,
+    SkewNormal,
+    Wald,
+)
 
 __all__ = [
     "DISTRIBUTIONS",
+    "AsymmetricLaplace",
     "Bernoulli",
+    "Beta",
     "Binomial",
+    "Burr12",
     "Categorical",
     "Cauchy",
+    "ChiSquare",
     "Choice",
     "DiscreteUniform",
     "DiscreteWeibull",
     "Distribution",
+    "ExGaussian",
     "Exponential",
+    "F",
+    "Gamma",
+    "GeneralizedGamma",
     "Geometric",
     "Gumbel",
+    "HalfCauchy",
     "HalfNormal",
+    "HalfStudentT",
     "Hypergeometric",
     "Integers",
+    "InverseGamma",
+    "Kumaraswamy",
     "Laplace",
+    "Levy",
+    "LogLogistic",
     "LogNormal",
     "LogSeries",
+    "LogUniform",
     "Logistic",
+    "LogitNormal",
+    "Lomax",
     "MatrixNormal",
+    "Maxwell",
+    "Moyal",
     "MultivariateNormal",
+    "Nakagami",
     "Normal",
     "OrderedLogistic",
+    "Pareto",
     "Permutation",
     "Permuted",
     "Poisson",
+    "Power",
+    "Rayleigh",
     "Shuffle",
+    "SkewNormal",
+    "StudentT",
+    "Triangular",
+    "TruncExpon",
     "Uniform",
     "UniformDirection",
+    "Wald",
     "Weibull",
     "cdf",
     "entropy",

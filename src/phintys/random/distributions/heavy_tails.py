@@ -1,0 +1,279 @@
+"""Distributions of positive numbers with tails that fall as powers."""
+
+from __future__ import annotations
+
+import math as numbers
+from typing import Any, ClassVar
+
+import numpy as np
+
+from phintys.random.distributions.base import Distribution, same
+from phintys.random.distributions.checks import positive
+from phintys.random.distributions.location_scale import LocationScale
+from phintys.random.distributions.positive import Positive
+from phintys.random.exact_functions import exact_normal
+from phintys.tensor import math, special
+from phintys.tensor.creation import zeros_like
+
+__all__ = ["Burr12", "HalfCauchy", "Levy", "LogLogistic", "Lomax", "Pareto"]
+
+
+class Pareto(Distribution, method="pareto"):
+    """Pareto's distribution of the first kind: numbers from ``scale`` on, with the exponent b."""
+
+    defaults: ClassVar[dict[str, Any]] = {"b": 1.0, "scale": 1.0}
+    domains: ClassVar[dict[str, Any]] = {"b": positive, "scale": positive}
+    alternatives: ClassVar[Any] = {"alpha": ("b", same), "m": ("scale", same)}
+
+    def support(self) -> tuple[Any, Any]:
+        return self.scale, np.inf
+
+    def _inner(self) -> Any:
+        return 2 * self.scale
+
+    def _logp(self, value: Any) -> Any:
+        return math.log(self.b / self.scale) - (self.b + 1) * math.log(value / self.scale)
+
+    def _cdf(self, value: Any) -> Any:
+        return -math.expm1(self._logsf(value))
+
+    def _sf(self, value: Any) -> Any:
+        return math.power(self.scale / value, self.b)
+
+    def _logsf(self, value: Any) -> Any:
+        return -self.b * math.log(value / self.scale)
+
+    def _icdf(self, q: Any) -> Any:
+        return self.scale * math.exp(-math.log1p(-q) / self.b)
+
+    def _isf(self, q: Any) -> Any:
+        return self.scale * math.power(q, -1 / self.b)
+
+    def mean(self) -> Any:
+        return math.switch(self.b > 1, self.b * self.scale / (self.b - 1), np.inf)
+
+    def variance(self) -> Any:
+        finite = self.b * math.sqr(self.scale / (self.b - 1)) / (self.b - 2)
+        return math.switch(self.b > 2, finite, np.inf)
+
+    def mode(self) -> Any:
+        return zeros_like(self.b) + self.scale
+
+    def entropy(self) -> Any:
+        return math.log(self.scale / self.b) + 1 / self.b + 1
+
+
+class Lomax(Positive, method="lomax"):
+    """Pareto's distribution of the second kind, from 0 on."""
+
+    defaults: ClassVar[dict[str, Any]] = {"alpha": 1.0, "scale": 1.0}
+    domains: ClassVar[dict[str, Any]] = {"alpha": positive}
+    alternatives: ClassVar[Any] = {"a": ("alpha", same), "m": ("scale", same)}
+
+    def _logp(self, value: Any) -> Any:
+        logarithm = math.log1p(value / self.scale)
+        return math.log(self.alpha / self.scale) - (self.alpha + 1) * logarithm
+
+    def _cdf(self, value: Any) -> Any:
+        return -math.expm1(self._logsf(value))
+
+    def _sf(self, value: Any) -> Any:
+        return math.exp(self._logsf(value))
+
+    def _logsf(self, value: Any) -> Any:
+        return -self.alpha * math.log1p(value / self.scale)
+
+    def _icdf(self, q: Any) -> Any:
+        return self.scale * math.expm1(-math.log1p(-q) / self.alpha)
+
+    def _isf(self, q: Any) -> Any:
+        return self.scale * math.expm1(-math.log(q) / self.alpha)
+
+    def mean(self) -> Any:
+        return math.switch(self.alpha > 1, self.scale / (self.alpha - 1), np.inf)
+
+    def variance(self) -> Any:
+        finite = self.alpha * math.sqr(self.scale / (self.alpha - 1)) / (self.alpha - 2)
+        return math.switch(self.alpha > 2, finite, np.inf)
+
+    def mode(self) -> Any:
+        return zeros_like(self.alpha + self.scale)
+
+    def entropy(self) -> Any:
+        return math.log(self.scale / self.alpha) + 1 / self.alpha + 1
+
+
+class HalfCauchy(Distribution, method="halfcauchy"):
+    """``loc`` plus the absolute value of a number of Cauchy's distribution."""
+
+    defaults: ClassVar[dict[str, Any]] = {"loc": 0.0, "scale": 1.0}
+    alternatives: ClassVar[Any] = {"beta": ("scale", same)}
+
+    def support(self) -> tuple[Any, Any]:
+        return self.loc, np.inf
+
+    def _standardized(self, value: Any) -> Any:
+        return (value - self.loc) / self.scale
+
+    def _logp(self, value: Any) -> Any:
+        z = self._standardized(value)
+        return numbers.log(2 / numbers.pi) - math.log(self.scale) - math.log1p(math.sqr(z))
+
+    def _cdf(self, value: Any) -> Any:
+        return 2 / numbers.pi * math.arctan(self._standardized(value))
+
+    def _sf(self, value: Any) -> Any:
+        return 2 / numbers.pi * math.arctan2(1.0, self._standardized(value))
+
+    def _icdf(self, q: Any) -> Any:
+        return self.loc + self.scale * math.tan(0.5 * numbers.pi * q)
+
+    def _isf(self, q: Any) -> Any:
+        return self.loc + self.scale / math.tan(0.5 * numbers.pi * q)
+
+    def mean(self) -> Any:
+        return zeros_like(self.loc + self.scale) + np.inf
+
+    def variance(self) -> Any:
+        return zeros_like(self.loc + self.scale) + np.inf
+
+    def mode(self) -> Any:
+        return self.loc + zeros_like(self.scale)
+
+    def entropy(self) -> Any:
+        return math.log(2 * numbers.pi * self.scale) + zeros_like(self.loc)
+
+
+class LogLogistic(Positive, method="loglogistic"):
+    """The exponential of a logistic number: with the median ``alpha`` and the exponent ``beta``."""
+
+    defaults: ClassVar[dict[str, Any]] = {"alpha": 1.0, "beta": 1.0}
+    domains: ClassVar[dict[str, Any]] = {"alpha": positive, "beta": positive}
+    alternatives: ClassVar[Any] = {"scale": ("alpha", same), "c": ("beta", same)}
+
+    def _log_odds(self, value: Any) -> Any:
+        return self.beta * math.log(value / self.alpha)
+
+    def _logp(self, value: Any) -> Any:
+        inside = special.xlogy(self.beta - 1, value / self.alpha)
+        odds = math.power(value / self.alpha, self.beta)
+        return inside + math.log(self.beta / self.alpha) - 2 * math.log1p(odds)
+
+    def _cdf(self, value: Any) -> Any:
+        return math.sigmoid(self._log_odds(value))
+
+    def _sf(self, value: Any) -> Any:
+        return math.sigmoid(-self._log_odds(value))
+
+    def _logcdf(self, value: Any) -> Any:
+        return special.log_sigmoid(self._log_odds(value))
+
+    def _logsf(self, value: Any) -> Any:
+        return special.log_sigmoid(-self._log_odds(value))
+
+    def _icdf(self, q: Any) -> Any:
+        return self.alpha * math.exp((math.log(q) - math.log1p(-q)) / self.beta)
+
+    def _isf(self, q: Any) -> Any:
+        return self.alpha * math.exp((math.log1p(-q) - math.log(q)) / self.beta)
+
+    def mean(self) -> Any:
+        angle = numbers.pi / self.beta
+        return math.switch(self.beta > 1, self.alpha * angle / math.sin(angle), np.inf)
+
+    def variance(self) -> Any:
+        angle = numbers.pi / self.beta
+        squares = 2 * angle / math.sin(2 * angle) - math.sqr(angle / math.sin(angle))
+        return math.switch(self.beta > 2, math.sqr(self.alpha) * squares, np.inf)
+
+    def mode(self) -> Any:
+        above = math.maximum((self.beta - 1) / (self.beta + 1), 0)
+        return self.alpha * math.power(above, 1 / self.beta)
+
+    def entropy(self) -> Any:
+        return 2 + math.log(self.alpha / self.beta)
+
+
+class Burr12(Positive, method="burr12"):
+    """Burr's distribution of type XII, also known as Singh and Maddala's."""
+
+    defaults: ClassVar[dict[str, Any]] = {"c": 1.0, "d": 1.0, "scale": 1.0}
+    domains: ClassVar[dict[str, Any]] = {"c": positive, "d": positive}
+
+    def _log1p_power(self, value: Any) -> Any:
+        return math.log1p(math.power(value / self.scale, self.c))
+
+    def _logp(self, value: Any) -> Any:
+        inside = special.xlogy(self.c - 1, value / self.scale)
+        constant = math.log(self.c * self.d / self.scale)
+        return constant + inside - (self.d + 1) * self._log1p_power(value)
+
+    def _cdf(self, value: Any) -> Any:
+        return -math.expm1(self._logsf(value))
+
+    def _sf(self, value: Any) -> Any:
+        return math.exp(self._logsf(value))
+
+    def _logsf(self, value: Any) -> Any:
+        return -self.d * self._log1p_power(value)
+
+    def _icdf(self, q: Any) -> Any:
+        return self.scale * math.power(math.expm1(-math.log1p(-q) / self.d), 1 / self.c)
+
+    def _isf(self, q: Any) -> Any:
+        return self.scale * math.power(math.expm1(-math.log(q) / self.d), 1 / self.c)
+
+    def _moment(self, n: int) -> Any:
+        finite = self.d * special.beta(self.d - n / self.c, 1 + n / self.c)
+        return math.power(self.scale, n) * math.switch(self.c * self.d > n, finite, np.inf)
+
+    def mean(self) -> Any:
+        return self._moment(1)
+
+    def variance(self) -> Any:
+        return self._moment(2) - math.sqr(self._moment(1))
+
+
+class Levy(LocationScale, method="levy"):
+    """Levy's distribution: ``loc`` plus ``scale`` by the square of a normal number."""
+
+    is_symmetric: ClassVar[bool] = False
+
+    def support(self) -> tuple[Any, Any]:
+        return self.loc, np.inf
+
+    def _inner(self) -> Any:
+        return self.loc + self.scale
+
+    def sample(self, *bits: Any) -> Any:
+        return self._at(1 / math.sqr(exact_normal(bits[0])))
+
+    def _standard_logp(self, z: Any) -> Any:
+        # At 0 the density has the limit 0, though both terms are infinite.
+        logp = -0.5 / z - 1.5 * math.log(z) - 0.5 * numbers.log(2 * numbers.pi)
+        return math.switch(math.le(z, 0), -np.inf, logp)
+
+    def _standard_cdf(self, z: Any) -> Any:
+        return special.erfc(math.sqrt(0.5 / z))
+
+    def _standard_sf(self, z: Any) -> Any:
+        return special.erf(math.sqrt(0.5 / z))
+
+    def _standard_icdf(self, q: Any) -> Any:
+        return 0.5 / math.sqr(special.erfcinv(q))
+
+    def _standard_isf(self, q: Any) -> Any:
+        return 0.5 / math.sqr(special.erfinv(q))
+
+    def _standard_mean(self) -> Any:
+        return np.inf
+
+    def _standard_variance(self) -> Any:
+        return np.inf
+
+    def mode(self) -> Any:
+        return self.loc + self.scale / 3
+
+    def _standard_entropy(self) -> Any:
+        euler = 0.5772156649015329
+        return 0.5 * (1 + 3 * euler + numbers.log(16 * numbers.pi))

@@ -1,0 +1,290 @@
+"""Distributions on an interval, other than the uniform and the beta distribution."""
+
+from __future__ import annotations
+
+import math as numbers
+from typing import Any, ClassVar
+
+import numpy as np
+
+from phintys.random.distributions.base import Distribution, same
+from phintys.random.distributions.checks import at_least, positive
+from phintys.random.distributions.location_scale import EULER, Normal
+from phintys.tensor import math, special
+from phintys.tensor.creation import zeros_like
+
+__all__ = ["Kumaraswamy", "LogUniform", "LogitNormal", "Power", "Triangular", "TruncExpon"]
+
+
+class Triangular(Distribution, method="triangular"):
+    """A density that rises in a line from ``left`` to ``mode``, and falls to ``right``."""
+
+    defaults: ClassVar[dict[str, Any]] = {"left": -1.0, "mode": 0.0, "right": 1.0}
+    domains: ClassVar[dict[str, Any]] = {"mode": at_least("left"), "right": at_least("mode")}
+    alternatives: ClassVar[Any] = {
+        "lower": ("left", same),
+        "c": ("mode", same),
+        "upper": ("right", same),
+    }
+
+    def support(self) -> tuple[Any, Any]:
+        return self.left, self.right
+
+    def _sides(self) -> tuple[Any, Any, Any]:
+        """Return the widths of the interval, of its rising part, and of its falling part."""
+        peak = self.parameters["mode"]
+        return self.right - self.left, peak - self.left, self.right - peak
+
+    def _logp(self, value: Any) -> Any:
+        width, rise, fall = self._sides()
+        is_rising = value < self.parameters["mode"]
+        away = math.switch(is_rising, value - self.left, self.right - value)
+        side = math.switch(is_rising, rise, fall)
+        # At the mode of a triangle with one side, that side is 0.
+        height = math.switch(math.eq(away, side), 1, away / side)
+        return numbers.log(2) + math.log(height) - math.log(width)
+
+    def _cdf(self, value: Any) -> Any:
+        width, rise, fall = self._sides()
+        below = math.sqr(value - self.left) / (width * rise)
+        above = math.sqr(self.right - value) / (width * fall)
+        return math.switch(value < self.parameters["mode"], below, 1 - above)
+
+    def _sf(self, value: Any) -> Any:
+        width, rise, fall = self._sides()
+        below = math.sqr(value - self.left) / (width * rise)
+        above = math.sqr(self.right - value) / (width * fall)
+        return math.switch(value < self.parameters["mode"], 1 - below, above)
+
+    def _icdf(self, q: Any) -> Any:
+        width, rise, fall = self._sides()
+        low = self.left + math.sqrt(q * width * rise)
+        return math.switch(q * width < rise, low, self.right - math.sqrt((1 - q) * width * fall))
+
+    def _isf(self, q: Any) -> Any:
+        width, rise, fall = self._sides()
+        high = self.right - math.sqrt(q * width * fall)
+        return math.switch(q * width < fall, high, self.left + math.sqrt((1 - q) * width * rise))
+
+    def mean(self) -> Any:
+        return (self.left + self.parameters["mode"] + self.right) / 3
+
+    def variance(self) -> Any:
+        width, rise, fall = self._sides()
+        return (math.sqr(width) - rise * fall) / 18
+
+    def mode(self) -> Any:
+        return self.parameters["mode"]
+
+    def entropy(self) -> Any:
+        return 0.5 + math.log(0.5 * self._sides()[0])
+
+
+class Kumaraswamy(Distribution, method="kumaraswamy"):
+    """Kumaraswamy's distribution on the numbers from 0 to 1, with elementary quantiles."""
+
+    defaults: ClassVar[dict[str, Any]] = {"a": 1.0, "b": 1.0}
+    domains: ClassVar[dict[str, Any]] = {"a": positive, "b": positive}
+
+    def support(self) -> tuple[Any, Any]:
+        return 0.0, 1.0
+
+    def _logp(self, value: Any) -> Any:
+        inside = special.xlogy(self.a - 1, value)
+        outer = special.xlog1py(self.b - 1, -math.power(value, self.a))
+        return math.log(self.a * self.b) + inside + outer
+
+    def _cdf(self, value: Any) -> Any:
+        return -math.expm1(self._logsf(value))
+
+    def _sf(self, value: Any) -> Any:
+        return math.exp(self._logsf(value))
+
+    def _logsf(self, value: Any) -> Any:
+        return self.b * special.log1mexp(self.a * math.log(value))
+
+    def _icdf(self, q: Any) -> Any:
+        return math.power(-math.expm1(math.log1p(-q) / self.b), 1 / self.a)
+
+    def _isf(self, q: Any) -> Any:
+        return math.power(-math.expm1(math.log(q) / self.b), 1 / self.a)
+
+    def _moment(self, n: int) -> Any:
+        return self.b * special.beta(1 + n / self.a, self.b)
+
+    def mean(self) -> Any:
+        return self._moment(1)
+
+    def variance(self) -> Any:
+        return self._moment(2) - math.sqr(self._moment(1))
+
+    def entropy(self) -> Any:
+        harmonic = special.digamma(self.b + 1) + EULER
+        return 1 - 1 / self.b + (1 - 1 / self.a) * harmonic - math.log(self.a * self.b)
+
+
+class LogitNormal(Distribution, method="logitnormal"):
+    """The sigmoid of a normal number."""
+
+    defaults: ClassVar[dict[str, Any]] = {"mu": 0.0, "sigma": 1.0}
+
+    def support(self) -> tuple[Any, Any]:
+        return 0.0, 1.0
+
+    def _normal(self) -> Normal:
+        return Normal(self.mu, self.sigma)
+
+    def sample(self, *bits: Any) -> Any:
+        return math.sigmoid(self._normal().sample(*bits))
+
+    def _logp(self, value: Any) -> Any:
+        is_inside = math.and_(value > 0, value < 1)
+        safe = math.switch(is_inside, value, 0.5)
+        density = self._normal()._logp(special.logit(safe)) - math.log(safe) - math.log1p(-safe)
+        return math.switch(is_inside, density, math.switch(math.isnan(value), value, -np.inf))
+
+    def _cdf(self, value: Any) -> Any:
+        return self._normal()._cdf(special.logit(value))
+
+    def _sf(self, value: Any) -> Any:
+        return self._normal()._sf(special.logit(value))
+
+    def _logcdf(self, value: Any) -> Any:
+        return self._normal()._logcdf(special.logit(value))
+
+    def _logsf(self, value: Any) -> Any:
+        return self._normal()._logsf(special.logit(value))
+
+    def _icdf(self, q: Any) -> Any:
+        return math.sigmoid(self._normal()._icdf(q))
+
+    def _isf(self, q: Any) -> Any:
+        return math.sigmoid(self._normal()._isf(q))
+
+
+class Power(Distribution, method="power"):
+    """The density ``a * x ** (a - 1)`` on the numbers from 0 to 1."""
+
+    defaults: ClassVar[dict[str, Any]] = {"a": 1.0}
+    domains: ClassVar[dict[str, Any]] = {"a": positive}
+
+    def support(self) -> tuple[Any, Any]:
+        return 0.0, 1.0
+
+    def _logp(self, value: Any) -> Any:
+        return math.log(self.a) + special.xlogy(self.a - 1, value)
+
+    def _cdf(self, value: Any) -> Any:
+        return math.power(value, self.a)
+
+    def _sf(self, value: Any) -> Any:
+        return -math.expm1(self.a * math.log(value))
+
+    def _logcdf(self, value: Any) -> Any:
+        return self.a * math.log(value)
+
+    def _logsf(self, value: Any) -> Any:
+        return special.log1mexp(self.a * math.log(value))
+
+    def _icdf(self, q: Any) -> Any:
+        return math.power(q, 1 / self.a)
+
+    def _isf(self, q: Any) -> Any:
+        return math.exp(math.log1p(-q) / self.a)
+
+    def mean(self) -> Any:
+        return self.a / (self.a + 1)
+
+    def variance(self) -> Any:
+        return self.a / ((self.a + 2) * math.sqr(self.a + 1))
+
+    def entropy(self) -> Any:
+        return 1 - 1 / self.a - math.log(self.a)
+
+
+class LogUniform(Distribution, method="loguniform"):
+    """The exponential of a uniform number: from ``low`` to ``high``, which are positive."""
+
+    defaults: ClassVar[dict[str, Any]] = {"low": 1.0, "high": numbers.e}
+    domains: ClassVar[dict[str, Any]] = {"low": positive, "high": at_least("low")}
+    alternatives: ClassVar[Any] = {"a": ("low", same), "b": ("high", same)}
+
+    def support(self) -> tuple[Any, Any]:
+        return self.low, self.high
+
+    def _width(self) -> Any:
+        return math.log(self.high / self.low)
+
+    def _logp(self, value: Any) -> Any:
+        return -math.log(value) - math.log(self._width())
+
+    def _cdf(self, value: Any) -> Any:
+        return math.log(value / self.low) / self._width()
+
+    def _sf(self, value: Any) -> Any:
+        return math.log(self.high / value) / self._width()
+
+    def _icdf(self, q: Any) -> Any:
+        return self.low * math.exp(q * self._width())
+
+    def _isf(self, q: Any) -> Any:
+        return self.high * math.exp(-q * self._width())
+
+    def mean(self) -> Any:
+        return (self.high - self.low) / self._width()
+
+    def variance(self) -> Any:
+        squares = (math.sqr(self.high) - math.sqr(self.low)) / (2 * self._width())
+        return squares - math.sqr(self.mean())
+
+    def mode(self) -> Any:
+        return self.low + zeros_like(self.high)
+
+    def entropy(self) -> Any:
+        return 0.5 * math.log(self.low * self.high) + math.log(self._width())
+
+
+class TruncExpon(Distribution, method="truncexpon"):
+    """An exponential number below b, by ``scale``, plus ``loc``."""
+
+    defaults: ClassVar[dict[str, Any]] = {"b": 1.0, "loc": 0.0, "scale": 1.0}
+    domains: ClassVar[dict[str, Any]] = {"b": positive}
+
+    def support(self) -> tuple[Any, Any]:
+        return self.loc, self.loc + self.b * self.scale
+
+    def _standardized(self, value: Any) -> Any:
+        return (value - self.loc) / self.scale
+
+    def _log_total(self) -> Any:
+        return special.log1mexp(-self.b)
+
+    def _logp(self, value: Any) -> Any:
+        return -self._standardized(value) - self._log_total() - math.log(self.scale)
+
+    def _cdf(self, value: Any) -> Any:
+        return math.expm1(-self._standardized(value)) / math.expm1(-self.b)
+
+    def _sf(self, value: Any) -> Any:
+        z = self._standardized(value)
+        return math.exp(-z) * math.expm1(z - self.b) / math.expm1(-self.b)
+
+    def _icdf(self, q: Any) -> Any:
+        return self.loc - self.scale * math.log1p(q * math.expm1(-self.b))
+
+    def _isf(self, q: Any) -> Any:
+        return self.loc + self.scale * (self.b - math.log1p(q * math.expm1(self.b)))
+
+    def mean(self) -> Any:
+        return self.loc + self.scale * (1 - self.b / math.expm1(self.b))
+
+    def variance(self) -> Any:
+        rest = math.sqr(self.b) * math.exp(self.b) / math.sqr(math.expm1(self.b))
+        return math.sqr(self.scale) * (1 - rest) + 0 * self.loc
+
+    def mode(self) -> Any:
+        return self.loc + zeros_like(self.b + self.scale)
+
+    def entropy(self) -> Any:
+        z = 1 - self.b / math.expm1(self.b)
+        return z + self._log_total() + math.log(self.scale) + 0 * self.loc

@@ -1,0 +1,233 @@
+"""Distributions on the real line, and of waiting times, that are not symmetric."""
+
+from __future__ import annotations
+
+import math as numbers
+from typing import Any, ClassVar
+
+import numpy as np
+
+from phintys.random.distributions.base import Distribution, same
+from phintys.random.distributions.checks import positive
+from phintys.random.distributions.location_scale import EULER, LocationScale
+from phintys.random.distributions.positive import Positive
+from phintys.random.distributions.uniform_bits import open_uniform
+from phintys.random.exact_functions import exact_exponential, exact_normal
+from phintys.tensor import math, special
+
+__all__ = ["AsymmetricLaplace", "ExGaussian", "Moyal", "SkewNormal", "Wald"]
+
+LOG_ROOT_TWO_PI = 0.5 * numbers.log(2 * numbers.pi)
+
+
+class Wald(Positive, method="wald"):
+    """The inverse Gaussian distribution: when Brownian motion with drift first passes a level."""
+
+    defaults: ClassVar[dict[str, Any]] = {"mean": 1.0, "scale": 1.0}
+    domains: ClassVar[dict[str, Any]] = {"mean": positive, "scale": positive}
+    alternatives: ClassVar[Any] = {"mu": ("mean", same), "lam": ("scale", same)}
+    words: ClassVar[int] = 2
+
+    @property
+    def _mu(self) -> Any:
+        return self.parameters["mean"]
+
+    def sample(self, *bits: Any) -> Any:
+        """Return one of the two roots of Michael, Schucany and Haas's quadratic equation."""
+        half = 0.5 * math.sqr(exact_normal(bits[0])) * self._mu / self.scale
+        # The smaller root over the mean: 1 + half - sqrt(half * (half + 2)), without cancellation.
+        root = 1 / (1 + half + math.sqrt(half * (half + 2)))
+        is_smaller = open_uniform(bits[1], self.dtype) * (1 + root) <= 1
+        return self._mu * math.switch(is_smaller, root, 1 / root)
+
+    def _logp(self, value: Any) -> Any:
+        away = math.sqr((value - self._mu) / self._mu) * self.scale / (2 * value)
+        logp = 0.5 * math.log(self.scale) - 1.5 * math.log(value) - LOG_ROOT_TWO_PI - away
+        return math.switch(math.le(value, 0), -np.inf, logp)
+
+    def _ends(self, value: Any) -> tuple[Any, Any, Any]:
+        root = math.sqrt(self.scale / value)
+        return root * (value / self._mu - 1), root * (value / self._mu + 1), self.scale / self._mu
+
+    def _logcdf(self, value: Any) -> Any:
+        low, high, ratio = self._ends(value)
+        return math.logaddexp(special.log_ndtr(low), 2 * ratio + special.log_ndtr(-high))
+
+    def _logsf(self, value: Any) -> Any:
+        low, high, ratio = self._ends(value)
+        above = special.log_ndtr(-low)
+        return above + special.log1mexp(2 * ratio + special.log_ndtr(-high) - above)
+
+    def _cdf(self, value: Any) -> Any:
+        return math.exp(self._logcdf(value))
+
+    def _sf(self, value: Any) -> Any:
+        return math.exp(self._logsf(value))
+
+    def mean(self) -> Any:
+        return self._mu
+
+    def variance(self) -> Any:
+        return math.power(self._mu, 3) / self.scale
+
+    def mode(self) -> Any:
+        half = 1.5 * self._mu / self.scale
+        return self._mu / (half + math.sqrt(1 + math.sqr(half)))
+
+
+class SkewNormal(LocationScale, method="skewnormal"):
+    """Azzalini's distribution: a normal density, times a normal distribution function."""
+
+    defaults: ClassVar[dict[str, Any]] = {"loc": 0.0, "scale": 1.0, "alpha": 0.0}
+    is_symmetric: ClassVar[bool] = False
+    words: ClassVar[int] = 2
+
+    def sample(self, *bits: Any) -> Any:
+        first, second = map(exact_normal, bits)
+        return self._at((self.alpha * abs(first) + second) / math.sqrt(1 + math.sqr(self.alpha)))
+
+    def _standard_logp(self, z: Any) -> Any:
+        normal = -0.5 * math.sqr(z) - LOG_ROOT_TWO_PI
+        return numbers.log(2) + normal + special.log_ndtr(self.alpha * z)
+
+    def _standard_cdf(self, z: Any) -> Any:
+        return math.clip(special.ndtr(z) - 2 * special.owens_t(z, self.alpha), 0, 1)
+
+    def _standard_sf(self, z: Any) -> Any:
+        return math.clip(special.ndtr(-z) + 2 * special.owens_t(z, self.alpha), 0, 1)
+
+    def _standard_mean(self) -> Any:
+        return numbers.sqrt(2 / numbers.pi) * self.alpha / math.sqrt(1 + math.sqr(self.alpha))
+
+    def _standard_variance(self) -> Any:
+        return 1 - math.sqr(self._standard_mean())
+
+    def mode(self) -> Any:
+        raise self._lacks("mode")
+
+
+class ExGaussian(Distribution, method="exgaussian"):
+    """The sum of a normal number and an exponential one of mean ``nu``."""
+
+    defaults: ClassVar[dict[str, Any]] = {"mu": 0.0, "sigma": 1.0, "nu": 1.0}
+    domains: ClassVar[dict[str, Any]] = {"nu": positive, "sigma": positive}
+    words: ClassVar[int] = 2
+
+    def sample(self, *bits: Any) -> Any:
+        normal, wait = exact_normal(bits[0]), exact_exponential(bits[1])
+        return self.mu + self.sigma * normal + self.nu * wait
+
+    def _parts(self, value: Any) -> tuple[Any, Any]:
+        """Return the standard normal number of a value, and the logarithm of the waiting part.
+
+        That is ``log(exp(r**2 / 2 - r z) ndtr(z - r))`` for ``r = sigma / nu``.
+        """
+        z, ratio = (value - self.mu) / self.sigma, self.sigma / self.nu
+        return z, 0.5 * math.sqr(ratio) - ratio * z + special.log_ndtr(z - ratio)
+
+    def _logp(self, value: Any) -> Any:
+        return self._parts(value)[1] - math.log(self.nu)
+
+    def _cdf(self, value: Any) -> Any:
+        return math.exp(self._logcdf(value))
+
+    def _sf(self, value: Any) -> Any:
+        return math.exp(self._logsf(value))
+
+    def _logcdf(self, value: Any) -> Any:
+        z, waiting = self._parts(value)
+        below = special.log_ndtr(z)
+        return below + special.log1mexp(math.minimum(waiting - below, 0))
+
+    def _logsf(self, value: Any) -> Any:
+        z, waiting = self._parts(value)
+        return math.logaddexp(special.log_ndtr(-z), waiting)
+
+    def mean(self) -> Any:
+        return self.mu + self.nu + 0 * self.sigma
+
+    def variance(self) -> Any:
+        return math.sqr(self.sigma) + math.sqr(self.nu) + 0 * self.mu
+
+
+class AsymmetricLaplace(LocationScale, method="asymmetriclaplace"):
+    """Laplace numbers with the rates ``kappa / scale`` above, ``1 / (kappa scale)`` below."""
+
+    defaults: ClassVar[dict[str, Any]] = {"kappa": 1.0, "loc": 0.0, "scale": 1.0}
+    domains: ClassVar[dict[str, Any]] = {"kappa": positive}
+    alternatives: ClassVar[Any] = {"mu": ("loc", same)}
+    is_symmetric: ClassVar[bool] = False
+
+    def _below(self) -> Any:
+        """Return the probability of numbers below ``loc``."""
+        square = math.sqr(self.kappa)
+        return square / (1 + square)
+
+    def _standard_logp(self, z: Any) -> Any:
+        slope = math.switch(z < 0, 1 / self.kappa, -self.kappa)
+        return z * slope - math.log(self.kappa + 1 / self.kappa)
+
+    def _standard_logcdf(self, z: Any) -> Any:
+        below = math.log(self._below()) + math.minimum(z, 0) / self.kappa
+        above = math.exp(-self.kappa * math.maximum(z, 0)) / (1 + math.sqr(self.kappa))
+        return math.switch(z < 0, below, math.log1p(-above))
+
+    def _standard_logsf(self, z: Any) -> Any:
+        above = -self.kappa * math.maximum(z, 0) - math.log1p(math.sqr(self.kappa))
+        below = self._below() * math.exp(math.minimum(z, 0) / self.kappa)
+        return math.switch(z < 0, math.log1p(-below), above)
+
+    def _standard_cdf(self, z: Any) -> Any:
+        return math.exp(self._standard_logcdf(z))
+
+    def _standard_sf(self, z: Any) -> Any:
+        return math.exp(self._standard_logsf(z))
+
+    def _standard_icdf(self, q: Any) -> Any:
+        low = self.kappa * math.log(q / self._below())
+        high = -(math.log1p(-q) + math.log1p(math.sqr(self.kappa))) / self.kappa
+        return math.switch(q < self._below(), low, high)
+
+    def _standard_isf(self, q: Any) -> Any:
+        low = self.kappa * (math.log1p(-q) - math.log(self._below()))
+        high = -(math.log(q) + math.log1p(math.sqr(self.kappa))) / self.kappa
+        return math.switch(1 - q < self._below(), low, high)
+
+    def _standard_mean(self) -> Any:
+        return 1 / self.kappa - self.kappa
+
+    def _standard_variance(self) -> Any:
+        return math.sqr(1 / self.kappa) + math.sqr(self.kappa)
+
+    def _standard_entropy(self) -> Any:
+        return 1 + math.log(self.kappa + 1 / self.kappa)
+
+
+class Moyal(LocationScale, method="moyal"):
+    """Moyal's distribution of losses of energy: minus the logarithm of a squared normal number."""
+
+    is_symmetric: ClassVar[bool] = False
+
+    def sample(self, *bits: Any) -> Any:
+        return self._at(-2 * math.log(abs(exact_normal(bits[0]))))
+
+    def _standard_logp(self, z: Any) -> Any:
+        return -0.5 * (z + math.exp(-z)) - LOG_ROOT_TWO_PI
+
+    def _standard_cdf(self, z: Any) -> Any:
+        return special.erfc(math.exp(-0.5 * z) / numbers.sqrt(2))
+
+    def _standard_sf(self, z: Any) -> Any:
+        return special.erf(math.exp(-0.5 * z) / numbers.sqrt(2))
+
+    def _standard_icdf(self, q: Any) -> Any:
+        return -2 * math.log(numbers.sqrt(2) * special.erfcinv(q))
+
+    def _standard_isf(self, q: Any) -> Any:
+        return -2 * math.log(numbers.sqrt(2) * special.erfinv(q))
+
+    def _standard_mean(self) -> Any:
+        return EULER + numbers.log(2)
+
+    def _standard_variance(self) -> Any:
+        return 0.5 * numbers.pi**2
