@@ -7,7 +7,8 @@ import phintys
 import phintys.tensor as pt
 from phintys.graph import FunctionGraph
 from phintys.graph.traversal import explicit_graph_inputs
-from phintys.passes._structure import Fact, structure
+from phintys.passes._matrix_facts import Fact
+from phintys.passes._structure import structure
 from phintys.passes.merging import merge
 from phintys.passes.pipelines import PIPELINES
 

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import phintys.scalar as ps
 from phintys.passes._facts import as_result, kind, operands, scalar_node
-from phintys.passes._structure import triangle_of, turned
+from phintys.passes._matrix_facts import turned
+from phintys.passes._structure import triangle_of
 from phintys.rewriting import node_rewriter
 from phintys.tensor import math
 from phintys.tensor.diagonals import AllocDiag, ExtractDiag, tril

@@ -13,7 +13,8 @@ import numpy as np
 
 import phintys.scalar as ps
 from phintys.passes._facts import as_result, fits, has_one_client, kind, operands, scalar_node
-from phintys.passes._structure import triangle_of, turned
+from phintys.passes._matrix_facts import turned
+from phintys.passes._structure import triangle_of
 from phintys.passes.matrices import LATE_MATRICES, MATRICES, SHARED_FACTORS
 from phintys.rewriting import node_rewriter
 from phintys.tensor import math

@@ -23,7 +23,8 @@ from phintys.passes._facts import (
     same_size,
     scalar_node,
 )
-from phintys.passes._structure import Fact, structure, turned
+from phintys.passes._matrix_facts import Fact, turned
+from phintys.passes._structure import structure
 from phintys.rewriting import node_rewriter
 from phintys.tensor import math
 from phintys.tensor.diagonals import AllocDiag, ExtractDiag, diagonal, eye
