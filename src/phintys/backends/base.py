@@ -8,7 +8,7 @@ which values are shared, borrowed or mutable.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -85,6 +85,9 @@ class CallShape:
         Lists of length 1 that receive the last results as their new values. Those are not returned.
     locks
         Locks held during a call with updates, in the order in which they are acquired.
+    numbers
+        Positions of arguments of rank 0 for which numbers of the same precision may be given:
+        scalars of NumPy, and Python's floats for float64.
     """
 
     explicit: int
@@ -93,6 +96,7 @@ class CallShape:
     as_list: bool = True
     updated_cells: Sequence[list[Any]] = ()
     locks: Sequence[ProcessLock] = ()
+    numbers: Collection[int] = ()
 
 
 @runtime_checkable

@@ -171,6 +171,11 @@ class Function(_Returning[R_co]):
                 as_list=maker.unpack == "list",
                 updated_cells=self._updated_cells,
                 locks=self._locks,
+                numbers=[
+                    position
+                    for position, parameter in enumerate(self.signature.parameters)
+                    if parameter.takes_numbers
+                ],
             )
         )
         # Python looks up __call__ on the class, so each function has a class of its own.

@@ -33,6 +33,8 @@ class Parameter:
         The specification of the input.
     default : Container or None
         The container of the default value; ``None`` if the argument is required.
+    takes_numbers : bool
+        Whether a number of the same precision is a valid argument.
     filter : callable
         Returns an argument as a value of the input's Type, or raises.
     """
@@ -42,6 +44,9 @@ class Parameter:
         self.name = spec.name
         self.default = default
         self.filter = _filter_of(spec)
+        type_ = spec.variable.type
+        # Such a number is what the filter makes an array of, without a loss.
+        self.takes_numbers = isinstance(type_, TensorType) and not type_.ndim and not spec.strict
 
     def __str__(self) -> str:
         name = self.name or "(unnamed)"

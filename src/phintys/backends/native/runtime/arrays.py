@@ -5,12 +5,13 @@ from __future__ import annotations
 from phintys.backends.native.emit.builder import Builder
 from phintys.backends.native.emit.control import loop
 from phintys.backends.native.emit.module import Module
-from phintys.backends.native.emit.types import BOOL, INT32, INT64, PTR, VOID
+from phintys.backends.native.emit.types import BOOL, FLOAT64, INT32, INT64, PTR, VOID
 from phintys.backends.native.emit.values import Value
 from phintys.backends.native.runtime.atomics import null
 from phintys.backends.native.runtime.capi import (
     ALIGNED,
     C_CONTIGUOUS,
+    NUMBER_AT,
     OWNDATA,
     WRITEABLE,
     CApi,
@@ -34,24 +35,26 @@ _FLAGS = ALIGNED | C_CONTIGUOUS
 
 
 def emit_take(module: Module, api: CApi) -> None:
-    """``take(process, input, object, frame)``: check an array, and store its address and lengths.
+    """``take(process, input, object, frame, place)``: check an array, and store where it is.
 
     Returns whether native code accepts it: exactly an ndarray, with the expected dtype, rank and
-    known lengths, aligned and contiguous.
+    known lengths, aligned and contiguous; or a number, where numbers are accepted. The value of an
+    integer of Python, which has a form of its own, is stored at the place.
     """
     array = api.array
-    b = Builder(module.function("phintys_take", BOOL, [PTR] * 4, linkage="internal"))
-    state, record, thing, frame = b.arguments
-    exact, typed, axes, axis, fits, note, good, bad = (
-        b.new_block(name)
-        for name in ("exact", "typed", "axes", "axis", "fits", "note", "good", "bad")
-    )
+    b = Builder(module.function("phintys_take", BOOL, [PTR] * 5, linkage="internal"))
+    state, record, thing, frame, place = b.arguments
+    names = ("exact", "typed", "axes", "axis", "fits", "note", "other", "good", "bad")
+    exact, typed, axes, axis, fits, note, other, good, bad = map(b.new_block, names)
     dtype = INPUT.load(b, record, "dtype")
     b.branch(is_null(b, dtype), good, exact)
 
     b.begin(exact)
     type_ = array.load(b, thing, "type")
-    b.branch(b.compare("eq", type_, PROCESS.load(b, state, "array_type")), typed, bad)
+    b.branch(b.compare("eq", type_, PROCESS.load(b, state, "array_type")), typed, other)
+
+    b.begin(other)
+    _take_number(b, record, type_, thing, frame, place)
 
     b.begin(typed)
     same = b.compare("eq", array.load(b, thing, "descr"), dtype)
@@ -79,6 +82,47 @@ def emit_take(module: Module, api: CApi) -> None:
     target = byte_offset(b, frame, INPUT.load(b, record, "pointer"))
     b.store(array.load(b, thing, "data"), target)
     b.jump(good)
+    b.begin(good)
+    b.ret(b.constant(BOOL, 1))
+    b.begin(bad)
+    b.ret(b.constant(BOOL, 0))
+
+
+def _take_number(
+    b: Builder, record: Value, type_: Value, thing: Value, frame: Value, place: Value
+) -> None:
+    """End ``take`` for what is not an array.
+
+    Types are not null, so they are not equal to those that a record lacks.
+    """
+    names = ("same", "unlike", "integer", "doubtful", "large", "exact", "real", "good", "bad")
+    same, unlike, integer, doubtful, large, exact, real, good, bad = map(b.new_block, names)
+    target = byte_offset(b, frame, INPUT.load(b, record, "pointer"))
+    is_scalar = b.compare("eq", type_, INPUT.load(b, record, "scalar"))
+    is_number = b.compare("eq", type_, INPUT.load(b, record, "number"))
+    b.branch(is_scalar | is_number, same, unlike)
+    b.begin(same)
+    b.store(byte_offset(b, thing, NUMBER_AT), target)
+    b.jump(good)
+
+    b.begin(unlike)
+    b.branch(b.compare("eq", type_, INPUT.load(b, record, "integer")), integer, bad)
+    b.begin(integer)
+    value = b.call("PyLong_AsLongLong", INT64, [thing])
+    b.branch(b.eq(value, -1), doubtful, exact)
+    b.begin(doubtful)
+    b.branch(is_null(b, b.call("PyErr_Occurred", PTR, [])), exact, large)
+    b.begin(large)
+    b.call("PyErr_Clear", VOID, [])
+    b.jump(bad)
+    b.begin(exact)
+    b.store(value, place)
+    b.store(place, target)
+    b.branch(b.eq(INPUT.load(b, record, "converts"), 0), good, real)
+    b.begin(real)
+    b.store(b.convert(value, FLOAT64), place)
+    b.jump(good)
+
     b.begin(good)
     b.ret(b.constant(BOOL, 1))
     b.begin(bad)

@@ -19,7 +19,16 @@ from phintys._base.records import record
 from phintys.backends.native.emit.types import INT32, PTR
 from phintys.backends.native.runtime.record import Record
 
-__all__ = ["CApi", "Unsupported", "c_api", "check_objects", "new_builtin", "redirect_builtins"]
+__all__ = [
+    "NUMBER_AT",
+    "CApi",
+    "Unsupported",
+    "c_api",
+    "check_objects",
+    "new_builtin",
+    "number_types",
+    "redirect_builtins",
+]
 
 # Indices into NumPy's table, which never change (numpy/_core/code_generators/numpy_api.py).
 _NUMPY_FUNCTIONS = {"PyArray_NewFromDescr": 94, "PyArray_Empty": 184}
@@ -54,6 +63,9 @@ _PYTHON_FUNCTIONS = (
 
 _FIRST_ADDRESS = 65536
 """No valid address is below this one."""
+
+NUMBER_AT = object.__basicsize__
+"""Offset in bytes of the value in Python's floats and NumPy's scalars; see :func:`number_types`."""
 
 ALIGNED, C_CONTIGUOUS, OWNDATA, WRITEABLE = 0x100, 0x1, 0x4, 0x400
 """Bits of an array's flags."""
@@ -209,6 +221,28 @@ def _check_array(api: CApi, array: np.ndarray[Any, Any]) -> None:
         if values and _words(api.array.read(id(array), name), array.ndim) != list(values):
             msg = f"arrays keep their {name} elsewhere"
             raise Unsupported(msg)
+
+
+@cache
+def number_types(dtype: np.dtype[Any]) -> tuple[type, type] | None:
+    """Return the types of numbers that keep a value of a dtype at ``NUMBER_AT``.
+
+    NumPy's type, and Python's if it keeps the same value in the same form, else NumPy's again.
+    ``None`` if live objects are laid out otherwise, or do not live in memory of this machine's
+    byte order.
+    """
+    if dtype.kind not in "biufc" or not dtype.isnative:
+        return None
+    scalar = dtype.type
+    sample = np.array(1.25).astype(dtype)[()]
+    if not _keeps(sample, sample.tobytes()):
+        return None
+    is_float = scalar is np.float64 and _keeps(1.25, sample.tobytes())
+    return scalar, float if is_float else scalar
+
+
+def _keeps(number: Any, value: bytes) -> bool:
+    return ctypes.string_at(id(number) + NUMBER_AT, len(value)) == value
 
 
 def _words(start: int, count: int) -> list[int] | None:

@@ -13,6 +13,7 @@ from phintys._base.locks import ProcessLock
 from phintys._base.records import record
 from phintys.backends.native.program import Array, Handle, Place
 from phintys.backends.native.runtime.background import chores
+from phintys.backends.native.runtime.capi import number_types
 from phintys.backends.native.runtime.entry import FRAME_ON_STACK
 from phintys.backends.native.runtime.protocol import (
     AXIS,
@@ -246,7 +247,7 @@ class ProgramCode:
             "constants": self._constants(tables),
             "explicit": shape.explicit,
             "hidden": len(shape.cells),
-            "inputs": self._input_records(tables, self.interface.arguments),
+            "inputs": tables.records(INPUT, self._argument_rows(tables, shape)),
             "cells": tables.words([tables.object(cell) for cell in shape.cells]),
             "objects": self._count,
             "object_records": tables.records(OBJECT, new_arrays),
@@ -288,13 +289,38 @@ class ProgramCode:
             addresses.append(int(data.ctypes.data))
         return tables.words(addresses)
 
+    def _argument_rows(self, tables: _Tables, shape: CallShape) -> list[dict[str, int]]:
+        """Return the expected properties of the arguments, some of which may be numbers.
+
+        Python code that gets or returns an argument needs an array. So does what examines whether
+        arguments may be overwritten.
+        """
+        rows = [self._input(tables, value) for value in self.interface.arguments]
+        if self.layout.callbacks or self.layout.claims:
+            return rows
+        returned = {value.memory for value in self.interface.results if isinstance(value, Array)}
+        for position in shape.numbers:
+            value = self.interface.arguments[position]
+            if not isinstance(value, Array) or value in returned:
+                continue
+            types = number_types(value.dtype)
+            if types is not None:
+                scalar, number = types
+                rows[position] |= {
+                    "scalar": id(scalar),
+                    "number": id(number),
+                    "integer": id(int) if scalar in {np.int64, np.float64} else 0,
+                    "converts": int(scalar is np.float64),
+                }
+        return rows
+
     def _input_records(self, tables: _Tables, values: Sequence[Value]) -> int:
         return tables.records(INPUT, [self._input(tables, value) for value in values])
 
     def _input(self, tables: _Tables, value: Value) -> dict[str, int]:
         """Return the expected properties of an input array, and its offsets in the frame."""
         if isinstance(value, Handle):
-            return {"dtype": 0, "ndim": 0, "pointer": 0, "axes": 0, "itemsize": 0}
+            return dict.fromkeys(INPUT.fields, 0)
         record = self.layout.records[value]
         axes = [
             {"length": -1 if size.known is None else size.known, "target": 8 * (record + 1 + axis)}
@@ -306,6 +332,10 @@ class ProgramCode:
             "pointer": 8 * record,
             "axes": tables.records(AXIS, axes),
             "itemsize": value.dtype.itemsize,
+            "scalar": 0,
+            "number": 0,
+            "integer": 0,
+            "converts": 0,
         }
 
     @staticmethod

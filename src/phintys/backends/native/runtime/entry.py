@@ -151,8 +151,8 @@ class _Entry:
         b.ret(null(b))
 
         b.begin(begin)
-        # One extra word in front, which ``failure`` needs.
-        self.vector = self._room(self.everything + 1)
+        # One extra word in front, which ``failure`` needs; behind, one for the value of each input.
+        self.vector = self._room(self.everything + self.everything + 1)
         self.inputs = b.offset(self.vector, 1, PTR)
         self.frame = self._frame()
         b.branch(self._take_inputs(), run, reject)
@@ -243,7 +243,8 @@ class _Entry:
         self, records: Value, number: Value, process: Value, thing: Value, frame: Value
     ) -> Value:
         record = element(self.b, records, number, INPUT)
-        return self.b.call("phintys_take", BOOL, [process, record, thing, frame])
+        place = self.b.offset(self.inputs, self.everything + number, PTR)
+        return self.b.call("phintys_take", BOOL, [process, record, thing, frame, place])
 
     def _drop_inputs(self) -> None:
         """Release the inputs from cells, and a frame that is not on the stack."""

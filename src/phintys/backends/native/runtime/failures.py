@@ -137,7 +137,8 @@ class Failures:
         self, call: int, words: ctypes.Array[ctypes.c_int64], inputs: Sequence[Any]
     ) -> dict[Variable, Any]:
         """Return what need not be computed: inputs, and what Python code made in this call."""
-        known: dict[Variable, Any] = dict(zip(self.fgraph.inputs, inputs, strict=True))
+        values = [np.asarray(x) if isinstance(x, float | np.generic) else x for x in inputs]
+        known: dict[Variable, Any] = dict(zip(self.fgraph.inputs, values, strict=True))
         shared = CALL.read(call, "shared")
         if not shared:
             return known

@@ -77,6 +77,10 @@ INPUT = Record.packed(
     pointer=INT64,  # offset in the frame for the address of the data
     axes=PTR,  # AXIS for each
     itemsize=INT64,
+    scalar=PTR,  # the type of NumPy's scalars that are accepted too; null: only arrays are
+    number=PTR,  # Python's type of numbers that have the same form, or the same as scalar
+    integer=PTR,  # Python's int, if it is accepted
+    converts=INT64,  # 1: integers become float64, 0: int64
 )
 AXIS = Record.packed(length=INT64, target=INT64)
 """The only length that is accepted (-1: any), and the offset in the frame for the length."""

@@ -438,7 +438,7 @@ def _keep_outputs(b: Builder, call: Value, record: Value, result: Value) -> Valu
             _hold_item(b, result, count + outputs.index, b.offset(place, 1, PTR))
         shown = b.load(PTR, b.offset(place, b.convert(has_both, INT64), PTR))
         wanted = element(b, inputs, outputs.index, INPUT)
-        taken = b.call("phintys_take", BOOL, [_process(b, call), wanted, shown, frame])
+        taken = b.call("phintys_take", BOOL, [_process(b, call), wanted, shown, frame, null(b)])
         outputs.next(outputs.carried[0] & taken)
     return outputs.results[0]
 
