@@ -1,0 +1,191 @@
+"""Common mistakes with decompositions and solvers of matrices, and what the errors say."""
+
+import numpy as np
+import pytest
+
+from phintys._base.errors import ArgumentError, DtypeError, MethodNotDefinedError, ShapeError
+from tests.test_wrong_inputs import Case, check
+
+WHEN_BUILT = {
+    "a vector in place of a matrix": Case(
+        'pt.linalg.cholesky(pt.vector("x"))', ShapeError, ["x", "rank 2 or more", "x[:, None]"]
+    ),
+    "a matrix that is not square": Case(
+        'pt.linalg.cholesky(pt.tensor("x", shape=(2, 3)))', ShapeError, ["square", "x", "(2, 3)"]
+    ),
+    "the inverse of a matrix that is not square": Case(
+        'pt.linalg.inv(pt.tensor("a", shape=(2, 3)))', ShapeError, ["Inv", "square", "(2, 3)"]
+    ),
+    "another way to treat errors": Case(
+        'pt.linalg.cholesky(pt.matrix("x"), on_error="ignore")',
+        ArgumentError,
+        ["'raise', 'nan'", "'ignore'"],
+    ),
+    "half precision": Case(
+        'pt.linalg.det(pt.tensor("x", dtype="float16", shape=(2, 2)))',
+        DtypeError,
+        ["float16", "float32, float64", 'astype("float32")'],
+    ),
+    "an unknown assumption": Case(
+        'pt.linalg.solve(pt.matrix("a"), pt.vector("b"), assume_a="positive")',
+        ArgumentError,
+        ["'pos'", "'positive definite'", "got 'positive'"],
+    ),
+    "a right side of another length": Case(
+        'pt.linalg.solve(pt.tensor("a", shape=(2, 2)), pt.tensor("b", shape=(3,)))',
+        ShapeError,
+        ["(n,n),(n,k)->(n,k)", "a: shape (2, 2)", "(3, 1)"],
+    ),
+    "stacks of different lengths": Case(
+        'pt.linalg.solve(pt.tensor("a", shape=(2, 3, 3)), pt.tensor("b", shape=(4, 3, 1)))',
+        ShapeError,
+        ["stacks", "a: shape (2, 3, 3)", "b: shape (4, 3, 1)", "dimension 0"],
+    ),
+    "neither vectors nor matrices": Case(
+        'pt.linalg.solve(pt.matrix("a"), pt.vector("b"), b_ndim=3)',
+        ArgumentError,
+        ["b_ndim is 1 for vectors or 2", "3"],
+    ),
+    "a banded matrix of which the diagonals are not named": Case(
+        'pt.linalg.solve(pt.matrix("a"), pt.vector("b"), assume_a="banded")',
+        ArgumentError,
+        ["bands=(below, above)", "None"],
+    ),
+    "diagonals of a matrix that is not banded": Case(
+        'pt.linalg.solve(pt.matrix("a"), pt.vector("b"), bands=(1, 1))',
+        ArgumentError,
+        ['assume_a="banded"', "'gen'", "(1, 1)"],
+    ),
+    "another transpose": Case(
+        'pt.linalg.solve_triangular(pt.matrix("a"), pt.vector("b"), trans="X")',
+        ArgumentError,
+        ["'N', 'T' or 'C'", "'X'"],
+    ),
+    "a matrix in place of LU factors": Case(
+        'pt.linalg.lu_solve(pt.matrix("a"), pt.vector("b"))',
+        ArgumentError,
+        ["pair", "lu_factor returns", "a"],
+    ),
+    "a matrix in place of a Cholesky factor": Case(
+        'pt.linalg.cho_solve(pt.matrix("a"), pt.vector("b"))', ArgumentError, ["pair", "cho_factor"]
+    ),
+    "exchanges that are no integers": Case(
+        'pt.linalg.pivot_to_permutation(pt.vector("p"))', ArgumentError, ["integers", "p", "float"]
+    ),
+    "an unknown mode of QR": Case(
+        'pt.linalg.qr(pt.matrix("a"), "thin")', ArgumentError, ["'reduced'", "got 'thin'"]
+    ),
+    "the gradient of arbitrary columns": Case(
+        'a = pt.dmatrix("a"); phintys.grad(pt.linalg.qr(a, "complete")[0].sum(), a)',
+        MethodNotDefinedError,
+        ["arbitrary", 'mode="economic"'],
+    ),
+    "the gradient of a Schur form": Case(
+        'a = pt.dmatrix("a"); phintys.grad(pt.linalg.schur(a).T.sum(), a)',
+        MethodNotDefinedError,
+        ["Schur", "not unique", "eigvals"],
+    ),
+    "an unknown region of eigenvalues": Case(
+        'pt.linalg.schur(pt.matrix("a"), sort="left")', ArgumentError, ["'lhp'", "'left'"]
+    ),
+    "one number of diagonals": Case(
+        'pt.linalg.solve_banded((1,), pt.matrix("ab"), pt.vector("b"))',
+        ArgumentError,
+        ["l_and_u", "pair", "(1,)"],
+    ),
+    "a negative number of diagonals": Case(
+        'pt.linalg.solve_banded((1, -1), pt.matrix("ab"), pt.vector("b"))',
+        ArgumentError,
+        ["ints from 0", "-1 above"],
+    ),
+    "too few diagonals": Case(
+        'pt.linalg.solve_banded((1, 1), pt.tensor("ab", shape=(2, None)), pt.vector("b"))',
+        ShapeError,
+        ["3 rows", "ab", "(2, ?)"],
+    ),
+    "an unknown number of diagonals": Case(
+        'pt.linalg.solveh_banded(pt.matrix("ab"), pt.vector("b"))',
+        ShapeError,
+        ["must be known", "ab", "specify_shape"],
+    ),
+    "half of a power": Case(
+        'pt.linalg.matrix_power(pt.matrix("a"), 1.5)', ArgumentError, ["integer", "1.5"]
+    ),
+    "an update of a complex factor": Case(
+        'pt.linalg.cholesky_update(pt.zmatrix("l"), pt.vector("x"))',
+        DtypeError,
+        ["real factors", "l", "complex128"],
+    ),
+    "an unknown structure": Case(
+        'pt.assume(pt.matrix("a"), "posdef")', ArgumentError, ["positive_definite", "'posdef'"]
+    ),
+    "matrices of an equation that do not fit": Case(
+        "pt.linalg.solve_sylvester(*(pt.tensor(shape=s) for s in [(2, 2), (3, 3), (3, 2)]))",
+        ShapeError,
+        ["(m,m),(n,n),(m,n)", "(3, 2)"],
+    ),
+}
+
+WHEN_CALLED = {
+    "a matrix that turns out not to be square": Case(
+        """
+        x = pt.dmatrix("x")
+        f = phintys.function([x], pt.linalg.cholesky(x))
+        f([[1.0, 2.0]])
+        """,
+        ShapeError,
+        ["square", "x", "(1, 2)", "line 2"],
+    ),
+    "a stack with one that is not positive definite": Case(
+        """
+        x = pt.dtensor3("x")
+        f = phintys.function([x], pt.linalg.cholesky(x))
+        f([[[1.0]], [[-1.0]]])
+        """,
+        np.linalg.LinAlgError,
+        ["position [1] of the stack x", "minor of order 1", 'on_error="nan"', "line 2"],
+    ),
+    "a right side that turns out to be longer": Case(
+        """
+        a, b = pt.dmatrix("a"), pt.dvector("b")
+        f = phintys.function([a, b], pt.linalg.solve(a, b))
+        f([[1.0]], [1.0, 2.0])
+        """,
+        ShapeError,
+        ["do not fit", "(1,)", "(2, 1)", "line 2"],
+    ),
+    "a singular matrix": Case(
+        """
+        a = pt.dmatrix("a")
+        f = phintys.function([a], pt.linalg.inv(a))
+        f([[1.0, 1.0], [1.0, 1.0]])
+        """,
+        np.linalg.LinAlgError,
+        ["singular", "element 1", "line 2"],
+    ),
+    "a negative eigenvalue": Case(
+        """
+        a = pt.dmatrix("a")
+        f = phintys.function([a], pt.linalg.logm(a))
+        f([[-1.0]])
+        """,
+        np.linalg.LinAlgError,
+        ["matrix a", "no real logarithm", 'astype("complex128")', "line 2"],
+    ),
+    "a factor that is not one after its update": Case(
+        """
+        l, x = pt.dmatrix("l"), pt.dvector("x")
+        f = phintys.function([l, x], pt.linalg.cholesky_update(l, x, downdate=True))
+        f([[1.0]], [2.0])
+        """,
+        np.linalg.LinAlgError,
+        ["matrix l", "not positive definite after the update", "line 2"],
+    ),
+}
+
+MATRICES = {**WHEN_BUILT, **WHEN_CALLED}
+
+
+@pytest.mark.parametrize("name", MATRICES)
+def test_a_mistake_is_explained(name):
+    check(MATRICES[name])
