@@ -336,6 +336,21 @@ DISCRETE = [
         whole=frozenset({"n"}),
     ),
     Record(
+        "negative_binomial",
+        {"n": (0.5, 9.0), "p": (0.2, 0.8)},
+        st.nbinom,
+        lacking("icdf isf entropy"),
+        is_discrete=True,
+    ),
+    Record(
+        "betabinom",
+        {"n": (5.0, 40.0), "alpha": (0.5, 3.0), "beta": (0.5, 3.0)},
+        lambda n, alpha, beta: st.betabinom(n=n, a=alpha, b=beta),
+        lacking("cdf sf logcdf logsf icdf isf entropy"),
+        is_discrete=True,
+        whole=frozenset({"n"}),
+    ),
+    Record(
         "hypergeometric",
         {"ngood": (5.0, 40.0), "nbad": (5.0, 40.0), "nsample": (3.0, 10.0)},
         lambda ngood, nbad, nsample: st.hypergeom(ngood + nbad, ngood, nsample),

@@ -4,7 +4,9 @@ from phintys.random.distributions.base import DISTRIBUTIONS, Distribution
 from phintys.random.distributions.beta_family import Beta, F, HalfStudentT, StudentT
 from phintys.random.distributions.bounded import Uniform
 from phintys.random.distributions.categorical import Categorical, OrderedLogistic
+from phintys.random.distributions.compound_counts import BetaBinomial, NegativeBinomial
 from phintys.random.distributions.counts import Binomial, Hypergeometric, LogSeries, Poisson
+from phintys.random.distributions.directions import MultivariateT, VonMisesFisher
 from phintys.random.distributions.discrete import Bernoulli, DiscreteWeibull, Geometric
 from phintys.random.distributions.gamma_family import (
     ChiSquare,
@@ -38,6 +40,7 @@ from phintys.random.distributions.intervals import (
     TruncExpon,
 )
 from phintys.random.distributions.location_scale import Cauchy, Gumbel, Laplace, Logistic, Normal
+from phintys.random.distributions.matrices import LKJ, LKJCholesky, Wishart
 from phintys.random.distributions.positive import Exponential, HalfNormal, LogNormal, Weibull
 from phintys.random.distributions.questions import (
     cdf,
@@ -53,6 +56,7 @@ from phintys.random.distributions.questions import (
     variance,
 )
 from phintys.random.distributions.selecting import Choice, Permutation, Permuted, Shuffle
+from phintys.random.distributions.shares import Dirichlet, DirichletMultinomial, Multinomial
 from phintys.random.distributions.skewed import (
     AsymmetricLaplace,
     ExGaussian,
@@ -63,15 +67,19 @@ from phintys.random.distributions.skewed import (
 
 __all__ = [
     "DISTRIBUTIONS",
+    "LKJ",
     "AsymmetricLaplace",
     "Bernoulli",
     "Beta",
+    "BetaBinomial",
     "Binomial",
     "Burr12",
     "Categorical",
     "Cauchy",
     "ChiSquare",
     "Choice",
+    "Dirichlet",
+    "DirichletMultinomial",
     "DiscreteUniform",
     "DiscreteWeibull",
     "Distribution",
@@ -89,6 +97,7 @@ __all__ = [
     "Integers",
     "InverseGamma",
     "Kumaraswamy",
+    "LKJCholesky",
     "Laplace",
     "Levy",
     "LogLogistic",
@@ -101,8 +110,11 @@ __all__ = [
     "MatrixNormal",
     "Maxwell",
     "Moyal",
+    "Multinomial",
     "MultivariateNormal",
+    "MultivariateT",
     "Nakagami",
+    "NegativeBinomial",
     "Normal",
     "OrderedLogistic",
     "Pareto",
@@ -118,8 +130,10 @@ __all__ = [
     "TruncExpon",
     "Uniform",
     "UniformDirection",
+    "VonMisesFisher",
     "Wald",
     "Weibull",
+    "Wishart",
     "cdf",
     "entropy",
     "icdf",

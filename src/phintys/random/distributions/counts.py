@@ -20,13 +20,13 @@ from phintys.random.distributions.uniform_bits import open_uniform
 from phintys.random.exact_functions import exact_exp, exact_log
 from phintys.tensor import math, special
 
-__all__ = ["Binomial", "Hypergeometric", "LogSeries", "Poisson", "binomial_logp"]
+__all__ = ["Binomial", "Hypergeometric", "LogSeries", "Poisson", "binomial_logp", "log_peak"]
 
 _SERIES = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680)
 _LARGE = 16.0
 
 
-def _log_peak(k: Any) -> Any:
+def log_peak(k: Any) -> Any:
     """Return the log-probability that a Poisson number of mean k is k.
 
     For large k by Stirling's series, as the terms ``k log(k) - k - log(k!)`` cancel.
@@ -44,7 +44,7 @@ def _log_peak(k: Any) -> Any:
 
 def poisson_logp(k: Any, mean: Any) -> Any:
     """Return the log-probability of Poisson numbers, without cancellation for large means."""
-    return _log_peak(k) - special.kl_div(k, mean)
+    return log_peak(k) - special.kl_div(k, mean)
 
 
 def binomial_logp(k: Any, n: Any, p: Any, rest: Any) -> Any:
@@ -53,7 +53,7 @@ def binomial_logp(k: Any, n: Any, p: Any, rest: Any) -> Any:
     It is that of two Poisson numbers with the sum n, divided by that of the sum, so that only small
     terms are subtracted. n need not be an integer.
     """
-    peaks = _log_peak(k) + _log_peak(n - k) - _log_peak(n)
+    peaks = log_peak(k) + log_peak(n - k) - log_peak(n)
     return peaks - special.kl_div(k, n * p) - special.kl_div(n - k, n * rest)
 
 

@@ -1,0 +1,106 @@
+"""Counts whose rate or probability is random: negative binomial and beta-binomial numbers."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from phintys._base.errors import ArgumentError
+from phintys.random.count_samplers import binomial_number, poisson_number
+from phintys.random.distributions.base import as_parameter, same
+from phintys.random.distributions.checks import nonnegative, positive, probability
+from phintys.random.distributions.counts import binomial_logp
+from phintys.random.distributions.discrete import DiscreteDistribution
+from phintys.random.distributions.gamma_draws import gamma_of_bits, log_gamma_of_bits
+from phintys.random.exact_functions import exact_exp
+from phintys.tensor import math, special
+
+__all__ = ["BetaBinomial", "NegativeBinomial"]
+
+
+def _wide(*parameters: Any) -> list[Any]:
+    return [math.cast(one, "float64") for one in parameters]
+
+
+class NegativeBinomial(DiscreteDistribution, method="negative_binomial"):
+    """How many trials fail before ``n`` succeed, each with the probability ``p``.
+
+    It is also a Poisson number whose mean is a gamma number: ``mu`` and ``alpha``, given instead,
+    are the mean and the shape. ``n`` need not be an integer.
+
+    Examples
+    --------
+    >>> from phintys.random import NegativeBinomial, mean
+    >>> float(mean(NegativeBinomial(mu=3.0, alpha=2.0)).eval())
+    3.0
+    """
+
+    defaults: ClassVar[dict[str, Any]] = {"n": 1.0, "p": 0.5}
+    domains: ClassVar[dict[str, Any]] = {"n": positive, "p": probability}
+    words: ClassVar[int] = 2
+
+    def __init__(self, *values: Any, **named: Any) -> None:
+        if "mu" in named or "alpha" in named:
+            if values or set(named) != {"mu", "alpha"}:
+                msg = "NegativeBinomial takes n and p, or mu and alpha."
+                raise ArgumentError(msg)
+            mean, shape = as_parameter(named["mu"]), as_parameter(named["alpha"])
+            named = {"n": shape, "p": shape / (mean + shape)}
+        super().__init__(*values, **named)
+
+    def number(self, *bits: Any) -> Any:
+        n, p = _wide(self.n, self.p)
+        return poisson_number(bits[1], gamma_of_bits(bits[0], n) * ((1 - p) / p))
+
+    def support(self) -> tuple[Any, Any]:
+        return 0.0, np.inf
+
+    def _logp(self, value: Any) -> Any:
+        # Of n + k trials, n succeed; the last is one of these.
+        share = math.log(self.n / (self.n + value))
+        return share + binomial_logp(self.n, self.n + value, self.p, 1 - self.p)
+
+    def _cdf(self, value: Any) -> Any:
+        return special.betainc(self.n, value + 1, self.p)
+
+    def _sf(self, value: Any) -> Any:
+        return special.betainc(value + 1, self.n, 1 - self.p)
+
+    def mean(self) -> Any:
+        return self.n * (1 - self.p) / self.p
+
+    def variance(self) -> Any:
+        return self.mean() / self.p
+
+
+class BetaBinomial(DiscreteDistribution, method="betabinom"):
+    """How many of ``n`` trials succeed, if their common probability is a beta number."""
+
+    defaults: ClassVar[dict[str, Any]] = {"n": 1.0, "alpha": 1.0, "beta": 1.0}
+    domains: ClassVar[dict[str, Any]] = {"n": nonnegative, "alpha": positive, "beta": positive}
+    alternatives: ClassVar[Any] = {"a": ("alpha", same), "b": ("beta", same)}
+    words: ClassVar[int] = 3
+
+    def number(self, *bits: Any) -> Any:
+        n, alpha, beta = _wide(self.n, self.alpha, self.beta)
+        succeeds = log_gamma_of_bits(bits[0], alpha)
+        fails = log_gamma_of_bits(bits[1], beta)
+        return binomial_number(bits[2], n, 1 / (1 + exact_exp(fails - succeeds)))
+
+    def support(self) -> tuple[Any, Any]:
+        return 0.0, self.n
+
+    def _logp(self, value: Any) -> Any:
+        rest = self.n - value
+        ways = -math.log1p(self.n) - special.betaln(rest + 1, value + 1)
+        with_counts = special.betaln(value + self.alpha, rest + self.beta)
+        return ways + with_counts - special.betaln(self.alpha, self.beta)
+
+    def mean(self) -> Any:
+        return self.n * self.alpha / (self.alpha + self.beta)
+
+    def variance(self) -> Any:
+        total = self.alpha + self.beta
+        product = self.n * self.alpha * self.beta * (total + self.n)
+        return product / (math.sqr(total) * (total + 1))

@@ -1,0 +1,135 @@
+"""Distributions of directions, and of vectors with heavy tails."""
+
+from __future__ import annotations
+
+import math as numbers
+from typing import Any, ClassVar
+
+from phintys import scalar as ps
+from phintys.random.distributions.checks import nonnegative, positive
+from phintys.random.distributions.gamma_draws import gamma_of_bits
+from phintys.random.distributions.gaussian import (
+    LOG_TWO_PI,
+    log_diagonal,
+    solved,
+    standard_normal,
+    times,
+)
+from phintys.random.distributions.multivariate import Multivariate, Source
+from phintys.random.distributions.uniform_bits import open_uniform
+from phintys.random.exact import Rejection
+from phintys.random.exact_functions import exact_cos_pi, exact_exp, exact_log
+from phintys.tensor import math, reduce, special
+from phintys.tensor.convert import as_tensor_variable
+from phintys.tensor.diagonals import diagonal
+from phintys.tensor.dim_shuffle import expand_dims
+from phintys.tensor.linear_algebra.cholesky import cholesky
+
+__all__ = ["MultivariateT", "VonMisesFisher"]
+
+
+class MultivariateT(Multivariate, method="multivariate_t"):
+    """Normal vectors about ``loc``, divided by the root of a common chi-square number over ``df``.
+
+    Parameters
+    ----------
+    loc
+        Vectors.
+    shape
+        Positive definite matrices: the covariance, if ``df`` is infinite.
+    df
+        The degrees of freedom.
+    """
+
+    defaults: ClassVar[dict[str, Any]] = {"loc": [0.0], "shape": [[1.0]], "df": 1.0}
+    domains: ClassVar[dict[str, Any]] = {"df": positive}
+    core_ndim: ClassVar[dict[str, int]] = {"loc": 1, "shape": 2}
+    event_ndim: ClassVar[int] = 1
+
+    def numbers(self, source: Source, lengths: tuple[Any, ...]) -> Any:
+        size = self.common_size("loc", "shape")
+        z = times(cholesky(self.shape), standard_normal(source, self.dtype, *lengths, size))
+        half = 0.5 * self.df
+        mean_square = gamma_of_bits(source.bits(*lengths), half) / half
+        return self.loc + z / expand_dims(math.sqrt(mean_square), -1)
+
+    def logp(self, value: Any) -> Any:
+        factor = cholesky(self.shape)
+        z = solved(factor, as_tensor_variable(value) - self.loc)
+        size = math.cast(self.common_size("loc", "shape"), self.dtype)
+        half, all_half = 0.5 * self.df, 0.5 * (self.df + size)
+        constant = special.gammaln(all_half) - special.gammaln(half)
+        constant = constant - 0.5 * size * math.log(numbers.pi * self.df) - log_diagonal(factor)
+        square = reduce.sum(math.sqr(z), axis=-1)
+        return constant - all_half * math.log1p(square / self.df)
+
+    def mean(self) -> Any:
+        return math.switch(expand_dims(self.df, -1) > 1, self.loc, numbers.nan)
+
+    def variance(self) -> Any:
+        df = expand_dims(self.df, -1)
+        finite = df / math.switch(df > 2, df - 2, 1) * diagonal(self.shape, axis1=-2, axis2=-1)
+        return math.switch(df > 2, finite, math.switch(df > 1, numbers.inf, numbers.nan))
+
+
+def _prepare(kappa: Any, size: Any) -> tuple[Any, ...]:
+    rest = size - 1.0
+    b = rest / (2.0 * kappa + ps.sqrt(4.0 * (kappa * kappa) + rest * rest))
+    centre = (1.0 - b) / (1.0 + b)
+    most = kappa * centre + rest * exact_log(1.0 - centre * centre)
+    return kappa, rest, b, centre, most
+
+
+def _attempt(
+    first: Any, second: Any, third: Any, _: Any, kappa: Any, rest: Any, b: Any, *other: Any
+) -> tuple[Any, Any]:
+    centre, most = other
+    u, v, w = (open_uniform(word, "float64") for word in (first, second, third))
+    # A symmetric beta number: G. Ulrich, "Computer generation of distributions on the m-sphere",
+    # Applied Statistics 33, 1984.
+    spread = ps.sqrt(1.0 - exact_exp(exact_log(u) * (2.0 / (rest - 1.0))))
+    beta = 0.5 + 0.5 * (spread * exact_cos_pi(2.0 * v))
+    value = (1.0 - (1.0 + b) * beta) / (1.0 - (1.0 - b) * beta)
+    height = kappa * value + rest * exact_log(1.0 - centre * value)
+    return value, ps.logical_not(ps.lt(height - most, exact_log(w)))
+
+
+# The cosine of the angle to the mean: A. T. A. Wood, "Simulation of the von Mises Fisher
+# distribution", Communications in Statistics 23, 1994.
+cosine_to_mean = Rejection("cosine_to_mean", nin=3, words=4, prepare=_prepare, attempt=_attempt)
+
+
+class VonMisesFisher(Multivariate, method="von_mises_fisher"):
+    """Points on the unit sphere with densities in proportion to ``exp(kappa * mu @ x)``.
+
+    Parameters
+    ----------
+    mu
+        The mean directions, vectors of length 1.
+    kappa
+        How closely the points lie about them.
+    """
+
+    defaults: ClassVar[dict[str, Any]] = {"mu": [1.0, 0.0], "kappa": 1.0}
+    domains: ClassVar[dict[str, Any]] = {"kappa": nonnegative}
+    core_ndim: ClassVar[dict[str, int]] = {"mu": 1}
+    event_ndim: ClassVar[int] = 1
+
+    def _size(self, dtype: str) -> Any:
+        return math.cast(self.core_sizes("mu")[0], dtype)
+
+    def numbers(self, source: Source, lengths: tuple[Any, ...]) -> Any:
+        kappa = math.cast(self.kappa, "float64")
+        cosine = cosine_to_mean(source.bits(*lengths), kappa, self._size("float64"))
+        cosine = expand_dims(math.cast(cosine, self.dtype), -1)
+        z = standard_normal(source, self.dtype, *lengths, self.core_sizes("mu")[0])
+        across = z - reduce.sum(z * self.mu, axis=-1, keepdims=True) * self.mu
+        sine = math.sqrt(math.maximum(1 - math.sqr(cosine), 0))
+        length = math.sqrt(reduce.sum(math.sqr(across), axis=-1, keepdims=True))
+        return cosine * self.mu + sine * (across / length)
+
+    def logp(self, value: Any) -> Any:
+        order = 0.5 * self._size(self.dtype) - 1
+        constant = special.xlogy(order, self.kappa) - (order + 1) * LOG_TWO_PI
+        constant = constant - math.log(special.ive(order, self.kappa)) - self.kappa
+        return constant + self.kappa * reduce.sum(as_tensor_variable(value) * self.mu, axis=-1)
