@@ -174,6 +174,32 @@ PARAMETERS = {
     "ends the wrong way round": Case(
         "pt.random.uniform(3.0, 1.0)", DomainError, ["Uniform: high must not be below low", "1.0"]
     ),
+    "ends of shapes that do not broadcast": Case(
+        "pt.random.uniform([0.0, 0.0], [1.0, 1.0, 1.0])", ShapeError, ["2", "3"]
+    ),
+    "probabilities whose sum is not 1": Case(
+        "pt.random.categorical([0.5, 0.6])",
+        DomainError,
+        ["Categorical: p must not be negative and have the sum 1", "[0.5 0.6]"],
+    ),
+    "weights whose sum is not 1 at run time": Case(
+        """
+        p = pt.dvector("p")
+        f = phintys.function([p], pt.random.RandomStream(1).choice(3, size=2, p=p))
+        f([0.5, 0.25, 0.5])
+        """,
+        DomainError,
+        ["Choice: p must not be negative and have the sum 1", "0.25", "line 2"],
+    ),
+    "more than there are, without replacement": Case(
+        """
+        n = pt.lscalar("n")
+        f = phintys.function([n], pt.random.RandomStream(1).choice(3, size=n, replace=False))
+        f(4)
+        """,
+        ValueError,
+        ["4 of 3", "line 2"],
+    ),
     "a density with a negative scale": Case(
         """
         x, scale = pt.dscalars("x", "scale")

@@ -147,6 +147,25 @@ def test_other_distributions_are_drawn_from_a_state_that_the_generator_seeds():
     assert list(one) != list(three)
 
 
+def test_functions_draw_as_the_methods_of_numpy():
+    r = random.random_generator_type("r")
+    draws = {
+        "beta": random.beta(2.0, 3.0, size=3, rng=r),
+        "weibull": random.weibull(1.5, size=3, rng=r),
+        "gamma": random.gamma(0.5, 2.0, size=3, rng=r),
+        "binomial": random.binomial(10, [0.4, 0.4, 0.4], rng=r),
+        "hypergeometric": random.hypergeometric(10, 5, 7, size=3, rng=r),
+        "integers": random.integers(3, 40, size=3, rng=r),
+        "choice": random.choice([1.5, 2.5, 3.5], size=3, rng=r),
+        "permutation": random.permutation(5, rng=r),
+    }
+    found = phintys.function([r], list(draws.values()))(np.random.default_rng(8))
+    for name, draw in zip(draws, found, strict=True):
+        method = getattr(np.random.default_rng(8), name)
+        wanted = method(5) if name == "permutation" else method(*CALLS[name], size=3)
+        np.testing.assert_array_equal(draw, wanted, err_msg=name)
+
+
 def test_loops_over_numpys_generators():
     r = random.random_generator_type("r")
 

@@ -10,6 +10,7 @@ import numpy as np
 from phintys._base.config import config
 from phintys._base.errors import ArgumentError
 from phintys._base.records import record
+from phintys.graph.variable import Constant, Variable
 from phintys.random.drawing import documented, has_draws
 from phintys.random.numpy_generators import NumpyGeneratorVariable, SeedState
 from phintys.random.variables import RandomVariable
@@ -99,6 +100,15 @@ NUMPY_METHODS: dict[str, _Method] = {
 """The methods that draw from distributions."""
 
 
+_COUNTS = {
+    "binomial": ("n",),
+    "hypergeometric": ("ngood", "nbad", "nsample"),
+    "multinomial": ("n",),
+    "multivariate_hypergeometric": ("colors", "nsample"),
+}
+"""Parameters that must be integers; those of distributions are floats."""
+
+
 class NumpyDraw(RandomVariable):
     """A draw by the method of NumPy's generators with its name."""
 
@@ -106,6 +116,11 @@ class NumpyDraw(RandomVariable):
         """Call the method of NumPy."""
         *given, size = parameters
         known = NUMPY_METHODS[self.name]
+        counts = _COUNTS.get(self.name, ())
+        given = [
+            x.astype("int64") if name in counts else x
+            for name, x in zip(known.parameters, given, strict=True)
+        ]
         draw: Callable[..., Any] = getattr(rng, self.name)
         if known.takes_dtype:
             return draw(*given, size=size, dtype=self.dtype)
@@ -211,6 +226,18 @@ def _permutation(self: Any, x: Any) -> tuple[Any, Any]:
     return op(rows, rng=self, return_next_rng=True)
 
 
+_ACCEPTED = {name: set(known.parameters) for name, known in NUMPY_METHODS.items()}
+_ACCEPTED |= {
+    "integers": {"low", "high", "endpoint", "size"},
+    "choice": {"a", "replace", "p", "size"},
+    "permutation": {"x"},
+}
+"""The parameters that the methods have here."""
+
+_NAMES = {"beta": {"alpha": "a", "beta": "b"}}
+"""Our names of parameters that NumPy's methods have under others."""
+
+
 def _draw(self: Any, distribution: Any, size: Any = None) -> tuple[Any, Any]:
     """Return the next generator and numbers of a distribution.
 
@@ -218,12 +245,36 @@ def _draw(self: Any, distribution: Any, size: Any = None) -> tuple[Any, Any]:
     are drawn from a state of ours that the generator seeds.
     """
     name = getattr(distribution, "method", None) or ""
-    known = NUMPY_METHODS.get(name)
-    given = getattr(distribution, "parameters", {})
-    if known is not None and known.parameters.keys() == given.keys():
-        return _METHODS[name](self, **given, size=size)
+    given = _arguments(distribution, name)
+    if size is not None:
+        given["size"] = size
+    if name in _ACCEPTED and given.keys() <= _ACCEPTED[name] | {"size"}:
+        return _METHODS[name](self, **given)
     after, seed = SeedState()(self, return_list=True)
     return after, distribution.draw(seed, size)[1]
+
+
+def _arguments(distribution: Any, name: str) -> dict[str, Any]:
+    """Return the arguments of a distribution that differ from what NumPy's method does without."""
+    found: dict[str, Any] = {}
+    for group in ("arguments", "options", "parameters"):
+        found.update(getattr(distribution, group, {}))
+    if getattr(distribution, "size", None) is not None:
+        found["size"] = distribution.size
+    accepted = _ACCEPTED.get(name, set())
+    defaults = getattr(distribution, "defaults", {})
+    names = _NAMES.get(name, {})
+    return {
+        names.get(one, one): value
+        for one, value in found.items()
+        if value is not None
+        and (names.get(one, one) in accepted or not _is_default(value, defaults.get(one)))
+    }
+
+
+def _is_default(value: Any, default: Any) -> bool:
+    known = value.data if isinstance(value, Constant) else value
+    return not isinstance(known, Variable) and np.ndim(known) == 0 and bool(known == default)
 
 
 def _method(name: str, known: _Method) -> Callable[..., Any]:

@@ -112,8 +112,8 @@ def _checked(name: str, domain: Domain, given: dict[str, Any], subject: str) -> 
     if name in known:
         try:
             is_wrong = np.any(domain.is_outside(known[name], known))
-        except KeyError:  # it depends on a parameter that is not constant
-            pass
+        except (KeyError, ValueError):
+            pass  # another parameter is not constant, or does not broadcast
         else:
             if is_wrong:
                 msg = f"{subject}, got {known[name]}."
