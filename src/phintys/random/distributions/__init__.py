@@ -6,6 +6,14 @@ from phintys.random.distributions.bounded import Uniform
 from phintys.random.distributions.categorical import Categorical, OrderedLogistic
 from phintys.random.distributions.compound_counts import BetaBinomial, NegativeBinomial
 from phintys.random.distributions.counts import Binomial, Hypergeometric, LogSeries, Poisson
+from phintys.random.distributions.derived import (
+    Censored,
+    Hurdle,
+    Mixture,
+    Transformed,
+    Truncated,
+    ZeroInflated,
+)
 from phintys.random.distributions.directions import MultivariateT, VonMisesFisher
 from phintys.random.distributions.discrete import Bernoulli, DiscreteWeibull, Geometric
 from phintys.random.distributions.gamma_family import (
@@ -76,6 +84,7 @@ __all__ = [
     "Burr12",
     "Categorical",
     "Cauchy",
+    "Censored",
     "ChiSquare",
     "Choice",
     "Dirichlet",
@@ -93,6 +102,7 @@ __all__ = [
     "HalfCauchy",
     "HalfNormal",
     "HalfStudentT",
+    "Hurdle",
     "Hypergeometric",
     "Integers",
     "InverseGamma",
@@ -109,6 +119,7 @@ __all__ = [
     "Lomax",
     "MatrixNormal",
     "Maxwell",
+    "Mixture",
     "Moyal",
     "Multinomial",
     "MultivariateNormal",
@@ -126,14 +137,17 @@ __all__ = [
     "Shuffle",
     "SkewNormal",
     "StudentT",
+    "Transformed",
     "Triangular",
     "TruncExpon",
+    "Truncated",
     "Uniform",
     "UniformDirection",
     "VonMisesFisher",
     "Wald",
     "Weibull",
     "Wishart",
+    "ZeroInflated",
     "cdf",
     "entropy",
     "icdf",

@@ -94,10 +94,10 @@ class Distribution:
     event_ndim: ClassVar[int] = 0
     """How many last dimensions of the draws belong to one draw."""
 
-    words: ClassVar[int] = 1
+    words: int = 1
     """How many independent random words an element of the draws needs."""
 
-    is_discrete: ClassVar[bool] = False
+    is_discrete: bool = False
     """Whether the draws are integers, so that ``logp`` is the logarithm of a probability."""
 
     def __init_subclass__(cls, method: str | None = None, **kwargs: Any) -> None:
@@ -207,10 +207,11 @@ class Distribution:
         return low + 1 if not _is_infinite(low) else high - 1 if not _is_infinite(high) else 0.0
 
     def _between(self, value: Any, inside: Callable[[Any], Any], below: Any, above: Any) -> Any:
-        """Return ``below`` up to the support, ``above`` from its end, and ``inside`` between."""
+        """Return ``below`` before the support, ``above`` from its end, and ``inside`` between."""
         value = as_parameter(value)
         low, high = self.support()
-        is_below, is_above = math.le(value, low), math.ge(value, high)
+        is_below = math.lt(value, low) if self.is_discrete else math.le(value, low)
+        is_above = math.ge(value, high)
         safe = math.switch(math.or_(is_below, is_above), self._inner(), value)
         return math.switch(is_below, below, math.switch(is_above, above, inside(safe)))
 

@@ -28,7 +28,7 @@ class Beta(Distribution, method="beta"):
     defaults: ClassVar[dict[str, Any]] = {"alpha": 1.0, "beta": 1.0}
     domains: ClassVar[dict[str, Any]] = {"alpha": positive, "beta": positive}
     alternatives: ClassVar[Any] = {"a": ("alpha", same), "b": ("beta", same)}
-    words: ClassVar[int] = 2
+    words: int = 2
 
     def support(self) -> tuple[Any, Any]:
         return 0.0, 1.0
@@ -79,7 +79,7 @@ class F(Positive, method="f"):
 
     defaults: ClassVar[dict[str, Any]] = {"dfnum": 1.0, "dfden": 1.0}
     domains: ClassVar[dict[str, Any]] = {"dfnum": positive, "dfden": positive}
-    words: ClassVar[int] = 2
+    words: int = 2
 
     @property
     def bits_dtype(self) -> str:
@@ -167,7 +167,7 @@ class StudentT(LocationScale, method="t"):
 
     defaults: ClassVar[dict[str, Any]] = {"df": 1.0, "loc": 0.0, "scale": 1.0}
     alternatives: ClassVar[Any] = {"nu": ("df", same), **LocationScale.alternatives}
-    words: ClassVar[int] = 2
+    words: int = 2
 
     @property
     def bits_dtype(self) -> str:
@@ -205,7 +205,7 @@ class HalfStudentT(Positive, method="halfstudentt"):
 
     defaults: ClassVar[dict[str, Any]] = {"df": 1.0, "scale": 1.0}
     alternatives: ClassVar[Any] = {"nu": ("df", same), "sigma": ("scale", same)}
-    words: ClassVar[int] = 2
+    words: int = 2
 
     @property
     def bits_dtype(self) -> str:

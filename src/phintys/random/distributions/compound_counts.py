@@ -38,7 +38,7 @@ class NegativeBinomial(DiscreteDistribution, method="negative_binomial"):
 
     defaults: ClassVar[dict[str, Any]] = {"n": 1.0, "p": 0.5}
     domains: ClassVar[dict[str, Any]] = {"n": positive, "p": probability}
-    words: ClassVar[int] = 2
+    words: int = 2
 
     def __init__(self, *values: Any, **named: Any) -> None:
         if "mu" in named or "alpha" in named:
@@ -80,7 +80,7 @@ class BetaBinomial(DiscreteDistribution, method="betabinom"):
     defaults: ClassVar[dict[str, Any]] = {"n": 1.0, "alpha": 1.0, "beta": 1.0}
     domains: ClassVar[dict[str, Any]] = {"n": nonnegative, "alpha": positive, "beta": positive}
     alternatives: ClassVar[Any] = {"a": ("alpha", same), "b": ("beta", same)}
-    words: ClassVar[int] = 3
+    words: int = 3
 
     def number(self, *bits: Any) -> Any:
         n, alpha, beta = _wide(self.n, self.alpha, self.beta)

@@ -172,7 +172,7 @@ class LogSeries(DiscreteDistribution, method="logseries"):
 
     defaults: ClassVar[dict[str, Any]] = {"p": 0.5}
     domains: ClassVar[dict[str, Any]] = {"p": probability}
-    words: ClassVar[int] = 2
+    words: int = 2
 
     def number(self, *bits: Any) -> Any:
         # A geometric number whose probability is random (A. W. Kemp, "Efficient generation of

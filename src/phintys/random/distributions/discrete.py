@@ -86,7 +86,7 @@ class DiscreteDistribution(Distribution):
     states about values, it states about integers of the support.
     """
 
-    is_discrete: ClassVar[bool] = True
+    is_discrete: bool = True
 
     @property
     def dtype(self) -> str:

@@ -78,7 +78,7 @@ class _Counts(Multivariate):
     """Counts that sum to ``n``."""
 
     event_ndim: ClassVar[int] = 1
-    is_discrete: ClassVar[bool] = True
+    is_discrete: bool = True
 
     def _is_inside(self, value: Any) -> Any:
         are_counts = math.and_(value >= 0, math.eq(value, math.floor(value)))

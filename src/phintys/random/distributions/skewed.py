@@ -26,7 +26,7 @@ class Wald(Positive, method="wald"):
     defaults: ClassVar[dict[str, Any]] = {"mean": 1.0, "scale": 1.0}
     domains: ClassVar[dict[str, Any]] = {"mean": positive, "scale": positive}
     alternatives: ClassVar[Any] = {"mu": ("mean", same), "lam": ("scale", same)}
-    words: ClassVar[int] = 2
+    words: int = 2
 
     @property
     def _mu(self) -> Any:
@@ -80,7 +80,7 @@ class SkewNormal(LocationScale, method="skewnormal"):
 
     defaults: ClassVar[dict[str, Any]] = {"loc": 0.0, "scale": 1.0, "alpha": 0.0}
     is_symmetric: ClassVar[bool] = False
-    words: ClassVar[int] = 2
+    words: int = 2
 
     def sample(self, *bits: Any) -> Any:
         first, second = map(exact_normal, bits)
@@ -111,7 +111,7 @@ class ExGaussian(Distribution, method="exgaussian"):
 
     defaults: ClassVar[dict[str, Any]] = {"mu": 0.0, "sigma": 1.0, "nu": 1.0}
     domains: ClassVar[dict[str, Any]] = {"nu": positive, "sigma": positive}
-    words: ClassVar[int] = 2
+    words: int = 2
 
     def sample(self, *bits: Any) -> Any:
         normal, wait = exact_normal(bits[0]), exact_exponential(bits[1])
