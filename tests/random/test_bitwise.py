@@ -150,3 +150,26 @@ def test_masks_are_not_stored():
     _, keep = r.bernoulli(0.5, size=x.shape)
     f = phintys.function([r, x], x * keep)
     assert "no buffers" in str(f.explain())
+
+
+BY_QUANTILES = {
+    "cauchy": (0.3, 1.7),
+    "gumbel": (0.3, 1.7),
+    "halfnormal": (0.0, 1.7),
+    "laplace": (0.3, 1.7),
+    "logistic": (0.3, 1.7),
+    "lognormal": (0.3, 1.7),
+    "weibull": (0.3, 1.7),
+}
+
+
+def test_draws_by_quantile_functions():
+    r = random.rng("r")
+    draws = [
+        getattr(r, name)(*map(dtype, values), size=(31, 33))[1]
+        for name, values in BY_QUANTILES.items()
+        for dtype in (np.float64, np.float32)
+    ]
+    native = phintys.function([r], draws)
+    reference = phintys.function([r], draws, mode="FAST_COMPILE")
+    assert_same_bits(native(SEED), reference(SEED))

@@ -12,6 +12,7 @@ import phintys.tensor as pt
 from phintys.random import exact_functions as ef
 from phintys.random.distributions.uniform_bits import open_uniform
 from phintys.random.exact import Rejection, bits_float, float_bits, random_word
+from phintys.random.exact_draws import in_exact_steps
 from phintys.random.philox import philox
 
 RNG = np.random.default_rng(14)
@@ -46,6 +47,9 @@ FUNCTIONS = {
     "exact_sin_pi": (mpmath.sinpi, lambda dtype: _points(-9, 9), 2.0),
     "exact_cos_pi": (mpmath.cospi, lambda dtype: _points(-9, 9), 2.0),
     "exact_ndtri": (_exact_ndtri, _tails, 4.0),
+    "exact_log1p": (mpmath.log1p, lambda dtype: _tails(dtype) - 0.5, 4.0),
+    "exact_expm1": (mpmath.expm1, lambda dtype: _points(-20, 20), 4.0),
+    "exact_erfinv": (mpmath.erfinv, lambda dtype: _points(-0.99, 0.99), 4.0),
 }
 SPECIAL = [0.0, -0.0, 1.0, 0.5, -1.0, 2.0, np.inf, -np.inf, np.nan, 1e-310, 720.0, -745.0, 1e30]
 
@@ -121,11 +125,30 @@ def test_derivatives():
         (ef.exact_sin_pi, lambda x: pt.sin(np.pi * x)),
         (ef.exact_cos_pi, lambda x: pt.cos(np.pi * x)),
         (ef.exact_ndtri, pt.special.ndtri),
+        (ef.exact_log1p, pt.log1p),
+        (ef.exact_expm1, pt.expm1),
+        (lambda x: ef.exact_power(x, 1.5 + x), lambda x: x ** (1.5 + x)),
+        (ef.exact_erfinv, pt.special.erfinv),
+        (ef.exact_erfcinv, pt.special.erfcinv),
     ]
     of = phintys.function([x], [phintys.grad(f(x).sum(), x) for pair in pairs for f in pair])
     results = of(np.array([0.1, 0.5, 0.85]))
     for exact, usual in zip(results[::2], results[1::2], strict=True):
         np.testing.assert_allclose(exact, usual, rtol=1e-12)
+
+
+def test_functions_in_exact_steps_have_the_usual_values():
+    q, a = pt.dvector("q"), pt.dvector("a")
+    usual = [
+        q**a,
+        pt.special.logit(q) + pt.special.erfcinv(q) + pt.special.ndtri(q),
+        pt.tan(np.pi * q) + pt.sin(q) * pt.cos(a) + pt.sigmoid(a) + pt.expm1(pt.log1p(q) - a),
+    ]
+    exact = [in_exact_steps(one, [q, a]) for one in usual]
+    f = phintys.function([q, a], [*usual, *exact])
+    results = f(np.array([1e-9, 0.2, 0.7, 1 - 1e-9]), np.array([0.0, 2.5, -3.0, 40.0]))
+    for wanted, result in zip(results[:3], results[3:], strict=True):
+        np.testing.assert_allclose(result, wanted, rtol=1e-12)
 
 
 def test_words_by_position():

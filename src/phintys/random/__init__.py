@@ -10,9 +10,9 @@ expression of the bits, of ordinary elementwise Ops: it is differentiated, rewri
 compiled as any other. Two draws from one state are thus the same, and merged; draws from different
 states never are. Nodes of states are not folded into constants.
 
-The bits, uniform numbers and Bernoulli trials are exact, so equal everywhere. Other distributions
-are computed by functions such as ``log`` and ``ndtri``, whose last digits may differ between the
-reference backend and native code.
+Draws are the same bits from the reference and from native code, on any number of threads and any
+width of vectors: what they are made of is computed in exact steps (:mod:`~phintys.random.exact`).
+What is added to them outside, such as sums over axes, is rounded as anywhere else.
 """
 
 from phintys._base.public import public_dir

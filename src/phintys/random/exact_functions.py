@@ -18,11 +18,16 @@ from phintys.random.normal_coefficients import CENTRAL, CENTRE, TAILS
 
 __all__ = [
     "exact_cos_pi",
+    "exact_erfcinv",
+    "exact_erfinv",
     "exact_exp",
+    "exact_expm1",
     "exact_exponential",
     "exact_log",
+    "exact_log1p",
     "exact_ndtri",
     "exact_normal",
+    "exact_power",
     "exact_sin_pi",
 ]
 
@@ -282,3 +287,49 @@ def exact_exponential(bits: Any) -> Any:
     signed, dtype = {"uint64": ("int64", "float64"), "uint32": ("int32", "float32")}[unsigned.name]
     number = ps.cast(ps.right_shift(bits, unsigned.type(1)), signed)
     return 0.0 - _log_of_usual((ps.cast(number, dtype) + 0.5) * 2.0**-digits)  # never -0.0
+
+
+# ---- what quantile functions are made of ---------------------------------------------------------
+
+
+@exact_function(derivative=lambda x, out: (1 / (1 + x),))
+def exact_log1p(x: Any) -> Any:
+    """log(1 + x), in exact steps."""
+    sum_ = 1.0 + x
+    # The rounding of the sum is in both factors, and cancels.
+    value = _log_of_any(sum_) * (x / (sum_ - 1.0))
+    is_plain = ps.and_(ps.ne(sum_, 1.0), ps.lt(sum_, math.inf))
+    return ps.switch(is_plain, value, x)
+
+
+@exact_function(derivative=lambda x, out: (1 + out,))
+def exact_expm1(x: Any) -> Any:
+    """exp(x) - 1, in exact steps."""
+    power = exact_exp(x)
+    value = (power - 1.0) * (x / _log_of_any(power))
+    is_plain = ps.and_(ps.and_(ps.ne(power, 1.0), ps.gt(power, 0.0)), ps.lt(power, math.inf))
+    return ps.switch(is_plain, value, ps.switch(ps.eq(power, 1.0), x, power - 1.0))
+
+
+@exact_function(
+    derivative=lambda x, y, out: (y * ps.pow(x, y - 1), out * ps.log(x)),
+)
+def exact_power(x: Any, y: Any) -> Any:
+    """x**y of a positive x, in exact steps."""
+    return ps.switch(ps.eq(y, 0.0), 1.0, exact_exp(y * exact_log(x)))
+
+
+@exact_function(
+    derivative=lambda x, out: (0.5 * math.sqrt(math.pi) * ps.exp(ps.sqr(out)),),
+)
+def exact_erfinv(x: Any) -> Any:
+    """The inverse of erf, in exact steps."""
+    return normal_quantile(x, (1.0 - x) * (1.0 + x)) * math.sqrt(0.5)
+
+
+@exact_function(
+    derivative=lambda x, out: (-0.5 * math.sqrt(math.pi) * ps.exp(ps.sqr(out)),),
+)
+def exact_erfcinv(x: Any) -> Any:
+    """The inverse of erfc, in exact steps."""
+    return exact_ndtri(x * 0.5) * -math.sqrt(0.5)

@@ -21,6 +21,7 @@ from phintys._base.config import config
 from phintys._base.errors import ArgumentError, MethodNotDefinedError, ShapeError
 from phintys.random.bits import RandomBits
 from phintys.random.distributions.uniform_bits import open_uniform
+from phintys.random.exact_draws import in_exact_steps
 from phintys.random.states import Advance, StateWords, as_state
 from phintys.tensor import math
 from phintys.tensor.broadcasting import broadcast_shape, broadcast_to
@@ -317,7 +318,8 @@ class Distribution:
         for _ in range(self.words):
             words.append(op(StateWords()(state), *lengths))
             state = Advance()(state, used)
-        return state, distribution.sample(*words)
+        draws = distribution.sample(*words)
+        return state, in_exact_steps(draws, [*words, *distribution.all_parameters()])
 
     def _of_size(self, lengths: tuple[Any, ...]) -> Any:
         """Return this distribution, refused if its parameters would repeat draws."""
