@@ -15,6 +15,7 @@ from phintys import scalar as ps
 from phintys.graph.traversal import io_toposort
 from phintys.random import exact_functions as exact
 from phintys.tensor.elemwise import Elemwise
+from phintys.tensor.type import TensorType
 
 if TYPE_CHECKING:
     from phintys.graph.variable import Variable
@@ -74,7 +75,7 @@ def in_exact_steps(draws: Variable, given: Sequence[Variable]) -> Any:
     for node in io_toposort(given, [draws]):
         inputs = [made.get(variable, variable) for variable in node.inputs]
         function = _EXACT.get(node.op.scalar_op) if isinstance(node.op, Elemwise) else None
-        dtypes = {variable.type.dtype for variable in node.outputs}
+        dtypes = {one.type.dtype for one in node.outputs if isinstance(one.type, TensorType)}
         if function is not None and dtypes <= {"float32", "float64"}:
             dtype = dtypes.pop()
             made[node.outputs[0]] = function(*(ps.cast(one, dtype) for one in inputs))

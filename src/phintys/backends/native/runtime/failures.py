@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 import numpy as np
 
@@ -137,8 +137,12 @@ class Failures:
         self, call: int, words: ctypes.Array[ctypes.c_int64], inputs: Sequence[Any]
     ) -> dict[Variable, Any]:
         """Return what need not be computed: inputs, and what Python code made in this call."""
-        values = [np.asarray(x) if isinstance(x, float | np.generic) else x for x in inputs]
-        known: dict[Variable, Any] = dict(zip(self.fgraph.inputs, values, strict=True))
+        known: dict[Variable, Any] = {
+            variable: np.asarray(x, cast("Any", variable.type).numpy_dtype)
+            if isinstance(x, int | float | np.generic) and variable.type.holds_arrays
+            else x
+            for variable, x in zip(self.fgraph.inputs, inputs, strict=True)
+        }
         shared = CALL.read(call, "shared")
         if not shared:
             return known
