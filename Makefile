@@ -14,7 +14,7 @@ export PYTHONHASHSEED ?= 0
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test test-all test-seeds test-optimized test-lowest test-wheel stress \
-        reference pytensor-tests fuzz quality debug lint stubs types bench peers clean
+        reference pytensor-tests bridge-tests fuzz quality debug lint stubs types bench peers clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -92,6 +92,14 @@ reference: $(READY) ## run the tests with the reference backend
 
 pytensor-tests: $(READY) ## run the tests published with PyTensor and Aesara (downloads them; half an hour)
 	$(BIN)/python -m tools.published_tests
+
+.venv-bridge/.ready: pyproject.toml
+	$(PYTHON) -m venv .venv-bridge
+	.venv-bridge/bin/python -m pip install --quiet --disable-pip-version-check -e '.[pytensor,dev]'
+	@touch $@
+
+bridge-tests: .venv-bridge/.ready ## run the tests of the bridge for PyTensor (installs it first)
+	.venv-bridge/bin/python -m pytest tests/bridge
 
 # Findings are printed as a program, as calls, or as an @example: add them as test cases.
 fuzz: $(READY) ## search for failing cases, and print them (half an hour)

@@ -43,6 +43,7 @@ ROOMS = (
     "testing",
     "contrib",
     "compat",
+    "bridge",
     "",  # the façade: phintys/__init__.py, phintys/__main__.py
 )
 

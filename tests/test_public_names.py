@@ -141,12 +141,15 @@ print(*set(sys.modules) - before)
     assert not found
 
 
+# The bridges' packages need libraries that are optional.
+LEFT_OUT = ("phintys._base", "phintys.backends", "phintys.bridge.")
+
 # Packages that offer names, and modules that users import by name.
 PUBLIC = sorted(
     {
         package.name
         for package in pkgutil.walk_packages(phintys.__path__, "phintys.")
-        if package.ispkg and not package.name.startswith(("phintys._base", "phintys.backends"))
+        if package.ispkg and not package.name.startswith(LEFT_OUT)
     }
     - {"phintys.compile.debugging"}
     | set(HOMES)

@@ -45,6 +45,13 @@ class Origin:
         self._lasti = lasti
         self._place: tuple[str, int, str] | None = None
 
+    @classmethod
+    def at(cls, filename: str, lineno: int, function: str) -> Origin:
+        """Return the origin at a place that another program recorded."""
+        origin = cls(None, 0)
+        origin._place = (filename, lineno, function)
+        return origin
+
     def _resolve(self) -> tuple[str, int, str]:
         if self._place is None:
             code = self._code

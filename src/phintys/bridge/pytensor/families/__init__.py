@@ -1,0 +1,29 @@
+"""What PyTensor's Ops are in Phintys, one module a family of Ops."""
+
+from phintys.bridge.pytensor.families import (
+    control,
+    elementwise,
+    fourier,
+    indexing,
+    linear_algebra,
+    loops,
+    ordering,
+    random,
+    reductions,
+    shapes,
+)
+
+__all__ = ["FAMILIES"]
+
+FAMILIES = (
+    elementwise,
+    reductions,
+    shapes,
+    indexing,
+    ordering,
+    linear_algebra,
+    fourier,
+    control,
+    loops,
+    random,
+)

@@ -1,0 +1,203 @@
+"""Products, factorizations and equations of matrices.
+
+The functions take stacks of matrices, so that a ``Blockwise`` of one of these Ops is the same
+function.
+"""
+# PyTensor need not be installed.
+# pyright: reportMissingImports=false
+
+from __future__ import annotations
+
+from typing import Any
+
+from pytensor.tensor.blas.batched import BatchedDot
+from pytensor.tensor.blas.gemm import Dot22, Dot22Scalar, Gemm
+from pytensor.tensor.blas.gemv import Gemv
+from pytensor.tensor.linalg.constructors import BlockDiagonal
+from pytensor.tensor.linalg.decomposition.cholesky import Cholesky
+from pytensor.tensor.linalg.decomposition.eigen import Eig, Eigh, Eigvalsh
+from pytensor.tensor.linalg.decomposition.lu import LU, LUFactor, PivotToPermutations
+from pytensor.tensor.linalg.decomposition.qr import QR
+from pytensor.tensor.linalg.decomposition.svd import SVD
+from pytensor.tensor.linalg.inverse import MatrixInverse, MatrixPinv, TensorInv
+from pytensor.tensor.linalg.products import Expm
+from pytensor.tensor.linalg.solvers.general import Solve
+from pytensor.tensor.linalg.solvers.linear_control import (
+    SolveDiscreteARE,
+    SolveSylvester,
+)
+from pytensor.tensor.linalg.solvers.lstsq import TensorSolve
+from pytensor.tensor.linalg.solvers.psd import CholeskySolve
+from pytensor.tensor.linalg.solvers.triangular import SolveTriangular
+from pytensor.tensor.linalg.summary import Det, SLogDet
+from pytensor.tensor.math import Dot
+
+import phintys.tensor as pt
+import phintys.tensor.linalg as ours
+from phintys.bridge.pytensor.callback import PyTensorOp
+from phintys.bridge.pytensor.conversion import convert_op
+
+__all__ = ["BATCHED"]
+
+BATCHED = (
+    BlockDiagonal,
+    Cholesky,
+    CholeskySolve,
+    Det,
+    Eig,
+    Eigh,
+    Eigvalsh,
+    Expm,
+    LU,
+    LUFactor,
+    MatrixInverse,
+    MatrixPinv,
+    PivotToPermutations,
+    QR,
+    SLogDet,
+    SVD,
+    Solve,
+    SolveTriangular,
+)
+"""Ops whose functions here take stacks."""
+
+
+@convert_op.register(Dot)
+@convert_op.register(Dot22)
+def _dot(op: Any, node: Any, x: Any, y: Any) -> Any:
+    return pt.dot(x, y)
+
+
+@convert_op.register(BatchedDot)
+def _batched_dot(op: Any, node: Any, x: Any, y: Any) -> Any:
+    return pt.batched_dot(x, y)
+
+
+@convert_op.register(Dot22Scalar)
+def _scaled_dot(op: Any, node: Any, x: Any, y: Any, scale: Any) -> Any:
+    return scale * pt.dot(x, y)
+
+
+@convert_op.register(Gemm)
+@convert_op.register(Gemv)
+def _gemm(op: Any, node: Any, z: Any, scale: Any, x: Any, y: Any, factor: Any) -> Any:
+    return factor * z + scale * pt.dot(x, y)
+
+
+@convert_op.register(Cholesky)
+def _cholesky(op: Any, node: Any, x: Any) -> Any:
+    return ours.cholesky(x, lower=op.lower, on_error="nan")
+
+
+@convert_op.register(CholeskySolve)
+def _cho_solve(op: Any, node: Any, factor: Any, b: Any) -> Any:
+    return ours.cho_solve((factor, op.lower), b, b_ndim=op.b_ndim)
+
+
+@convert_op.register(SolveTriangular)
+def _solve_triangular(op: Any, node: Any, a: Any, b: Any) -> Any:
+    return ours.solve_triangular(
+        a, b, lower=op.lower, unit_diagonal=op.unit_diagonal, b_ndim=op.b_ndim, on_error="nan"
+    )
+
+
+@convert_op.register(Solve)
+def _solve(op: Any, node: Any, a: Any, b: Any) -> Any:
+    if op.assume_a not in {"gen", "sym", "pos", "her", "tridiagonal", "banded"}:
+        return PyTensorOp(node)(a, b)
+    return ours.solve(a, b, assume_a=op.assume_a, lower=op.lower, b_ndim=op.b_ndim, on_error="nan")
+
+
+@convert_op.register(MatrixInverse)
+def _inv(op: Any, node: Any, x: Any) -> Any:
+    return ours.inv(x, on_error="nan")
+
+
+@convert_op.register(MatrixPinv)
+def _pinv(op: Any, node: Any, x: Any) -> Any:
+    return ours.pinv(x, hermitian=op.hermitian)
+
+
+@convert_op.register(TensorInv)
+def _tensorinv(op: Any, node: Any, x: Any) -> Any:
+    return ours.tensorinv(x, op.ind)
+
+
+@convert_op.register(TensorSolve)
+def _tensorsolve(op: Any, node: Any, a: Any, b: Any) -> Any:
+    return ours.tensorsolve(a, b, op.axes)
+
+
+@convert_op.register(Det)
+def _det(op: Any, node: Any, x: Any) -> Any:
+    return ours.det(x)
+
+
+@convert_op.register(SLogDet)
+def _slogdet(op: Any, node: Any, x: Any) -> Any:
+    return list(ours.slogdet(x))
+
+
+@convert_op.register(Eig)
+def _eig(op: Any, node: Any, x: Any) -> Any:
+    return list(ours.eig(x))
+
+
+@convert_op.register(Eigh)
+def _eigh(op: Any, node: Any, a: Any, b: Any = None) -> Any:
+    return list(ours.eigh(a, b, lower=op.lower))
+
+
+@convert_op.register(Eigvalsh)
+def _eigvalsh(op: Any, node: Any, a: Any, b: Any = None) -> Any:
+    return ours.eigvalsh(a, b, lower=op.lower)
+
+
+@convert_op.register(SVD)
+def _svd(op: Any, node: Any, x: Any) -> Any:
+    found = ours.svd(x, full_matrices=op.full_matrices, compute_uv=op.compute_uv)
+    return list(found) if op.compute_uv else found
+
+
+@convert_op.register(QR)
+def _qr(op: Any, node: Any, x: Any) -> Any:
+    modes = {"economic": "reduced", "full": "complete", "r": "r"}
+    if op.pivoting or op.mode not in modes:
+        return PyTensorOp(node)(x, return_list=True)
+    found = ours.qr(x, mode=modes[op.mode])
+    return found if op.mode == "r" else list(found)
+
+
+@convert_op.register(LU)
+def _lu(op: Any, node: Any, x: Any) -> Any:
+    return list(ours.lu(x, permute_l=op.permute_l, p_indices=op.p_indices))
+
+
+@convert_op.register(LUFactor)
+def _lu_factor(op: Any, node: Any, x: Any) -> Any:
+    return list(ours.lu_factor(x))
+
+
+@convert_op.register(PivotToPermutations)
+def _permutation(op: Any, node: Any, pivots: Any) -> Any:
+    return ours.pivot_to_permutation(pivots, inverse=op.inverse)
+
+
+@convert_op.register(Expm)
+def _expm(op: Any, node: Any, x: Any) -> Any:
+    return ours.expm(x)
+
+
+@convert_op.register(SolveSylvester)
+def _sylvester(op: Any, node: Any, a: Any, b: Any, q: Any) -> Any:
+    return ours.solve_sylvester(a, b, q)
+
+
+@convert_op.register(SolveDiscreteARE)
+def _riccati(op: Any, node: Any, a: Any, b: Any, q: Any, r: Any) -> Any:
+    return ours.solve_discrete_are(a, b, q, r)
+
+
+@convert_op.register(BlockDiagonal)
+def _block_diagonal(op: Any, node: Any, *matrices: Any) -> Any:
+    return ours.block_diag(*matrices)

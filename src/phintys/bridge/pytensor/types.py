@@ -1,0 +1,85 @@
+"""PyTensor's Types as Types of Phintys."""
+# PyTensor need not be installed.
+# pyright: reportMissingImports=false
+
+from __future__ import annotations
+
+from functools import singledispatch
+from typing import Any
+
+from pytensor.graph.type import Type as TheirType
+from pytensor.scalar.basic import ScalarType
+from pytensor.tensor.random.type import RandomGeneratorType
+from pytensor.tensor.type import DenseTensorType
+from pytensor.tensor.type import TensorType as TheirTensorType
+from pytensor.tensor.type_other import NoneTypeT, SliceType
+
+from phintys._base.errors import TypeContractError
+from phintys.graph.type import Type, generic
+from phintys.random import random_generator_type
+from phintys.tensor.type import TensorType
+
+__all__ = ["convert_type", "value_for"]
+
+
+@singledispatch
+def convert_type(type_: TheirType) -> Type:
+    """Return the Type of Phintys with the values of a Type of PyTensor.
+
+    Register a function for a Type of your own with ``@convert_type.register(TheType)``.
+
+    Parameters
+    ----------
+    type_
+        A Type of PyTensor.
+
+    Raises
+    ------
+    TypeContractError
+        There is none.
+
+    Examples
+    --------
+    >>> import pytensor.tensor as pt
+    >>> from phintys.bridge.pytensor import convert_type
+    >>> convert_type(pt.tensor("x", shape=(2, None), dtype="float32").type)
+    Matrix(float32, shape=(2, ?))
+    """
+    raise _unsupported(type_)
+
+
+def _unsupported(type_: TheirType) -> TypeContractError:
+    msg = (
+        f"Phintys has no Type for PyTensor's {type_!r}, of class {type(type_).__name__}. Tensors, "
+        "scalars, generators, None and slices are converted. Register a function for another Type "
+        f"with @phintys.bridge.pytensor.convert_type.register({type(type_).__name__})."
+    )
+    return TypeContractError(msg)
+
+
+@convert_type.register(TheirTensorType)
+def _tensor(type_: Any) -> Type:
+    if not isinstance(type_, DenseTensorType):  # a sparse matrix, which is of a derived class
+        raise _unsupported(type_)
+    return TensorType(type_.dtype, type_.shape)
+
+
+@convert_type.register(ScalarType)
+def _scalar(type_: Any) -> Type:
+    return TensorType(type_.dtype, ())
+
+
+@convert_type.register(RandomGeneratorType)
+def _generator(type_: Any) -> Type:
+    return random_generator_type
+
+
+@convert_type.register(NoneTypeT)
+@convert_type.register(SliceType)
+def _any(type_: Any) -> Type:
+    return generic
+
+
+def value_for(type_: TheirType, value: Any) -> Any:
+    """Return a value of Phintys as PyTensor has it: its scalars are no arrays."""
+    return value[()] if isinstance(type_, ScalarType) else value
