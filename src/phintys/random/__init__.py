@@ -194,7 +194,6 @@ __all__ = [
     "Rayleigh",
     "Shuffle",
     "SkewNormal",
-    "Split",
     "SplitState",
     "StateWords",
     "StudentT",

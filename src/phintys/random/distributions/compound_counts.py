@@ -32,7 +32,7 @@ class NegativeBinomial(DiscreteDistribution, method="negative_binomial"):
     Examples
     --------
     >>> from phintys.random import NegativeBinomial, mean
-    >>> float(mean(NegativeBinomial(mu=3.0, alpha=2.0)).eval())
+    >>> round(float(mean(NegativeBinomial(mu=3.0, alpha=2.0)).eval()), 6)
     3.0
     """
 

@@ -100,7 +100,7 @@ class Binomial(DiscreteDistribution, method="binomial"):
     --------
     >>> from phintys.random import Binomial, logp
     >>> round(float(logp(Binomial(10, 0.5), 5).eval()), 6)
-    -1.402044
+    -1.402043
     """
 
     defaults: ClassVar[dict[str, Any]] = {"n": 1.0, "p": 0.5}
