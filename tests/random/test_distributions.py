@@ -28,7 +28,7 @@ OF_ALL = ["mean", "variance", "entropy"]
 
 # Of integers, of vectors of parameters, and of arrays: these have tests of their own.
 NOT_BY_RECORDS = {"integers", "discrete_uniform", "categorical", "ordered_logistic"}
-NOT_BY_RECORDS |= {"choice", "permutation", "permuted", "shuffle"}
+NOT_BY_RECORDS |= {"vonmises", "choice", "permutation", "permuted", "shuffle"}
 
 
 def names_of(records, question=None):

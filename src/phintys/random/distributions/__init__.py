@@ -4,6 +4,7 @@ from phintys.random.distributions.base import DISTRIBUTIONS, Distribution
 from phintys.random.distributions.beta_family import Beta, F, HalfStudentT, StudentT
 from phintys.random.distributions.bounded import Uniform
 from phintys.random.distributions.categorical import Categorical, OrderedLogistic
+from phintys.random.distributions.circular import VonMises
 from phintys.random.distributions.compound_counts import BetaBinomial, NegativeBinomial
 from phintys.random.distributions.counts import Binomial, Hypergeometric, LogSeries, Poisson
 from phintys.random.distributions.derived import (
@@ -143,6 +144,7 @@ __all__ = [
     "Truncated",
     "Uniform",
     "UniformDirection",
+    "VonMises",
     "VonMisesFisher",
     "Wald",
     "Weibull",
