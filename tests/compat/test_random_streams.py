@@ -98,7 +98,7 @@ def test_gibbs_sampling_of_a_restricted_boltzmann_machine(theano):
 
 def test_arguments_of_draws():
     srng = MRG_RandomStreams(seed=42)
-    p = np.array([[0.5, 0.5, 0.0], [0.1, 0.0, 0.9]])
+    probabilities = np.array([[0.5, 0.5, 0.0], [0.1, 0.0, 0.9]])
     draws = {
         "uniform": srng.uniform(size=(300,), low=-1.0, high=3.0, ndim=1, nstreams=4),
         "single": srng.uniform(size=(3,), dtype="float32"),
@@ -106,9 +106,10 @@ def test_arguments_of_draws():
         "truncated": srng.normal(size=(300,), avg=1.0, std=0.5, truncate=True),
         "faces": srng.random_integers(size=(300,), low=1, high=6),
         "chosen": srng.choice(size=(300,), a=3, p=[0.5, 0.0, 0.5]),
+        "counts": srng.multinomial(n=5, pvals=probabilities),
         "orders": srng.permutation(size=(50,), n=4),
         "rows": srng.shuffle_row_elements([[1, 2, 3, 4, 5], [6, 7, 8, 9, 10]]),
-        "places": srng.multinomial_wo_replacement(pvals=p, n=2),
+        "places": srng.multinomial_wo_replacement(pvals=probabilities, n=2),
     }
     p = pt.dscalar("p")
     hit = srng.binomial(size=(300,), p=p, dtype="float64")
@@ -129,11 +130,13 @@ def test_arguments_of_draws():
     assert 1.8 < found["truncated"].max() <= 2
     assert set(found["faces"]) == {1, 2, 3, 4, 5, 6}
     assert set(found["chosen"]) == {0, 2}
+    assert found["counts"].sum(axis=1).tolist() == [5, 5]
+    assert (found["counts"][probabilities == 0] == 0).all()
     assert (np.sort(found["orders"], axis=1) == np.arange(4)).all()
     assert len(np.unique(found["orders"], axis=0)) > 10
     assert (np.sort(found["rows"], axis=1) == np.arange(1, 11).reshape(2, 5)).all()
     assert np.sort(found["places"], axis=1).tolist() == [[0, 1], [0, 2]]
-    assert (f()[6] != found["orders"]).any()
+    assert (f()[7] != found["orders"]).any()
 
 
 def test_older_arguments_of_random_variables():
@@ -187,6 +190,8 @@ class Twice(RandomVariable):
     def rng_fn(self, rng, scale, size):
         return 2 * rng.exponential(scale, size)
 
+assert at.random.standard_normal(size=(2,), rng=rng).eval().shape == (2,)
+assert at.random.nbinom(5, 0.5, size=3).eval().dtype == "int64"
 print(Twice()(1.5, size=(3,), rng=rng).eval().shape)
 """
 

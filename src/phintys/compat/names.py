@@ -62,7 +62,8 @@ _ERRORS: dict[str, str] = {
 }
 
 _RANDOM: list[Source] = [
-    _here(_STREAMS, "RandomVariable custom_rng_deepcopy default_rng"),
+    _here(_STREAMS, "RandomVariable custom_rng_deepcopy default_rng standard_normal"),
+    {"nbinom": "phintys.random:negative_binomial"},
     "phintys.random",
 ]
 

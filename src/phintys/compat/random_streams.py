@@ -25,6 +25,7 @@ __all__ = [
     "RandomVariable",
     "custom_rng_deepcopy",
     "default_rng",
+    "standard_normal",
 ]
 
 
@@ -296,6 +297,11 @@ def default_rng(seed: Any = None) -> Any:
     if isinstance(seed, Variable):
         return new.FoldIn()(new.state(0), seed)
     return new.random_type.make_constant(new.state(seed))
+
+
+def standard_normal(*, size: Any = None, **options: Any) -> Any:
+    """Return normal numbers with mean 0 and standard deviation 1."""
+    return new.normal(0.0, 1.0, size=size, **options)
 
 
 def custom_rng_deepcopy(rng: Any) -> Any:

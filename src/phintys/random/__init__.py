@@ -15,6 +15,8 @@ width of vectors: what they are made of is computed in exact steps (:mod:`~phint
 What is added to them outside, such as sums over axes, is rounded as anywhere else.
 """
 
+from typing import Any
+
 from phintys._base.public import public_dir
 from phintys.random.bits import RandomBits
 from phintys.random.distributions import (
@@ -233,7 +235,7 @@ __all__ += list(DISTRIBUTIONS)  # pyright: ignore[reportUnsupportedDunderAll]
 __dir__ = public_dir(__name__)
 
 
-def __getattr__(name: str) -> object:
+def __getattr__(name: str) -> Any:
     """Return the function that draws from the distribution with a method of this name."""
     function = function_named(name)
     if function is None:

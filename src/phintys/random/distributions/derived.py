@@ -130,7 +130,7 @@ class Truncated(Derived):
     --------
     >>> from phintys.random import Normal, Truncated, icdf
     >>> round(float(icdf(Truncated(Normal(0.0, 1.0), lower=10.0), 0.5).eval()), 6)
-    10.068419
+    10.068412
     """
 
     def __init__(self, base: Any, lower: Any = -np.inf, upper: Any = np.inf) -> None:
