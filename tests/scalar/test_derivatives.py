@@ -144,7 +144,13 @@ def test_pullback_is_the_adjoint_of_the_push_forward(name, dtype, evaluate):
         assert abs(backward - forward) <= 1e-12 * max(scale, abs(g_value * t_value)), point
 
 
-@pytest.mark.parametrize("name", [name for name, dtype in SMOOTH if dtype == "float64"])
+# Their derivatives by a and b have none by a and b; those by x are tested with betainc_by_a.
+FIRST_ONLY = {"betainc", "betaincinv"}
+
+
+@pytest.mark.parametrize(
+    "name", [name for name, dtype in SMOOTH if dtype == "float64" and name not in FIRST_ONLY]
+)
 def test_second_derivatives(name, evaluate):
     """The gradient, as an op of its own, pushed forward against its differences."""
     row, domain = SCALAR_OPS[name], DOMAINS[name]

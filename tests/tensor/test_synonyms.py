@@ -49,6 +49,7 @@ REST = {
     "percentile": {"q": 50},
     "place": {"mask": X > 0, "values": [1, 2]},
     "polyadd": {"p": V, "q": [1, 2]},
+    "polymul": {"p": V, "q": [1, 2]},
     "polysub": {"p": V, "q": [1, 2]},
     "put": {"indices": [0], "values": 1},
     "put_along_axis": {"indices": INDICES, "values": 1, "axis": 0},

@@ -230,6 +230,39 @@ nextafter = UfuncRow(
     cost=5,
 )
 
+spacing = UfuncRow(
+    "spacing",
+    np.spacing,
+    doc="The distance to the next floating-point number farther from 0.",
+    hint=_NO_COMPLEX_ORDER,
+    intervals=((0.1, 5.0),),
+    derivative=lambda x, out: (0,),
+    cost=5,
+)
+
+gcd = UfuncRow(
+    "gcd",
+    np.gcd,
+    doc="Greatest common divisor of integers.",
+    example="[12, 7], 18",
+    hint="The inputs must be integers.",
+    intervals=((-60.0, 60.0), (-60.0, 60.0)),
+    commutative=True,
+    associative=True,
+    cost=30,
+)
+
+lcm = UfuncRow(
+    "lcm",
+    np.lcm,
+    doc="Least common multiple of integers.",
+    example="[12, 7], 18",
+    hint="The inputs must be integers.",
+    intervals=((-11.0, 11.0), (-11.0, 11.0)),
+    commutative=True,
+    cost=30,
+)
+
 ldexp = UfuncRow(
     "ldexp",
     np.ldexp,

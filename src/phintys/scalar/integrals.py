@@ -9,12 +9,14 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from phintys.scalar.arithmetic import abs
-from phintys.scalar.comparison import lt
+from phintys._base.apart import import_whole
+from phintys.scalar.arithmetic import abs, sqr
+from phintys.scalar.comparison import gt, lt
 from phintys.scalar.exponential import exp, log
 from phintys.scalar.row_kinds import FloatRow
 from phintys.scalar.selection import switch
-from phintys.scalar.special import digamma, gamma
+from phintys.scalar.special import digamma, gamma, sinc
+from phintys.scalar.trigonometric import cos, sin
 
 _PARAMETER = (
     "its derivative with respect to this parameter has no closed form. Use a constant, or stop "
@@ -38,6 +40,73 @@ expi = FloatRow(
     intervals=((0.2, 5.0),),
     external=True,
     derivative=lambda x, out: (exp(x) / x,),
+)
+
+expn = FloatRow(
+    "expn",
+    "scipy.special:expn",
+    doc="Exponential integral: the integral of exp(-x t) / t**n from 1 to inf, for a whole n.",
+    parameters=("n", "x"),
+    domain="n >= 0 and x >= 0",
+    example="2, [0.5, 1.0]",
+    nin=2,
+    external=True,
+    derivative=lambda n, x, out: (
+        None,
+        switch(gt(n, 0), -expn(switch(gt(n, 0), n - 1, 0), x), -out * (1 + 1 / x)),
+    ),
+    undefined=_PARAMETER,
+)
+
+
+def _part_of(name: str, position: int) -> Any:
+    """Return one result of a function of SciPy that has two."""
+    return lambda x: getattr(import_whole("scipy.special"), name)(x)[position]
+
+
+sine_integral = FloatRow(
+    "sine_integral",
+    _part_of("sici", 0),
+    doc="The integral of sin(t) / t from 0 to x.",
+    intervals=((0.2, 5.0),),
+    derivative=lambda x, out: (sinc(x / math.pi),),
+)
+
+cosine_integral = FloatRow(
+    "cosine_integral",
+    _part_of("sici", 1),
+    doc="Euler's constant plus log(x) plus the integral of (cos(t) - 1) / t from 0 to x.",
+    domain="x > 0",
+    intervals=((0.2, 5.0),),
+    derivative=lambda x, out: (cos(x) / x,),
+)
+
+fresnel_sine = FloatRow(
+    "fresnel_sine",
+    _part_of("fresnel", 0),
+    doc="Fresnel integral: the integral of sin(pi t**2 / 2) from 0 to x.",
+    intervals=((-2.0, 2.0),),
+    derivative=lambda x, out: (sin(math.pi / 2 * sqr(x)),),
+)
+
+fresnel_cosine = FloatRow(
+    "fresnel_cosine",
+    _part_of("fresnel", 1),
+    doc="Fresnel integral: the integral of cos(pi t**2 / 2) from 0 to x.",
+    intervals=((-2.0, 2.0),),
+    derivative=lambda x, out: (cos(math.pi / 2 * sqr(x)),),
+)
+
+zeta = FloatRow(
+    "zeta",
+    "scipy.special:zeta",
+    doc="Hurwitz's zeta function: the sum of (n + q)**-x over n >= 0.",
+    parameters=("x", "q"),
+    domain="x > 1",
+    example="[2.0, 3.0], 1.0",
+    nin=2,
+    derivative=lambda x, q, out: (None, -x * zeta(x + 1, q)),
+    undefined=_PARAMETER,
 )
 
 dawsn = FloatRow(
@@ -126,6 +195,18 @@ hyp2f1 = FloatRow(
     undefined=_PARAMETER,
 )
 
+
+hyp1f1 = FloatRow(
+    "hyp1f1",
+    "scipy.special:hyp1f1",
+    doc="Confluent hypergeometric function of a and b at x.",
+    parameters=("a", "b", "x"),
+    example="1.0, 1.5, [0.2, 0.5]",
+    nin=3,
+    external=True,
+    derivative=lambda a, b, x, out: (None, None, a / b * hyp1f1(a + 1, b + 1, x)),
+    undefined=_PARAMETER,
+)
 
 ndtri_exp = FloatRow(
     "ndtri_exp",

@@ -278,9 +278,10 @@ class Row(ScalarOp):
         if self._derivative is None and self.expansion is not None:
             op = OPERATORS.expanded(self, [dtype_of(x) for x in inputs])
             return op.L_op(inputs, [out], [g])
-        return [_pull(g, partial) for partial in self._partials(inputs, out)]
+        return [_pull(g, partial) for partial in self.partials(inputs, out)]
 
-    def _partials(self, inputs: Sequence[Any], out: Any) -> Sequence[Any]:
+    def partials(self, inputs: Sequence[Any], out: Any) -> Sequence[Any]:
+        """Return the derivatives of ``out`` by the inputs; ``None`` where one is not known."""
         if self._derivative is None:
             return [None] * len(inputs)
         return self._derivative(*(_as_continuous(x, out) for x in inputs), out=out)
@@ -342,7 +343,7 @@ class Row(ScalarOp):
         return OPERATORS.cast(tangent, dtype_of(out))
 
     def _sum_of_pushes(self, inputs: Sequence[Any], out: Any, directions: Sequence[Any]) -> Any:
-        partials = self._partials(inputs, out)
+        partials = self.partials(inputs, out)
         terms = []
         for position, (partial, v) in enumerate(zip(partials, directions, strict=True)):
             if v is None or _is_number(partial, 0):

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from phintys._base.apart import import_whole
-from phintys.scalar.arithmetic import abs, sign, sqr, xlog1py, xlogy
+from phintys.scalar.arithmetic import abs, sign, sqr, xlogy
 from phintys.scalar.comparison import gt, lt
 from phintys.scalar.exponential import exp, log
 from phintys.scalar.gamma_slopes import slope_by_differences
@@ -314,37 +314,6 @@ gammainccinv = FloatRow(
     ),
 )
 
-
-def _beta_density(a: Any, b: Any, x: Any) -> Any:
-    return exp(xlogy(a - 1, x) + xlog1py(b - 1, -x) - betaln(a, b))
-
-
-betainc = FloatRow(
-    "betainc",
-    "scipy.special:betainc",
-    doc="Regularized incomplete beta function of a and b at x.",
-    parameters=("a", "b", "x"),
-    domain="a >= 0 and b >= 0 and 0 <= x <= 1",
-    example="2.0, 3.0, [0.2, 0.5]",
-    nin=3,
-    derivative=lambda a, b, x, out: (None, None, _beta_density(a, b, x)),
-    undefined=_ORDER,
-    widened=True,
-)
-
-betaincinv = FloatRow(
-    "betaincinv",
-    "scipy.special:betaincinv",
-    doc="Inverse of betainc in x: the quantile of the beta distribution at y.",
-    parameters=("a", "b", "y"),
-    domain="a > 0 and b > 0 and 0 <= y <= 1",
-    example="2.0, 3.0, [0.2, 0.5]",
-    nin=3,
-    external=True,
-    derivative=lambda a, b, y, out: (None, None, 1 / _beta_density(a, b, out)),
-    undefined=_ORDER,
-    widened=True,
-)
 
 # Bessel functions (DLMF 10.6, 10.29): the derivative is half the sum or difference of neighbors.
 

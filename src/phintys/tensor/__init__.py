@@ -223,14 +223,20 @@ from phintys.tensor.variable import (
 
 if TYPE_CHECKING:
     from phintys.tensor import fft, inplace
+    from phintys.tensor.applying import *
     from phintys.tensor.batching import Blockwise, vectorize, vectorize_graph
+    from phintys.tensor.combinations import *
+    from phintys.tensor.convolution import *
     from phintys.tensor.differences import *
     from phintys.tensor.dtype_names import *
     from phintys.tensor.dtypes import *
+    from phintys.tensor.floating_parts import *
     from phintys.tensor.indexing.along_axis import *
     from phintys.tensor.indexing.choosing import *
     from phintys.tensor.indexing.grids import *
+    from phintys.tensor.interpolation import *
     from phintys.tensor.kinds import *
+    from phintys.tensor.manipulation.axes import *
     from phintys.tensor.manipulation.dimensions import *
     from phintys.tensor.manipulation.editing import *
     from phintys.tensor.manipulation.flipping import *
@@ -239,6 +245,7 @@ if TYPE_CHECKING:
     from phintys.tensor.mathematical_constants import *
     from phintys.tensor.ordering import *
     from phintys.tensor.polynomials import *
+    from phintys.tensor.running_extremes import *
     from phintys.tensor.searching import *
     from phintys.tensor.segments import *
     from phintys.tensor.sequences import *
@@ -426,7 +433,14 @@ if not TYPE_CHECKING:
             "phintys.tensor.batching": "Blockwise vectorize vectorize_graph",
             "phintys.tensor.fft": "",
             "phintys.tensor.inplace": "",
-            "phintys.tensor.differences": "cumulative_prod cumulative_sum ediff1d trapezoid",
+            "phintys.tensor.applying": "apply_along_axis apply_over_axes",
+            "phintys.tensor.combinations": """
+                chi2sf comb fresnel gammal gammau kn multigammaln perm sici
+                """,
+            "phintys.tensor.convolution": "Convolve convolve correlate",
+            "phintys.tensor.differences": """
+                cumulative_prod cumulative_sum ediff1d gradient trapezoid
+                """,
             "phintys.tensor.dtype_names": """
                 bool bool_ complex64 complex128 float16 float32 float64 int8 int16 int32 int64
                 uint8 uint16 uint32 uint64
@@ -444,6 +458,7 @@ if not TYPE_CHECKING:
                 mgrid ogrid r_ s_ tril_indices tril_indices_from triu_indices
                 triu_indices_from
                 """,
+            "phintys.tensor.manipulation.axes": "dsplit hsplit rollaxis vsplit",
             "phintys.tensor.manipulation.dimensions": """
                 atleast_1d atleast_2d atleast_3d atleast_Nd join_dims ravel split_dims
                 """,
@@ -454,8 +469,13 @@ if not TYPE_CHECKING:
                 append block column_stack concat_with_broadcast dstack pack unpack unstack
                 """,
             "phintys.tensor.mathematical_constants": "e euler_gamma inf nan newaxis pi",
-            "phintys.tensor.polynomials": "polyadd polyder polyfit polyint polysub polyval roots",
-            "phintys.tensor.segments": "segment_sum",
+            "phintys.tensor.polynomials": """
+                poly polyadd polyder polydiv polyfit polyint polymul polysub polyval roots
+                """,
+            "phintys.tensor.running_extremes": "RunningArgExtreme cummax cummin",
+            "phintys.tensor.segments": """
+                SegmentReduce segment_max segment_min segment_prod segment_sum
+                """,
             "phintys.tensor.sequences": """
                 bartlett blackman diagflat fromfunction geomspace hamming hanning kaiser logspace
                 vander
@@ -468,6 +488,8 @@ if not TYPE_CHECKING:
                 unique_inverse unique_values
                 """,
             "phintys.tensor.searching": "SearchSorted digitize searchsorted",
+            "phintys.tensor.floating_parts": "float_power frexp isneginf isposinf modf",
+            "phintys.tensor.interpolation": "interp",
             "phintys.tensor.kinds": """
                 common_type iscomplex iscomplexobj isreal isrealobj isscalar ndim
                 """,

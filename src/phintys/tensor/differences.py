@@ -11,7 +11,13 @@ from phintys.tensor._rules import is_discrete
 from phintys.tensor.convert import as_tensor_variable
 from phintys.tensor.creation import ones, zeros
 from phintys.tensor.cumulative import cumprod, cumsum, diff
-from phintys.tensor.dim_shuffle import dimshuffle, normalize_axis
+from phintys.tensor.dim_shuffle import (
+    dimshuffle,
+    expand_dims,
+    moveaxis,
+    normalize_axis,
+    shape_padright,
+)
 from phintys.tensor.joining import concatenate
 from phintys.tensor.reduce import sum
 from phintys.tensor.reshaping import flatten
@@ -19,9 +25,11 @@ from phintys.tensor.shapes import sizes_of
 from phintys.tensor.synonyms import also_named
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from phintys.tensor.variable import TensorVariable
 
-__all__ = ["cumulative_prod", "cumulative_sum", "ediff1d", "trapezoid"]
+__all__ = ["cumulative_prod", "cumulative_sum", "ediff1d", "gradient", "trapezoid"]
 
 
 @also_named
@@ -97,6 +105,97 @@ def _steps(x: Any, dx: Any, ndim: int, axis: int) -> Any:
     pattern: list[Any] = ["x"] * ndim
     pattern[axis] = 0
     return dimshuffle(diff(x), *pattern)
+
+
+def gradient(
+    f: Any, *varargs: Any, axis: int | Sequence[int] | None = None, edge_order: int = 1
+) -> Any:
+    """Return the derivatives of samples along axes, by central differences.
+
+    Parameters
+    ----------
+    f
+        The samples, at least ``edge_order + 1`` along each axis.
+    varargs
+        Where they were taken: one distance for all axes, or for each axis a distance or a vector of
+        places. By default they are 1 apart.
+    axis
+        One axis, several, or ``None`` for all.
+    edge_order
+        The order of the differences at both ends, 1 or 2.
+
+    Returns
+    -------
+    TensorVariable or tuple of them
+        One for each axis, in the shape of ``f``; not in a tuple if there is one axis.
+
+    Raises
+    ------
+    ArgumentError
+        The number of places is not that of the axes, or ``edge_order`` is another one.
+    ShapeError
+        Places are no vector, or ``axis`` is out of range.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.gradient([1.0, 4.0, 9.0, 16.0], 2.0).eval()
+    array([1.5, 2. , 3. , 3.5])
+    """
+    f = as_tensor_variable(f)
+    f = math.cast(f, "float64") if is_discrete(f) else f
+    if edge_order not in {1, 2}:
+        msg = f"gradient: edge_order is 1 or 2, got {edge_order!r}."
+        raise ArgumentError(msg)
+    axes = range(f.ndim) if axis is None else [axis] if isinstance(axis, int) else axis
+    spacings = varargs if len(varargs) != 1 else varargs * len(axes)
+    if len(spacings) not in {0, len(axes)}:
+        msg = (
+            f"gradient: {len(spacings)} distances for {len(axes)} axes. Give one, or one for each."
+        )
+        raise ArgumentError(msg)
+    found = [
+        _gradient_along(f, spacing, normalize_axis(one, f.ndim), edge_order)
+        for one, spacing in zip(axes, spacings or [1.0] * len(axes), strict=True)
+    ]
+    return found[0] if len(found) == 1 else tuple(found)
+
+
+def _gradient_along(f: Any, spacing: Any, axis: int, edge_order: int) -> Any:
+    rows = moveaxis(f, axis, 0)
+    spacing = as_tensor_variable(spacing)
+    spacing = math.cast(spacing, rows.dtype) if is_discrete(spacing) else spacing
+    if spacing.ndim > 1:
+        msg = f"gradient: a distance or a vector of places, got {spacing} of type {spacing.type}."
+        raise ShapeError(msg)
+    if spacing.ndim == 0:
+        inner = (rows[2:] - rows[:-2]) / (2 * spacing)
+        ends = [
+            _end(rows, spacing, spacing, edge_order),
+            _end(rows[::-1], -spacing, -spacing, edge_order),
+        ]
+    else:
+        steps = shape_padright(diff(spacing), rows.ndim - 1)
+        before, after = steps[:-1], steps[1:]
+        inner = (
+            before / after * (rows[2:] - rows[1:-1]) + after / before * (rows[1:-1] - rows[:-2])
+        ) / (before + after)
+        back = -steps[::-1]
+        ends = [
+            _end(rows, steps[0], steps[edge_order - 1], edge_order),
+            _end(rows[::-1], back[0], back[edge_order - 1], edge_order),
+        ]
+    first, last = (expand_dims(end, 0) for end in ends)
+    return moveaxis(concatenate([first, inner, last]), 0, axis)
+
+
+def _end(rows: Any, step: Any, next_step: Any, edge_order: int) -> Any:
+    """Return the derivative at the first of the rows, from the following ones."""
+    first = (rows[1] - rows[0]) / step
+    if edge_order == 1:
+        return first
+    second = (rows[2] - rows[1]) / next_step
+    return first - step * (second - first) / (step + next_step)
 
 
 def cumulative_sum(

@@ -44,6 +44,7 @@ __all__ = [
     "copysign",
     "cos",
     "cosh",
+    "cosine_integral",
     "dawsn",
     "deg2rad",
     "degrees",
@@ -62,6 +63,7 @@ __all__ = [
     "exp2",
     "expi",
     "expm1",
+    "expn",
     "factorial",
     "fill",
     "fix",
@@ -71,17 +73,21 @@ __all__ = [
     "fmax",
     "fmin",
     "fmod",
+    "fresnel_cosine",
+    "fresnel_sine",
     "gamma",
     "gammainc",
     "gammaincc",
     "gammainccinv",
     "gammaincinv",
     "gammaln",
+    "gcd",
     "ge",
     "greater",
     "greater_equal",
     "gt",
     "heaviside",
+    "hyp1f1",
     "hyp2f1",
     "hypot",
     "i0",
@@ -102,6 +108,7 @@ __all__ = [
     "kl_div",
     "kv",
     "kve",
+    "lcm",
     "ldexp",
     "le",
     "left_shift",
@@ -162,8 +169,10 @@ __all__ = [
     "signbit",
     "sin",
     "sinc",
+    "sine_integral",
     "sinh",
     "softplus",
+    "spacing",
     "spence",
     "sqr",
     "sqrt",
@@ -183,6 +192,7 @@ __all__ = [
     "xlogy",
     "xor",
     "yv",
+    "zeta",
 ]
 
 ELEMENTWISE: dict[str, Elemwise]
@@ -227,6 +237,7 @@ conjugate: Elemwise
 copysign: Elemwise
 cos: Elemwise
 cosh: Elemwise
+cosine_integral: Elemwise
 dawsn: Elemwise
 deg2rad: Elemwise
 degrees: Elemwise
@@ -245,6 +256,7 @@ exp1: Elemwise
 exp2: Elemwise
 expi: Elemwise
 expm1: Elemwise
+expn: Elemwise
 factorial: Elemwise
 fill: Elemwise
 fix: Elemwise
@@ -254,17 +266,21 @@ floor_divide: Elemwise
 fmax: Elemwise
 fmin: Elemwise
 fmod: Elemwise
+fresnel_cosine: Elemwise
+fresnel_sine: Elemwise
 gamma: Elemwise
 gammainc: Elemwise
 gammaincc: Elemwise
 gammainccinv: Elemwise
 gammaincinv: Elemwise
 gammaln: Elemwise
+gcd: Elemwise
 ge: Elemwise
 greater: Elemwise
 greater_equal: Elemwise
 gt: Elemwise
 heaviside: Elemwise
+hyp1f1: Elemwise
 hyp2f1: Elemwise
 hypot: Elemwise
 i0: Elemwise
@@ -285,6 +301,7 @@ jv: Elemwise
 kl_div: Elemwise
 kv: Elemwise
 kve: Elemwise
+lcm: Elemwise
 ldexp: Elemwise
 le: Elemwise
 left_shift: Elemwise
@@ -345,8 +362,10 @@ sign: Elemwise
 signbit: Elemwise
 sin: Elemwise
 sinc: Elemwise
+sine_integral: Elemwise
 sinh: Elemwise
 softplus: Elemwise
+spacing: Elemwise
 spence: Elemwise
 sqr: Elemwise
 sqrt: Elemwise
@@ -366,3 +385,4 @@ xlogx: Elemwise
 xlogy: Elemwise
 xor: Elemwise
 yv: Elemwise
+zeta: Elemwise

@@ -15,6 +15,8 @@ __all__ = [
     "arctan_inplace",
     "arctanh_inplace",
     "beta_inplace",
+    "betainc_by_a_inplace",
+    "betainc_by_b_inplace",
     "betainc_inplace",
     "betaincinv_inplace",
     "betaln_inplace",
@@ -30,6 +32,7 @@ __all__ = [
     "copysign_inplace",
     "cos_inplace",
     "cosh_inplace",
+    "cosine_integral_inplace",
     "dawsn_inplace",
     "deg2rad_inplace",
     "digamma_inplace",
@@ -45,20 +48,25 @@ __all__ = [
     "exp_inplace",
     "expi_inplace",
     "expm1_inplace",
+    "expn_inplace",
     "factorial_inplace",
     "floor_inplace",
     "fmax_inplace",
     "fmin_inplace",
     "fmod_inplace",
+    "fresnel_cosine_inplace",
+    "fresnel_sine_inplace",
     "gamma_inplace",
     "gammainc_inplace",
     "gammaincc_inplace",
     "gammainccinv_inplace",
     "gammaincinv_inplace",
     "gammaln_inplace",
+    "gcd_inplace",
     "ge_inplace",
     "gt_inplace",
     "heaviside_inplace",
+    "hyp1f1_inplace",
     "hyp2f1_inplace",
     "hypot_inplace",
     "i0_inplace",
@@ -79,6 +87,7 @@ __all__ = [
     "kl_div_inplace",
     "kv_inplace",
     "kve_inplace",
+    "lcm_inplace",
     "le_inplace",
     "left_shift_inplace",
     "log1mexp_inplace",
@@ -127,8 +136,10 @@ __all__ = [
     "signbit_inplace",
     "sin_inplace",
     "sinc_inplace",
+    "sine_integral_inplace",
     "sinh_inplace",
     "softplus_inplace",
+    "spacing_inplace",
     "spence_inplace",
     "sqr_inplace",
     "sqrt_inplace",
@@ -144,6 +155,7 @@ __all__ = [
     "xlogy_inplace",
     "xor_inplace",
     "yv_inplace",
+    "zeta_inplace",
 ]
 
 abs_inplace: Elemwise
@@ -158,6 +170,8 @@ arctan2_inplace: Elemwise
 arctan_inplace: Elemwise
 arctanh_inplace: Elemwise
 beta_inplace: Elemwise
+betainc_by_a_inplace: Elemwise
+betainc_by_b_inplace: Elemwise
 betainc_inplace: Elemwise
 betaincinv_inplace: Elemwise
 betaln_inplace: Elemwise
@@ -173,6 +187,7 @@ conj_inplace: Elemwise
 copysign_inplace: Elemwise
 cos_inplace: Elemwise
 cosh_inplace: Elemwise
+cosine_integral_inplace: Elemwise
 dawsn_inplace: Elemwise
 deg2rad_inplace: Elemwise
 digamma_inplace: Elemwise
@@ -188,20 +203,25 @@ exp2_inplace: Elemwise
 exp_inplace: Elemwise
 expi_inplace: Elemwise
 expm1_inplace: Elemwise
+expn_inplace: Elemwise
 factorial_inplace: Elemwise
 floor_inplace: Elemwise
 fmax_inplace: Elemwise
 fmin_inplace: Elemwise
 fmod_inplace: Elemwise
+fresnel_cosine_inplace: Elemwise
+fresnel_sine_inplace: Elemwise
 gamma_inplace: Elemwise
 gammainc_inplace: Elemwise
 gammaincc_inplace: Elemwise
 gammainccinv_inplace: Elemwise
 gammaincinv_inplace: Elemwise
 gammaln_inplace: Elemwise
+gcd_inplace: Elemwise
 ge_inplace: Elemwise
 gt_inplace: Elemwise
 heaviside_inplace: Elemwise
+hyp1f1_inplace: Elemwise
 hyp2f1_inplace: Elemwise
 hypot_inplace: Elemwise
 i0_inplace: Elemwise
@@ -222,6 +242,7 @@ jv_inplace: Elemwise
 kl_div_inplace: Elemwise
 kv_inplace: Elemwise
 kve_inplace: Elemwise
+lcm_inplace: Elemwise
 le_inplace: Elemwise
 left_shift_inplace: Elemwise
 log1mexp_inplace: Elemwise
@@ -270,8 +291,10 @@ sign_inplace: Elemwise
 signbit_inplace: Elemwise
 sin_inplace: Elemwise
 sinc_inplace: Elemwise
+sine_integral_inplace: Elemwise
 sinh_inplace: Elemwise
 softplus_inplace: Elemwise
+spacing_inplace: Elemwise
 spence_inplace: Elemwise
 sqr_inplace: Elemwise
 sqrt_inplace: Elemwise
@@ -287,3 +310,4 @@ xlogx_inplace: Elemwise
 xlogy_inplace: Elemwise
 xor_inplace: Elemwise
 yv_inplace: Elemwise
+zeta_inplace: Elemwise

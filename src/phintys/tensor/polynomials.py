@@ -9,11 +9,12 @@ from phintys._base.public import public_dir
 from phintys.tensor import math
 from phintys.tensor._rules import is_discrete
 from phintys.tensor.convert import as_tensor_variable
-from phintys.tensor.creation import zeros
+from phintys.tensor.convolution import convolve
+from phintys.tensor.creation import ones, zeros
 from phintys.tensor.diagonals import eye
 from phintys.tensor.dim_shuffle import expand_dims
 from phintys.tensor.indexing import set_subtensor
-from phintys.tensor.joining import concatenate
+from phintys.tensor.joining import concatenate, stack
 from phintys.tensor.linear_algebra.general_eigen import eigvals
 from phintys.tensor.linear_algebra.singular_values import lstsq
 from phintys.tensor.ranges import arange
@@ -27,7 +28,18 @@ from phintys.tensor.type import promote
 if TYPE_CHECKING:
     from phintys.tensor.variable import TensorVariable
 
-__all__ = ["polyadd", "polyder", "polyfit", "polyint", "polysub", "polyval", "roots"]
+__all__ = [
+    "poly",
+    "polyadd",
+    "polyder",
+    "polydiv",
+    "polyfit",
+    "polyint",
+    "polymul",
+    "polysub",
+    "polyval",
+    "roots",
+]
 
 
 def _coefficients(p: Any, name: str) -> Any:
@@ -115,6 +127,101 @@ def _as_long(p: Any, q: Any) -> tuple[Any, Any]:
 
 def _with_zeros(p: Any, count: Any) -> Any:
     return concatenate([zeros(clip_size(fold(count), 0, None), p.dtype), p])
+
+
+@also_named
+def polymul(p: Any, q: Any) -> TensorVariable:
+    """Return the product of two polynomials.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.polymul([1, 2], [9, 5, 4]).eval()
+    array([ 9, 23, 14,  8])
+    """
+    return convolve(_coefficients(p, "polymul"), _coefficients(q, "polymul"))
+
+
+def polydiv(u: Any, v: Any) -> tuple[TensorVariable, TensorVariable]:
+    """Return the quotient and the remainder of two polynomials.
+
+    Parameters
+    ----------
+    u, v
+        Coefficients, of which those of ``v`` do not begin with 0. Their numbers are known when the
+        graph is built.
+
+    Returns
+    -------
+    tuple of TensorVariable
+        The remainder has one coefficient less than ``v``, of which some may be 0; or those of
+        ``u``, if it is shorter.
+
+    Raises
+    ------
+    ShapeError
+        A number of coefficients is not known.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> [part.eval().tolist() for part in pt.polydiv([3.0, 5.0, 2.0], [2.0, 1.0])]
+    [[1.5, 1.75], [0.25]]
+    """
+    u, v = _coefficients(u, "polydiv"), _coefficients(v, "polydiv")
+    n, m = _known_count(u, "polydiv"), _known_count(v, "polydiv")
+    dtype = promote(u.dtype, v.dtype, "float32" if u.dtype == v.dtype == "float32" else "float64")
+    u, v = math.cast(u, dtype), math.cast(v, dtype)
+    if n < m:
+        return zeros(1, dtype), u
+    quotient: list[Any] = []
+    rest = [u[i] for i in range(n)]
+    for start in range(n - m + 1):
+        factor = rest[start] / v[0]
+        quotient.append(factor)
+        for i in range(1, m):
+            rest[start + i] = rest[start + i] - factor * v[i]
+    remainder = stack(rest[n - m + 1 :]) if m > 1 else zeros(1, dtype)
+    return stack(quotient), remainder
+
+
+def _known_count(p: Any, name: str) -> int:
+    count = fold(sizes_of(p)[0])
+    if not isinstance(count, int):
+        msg = f"{name}: the length of {p} (type {p.type}) is not known. Use pt.specify_shape."
+        raise ShapeError(msg)
+    return count
+
+
+def poly(zeros_or_matrix: Any) -> TensorVariable:
+    """Return the coefficients of the polynomial with given zeros, which begins with 1.
+
+    Parameters
+    ----------
+    zeros_or_matrix
+        A vector of zeros, or a square matrix, whose eigenvalues they are. Their number is known
+        when the graph is built.
+
+    Raises
+    ------
+    ShapeError
+        The number of zeros is not known, or the rank is above 2.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.poly([1.0, 2.0]).eval()
+    array([ 1., -3.,  2.])
+    """
+    found = as_tensor_variable(zeros_or_matrix)
+    if found.ndim == 2:
+        found = eigvals(found)
+    found = _coefficients(found, "poly")
+    found = math.cast(found, "float64") if is_discrete(found) else found
+    result = ones(1, found.dtype)
+    for place in range(_known_count(found, "poly")):
+        result = convolve(result, stack([ones((), found.dtype), -found[place]]))
+    return result
 
 
 def polyder(p: Any, m: int = 1) -> TensorVariable:
@@ -217,10 +324,7 @@ def roots(p: Any) -> TensorVariable:
     [1.0, 2.0]
     """
     p = _coefficients(p, "roots")
-    count = fold(sizes_of(p)[0])
-    if not isinstance(count, int):
-        msg = f"roots: the length of {p} (type {p.type}) is not known. Use pt.specify_shape."
-        raise ShapeError(msg)
+    count = _known_count(p, "roots")
     p = math.cast(p, "float64") if is_discrete(p) else p
     if count < 2:
         return zeros(0, promote(p.dtype, "complex64"))

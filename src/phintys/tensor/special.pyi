@@ -22,6 +22,7 @@ __all__ = [
     "boxcox",
     "boxcox1p",
     "cbrt",
+    "cosine_integral",
     "dawsn",
     "digamma",
     "entr",
@@ -35,13 +36,17 @@ __all__ = [
     "expi",
     "expit",
     "expm1",
+    "expn",
     "factorial",
+    "fresnel_cosine",
+    "fresnel_sine",
     "gamma",
     "gammainc",
     "gammaincc",
     "gammainccinv",
     "gammaincinv",
     "gammaln",
+    "hyp1f1",
     "hyp2f1",
     "i0",
     "i0e",
@@ -75,6 +80,7 @@ __all__ = [
     "rel_entr",
     "sigmoid",
     "sinc",
+    "sine_integral",
     "softmax",
     "softplus",
     "spence",
@@ -83,6 +89,7 @@ __all__ = [
     "xlogx",
     "xlogy",
     "yv",
+    "zeta",
 ]
 
 beta: Elemwise
@@ -93,6 +100,7 @@ binom: Elemwise
 boxcox: Elemwise
 boxcox1p: Elemwise
 cbrt: Elemwise
+cosine_integral: Elemwise
 dawsn: Elemwise
 digamma: Elemwise
 entr: Elemwise
@@ -106,13 +114,17 @@ exp2: Elemwise
 expi: Elemwise
 expit: Elemwise
 expm1: Elemwise
+expn: Elemwise
 factorial: Elemwise
+fresnel_cosine: Elemwise
+fresnel_sine: Elemwise
 gamma: Elemwise
 gammainc: Elemwise
 gammaincc: Elemwise
 gammainccinv: Elemwise
 gammaincinv: Elemwise
 gammaln: Elemwise
+hyp1f1: Elemwise
 hyp2f1: Elemwise
 i0: Elemwise
 i0e: Elemwise
@@ -144,6 +156,7 @@ psi: Elemwise
 rel_entr: Elemwise
 sigmoid: Elemwise
 sinc: Elemwise
+sine_integral: Elemwise
 softplus: Elemwise
 spence: Elemwise
 trigamma: Elemwise
@@ -151,3 +164,4 @@ xlog1py: Elemwise
 xlogx: Elemwise
 xlogy: Elemwise
 yv: Elemwise
+zeta: Elemwise

@@ -176,6 +176,11 @@ def _ours(
     return ScalarDomain(f"{_HERE}:{name}", intervals, kinds, **more)
 
 
+def _derivative_of_betainc(name: str) -> ScalarDomain:
+    intervals = ((0.5, 5.0), (0.5, 5.0), (0.05, 0.95))
+    return ScalarDomain(f"phintys.scalar:{name}", intervals, undefined=(0, 1))
+
+
 def _derived(row: Row) -> ScalarDomain:
     """Return the domain of a row that states all that its tests need."""
     reference = getattr(row, "reference", f"phintys.scalar:{row.name}")
@@ -277,8 +282,9 @@ DOMAINS: dict[str, ScalarDomain] = {
     "tanh": _numpy("tanh", ((-1.2, 1.2),), "biufc"),
     # special
     "beta": _scipy("beta", ((0.2, 5.0), (0.2, 5.0))),
-    "betaincinv": _scipy("betaincinv", ((0.5, 5.0), (0.5, 5.0), (0.05, 0.95)), undefined=(0, 1)),
-    "betainc": _scipy("betainc", ((0.5, 5.0), (0.5, 5.0), (0.05, 0.95)), undefined=(0, 1)),
+    "betainc": _scipy("betainc", ((0.5, 5.0), (0.5, 5.0), (0.05, 0.95))),
+    "betainc_by_a": _derivative_of_betainc("betainc_by_a"),
+    "betainc_by_b": _derivative_of_betainc("betainc_by_b"),
     "betaln": _scipy("betaln", ((0.2, 5.0), (0.2, 5.0))),
     "digamma": _scipy("psi", _POSITIVE, "biufc"),
     "erf": _scipy("erf", ((-2.0, 2.0),), "biufc"),
@@ -286,10 +292,12 @@ DOMAINS: dict[str, ScalarDomain] = {
     "erfcinv": _scipy("erfcinv", ((0.05, 1.95),)),
     "erfcx": _scipy("erfcx", ((-2.0, 3.0),), "biufc"),
     "erfinv": _scipy("erfinv", ((-0.95, 0.95),)),
+    "expn": _scipy("expn", ((1.0, 4.0), (0.2, 5.0)), whole=(0,), undefined=(0,)),
     "gamma": _scipy("gamma", ((0.2, 6.0),), "biufc"),
     "gammainc": _scipy("gammainc", ((0.5, 5.0), (0.1, 8.0))),
     "gammaincc": _scipy("gammaincc", ((0.5, 5.0), (0.1, 8.0))),
     "gammaln": _scipy("gammaln", _POSITIVE),
+    "hyp1f1": _scipy("hyp1f1", ((0.5, 3.0), (1.5, 5.0), (-2.0, 2.0)), undefined=(0, 1)),
     "hyp2f1": _scipy(
         "hyp2f1", ((0.5, 3.0), (0.5, 3.0), (1.5, 5.0), (-0.8, 0.7)), undefined=(0, 1, 2)
     ),
@@ -317,6 +325,7 @@ DOMAINS: dict[str, ScalarDomain] = {
     "polygamma": _scipy("polygamma", ((1.0, 4.0), (0.5, 6.0)), whole=(0,), undefined=(0,)),
     "trigamma": _ours("trigamma", ((0.2, 6.0),)),
     "yv": _scipy("yv", ((0.0, 4.0), (0.3, 6.0)), undefined=(0,)),
+    "zeta": _scipy("zeta", ((1.5, 6.0), (0.5, 5.0)), undefined=(0,)),
     # complex parts
     "angle": _numpy("angle", ((0.1, 5.0),), "biufc", int_intervals=_REAL),
     "complex": _ours("complex_", _TWO),

@@ -1,0 +1,156 @@
+"""Running maxima and minima along an axis."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from phintys._base.errors import ArgumentError, DtypeError, ShapeError
+from phintys._base.public import public_dir
+from phintys.graph.apply import Apply
+from phintys.graph.op import Op
+from phintys.tensor._rules import is_missing, zero_gradient
+from phintys.tensor.convert import as_tensor_variable
+from phintys.tensor.dim_shuffle import normalize_axis
+from phintys.tensor.indexing.along_axis import take_along_axis
+from phintys.tensor.reshaping import flatten
+from phintys.tensor.synonyms import also_named
+from phintys.tensor.type import TensorType
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from phintys.graph.fgraph import FunctionGraph
+    from phintys.tensor.variable import TensorVariable
+
+__all__ = ["RunningArgExtreme", "cummax", "cummin"]
+
+_MODES = {"max": (np.maximum, np.greater), "min": (np.minimum, np.less)}
+
+
+class RunningArgExtreme(Op):
+    """Return, for each element, where the largest or smallest one up to it is along an axis.
+
+    Of equal ones it is the first; a NaN is more extreme than any number.
+
+    Parameters
+    ----------
+    axis
+        The axis, counted from the front.
+    mode
+        ``"max"`` or ``"min"``.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.RunningArgExtreme(0, "max")([1.0, 3.0, 2.0]).eval()
+    array([0, 1, 1])
+    """
+
+    __props__ = ("axis", "mode")
+
+    def __init__(self, axis: int, mode: str) -> None:
+        if mode not in _MODES:
+            msg = f'The mode of a RunningArgExtreme is "max" or "min", got {mode!r}.'
+            raise ArgumentError(msg)
+        self.axis = axis
+        self.mode = mode
+
+    def make_node(self, x: Any) -> Apply:
+        """Apply to a real tensor that has the axis."""
+        x = as_tensor_variable(x)
+        if not 0 <= self.axis < x.ndim:
+            msg = f"{self} works along axis {self.axis}, but {x} has {x.ndim} dimensions."
+            raise ShapeError(msg)
+        if x.type.numpy_dtype.kind == "c":
+            msg = f"Complex numbers have no order: cum{self.mode} got {x} of dtype {x.dtype}."
+            raise DtypeError(msg)
+        return Apply(self, [x], [TensorType("int64", x.type.shape)()])
+
+    def perform(
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
+    ) -> None:
+        """Find where the running extreme changes, with NumPy."""
+        extreme, is_beyond = _MODES[self.mode]
+        x = np.moveaxis(inputs[0], self.axis, 0)
+        running = extreme.accumulate(x, 0)
+        places = np.zeros(x.shape, np.int64)
+        later, before = x[1:], running[:-1]
+        changes = is_beyond(later, before) | (np.isnan(later) & ~np.isnan(before))
+        positions = np.arange(1, max(len(x), 1)).reshape((-1,) + (1,) * (x.ndim - 1))
+        np.copyto(places[1:], positions, where=changes)
+        np.maximum.accumulate(places, 0, out=places)
+        output_storage[0][0] = np.ascontiguousarray(np.moveaxis(places, 0, self.axis))
+
+    def infer_shape(
+        self, fgraph: FunctionGraph | None, node: Apply, input_shapes: Sequence[Any]
+    ) -> list[Any]:
+        """Return the shape of the input."""
+        return [input_shapes[0]]
+
+    def L_op(
+        self, inputs: Sequence[Any], outputs: Sequence[Any], output_grads: Sequence[Any]
+    ) -> list[Any]:
+        """Return zeros: places do not, in general, change with small changes of the values."""
+        return [zero_gradient(inputs[0])]
+
+    def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
+        """Return zeros."""
+        return [None if is_missing(eval_points[0]) else zero_gradient(self(*inputs))]
+
+
+@also_named
+def cummax(x: Any, axis: int | None = None) -> TensorVariable:
+    """Return the largest element up to each one, along an axis.
+
+    Parameters
+    ----------
+    x
+        A real tensor.
+    axis
+        The dimension; with ``None``, ``x`` is flattened first.
+
+    Returns
+    -------
+    TensorVariable
+        NaN from the first NaN on. The gradient goes to the first of the largest elements.
+
+    Raises
+    ------
+    ShapeError
+        ``axis`` is out of range.
+    DtypeError
+        ``x`` is complex.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.cummax([1.0, 3.0, 2.0, 4.0]).eval()
+    array([1., 3., 3., 4.])
+    """
+    return _running(x, axis, "max")
+
+
+@also_named
+def cummin(x: Any, axis: int | None = None) -> TensorVariable:
+    """Return the smallest element up to each one, along an axis; otherwise like :func:`cummax`.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.cummin([3.0, 1.0, 2.0]).eval()
+    array([3., 1., 1.])
+    """
+    return _running(x, axis, "min")
+
+
+def _running(x: Any, axis: int | None, mode: str) -> TensorVariable:
+    x = as_tensor_variable(x)
+    if axis is None:
+        x, axis = flatten(x), 0
+    axis = normalize_axis(axis, x.ndim)
+    return take_along_axis(x, RunningArgExtreme(axis, mode)(x), axis)
+
+
+__dir__ = public_dir(__name__)
