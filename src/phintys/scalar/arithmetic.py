@@ -248,7 +248,6 @@ gcd = UfuncRow(
     hint="The inputs must be integers.",
     intervals=((-60.0, 60.0), (-60.0, 60.0)),
     commutative=True,
-    associative=True,
     cost=30,
 )
 

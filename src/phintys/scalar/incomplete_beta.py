@@ -21,12 +21,16 @@ from phintys.scalar.exponential import exp, log, log1p
 from phintys.scalar.row_kinds import FloatRow
 from phintys.scalar.special import betaln, digamma
 
-_MOST_TERMS = 100_000  # for parameters near 1e9; larger ones give NaN
+_LARGEST = 1e6  # of the sum of the parameters; beyond it the derivatives are NaN
+_MOST_TERMS = 20_000
 _SECOND = (
     "the second derivative of betainc with respect to its parameters a and b is not there. Use "
     "constant ones, or stop the gradient there with phintys.gradient.disconnected_grad(a)"
 )
-_PARAMETERS = {"parameters": ("a", "b", "x"), "domain": "a > 0 and b > 0 and 0 <= x <= 1"}
+_PARAMETERS = {
+    "parameters": ("a", "b", "x"),
+    "domain": "a > 0, b > 0, a + b <= 1e6 and 0 <= x <= 1",
+}
 
 
 def _density(a: Any, b: Any, x: Any) -> Any:
@@ -63,9 +67,10 @@ def _slopes(a: Any, b: Any, x: Any) -> tuple[Any, Any]:
     """Return the derivatives of the incomplete beta function by a and b."""
     a, b, x = np.broadcast_arrays(a, b, x)
     is_large = x > (a + 1) / (a + b + 2)
-    is_inside = (x > 0) & (x < 1) & (a > 0) & (b > 0)
+    is_inside = (x > 0) & (x < 1) & (a > 0) & (b > 0) & (a + b <= _LARGEST)
     with np.errstate(all="ignore"):
         first, second = np.where(is_large, b, a), np.where(is_large, a, b)
+        first, second = (np.where(is_inside, one, 1.0) for one in (first, second))
         place = np.where(is_inside, np.where(is_large, 1 - x, x), 0.5)
         by_first, by_second = _lower_slopes(first, second, place)
     at_ends = np.where((x == 0) | (x == 1), 0.0, np.nan)

@@ -9,6 +9,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from phintys._base.apart import import_whole
 from phintys.scalar.arithmetic import abs, sqr
 from phintys.scalar.comparison import gt, lt
@@ -42,15 +44,22 @@ expi = FloatRow(
     derivative=lambda x, out: (exp(x) / x,),
 )
 
+
+def _expn(n: Any, x: Any) -> Any:
+    """Return SciPy's values for the orders that it knows, and NaN for others."""
+    is_order = (n == np.rint(n)) & (n >= 0) & (n < 2**31)
+    order = np.where(is_order, n, 0).astype(np.int64)
+    return np.where(is_order, import_whole("scipy.special").expn(order, x), np.nan)
+
+
 expn = FloatRow(
     "expn",
-    "scipy.special:expn",
+    _expn,
     doc="Exponential integral: the integral of exp(-x t) / t**n from 1 to inf, for a whole n.",
     parameters=("n", "x"),
     domain="n >= 0 and x >= 0",
     example="2, [0.5, 1.0]",
     nin=2,
-    external=True,
     derivative=lambda n, x, out: (
         None,
         switch(gt(n, 0), -expn(switch(gt(n, 0), n - 1, 0), x), -out * (1 + 1 / x)),
@@ -195,18 +204,6 @@ hyp2f1 = FloatRow(
     undefined=_PARAMETER,
 )
 
-
-hyp1f1 = FloatRow(
-    "hyp1f1",
-    "scipy.special:hyp1f1",
-    doc="Confluent hypergeometric function of a and b at x.",
-    parameters=("a", "b", "x"),
-    example="1.0, 1.5, [0.2, 0.5]",
-    nin=3,
-    external=True,
-    derivative=lambda a, b, x, out: (None, None, a / b * hyp1f1(a + 1, b + 1, x)),
-    undefined=_PARAMETER,
-)
 
 ndtri_exp = FloatRow(
     "ndtri_exp",

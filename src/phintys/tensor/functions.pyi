@@ -87,7 +87,6 @@ __all__ = [
     "greater_equal",
     "gt",
     "heaviside",
-    "hyp1f1",
     "hyp2f1",
     "hypot",
     "i0",
@@ -280,7 +279,6 @@ greater: Elemwise
 greater_equal: Elemwise
 gt: Elemwise
 heaviside: Elemwise
-hyp1f1: Elemwise
 hyp2f1: Elemwise
 hypot: Elemwise
 i0: Elemwise

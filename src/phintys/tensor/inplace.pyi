@@ -66,7 +66,6 @@ __all__ = [
     "ge_inplace",
     "gt_inplace",
     "heaviside_inplace",
-    "hyp1f1_inplace",
     "hyp2f1_inplace",
     "hypot_inplace",
     "i0_inplace",
@@ -221,7 +220,6 @@ gcd_inplace: Elemwise
 ge_inplace: Elemwise
 gt_inplace: Elemwise
 heaviside_inplace: Elemwise
-hyp1f1_inplace: Elemwise
 hyp2f1_inplace: Elemwise
 hypot_inplace: Elemwise
 i0_inplace: Elemwise
