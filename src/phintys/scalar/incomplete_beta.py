@@ -29,7 +29,7 @@ _SECOND = (
 )
 _PARAMETERS = {
     "parameters": ("a", "b", "x"),
-    "domain": "a > 0, b > 0, a + b <= 1e6 and 0 <= x <= 1",
+    "domain": "a > 0 and b > 0 and 0 <= x <= 1",
 }
 
 
@@ -73,7 +73,7 @@ def _slopes(a: Any, b: Any, x: Any) -> tuple[Any, Any]:
         first, second = (np.where(is_inside, one, 1.0) for one in (first, second))
         place = np.where(is_inside, np.where(is_large, 1 - x, x), 0.5)
         by_first, by_second = _lower_slopes(first, second, place)
-    at_ends = np.where((x == 0) | (x == 1), 0.0, np.nan)
+    at_ends = np.where(((x == 0) | (x == 1)) & (a > 0) & (b > 0), 0.0, np.nan)
     by_a = np.where(is_large, -by_second, by_first)
     by_b = np.where(is_large, -by_first, by_second)
     return np.where(is_inside, by_a, at_ends), np.where(is_inside, by_b, at_ends)

@@ -85,7 +85,6 @@ cosine_integral = FloatRow(
     "cosine_integral",
     _part_of("sici", 1),
     doc="Euler's constant plus log(x) plus the integral of (cos(t) - 1) / t from 0 to x.",
-    domain="x > 0",
     intervals=((0.2, 5.0),),
     derivative=lambda x, out: (cos(x) / x,),
 )
