@@ -85,10 +85,6 @@ from phintys.scalar.integrals import (
     spence,
     zeta,
 )
-from phintys.scalar.inverse_gamma import (
-    gammainccinv,
-    gammaincinv,
-)
 from phintys.scalar.logic import (
     and_,
     invert,
@@ -122,8 +118,6 @@ from phintys.scalar.selection import (
 )
 from phintys.scalar.special import (
     beta,
-    betainc,
-    betaincinv,
     betaln,
     digamma,
     erf,
@@ -201,6 +195,8 @@ __all__ = [
     "arctanh",
     "beta",
     "betainc",
+    "betainc_by_a",
+    "betainc_by_b",
     "betaincinv",
     "betaln",
     "binom",

@@ -23,6 +23,8 @@ __all__ = [
     "atanh",
     "beta",
     "betainc",
+    "betainc_by_a",
+    "betainc_by_b",
     "betaincinv",
     "betaln",
     "binom",
@@ -215,6 +217,8 @@ atan2: Elemwise
 atanh: Elemwise
 beta: Elemwise
 betainc: Elemwise
+betainc_by_a: Elemwise
+betainc_by_b: Elemwise
 betaincinv: Elemwise
 betaln: Elemwise
 binom: Elemwise
