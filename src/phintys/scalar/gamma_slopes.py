@@ -89,9 +89,9 @@ def log_gamma_bend(a: Any, t: Any) -> Any:
 
 def _of_block(a: Any, t: Any) -> Any:
     x = np.exp(t)
-    is_large = a > _LARGE
-    is_above = (x > np.maximum(a + 1, 2)) & ~is_large
-    is_below = (x <= np.maximum(a + 1, 2)) & ~is_large & (a > 0)
+    is_large, is_usual = a > _LARGE, (a > 0) & (a <= _LARGE)
+    is_above = is_usual & (x > np.maximum(a + 1, 2))
+    is_below = is_usual & (x <= np.maximum(a + 1, 2))
     result = np.full(a.shape, np.nan)
     for there, function in ((is_below, _by_series), (is_above, _by_fraction), (is_large, _far)):
         if there.any():
