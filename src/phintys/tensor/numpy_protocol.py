@@ -127,7 +127,7 @@ def call_ufunc(
     >>> np.add.reduce(x).eval({x: [1.0, 2.0]}), np.multiply.outer(x, x).type.ndim
     (array(3.), 2)
     """
-    function = operators.ufuncs.get(ufunc)
+    function = operators.ufuncs.get(ufunc) or _ours("", ufunc.__name__)
     given = _without_defaults(options)
     if method == "__call__" and function is not None and not given:
         return function(*inputs)

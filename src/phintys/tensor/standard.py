@@ -13,6 +13,7 @@ from phintys.tensor.convert import as_tensor_variable
 from phintys.tensor.devices import DEVICE, check_device, takes_device
 from phintys.tensor.dim_shuffle import transpose
 from phintys.tensor.joining import concatenate
+from phintys.tensor.synonyms import also_named
 from phintys.tensor.type import DTYPES, MOST_DIMENSIONS
 
 if TYPE_CHECKING:
@@ -85,6 +86,7 @@ def concat(tensors: Sequence[Any], *, axis: int | None = 0) -> TensorVariable:
     return concatenate(tensors, axis)
 
 
+@also_named
 def copy(x: Any, order: str = "K") -> TensorVariable:
     """Return a new variable with the same value; ``order`` is accepted and ignored.
 

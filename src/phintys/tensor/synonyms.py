@@ -45,6 +45,7 @@ SYNONYMS: dict[str, dict[str, str]] = {
     "compress": {"a": "x"},
     "concatenate": {"arrays": "tensors", "tensor_list": "tensors"},
     "count_nonzero": {"a": "x"},
+    "copy": {"a": "x"},
     "cross": {"a": "x1", "b": "x2"},
     "cummax": {"a": "x"},
     "cummin": {"a": "x"},
