@@ -22,7 +22,7 @@ DTYPES = (
 # fmt: on
 
 # What runs as a callback: SciPy exports no function for these.
-WITHOUT_CODE = {"polygamma"}
+WITHOUT_CODE = {"polygamma", "log_gamma_slope", "log_gamma_bend"}
 # For complex numbers these have no code either.
 # fmt: off
 REAL_ONLY = {
