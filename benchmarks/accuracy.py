@@ -22,6 +22,9 @@ from phintys.backends.native.emit.target import Target
 from tools.native_functions import elementwise
 
 PRECISION = 140
+MATRICES = "## Matrices"
+"""The heading of the chapter that benchmarks/matrix_accuracy.py writes."""
+
 DOCUMENT = Path(__file__).resolve().parent.parent / "docs" / "accuracy.md"
 
 
@@ -374,7 +377,7 @@ infinities, NaN and subnormal numbers give what C gives. Beyond 2**39 (2**20 wit
 2**28) sines, cosines and tangents are computed by libm. Other special functions of the
 table of scalar ops (gamma, Bessel ...) call SciPy for each element and are as accurate as SciPy.
 
-This file is written by `benchmarks/accuracy.py`.
+This table is written by `benchmarks/accuracy.py`.
 
 | function | range | float64, FMA | float64 | float32, FMA | float32 |
 | --- | --- | --- | --- | --- | --- |
@@ -399,9 +402,11 @@ def main(points, names):
             print(rows[-1], flush=True)
     if not names:
         DOCUMENT.parent.mkdir(exist_ok=True)
-        DOCUMENT.write_text(
-            HEADER.format(points=f"{points:,}") + "\n".join(rows) + "\n", encoding="utf-8"
-        )
+        former = DOCUMENT.read_text("utf-8") if DOCUMENT.exists() else ""
+        _, heading, matrices = former.partition(MATRICES)
+        table = HEADER.format(points=f"{points:,}") + "\n".join(rows) + "\n"
+        rest = f"\n{heading}{matrices}" * bool(heading)
+        DOCUMENT.write_text(table + rest, encoding="utf-8")
 
 
 if __name__ == "__main__":
