@@ -105,6 +105,7 @@ bridge-tests: .venv-bridge/.ready ## run the tests of the bridge for PyTensor (i
 fuzz: $(READY) ## search for failing cases, and print them (half an hour)
 	$(BIN)/python -m tools.fuzz --jobs 2 --count 10000
 	$(BIN)/python -m tools.fuzz --jobs 2 --kind aliasing --count 20000
+	$(BIN)/python -m tools.fuzz --jobs 2 --kind matrices --count 3000
 	$(BIN)/python tests/backends/native/stress/random_calls.py $$(date +%s) 50000
 	PHINTYS_HYPOTHESIS=search $(BIN)/python -m pytest $(PYTEST) -m hypothesis
 

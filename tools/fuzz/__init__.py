@@ -6,6 +6,7 @@ kernels, for other CPUs, with the work cut into ranges) with the reference backe
 dtypes and shapes must be the same, and values up to rounding; errors must be of the same class;
 arguments and results of earlier calls must not change.
 
+``--kind matrices`` draws decompositions and solvers among them (:mod:`.matrices`).
 ``--kind aliasing`` draws scenarios (:mod:`.scenario`): functions that share variables, over graphs
 of pure Ops, views and Ops that overwrite inputs. The reference backend (as the graph was drawn, and
 with Ops put in place), native code and DebugMode must give the very numbers of a computation in

@@ -9,13 +9,14 @@ from typing import Any
 from tools.fuzz.aliasing import draw_scenario
 from tools.fuzz.checking import Disagreement, check
 from tools.fuzz.drawing import draw_case
+from tools.fuzz.matrices import MATRIX_RULES
 from tools.fuzz.modes import Variant
 from tools.fuzz.playing import play
 from tools.fuzz.scenario import Scenario
 from tools.fuzz.shrinking import smaller
 from tools.fuzz.whole import RULES
 
-__all__ = ["ALIASING", "KINDS", "WHOLE", "Kind"]
+__all__ = ["ALIASING", "KINDS", "MATRICES", "WHOLE", "Kind"]
 
 
 @dataclass(frozen=True)
@@ -47,5 +48,8 @@ WHOLE = Kind(lambda seed, steps: draw_case(seed, RULES, steps), check, smaller, 
 ALIASING = Kind(draw_scenario, play, Scenario.smaller, 14)
 """Pure, view and overwriting Ops, and functions that share variables."""
 
-KINDS = {"whole": WHOLE, "aliasing": ALIASING}
+MATRICES = Kind(lambda seed, steps: draw_case(seed, MATRIX_RULES, steps), check, smaller, 10)
+"""Decompositions and solvers of matrices, between ops of all families."""
+
+KINDS = {"whole": WHOLE, "aliasing": ALIASING, "matrices": MATRICES}
 """By name."""

@@ -1,0 +1,80 @@
+"""Random expressions of linear algebra: decompositions and solvers of matrices that have results.
+
+Matrices are made well conditioned where they are used, such that results agree to many digits.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tools.fuzz.drawing import Text
+from tools.fuzz.whole import RULES
+
+if TYPE_CHECKING:
+    from tools.fuzz.drawing import Drawing, Entry
+
+__all__ = ["MATRIX_RULES"]
+
+_DEFINITE = (
+    "pt.linalg.cholesky({a})",
+    "pt.linalg.cholesky({a}, lower=False)",
+    "pt.linalg.inv({a})",
+    "pt.linalg.slogdet({a})[1]",
+    "pt.log(pt.linalg.det({a}))",
+    "pt.linalg.eigvalsh({a})",
+    "pt.linalg.solve({a}, {0})",
+    "pt.linalg.solve({a}, {0}, assume_a='pos')",
+    "pt.linalg.inv({a}) @ {0}",
+    "pt.linalg.solve_triangular(pt.linalg.cholesky({a}), {0}, lower=True)",
+    "pt.linalg.cho_solve(pt.linalg.cho_factor({a}), {0})",
+    "pt.linalg.solve(pt.tril({a}), {0})",
+    "pt.linalg.solve({a}, {0}, assume_a='tridiagonal')",
+    "pt.linalg.trace({a} @ {a})",
+    "pt.linalg.det(pt.linalg.cholesky({a}))",
+    "pt.linalg.sqrtm({a})",
+)
+
+_LARGEST = 20
+
+
+def _is_fit(one: Entry) -> bool:
+    if one.ndim not in {2, 3} or one.value.dtype.name not in {"float32", "float64"}:
+        return False
+    rows, columns = one.shape[-2:]
+    if not (1 <= rows <= _LARGEST and 1 <= columns <= _LARGEST):
+        return False
+    return bool(np.isfinite(one.value).all() and np.abs(one.value).max(initial=0) < 1e3)
+
+
+def made(drawing: Drawing) -> Text | None:
+    """A matrix, or a stack of three, of the elements of another array."""
+    entry = drawing.pick(
+        lambda one: (
+            one.value.dtype.name in {"float32", "float64"}
+            and one.value.size > 0
+            and bool(np.isfinite(one.value).all())
+        )
+    )
+    if entry is None:
+        return None
+    rows = drawing.integer(1, _LARGEST)
+    text = f"pt.outer(pt.tanh({{0}}).flatten(), pt.cos({{0}}).flatten())[:{rows}, :{rows}]"
+    if drawing.chance(0.6):
+        text += " * pt.arange(1, 4, dtype={0}.dtype)[:, None, None]"
+    return Text(text, (entry,))
+
+
+def definite(drawing: Drawing) -> Text | None:
+    """A function of a positive definite matrix, or of a stack of them."""
+    entry = drawing.pick(_is_fit)
+    if entry is None:
+        return None
+    size = "pt.sqr({0}).sum(axis=(-2, -1), keepdims=True)"
+    a = f"({{0}} @ {{0}}.mT / (1 + {size}) + pt.eye({entry.shape[-2]}, dtype={{0}}.dtype))"
+    return Text(drawing.choose(_DEFINITE).replace("{a}", a), (entry,))
+
+
+MATRIX_RULES = ((80.0, definite), (30.0, made), *RULES)
+"""Those of all families, and of matrices."""
