@@ -58,6 +58,8 @@ MAY_BE_LATE = {
     "jax",
     "llvmlite",
     "matplotlib",
+    "nutpie",
+    "pandas",
     "platformdirs",
     "pwd",
     "pydot",

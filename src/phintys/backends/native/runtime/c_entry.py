@@ -9,10 +9,8 @@ side by side.
 from __future__ import annotations
 
 import ctypes
-import weakref
 from collections import ChainMap
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -37,15 +35,13 @@ from phintys.backends.native.emit.types import FLOAT64, INT32, INT64, PTR, VOID
 from phintys.backends.native.emit.values import Value
 from phintys.backends.native.program import Array, Handle, Place
 from phintys.backends.native.runtime.atomics import call_pointer, null
-from phintys.backends.native.runtime.background import chores
 from phintys.backends.native.runtime.callbacks import plain_array
-from phintys.backends.native.runtime.engine import load, load_quickly
+from phintys.backends.native.runtime.engine import load
 from phintys.backends.native.runtime.protocol import is_null, not_null
 
 if TYPE_CHECKING:
     from phintys.backends.native.emit.programs import EmittedProgram
     from phintys.backends.native.program import Program
-    from phintys.backends.native.runtime.engine import Code
     from phintys.backends.native.runtime.support import Support
 
 __all__ = ["CEntry"]
@@ -126,21 +122,13 @@ class CEntry:
             f"phintys_{name}": self._entry.address(f"phintys_{name}_c") for name in _OWN
         }
         symbols = ChainMap(dict(own), support.symbols)  # pyright: ignore[reportArgumentType]
-        self._code, patience = load_quickly(emitted.module, symbols)
+        # At the higher level at once: C callers call often, and background work would disturb them.
+        self._code = load(emitted.module, symbols)
         self._words[_RUN] = self._code.address("run")
         table = self._entry.data_address(_TABLE)
         self._table = (ctypes.c_int64 * len(self._words)).from_address(table)
         self._table[:] = self._words
         self.address = self._entry.address("phintys_c_entry")
-        if patience:
-            chores.add(_Improving(self, partial(load, emitted.module, symbols)))
-
-    def improve(self, load_better: Callable[[], Code]) -> None:
-        """Recompile the program; calls in progress continue with the old code."""
-        better = load_better()
-        self._kept.append(self._code)
-        self._code = better
-        self._table[_RUN] = better.address("run")
 
     # ---- what the code reads
 
@@ -182,19 +170,6 @@ class CEntry:
         if value.place == Place.CONSTANT and value.alias is None:
             return _Result(value.ndim, word=self._word(self._address(value)))
         return _Result(value.ndim, slot=layout.records[value])
-
-
-class _Improving:
-    """The task of recompiling a program, skipped if nobody needs it any more."""
-
-    def __init__(self, entry: CEntry, load_better: Callable[[], Code]) -> None:
-        self._entry = weakref.ref(entry)
-        self._load = load_better
-
-    def __call__(self) -> None:
-        entry = self._entry()
-        if entry is not None:
-            entry.improve(self._load)
 
 
 class _Frame:
