@@ -6,9 +6,7 @@ from phintys.bridge.pytensor.families import (
     fourier,
     indexing,
     linear_algebra,
-    loops,
     ordering,
-    random,
     reductions,
     shapes,
 )
@@ -24,6 +22,4 @@ FAMILIES = (
     linear_algebra,
     fourier,
     control,
-    loops,
-    random,
 )

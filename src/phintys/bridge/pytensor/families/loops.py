@@ -1,5 +1,0 @@
-"""Loops."""
-
-from __future__ import annotations
-
-__all__: list[str] = []
