@@ -1,0 +1,104 @@
+"""For each Op, the value that PyTensor computes, and ours."""
+
+import numpy as np
+import pytensor
+import pytensor.tensor as pt
+import pytest
+from pytensor.conditional import ifelse
+from pytensor.tensor.linalg import solve_triangular
+
+import phintys
+from phintys.bridge.pytensor import callbacks, from_pytensor
+from phintys.bridge.pytensor.families.scalars import SCALARS
+
+RNG = np.random.default_rng(7)
+A = RNG.uniform(0.2, 0.8, (3, 4))
+B = RNG.uniform(0.2, 0.8, (3, 4))
+S = A @ A.T + np.eye(3)
+STACK = np.stack([S, S + np.eye(3)])
+V = RNG.uniform(0.2, 0.8, 4)
+K = np.array([2, 0, 1])
+T = A > 0.5
+
+# Name -> the function of PyTensor's variables, and values for them.
+RECORDS = {
+    "add": (lambda x, y: x + y + x, A, B),
+    "scalars": (lambda x, y: pt.switch(x > y, pt.exp(x), pt.log1p(y) ** 2), A, B),
+    "int_division": (lambda k: [k // 2, k % 2, k / 2, pt.log(k + 1)], K),
+    "bitwise": (lambda x: [x & ~x, x | x, x ^ x], T),
+    "dimshuffle": (lambda x: x.dimshuffle(1, "x", 0), A),
+    "clip": (lambda x: pt.clip(x, 0.3, 0.6), A),
+    "second": (pt.second, A, V),
+    "cast": (lambda x: x.astype("float32"), A),
+    "sum": (lambda x: [x.sum(), x.sum(axis=0), x.sum(axis=(0, 1), dtype="float32")], A),
+    "prod": (lambda x: [x.prod(axis=1), pt.prod(x)], A),
+    "extremes": (lambda x: [x.max(axis=1), x.min(), x.argmax(axis=1), pt.argmax(x)], A),
+    "logical": (lambda x: [x.all(axis=0), x.any()], T),
+    "cumulative": (lambda x: [pt.cumsum(x, axis=1), pt.cumprod(x, axis=0), pt.cumsum(x)], A),
+    "softmax": (lambda x: [pt.special.softmax(x, axis=1), pt.special.log_softmax(x)], A),
+    "logsumexp": (lambda x: [pt.logsumexp(x), pt.logsumexp(x, axis=1, keepdims=True)], A),
+    "reshape": (lambda x: [x.reshape((2, -1)), x.ravel(), x.shape, x.shape[1]], A),
+    "dims": (lambda x: [pt.join_dims(x, 0, 2), pt.split_dims(x, (2, 2), axis=1)], A),
+    "join": (lambda x, y: [pt.concatenate([x, y], axis=1), pt.stack([x, y])], A, B),
+    "split": (lambda x: pt.split(x, [1, 3], n_splits=2, axis=1), A),
+    "alloc": (lambda v: [pt.alloc(v, 2, 4), pt.eye(3), pt.arange(1, 7, 2), pt.diag(v)], V),
+    "diagonal": (lambda x: [pt.diagonal(x, 1), pt.diag(x), pt.tril(x)], S),
+    "specify_shape": (lambda x: pt.specify_shape(x, (3, None)), A),
+    "repeat": (lambda x, k: [pt.repeat(x, 2, axis=1), pt.repeat(x, k, axis=0)], A, K),
+    "index": (lambda x, k: [x[1], x[::-1, 1:], x[k], x[:, k[0]], x[k, k]], A, K),
+    "mask": (lambda x, m: [x[m], pt.nonzero(m)[1]], A, T),
+    "assign": (lambda x, k: [x[0].set(1.0), x[k].inc(2.0), x[k, :2].set(0.0)], A, K),
+    "order": (lambda v: [pt.sort(v), pt.argsort(v), pt.searchsorted(pt.sort(v), v)], V),
+    "unique": (pt.unique, np.array([3, 1, 3])),
+    "places": (lambda k: [*pt.unravel_index(k, (2, 2)), pt.ravel_multi_index((k, k), (3, 3))], K),
+    "dot": (lambda x, y, v: [pt.dot(x, y.T), pt.dot(x, v), pt.dot(v, v)], A, B, V),
+    "matmul": (lambda x, y: [x @ y, pt.matmul(x[0], y)], STACK, STACK),
+    "cholesky": (pt.linalg.cholesky, STACK),
+    "solve": (pt.linalg.solve, S, A),
+    "solve_stack": (lambda x, y: pt.linalg.solve(x, y, b_ndim=2), STACK, A),
+    "triangular": (lambda x, y: solve_triangular(x, y, lower=True), np.tril(S), A),
+    "cho_solve": (lambda x, y: pt.linalg.cho_solve((x, True), y), np.linalg.cholesky(S), A),
+    "inverse": (lambda x: [pt.linalg.inv(x), pt.linalg.pinv(x)], STACK),
+    "determinant": (lambda x: [pt.linalg.det(x), *pt.linalg.slogdet(x)], STACK),
+    "eigh": (lambda x: [pt.linalg.eigh(x)[0], pt.linalg.eigvalsh(x, None)], S),
+    "svd": (lambda x: pt.linalg.svd(x, compute_uv=False), A),
+    "expm": (pt.linalg.expm, S),
+    "block_diag": (pt.linalg.block_diag, A, S),
+    "if_else": (lambda x, y: ifelse(x[0, 0] > 0.0, x, y), A, B),
+}
+
+
+INSTANCES = [
+    op
+    for op in (*vars(pt).values(), *vars(pt.special).values())
+    if isinstance(op, pt.elemwise.Elemwise) and op.nfunc_spec
+]
+OTHER_OPERANDS = {"Invert", "AND", "OR", "XOR", "PolyGamma", "Hyp2F1"}
+SCALAR_RECORDS = {
+    type(op.scalar_op).__name__: (op, A, B, A)[: 1 + op.nfunc_spec[1]]
+    for op in INSTANCES
+    if type(op.scalar_op) in SCALARS and type(op.scalar_op).__name__ not in OTHER_OPERANDS
+} | {
+    "PolyGamma": (pt.polygamma, K, A[0, :3]),
+    "Hyp2F1": (pt.hyp2f1, A, B, A + 1, B),
+}
+
+
+@pytest.mark.parametrize("name", RECORDS | SCALAR_RECORDS)
+def test_values_are_pytensors(name):
+    build, *values = (RECORDS | SCALAR_RECORDS)[name]
+    inputs = [
+        pt.tensor(f"x{at}", dtype=one.dtype.name, shape=(None,) * one.ndim)
+        for at, one in enumerate(values)
+    ]
+    outputs = build(*inputs)
+    outputs = list(outputs) if isinstance(outputs, list | tuple) else [outputs]
+    theirs = pytensor.function(inputs, outputs, mode="FAST_COMPILE", on_unused_input="ignore")
+    converted = from_pytensor([*inputs, *outputs])
+    ours, found = converted[: len(inputs)], converted[len(inputs) :]
+    assert not callbacks(found)
+    f = phintys.function(ours, found, on_unused_input="ignore")
+    for expected, value, output in zip(theirs(*values), f(*values), outputs, strict=True):
+        assert value.dtype == output.dtype
+        assert value.shape == np.shape(expected)
+        np.testing.assert_allclose(value, expected, rtol=1e-9, atol=1e-12)
