@@ -13,7 +13,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from phintys._base.late import late_names
-from phintys.tensor import bindings, constructors, functions, linalg, printing, special  # noqa: F401 - bindings makes `x + y` work, printing pprint
+from phintys.tensor import bindings, constructors, functions, printing, special  # noqa: F401 - bindings makes `x + y` work, printing pprint
 from phintys.tensor._operators import operators
 from phintys.tensor.activations import (
     log_softmax,
@@ -222,7 +222,7 @@ from phintys.tensor.variable import (
 )
 
 if TYPE_CHECKING:
-    from phintys.tensor import fft, inplace
+    from phintys.tensor import fft, inplace, linalg
     from phintys.tensor.applying import *
     from phintys.tensor.batching import Blockwise, vectorize, vectorize_graph
     from phintys.tensor.combinations import *
@@ -433,6 +433,7 @@ if not TYPE_CHECKING:
             "phintys.tensor.batching": "Blockwise vectorize vectorize_graph",
             "phintys.tensor.fft": "",
             "phintys.tensor.inplace": "",
+            "phintys.tensor.linalg": "",
             "phintys.tensor.applying": "apply_along_axis apply_over_axes",
             "phintys.tensor.combinations": """
                 chi2sf comb fresnel gammal gammau kn multigammaln perm sici

@@ -20,7 +20,6 @@ from phintys.tensor import (
     extremes,
     guards,
     indexing,
-    linalg,
     math,
     reduce,
     sorting,
@@ -38,10 +37,16 @@ from phintys.tensor.statistics import moments
 
 if TYPE_CHECKING:
     from phintys.tensor import numpy_protocol
+    from phintys.tensor.linear_algebra import norms
 else:
+    norms = LateModule("phintys.tensor.linear_algebra.norms")
     numpy_protocol = LateModule("phintys.tensor.numpy_protocol")
 
 __all__: list[str] = []
+
+
+def _norm(*args: Any, **kwargs: Any) -> Any:
+    return norms.vector_norm(*args, **kwargs)
 
 
 def _as_tensor_variable(x: Any) -> Any:
@@ -96,7 +101,7 @@ operators.mul = math.mul
 operators.neg = math.neg
 operators.nonzero = nonzero
 operators.numpy_protocol = numpy_protocol
-operators.norm = linalg.vector_norm
+operators.norm = _norm
 operators.not_equal = comparing.not_equal
 operators.ones_like = creation.ones_like
 operators.pow = math.pow
