@@ -14,8 +14,13 @@ TESTS = Path(__file__).parent
 
 # What throws dice without being told how.
 DICE = re.compile(
-    r"default_rng\(\)|SystemRandom|urandom|uuid4|[^.\w]random\.(?:random|randrange|randint|choice"
-    r"|choices|shuffle|sample|uniform)\(|[^.\w]Random\(\)|np\.random\.(?!default_rng|Generator)[a-z]"
+    r"default_rng\(\)|SystemRandom|urandom|uuid4|[^.\w]Random\(\)"
+    r"|np\.random\.(?!default_rng|Generator)[a-z]"
+)
+# So do functions of Python's module, whose name ours has too.
+PYTHONS_RANDOM = re.compile(r"^import random$", re.MULTILINE)
+PYTHONS_DICE = re.compile(
+    r"[^.\w]random\.(?:random|randrange|randint|choice|choices|shuffle|sample|uniform)\("
 )
 # Contents that nothing depends on, and a module whose seed the line before sets.
 FINE = {
@@ -37,8 +42,11 @@ def test_dice_have_seeds():
     found = []
     for path in sorted(TESTS.rglob("*.py")):
         name = path.relative_to(TESTS).as_posix()
-        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
-            if DICE.search(line) and FINE.get(name, "\n") not in line and path != Path(__file__):
+        text = path.read_text(encoding="utf-8")
+        dice = [DICE, PYTHONS_DICE] if PYTHONS_RANDOM.search(text) else [DICE]
+        for number, line in enumerate(text.splitlines(), start=1):
+            thrown = any(one.search(line) for one in dice)
+            if thrown and FINE.get(name, "\n") not in line and path != Path(__file__):
                 found.append(f"{name}:{number}: {line.strip()}")
     assert found == []
 

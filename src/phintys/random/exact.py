@@ -97,16 +97,15 @@ def exact_function(*, derivative: Callable[..., Any]) -> Callable[[Callable[...,
 
     def decorate(function: Callable[..., Any]) -> ExactRow:
         parameters = function.__code__.co_varnames[: function.__code__.co_argcount]
-        row = ExactRow(
+        return ExactRow(
             function.__name__,
             nin=len(parameters),
             parameters=parameters,
             doc=function.__doc__ or "",
             expansion=function,
             derivative=derivative,
+            home=function.__globals__,
         )
-        row.__module__ = function.__module__
-        return row
 
     return decorate
 

@@ -128,6 +128,8 @@ class Row(ScalarOp):
         The element, or a function from a dtype to it.
     commutative, associative, cost
         See :class:`ScalarOp`.
+    home
+        The namespace of the module that makes the row, that of the caller by default.
     """
 
     name: str
@@ -156,6 +158,7 @@ class Row(ScalarOp):
         identity: Any = None,
         absorbing: Any = None,
         cost: float = 1.0,
+        home: Mapping[str, object] | None = None,
     ) -> None:
         super().__init__(name=name)
         self.nin = nin
@@ -182,7 +185,7 @@ class Row(ScalarOp):
         self._absorbing = absorbing
         self._resolved: dict[Dtypes, Dtypes] = {}
         self._types: dict[tuple[ScalarType, ...], list[ScalarType]] = {}
-        self._home = _home()
+        self._home = _home() if home is None else home
         former = _ROWS.get(name)
         if former is not None and not is_imported_again(former._home, self._home):
             msg = f"There are two rows named {name!r} in the table of scalar ops."
