@@ -6,7 +6,7 @@ import pytest
 import phintys
 import phintys.tensor as pt
 from phintys import config, random
-from phintys._base.errors import DomainError
+from phintys._base.errors import ArgumentError, DomainError, DtypeError
 from phintys.random.distributions import checks
 
 R = random.random_type("r")
@@ -95,3 +95,63 @@ def test_domains_of_users():
     for wrong in ([0.5, 0.6], [1.5, -0.5]):
         with pytest.raises(DomainError, match="Die: faces must not be negative and have the sum 1"):
             f(wrong)
+
+
+def _on(method, *parameters, **named):
+    return lambda: getattr(random.RandomStream(1), method)(*parameters, **named)
+
+
+REFUSED = {
+    "an empty range": (_on("integers", 5, 5), DomainError, "high must be above low, got 5"),
+    "no integers": (_on("integers", 0), DomainError, "Integers: low must be positive, got 0"),
+    "nothing to choose from": (_on("choice", -3), DomainError, "Choice: a must be positive"),
+    "no success": (_on("geometric", 0.0), DomainError, "p must be above 0 and at most 1"),
+    "certain repetition": (_on("logseries", 1.0), DomainError, "p must be at least 0 and below 1"),
+    "no death": (_on("discrete_weibull", 1.0), DomainError, "q must be at least 0 and below 1"),
+    "integers of NaN": (_on("poisson", np.nan), DomainError, "Poisson: lam .* got nan"),
+    "categories of NaN": (_on("categorical", [np.nan, 0.5]), DomainError, "Categorical: p"),
+    "ends of a truncation": (
+        _on("gen", random.Truncated(random.Normal(), 2.0, 1.0)),
+        DomainError,
+        "Truncated: upper must not be below lower",
+    ),
+    "few degrees of freedom": (_on("wishart", 0.5, np.eye(3)), DomainError, "Wishart: df must be"),
+    "a long direction": (
+        _on("von_mises_fisher", [2.0, 0.0]),
+        DomainError,
+        "mu must be of length 1",
+    ),
+    "parts that are vectors": (
+        lambda: random.Truncated(random.Dirichlet([1.0, 2.0])),
+        ArgumentError,
+        "those of Dirichlet are arrays",
+    ),
+    "a distribution as a parameter": (
+        _on("normal", random.Normal()),
+        ArgumentError,
+        "got the distribution Normal",
+    ),
+    "a class": (_on("draw", random.Normal), ArgumentError, r"such as Normal\(…\), got the class"),
+    "half precision": (_on("normal", dtype="float16"), DtypeError, r"draw.astype\('float16'\)"),
+    "integers of floats": (_on("normal", dtype=int), DtypeError, r"draw.round\(\).astype"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_wrong_uses_are_refused(name):
+    use, error, message = REFUSED[name]
+    with pytest.raises(error, match=message):
+        use()
+
+
+def test_ranges_are_checked_at_run_time():
+    n, lam = pt.lscalar("n"), pt.dscalar("lam")
+    stream = random.RandomStream(1)
+    f = phintys.function([n], [stream.integers(n, size=2), stream.choice(n, 2)])
+    assert [draws.tolist() for draws in f(1)] == [[0, 0], [0, 0]]
+    with pytest.raises(DomainError, match="Integers: low must be positive"):
+        f(0)
+    draw = phintys.function([lam], stream.poisson(lam))
+    with pytest.raises(DomainError, match="Poisson: lam must not be negative"):
+        draw(np.nan)
+    assert np.isnan(random.logp(random.Poisson(np.nan), 1.0).eval())

@@ -5,7 +5,9 @@ from __future__ import annotations
 import inspect
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from phintys._base.errors import DtypeError
+import numpy as np
+
+from phintys._base.errors import ArgumentError, DtypeError
 from phintys.random.distributions.base import DISTRIBUTIONS, LISTENERS, Distribution
 from phintys.random.distributions.checks import checked
 from phintys.random.numpy_generators import NumpyGeneratorVariable
@@ -31,8 +33,12 @@ def draw_from(distribution: Any, rng: Any, size: Any = None) -> tuple[Variable, 
 
     Its parameters are checked.
     """
+    if isinstance(distribution, type):
+        name = distribution.__name__
+        msg = f"Expected a distribution with its parameters, such as {name}(…), got the class."
+        raise ArgumentError(msg)
     if isinstance(distribution, Distribution):
-        distribution = checked(distribution)
+        distribution = checked(distribution, is_drawn=True)
     if size is not None:
         size = _checked_size(size, type(distribution).__name__)
     if isinstance(rng, NumpyGeneratorVariable):
@@ -79,9 +85,11 @@ class InDtype:
         """Return the next state and draws."""
         after, numbers = draw_from(self._distribution, rng, size)
         if numbers.dtype in _FLOATS and self.dtype not in _FLOATS:
+            is_integer = np.dtype(self.dtype).kind in "biu"
+            converted = f"draw{'.round()' if is_integer else ''}.astype({self.dtype!r})"
             msg = (
-                f"Draws from {type(self._distribution).__name__} are floats, so their dtype cannot "
-                f"be {self.dtype}. Round them: draw.round().astype({self.dtype!r})."
+                f"Draws from {type(self._distribution).__name__} are floats of 32 or 64 bits, so "
+                f"their dtype cannot be {self.dtype}. Convert them: {converted}."
             )
             raise DtypeError(msg)
         return after, numbers if numbers.dtype == self.dtype else math.cast(numbers, self.dtype)

@@ -65,6 +65,12 @@ def reciprocal(value: Any) -> Any:
 
 def as_parameter(value: Any) -> Any:
     """Return a parameter as a floating-point tensor."""
+    if isinstance(value, Distribution):
+        msg = (
+            f"A parameter is a number or a variable, got the distribution {value}. Draw from it "
+            "first: stream.draw(distribution)."
+        )
+        raise ArgumentError(msg)
     value = as_tensor_variable(value)
     return value if value.dtype in FLOATS else math.cast(value, config.floatX)
 

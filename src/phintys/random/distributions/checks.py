@@ -2,7 +2,8 @@
 
 A constant is checked at once. Any other value gets a check in the graph, which raises an error that
 names the distribution, the parameter, its value and the line of the program, unless it is in its
-domain by how it is computed, as ``exp(x)`` is positive. NaN passes, and gives NaN.
+domain by how it is computed, as ``exp(x)`` is positive. NaN passes, and gives NaN, unless the draws
+are integers, which have no NaN.
 
 Numbers are checked, and arrays that are stored in any case: inputs and shared values. An array that
 is computed is not, because it would have to be stored instead of fused with what reads it;
@@ -20,7 +21,7 @@ import numpy as np
 from phintys._base.config import config
 from phintys._base.errors import DomainError
 from phintys._base.records import record
-from phintys.graph.variable import Constant
+from phintys.graph.variable import Constant, Variable
 from phintys.scalar.casting import Cast
 from phintys.tensor import math
 from phintys.tensor.dim_shuffle import DimShuffle
@@ -29,12 +30,14 @@ from phintys.tensor.observing import CheckAndRaise
 
 __all__ = [
     "Domain",
+    "above",
     "at_least",
     "checked",
     "nonnegative",
     "positive",
     "probabilities",
     "probability",
+    "unit_length",
 ]
 
 
@@ -76,6 +79,18 @@ def _is_no_distribution(x: Any, _: Any) -> Any:
 probabilities = Domain("must not be negative and have the sum 1", _is_no_distribution)
 
 
+def _is_no_direction(x: Any, _: Any) -> Any:
+    return abs((x * x).sum(axis=-1) - 1) > np.sqrt(np.finfo(x.dtype).eps)
+
+
+unit_length = Domain("must be of length 1", _is_no_direction)
+
+
+def above(other: str) -> Domain:
+    """Return the domain of values that are above another parameter."""
+    return Domain(f"must be above {other}", lambda x, given: x <= given[other])
+
+
 def at_least(other: str) -> Domain:
     """Return the domain of values that are not below another parameter."""
     return Domain(f"must not be below {other}", lambda x, given: x < given[other])
@@ -90,8 +105,18 @@ _BY_NAME = {
 """The domains of parameters of these names, if a distribution states no others."""
 
 
-def checked(distribution: Any) -> Any:
-    """Return a distribution whose parameters are checked."""
+def checked(distribution: Any, *, is_drawn: bool = False) -> Any:
+    """Return a distribution whose parameters are checked.
+
+    Parameters
+    ----------
+    distribution
+        The distribution.
+    is_drawn
+        Whether it is drawn from. Then NaN is refused for draws that are integers, as no integer
+        stands for it.
+    """
+    refuses_nan = is_drawn and distribution.is_discrete
     if config.parameter_checks == "off":
         return distribution
     given: dict[str, Any] = distribution.parameters
@@ -99,10 +124,22 @@ def checked(distribution: Any) -> Any:
     for name, domain in {**_BY_NAME, **distribution.domains}.items():
         if name in given:
             subject = f"{type(distribution).__name__}: {name} {domain.text}"
+            domain = _without_nan(domain) if refuses_nan else domain
             found[name] = _checked(name, domain, given, subject)
     twin = copy.copy(distribution)
     twin.parameters = found
     return twin
+
+
+def _without_nan(domain: Domain) -> Domain:
+    """Return a domain less NaN. Functions with results inside are trusted to give no NaN."""
+
+    def is_outside(x: Any, given: Mapping[str, Any]) -> Any:
+        outside = domain.is_outside(x, given)
+        is_nan: Any = math.isnan(x) if isinstance(x, Variable) else np.isnan(x)
+        return outside | (is_nan.any(axis=-1) if np.ndim(outside) < is_nan.ndim else is_nan)
+
+    return Domain(domain.text, is_outside, domain.inside)
 
 
 def _checked(name: str, domain: Domain, given: dict[str, Any], subject: str) -> Any:

@@ -9,9 +9,9 @@ import numpy as np
 from phintys._base.errors import ArgumentError
 from phintys.random.count_samplers import binomial_number, poisson_number
 from phintys.random.distributions.base import as_parameter, same
-from phintys.random.distributions.checks import nonnegative, positive, probability
+from phintys.random.distributions.checks import nonnegative, positive
 from phintys.random.distributions.counts import binomial_logp
-from phintys.random.distributions.discrete import DiscreteDistribution
+from phintys.random.distributions.discrete import DiscreteDistribution, positive_probability
 from phintys.random.distributions.gamma_draws import gamma_of_bits, log_gamma_of_bits
 from phintys.random.exact_functions import exact_exp
 from phintys.tensor import math, special
@@ -37,7 +37,7 @@ class NegativeBinomial(DiscreteDistribution, method="negative_binomial"):
     """
 
     defaults: ClassVar[dict[str, Any]] = {"n": 1.0, "p": 0.5}
-    domains: ClassVar[dict[str, Any]] = {"n": positive, "p": probability}
+    domains: ClassVar[dict[str, Any]] = {"n": positive, "p": positive_probability}
     words: int = 2
 
     def __init__(self, *values: Any, **named: Any) -> None:

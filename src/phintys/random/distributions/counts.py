@@ -15,7 +15,7 @@ from phintys.random.count_samplers import (
 )
 from phintys.random.distributions.base import same
 from phintys.random.distributions.checks import Domain, nonnegative, probability
-from phintys.random.distributions.discrete import DiscreteDistribution
+from phintys.random.distributions.discrete import DiscreteDistribution, probability_below_one
 from phintys.random.distributions.uniform_bits import open_uniform
 from phintys.random.exact_functions import exact_exp, exact_log
 from phintys.tensor import math, special
@@ -171,7 +171,7 @@ class LogSeries(DiscreteDistribution, method="logseries"):
     """1, 2, … with probabilities in proportion to ``p ** k / k``."""
 
     defaults: ClassVar[dict[str, Any]] = {"p": 0.5}
-    domains: ClassVar[dict[str, Any]] = {"p": probability}
+    domains: ClassVar[dict[str, Any]] = {"p": probability_below_one}
     words: int = 2
 
     def number(self, *bits: Any) -> Any:

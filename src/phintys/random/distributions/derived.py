@@ -15,7 +15,7 @@ from phintys._base.errors import ArgumentError
 from phintys.gradient import grad
 from phintys.graph.null_type import grad_undefined
 from phintys.random.distributions.base import Distribution, as_parameter
-from phintys.random.distributions.checks import checked, nonnegative, probability
+from phintys.random.distributions.checks import at_least, checked, nonnegative, probability
 from phintys.random.distributions.discrete import ParameterOfDiscrete
 from phintys.random.distributions.uniform_bits import open_uniform
 from phintys.tensor import math, reduce
@@ -63,6 +63,12 @@ class Derived(Distribution):
                 msg = (
                     f"{type(self).__name__} is made of distributions such as Normal(loc, scale), "
                     f"got {part!r}."
+                )
+                raise ArgumentError(msg)
+            if part.event_ndim:
+                msg = (
+                    f"{type(self).__name__} is made of distributions of numbers; those of "
+                    f"{type(part).__name__} are arrays."
                 )
                 raise ArgumentError(msg)
         self.parts: list[Any] = [checked(part) for part in parts]
@@ -132,6 +138,8 @@ class Truncated(Derived):
     >>> round(float(icdf(Truncated(Normal(0.0, 1.0), lower=10.0), 0.5).eval()), 6)
     10.068412
     """
+
+    domains: ClassVar[dict[str, Any]] = {"upper": at_least("lower")}
 
     def __init__(self, base: Any, lower: Any = -np.inf, upper: Any = np.inf) -> None:
         super().__init__([base], lower=lower, upper=upper)
@@ -208,6 +216,8 @@ class Censored(Derived):
     >>> [round(float(logp(censored, x).eval()), 6) for x in (-1.0, 0.0, 1.0)]
     [-1.418939, -0.693147, -inf]
     """
+
+    domains: ClassVar[dict[str, Any]] = {"upper": at_least("lower")}
 
     def __init__(self, base: Any, lower: Any = -np.inf, upper: Any = np.inf) -> None:
         super().__init__([base], lower=lower, upper=upper)

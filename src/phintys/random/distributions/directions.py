@@ -6,7 +6,7 @@ import math as numbers
 from typing import Any, ClassVar
 
 from phintys import scalar as ps
-from phintys.random.distributions.checks import nonnegative, positive
+from phintys.random.distributions.checks import nonnegative, positive, unit_length
 from phintys.random.distributions.gamma_draws import gamma_of_bits
 from phintys.random.distributions.gaussian import (
     LOG_TWO_PI,
@@ -111,7 +111,7 @@ class VonMisesFisher(Multivariate, method="von_mises_fisher"):
     """
 
     defaults: ClassVar[dict[str, Any]] = {"mu": [1.0, 0.0], "kappa": 1.0}
-    domains: ClassVar[dict[str, Any]] = {"kappa": nonnegative}
+    domains: ClassVar[dict[str, Any]] = {"mu": unit_length, "kappa": nonnegative}
     core_ndim: ClassVar[dict[str, int]] = {"mu": 1}
     event_ndim: ClassVar[int] = 1
 

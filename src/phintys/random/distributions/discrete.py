@@ -11,7 +11,7 @@ from phintys.gradient.marks import GradientMark
 from phintys.graph.null_type import grad_undefined
 from phintys.random.count_samplers import exact_log1m, to_int64
 from phintys.random.distributions.base import Distribution, as_parameter
-from phintys.random.distributions.checks import positive, probability
+from phintys.random.distributions.checks import Domain, positive, probability
 from phintys.random.distributions.uniform_bits import half_open_uniform
 from phintys.random.exact_functions import exact_exp, exact_exponential, exact_log
 from phintys.tensor import math, special
@@ -23,6 +23,8 @@ __all__ = [
     "Geometric",
     "ParameterOfDiscrete",
     "log_if",
+    "positive_probability",
+    "probability_below_one",
     "without_derivatives",
 ]
 
@@ -165,11 +167,19 @@ class Bernoulli(DiscreteDistribution, method="bernoulli"):
         return special.entr(self.p) + special.entr(1 - self.p)
 
 
+positive_probability = Domain(
+    "must be above 0 and at most 1", lambda x, _: (x <= 0) | (x > 1), frozenset({"sigmoid"})
+)
+probability_below_one = Domain(
+    "must be at least 0 and below 1", lambda x, _: (x < 0) | (x >= 1), frozenset({"sigmoid"})
+)
+
+
 class Geometric(DiscreteDistribution, method="geometric"):
     """How many trials of probability ``p`` there are up to the first success: 1, 2, …"""
 
     defaults: ClassVar[dict[str, Any]] = {"p": 0.5}
-    domains: ClassVar[dict[str, Any]] = {"p": probability}
+    domains: ClassVar[dict[str, Any]] = {"p": positive_probability}
 
     def number(self, *bits: Any) -> Any:
         before = exact_exponential(bits[0]) / -exact_log1m(math.cast(self.p, "float64"))
@@ -207,7 +217,7 @@ class DiscreteWeibull(DiscreteDistribution, method="discrete_weibull"):
     """Nakagawa and Osaki's distribution: k or more have the probability ``q ** (k ** beta)``."""
 
     defaults: ClassVar[dict[str, Any]] = {"q": 0.5, "beta": 1.0}
-    domains: ClassVar[dict[str, Any]] = {"q": probability, "beta": positive}
+    domains: ClassVar[dict[str, Any]] = {"q": probability_below_one, "beta": positive}
 
     def number(self, *bits: Any) -> Any:
         q, beta = (math.cast(one, "float64") for one in (self.q, self.beta))

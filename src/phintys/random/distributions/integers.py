@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from phintys._base.errors import DtypeError
 from phintys.random.count_samplers import integer_below
-from phintys.random.distributions.checks import at_least
+from phintys.random.distributions.checks import above, at_least, nonnegative, positive
 from phintys.random.distributions.discrete import DiscreteDistribution, without_derivatives
 from phintys.random.distributions.multivariate import Multivariate, Source
 from phintys.tensor import math
@@ -92,7 +92,12 @@ class Integers(_Range, method="integers"):
 
     defaults: ClassVar[dict[str, Any]] = {"low": 0, "high": None, "size": None, "endpoint": False}
     option_names: ClassVar[tuple[str, ...]] = ("endpoint",)
-    domains: ClassVar[dict[str, Any]] = {"high": at_least("low")}
+
+    def __init__(self, *values: Any, **named: Any) -> None:
+        super().__init__(*values, **named)
+        least = nonnegative if self.options["endpoint"] else positive
+        bound = at_least("low") if self.options["endpoint"] else above("low")
+        self.domains = {"high": bound} if "high" in self.parameters else {"low": least}  # pyright: ignore[reportAttributeAccessIssue]
 
     def _ends(self) -> tuple[Any, Any]:
         if "high" in self.parameters:

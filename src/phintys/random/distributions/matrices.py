@@ -32,6 +32,10 @@ positive_diagonal = Domain(
 )
 
 
+def _is_singular(df: Any, given: Any) -> Any:
+    return df <= given["scale"].shape[-1] - 1
+
+
 class Wishart(Multivariate, method="wishart"):
     """The sum of ``df`` squares of normal vectors, each with itself, of the covariance ``scale``.
 
@@ -44,7 +48,10 @@ class Wishart(Multivariate, method="wishart"):
     """
 
     defaults: ClassVar[dict[str, Any]] = {"df": 1.0, "scale": [[1.0]]}
-    domains: ClassVar[dict[str, Any]] = {"df": positive, "scale": positive_diagonal}
+    domains: ClassVar[dict[str, Any]] = {
+        "df": Domain("must be above the number of rows less 1", _is_singular),
+        "scale": positive_diagonal,
+    }
     core_ndim: ClassVar[dict[str, int]] = {"scale": 2}
     event_ndim: ClassVar[int] = 2
 

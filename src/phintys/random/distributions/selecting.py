@@ -11,7 +11,7 @@ from phintys.random.count_samplers import integer_below
 from phintys.random.distributions.base import Distribution
 from phintys.random.distributions.bounded import Uniform
 from phintys.random.distributions.categorical import places_among
-from phintys.random.distributions.checks import probabilities
+from phintys.random.distributions.checks import positive, probabilities
 from phintys.random.distributions.discrete import ParameterOfDiscrete
 from phintys.random.distributions.multivariate import Source
 from phintys.random.distributions.positive import Exponential
@@ -161,10 +161,13 @@ class Choice(Selection, method="choice"):
         "axis": 0,
         "shuffle": True,
     }
-    domains: ClassVar[dict[str, Any]] = {"p": probabilities}
+    domains: ClassVar[dict[str, Any]] = {"a": positive, "p": probabilities}
 
     def __init__(self, *values: Any, **named: Any) -> None:
         super().__init__(*values, **named)
+        count = as_tensor_variable(self.arguments["a"])
+        if count.ndim == 0:
+            self.parameters["a"] = count
         if self.arguments["p"] is not None:
             p = as_tensor_variable(self.arguments["p"])
             if p.ndim != 1:
@@ -175,7 +178,7 @@ class Choice(Selection, method="choice"):
     def selected(self, source: Source, size: Any) -> Any:
         size = self.arguments["size"] if size is None else size
         lengths = () if size is None else tuple(as_sizes(size, "The size of a choice"))
-        a, count = _elements(self.arguments["a"], self.arguments["axis"])
+        a, count = _elements(self.parameters.get("a", self.arguments["a"]), self.arguments["axis"])
         places = self._places(source, count, lengths)
         return places if a is None else a.take(places, axis=self.arguments["axis"])
 
