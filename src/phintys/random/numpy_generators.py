@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from phintys.graph.apply import Apply
 from phintys.graph.sharing import shared_constructor
 from phintys.graph.type import Type
 from phintys.graph.variable import Variable
+from phintys.random.generator_copies import copied, equal_states
 from phintys.random.philox import philox
 from phintys.random.states import RandomType, StateOp, random_type
 
@@ -59,7 +60,7 @@ class RandomGeneratorType(Type):
 
     def values_eq(self, a: Any, b: Any) -> bool:
         """Return whether two generators are of the same kind and in the same state."""
-        return _equal_states(a.bit_generator.state, b.bit_generator.state)
+        return equal_states(a.bit_generator.state, b.bit_generator.state)
 
     @staticmethod
     def may_share_memory(a: Any, b: Any) -> bool:
@@ -74,13 +75,6 @@ class RandomGeneratorType(Type):
 random_generator_type = RandomGeneratorType()
 
 
-def _equal_states(a: Any, b: Any) -> bool:
-    if isinstance(a, dict):
-        keys = cast("dict[str, Any]", a)
-        return keys.keys() == b.keys() and all(_equal_states(keys[key], b[key]) for key in keys)
-    return bool(np.array_equal(a, b))
-
-
 @shared_constructor.register(np.random.Generator)
 def _shared_generator(
     value: Any,
@@ -92,14 +86,6 @@ def _shared_generator(
     return random_generator_type.make_shared(
         value if borrow else copied(value), strict=strict, name=name, borrow=True
     )
-
-
-def copied(generator: np.random.Generator) -> np.random.Generator:
-    """Return a generator in the same state; faster than ``copy.deepcopy``."""
-    bits: Any = generator.bit_generator
-    twin = type(bits)(bits.seed_seq)
-    twin.state = bits.state
-    return np.random.Generator(twin)
 
 
 def numpy_generator(type_: Type, value: Any, *, inplace: bool = False) -> np.random.Generator:
