@@ -31,7 +31,18 @@ def texts(path):
     return [string for string in strings if isinstance(string, str)]
 
 
+def is_in_source(name):
+    """Return whether a package lists a name, without an import: what it needs may be missing."""
+    place, parts = PROJECT / "src", name.split(".")
+    while parts and (place / parts[0]).is_dir():
+        place /= parts.pop(0)
+    listed = (place / "__init__.py").read_text(encoding="utf-8")
+    return not parts or f'"{parts[0]}"' in listed or (place / f"{parts[0]}.py").exists()
+
+
 def is_there(root, path):
+    if (root + path).startswith("phintys.bridge."):
+        return is_in_source(root + path)
     thing, name = ROOTS[root], ROOTS[root].__name__
     for part in path[1:].split("."):
         name = f"{name}.{part}"
