@@ -178,6 +178,7 @@ rejected_poisson = Rejection(
 large_poisson = Seldom(
     "large_poisson",
     nin=2,
+    cost=150.0,
     usual=lambda bits, mean: ps.cast(ps.mul(mean, 0.0), "int64"),
     is_seldom=lambda bits, mean: ps.ge(mean, _SMALL_MEAN),
     seldom=rejected_poisson,
@@ -186,6 +187,7 @@ large_poisson = Seldom(
 poisson_number = Seldom(
     "poisson_number",
     nin=2,
+    cost=150.0,
     usual=large_poisson,
     is_seldom=lambda bits, mean: ps.lt(mean, _SMALL_MEAN),
     seldom=_small_poisson,
@@ -242,6 +244,7 @@ def _attempt_binomial(first: Any, second: Any, *prepared: Any) -> tuple[Any, Any
 rejected_binomial = Rejection(
     "rejected_binomial",
     nin=3,
+    cost=200.0,
     prepare=_prepare_binomial,
     attempt=_attempt_binomial,
     derivative=_none,
@@ -249,6 +252,7 @@ rejected_binomial = Rejection(
 large_binomial = Seldom(
     "large_binomial",
     nin=3,
+    cost=200.0,
     usual=lambda bits, n, p: ps.cast(ps.mul(n, 0.0), "int64"),
     is_seldom=lambda bits, n, p: ps.ge(n * p, _SMALL_MEAN),
     seldom=rejected_binomial,
@@ -257,6 +261,7 @@ large_binomial = Seldom(
 half_binomial = Seldom(
     "half_binomial",
     nin=3,
+    cost=200.0,
     usual=large_binomial,
     is_seldom=lambda bits, n, p: ps.lt(n * p, _SMALL_MEAN),
     seldom=_small_binomial,
@@ -264,7 +269,7 @@ half_binomial = Seldom(
 )
 
 
-@exact_function(derivative=_none)
+@exact_function(derivative=_none, cost=200.0)
 def binomial_number(bits: Any, n: Any, p: Any) -> Any:
     """Binomial numbers of random bits; those of ``1 - p`` are counted down from ``n``."""
     is_high = ps.gt(p, 0.5)
@@ -308,13 +313,14 @@ def _attempt_hypergeometric(first: Any, second: Any, *prepared: Any) -> tuple[An
 part_of_sample = Rejection(
     "part_of_sample",
     nin=4,
+    cost=400.0,
     prepare=_prepare_hypergeometric,
     attempt=_attempt_hypergeometric,
     derivative=_none,
 )
 
 
-@exact_function(derivative=_none)
+@exact_function(derivative=_none, cost=400.0)
 def hypergeometric_number(bits: Any, good: Any, bad: Any, sample: Any) -> Any:
     """How many of a sample are good, by random bits."""
     taken = ps.minimum(sample, good + bad - sample)

@@ -55,12 +55,14 @@ class ExactRow(Row):
     ----------
     name
         The name of the module's attribute that holds the function.
+    cost
+        Rough cost for one element, of which threads are started for large arrays.
     **facts
         As for :class:`~phintys.scalar.row.Row`.
     """
 
-    def __init__(self, name: str, **facts: Any) -> None:
-        super().__init__(name, **facts)
+    def __init__(self, name: str, *, cost: float = 20.0, **facts: Any) -> None:
+        super().__init__(name, cost=cost, **facts)
         self.__module__ = str(self._home["__name__"])
 
     def __reduce__(self) -> Any:
@@ -75,7 +77,9 @@ class ExactRow(Row):
             return expanded(self, [np.asarray(value).dtype for value in values]).impl(*values)
 
 
-def exact_function(*, derivative: Callable[..., Any]) -> Callable[[Callable[..., Any]], ExactRow]:
+def exact_function(
+    *, derivative: Callable[..., Any], cost: float = 20.0
+) -> Callable[[Callable[..., Any]], ExactRow]:
     """Return a decorator that makes a function of scalars one scalar op, in exact steps.
 
     Parameters
@@ -83,6 +87,8 @@ def exact_function(*, derivative: Callable[..., Any]) -> Callable[[Callable[...,
     derivative
         ``derivative(*inputs, out)`` returns the partial derivative of the function that the steps
         approximate, for each input. Unlike the steps it may use any functions.
+    cost
+        As for :class:`ExactRow`.
 
     Examples
     --------
@@ -104,6 +110,7 @@ def exact_function(*, derivative: Callable[..., Any]) -> Callable[[Callable[...,
             doc=function.__doc__ or "",
             expansion=function,
             derivative=derivative,
+            cost=cost,
             home=function.__globals__,
         )
 
@@ -132,6 +139,8 @@ class Rejection(ExactRow):
         The number of inputs: the bits, of dtype uint64, and the parameters.
     words
         The number of words of an attempt, an even number.
+    cost
+        As for :class:`ExactRow`; a vector makes two or three attempts.
     **facts
         Further ones of :class:`~phintys.scalar.row.Row`, such as ``derivative(bits, *parameters,
         out)``.
@@ -161,9 +170,10 @@ class Rejection(ExactRow):
         attempt: Callable[..., tuple[Any, Any]],
         nin: int,
         words: int = 2,
+        cost: float = 150.0,
         **facts: Any,
     ) -> None:
-        super().__init__(name, nin=nin, **facts)
+        super().__init__(name, nin=nin, cost=cost, **facts)
         self._prepare = prepare
         self._attempt = attempt
         self.words = words
