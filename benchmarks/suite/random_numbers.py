@@ -36,6 +36,68 @@ DISTRIBUTIONS: dict[str, tuple[tuple[float, ...], str, str]] = {
     "exponential": ((1.0,), "standard_exponential", "exponential"),
 }
 
+SHARES = np.arange(1.0, 11.0) / 55.0
+
+# What is drawn -> the same draw of a stream of Phintys, of NumPy's Generator, of JAX, of PyTensor.
+# Each is a function of the generator (JAX: its module and a key; PyTensor: its module and a state)
+# and the count. None: there is none.
+FURTHER: dict[str, tuple[Any, Any, Any, Any]] = {
+    "gamma(2.5)": (
+        lambda r, n: r.gamma(2.5, size=n),
+        lambda r, n: r.standard_gamma(2.5, n),
+        lambda r, key, n: r.gamma(key, 2.5, (n,), "float64"),
+        lambda r, state, n: r.gamma(2.5, scale=1.0, size=n, rng=state),
+    ),
+    "beta(2, 3)": (
+        lambda r, n: r.beta(2.0, 3.0, size=n),
+        lambda r, n: r.beta(2.0, 3.0, n),
+        lambda r, key, n: r.beta(key, 2.0, 3.0, (n,), "float64"),
+        lambda r, state, n: r.beta(2.0, 3.0, size=n, rng=state),
+    ),
+    "Student's t(5)": (
+        lambda r, n: r.t(5.0, size=n),
+        lambda r, n: r.standard_t(5.0, n),
+        lambda r, key, n: r.t(key, 5.0, (n,), "float64"),
+        lambda r, state, n: r.t(5.0, size=n, rng=state),
+    ),
+    "poisson(3)": (
+        lambda r, n: r.poisson(3.0, size=n),
+        lambda r, n: r.poisson(3.0, n),
+        lambda r, key, n: r.poisson(key, 3.0, (n,)),
+        lambda r, state, n: r.poisson(3.0, size=n, rng=state),
+    ),
+    "poisson(100)": (
+        lambda r, n: r.poisson(100.0, size=n),
+        lambda r, n: r.poisson(100.0, n),
+        lambda r, key, n: r.poisson(key, 100.0, (n,)),
+        lambda r, state, n: r.poisson(100.0, size=n, rng=state),
+    ),
+    "binomial(1000, 0.3)": (
+        lambda r, n: r.binomial(1000.0, 0.3, size=n),
+        lambda r, n: r.binomial(1000, 0.3, n),
+        lambda r, key, n: r.binomial(key, 1000.0, 0.3, (n,)),
+        lambda r, state, n: r.binomial(1000, 0.3, size=n, rng=state),
+    ),
+    "categorical over 10": (
+        lambda r, n: r.categorical(SHARES, size=n),
+        lambda r, n: r.choice(10, n, p=SHARES),
+        lambda r, key, n: r.categorical(key, np.log(SHARES), shape=(n,)),
+        lambda r, state, n: r.categorical(SHARES, size=n, rng=state),
+    ),
+    "permutation": (
+        lambda r, n: r.permutation(n),
+        lambda r, n: r.permutation(n),
+        lambda r, key, n: r.permutation(key, n),
+        None,
+    ),
+    "choice of as many": (
+        lambda r, n: r.choice(n, n),
+        lambda r, n: r.choice(n, n),
+        lambda r, key, n: r.choice(key, n, (n,)),
+        None,
+    ),
+}
+
 
 def timed(programs: Programs) -> dict[str, float]:
     """Return the best time of each program, in seconds."""
@@ -90,6 +152,33 @@ def _in_pytensor(name: str, values: tuple[float, ...], dtype: str, count: int) -
     return function
 
 
+def further_draws(what: str, count: int) -> Programs:
+    """Return the programs of one row of the table of further draws."""
+    ours, in_numpy, in_jax, in_pytensor = FURTHER[what]
+    generator = np.random.default_rng(1)
+    programs: dict[str, Callable[[], Any]] = {
+        "phintys": phintys.function([], ours(random.RandomStream(1), count)),
+        "numpy": lambda: in_numpy(generator, count),
+    }
+    if importlib.util.find_spec("jax") is not None:
+        import jax
+
+        jax.config.update("jax_enable_x64", True)
+        draw = jax.jit(lambda key: in_jax(jax.random, key, count))
+        key = jax.random.PRNGKey(1)
+        programs["jax"] = lambda: draw(key).block_until_ready()
+        programs["jax"]()
+    if in_pytensor is not None and importlib.util.find_spec("pytensor") is not None:
+        import pytensor
+
+        shared = pytensor.shared(np.random.default_rng(1))
+        drawn = in_pytensor(pytensor.tensor.random, shared, count)
+        after = drawn.owner.outputs[0]
+        programs["pytensor"] = pytensor.function([], drawn, updates={shared: after})
+        programs["pytensor"]()
+    return programs
+
+
 def scalar_draw() -> Programs:
     """Return the programs that draw one number, 1,000 times."""
     one = phintys.function([], random.RandomStream(1).normal(0.0, 1.0))
@@ -131,6 +220,8 @@ def main(count: int) -> None:
     for dtype in ("float64", "float32"):
         for name in DISTRIBUTIONS:
             report(f"{count} {name}, {dtype}", draws(name, dtype, count))
+    for what in FURTHER:
+        report(f"{count} {what}", further_draws(what, count))
     report("1000 calls for one number", scalar_draw())
     for dtype in ("float64", "float32"):
         report(f"dropout {LAYER}, {dtype}", dropout(dtype))
