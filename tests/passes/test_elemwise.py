@@ -88,6 +88,7 @@ APPLIES = [
     (rules.decide_switch, "True", lambda: pt.switch(True, x, y[:1, :1].sum()), []),
     (rules.decide_switch, "False", lambda: pt.switch(False, 1.0, x), []),
     (rules.decide_switch, "same", lambda: pt.switch(s > 0, x, x), []),
+    (rules.decide_switch, "repeated", lambda: pt.switch(np.zeros(3, bool), 1.0, s), ...),
     (rules.decide_switch, "int8 or 1.5", lambda: pt.switch(True, i8, 1.5), ["Cast_float64"]),
     (rules.drop_useless_fill, "of a scalar", lambda: second(s, x), []),
     (rules.drop_useless_fill, "of itself", lambda: second(x, pt.exp(x)), ["Exp"]),

@@ -55,8 +55,13 @@ APPLIES = [
         "only new dimensions",
         lambda: reduce(ps.add, (0, 2))(i8.dimshuffle("x", 0, "x", 1)),
     ),
+    (rules.combine_few_truths, "all of two", lambda: pt.stack([x[0, 0] > 0, x[0, 1] > 1]).all()),
+    (rules.combine_few_truths, "any of three", lambda: pt.stack([b[0, 0], False, b[0, 1]]).any()),
 ]
 DOES_NOT = [
+    (rules.combine_few_truths, "a sum", lambda: pt.stack([b[0, 0], b[0, 1]]).sum()),
+    (rules.combine_few_truths, "numbers", lambda: pt.stack([i8[0, 0], i8[1, 0]]).all()),
+    (rules.combine_few_truths, "a vector of unknown length", b[0].all),
     (rules.drop_axes_of_size_one, "sizes not known", lambda: reduce(ps.add, (0,))(x)),
     (rules.drop_axes_of_size_one, "the other axis", lambda: reduce(ps.add, (0,))(x3)),
     (rules.reduce_before_dimshuffle, "no dimshuffle", lambda: reduce(ps.add, (0,))(x)),

@@ -233,10 +233,18 @@ def merge_casts(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
 @node_rewriter(
     _lifted(ps.switch),
     operands=[Operand.REPEATED, *UNIFORM],
-    examples=["pt.switch(True, x, s)", "pt.switch(False, s, x)", "pt.switch(b[0], x, x)"],
+    examples=[
+        "pt.switch(True, x, s)",
+        "pt.switch(False, s, x)",
+        "pt.switch(b[0], x, x)",
+        "pt.switch(False, x3, s)",
+    ],
 )
 def decide_switch(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
-    """switch(True, x, y) -> x, switch(False, x, y) -> y, switch(c, x, x) -> x"""
+    """switch(True, x, y) -> x, switch(False, x, y) -> y, switch(c, x, x) -> x
+
+    The result is repeated to the node's shape where it is smaller and all sizes are known.
+    """
     condition, x, y = operands(node)
     if x is y:
         chosen, dropped = x, [condition]
@@ -247,7 +255,9 @@ def decide_switch(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
         chosen, other = (x, y) if value else (y, x)
         dropped = [condition, other]
     if not all(sizes_covered(operand, [chosen]) for operand in dropped):
-        return None
+        if any(None in operand.type.shape for operand in operands(node)):
+            return None
+        chosen = alloc(chosen, *output_type(node).shape)
     return as_result(fgraph, node, chosen)
 
 

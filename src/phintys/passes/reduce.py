@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,6 +28,7 @@ from phintys.tensor.creation import Alloc, alloc
 from phintys.tensor.dim_shuffle import DimShuffle
 from phintys.tensor.elemwise import elemwise
 from phintys.tensor.indexing import ARRAY, SCALAR, AdvancedIncSubtensor, IncSubtensor
+from phintys.tensor.make_vectors import MakeVector
 from phintys.tensor.math import cast
 from phintys.tensor.ranges import ARange
 from phintys.tensor.reduce import Reduce
@@ -162,6 +164,30 @@ def factor_out_of_sum(fgraph: FunctionGraph, node: Apply) -> list[Variable] | No
     return as_result(
         fgraph, node, math.true_div(total, factor) if divides else math.mul(factor, total)
     )
+
+
+_OF_TRUTHS: dict[Any, Any] = {ps.and_: math.and_, ps.or_: math.or_}
+_MOST_TRUTHS = 32
+
+
+@node_rewriter(
+    [Reduce],
+    operands=[MakeVector],
+    examples=["pt.stack([x[0] > 0, s > 0]).all()", "pt.stack([s > 0, s < 1, b[0]]).any()"],
+)
+def combine_few_truths(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
+    """all([a, b]) -> a & b, any([a, b]) -> a | b, without the vector, for bools"""
+    op, maker = node.op, node.inputs[0].owner
+    assert isinstance(op, Reduce)
+    if maker is None or not isinstance(maker.op, MakeVector) or not _plain_dtype(node):
+        return None
+    combine = _OF_TRUTHS.get(op.scalar_op)
+    truths = maker.inputs
+    if combine is None or not truths or len(truths) > _MOST_TRUTHS:
+        return None
+    if op.axes(1) != (0,) or any(kind(truth) != "b" for truth in truths):
+        return None
+    return as_result(fgraph, node, reduce(combine, truths))
 
 
 _INCREASING = (
@@ -321,6 +347,7 @@ CANONICAL_REDUCE: tuple[NodeRewriter, ...] = (
     reduce_before_dimshuffle,
     merge_reductions,
     factor_out_of_sum,
+    combine_few_truths,
     extreme_before_increasing,
     reduce_alloc,
     sum_of_scattered,
