@@ -89,7 +89,9 @@ else:
 
 lend("phintys.random", tensor)
 lend("phintys.control.optimize", tensor)
-shared_constructor_in("phintys.random.numpy_generators", of="numpy.random._generator.Generator")
+shared_constructor_in(
+    "phintys.random.generators.numpy_generators", of="numpy.random._generator.Generator"
+)
 
 __version__ = "0.1.0"
 

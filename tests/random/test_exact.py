@@ -9,11 +9,11 @@ import pytest
 import phintys
 import phintys.scalar as ps
 import phintys.tensor as pt
-from phintys.random import exact_functions as ef
-from phintys.random.distributions.uniform_bits import open_uniform
-from phintys.random.exact import Rejection, bits_float, float_bits, random_word
-from phintys.random.exact_draws import in_exact_steps
-from phintys.random.philox import philox
+from phintys.random.bits.philox import philox
+from phintys.random.exact import functions as ef
+from phintys.random.exact.expressions import in_exact_steps
+from phintys.random.exact.steps import Rejection, bits_float, float_bits, random_word
+from phintys.random.exact.uniform import open_uniform
 
 RNG = np.random.default_rng(14)
 

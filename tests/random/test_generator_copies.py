@@ -6,8 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from phintys.random import generator_copies
-from phintys.random.generator_copies import copied, equal_states
+from phintys.random.generators import copies
+from phintys.random.generators.copies import copied, equal_states
 
 KINDS = ("PCG64", "PCG64DXSM", "Philox", "MT19937", "SFC64")
 

@@ -10,7 +10,7 @@ import phintys
 import phintys.tensor as pt
 from phintys import random
 from phintys._base.errors import ArgumentError, ShapeError, TypeContractError
-from phintys.random.numpy_draws import NUMPY_METHODS
+from phintys.random.generators.numpy_draws import NUMPY_METHODS
 
 GENERATORS = {
     name: np.random.Generator(getattr(np.random, name)(17))

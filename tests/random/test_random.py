@@ -8,7 +8,9 @@ import pytest
 import phintys
 import phintys.tensor as pt
 from phintys import random
-from phintys.random import bits, philox, streams
+from phintys.random.bits.philox import philox
+from phintys.random.bits.random_bits import RandomBits
+from phintys.random.generators import streams
 
 KNOWN = [
     ([0] * 4, [0] * 2, "6627e8d5 e169c58d bc57ac4c 9b00dbd8"),
@@ -28,9 +30,7 @@ def test_known_answers(counter, key, words):
 
 def test_native_bits_are_those_of_the_reference():
     state, n = random.random_type("state"), pt.lscalar("n")
-    draws = [
-        bits.RandomBits(dtype)(random.StateWords()(state), n) for dtype in ("uint32", "uint64")
-    ]
+    draws = [RandomBits(dtype)(random.StateWords()(state), n) for dtype in ("uint32", "uint64")]
     native = phintys.function([state, n], draws)
     reference = phintys.function([state, n], draws, mode="FAST_COMPILE")
     last = np.array([2**64 - 1, 2**64 - 3, 2**64 - 1], "uint64")
@@ -42,7 +42,7 @@ def test_native_bits_are_those_of_the_reference():
 
 
 def test_bits_are_the_words_of_the_published_generator_in_order():
-    draw = bits.RandomBits("uint32")(random.StateWords()(random.rng("r")), 8)
+    draw = RandomBits("uint32")(random.StateWords()(random.rng("r")), 8)
     words = draw.eval({draw.owner.inputs[0].owner.inputs[0]: np.zeros(3, "uint64")})
     assert " ".join(f"{word:08x}" for word in words[:4]) == KNOWN[0][2]
     np.testing.assert_array_equal(words[4:], philox([1, 0, 0, 0], [0, 0]))

@@ -10,7 +10,7 @@ import phintys
 import phintys.tensor as pt
 from phintys import random
 from phintys._base.errors import ArgumentError, ShapeError
-from phintys.random import orders
+from phintys.random.samplers import orders
 
 ROWS = 6000
 

@@ -10,15 +10,37 @@ expression of the bits, of ordinary elementwise Ops: it is differentiated, rewri
 compiled as any other. Two draws from one state are thus the same, and merged; draws from different
 states never are. Nodes of states are not folded into constants.
 
-Draws are the same bits from the reference and from native code, on any number of threads and any
-width of vectors: what they are made of is computed in exact steps (:mod:`~phintys.random.exact`).
-What is added to them outside, such as sums over axes, is rounded as anywhere else.
+Draws of numbers are the same bits from the reference and from native code, on any number of
+threads and any width of vectors: what they are made of is computed in exact steps
+(:mod:`~phintys.random.exact.steps`). So are integers, random orders, and choices without weights.
+Draws of vectors and matrices, and choices by weights, use sums and factorizations, which are
+rounded as anywhere else.
+
+From the ground up:
+
+- ``bits``: Philox, states of generators, and their Ops.
+- ``exact``: from bits to numbers in exact steps: uniform and normal numbers, logarithms.
+- ``samplers``: gamma numbers, counts and orders, which need more than one quantile function.
+- ``distributions``: each a class with sampler, log-density, distribution function and moments.
+- ``generators``: what users draw with: streams, shared generators, NumPy's, Ops of their own.
 """
 
 from typing import Any
 
 from phintys._base.public import public_dir
-from phintys.random.bits import RandomBits
+from phintys.random.bits.philox import philox
+from phintys.random.bits.random_bits import RandomBits
+from phintys.random.bits.states import (
+    Advance,
+    FoldIn,
+    GeneratorVariable,
+    Jump,
+    RandomType,
+    SplitState,
+    StateWords,
+    random_type,
+    state,
+)
 from phintys.random.distributions import (
     DISTRIBUTIONS,
     LKJ,
@@ -107,23 +129,11 @@ from phintys.random.distributions import (
     stddev,
     variance,
 )
-from phintys.random.functions import function_named
-from phintys.random.numpy_draws import NumpyDraw
-from phintys.random.numpy_generators import RandomGeneratorType, random_generator_type
-from phintys.random.philox import philox
-from phintys.random.states import (
-    Advance,
-    FoldIn,
-    GeneratorVariable,
-    Jump,
-    RandomType,
-    SplitState,
-    StateWords,
-    random_type,
-    state,
-)
-from phintys.random.streams import RandomStream, rng, shared_rng
-from phintys.random.variables import RandomVariable
+from phintys.random.generators.functions import function_named
+from phintys.random.generators.numpy_draws import NumpyDraw
+from phintys.random.generators.numpy_generators import RandomGeneratorType, random_generator_type
+from phintys.random.generators.streams import RandomStream, rng, shared_rng
+from phintys.random.generators.variables import RandomVariable
 
 __all__ = [
     "LKJ",

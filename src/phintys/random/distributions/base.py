@@ -19,10 +19,10 @@ import numpy as np
 
 from phintys._base.config import config
 from phintys._base.errors import ArgumentError, MethodNotDefinedError, ShapeError
-from phintys.random.bits import RandomBits
-from phintys.random.distributions.uniform_bits import open_uniform
-from phintys.random.exact_draws import in_exact_steps
-from phintys.random.states import Advance, StateWords, as_state
+from phintys.random.bits.random_bits import RandomBits
+from phintys.random.bits.states import Advance, StateWords, as_state
+from phintys.random.exact.expressions import in_exact_steps
+from phintys.random.exact.uniform import open_uniform
 from phintys.tensor import math
 from phintys.tensor.broadcasting import broadcast_shape, broadcast_to
 from phintys.tensor.convert import as_tensor_variable

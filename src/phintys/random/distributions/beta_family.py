@@ -9,14 +9,14 @@ import numpy as np
 
 from phintys.random.distributions.base import Distribution, same
 from phintys.random.distributions.checks import positive
-from phintys.random.distributions.gamma_draws import (
+from phintys.random.distributions.location_scale import LocationScale
+from phintys.random.distributions.positive import Positive
+from phintys.random.exact.functions import exact_normal
+from phintys.random.samplers.gamma import (
     gamma_of_bits,
     log_gamma_of_bits,
     word_of,
 )
-from phintys.random.distributions.location_scale import LocationScale
-from phintys.random.distributions.positive import Positive
-from phintys.random.exact_functions import exact_normal
 from phintys.tensor import math, special
 
 __all__ = ["Beta", "F", "HalfStudentT", "StudentT"]

@@ -8,7 +8,7 @@ import numpy as np
 
 from phintys.random.distributions.base import Distribution, same
 from phintys.random.distributions.checks import at_least
-from phintys.random.distributions.uniform_bits import half_open_uniform
+from phintys.random.exact.uniform import half_open_uniform
 from phintys.tensor import math
 
 __all__ = ["Uniform"]

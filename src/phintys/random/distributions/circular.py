@@ -11,10 +11,10 @@ from phintys import scalar as ps
 from phintys._base.apart import import_whole
 from phintys.random.distributions.base import Distribution, same
 from phintys.random.distributions.checks import nonnegative
-from phintys.random.distributions.gamma_draws import word_of
-from phintys.random.distributions.uniform_bits import open_uniform
-from phintys.random.exact import Rejection, exact_function
-from phintys.random.exact_functions import exact_log, exact_sin_pi
+from phintys.random.exact.functions import exact_log, exact_sin_pi
+from phintys.random.exact.steps import Rejection, exact_function
+from phintys.random.exact.uniform import open_uniform
+from phintys.random.samplers.gamma import word_of
 from phintys.scalar import FloatRow
 from phintys.tensor import math, special
 

@@ -7,13 +7,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from phintys._base.errors import ArgumentError
-from phintys.random.count_samplers import binomial_number, poisson_number
 from phintys.random.distributions.base import as_parameter, same
 from phintys.random.distributions.checks import nonnegative, positive
 from phintys.random.distributions.counts import binomial_logp
 from phintys.random.distributions.discrete import DiscreteDistribution, positive_probability
-from phintys.random.distributions.gamma_draws import gamma_of_bits, log_gamma_of_bits
-from phintys.random.exact_functions import exact_exp
+from phintys.random.exact.functions import exact_exp
+from phintys.random.samplers.counts import binomial_number, poisson_number
+from phintys.random.samplers.gamma import gamma_of_bits, log_gamma_of_bits
 from phintys.tensor import math, special
 
 __all__ = ["BetaBinomial", "NegativeBinomial"]

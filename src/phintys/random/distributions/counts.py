@@ -6,18 +6,18 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from phintys.random.count_samplers import (
+from phintys.random.distributions.base import same
+from phintys.random.distributions.checks import Domain, nonnegative, probability
+from phintys.random.distributions.discrete import DiscreteDistribution, probability_below_one
+from phintys.random.exact.functions import exact_exp, exact_log
+from phintys.random.exact.uniform import open_uniform
+from phintys.random.samplers.counts import (
     binomial_number,
     exact_log1m,
     hypergeometric_number,
     poisson_number,
     to_int64,
 )
-from phintys.random.distributions.base import same
-from phintys.random.distributions.checks import Domain, nonnegative, probability
-from phintys.random.distributions.discrete import DiscreteDistribution, probability_below_one
-from phintys.random.distributions.uniform_bits import open_uniform
-from phintys.random.exact_functions import exact_exp, exact_log
 from phintys.tensor import math, special
 
 __all__ = ["Binomial", "Hypergeometric", "LogSeries", "Poisson", "binomial_logp", "log_peak"]

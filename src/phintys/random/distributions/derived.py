@@ -17,7 +17,7 @@ from phintys.graph.null_type import grad_undefined
 from phintys.random.distributions.base import Distribution, as_parameter
 from phintys.random.distributions.checks import at_least, checked, nonnegative, probability
 from phintys.random.distributions.discrete import ParameterOfDiscrete
-from phintys.random.distributions.uniform_bits import open_uniform
+from phintys.random.exact.uniform import open_uniform
 from phintys.tensor import math, reduce
 
 __all__ = ["Censored", "Derived", "Hurdle", "Mixture", "Transformed", "Truncated", "ZeroInflated"]

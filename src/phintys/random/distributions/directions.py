@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 
 from phintys import scalar as ps
 from phintys.random.distributions.checks import nonnegative, positive, unit_length
-from phintys.random.distributions.gamma_draws import gamma_of_bits
 from phintys.random.distributions.gaussian import (
     LOG_TWO_PI,
     log_diagonal,
@@ -16,9 +15,10 @@ from phintys.random.distributions.gaussian import (
     times,
 )
 from phintys.random.distributions.multivariate import Multivariate, Source
-from phintys.random.distributions.uniform_bits import open_uniform
-from phintys.random.exact import Rejection
-from phintys.random.exact_functions import exact_cos_pi, exact_exp, exact_log
+from phintys.random.exact.functions import exact_cos_pi, exact_exp, exact_log
+from phintys.random.exact.steps import Rejection
+from phintys.random.exact.uniform import open_uniform
+from phintys.random.samplers.gamma import gamma_of_bits
 from phintys.tensor import math, reduce, special
 from phintys.tensor.convert import as_tensor_variable
 from phintys.tensor.diagonals import diagonal

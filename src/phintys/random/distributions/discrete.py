@@ -9,11 +9,11 @@ import numpy as np
 
 from phintys.gradient.marks import GradientMark
 from phintys.graph.null_type import grad_undefined
-from phintys.random.count_samplers import exact_log1m, to_int64
 from phintys.random.distributions.base import Distribution, as_parameter
 from phintys.random.distributions.checks import Domain, positive, probability
-from phintys.random.distributions.uniform_bits import half_open_uniform
-from phintys.random.exact_functions import exact_exp, exact_exponential, exact_log
+from phintys.random.exact.functions import exact_exp, exact_exponential, exact_log
+from phintys.random.exact.uniform import half_open_uniform
+from phintys.random.samplers.counts import exact_log1m, to_int64
 from phintys.tensor import math, special
 
 __all__ = [

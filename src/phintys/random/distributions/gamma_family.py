@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 
 from phintys.random.distributions.base import reciprocal, same
 from phintys.random.distributions.checks import positive
-from phintys.random.distributions.gamma_draws import gamma_of_bits
 from phintys.random.distributions.location_scale import EULER
 from phintys.random.distributions.positive import Positive
+from phintys.random.samplers.gamma import gamma_of_bits
 from phintys.tensor import math, special
 from phintys.tensor.creation import zeros_like
 

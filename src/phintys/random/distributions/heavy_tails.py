@@ -11,7 +11,7 @@ from phintys.random.distributions.base import Distribution, same
 from phintys.random.distributions.checks import positive
 from phintys.random.distributions.location_scale import LocationScale
 from phintys.random.distributions.positive import Positive
-from phintys.random.exact_functions import exact_normal
+from phintys.random.exact.functions import exact_normal
 from phintys.tensor import math, special
 from phintys.tensor.creation import zeros_like
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from phintys._base.errors import DtypeError
-from phintys.random.count_samplers import integer_below
 from phintys.random.distributions.checks import above, at_least, nonnegative, positive
 from phintys.random.distributions.discrete import DiscreteDistribution, without_derivatives
 from phintys.random.distributions.multivariate import Multivariate, Source
+from phintys.random.samplers.counts import integer_below
 from phintys.tensor import math
 from phintys.tensor.convert import as_tensor_variable
 

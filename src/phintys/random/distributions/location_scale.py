@@ -6,7 +6,7 @@ import math as numbers
 from typing import Any, ClassVar
 
 from phintys.random.distributions.base import Distribution, as_parameter, log_of_smaller, same
-from phintys.random.exact_functions import exact_normal
+from phintys.random.exact.functions import exact_normal
 from phintys.tensor import math, special
 from phintys.tensor.creation import zeros_like
 

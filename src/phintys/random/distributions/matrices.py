@@ -6,9 +6,9 @@ import math as numbers
 from typing import Any, ClassVar
 
 from phintys.random.distributions.checks import Domain, positive
-from phintys.random.distributions.gamma_draws import gamma_of_bits, log_gamma_of_bits
 from phintys.random.distributions.gaussian import log_diagonal, standard_normal
 from phintys.random.distributions.multivariate import Multivariate, Source
+from phintys.random.samplers.gamma import gamma_of_bits, log_gamma_of_bits
 from phintys.tensor import math, reduce, special
 from phintys.tensor.convert import as_tensor_variable
 from phintys.tensor.creation import ones, zeros

@@ -6,9 +6,9 @@ import copy
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from phintys._base.errors import ArgumentError, ShapeError
-from phintys.random.bits import RandomBits
+from phintys.random.bits.random_bits import RandomBits
+from phintys.random.bits.states import Advance, StateWords, as_state
 from phintys.random.distributions.base import Distribution, as_parameter
-from phintys.random.states import Advance, StateWords, as_state
 from phintys.tensor.broadcasting import broadcast_shape, broadcast_sizes, broadcast_to
 from phintys.tensor.convert import as_tensor_variable
 from phintys.tensor.creation import as_sizes

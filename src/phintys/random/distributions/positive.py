@@ -10,7 +10,7 @@ import numpy as np
 from phintys.random.distributions.base import Distribution, reciprocal, same
 from phintys.random.distributions.checks import positive
 from phintys.random.distributions.location_scale import EULER, Normal
-from phintys.random.exact_functions import exact_exponential
+from phintys.random.exact.functions import exact_exponential
 from phintys.tensor import math, special
 from phintys.tensor.creation import zeros_like
 

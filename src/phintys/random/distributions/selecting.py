@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from phintys._base.errors import ArgumentError, ShapeError
-from phintys.random.count_samplers import integer_below
 from phintys.random.distributions.base import Distribution
 from phintys.random.distributions.bounded import Uniform
 from phintys.random.distributions.categorical import places_among
@@ -15,7 +14,8 @@ from phintys.random.distributions.checks import positive, probabilities
 from phintys.random.distributions.discrete import ParameterOfDiscrete
 from phintys.random.distributions.multivariate import Source
 from phintys.random.distributions.positive import Exponential
-from phintys.random.orders import DistinctIntegers, FirstPlaces, RandomOrder
+from phintys.random.samplers.counts import integer_below
+from phintys.random.samplers.orders import DistinctIntegers, FirstPlaces, RandomOrder
 from phintys.tensor import math
 from phintys.tensor.convert import as_tensor_variable
 from phintys.tensor.creation import as_sizes

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from phintys.control.scanning import scan
-from phintys.random.count_samplers import binomial_number
 from phintys.random.distributions.checks import nonnegative, positive, probabilities
 from phintys.random.distributions.counts import log_peak
 from phintys.random.distributions.discrete import log_if, without_derivatives
-from phintys.random.distributions.gamma_draws import log_gamma_of_bits
 from phintys.random.distributions.gaussian import unit_tolerance
 from phintys.random.distributions.multivariate import Multivariate, Source
+from phintys.random.samplers.counts import binomial_number
+from phintys.random.samplers.gamma import log_gamma_of_bits
 from phintys.tensor import math, reduce, special
 from phintys.tensor.broadcasting import broadcast_to
 from phintys.tensor.convert import as_tensor_variable

@@ -11,8 +11,8 @@ from phintys.random.distributions.base import Distribution, same
 from phintys.random.distributions.checks import positive
 from phintys.random.distributions.location_scale import EULER, LocationScale
 from phintys.random.distributions.positive import Positive
-from phintys.random.distributions.uniform_bits import open_uniform
-from phintys.random.exact_functions import exact_exponential, exact_normal
+from phintys.random.exact.functions import exact_exponential, exact_normal
+from phintys.random.exact.uniform import open_uniform
 from phintys.tensor import math, special
 
 __all__ = ["AsymmetricLaplace", "ExGaussian", "Moyal", "SkewNormal", "Wald"]

@@ -10,7 +10,8 @@ from phintys.backends.native.emit.math.calls import RANDOM_BITS
 from phintys.backends.native.emit.scalar_ops import CODE, emit_formula
 from phintys.backends.native.emit.types import BOOL, INT64, UINT64, Type, type_of
 from phintys.backends.native.emit.values import Value
-from phintys.random.exact import (
+from phintys.random.bits.philox import MULTIPLIERS, ROUNDS, WEYL
+from phintys.random.exact.steps import (
     MOST_ATTEMPTS,
     FloatBits,
     FloatOfBits,
@@ -19,7 +20,6 @@ from phintys.random.exact import (
     Rejection,
     Seldom,
 )
-from phintys.random.philox import MULTIPLIERS, ROUNDS, WEYL
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

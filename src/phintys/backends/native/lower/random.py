@@ -22,9 +22,8 @@ from phintys.backends.native.program import (
     Position,
     SizeValue,
 )
-from phintys.random.bits import RandomBits
-from phintys.random.exact import random_half, random_word
-from phintys.random.states import (
+from phintys.random.bits.random_bits import RandomBits
+from phintys.random.bits.states import (
     TO_FOLD,
     TO_SPLIT,
     WORDS,
@@ -35,6 +34,7 @@ from phintys.random.states import (
     StateOfWords,
     StateWords,
 )
+from phintys.random.exact.steps import random_half, random_word
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -18,7 +18,7 @@ def high_product(a: Any, b: Any) -> Any:
     Examples
     --------
     >>> import numpy as np
-    >>> from phintys.random.wide import high_product
+    >>> from phintys.random.exact.wide import high_product
     >>> high_product(np.array([1 << 63], "uint64"), np.uint64(10))
     array([5], dtype=uint64)
     """

@@ -1,7 +1,7 @@
 """Expressions of random bits, in exact steps.
 
 A sampler is written with the functions of tensors; :func:`in_exact_steps` puts those of
-:mod:`~phintys.random.exact_functions` in their places. So a quantile function need not be written
+:mod:`~phintys.random.exact.functions` in their places. So a quantile function need not be written
 twice, and the draws from it are the same bits everywhere.
 """
 
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from phintys import scalar as ps
 from phintys.graph.traversal import io_toposort
-from phintys.random import exact_functions as exact
+from phintys.random.exact import functions as exact
 from phintys.tensor.elemwise import Elemwise
 from phintys.tensor.type import TensorType
 
@@ -66,7 +66,7 @@ def in_exact_steps(draws: Variable, given: Sequence[Variable]) -> Any:
     Examples
     --------
     >>> import phintys.tensor as pt
-    >>> from phintys.random.exact_draws import in_exact_steps
+    >>> from phintys.random.exact.expressions import in_exact_steps
     >>> u = pt.dscalar("u")
     >>> in_exact_steps(-pt.log(u), [u]).owner.inputs[0].owner.op
     Exact_log

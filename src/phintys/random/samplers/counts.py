@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 
 from phintys import scalar as ps
-from phintys.random.distributions.uniform_bits import open_uniform
-from phintys.random.exact import Rejection, Seldom, exact_function
-from phintys.random.exact_functions import exact_exp, exact_log
-from phintys.random.wide import high_product
+from phintys.random.exact.functions import exact_exp, exact_log
+from phintys.random.exact.steps import Rejection, Seldom, exact_function
+from phintys.random.exact.uniform import open_uniform
+from phintys.random.exact.wide import high_product
 
 __all__ = [
     "binomial_number",

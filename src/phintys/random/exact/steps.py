@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from phintys.random.philox import philox, word_at
+from phintys.random.bits.philox import philox, word_at
 from phintys.scalar.composite import Composite
 from phintys.scalar.expansion import expanded
 from phintys.scalar.op import Dtypes, unsupported_dtypes
@@ -93,7 +93,7 @@ def exact_function(
     Examples
     --------
     >>> from phintys import scalar as ps
-    >>> from phintys.random.exact import exact_function
+    >>> from phintys.random.exact.steps import exact_function
     >>> @exact_function(derivative=lambda x, out: (2 * x,))
     ... def exact_square(x):
     ...     return ps.mul(x, x)
@@ -134,7 +134,7 @@ class Rejection(ExactRow):
     attempt
         ``attempt(*words, *prepared)`` returns a value and whether it is accepted, in exact steps.
         Written such that NaN is accepted. The words are uint64, as
-        :func:`~phintys.random.distributions.uniform_bits.open_uniform` takes them.
+        :func:`~phintys.random.exact.uniform.open_uniform` takes them.
     nin
         The number of inputs: the bits, of dtype uint64, and the parameters.
     words
@@ -151,9 +151,9 @@ class Rejection(ExactRow):
 
     >>> import numpy as np
     >>> from phintys import scalar as ps
-    >>> from phintys.random.exact import Rejection
-    >>> from phintys.random.exact_functions import exact_log
-    >>> from phintys.random.distributions.uniform_bits import open_uniform
+    >>> from phintys.random.exact.steps import Rejection
+    >>> from phintys.random.exact.functions import exact_log
+    >>> from phintys.random.exact.uniform import open_uniform
     >>> def attempt(first, second, limit):
     ...     value = -exact_log(open_uniform(first, "float64"))
     ...     return value, ps.logical_not(ps.gt(value, limit))
@@ -337,8 +337,8 @@ bits_float = FloatOfBits("bits_float", nin=1, doc="The float with the bits of a 
 class RandomWord(Row):
     """``random_word(position, key, low, high)``: 64 random bits of a state, by their position.
 
-    The state is that of :mod:`phintys.random.states`. The block at the counter ``low + position //
-    2`` has two words; an even position has the first of them.
+    The state is that of :mod:`phintys.random.bits.states`. The block at the counter
+    ``low + position // 2`` has two words; an even position has the first of them.
     """
 
     works_on_arrays = True

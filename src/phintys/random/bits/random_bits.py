@@ -11,8 +11,8 @@ from phintys._base.errors import ArgumentError
 from phintys.graph.apply import Apply
 from phintys.graph.null_type import disconnected_type
 from phintys.graph.op import Op
-from phintys.random.philox import blocks
-from phintys.random.states import WORDS
+from phintys.random.bits.philox import blocks
+from phintys.random.bits.states import WORDS
 from phintys.tensor.convert import as_tensor_variable
 from phintys.tensor.known import known_int
 from phintys.tensor.sizes import as_size

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 
 from phintys import scalar as ps
-from phintys.random.distributions.uniform_bits import open_uniform
-from phintys.random.exact import Rejection, Seldom, exact_function
-from phintys.random.exact_functions import exact_exp, exact_exponential, exact_log, exact_normal
+from phintys.random.exact.functions import exact_exp, exact_exponential, exact_log, exact_normal
+from phintys.random.exact.steps import Rejection, Seldom, exact_function
+from phintys.random.exact.uniform import open_uniform
 
 __all__ = ["gamma_of_bits", "log_gamma_of_bits"]
 

@@ -1,4 +1,4 @@
-"""Philox 4x32-10 in NumPy: the reference that all other implementations are held against.
+"""Philox 4x32-10 in NumPy: the reference that all other implementations are checked against.
 
 The generator of Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3"
 (SC 2011): a bijection of 128-bit counters, chosen by a 64-bit key.
@@ -37,7 +37,7 @@ def philox(counter: Any, key: Any) -> np.ndarray[Any, Any]:
 
     Examples
     --------
-    >>> from phintys.random.philox import philox
+    >>> from phintys.random.bits.philox import philox
     >>> [f"{word:08x}" for word in philox([0, 0, 0, 0], [0, 0])]
     ['6627e8d5', 'e169c58d', 'bc57ac4c', '9b00dbd8']
     """

@@ -38,7 +38,7 @@ def copied(generator: np.random.Generator) -> np.random.Generator:
     Examples
     --------
     >>> import numpy as np
-    >>> from phintys.random.generator_copies import copied
+    >>> from phintys.random.generators.copies import copied
     >>> generator = np.random.default_rng(1)
     >>> twin = copied(generator)
     >>> twin.normal() == generator.normal()

@@ -10,7 +10,7 @@ import numpy as np
 from phintys._base.errors import ArgumentError, DtypeError
 from phintys.random.distributions.base import DISTRIBUTIONS, LISTENERS, Distribution
 from phintys.random.distributions.checks import checked
-from phintys.random.numpy_generators import NumpyGeneratorVariable
+from phintys.random.generators.numpy_generators import NumpyGeneratorVariable
 from phintys.tensor import math
 from phintys.tensor.creation import as_sizes, check_sizes
 from phintys.tensor.known import known_int

@@ -1,4 +1,4 @@
-"""Coefficients of quantiles of the normal distribution, for :mod:`.exact_functions`.
+"""Coefficients of quantiles of the normal distribution, for :mod:`.functions`.
 
 Polynomials for ``z / x``, where z is the quantile of ``(1 + x) / 2``: fitted in 60 digits such that
 the relative error is the same at all its extremes, below a tenth of that of the dtype.

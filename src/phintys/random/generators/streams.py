@@ -12,9 +12,9 @@ from phintys.graph.op import Op
 from phintys.graph.shared_variable import SharedVariable
 from phintys.graph.sharing import shared
 from phintys.graph.variable import Variable
+from phintys.random.bits.states import GeneratorVariable, random_type, seed_sequence, state
 from phintys.random.distributions import DISTRIBUTIONS, Distribution
-from phintys.random.drawing import asked_for, draw_from, has_draws
-from phintys.random.states import GeneratorVariable, random_type, seed_sequence, state
+from phintys.random.generators.drawing import asked_for, draw_from, has_draws
 
 __all__ = ["RandomStream", "rng", "shared_rng"]
 

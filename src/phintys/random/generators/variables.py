@@ -13,9 +13,13 @@ from phintys.graph.null_type import disconnected_type, grad_undefined
 from phintys.graph.op import Op
 from phintys.graph.type import generic
 from phintys.graph.variable import Constant, Variable
-from phintys.random.numpy_generators import RandomGeneratorType, next_value, numpy_generator
-from phintys.random.states import RandomType
-from phintys.random.streams import shared_rng
+from phintys.random.bits.states import RandomType
+from phintys.random.generators.numpy_generators import (
+    RandomGeneratorType,
+    next_value,
+    numpy_generator,
+)
+from phintys.random.generators.streams import shared_rng
 from phintys.tensor.batching.rules import batches
 from phintys.tensor.batching.signatures import parse_signature
 from phintys.tensor.broadcasting import broadcast_sizes

@@ -6,8 +6,8 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from phintys.random.distributions.base import DISTRIBUTIONS, Distribution
-from phintys.random.drawing import about, asked_for, documented, draw_from
-from phintys.random.streams import shared_rng
+from phintys.random.generators.drawing import about, asked_for, documented, draw_from
+from phintys.random.generators.streams import shared_rng
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -11,9 +11,9 @@ from phintys.graph.apply import Apply
 from phintys.graph.sharing import shared_constructor
 from phintys.graph.type import Type
 from phintys.graph.variable import Variable
-from phintys.random.generator_copies import copied, equal_states
-from phintys.random.philox import philox
-from phintys.random.states import RandomType, StateOp, random_type
+from phintys.random.bits.philox import philox
+from phintys.random.bits.states import RandomType, StateOp, random_type
+from phintys.random.generators.copies import copied, equal_states
 
 __all__ = [
     "NumpyGeneratorVariable",

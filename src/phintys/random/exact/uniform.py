@@ -1,16 +1,16 @@
 """Uniform numbers of random bits, in exact steps.
 
-What samplers use, for scalars in the steps of a :class:`~phintys.random.exact.Rejection` as for
-tensors:
+What samplers use, for tensors as for scalars in the steps of a
+:class:`~phintys.random.exact.steps.Rejection`:
 
 - :func:`half_open_uniform` and :func:`open_uniform`, of one word for each element.
-- :mod:`phintys.random.exact_functions`: ``exact_normal(bits)`` and ``exact_exponential(bits)``, the
+- :mod:`phintys.random.exact.functions`: ``exact_normal(bits)`` and ``exact_exponential(bits)``, the
   fastest way from bits to those numbers, and ``exact_log``, ``exact_exp``, ``exact_ndtri``,
   ``exact_sin_pi``, ``exact_cos_pi``. Their results are the same bits from every backend; those of
   ``pt.log`` and the like are not.
 - ``+``, ``-``, ``*``, ``/``, ``sqrt``, ``floor``, comparisons and ``switch`` are exact as they are.
-- :class:`phintys.random.exact.Rejection` for a sampler that makes attempts. It takes 64 bits for
-  each element, of uint64 even for draws of float32.
+- :class:`phintys.random.exact.steps.Rejection` for a sampler that makes attempts. It takes 64 bits
+  for each element, of uint64 even for draws of float32.
 """
 
 from __future__ import annotations

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from phintys import scalar as ps
-from phintys.random.exact import Seldom, bits_float, exact_function, float_bits
-from phintys.random.normal_coefficients import CENTRAL, CENTRE, TAILS
+from phintys.random.exact.normal_coefficients import CENTRAL, CENTRE, TAILS
+from phintys.random.exact.steps import Seldom, bits_float, exact_function, float_bits
 
 __all__ = [
     "exact_cos_pi",

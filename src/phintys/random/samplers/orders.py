@@ -9,8 +9,8 @@ import numpy as np
 from phintys.graph.apply import Apply
 from phintys.graph.null_type import disconnected_type
 from phintys.graph.op import Op
-from phintys.random.philox import philox
-from phintys.random.wide import wide_product
+from phintys.random.bits.philox import philox
+from phintys.random.exact.wide import wide_product
 from phintys.tensor import math
 from phintys.tensor.convert import as_tensor_variable
 from phintys.tensor.creation import zeros_like
@@ -58,7 +58,7 @@ class RandomOrder(_Arranging):
     Examples
     --------
     >>> import numpy as np
-    >>> from phintys.random.orders import RandomOrder
+    >>> from phintys.random.samplers.orders import RandomOrder
     >>> RandomOrder()(np.array([7, 1, 4], "uint64") << np.uint64(60)).eval()
     array([1, 2, 0])
     """
@@ -117,7 +117,7 @@ class DistinctIntegers(_Arranging):
     Examples
     --------
     >>> import numpy as np
-    >>> from phintys.random.orders import DistinctIntegers
+    >>> from phintys.random.samplers.orders import DistinctIntegers
     >>> DistinctIntegers()(np.arange(3, dtype="uint64") << np.uint64(62), 100, 3).eval()
     array([93, 69, 15])
     """

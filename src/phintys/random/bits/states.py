@@ -13,7 +13,7 @@ from phintys.graph.null_type import disconnected_type
 from phintys.graph.op import Op
 from phintys.graph.type import Type
 from phintys.graph.variable import Constant, Variable
-from phintys.random.philox import philox
+from phintys.random.bits.philox import philox
 from phintys.tensor.sizes import as_size
 from phintys.tensor.type import TensorType
 
@@ -161,7 +161,7 @@ def seed_sequence(seed: Any) -> np.random.SeedSequence:
 
     Examples
     --------
-    >>> from phintys.random.states import seed_sequence
+    >>> from phintys.random.bits.states import seed_sequence
     >>> seed_sequence("17").entropy, seed_sequence([17, 4]).entropy
     (17, [17, 4])
     """

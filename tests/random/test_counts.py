@@ -8,7 +8,7 @@ import phintys
 import phintys.tensor as pt
 from phintys import random
 from phintys.gradient import verify_grad
-from phintys.random import count_samplers as samplers
+from phintys.random.samplers import counts as samplers
 
 BITS = np.random.default_rng(7).integers(0, 2**64, 12_000, dtype="uint64")
 CHECKED = 2000  # these are compared with the reference

@@ -11,9 +11,9 @@ from phintys._base.config import config
 from phintys._base.errors import ArgumentError
 from phintys._base.records import record
 from phintys.graph.variable import Constant, Variable
-from phintys.random.drawing import documented, has_draws
-from phintys.random.numpy_generators import NumpyGeneratorVariable, SeedState
-from phintys.random.variables import RandomVariable
+from phintys.random.generators.drawing import documented, has_draws
+from phintys.random.generators.numpy_generators import NumpyGeneratorVariable, SeedState
+from phintys.random.generators.variables import RandomVariable
 from phintys.tensor.convert import as_tensor_variable
 from phintys.tensor.ranges import arange
 from phintys.tensor.type import normalize_dtype

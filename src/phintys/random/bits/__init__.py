@@ -1,0 +1,1 @@
+"""Where random bits come from: states of generators, Philox, and the Op RandomBits."""

@@ -1,0 +1,1 @@
+"""What users draw with: streams, shared generators, NumPy's generators, and Ops of their own."""

@@ -1,0 +1,1 @@
+"""Scalar functions from random bits and parameters to gamma numbers, counts and orders."""
