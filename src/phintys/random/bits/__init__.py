@@ -1,1 +1,3 @@
 """Where random bits come from: states of generators, Philox, and the Op RandomBits."""
+
+__all__: list[str] = []

@@ -1,1 +1,3 @@
 """What users draw with: streams, shared generators, NumPy's generators, and Ops of their own."""
+
+__all__: list[str] = []

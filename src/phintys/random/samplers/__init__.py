@@ -1,1 +1,3 @@
 """Scalar functions from random bits and parameters to gamma numbers, counts and orders."""
+
+__all__: list[str] = []

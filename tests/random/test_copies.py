@@ -77,6 +77,6 @@ def test_threads_never_have_the_same_copy():
 
 
 def test_the_number_of_kept_copies_is_limited():
-    for seed in range(generator_copies._MOST_SEEDS + 5):
+    for seed in range(copies._MOST_SEEDS + 5):
         copied(made("SFC64", seed))
-    assert len(generator_copies._twins) <= generator_copies._MOST_SEEDS
+    assert len(copies._twins) <= copies._MOST_SEEDS
