@@ -33,7 +33,8 @@ def copied(generator: np.random.Generator) -> np.random.Generator:
     Parameters
     ----------
     generator
-        The generator. Other threads may draw from it: it is copied under its lock.
+        The generator. Other threads may draw from it if its kind is one of NumPy's own, which are
+        copied under their lock.
 
     Examples
     --------
