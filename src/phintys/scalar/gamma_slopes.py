@@ -19,8 +19,9 @@ from phintys._base.apart import import_whole
 __all__ = ["log_gamma_bend", "log_gamma_slope", "slope_by_differences"]
 
 _BLOCK = 4096
-_LARGE = 1e4
-_ENOUGH = 1e-17
+LARGE = 1e5
+ENOUGH = 1e-17
+MOST_TERMS = 100_000
 
 
 def log_gamma_slope(a: Any, t: Any) -> Any:
@@ -89,7 +90,7 @@ def log_gamma_bend(a: Any, t: Any) -> Any:
 
 def _of_block(a: Any, t: Any) -> Any:
     x = np.exp(t)
-    is_large, is_usual = a > _LARGE, (a > 0) & (a <= _LARGE)
+    is_large, is_usual = a > LARGE, (a > 0) & (a <= LARGE)
     is_above = is_usual & (x > np.maximum(a + 1, 2))
     is_below = is_usual & (x <= np.maximum(a + 1, 2))
     result = np.full(a.shape, np.nan)
@@ -110,12 +111,12 @@ def _by_series(a: Any, t: Any, x: Any) -> Any:
     """
     term, total = np.ones_like(a), np.ones_like(a)
     h, weighted = np.zeros_like(a), np.zeros_like(a)
-    for n in range(1, 100_000):
+    for n in range(1, MOST_TERMS):
         term *= x / (a + n)
         h += 1 / (a + n)
         total += term
         weighted += term * h
-        if not (term > _ENOUGH * total).any():
+        if not (term > ENOUGH * total).any():
             break
     return (weighted - total * (t - _digamma(a + 1))) / a
 

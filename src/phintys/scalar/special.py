@@ -240,6 +240,8 @@ log_gamma_bend = FloatRow(
     parameters=("a", "t"),
     nin=2,
     domain="a > 0",
+    expansion=lambda a, t: slope_by_differences(log_gamma_slope, a, t),
+    intervals=((0.5, 5.0), (-2.0, 2.0)),
     derivative=lambda a, t, out: (
         slope_by_differences(log_gamma_bend, a, t),
         trigamma(a) - log_gamma_slope(a, t) - (a - exp(t)) * out,

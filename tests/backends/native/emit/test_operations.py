@@ -39,6 +39,8 @@ REAL_ONLY = {
 # fmt: on
 # SciPy's own functions lose digits far from 0.
 LOOSE = {"ndtr": 1e-11, "erfc": 1e-12, "trigamma": 1e-12}
+# Differences of nearly equal slopes lose some too.
+LOOSE["log_gamma_bend"] = 1e-11
 SPECIAL = [0.0, -0.0, 1, -1, 0.5, -0.5, 1.5, 2, -2, 2.5, np.inf, -np.inf, np.nan]
 BY_SIZE = {2: 2e-3, 4: 3e-6, 8: 1e-13}
 
@@ -72,6 +74,12 @@ def inputs_for(row, dtypes, out, n=200):
     if row.name == "yv" and inputs[0].dtype.kind in "iu":
         # SciPy 1.13 counts up to an integral order: seconds for a large one, without Ctrl-C.
         inputs[0] = np.where(abs(inputs[0].astype(float)) < 1000, inputs[0], 3).astype(dtypes[0])
+    if row.name == "log_gamma_bend":
+        # Numbers about 1 are not quantiles for a huge shape: the slope there is only rounding.
+        inputs[0] = np.where(inputs[0].astype(float) < 1e4, inputs[0], 3).astype(dtypes[0])
+    if row.name == "zeta":
+        # SciPy has NaN where the first term underflows to 0.
+        inputs[0] = np.where(inputs[0].astype(float) < 30, inputs[0], 3).astype(dtypes[0])
     if row.name.startswith("cast_") and out.kind in "iu" and inputs[0].dtype.kind == "f":
         # Out of the range of the result anything may come.
         limits = np.iinfo(out)

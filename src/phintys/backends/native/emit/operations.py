@@ -165,6 +165,8 @@ def _compute(b: Builder, name: str, operands: Sequence[Any_]) -> Any_:
     if type.kind == "h":
         if name == "nextafter":
             return _next_float16(b, *_reals(operands))
+        if name == "spacing":
+            return _spacing_of_float16(b, *_reals(operands))
         return to_float16(b, float_math(b, name, *(from_float16(b, x) for x in _reals(operands))))
     return functions[name](b, *operands)
 
@@ -184,6 +186,14 @@ def _next_float16(b: Builder, x: Value, y: Value) -> Value:
     moved = b.select(b.eq(wide_x, 0.0), smallest, moved)
     moved = b.select(b.eq(wide_x, wide_y), b.bitcast(y, integer), moved)
     return b.bitcast(b.select(b.compare("uno", wide_x, wide_y), 0x7E00, moved), x.type)
+
+
+def _spacing_of_float16(b: Builder, x: Value) -> Value:
+    """The next float16 upwards, minus x, as NumPy has it; NaN for infinities."""
+    wide = from_float16(b, x)
+    upwards = to_float16(b, b.constant(wide.type, math.inf))
+    distance = from_float16(b, _next_float16(b, x, upwards)) - wide
+    return to_float16(b, distance + (wide - wide))
 
 
 # Ops that do not compute in the dtype of their result

@@ -96,6 +96,14 @@ def nextafter(b: Builder, x: Value, y: Value) -> Value:
     return b.select(b.compare("uno", x, y), x + y, moved)
 
 
+@float_function("spacing", outlined=False)
+def spacing(b: Builder, x: Value) -> Value:
+    """The next number away from 0, minus x; NaN for infinities."""
+    away = copysign(b, b.constant(x.type, math.inf), x)
+    distance = nextafter(b, x, away) - x
+    return b.select(b.eq(x, 0.0), fabs(b, distance), distance)
+
+
 @float_function("heaviside", 2, outlined=False)
 def heaviside(b: Builder, x: Value, y: Value) -> Value:
     """0 for x < 0, y for x == 0, 1 for x > 0; NaN for NaN."""

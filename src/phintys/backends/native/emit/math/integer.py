@@ -8,6 +8,7 @@ from __future__ import annotations
 from phintys._base.errors import MethodNotDefinedError
 from phintys.backends.native.emit.builder import Builder
 from phintys.backends.native.emit.control import loop
+from phintys.backends.native.emit.math.iteration import frozen, iterate
 from phintys.backends.native.emit.math.registry import integer_function
 from phintys.backends.native.emit.types import FLOAT64, INT64, Type
 from phintys.backends.native.emit.values import Value
@@ -131,6 +132,38 @@ def _reciprocal_of_zero(type: Type) -> int:
     if type.name in {"int32", "int64"}:
         return _lowest(type)
     return 0
+
+
+def _unsigned(b: Builder, x: Value) -> Value:
+    """Return |x| as an unsigned integer, which can hold the lowest number's too."""
+    return b.bitcast(abs(b, x), x.type.like(f"uint{x.type.bits}"))
+
+
+def _common_divisor(b: Builder, x: Value, y: Value) -> Value:
+    """Return the greatest common divisor of unsigned numbers, by Euclid's algorithm."""
+
+    def step(larger: Value, smaller: Value) -> tuple[list[Value], Value]:
+        unfinished = b.ne(smaller, 0)
+        rest = larger - _truncated(b, larger, smaller) * smaller
+        zero = b.constant(smaller.type, 0)
+        following = b.select(unfinished, rest, zero)
+        return [b.select(unfinished, smaller, larger), following], b.ne(following, 0)
+
+    # Fibonacci numbers need the most passes: fewer than 1.5 for each bit.
+    return iterate(b, 2 * x.type.bits, [frozen(b, x), frozen(b, y)], step)[0]
+
+
+@integer_function("gcd")
+def gcd(b: Builder, x: Value, y: Value) -> Value:
+    """Greatest common divisor."""
+    return b.bitcast(_common_divisor(b, _unsigned(b, x), _unsigned(b, y)), x.type)
+
+
+@integer_function("lcm")
+def lcm(b: Builder, x: Value, y: Value) -> Value:
+    """Least common multiple; 0 if a number is 0."""
+    first, second = _unsigned(b, x), _unsigned(b, y)
+    return b.bitcast(_truncated(b, first, _common_divisor(b, first, second)) * second, x.type)
 
 
 @integer_function("and_")
