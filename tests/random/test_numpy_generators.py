@@ -111,7 +111,7 @@ def test_shared_generators_go_on_from_call_to_call():
     expected = np.random.default_rng(3)
     np.testing.assert_array_equal(f([0, 0]), expected.standard_normal(2))
     state = r.get_value().bit_generator.state
-    with pytest.raises(ShapeError, match="2 and 3"):
+    with pytest.raises(ShapeError, match=r"2 and 3|shape \(2,\)"):
         f([1.0, 2.0, 3.0])
     assert r.get_value().bit_generator.state == state
     np.testing.assert_array_equal(f([0, 0]), expected.standard_normal(2))
