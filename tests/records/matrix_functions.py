@@ -104,7 +104,7 @@ def _each(function, *cores):
 
 
 def _logm(a):
-    return scipy.linalg.logm(a).astype(a.dtype)
+    return scipy.linalg.logm(a.copy()).astype(a.dtype)  # old releases want to write to it
 
 
 def _updated(factor, x, downdate, lower):

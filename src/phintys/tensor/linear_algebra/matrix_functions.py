@@ -72,7 +72,8 @@ def _logarithm(a: Any) -> Any:
         raise MatrixError("has no logarithm: it is singular")
     one, root, halvings = np.eye(len(form)), form, 0
     while np.linalg.norm(root - one, 1) > _NEAR and halvings < _MOST_HALVINGS:
-        root, halvings = linalg.sqrtm(root), halvings + 1
+        # Old releases of SciPy return long complex numbers, which its solvers round to short ones.
+        root, halvings = linalg.sqrtm(root).astype(form.dtype), halvings + 1
     nodes, weights = np.polynomial.legendre.leggauss(_NODES)
     rest, total = root - one, np.zeros_like(form)
     for node, weight in zip((nodes + 1) / 2, weights / 2, strict=True):

@@ -60,7 +60,8 @@ class SolveToeplitz(FailingMatrixOp):
         if not all(np.isfinite(x).all() for x in matrices):
             return (np.full_like(b, np.nan),)
         try:
-            return (linalg.solve_toeplitz((column, row), b).astype(b.dtype),)
+            # A copy, for old releases of SciPy want to be able to write to it.
+            return (linalg.solve_toeplitz((column, row), b.copy()).astype(b.dtype),)
         except np.linalg.LinAlgError as error:
             raise MatrixError(
                 "is the first column of a Toeplitz matrix with a leading minor of 0, which the "
