@@ -130,10 +130,15 @@ def drawn(rng, condition):
     return (a + a.T) / 2
 
 
+def frobenius(matrix):
+    """Return the square root of the sum of the squared elements."""
+    return mp.sqrt(mp.fsum(element**2 for element in matrix))
+
+
 def error(found, exact):
     """Return the relative error in units of the machine epsilon."""
     difference = mp.matrix(np.atleast_1d(found).tolist()) - exact
-    return float(mp.mnorm(difference, "f") / mp.mnorm(exact, "f")) / EPSILON
+    return float(frobenius(difference) / frobenius(exact)) / EPSILON
 
 
 def measure(measured, condition):
@@ -143,9 +148,12 @@ def measure(measured, condition):
     right = rng.normal(size=(COUNT, SIZE))
     a, b = pt.dtensor3("a"), pt.dmatrix("b")
     one, vector = pt.dmatrix("one"), pt.dvector("vector")
-    options = {"on_unused_input": "ignore"}
-    stacked = phintys.function([a, b], measured.symbolic(a, b), **options)(matrices, right)
-    single = phintys.function([one, vector], measured.symbolic(one, vector), **options)
+    stacked = phintys.function([a, b], measured.symbolic(a, b), on_unused_input="ignore")(
+        matrices, right
+    )
+    single = phintys.function(
+        [one, vector], measured.symbolic(one, vector), on_unused_input="ignore"
+    )
     errors = []
     for at in range(COUNT):
         exact = measured.exact(mp.matrix(matrices[at].tolist()), mp.matrix(right[at].tolist()))

@@ -6,6 +6,8 @@ Both are imported by then.
 ``--without-pytensor`` leaves out its compilation, which takes minutes; values are then compared
 with those of its Python code. Needs PyMC. All data are made here, from fixed seeds.
 """
+# PyMC need not be installed.
+# pyright: reportMissingImports=false
 
 import argparse
 import os

@@ -16,6 +16,8 @@ The sampler is that of M. D. Hoffman and A. Gelman (JMLR 15, 2014), with the cho
 of a tree, and the criterion for turning, of M. Betancourt (arXiv:1701.02434); trees are built
 without recursion as by D. Phan, N. Pradhan and M. Jankowiak (arXiv:1912.11554, appendix A).
 """
+# NumPyro need not be installed.
+# pyright: reportMissingImports=false
 
 from __future__ import annotations
 

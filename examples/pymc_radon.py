@@ -15,6 +15,8 @@ Needs PyMC and nutpie: ``pip install phintys[pymc]``. The data are made here, fr
 the form of the measurements in Minnesota that A. Gelman and J. Hill, Data Analysis Using Regression
 and Multilevel/Hierarchical Models, chapter 12, analyse.
 """
+# PyMC need not be installed.
+# pyright: reportMissingImports=false
 
 from __future__ import annotations
 

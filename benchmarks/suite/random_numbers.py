@@ -7,6 +7,9 @@ is faster. The programs of a row run in turn, so that other work on the machine 
 The last rows are dropout, against the same kernel with a mask that is stored.
 """
 
+# The peers need not be installed.
+# pyright: reportMissingImports=false
+
 from __future__ import annotations
 
 import importlib.util

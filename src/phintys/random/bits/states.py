@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, cast
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -47,6 +47,10 @@ class GeneratorVariable(Variable):
     """A symbolic generator. It has a method for each distribution, which returns the next state and
     the draw: ``next, draw = rng.normal(loc, scale, size)``.
     """
+
+    if TYPE_CHECKING:
+        # The distributions register themselves, so their methods are made when they are imported.
+        def __getattr__(self, name: str) -> Callable[..., Any]: ...
 
     def split(self, count: int = 2) -> tuple[Variable, list[Variable]]:
         """Return the next state and ``count`` independent generators."""
