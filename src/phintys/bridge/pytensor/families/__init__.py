@@ -6,6 +6,7 @@ from phintys.bridge.pytensor.families import (
     fourier,
     indexing,
     linear_algebra,
+    loops,
     ordering,
     reductions,
     shapes,
@@ -22,4 +23,5 @@ FAMILIES = (
     linear_algebra,
     fourier,
     control,
+    loops,
 )
