@@ -8,6 +8,7 @@ from phintys.bridge.pytensor.families import (
     linear_algebra,
     loops,
     ordering,
+    random,
     reductions,
     shapes,
 )
@@ -24,4 +25,5 @@ FAMILIES = (
     fourier,
     control,
     loops,
+    random,
 )
