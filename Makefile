@@ -14,7 +14,7 @@ export PYTHONHASHSEED ?= 0
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test test-all test-seeds test-optimized test-lowest test-wheel stress \
-        reference pytensor-tests bridge-tests fuzz quality debug lint stubs types bench peers clean
+        reference pytensor-tests bridge-tests array-api fuzz quality debug lint stubs types bench peers clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -100,6 +100,11 @@ pytensor-tests: $(READY) ## run the tests published with PyTensor and Aesara (do
 
 bridge-tests: .venv-bridge/.ready ## run the tests of the bridge for PyTensor (installs it first)
 	.venv-bridge/bin/python -m pytest tests/bridge
+
+# With the published tests, where they can be fetched: ARRAY_API='--suite FOLDER --examples 20'.
+array-api: $(READY) ## check phintys.testing.eager against the array API's standard
+	$(BIN)/python -m pytest $(PYTEST) -m 'stress or not stress' tests/testing/array_api
+	@$(BIN)/python -m tools.array_api $(ARRAY_API) || test $$? -eq 3  # 3: cannot be fetched
 
 # Findings are printed as a program, as calls, or as an @example: add them as test cases.
 fuzz: $(READY) ## search for failing cases, and print them (half an hour)

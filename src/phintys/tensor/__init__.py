@@ -22,6 +22,7 @@ from phintys.tensor.activations import (
 from phintys.tensor.broadcasting import (
     broadcast_arrays,
     broadcast_shape,
+    broadcast_shapes,
     broadcast_sizes,
     broadcast_to,
 )
@@ -322,6 +323,7 @@ __all__ = [
     "batched_tensordot",
     "broadcast_arrays",
     "broadcast_shape",
+    "broadcast_shapes",
     "broadcast_sizes",
     "broadcast_to",
     "cast",

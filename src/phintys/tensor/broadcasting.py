@@ -20,7 +20,13 @@ if TYPE_CHECKING:
 
     from phintys.tensor.variable import TensorVariable
 
-__all__ = ["broadcast_arrays", "broadcast_shape", "broadcast_sizes", "broadcast_to"]
+__all__ = [
+    "broadcast_arrays",
+    "broadcast_shape",
+    "broadcast_shapes",
+    "broadcast_sizes",
+    "broadcast_to",
+]
 
 
 def broadcast_sizes(shapes: Sequence[Sequence[Any]], what: str = "broadcast_shape") -> list[Any]:
@@ -86,6 +92,34 @@ def broadcast_shape(*shapes: Any, arrays_are_shapes: bool = False) -> tuple[Tens
         else:
             given.append(sizes_of(as_tensor_variable(shape)))
     return tuple(as_size(size) for size in broadcast_sizes(given))
+
+
+def broadcast_shapes(*shapes: Any) -> tuple[Any, ...]:
+    """Return the shape to which shapes broadcast, as ints where sizes are known.
+
+    Parameters
+    ----------
+    shapes
+        Each a size, or a tuple or list of sizes (ints or symbolic).
+
+    Returns
+    -------
+    tuple
+        An int for each known size, and an int64 variable for any other.
+
+    Raises
+    ------
+    ShapeError
+        Two known sizes differ and neither is 1.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.broadcast_shapes((5, 1), (3,))
+    (5, 3)
+    """
+    given = [[fold(size) for size in as_sizes(shape)] for shape in shapes]
+    return tuple(broadcast_sizes(given, "broadcast_shapes"))
 
 
 @also_named

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from functools import wraps
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -18,6 +19,9 @@ __all__ = ["DEVICE", "check_device", "takes_device"]
 
 DEVICE = "cpu"
 """The name of the device."""
+
+
+_DEVICE_ARGUMENT = inspect.Parameter("device", inspect.Parameter.KEYWORD_ONLY, default=None)
 
 
 def check_device(device: Any) -> None:
@@ -56,4 +60,6 @@ def takes_device(function: F) -> F:
         check_device(device)
         return function(*args, **options)
 
+    own = inspect.signature(function)
+    call.__signature__ = own.replace(parameters=[*own.parameters.values(), _DEVICE_ARGUMENT])  # pyright: ignore[reportAttributeAccessIssue]
     return call  # pyright: ignore[reportReturnType]

@@ -16,12 +16,14 @@ from phintys._base.late import late_names
 from phintys.tensor import math
 from phintys.tensor._rules import conjugate
 from phintys.tensor.convert import as_tensor_variable
+from phintys.tensor.devices import takes_device
 from phintys.tensor.dim_shuffle import normalize_axes
 from phintys.tensor.fourier.arguments import checked, norm_of, resized
 from phintys.tensor.fourier.ops import FFT, IRFFT, RFFT, SWAPPED
 from phintys.tensor.ranges import arange
 from phintys.tensor.shapes import sizes_of
 from phintys.tensor.sizes import as_size, fold
+from phintys.tensor.synonyms import also_named
 from phintys.tensor.tiling import roll
 from phintys.tensor.type import normalize_dtype
 
@@ -100,6 +102,7 @@ def _real_inverse(function: str, x: Any, s: Any, axes: Any, norm: Any) -> Any:
     return IRFFT(axes, norm)(x, number)
 
 
+@also_named
 def fft(x: Any, n: Any = None, axis: int = -1, norm: str | None = "backward") -> TensorVariable:
     """Return the Fourier transform along an axis: ``sum(k) x[k] exp(-2 pi i j k / n)``.
 
@@ -132,6 +135,7 @@ def fft(x: Any, n: Any = None, axis: int = -1, norm: str | None = "backward") ->
     return _complex("fft", x, [n], [axis], norm, inverse=False)
 
 
+@also_named
 def ifft(x: Any, n: Any = None, axis: int = -1, norm: str | None = "backward") -> TensorVariable:
     """Return the inverse of :func:`fft`.
 
@@ -164,6 +168,7 @@ def ifft(x: Any, n: Any = None, axis: int = -1, norm: str | None = "backward") -
     return _complex("ifft", x, [n], [axis], norm, inverse=True)
 
 
+@also_named
 def rfft(x: Any, n: Any = None, axis: int = -1, norm: str | None = "backward") -> TensorVariable:
     """Return the Fourier transform of real numbers: the first ``n // 2 + 1`` elements of it.
 
@@ -200,6 +205,7 @@ def rfft(x: Any, n: Any = None, axis: int = -1, norm: str | None = "backward") -
     return _real("rfft", x, [n], [axis], norm)
 
 
+@also_named
 def irfft(x: Any, n: Any = None, axis: int = -1, norm: str | None = "backward") -> TensorVariable:
     """Return the inverse of :func:`rfft`: real numbers.
 
@@ -232,6 +238,7 @@ def irfft(x: Any, n: Any = None, axis: int = -1, norm: str | None = "backward") 
     return _real_inverse("irfft", x, [n], [axis], norm)
 
 
+@also_named
 def hfft(x: Any, n: Any = None, axis: int = -1, norm: str | None = "backward") -> TensorVariable:
     """Return the Fourier transform of numbers whose second half is the conjugate of the first.
 
@@ -267,6 +274,7 @@ def hfft(x: Any, n: Any = None, axis: int = -1, norm: str | None = "backward") -
     return _real_inverse("hfft", conjugate(as_tensor_variable(x)), [n], [axis], norm)
 
 
+@also_named
 def ihfft(x: Any, n: Any = None, axis: int = -1, norm: str | None = "backward") -> TensorVariable:
     """Return the inverse of :func:`hfft`: the first half of it.
 
@@ -302,6 +310,7 @@ def ihfft(x: Any, n: Any = None, axis: int = -1, norm: str | None = "backward") 
     return math.conj(_real("ihfft", x, [n], [axis], norm))
 
 
+@also_named
 def fftn(x: Any, s: Any = None, axes: Any = None, norm: str | None = "backward") -> TensorVariable:
     """Return the Fourier transform along several axes.
 
@@ -335,6 +344,7 @@ def fftn(x: Any, s: Any = None, axes: Any = None, norm: str | None = "backward")
     return _complex("fftn", x, s, axes, norm, inverse=False)
 
 
+@also_named
 def ifftn(x: Any, s: Any = None, axes: Any = None, norm: str | None = "backward") -> TensorVariable:
     """Return the inverse of :func:`fftn`.
 
@@ -368,6 +378,7 @@ def ifftn(x: Any, s: Any = None, axes: Any = None, norm: str | None = "backward"
     return _complex("ifftn", x, s, axes, norm, inverse=True)
 
 
+@also_named
 def rfftn(x: Any, s: Any = None, axes: Any = None, norm: str | None = "backward") -> TensorVariable:
     """Return the Fourier transform of real numbers along several axes, with half of the last one.
 
@@ -403,6 +414,7 @@ def rfftn(x: Any, s: Any = None, axes: Any = None, norm: str | None = "backward"
     return _real("rfftn", x, s, axes, norm)
 
 
+@also_named
 def irfftn(
     x: Any, s: Any = None, axes: Any = None, norm: str | None = "backward"
 ) -> TensorVariable:
@@ -438,6 +450,7 @@ def irfftn(
     return _real_inverse("irfftn", x, s, axes, norm)
 
 
+@also_named
 def fft2(
     x: Any, s: Any = None, axes: Any = (-2, -1), norm: str | None = "backward"
 ) -> TensorVariable:
@@ -473,6 +486,7 @@ def fft2(
     return _complex("fft2", x, s, axes, norm, inverse=False)
 
 
+@also_named
 def ifft2(
     x: Any, s: Any = None, axes: Any = (-2, -1), norm: str | None = "backward"
 ) -> TensorVariable:
@@ -508,6 +522,7 @@ def ifft2(
     return _complex("ifft2", x, s, axes, norm, inverse=True)
 
 
+@also_named
 def rfft2(
     x: Any, s: Any = None, axes: Any = (-2, -1), norm: str | None = "backward"
 ) -> TensorVariable:
@@ -545,6 +560,7 @@ def rfft2(
     return _real("rfft2", x, s, axes, norm)
 
 
+@also_named
 def irfft2(
     x: Any, s: Any = None, axes: Any = (-2, -1), norm: str | None = "backward"
 ) -> TensorVariable:
@@ -601,6 +617,7 @@ def _scaled(numbers: Any, points: Any, d: Any, dtype: Any, function: str) -> Any
     return math.cast(numbers, dtype) * step
 
 
+@takes_device
 def fftfreq(n: Any, d: Any = 1.0, dtype: Any = None) -> TensorVariable:
     """Return the frequencies of the elements of :func:`fft`, negative ones in the second half.
 
@@ -632,6 +649,7 @@ def fftfreq(n: Any, d: Any = 1.0, dtype: Any = None) -> TensorVariable:
     return _scaled(numbers, points, d, dtype, "fftfreq")
 
 
+@takes_device
 def rfftfreq(n: Any, d: Any = 1.0, dtype: Any = None) -> TensorVariable:
     """Return the frequencies of the elements of :func:`rfft`.
 

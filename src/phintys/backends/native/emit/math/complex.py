@@ -91,12 +91,7 @@ def sign(b: Builder, x: Complex) -> Complex:
     re = b.select(infinite_im, b.select(infinite_re, one * math.nan, 0.0), re)
     im = b.select(infinite_re, b.select(infinite_im, one * math.nan, 0.0), im)
     zero, undefined = b.eq(modulus, 0.0), b.isnan(modulus)
-    return Complex(
-        *(
-            _or(b, undefined, math.nan, b.select(zero, part, s))
-            for part, s in zip(x, (re, im), strict=True)
-        )
-    )
+    return Complex(*(_or(b, undefined, math.nan, _or(b, zero, 0.0, part)) for part in (re, im)))
 
 
 def _or(b: Builder, mask: Value, number: float, x: Value) -> Value:
@@ -282,7 +277,8 @@ def cosh(b: Builder, x: Complex) -> Complex:
 def _product(b: Builder, x: Value, y: Value) -> Value:
     """x * y, but 0 where one is 0, with the sign of the product."""
     zero = b.eq(x, 0.0) | b.eq(y, 0.0)
-    return b.select(zero, copysign(b, copysign(b, b.constant(x.type, 0.0), x), y), x * y)
+    one, nothing = b.constant(x.type, 1.0), b.constant(x.type, 0.0)
+    return b.select(zero, copysign(b, one, x) * copysign(b, nothing, y), x * y)
 
 
 @complex_function("tanh")
@@ -302,10 +298,12 @@ def tanh(b: Builder, x: Complex) -> Complex:
     both = float_math(b, "sin", x.im) * float_math(b, "cos", x.im)
     one = copysign(b, b.constant(re.type, 1.0), x.re)
     infinite = b.eq(fabs(b, x.re), math.inf)
-    flat = b.select(infinite, b.constant(im.type, 0.0), both * small)
+    sign = b.select(fabs(b, x.im) < math.inf, both, x.im)
+    flat = b.select(infinite, copysign(b, b.constant(im.type, 0.0), sign), both * small)
     re = b.select(large, b.select(infinite, one, one + flat * 0.0), re)
     re = b.select(b.eq(x.re, 0.0), x.re, re)
-    return Complex(re, b.select(large, flat, im))
+    im = b.select(b.eq(x.im, 0.0), x.im, b.select(large, flat, im))
+    return Complex(re, im)
 
 
 def _times_i(b: Builder, x: Complex) -> Complex:
