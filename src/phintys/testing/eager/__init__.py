@@ -18,6 +18,7 @@ Array([2., 3., 4.])
 from typing import Any
 
 from phintys import tensor
+from phintys._base.public import public_dir
 from phintys.testing.eager import fft, linalg
 from phintys.testing.eager.array import Array
 from phintys.testing.eager.namespace import asarray, evaluating, finfo, from_dlpack
@@ -34,6 +35,4 @@ def __getattr__(name: str) -> Any:
     return _member(name)
 
 
-def __dir__() -> list[str]:
-    """Return all names, those of ``phintys.tensor`` among them."""
-    return sorted({*__all__, *dir(tensor)})
+__dir__ = public_dir(__name__)
