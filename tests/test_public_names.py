@@ -101,7 +101,7 @@ HEAVY = """
     phintys.compile.debug_mode phintys.compile.debugging phintys.compile.monitor
     phintys.compile.nan_guard phintys.compile.profile.profile phintys.graph.printing
     phintys.graph.latex phintys.graph.notebooks phintys.scalar.notation phintys.tensor.notation
-    phintys.control.row_loop phintys.gradient.forward phintys.gradient.reverse
+    phintys.control.rows.row_loop phintys.gradient.forward phintys.gradient.reverse
     phintys.gradient.verify phintys.scalar.formula_derivatives phintys.tensor.inplace
     """
 AT_IMPORT = f"""{HEAVY}
@@ -141,8 +141,9 @@ print(*set(sys.modules) - before)
     assert not found
 
 
-# The bridges' packages need libraries that are optional.
-LEFT_OUT = ("phintys._base", "phintys.backends", "phintys.bridge.")
+# The bridges' packages need libraries that are optional; ``phintys.control`` offers the names of
+# the folders in it.
+LEFT_OUT = ("phintys._base", "phintys.backends", "phintys.bridge.", "phintys.control.")
 
 # Packages that offer names, and modules that users import by name.
 PUBLIC = sorted(

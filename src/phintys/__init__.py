@@ -88,7 +88,7 @@ else:
     )
 
 lend("phintys.random", tensor)
-lend("phintys.control.optimize", tensor)
+lend("phintys.control.solving.optimize", tensor)
 shared_constructor_in(
     "phintys.random.generators.numpy_generators", of="numpy.random._generator.Generator"
 )

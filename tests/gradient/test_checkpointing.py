@@ -16,8 +16,8 @@ from phintys.backends.native.emit.programs import emit_program
 from phintys.backends.native.emit.target import Target
 from phintys.backends.native.lower.graph import lower_program
 from phintys.control import OpFromGraph, scan
-from phintys.control.checkpoint import Checkpoint
 from phintys.control.fences import Fence
+from phintys.control.graph_ops.checkpoint import Checkpoint
 from phintys.gradient import checkpoint, custom_gradient, jacobian, verify_grad
 from phintys.graph import FunctionGraph, equal_computations, generic
 from tests.counted import Counted

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import phintys.tensor as pt
-from phintys.control.row_loop import RowLoop
+from phintys.control.rows.row_loop import RowLoop
 from phintys.graph.apply import Apply
 from phintys.graph.fgraph import FunctionGraph
 from phintys.graph.inner import HasInnerGraph, InnerProgram

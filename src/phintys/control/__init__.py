@@ -8,42 +8,42 @@ from phintys.gradient.rows import set_rows
 from phintys.tensor.batching.rules import BATCHING
 
 if TYPE_CHECKING:
-    from phintys.control import checkpoint as _checkpoint
-    from phintys.control import custom as _custom
-    from phintys.control import row_batches as _row_batches
-    from phintys.control import row_loop as _row_loop
-    from phintys.control.checkpointed import scan_checkpoints
-    from phintys.control.choices import branch, cond, ifelse
-    from phintys.control.folds import filter, foldl, foldr, map, reduce
-    from phintys.control.from_graph import OpFromGraph
-    from phintys.control.if_else import IfElse
-    from phintys.control.loop_arguments import LoopArguments
-    from phintys.control.loops import fori_loop, loop, while_loop
-    from phintys.control.memory import gradient_memory
-    from phintys.control.row_loop import RowLoop
-    from phintys.control.scan_op import Scan
-    from phintys.control.scanning import scan
-    from phintys.control.step_results import until
+    from phintys.control.branches.choices import branch, cond, ifelse
+    from phintys.control.branches.if_else import IfElse
+    from phintys.control.graph_ops import checkpoint as _checkpoint
+    from phintys.control.graph_ops import custom as _custom
+    from phintys.control.graph_ops.from_graph import OpFromGraph
+    from phintys.control.loop_derivatives.memory import gradient_memory
+    from phintys.control.loop_forms.checkpointed import scan_checkpoints
+    from phintys.control.loop_forms.folds import filter, foldl, foldr, map, reduce
+    from phintys.control.loop_forms.functional import fori_loop, loop, while_loop
+    from phintys.control.loop_forms.scanning import scan
+    from phintys.control.loop_forms.step_results import until
+    from phintys.control.loops.arguments import LoopArguments
+    from phintys.control.loops.scan_op import Scan
+    from phintys.control.rows import row_batches as _row_batches
+    from phintys.control.rows import row_loop as _row_loop
+    from phintys.control.rows.row_loop import RowLoop
 else:
-    _checkpoint = LateModule("phintys.control.checkpoint")
-    _custom = LateModule("phintys.control.custom")
-    _row_batches = LateModule("phintys.control.row_batches")
-    _row_loop = LateModule("phintys.control.row_loop")
+    _checkpoint = LateModule("phintys.control.graph_ops.checkpoint")
+    _custom = LateModule("phintys.control.graph_ops.custom")
+    _row_batches = LateModule("phintys.control.rows.row_batches")
+    _row_loop = LateModule("phintys.control.rows.row_loop")
     __getattr__, __dir__ = late_names(
         __name__,
         {
-            "phintys.control.checkpointed": "scan_checkpoints",
-            "phintys.control.choices": "branch cond ifelse",
-            "phintys.control.folds": "filter foldl foldr map reduce",
-            "phintys.control.from_graph": "OpFromGraph",
-            "phintys.control.if_else": "IfElse",
-            "phintys.control.loop_arguments": "LoopArguments",
-            "phintys.control.loops": "fori_loop loop while_loop",
-            "phintys.control.memory": "gradient_memory",
-            "phintys.control.row_loop": "RowLoop",
-            "phintys.control.scan_op": "Scan",
-            "phintys.control.scanning": "scan",
-            "phintys.control.step_results": "until",
+            "phintys.control.loop_forms.checkpointed": "scan_checkpoints",
+            "phintys.control.branches.choices": "branch cond ifelse",
+            "phintys.control.loop_forms.folds": "filter foldl foldr map reduce",
+            "phintys.control.graph_ops.from_graph": "OpFromGraph",
+            "phintys.control.branches.if_else": "IfElse",
+            "phintys.control.loops.arguments": "LoopArguments",
+            "phintys.control.loop_forms.functional": "fori_loop loop while_loop",
+            "phintys.control.loop_derivatives.memory": "gradient_memory",
+            "phintys.control.rows.row_loop": "RowLoop",
+            "phintys.control.loops.scan_op": "Scan",
+            "phintys.control.loop_forms.scanning": "scan",
+            "phintys.control.loop_forms.step_results": "until",
         },
     )
 

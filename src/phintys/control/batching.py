@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from phintys.control.branches.if_else import IfElse
 from phintys.control.fences import Fence
-from phintys.control.from_graph import OpFromGraph
-from phintys.control.if_else import IfElse
-from phintys.control.loop_arguments import Inputs, LoopArguments, StepOutputs
-from phintys.control.scan_op import Scan
+from phintys.control.graph_ops.from_graph import OpFromGraph
+from phintys.control.loops.arguments import Inputs, LoopArguments, StepOutputs
+from phintys.control.loops.scan_op import Scan
 from phintys.gradient.marks import GradientMark
 from phintys.graph.fgraph import FunctionGraph
 from phintys.tensor.batching.blockwise import Blockwise, signature_of

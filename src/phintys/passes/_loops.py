@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import phintys.scalar as ps
 from phintys._base.records import record
-from phintys.control.loop_arguments import LoopArguments
-from phintys.control.step_counts import StepCount
+from phintys.control.loops.arguments import LoopArguments
+from phintys.control.loops.step_counts import StepCount
 from phintys.graph.alias_map import is_overwritten
 from phintys.graph.choosing import Choosing, find_guards
 from phintys.graph.cloning import graph_replace
@@ -23,7 +23,7 @@ from phintys.tensor.type import TensorType
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from phintys.control.scan_op import Scan
+    from phintys.control.loops.scan_op import Scan
     from phintys.graph.apply import Apply
     from phintys.graph.variable import Variable
 

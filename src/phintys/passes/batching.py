@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from phintys.control.loop_arguments import StepOutputs
-from phintys.control.loop_builder import LoopBuilder
+from phintys.control.loop_forms.builder import LoopBuilder
+from phintys.control.loops.arguments import StepOutputs
 from phintys.rewriting import node_rewriter
 from phintys.tensor.batching.blockwise import Blockwise
 from phintys.tensor.creation import alloc

@@ -5,7 +5,7 @@ from __future__ import annotations
 from operator import is_
 from typing import TYPE_CHECKING, Any
 
-from phintys.control.if_else import IfElse
+from phintys.control.branches.if_else import IfElse
 from phintys.graph.variable import Constant
 from phintys.rewriting import node_rewriter
 

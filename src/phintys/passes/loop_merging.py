@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from phintys._base.errors import InconsistencyError
 from phintys._base.origin import inherit_origin
-from phintys.control.scan_op import Scan
+from phintys.control.loops.scan_op import Scan
 from phintys.graph.alias_map import is_overwritten
 from phintys.graph.choosing import Choosing, find_guards
 from phintys.graph.traversal import ancestors

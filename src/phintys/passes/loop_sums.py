@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import phintys.scalar as ps
 from phintys._base.records import record
-from phintys.control.scan_op import Scan
+from phintys.control.loops.scan_op import Scan
 from phintys.passes._facts import as_value, is_uniformly, operands, scalar_node, uniform_value
 from phintys.passes._loops import Loop, arguments_of, clients_of, may_vanish, replacements
 from phintys.passes.loop_batches import Outside, collapse

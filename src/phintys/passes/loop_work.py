@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from phintys.control.scan_op import Scan
+from phintys.control.loops.scan_op import Scan
 from phintys.graph.traversal import io_toposort
 from phintys.graph.variable import Constant
 from phintys.passes._facts import is_pure, uniform_value

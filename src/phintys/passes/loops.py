@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from phintys.control.scan_op import Scan
+from phintys.control.loops.scan_op import Scan
 from phintys.passes.inner_graphs import InnerGraphs
 from phintys.passes.merging import merge
 from phintys.rewriting import Worklist

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from phintys.control.loop_arguments import LoopArguments
-from phintys.control.scan_op import Scan
+from phintys.control.loops.arguments import LoopArguments
+from phintys.control.loops.scan_op import Scan
 from phintys.graph.fgraph import FunctionGraph
 from phintys.tensor.convert import as_tensor_variable
 from phintys.tensor.type import TensorType

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from phintys.control.scanning import scan
+from phintys.control.loop_forms.scanning import scan
 from phintys.random.distributions.checks import nonnegative, positive, probabilities
 from phintys.random.distributions.counts import log_peak
 from phintys.random.distributions.discrete import log_if, without_derivatives

@@ -18,8 +18,8 @@ from phintys.backends.native.lower.pruning import prune
 from phintys.backends.native.lower.view import View
 from phintys.backends.native.program import Expression, Literal, Operation
 from phintys.backends.native.steps.branch import Branch
-from phintys.control.from_graph import OpFromGraph
-from phintys.control.if_else import IfElse
+from phintys.control.branches.if_else import IfElse
+from phintys.control.graph_ops.from_graph import OpFromGraph
 from phintys.graph.apply import Apply
 from phintys.graph.compiler import link_graph
 from phintys.graph.op import Op

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from phintys._base.errors import MethodNotDefinedError
 from phintys.backends.native.lower.view import View
 from phintys.backends.native.program import Array, Failure
-from phintys.control.inner_shapes import sizes_of
+from phintys.control.graph_ops.inner_shapes import sizes_of
 from phintys.graph import contract
 
 if TYPE_CHECKING:

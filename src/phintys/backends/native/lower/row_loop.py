@@ -25,7 +25,7 @@ from phintys.backends.native.program import (
     SizeValue,
 )
 from phintys.backends.native.steps.loop import Loop
-from phintys.control.row_loop import RowLoop
+from phintys.control.rows.row_loop import RowLoop
 from phintys.graph.apply import Apply
 from phintys.graph.fgraph import FunctionGraph
 

@@ -28,9 +28,9 @@ from phintys.backends.native.program import (
 )
 from phintys.backends.native.steps.kernel import Kernel
 from phintys.backends.native.steps.loop import Loop
-from phintys.control.scan_op import Scan
-from phintys.control.step_counts import StepCount
-from phintys.control.stepping import FEWER_ROWS, NEGATIVE
+from phintys.control.loops.scan_op import Scan
+from phintys.control.loops.step_counts import StepCount
+from phintys.control.loops.stepping import FEWER_ROWS, NEGATIVE
 from phintys.graph.apply import Apply
 from phintys.graph.fgraph import FunctionGraph
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from phintys.backends.native.program import Array, Step
     from phintys.backends.native.sizes import Size
-    from phintys.control.loop_arguments import StepInputs, StepOutputs
+    from phintys.control.loops.arguments import StepInputs, StepOutputs
     from phintys.graph.variable import Variable
 
 __all__: list[str] = []

@@ -19,7 +19,7 @@ import phintys.tensor as pt
 from phintys.bridge.pytensor.conversion import Conversion, convert_op, converted_graph
 from phintys.bridge.pytensor.families.linear_algebra import BATCHED
 from phintys.bridge.pytensor.types import convert_type
-from phintys.control.if_else import IfElse as OurIfElse
+from phintys.control.branches.if_else import IfElse as OurIfElse
 from phintys.tensor.batching import vectorize_graph
 
 __all__: list[str] = []

@@ -19,8 +19,8 @@ from pytensor.scan.op import Scan
 
 import phintys.tensor as pt
 from phintys.bridge.pytensor.conversion import convert_op, converted_graph
-from phintys.control.loop_arguments import StepOutputs
-from phintys.control.loop_builder import LoopBuilder
+from phintys.control.loop_forms.builder import LoopBuilder
+from phintys.control.loops.arguments import StepOutputs
 from phintys.tensor.creation import AllocEmpty
 from phintys.tensor.indexing import IncSubtensor, Slice, Subtensor
 from phintys.tensor.known import known_int

@@ -1,0 +1,1 @@
+"""Choices of which only the chosen side is computed."""

@@ -1,0 +1,1 @@
+"""Ops made of graphs that run once, and what all inner graphs share."""

@@ -1,0 +1,1 @@
+"""Derivatives of loops, in reverse and in forward mode, which are loops themselves."""

@@ -1,0 +1,237 @@
+"""Special forms of ``scan``: ``map``, ``reduce``, ``foldl``, ``foldr`` and ``filter``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+from phintys._base.errors import ArgumentError, DtypeError, ShapeError
+from phintys.control.loop_forms.scan_inputs import as_list, described, initial_states
+from phintys.control.loop_forms.scanning import scan
+from phintys.tensor.convert import as_tensor_variable
+from phintys.tensor.type import TensorType
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+__all__ = ["filter", "foldl", "foldr", "last_values", "map", "reduce"]
+
+
+def map(
+    fn: Callable[..., Any],
+    sequences: Any,
+    non_sequences: Any = None,
+    truncate_gradient: int = -1,
+    go_backwards: bool = False,
+    mode: Any = None,
+    name: str | None = None,
+    return_updates: bool = True,
+) -> Any:
+    """Return a function of each row of sequences, stacked: a ``scan`` without states.
+
+    The arguments are those of :func:`~phintys.scan`.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> from phintys.control import map
+    >>> x = pt.dmatrix("x")
+    >>> norms, _ = map(lambda row: pt.sqrt((row**2).sum()), x)
+    >>> norms.eval({x: [[3.0, 4.0], [5.0, 12.0]]})
+    array([ 5., 13.])
+    """
+    return scan(
+        fn,
+        sequences,
+        None,
+        non_sequences,
+        None,
+        truncate_gradient,
+        go_backwards,
+        mode,
+        name,
+        return_updates=return_updates,
+    )
+
+
+def reduce(
+    fn: Callable[..., Any],
+    sequences: Any,
+    outputs_info: Any,
+    non_sequences: Any = None,
+    go_backwards: bool = False,
+    mode: Any = None,
+    name: str | None = None,
+    return_updates: bool = True,
+) -> Any:
+    """Return the last values of the states of a ``scan``.
+
+    The arguments are those of :func:`~phintys.scan`. If there are no rows, the result of a state
+    is its value before the first step.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> from phintys.control import reduce
+    >>> x = pt.dvector("x")
+    >>> horner, _ = reduce(lambda c, total: 2.0 * total + c, x, 0.0)
+    >>> horner.eval({x: [1.0, 0.0, 1.0]})
+    array(5.)
+    """
+    initial = initial_states(outputs_info)
+    found, updates = scan(
+        fn,
+        sequences,
+        outputs_info,
+        non_sequences,
+        None,
+        -1,
+        go_backwards,
+        mode,
+        name,
+        return_list=True,
+    )
+    lasts = last_values(found, initial)
+    whole: Any = lasts[0] if len(lasts) == 1 else lasts
+    return (whole, updates) if return_updates else whole
+
+
+def last_values(outputs: Sequence[Any], initial: Sequence[Any] | None) -> list[Any]:
+    """Return the last value of each output of a scan.
+
+    Parameters
+    ----------
+    outputs
+        The outputs.
+    initial
+        What ``outputs_info`` says about them.
+    """
+    states: Sequence[Any] = [None] * len(outputs) if initial is None else initial
+    return [_last(output, state) for output, state in zip(outputs, states, strict=True)]
+
+
+def _last(output: Any, state: Any) -> Any:
+    """Return the last value of an output of a scan."""
+    if not isinstance(output.type, TensorType) or state is None or state.value is None:
+        return output[-1] if isinstance(output.type, TensorType) else output
+    if not isinstance(state.value.type, TensorType):
+        return output
+    trace = output.owner.inputs[0]  # the rows before the first step, and then those of the steps
+    return trace[-1]
+
+
+def foldl(
+    fn: Callable[..., Any],
+    sequences: Any,
+    outputs_info: Any,
+    non_sequences: Any = None,
+    mode: Any = None,
+    name: str | None = None,
+    return_updates: bool = True,
+) -> Any:
+    """Return :func:`reduce` from the first row to the last one.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> from phintys.control import foldl
+    >>> x = pt.lvector("x")
+    >>> number, _ = foldl(lambda digit, total: 10 * total + digit, x, 0)
+    >>> number.eval({x: [1, 2, 3]})
+    array(123)
+    """
+    return reduce(fn, sequences, outputs_info, non_sequences, False, mode, name, return_updates)
+
+
+def foldr(
+    fn: Callable[..., Any],
+    sequences: Any,
+    outputs_info: Any,
+    non_sequences: Any = None,
+    mode: Any = None,
+    name: str | None = None,
+    return_updates: bool = True,
+) -> Any:
+    """Return :func:`reduce` from the last row to the first one.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> from phintys.control import foldr
+    >>> x = pt.lvector("x")
+    >>> number, _ = foldr(lambda digit, total: 10 * total + digit, x, 0)
+    >>> number.eval({x: [1, 2, 3]})
+    array(321)
+    """
+    return reduce(fn, sequences, outputs_info, non_sequences, True, mode, name, return_updates)
+
+
+def filter(
+    fn: Callable[..., Any],
+    sequences: Any,
+    non_sequences: Any = None,
+    go_backwards: bool = False,
+    mode: Any = None,
+    name: str | None = None,
+) -> Any:
+    """Return the rows of sequences for which a function is true.
+
+    Parameters
+    ----------
+    fn
+        A function of a row of each sequence, which returns a mask, a bool tensor of rank 0: one for
+        all sequences, or a list with one for each.
+    sequences, non_sequences, go_backwards, mode, name
+        As for :func:`~phintys.scan`. With ``go_backwards``, the rows come in reverse order.
+
+    Returns
+    -------
+    Variable, or a list of one for each sequence
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> from phintys.control import filter
+    >>> x = pt.dvector("x")
+    >>> filter(lambda row: row > 0, x).eval({x: [1.0, -2.0, 3.0]})
+    array([1., 3.])
+    """
+    listed = [as_tensor_variable(x) for x in as_list(sequences)]
+    masks, updates = scan(
+        fn,
+        listed,
+        None,
+        non_sequences,
+        go_backwards=go_backwards,
+        mode=mode,
+        name=name,
+        return_list=True,
+    )
+    masks = cast("list[Any]", masks or [])
+    if any(shared.default_update is not new for shared, new in updates.items()):
+        msg = "The function of a filter must return masks alone, and it returned updates too."
+        raise ArgumentError(msg)
+    if len(masks) not in {1, len(listed)}:
+        msg = (
+            f"The function of a filter must return one mask, or one for each of the {len(listed)} "
+            f"sequences; it returned {len(masks)}."
+        )
+        raise ArgumentError(msg)
+    for mask in masks:
+        row = mask.type
+        if row.dtype != "bool":
+            msg = f"The masks of a filter must be bool, such as row > 0; got {described(mask)}"
+            raise DtypeError(msg)
+        if row.ndim != 1:
+            msg = (
+                "The masks of a filter must be single truth values for each row, tensors of rank "
+                f"0; got one of rank {row.ndim - 1}. Reduce it with .any() or .all()."
+            )
+            raise ShapeError(msg)
+    n = masks[0].shape[0]
+    rows: list[Any] = []
+    for at, x in enumerate(listed):
+        ordered = x[::-1] if go_backwards else x
+        if len(listed) > 1:
+            ordered = ordered[:n]
+        rows.append(ordered[masks[at if len(masks) > 1 else 0]])
+    return rows[0] if not isinstance(sequences, list | tuple) else rows

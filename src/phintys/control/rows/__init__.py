@@ -1,0 +1,1 @@
+"""The rows of Jacobians: one at a time, or all at once."""

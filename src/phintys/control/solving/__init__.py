@@ -1,0 +1,1 @@
+"""Roots and minima that SciPy finds, as Ops with derivatives."""

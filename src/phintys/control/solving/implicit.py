@@ -1,0 +1,204 @@
+"""ImplicitSolution: an Op whose output solves equations, or minimizes an objective."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from phintys._base.once import kept_property
+from phintys.gradient.forward import Rop
+from phintys.gradient.jacobians import jacobian
+from phintys.gradient.paths import connections
+from phintys.gradient.reverse import Lop, grad
+from phintys.graph.apply import Apply
+from phintys.graph.cloning import clone_get_equiv
+from phintys.graph.fgraph import FunctionGraph
+from phintys.graph.inner import HasInnerGraph
+from phintys.graph.null_type import DisconnectedType, disconnected_type
+from phintys.graph.op import Op
+from phintys.graph.traversal import graph_inputs
+from phintys.graph.variable import Constant, Variable
+from phintys.tensor.linear_algebra.solving import solve
+from phintys.tensor.type import TensorType
+
+if TYPE_CHECKING:
+    from phintys.control.solving.algorithms import Algorithm
+    from phintys.graph.inner import InnerProgram
+
+__all__ = ["ImplicitSolution", "apply_solver"]
+
+
+class ImplicitSolution(HasInnerGraph, Op):
+    """Find the point where equations hold, or where an objective is lowest.
+
+    The inputs are the point to begin at, of rank 0 or 1, and what else the inner graph depends on;
+    the outputs are the solution, and whether the algorithm reached its goal.
+
+    The derivative of the solution ``x`` of ``F(x, p) = 0`` by the parameters is
+    ``-(dF/dx)**-1 dF/dp``, by the implicit function theorem; it does not depend on the algorithm,
+    or on the point where it begins. For an objective, F is its gradient.
+
+    Parameters
+    ----------
+    fgraph
+        From the inputs to what the algorithm evaluates: the equations, or the objective, first.
+    algorithm
+        What finds the solution.
+    name
+        The name of the function that made the Op.
+    minimizes
+        Whether the first inner output is an objective.
+    """
+
+    def __init__(
+        self, fgraph: FunctionGraph, algorithm: Algorithm, name: str, minimizes: bool
+    ) -> None:
+        self.fgraph = fgraph
+        self.algorithm = algorithm
+        self.name = name
+        self.minimizes = minimizes
+
+    def __str__(self) -> str:
+        return self.name
+
+    def with_inner(self, fgraph: FunctionGraph) -> ImplicitSolution:
+        """Return an Op like this one with another graph."""
+        return ImplicitSolution(fgraph, self.algorithm, self.name, self.minimizes)
+
+    def make_node(self, start: Any, *parameters: Any) -> Apply:
+        """Apply to a point to begin at, and the parameters."""
+        inputs = [
+            inner.type.filter_variable(given)
+            for inner, given in zip(self.fgraph.inputs, (start, *parameters), strict=True)
+        ]
+        return Apply(self, inputs, [inputs[0].type(), TensorType("bool", ())()])
+
+    def perform_with(
+        self,
+        program: InnerProgram,
+        node: Apply,
+        inputs: Sequence[Any],
+        output_storage: Sequence[list[Any]],
+    ) -> None:
+        """Run the algorithm."""
+        start, *parameters = inputs
+        type_: Any = node.outputs[0].type
+
+        def evaluate(point: Any) -> Any:
+            at = np.asarray(point, type_.dtype).reshape(start.shape)
+            results = program([at, *parameters])
+            return results[0] if len(results) == 1 else tuple(results)
+
+        solution, success = self.algorithm(evaluate, start)
+        output_storage[0][0] = np.array(solution, type_.dtype).reshape(start.shape)
+        output_storage[1][0] = np.array(bool(success))
+
+    def infer_shape(self, fgraph: Any, node: Apply, input_shapes: Sequence[Any]) -> list[Any]:
+        """Return the shape of the point, and that of a truth value."""
+        return [input_shapes[0], ()]
+
+    # ---- derivatives ---------------------------------------------------------------------------
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        """Return ``[input][output] -> bool``."""
+        return [[connected, False] for connected in self._reached]
+
+    def L_op(
+        self, inputs: Sequence[Any], outputs: Sequence[Any], output_grads: Sequence[Any]
+    ) -> list[Any]:
+        """Return the gradients by the implicit function theorem."""
+        if isinstance(output_grads[0].type, DisconnectedType):
+            return [disconnected_type() for _ in inputs]
+        reached = [position for position, row in enumerate(self._reached) if row]
+        at_solution = [outputs[0], *inputs[1:]]
+        equations, slope = self._equations()
+        multipliers = equations.type("multipliers")
+        wrt = [self.fgraph.inputs[position] for position in reached]
+        pulled = Lop(equations, wrt, multipliers, disconnected_inputs="ignore")
+        (slope,) = self._at([slope], at_solution)
+        values = -solve(slope.T, output_grads[0].reshape((-1,)))
+        found: list[Any] = [disconnected_type() for _ in inputs]
+        gradients = self._at(pulled, at_solution, {multipliers: values})
+        for position, gradient in zip(reached, gradients, strict=True):
+            found[position] = gradient
+        return found
+
+    def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
+        """Return the derivative in the direction of tangents of the parameters."""
+        moved = [
+            position
+            for position, tangent in enumerate(eval_points)
+            if tangent is not None and self._reached[position]
+        ]
+        if not moved:
+            return [None, None]
+        solution = self(*inputs)[0]
+        at_solution = [solution, *inputs[1:]]
+        equations, slope = self._equations()
+        tangents = {eval_points[position].type(): eval_points[position] for position in moved}
+        change = Rop(
+            equations, [self.fgraph.inputs[position] for position in moved], list(tangents)
+        )
+        slope, change = self._at([slope, change], at_solution, tangents)
+        return [-solve(slope, change).reshape(solution.shape), None]
+
+    @kept_property
+    def _reached(self) -> list[bool]:
+        """Which inputs the equations depend on, without the point to begin at."""
+        return [False, *(row[0] for row in connections(self.fgraph)[1:])]
+
+    def _equations(self) -> tuple[Any, Any]:
+        """Return the equations of the inner graph, as a vector, and their Jacobian."""
+        found: Any = self.fgraph.outputs[0]
+        x: Any = self.fgraph.inputs[0]
+        if self.minimizes:
+            found = grad(found, x)
+        equations = found.reshape((-1,))
+        slope: Any = jacobian(equations, x, disconnected_inputs="ignore")
+        return equations, slope.reshape((equations.shape[0], equations.shape[0]))
+
+    def _at(
+        self,
+        expressions: Sequence[Any],
+        inputs: Sequence[Any],
+        further: Mapping[Any, Any] | None = None,
+    ) -> list[Any]:
+        """Return expressions of the inner graph, applied to other inputs."""
+        memo: dict[Any, Any] = dict(zip(self.fgraph.inputs, inputs, strict=True))
+        equiv = clone_get_equiv(
+            (), expressions, copy_orphans=False, memo={**memo, **(further or {})}
+        )
+        return [equiv[expression] for expression in expressions]
+
+
+def apply_solver(
+    outputs: Sequence[Variable],
+    x: Variable,
+    start: Variable,
+    algorithm: Algorithm,
+    name: str,
+    minimizes: bool,
+) -> list[Variable]:
+    """Return the solution, and whether it is one.
+
+    Parameters
+    ----------
+    outputs
+        What the algorithm evaluates.
+    x
+        The variable that is found, a leaf of the outputs.
+    start
+        The point to begin at.
+    algorithm, name, minimizes
+        As for :class:`ImplicitSolution`.
+    """
+    leaves = dict.fromkeys(
+        leaf for leaf in graph_inputs(outputs) if not isinstance(leaf, Constant) and leaf is not x
+    )
+    memo: dict[Any, Any] = {one: one.type.make_variable(one.name) for one in (x, *leaves)}
+    inner = list(memo.values())
+    equiv = clone_get_equiv((), outputs, copy_orphans=False, memo=memo)
+    fgraph = FunctionGraph(inner, [equiv[output] for output in outputs], clone=False)
+    return ImplicitSolution(fgraph, algorithm, name, minimizes)(start, *leaves, return_list=True)
