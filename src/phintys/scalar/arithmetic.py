@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from phintys._base.errors import DomainError
 from phintys.graph.pretty import PRECEDENCE
 from phintys.graph.variable import Constant
 from phintys.scalar.cancelling import pull_product, pull_quotient
+from phintys.scalar.op import Dtypes
 from phintys.scalar.operators import OPERATORS
 from phintys.scalar.row import dtype_of
 from phintys.scalar.row_kinds import FloatRow, UfuncRow, VariadicRow
@@ -200,7 +203,21 @@ def _partials_of_pow(x: Any, y: Any, out: Any) -> tuple[Any, Any]:
     return dx, dy
 
 
-pow = UfuncRow(
+class _Power(UfuncRow):
+    """Powers; an integer to a power that is known to be negative is an error at once."""
+
+    def literal_dtypes(self, operands: Sequence[Any]) -> Dtypes:
+        base, exponent = operands
+        if type(exponent) is int and exponent < 0 and getattr(base, "kind", "") in {"b", "i"}:
+            msg = (
+                f"{self}: integers to negative integer powers are not allowed, got an operand of "
+                f"dtype {base} to the power {exponent}. Write x ** {exponent}.0, which is a float."
+            )
+            raise DomainError(msg)
+        return super().literal_dtypes(operands)
+
+
+pow = _Power(
     "pow",
     np.power,
     doc="x1 ** x2. Integers to a negative integer power raise ValueError, as in NumPy.",

@@ -23,9 +23,11 @@ from phintys.tensor.functions import (
     minimum,
     mod,
     neq,
+    pow,
     rad2deg,
     rint,
     round_half_away,
+    sqr,
     tensor_copy,
 )
 from phintys.tensor.synonyms import also_named
@@ -132,7 +134,8 @@ def round(x: Any, decimals: int | Rounding = 0, mode: Rounding = "half_to_even")
     Parameters
     ----------
     x
-        A tensor. Integers are unchanged unless ``decimals`` is negative.
+        A tensor. Integers are unchanged unless ``decimals`` is negative; truths become float16, as
+        in NumPy.
     decimals
         Number of decimal places; negative values round to tens, hundreds and so on. A mode may
         stand in its place.
@@ -152,7 +155,9 @@ def round(x: Any, decimals: int | Rounding = 0, mode: Rounding = "half_to_even")
         msg = f"round: mode is one of {', '.join(modes)}, got {mode!r}."
         raise OpContractError(msg)
     x = as_tensor_variable(x)
-    whole = x.type.numpy_dtype.kind in "biu"
+    if x.dtype == "bool":
+        x = cast(x, "float16")
+    whole = x.type.numpy_dtype.kind in "iu"
     if whole and decimals >= 0:
         return x
     if decimals == 0:
@@ -162,6 +167,21 @@ def round(x: Any, decimals: int | Rounding = 0, mode: Rounding = "half_to_even")
     rounded = modes[mode](scaled)
     result = rounded / power if decimals > 0 else rounded * power
     return cast(result, x.dtype) if whole else result
+
+
+def power_of(x: Any, y: Any) -> TensorVariable:
+    """Return ``x ** y``: as :func:`pow`, but the square of truths is int8, as NumPy's is.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> x = pt.bvector("x") > 0
+    >>> (x**2).dtype, pt.pow(x, 2).dtype
+    ('int8', 'int64')
+    """
+    if type(y) is int and y == 2 and getattr(x, "dtype", None) == "bool":
+        return sqr(x)
+    return pow(x, y)
 
 
 def divmod(x: Any, y: Any) -> tuple[TensorVariable, TensorVariable]:
