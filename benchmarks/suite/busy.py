@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.suite.results import ROOT, seconds_text, versions, write_chapter
+from benchmarks.suite.results import ROOT, search_path, seconds_text, versions, write_chapter
 from benchmarks.suite.workloads import SIDE_BY_SIDE
 
 CHAPTER = "## Several processes at once"
@@ -67,7 +67,7 @@ def measure(framework: str, name: str, processes: int, seconds: float) -> Figure
             "PYTENSOR_FLAGS": f"base_compiledir={folder}",
             "PHINTYS_FLAGS": f"cache_dir={folder}",
             "NUMBA_CACHE_DIR": folder,
-            "PYTHONPATH": os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")])),
+            "PYTHONPATH": search_path(),
         }
         command = [sys.executable, "-m", "benchmarks.suite.busy", "--work", framework, name]
         started = [

@@ -32,6 +32,12 @@ def versions() -> str:
     return ", ".join(parts) + f"; {os.cpu_count()} cores, {platform.machine()}"
 
 
+def search_path() -> str:
+    """Return the ``PYTHONPATH`` of measured processes: the package of this checkout comes first."""
+    given = os.environ.get("PYTHONPATH")
+    return os.pathsep.join(filter(None, [str(ROOT), str(ROOT / "src"), given]))
+
+
 def write_chapter(chapter: str, text: str) -> None:
     """Put the tables in the place of those that are in the file with all results."""
     before, _, rest = RESULTS.read_text("utf-8").partition(f"{chapter}\n")

@@ -18,7 +18,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from benchmarks.suite.results import ROOT, seconds_text, versions, write_chapter
+from benchmarks.suite.results import ROOT, search_path, seconds_text, versions, write_chapter
 from benchmarks.suite.workloads import WORKLOADS
 
 TIMEOUT = 300
@@ -50,7 +50,7 @@ def measure(variant: str, workload: str, timeout: float = TIMEOUT) -> Figures | 
             "PYTENSOR_FLAGS": ",".join(filter(None, flags)),
             "PHINTYS_FLAGS": f"cache_dir={folder}",
             "NUMBA_CACHE_DIR": folder,
-            "PYTHONPATH": str(ROOT),
+            "PYTHONPATH": search_path(),
         }
         environment.pop("PYTHONDONTWRITEBYTECODE", None)
         command = [sys.executable, "-m", "benchmarks.suite.worker", framework, workload]
