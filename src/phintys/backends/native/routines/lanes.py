@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from phintys.backends.native.emit.builder import Builder
 
-__all__ = ["LARGEST", "UNROLLED", "Cell", "LaneMatrix", "Lanes", "Length", "Line"]
+__all__ = ["LARGEST", "UNROLLED", "Cell", "LaneMatrix", "Lanes", "Length", "Line", "turned"]
 
 LARGEST = 16
 """The largest number of rows or columns of a matrix that is computed in a lane."""
@@ -324,7 +324,7 @@ class Line:
 # ---- transposes of vectors -----------------------------------------------------------------------
 
 
-def _turned(b: Builder, rows: Sequence[Value]) -> list[Value]:
+def turned(b: Builder, rows: Sequence[Value]) -> list[Value]:
     """Return the columns of a square of vectors, of a power of two."""
     width = len(rows)
     if width == 1:
@@ -349,7 +349,7 @@ def _across(b: Builder, rows: Sequence[Value]) -> list[Value]:
         for lane, element in enumerate(rows):
             vector = b.insert(vector, element, lane)
         return [vector]
-    squares = [_turned(b, rows[at : at + width]) for at in range(0, len(rows), width)]
+    squares = [turned(b, rows[at : at + width]) for at in range(0, len(rows), width)]
     return [b.join(parts) for parts in zip(*squares, strict=True)]
 
 
@@ -360,5 +360,5 @@ def _along(b: Builder, vectors: Sequence[Value]) -> list[Value]:
         return [b.extract(vectors[0], lane) for lane in range(count)]
     rows: list[Value] = []
     for start in range(0, count, width):
-        rows += _turned(b, [b.part(vector, start, width) for vector in vectors])
+        rows += turned(b, [b.part(vector, start, width) for vector in vectors])
     return rows

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from phintys.backends.native.emit.control import loop, when
-from phintys.backends.native.emit.types import INT32, INT64, Type, type_of
+from phintys.backends.native.emit.types import INT32, INT64, VOID, Type, type_of
 from phintys.backends.native.routines.lanes import LaneMatrix, Lanes
 from phintys.backends.native.routines.small_factors import (
     cholesky_factor,
@@ -18,12 +18,15 @@ from phintys.backends.native.routines.small_factors import (
     solve_triangle,
 )
 from phintys.backends.native.routines.stacks import MatrixCall, StackRoutine
+from phintys.backends.native.routines.tiled_factors import LARGEST as TILED
+from phintys.backends.native.routines.tiled_factors import factor_function, inverse_function
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from phintys.backends.native.emit.main import MainFunction
     from phintys.backends.native.emit.values import Value
+    from phintys.backends.native.explain import Explainer
     from phintys.backends.native.polynomials import Polynomial
     from phintys.backends.native.program import Array
     from phintys.backends.native.sizes import Size
@@ -36,11 +39,17 @@ class _Potrf(StackRoutine):
     """``a = l l^H``: the lower triangle of the output becomes l; the other one is not read."""
 
     function: ClassVar[str] = "potrf"
-    nanoseconds = 0.03
+    nanoseconds = 0.015
 
     def updates(self, call: LibraryCall[Any]) -> Sequence[Array]:
         """Return the matrices."""
         return call.outputs
+
+    def line(self, call: LibraryCall[Any], explainer: Explainer) -> str:
+        """Return whether matrices of medium size are computed in tiles."""
+        line = super().line(call, explainer)
+        is_real = call.outputs[0].dtype.kind == "f"
+        return f"{line}, in tiles up to {TILED} rows" if is_real else line
 
     def item(self, code: MatrixCall) -> Callable[[Value], Value | None]:
         """Factorize the transpose, which is the conjugate, from its upper triangle."""
@@ -53,9 +62,12 @@ class _Potrf(StackRoutine):
             code.stride(options["n"]),
         )
 
+        def by_lapack(place: Value) -> Value:
+            return code.lapack(self.function, [upper, order, place, stride])
+
         def write(index: Value) -> Value | None:
             place = address(index)
-            status = code.lapack(self.function, [upper, order, place, stride])
+            status = self.factored(code, place, n, by_lapack)
             if not options["nan"]:
                 return status
             with when(b, b.ne(status, 0)):
@@ -63,6 +75,30 @@ class _Potrf(StackRoutine):
             return None
 
         return write
+
+    def factored(
+        self, code: MatrixCall, place: Value, n: Value, by_lapack: Callable[[Value], Value]
+    ) -> Value:
+        """Write the call for one matrix, and return its status: by LAPACK if it is large."""
+        b = code.b
+        if code.type.kind != "f":
+            return by_lapack(place)
+        found = b.slot(INT64)
+        medium, large, after = (b.new_block(name) for name in ("medium", "large", "after"))
+        b.branch(b.le(n, TILED), medium, large)
+        b.begin(medium)
+        b.store(self.tiled(code, place, n), found)
+        b.jump(after)
+        b.begin(large)
+        b.store(by_lapack(place), found)
+        b.jump(after)
+        b.begin(after)
+        return b.load(INT64, found)
+
+    def tiled(self, code: MatrixCall, place: Value, n: Value) -> Value:
+        """Write the call of code of our own, and return its status."""
+        name = factor_function(code.b.module, code.type)
+        return code.b.call(name, INT64, [place, n])
 
     def has_lanes(self, type: Type) -> bool:
         """Real matrices are factorized in lanes."""
@@ -94,7 +130,15 @@ class _Potri(_Potrf):
     """
 
     function = "potri"
-    nanoseconds = 0.06
+    nanoseconds = 0.03
+
+    def tiled(self, code: MatrixCall, place: Value, n: Value) -> Value:
+        """Invert, unless there is a zero on the diagonal."""
+        b = code.b
+        status = code.first_zero(place, n + 1, n)
+        with when(b, b.eq(status, 0)):
+            b.call(inverse_function(b.module, code.type), VOID, [place, n])
+        return status
 
     def has_lanes(self, type: Type) -> bool:
         """There is no such code."""
