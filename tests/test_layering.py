@@ -77,8 +77,6 @@ MUTUAL = (
     ("tensor.type", "tensor.variable"),
     # Elementwise Ops document themselves.
     ("tensor.documentation", "tensor.elemwise"),
-    # Derivatives of a loop are loops.
-    ("control.*", "control.loops.scan_op control.loop_derivatives.through_time"),
     # A step writes, prints and checks itself, and a routine does so for its call.
     (
         "backends.native.program backends.native.steps.*",

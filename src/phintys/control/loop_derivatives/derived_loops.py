@@ -11,7 +11,7 @@ from phintys.tensor.type import TensorType
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from phintys.control.loops.scan_op import Scan
+    from phintys.control.loops.loop_op import LoopOp
     from phintys.graph.type import Type
     from phintys.graph.variable import Variable
 
@@ -83,7 +83,7 @@ class DerivedLoop:
         """Whether the loop computes nothing."""
         return not (self._carried or self._untraced or self._stacked)
 
-    def build(self, make: Callable[[FunctionGraph, LoopArguments], Scan]) -> Outputs[Any]:
+    def build(self, make: Callable[[FunctionGraph, LoopArguments], LoopOp]) -> Outputs[Any]:
         """Apply a loop that ``make`` returns for a graph and its arguments; return its results."""
         arguments = LoopArguments(
             sequences=len(self._sequences),

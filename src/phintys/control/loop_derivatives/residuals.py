@@ -39,7 +39,7 @@ from phintys.tensor.type import TensorType
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
-    from phintys.control.loops.scan_op import Scan
+    from phintys.control.loops.loop_op import LoopOp
     from phintys.graph.apply import Apply
 
 __all__ = [
@@ -110,7 +110,7 @@ def reads_shape_only(node: Apply, position: int) -> bool:
 
 
 def find_residuals(
-    op: Scan,
+    op: LoopOp,
     needed: Sequence[Variable],
     pending: Collection[Variable],
     keep: bool = True,
@@ -140,7 +140,7 @@ class _Search:
     """The search for what must be kept; see :func:`find_residuals`."""
 
     def __init__(
-        self, op: Scan, needed: Sequence[Variable], pending: Collection[Variable], keep: bool
+        self, op: LoopOp, needed: Sequence[Variable], pending: Collection[Variable], keep: bool
     ) -> None:
         self._op = op
         given, made = op.step_inputs, op.step_outputs

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from phintys.control.loop_derivatives.residuals import Residuals
     from phintys.control.loop_derivatives.step_gradients import StepGradients
-    from phintys.control.loops.scan_op import Scan
+    from phintys.control.loops.loop_op import LoopOp
     from phintys.graph.type import Type
 
 __all__ = ["Plan", "plan_memory", "pull_back_segments"]
@@ -70,7 +70,7 @@ class Plan:
 
 
 def plan_memory(
-    op: Scan, inputs: Sequence[Any], n: Variable, step: StepGradients, kept: Residuals
+    op: LoopOp, inputs: Sequence[Any], n: Variable, step: StepGradients, kept: Residuals
 ) -> Plan:
     """Decide what the gradient of a loop keeps.
 
@@ -119,7 +119,7 @@ def plan_memory(
     return Plan(length, True, f"{small}, and else the states before {often}: {reason}")
 
 
-def _kept_for_gradient(op: Scan, step: StepGradients, kept: Residuals) -> list[Variable]:
+def _kept_for_gradient(op: LoopOp, step: StepGradients, kept: Residuals) -> list[Variable]:
     """Return the variables of a step that are kept for the gradient alone."""
     inner = op.step_inputs
     found = [*kept.saved, *(inner.untraced[number] for number in kept.traced)]
@@ -142,7 +142,7 @@ def _is_of_known_size(variable: Any) -> bool:
 
 
 def _steps_of_a_segment(
-    op: Scan, inputs: Sequence[Any], n: Any, step: StepGradients, rows: Sequence[Variable]
+    op: LoopOp, inputs: Sequence[Any], n: Any, step: StepGradients, rows: Sequence[Variable]
 ) -> Any:
     """Return how many steps make a segment, by sizes that are known when the gradient runs.
 
@@ -166,7 +166,7 @@ def _total(sizes: Sequence[Any]) -> Any:
     return total
 
 
-def _bytes_when_run(op: Scan, inputs: Sequence[Any], values: Sequence[Any]) -> list[Any]:
+def _bytes_when_run(op: LoopOp, inputs: Sequence[Any], values: Sequence[Any]) -> list[Any]:
     """Return how many bytes values of a step take, as expressions of the loop's inputs."""
     given, inner = op.arguments.node_inputs(inputs), op.step_inputs
     shapes: dict[Any, Any] = {inner.index: ()}
@@ -200,7 +200,7 @@ def _of_row(x: Any) -> Any:
 
 
 def pull_back_segments(
-    op: Scan, inputs: Sequence[Any], n: Any, step: StepGradients, plan: Plan
+    op: LoopOp, inputs: Sequence[Any], n: Any, step: StepGradients, plan: Plan
 ) -> list[Any]:
     """Return the gradients for the inputs of a loop; ``None`` where there is none.
 
@@ -234,7 +234,7 @@ def pull_back_segments(
 class _Segments:
     """A loop over segments, and one over the steps that are left."""
 
-    def __init__(self, op: Scan, inputs: Sequence[Any], plan: Plan, step: StepGradients) -> None:
+    def __init__(self, op: LoopOp, inputs: Sequence[Any], plan: Plan, step: StepGradients) -> None:
         self._op = op
         self._step = step
         self._every: Any = plan.every
@@ -255,7 +255,7 @@ class _Segments:
         ]
         self._part = self._of_steps([each.row for each in only_last], plan)
 
-    def _of_steps(self, more: Sequence[Variable], plan: Plan) -> Scan:
+    def _of_steps(self, more: Sequence[Variable], plan: Plan) -> LoopOp:
         """Return a loop over some of the steps, which takes the number of the first one."""
         op = self._op
         arguments, inner, made = op.arguments, op.step_inputs, op.step_outputs

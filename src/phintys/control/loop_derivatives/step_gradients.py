@@ -23,7 +23,7 @@ from phintys.tensor.type import TensorType
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from phintys.control.loops.scan_op import Scan
+    from phintys.control.loops.loop_op import LoopOp
     from phintys.graph.apply import Apply
     from phintys.graph.variable import Variable
 
@@ -107,7 +107,7 @@ class StepGradients:
 
     def __init__(
         self,
-        op: Scan,
+        op: LoopOp,
         inputs: Sequence[Any],
         outputs: Sequence[Any],
         output_grads: Sequence[Any],

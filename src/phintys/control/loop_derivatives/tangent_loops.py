@@ -15,7 +15,7 @@ from phintys.tensor.type import TensorType
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from phintys.control.loops.scan_op import Scan
+    from phintys.control.loops.loop_op import LoopOp
     from phintys.graph.variable import Variable
 
 __all__ = ["push_forward_loop"]
@@ -43,7 +43,7 @@ class _Moved:
         return list(zip(self.rows, self.points, strict=True))
 
 
-def push_forward_loop(op: Scan, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
+def push_forward_loop(op: LoopOp, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
     """Return the tangents of the results of a loop; see ``Scan.R_op``."""
     given = [
         None if point is None or isinstance(point.type, DisconnectedType) else point

@@ -38,13 +38,13 @@ if TYPE_CHECKING:
     from phintys.control.loop_derivatives.residuals import Residuals
     from phintys.control.loop_derivatives.step_gradients import Stack, State
     from phintys.control.loops.arguments import LoopArguments, Outputs
-    from phintys.control.loops.scan_op import Scan
+    from phintys.control.loops.loop_op import LoopOp
 
 __all__ = ["pull_back_loop"]
 
 
 def pull_back_loop(
-    op: Scan, inputs: Sequence[Any], outputs: Sequence[Any], output_grads: Sequence[Any]
+    op: LoopOp, inputs: Sequence[Any], outputs: Sequence[Any], output_grads: Sequence[Any]
 ) -> list[Any]:
     """Return the gradients for the inputs of a loop; see ``Scan.L_op``."""
     step = StepGradients(op, inputs, outputs, output_grads)
@@ -88,7 +88,7 @@ class _Forward:
     """
 
     def __init__(
-        self, op: Scan, inputs: Sequence[Any], outputs: Sequence[Any], kept: Residuals
+        self, op: LoopOp, inputs: Sequence[Any], outputs: Sequence[Any], kept: Residuals
     ) -> None:
         arguments, inner, made = op.arguments, op.step_inputs, op.step_outputs
         given, results = arguments.node_inputs(inputs), arguments.node_outputs(outputs)
@@ -128,7 +128,7 @@ class _Forward:
 
 
 def _run_again(
-    op: Scan, inputs: Sequence[Any], results: Outputs[Any], kept: Residuals
+    op: LoopOp, inputs: Sequence[Any], results: Outputs[Any], kept: Residuals
 ) -> Outputs[Any]:
     """Return the results of a loop that also keeps what its gradient needs.
 
@@ -180,7 +180,7 @@ class _Backward:
     """
 
     def __init__(
-        self, op: Scan, inputs: Sequence[Any], forward: _Forward, step: StepGradients
+        self, op: LoopOp, inputs: Sequence[Any], forward: _Forward, step: StepGradients
     ) -> None:
         self._op = op
         self._inner = op.step_inputs
@@ -233,7 +233,7 @@ class _Backward:
         ]
         return found
 
-    def _make(self, fgraph: FunctionGraph, arguments: LoopArguments) -> Scan:
+    def _make(self, fgraph: FunctionGraph, arguments: LoopArguments) -> LoopOp:
         op = self._op
         return type(op)(fgraph, arguments, f"gradient of {op}", checkpoint=op.checkpoint)
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from phintys.control.loops.arguments import Inputs
-    from phintys.control.loops.scan_op import Scan
+    from phintys.control.loops.loop_op import LoopOp
     from phintys.graph.apply import Apply
     from phintys.graph.inner import InnerProgram
 
@@ -29,7 +29,7 @@ FEWER_ROWS = (
 """What is wrong with a sequence."""
 
 
-def run_steps(op: Scan, program: InnerProgram, node: Apply, inputs: Sequence[Any]) -> list[Any]:
+def run_steps(op: LoopOp, program: InnerProgram, node: Apply, inputs: Sequence[Any]) -> list[Any]:
     """Return the values of the outputs of a loop.
 
     Parameters
@@ -59,7 +59,7 @@ class _Steps:
         The values of its inputs.
     """
 
-    def __init__(self, op: Scan, given: Inputs[Any]) -> None:
+    def __init__(self, op: LoopOp, given: Inputs[Any]) -> None:
         self._op = op
         self._given = given
         self._n = _checked_count(int(given.n), given.sequences)
