@@ -143,6 +143,18 @@ def test_together(text, build, ops):
     assert ops_of(rewrite_graph(build())) == ops
 
 
+def test_signs_leave_quotients_and_products_that_share_a_negative():
+    minus = -v
+    found = rewrite_graph([v / s, minus / s, minus * (v / s)])
+    assert sorted(ops_of(*found)) == ["ExpandDims{x}", "Mul", "Neg", "Neg", "True_div"]
+
+
+def test_a_sum_takes_no_negative_that_others_use():
+    out = -pt.exp(v)
+    found = rewrite_graph([out, -out.sum()])
+    assert ops_of(*found) == ["Exp", "Neg", "Sum"]
+
+
 def test_only_its_shape_is_needed():
     out = rewrite_graph(pt.zeros_like(pt.exp(x)) + s)
     assert "Exp" not in ops_of(out)

@@ -264,7 +264,7 @@ def sign_out_of_product(fgraph: FunctionGraph, node: Apply) -> list[Variable] | 
     if not minus:
         return as_result(fgraph, node, math.mul(*rest))
     if not all(
-        has_one_client(fgraph, x) for x, y in zip(node.inputs, rest, strict=True) if x is not y
+        _leaves_sign(fgraph, x) for x, y in zip(node.inputs, rest, strict=True) if x is not y
     ):
         return None
     return as_result(fgraph, node, math.neg(math.mul(*rest)))
@@ -296,9 +296,17 @@ def sign_out_of_quotient(fgraph: FunctionGraph, node: Apply) -> list[Variable] |
                 return None
             quotient = math.true_div(minus, y) if constant is x else math.true_div(x, minus)
             return as_result(fgraph, node, quotient)
-    if not has_one_client(fgraph, signed):
+    if not _leaves_sign(fgraph, signed):
         return None
     return as_result(fgraph, node, math.neg(math.true_div(x, y)))
+
+
+def _leaves_sign(fgraph: FunctionGraph, signed: Variable) -> bool:
+    """Return whether nothing but products and quotients uses a negative: all move the sign out."""
+    return all(
+        not isinstance(client, str) and client.op in {math.mul, math.true_div}
+        for client, _ in fgraph.clients[signed]
+    )
 
 
 @node_rewriter(

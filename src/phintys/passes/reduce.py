@@ -146,7 +146,9 @@ def factor_out_of_sum(fgraph: FunctionGraph, node: Apply) -> list[Variable] | No
         return None
     scaled = operands(node)[0]
     inner = None if scaled.owner is None else scalar_node(scaled, ps.mul, ps.neg, ps.true_div)
-    if inner is None or not has_one_client(fgraph, scaled) or not _plain_dtype(node):
+    if inner is None or not _plain_dtype(node):
+        return None
+    if scalar_op(inner) is not ps.neg and not has_one_client(fgraph, scaled):
         return None
     if any(x.dtype != scaled.dtype for x in operands(inner)):
         return None
