@@ -7,10 +7,11 @@ others are passed to a library, one after the other.
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from phintys.backends.native.emit.builder import Builder
-from phintys.backends.native.emit.control import loop, when
+from phintys.backends.native.emit.control import leaving, loop, when
 from phintys.backends.native.emit.frame import GRAIN_NANOSECONDS, PARALLEL_NANOSECONDS
 from phintys.backends.native.emit.product_parts import one_thread
 from phintys.backends.native.emit.types import INT64, PTR, VOID, Type, type_of
@@ -20,7 +21,7 @@ from phintys.backends.native.routines.lapack import Arguments
 from phintys.backends.native.routines.routine import Routine
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 
     from phintys.backends.native.emit.main import MainFunction
     from phintys.backends.native.emit.step_writer import StepWriter
@@ -41,6 +42,9 @@ _WORK_SHIFT = 6
 
 _ALIGNED = 16
 """Ranges of more matrices than this begin at its multiples: few lanes are left over then."""
+
+_WRITTEN_OUT = (3, 2)
+"""Sizes for which code without loops is written if the size is not known."""
 
 _EACH = 15.0
 """Nanoseconds for a matrix, however small."""
@@ -138,6 +142,14 @@ class MatrixCall(Arguments):
         self.type: Type = type_of(call.outputs[0].dtype)
         self.ranges = ranges
         self._failures = failures
+        self._assumed: dict[Size, int] = {}
+
+    @contextmanager
+    def assuming(self, lengths: Mapping[Size, int]) -> Generator[None]:
+        """Write code for given values of lengths that are not known."""
+        self._assumed = dict(lengths)
+        yield
+        self._assumed = {}
 
     def size(self, size: Size) -> Value:
         """Return the value of a size."""
@@ -206,7 +218,8 @@ class MatrixCall(Arguments):
     def small(self, *names: str) -> list[Length]:
         """Return lengths of small matrices: numbers, if the code has no loops."""
         sizes = [self.call.options[name] for name in names]
-        known = [size.known for size in sizes if size.known is not None]
+        found = [self._assumed.get(size, size.known) for size in sizes]
+        known = [number for number in found if number is not None]
         if len(known) == len(sizes) and max(known) <= UNROLLED:
             return list(known)
         return [self.size(size) for size in sizes]
@@ -227,6 +240,13 @@ class MatrixCall(Arguments):
                 matrix.read_apart(places, *steps)
 
         return read
+
+    def all(self, compare: Callable[[Value, int], Value], numbers: Mapping[Size, int]) -> Value:
+        """Return whether each of some lengths compares with a number."""
+        first, *rest = (compare(self.size(size), number) for size, number in numbers.items())
+        for one in rest:
+            first = first & one
+        return first
 
     def one_by_one(self, item: Callable[[Value], Value | None]) -> None:
         """Write a call for each matrix."""
@@ -309,22 +329,18 @@ class StackRoutine(Routine):
         if not lengths or not self.has_lanes(code.type):
             code.one_by_one(self.item(code))
             return
-        unknown = [code.size(size) for size in lengths if size.known is None]
+        unknown = [size for size in lengths if size.known is None]
         if not unknown:
             code.side_by_side(self.group(code))
             return
-        small, large, after = (b.new_block(name) for name in ("small", "large", "after"))
-        is_small = b.le(unknown[0], LARGEST)
-        for length in unknown[1:]:
-            is_small = is_small & b.le(length, LARGEST)
-        b.branch(is_small, small, large)
-        for block in (small, large):
-            b.begin(block)
-            if block is small:
+        after = b.new_block("after")
+        for assumed in _usual(lengths):
+            with leaving(b, code.all(b.eq, assumed), after), code.assuming(assumed):
                 code.side_by_side(self.group(code))
-            else:
-                code.one_by_one(self.item(code))
-            b.jump(after)
+        with leaving(b, code.all(b.le, dict.fromkeys(unknown, LARGEST)), after):
+            code.side_by_side(self.group(code))
+        code.one_by_one(self.item(code))
+        b.jump(after)
         b.begin(after)
 
     def has_lanes(self, type: Type) -> bool:
@@ -341,6 +357,16 @@ class StackRoutine(Routine):
     def group(self, code: MatrixCall) -> Callable[[Lanes], Value | None]:
         """Return what writes the code for the matrices in lanes, and returns their statuses."""
         raise NotImplementedError
+
+
+def _usual(lengths: Sequence[Size]) -> Iterator[dict[Size, int]]:
+    """Yield usual values of small lengths, of which one at least is not known."""
+    n, k = lengths[0], lengths[-1]
+    for rows in _WRITTEN_OUT if n.known is None else (n.known,):
+        columns = (rows,) if k is n else (1, rows) if k.known is None else (k.known,)
+        for column in columns:
+            if max(rows, column) <= UNROLLED:
+                yield {n: rows, k: column}
 
 
 def _small_lengths(call: LibraryCall[Any]) -> list[Size]:
