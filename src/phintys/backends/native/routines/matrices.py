@@ -48,8 +48,8 @@ class _Potrf(StackRoutine):
     def line(self, call: LibraryCall[Any], explainer: Explainer) -> str:
         """Return whether matrices of medium size are computed in tiles."""
         line = super().line(call, explainer)
-        is_real = call.outputs[0].dtype.kind == "f"
-        return f"{line}, in tiles up to {TILED} rows" if is_real else line
+        has_tiles = call.outputs[0].dtype.kind == "f" and not line.endswith("in lanes")
+        return f"{line}, in tiles up to {TILED} rows" if has_tiles else line
 
     def item(self, code: MatrixCall) -> Callable[[Value], Value | None]:
         """Factorize the transpose, which is the conjugate, from its upper triangle."""
