@@ -71,8 +71,16 @@ MAY_BE_LATE = {
 # Imports for types alone that close a circle, each because its modules are one concept.
 MUTUAL = (
     # Nodes, variables, types, Ops and graphs are made of each other.
-    ("graph.*", "graph.apply graph.fgraph graph.op graph.type graph.variable graph.notebooks"),
+    (
+        "graph.apply graph.op graph.variable",
+        "graph.apply graph.fgraph graph.op graph.type graph.variable",
+    ),
+    # What variables and nodes are walked, pickled and moved with.
+    ("graph._order graph.pickling graph.transfer", "graph.apply graph.variable"),
+    # What a graph is observed, checked and run with.
+    ("graph.compiler graph.features graph.inner graph.verify", "graph.fgraph"),
     # A type makes its variables, which have it as their type.
+    ("graph.shared_variable", "graph.type"),
     ("scalar.variable", "scalar.type"),
     ("tensor.type", "tensor.variable"),
     # Elementwise Ops document themselves.

@@ -14,13 +14,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping
 
     from phintys._base.origin import Origin
-    from phintys.graph import notebooks
     from phintys.graph.apply import Apply
     from phintys.graph.op import Op
     from phintys.graph.type import Type
-else:
-    notebooks = LateModule("phintys.graph.notebooks")
 
+notebooks: Any = LateModule("phintys.graph.notebooks")
 printing: Any = LateModule("phintys.graph.printing")
 
 __all__ = ["Constant", "Variable", "require_owner", "set_evaluator"]
