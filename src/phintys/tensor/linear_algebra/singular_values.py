@@ -84,7 +84,7 @@ class SVD(FailingMatrixOp):
             return square if self.full_matrices else (np.zeros((m, 0)), square[1], np.zeros((0, n)))
         gesdd = lapack_function("gesdd", a)
         u, s, vh, info = gesdd(a, full_matrices=self.full_matrices)
-        if info > 0:
+        if info != 0:  # negative for NaN
             raise MatrixError("has singular values that LAPACK does not find: no convergence")
         return u, s, vh
 

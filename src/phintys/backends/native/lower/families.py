@@ -20,6 +20,7 @@ __all__ = ["LOWERINGS", "lowers"]
 _by_factors = LateModule("phintys.backends.native.lower.by_factors")
 _counting = LateModule("phintys.backends.native.lower.counting")
 _creation = LateModule("phintys.backends.native.lower.creation")
+_decompositions = LateModule("phintys.backends.native.lower.decompositions")
 _dot = LateModule("phintys.backends.native.lower.products")
 _elemwise = LateModule("phintys.backends.native.lower.elemwise")
 _fence = LateModule("phintys.backends.native.lower.fence")
@@ -43,6 +44,7 @@ LOWERINGS: OpRules[Callable[[Any, Apply, Lowering], None]] = OpRules(
         _by_factors: "Det Inv SlogDet Solve",
         _counting: "Nonzero RepeatIndex",
         _creation: "Alloc AllocDiag AllocEmpty ExtractDiag",
+        _decompositions: "QR SVD",
         _dot: "BatchedDot Dot Gemm",
         _elemwise: "DimShuffle Elemwise",
         _fence: "Fence",

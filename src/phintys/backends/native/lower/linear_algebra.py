@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
     from phintys.backends.native.sizes import Size
 
-__all__ = ["square"]
+__all__ = ["count_of", "matrix_failure", "square", "turned"]
 
 
 def square(view: View, node: Apply, lowering: Lowering) -> Size:
@@ -51,7 +51,7 @@ def square(view: View, node: Apply, lowering: Lowering) -> Size:
     return lowering.sizes.canonical(view.sizes[-1])
 
 
-def _count(lengths: Sequence[Size], lowering: Lowering) -> Size:
+def count_of(lengths: Sequence[Size], lowering: Lowering) -> Size:
     """Return the number of matrices in a stack."""
     count = lowering.sizes.fixed(1)
     for length in lengths:
@@ -77,7 +77,8 @@ def _batch(
     return lengths
 
 
-def _failure(node: Apply, detail: str, is_nan: bool) -> Failure | None:
+def matrix_failure(node: Apply, detail: str, is_nan: bool) -> Failure | None:
+    """Return the failure of a call that has no result for a matrix, unless that is NaN then."""
     if is_nan:
         return None
     return RoundedFailure(node, "matrix", detail, np.linalg.LinAlgError)
@@ -125,7 +126,7 @@ def lower_cholesky(op: Cholesky, node: Apply, lowering: Lowering) -> None:
     is_nan = op.on_error == "nan"
     options = _lower_triangle(a, target, loops, node, lowering) | {"nan": is_nan}
     detail = "the leading minor of order {0} of matrix {1} is not positive"
-    failure = _failure(node, detail, is_nan)
+    failure = matrix_failure(node, detail, is_nan)
     lowering.steps.append(LibraryCall(POTRF, (), (target.array,), options, node, failure=failure))
 
 
@@ -173,7 +174,7 @@ def _lower_triangle(
         value = Operation(ps.switch, (is_below, value, zero), a.array.dtype)
     lowering.store(target, value, loops, nodes=(node,))
     n = lowering.sizes.canonical(a.sizes[-1])
-    count = _count(a.sizes[:-2], lowering)
+    count = count_of(a.sizes[:-2], lowering)
     return {"n": n, "count": count, "move": lowering.sizes.mul(n, n)}
 
 
@@ -193,7 +194,7 @@ def lower_cholesky_update(op: CholeskyUpdate, node: Apply, lowering: Lowering) -
     options = _lower_triangle(factor, target, loops, node, lowering)
     options |= {"nan": is_nan, "sign": op.sign}
     detail = "the leading minor of order {0} of matrix {1} is not positive after the update"
-    failure = _failure(node, detail, is_nan)
+    failure = matrix_failure(node, detail, is_nan)
     outputs = (target.array, vectors.array)
     lowering.steps.append(LibraryCall(CHOLESKY_UPDATE, (), outputs, options, node, failure=failure))
 
@@ -220,7 +221,7 @@ def lower_solve_triangular(op: SolveTriangular, node: Apply, lowering: Lowering)
     options: dict[str, Any] = {
         "n": n,
         "k": k,
-        "count": _count(lengths, lowering),
+        "count": count_of(lengths, lowering),
         "x_move": sizes.mul(n, k),
         "a_move": move,
         **matrix.options("a"),
@@ -236,7 +237,7 @@ def lower_solve_triangular(op: SolveTriangular, node: Apply, lowering: Lowering)
             (target.array,),
             options,
             node,
-            failure=None if op.unit_diagonal else _failure(node, detail, is_nan),
+            failure=None if op.unit_diagonal else matrix_failure(node, detail, is_nan),
         )
     )
 
@@ -279,7 +280,7 @@ def lower_lu_factor(op: LUFactor, node: Apply, lowering: Lowering) -> None:
     )
     options = {
         "n": n,
-        "count": _count(a.sizes[:-2], lowering),
+        "count": count_of(a.sizes[:-2], lowering),
         "move": lowering.sizes.mul(n, n),
     }
     outputs = (columns.array, exchanges.array, rows.array)
@@ -333,13 +334,13 @@ def lower_eigh(op: Eigh, node: Apply, lowering: Lowering) -> None:
     is_nan = op.on_error == "nan"
     options = {
         "n": n,
-        "count": _count(a.sizes[:-2], lowering),
+        "count": count_of(a.sizes[:-2], lowering),
         "move": sizes.mul(n, n),
         "nan": is_nan,
     }
     workspace = (numbers, room("int32", 3, 5, 0), *floats)
     outputs = (columns.array, values.array)
-    failure = _failure(node, "no convergence (status {0}) for matrix {1}", is_nan)
+    failure = matrix_failure(node, "no convergence (status {0}) for matrix {1}", is_nan)
     lowering.steps.append(LibraryCall(EVD, (), outputs, options, node, workspace, failure))
     lowering.bind(node.outputs[1], turned(columns, lowering))
 
@@ -366,14 +367,14 @@ def lower_solve_banded(op: SolveBanded, node: Apply, lowering: Lowering) -> None
         "rows": rows,
         "below": sizes.fixed(op.below),
         "above": sizes.fixed(op.above),
-        "count": _count(lengths, lowering),
+        "count": count_of(lengths, lowering),
         "move": sizes.mul(n, rows),
         "x_move": sizes.mul(n, k),
         "transposed": op.transposed,
         "nan": is_nan,
     }
     detail = "element {0} of the diagonal of the factor of matrix {1} is 0, counted from 1"
-    failure = _failure(node, detail, is_nan)
+    failure = matrix_failure(node, detail, is_nan)
     outputs = (columns.array, bands.array)
     workspace = (lowering.array("int32", (n,)),)
     call = LibraryCall(GBSV, (), outputs, options, node, workspace, failure)

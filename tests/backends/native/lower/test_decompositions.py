@@ -1,0 +1,64 @@
+"""Singular values and QR factors are calls of LAPACK."""
+
+import numpy as np
+import pytest
+
+import phintys
+import phintys.tensor as pt
+
+SHAPES = [(5, 3), (3, 5), (4, 4), (1, 6), (0, 3), (3, 0), (40, 30)]
+TOLERANCE = {"float32": 1e-4, "float64": 1e-11, "complex64": 1e-4, "complex128": 1e-11}
+
+
+def drawn(shape, dtype):
+    rng = np.random.default_rng(0)
+    a = rng.normal(size=shape).astype(dtype)
+    return a + (1j * rng.normal(size=shape)).astype(dtype) if a.dtype.kind == "c" else a
+
+
+@pytest.fixture(scope="module", params=TOLERANCE)
+def decomposed(request):
+    """A dtype, and a function of stacks of any shape."""
+    a = pt.tensor("a", shape=(None, None, None), dtype=request.param)
+    outputs = [*pt.linalg.svd(a, full_matrices=False), *pt.linalg.qr(a)]
+    f = phintys.function([a], outputs, mode="native")
+    assert "callback" not in f.explain()
+    return request.param, f
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_values(decomposed, shape):
+    dtype, f = decomposed
+    a = drawn((3, *shape), dtype)
+    tolerance = {"rtol": TOLERANCE[dtype], "atol": TOLERANCE[dtype]}
+    u, s, vh, q, r = f(a)
+    assert s.dtype == a.real.dtype
+    identity = np.broadcast_to(np.eye(min(shape)), (3, min(shape), min(shape)))
+    for orthogonal in (u, vh.mT.conj(), q):
+        np.testing.assert_allclose(orthogonal.mT.conj() @ orthogonal, identity, **tolerance)
+    np.testing.assert_allclose((u * s[:, None]) @ vh, a, **tolerance)
+    np.testing.assert_allclose(q @ r, a, **tolerance)
+    assert (np.diff(s) <= 0).all()
+    assert not np.tril(r, -1).any()
+
+
+def test_transposed_and_strided_matrices():
+    a = pt.dmatrix("a")
+    s = pt.linalg.svdvals(a.T[::2])
+    r = pt.linalg.qr(a[:, ::-1].T)[1]
+    value = drawn((6, 4), "float64")
+    found = phintys.function([a], [s, r], mode="native")(value)
+    np.testing.assert_allclose(found[0], np.linalg.svd(value.T[::2], compute_uv=False))
+    np.testing.assert_allclose(abs(found[1]), abs(np.linalg.qr(value[:, ::-1].T)[1]))
+
+
+def test_a_matrix_without_singular_values():
+    a = pt.dtensor3("a")
+    value = np.stack([np.eye(3), np.full((3, 3), np.nan)])
+    for mode in ("native", "reference"):
+        f = phintys.function([a], pt.linalg.svd(a, full_matrices=False)[1], mode=mode)
+        with pytest.raises(np.linalg.LinAlgError, match=r"no convergence|does not find"):
+            f(value)
+        s = pt.linalg.svdvals(a, on_error="nan")
+        found = phintys.function([a], s, mode=mode)(value)
+        np.testing.assert_array_equal(found, [[1, 1, 1], [np.nan] * 3])
