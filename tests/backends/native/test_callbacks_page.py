@@ -109,6 +109,8 @@ CONDITIONS = [
     ("exponentials of complex numbers", lambda: pt.special.softmax(x("complex128"))),
     ("a range of integers between floats", lambda: pt.ARange("int64")(x("float64", 0), 9.5, 1.5)),
     ("a range with a bound of uint64", lambda: pt.ARange("int64")(0, x("uint64", 0), 1)),
+    ("singular vectors in square matrices", lambda: pt.linalg.svd(x("float64", 2))[0]),
+    ("a square orthogonal factor", lambda: pt.linalg.qr(x("float64", 2), "complete")[0]),
 ]
 """What runs in Python although its Op has a lowering, and an example of it."""
 

@@ -39,7 +39,7 @@ def _lengths(view: View, lowering: Lowering) -> dict[str, Size]:
 def lower_svd(op: SVD, node: Apply, lowering: Lowering) -> None:
     """A copy, which is overwritten."""
     if op.full_matrices:
-        lowering.callback(node, "full matrices")
+        lowering.callback(node, "the columns beyond the singular values")
         return
     sizes = lowering.sizes
     a = lowering.view(node.inputs[0])
