@@ -2,11 +2,14 @@
 
 import numpy as np
 import pytest
+from numpy.lib.stride_tricks import as_strided
 
 import phintys
 import phintys.tensor as pt
 from phintys.compile import In, Mode, function
 from phintys.graph.alias_map import root_of
+from phintys.graph.apply import Apply
+from phintys.graph.op import Op
 from phintys.passes import PIPELINES
 from tools.fuzz import memory_ops, undeclared, user_ops
 
@@ -172,3 +175,35 @@ def test_views_without_elements_or_with_one(mode, shape):
     for result in f(value):
         result[...] = 5.0
     np.testing.assert_array_equal(value, np.ones(shape))
+
+
+class Owners(Op):
+    """Return the array that owns the memory of the input, and what is made from it."""
+
+    __props__ = ("count",)
+
+    def __init__(self, count):
+        self.count = count
+
+    def make_node(self, x):
+        return Apply(self, [x], [x.type() for _ in range(self.count)])
+
+    def perform(self, node, inputs, output_storage):
+        (owner,) = inputs
+        while owner.base is not None:
+            owner = owner.base
+        for number, cell in enumerate(output_storage):
+            cell[0] = owner + number if number else owner
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_the_owner_of_a_view_whose_base_is_not_an_array(mode, count):
+    owner = VALUE.copy()
+    x = pt.dvector("x")
+    f = function([x], Owners(count)(x, return_list=True), mode=mode)
+    view = as_strided(owner, (3,))
+    assert not isinstance(view.base, np.ndarray)
+    first, *others = f(view)
+    assert not np.shares_memory(first, owner)
+    assert not any(np.shares_memory(first, other) for other in others)
+    np.testing.assert_array_equal(first, VALUE)

@@ -12,6 +12,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from phintys.backends.base import copy_value
 from phintys.backends.reference.thunks import is_lazy
 from phintys.graph.alias_map import shared_inputs
@@ -75,29 +77,22 @@ def owning_thunk(thunk: Thunk, node: Apply, storage_map: StorageMap) -> Thunk:
             return None
 
         return owning_lazily
-    if len(pairs) > 1 or not only_arrays:
+    separate = _separate_arrays if only_arrays else _separate
+    if len(pairs) > 1:
 
         def owning() -> None:
             thunk()
             for output, cells, type_ in pairs:
-                _separate(output, cells, type_)
+                separate(output, cells, type_)
 
         return owning
     ((output, cells, type_),) = pairs
 
-    def owning_array() -> None:
+    def owning_one() -> None:
         thunk()
-        value = output[0]
-        # An array without a base is not a view, but it may be an input itself.
-        if value.base is None:
-            for cell in cells:
-                if cell[0] is value or cell[0].base is value:
-                    break
-            else:
-                return
-        _separate(output, cells, type_)
+        separate(output, cells, type_)
 
-    return owning_array
+    return owning_one
 
 
 def _shows_memory(variable: Variable) -> bool:
@@ -110,3 +105,27 @@ def _separate(output: Cell, cells: list[Cell], type_: Type) -> None:
     value = output[0]
     if any(type_.may_share_memory(value, cell[0]) for cell in cells):
         output[0] = copy_value(value)
+
+
+def _separate_arrays(output: Cell, cells: list[Cell], type_: Type) -> None:
+    """Do the same for arrays, without comparing addresses where their owners tell them apart.
+
+    An array without a base has memory of its own, which only its views share. The base of a view
+    is the array that owns the memory, even for a view of a view; if it is anything else, as after
+    ``numpy.lib.stride_tricks.as_strided``, addresses are compared.
+    """
+    value = output[0]
+    if value.base is None:
+        for cell in cells:
+            other = cell[0]
+            base = other.base
+            if other is value or not (base is None or _owns_other_memory(base, value)):
+                break
+        else:
+            return
+    _separate(output, cells, type_)
+
+
+def _owns_other_memory(base: Any, value: Any) -> bool:
+    """Return whether the base of a view is a plain array that owns memory, other than a value's."""
+    return base is not value and base.__class__ is np.ndarray and base.base is None

@@ -91,28 +91,35 @@ def perform_thunk(
     outputs = [storage_map[variable] for variable in node.outputs]
     computed = [compute_map[variable] for variable in node.outputs]
     tests = [value_test(variable.type) for variable in node.outputs]
-    if len(outputs) != 1:
-        given = list(outputs)
+    given = list(outputs)
+    count = len(outputs)
+
+    def finish() -> None:
+        """Mend what the Op left in its cells, or raise."""
+        _check_cells(node, given, outputs)
+        for index, (cell, test) in enumerate(zip(outputs, tests, strict=True)):
+            if not test(cell[0]):
+                _mend(node, index, cell)
+        for cell in computed:
+            cell[0] = 1
+
+    if count != 1:
+        cells = list(zip(outputs, tests, strict=True))
 
         def many_outputs() -> None:
             perform(node, [cell[0] for cell in inputs], given)
-            _check_cells(node, given, outputs)
-            for cell, test, index in zip(outputs, tests, range(len(outputs)), strict=True):
-                if not test(cell[0]):
-                    _mend(node, index, cell)
+            if len(given) != count:
+                return finish()
+            for one, (cell, test) in zip(given, cells, strict=True):
+                if one is not cell or len(cell) != 1 or not test(cell[0]):
+                    return finish()
             for cell in computed:
                 cell[0] = 1
+            return None
 
         return many_outputs
 
     (output,), (done,), (test,) = outputs, computed, tests
-    given = [output]
-
-    def finish() -> None:
-        _check_cells(node, given, outputs)
-        if not test(output[0]):
-            _mend(node, 0, output)
-        done[0] = 1
 
     if len(inputs) == 1:
         (first,) = inputs
