@@ -22,6 +22,7 @@ from phintys.backends.native.program import (
     Operation,
 )
 from phintys.backends.native.routines.products import GEMM, GEMV, Product
+from phintys.backends.native.routines.symmetric_products import SYRK
 from phintys.backends.native.steps.call import LibraryCall
 from phintys.graph.apply import Apply
 from phintys.tensor.blas import BLAS_LETTERS, Gemm
@@ -244,7 +245,7 @@ def _call(
     if isinstance(alpha, Array):
         inputs = (*inputs, alpha)
     bases = lowering.bases
-    if routine is GEMM and target.array not in bases.claimed and bases.is_late(inputs):
+    if routine is not GEMV and target.array not in bases.claimed and bases.is_late(inputs):
         raise NotAtTheEnd  # it takes much longer than a copy of what it reads
     lowering.add(LibraryCall(routine, inputs, (target.array,), options, node))
 
@@ -267,7 +268,21 @@ def _gemm(
         **b.options("b"),
         "c_stride": target.sizes[-1],
     }
-    _call(GEMM, (a.strided.array, b.strided.array), target, options, node, lowering)
+    is_plain = not {"alpha", "beta", "batch"} & set(options)
+    routine = SYRK if is_plain and _is_transpose(a, b) else GEMM
+    _call(routine, (a.strided.array, b.strided.array), target, options, node, lowering)
+
+
+def _is_transpose(a: MatrixView, b: MatrixView) -> bool:
+    """Return whether two real matrices are the transposes of each other, in the same memory."""
+    one, other = a.strided, b.strided
+    return (
+        one.array is other.array
+        and one.array.dtype.kind == "f"
+        and one.offset is other.offset
+        and a.stride is b.stride
+        and a.is_transposed is not b.is_transposed
+    )
 
 
 @lowers(BatchedDot)

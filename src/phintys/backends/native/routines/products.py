@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from phintys.backends.native.sizes import Size
     from phintys.backends.native.steps.call import LibraryCall
 
-__all__ = ["GEMM", "GEMV", "Product"]
+__all__ = ["GEMM", "GEMV", "MatrixProduct", "Product"]
 
 
 class Product(Routine):
@@ -85,7 +85,7 @@ class Product(Routine):
         self._code(call, writer).write()
 
 
-class _MatrixProduct(Product):
+class MatrixProduct(Product):
     """``gemm``, which computes small products in tiles, without BLAS."""
 
     def line(self, call: LibraryCall[Product], explainer: Explainer) -> str:
@@ -102,5 +102,5 @@ class _MatrixProduct(Product):
         return f"{line}, in tiles" + f" up to {most} multiplications" * (None in lengths)
 
 
-GEMM = _MatrixProduct("gemm", GemmCall)
+GEMM = MatrixProduct("gemm", GemmCall)
 GEMV = Product("gemv", GemvCall)

@@ -1,0 +1,94 @@
+"""The product of a matrix and its own transpose, of which one triangle is computed and copied."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from phintys.backends.native.emit.blas import FLOPS, GemmCall
+from phintys.backends.native.emit.control import divide_up, loop
+from phintys.backends.native.emit.product_parts import one_thread
+from phintys.backends.native.emit.routines import Matrix, Routines
+from phintys.backends.native.emit.types import INT64, Type, type_of
+from phintys.backends.native.emit.values import Value
+from phintys.backends.native.routines.products import MatrixProduct
+from phintys.backends.native.routines.stacks import RangeFunction
+
+if TYPE_CHECKING:
+    from phintys.backends.native.emit.builder import Builder
+    from phintys.backends.native.emit.step_writer import StepWriter
+    from phintys.backends.native.routines.products import Product
+    from phintys.backends.native.steps.call import LibraryCall
+
+__all__ = ["SYRK"]
+
+_BLOCK = 128
+"""Rows of the result that are computed at once."""
+
+_LEAST_ROWS, _LEAST_STEPS = 2 * _BLOCK, 64
+"""Smaller products are computed whole: a copy of the triangle would take as long as its half."""
+
+_ROWS_AT_ONCE = 8
+
+
+class _SymmetricProduct(MatrixProduct):
+    """``c = a a^T``, with the options of ``gemm``, without ``alpha``, ``beta`` and ``batch``."""
+
+    def emit(self, call: LibraryCall[Product], writer: StepWriter) -> None:
+        """Write both ways, and the choice by the sizes."""
+        b = writer.b
+        for size in call.sizes():  # what is computed in one of two branches is not known after them
+            writer.size(size)
+        for array in (*call.inputs, *call.outputs):
+            writer.pointer(array)
+        n, k = (writer.size(call.options[name]) for name in "nk")
+        half, whole, after = (b.new_block(name) for name in ("half", "whole", "after"))
+        b.branch(b.le(_LEAST_ROWS, n) & b.le(_LEAST_STEPS, k), half, whole)
+        b.begin(half)
+        _write_half(call, writer)
+        b.jump(after)
+        b.begin(whole)
+        super().emit(call, writer)
+        b.jump(after)
+        b.begin(after)
+
+
+def _write_half(call: LibraryCall[Any], writer: StepWriter) -> None:
+    """Write the product block by block of its rows; threads share the blocks."""
+    ranges, options = RangeFunction(writer), call.options
+    b, type_ = ranges.b, type_of(call.outputs[0].dtype)
+    n, k = (ranges.size(options[name]) for name in "nk")
+    stride, one = ranges.size(options["a_stride"]), b.constant(INT64, 1)
+    start = b.offset(ranges.pointer(call.inputs[0]), ranges.size(options["a_offset"]), type_)
+    steps = (one, stride) if options["a_transposed"] else (stride, one)
+    factor, c = Matrix(start, *steps), ranges.pointer(call.outputs[0])
+    blas = Routines(b, type_)
+    with one_thread(b), loop(b, ranges.begin, ranges.end) as block:
+        first = block.index * _BLOCK
+        rows = b.minimum_number(n - first, _BLOCK)
+        above = first + rows
+        own = Matrix(b.offset(start, first * factor.down, type_), *steps)
+        place = b.offset(c, first * n, type_)
+        blas.matrix_matrix((rows, above, k), own, factor.transposed(), (place, n), 1, 0)
+        _mirror(Matrix(c, n, one), (first, above), type_, b)
+    outer, length = writer.size(options["n"]), writer.size(options["k"])
+    nanoseconds = outer * outer * length
+    nanoseconds = writer.b.binary("sdiv", nanoseconds, writer.b.constant(INT64, 2 * FLOPS))
+    ranges.call(divide_up(writer.b, outer, _BLOCK), nanoseconds, is_serial=False)
+
+
+def _mirror(c: Matrix, block: tuple[Value, Value], type: Type, b: Builder) -> None:
+    """Copy the elements of a block of rows that are below the diagonal to where they are above."""
+    first, above = block
+
+    def copy(row: Value, column: Value) -> None:
+        value = b.load(type, c.at(b, row, column, type))
+        b.store(value, c.at(b, column, row, type))
+
+    with loop(b, 0, first, _ROWS_AT_ONCE) as several, loop(b, first, above) as row:
+        for at in range(_ROWS_AT_ONCE):  # which divides the rows of a block
+            copy(row.index, several.index + at)
+    with loop(b, first, above) as row, loop(b, first, row.index) as column:
+        copy(row.index, column.index)
+
+
+SYRK = _SymmetricProduct("syrk", GemmCall)
