@@ -163,6 +163,32 @@ class TestStates:
         assert "keep_last_rows" in names
         np.testing.assert_array_equal(f(0, [[1.0, 2.0]]), [1.0, 2.0])
 
+    @pytest.mark.parametrize("taps", [(-1,), (-2, -1), (-3,)])
+    def test_numbers_are_kept_without_the_first_ones(self, taps):
+        depth = -taps[0]
+
+        def step(i: Any, *u: Any) -> list[Any]:
+            return [pt.sin(sum(u)) + i]
+
+        (trace,) = make_loop(step, n, [], [(taps, x[:depth])])
+        rows = [trace[depth:], trace[depth:][-1]]
+        f, (loop,), names = compiled(rows)
+        assert "keep_later_rows" in names
+        arguments = loop.op.arguments
+        assert (arguments.taps, arguments.untraced, arguments.stacked) == ((), depth, 1)
+        first = np.arange(3.0)
+        plain = phintys.function([n, x], rows, mode="reference")
+        for count in (1, 2, 5):
+            for one, other in zip(f(count, first), plain(count, first), strict=True):
+                np.testing.assert_array_equal(one, other)
+        empty = phintys.function([n, x], rows[0], mode=FULL)
+        assert empty(0, first).shape == (0,)
+
+    @pytest.mark.parametrize("read", [lambda z: z[2:], lambda z: z[1::2], lambda z: z[1:-1]])
+    def test_numbers_of_which_others_are_read_stay(self, read):
+        (trace,) = make_loop(lambda t, u: [pt.sin(u)], n, [], [((-1,), x[:1])])
+        assert compiled([read(trace), trace[1:]])[1][0].op.arguments.taps == ((-1,),)
+
     @pytest.mark.parametrize(
         "read", [lambda z: z, lambda z: z[-2], lambda z: z[n], lambda z: z[1:]]
     )

@@ -1,4 +1,4 @@
-"""States of loops: those that are always equal, and traces of which only the last rows are read."""
+"""States of loops: those that are always equal, and traces of which only some rows are read."""
 
 from __future__ import annotations
 
@@ -277,5 +277,58 @@ def _as_values(one: Argument) -> list[Argument]:
     return found
 
 
-LOOP_STATES: tuple[NodeRewriter, ...] = (unite_equal_results, keep_last_rows)
+# ---- rows without the first values -------------------------------------------------------------
+
+
+@node_rewriter(
+    [Scan],
+    examples=[
+        "loop(lambda t, a: [a * 2], 3, [], [((-1,), x[:1])])[0][1:]",
+        "loop(lambda t, a: [a * 2], n, [], [((-1,), x[:1])])[0][1:]",
+        "loop(lambda t, a, b: [a + b], n, [], [((-2, -1), x[:2])])[0][2:]",
+        "loop(lambda t, row, a: [a * row], x.shape[0], [x], [((-2,), x[:2])])[0][2:]",
+    ],
+)
+def keep_later_rows(fgraph: FunctionGraph, node: Apply) -> dict[Variable, Variable] | None:
+    """loop(x)[1:] -> loop(x), which returns the numbers that it computes without the first ones
+
+    They are written where they are wanted, instead of after the first ones and copied from there.
+    """
+    if not arguments_of(node).taps:
+        return None
+    loop = Loop.of(node)
+    later = {one: _later_rows(fgraph, one) for one in loop.carried if _is_of_numbers(one)}
+    later = {one: reads for one, reads in later.items() if reads}
+    if not later or any(is_overwritten(fgraph, out) for out in node.outputs):
+        return None
+    for one, reads in later.items():
+        loop.carried.remove(one)
+        loop.untraced += _as_values(one)
+        loop.stacked.append(Argument([], None, one.new, reads))
+    new = loop.apply()
+    if not all(is_like(new[out], out) for reads in later.values() for out in reads):
+        return None
+    wanted = [*node.outputs, *(out for reads in later.values() for out in reads)]
+    return {old: new[old] for old in wanted if old in new and fgraph.clients.get(old)}
+
+
+def _is_of_numbers(one: Argument) -> bool:
+    """Return whether the rows of a trace are numbers, the last ones of which are in registers."""
+    row = one.rows[0].type
+    return -one.taps[0] <= _MOST_ROWS and row.ndim == 0 and all(x.type == row for x in one.rows)
+
+
+def _later_rows(fgraph: FunctionGraph, one: Argument) -> list[Variable]:
+    """Return the uses of a trace if each is that of all rows but the first ones."""
+    found: list[Variable] = []
+    for client, position in fgraph.clients.get(one.out[0], ()):
+        if isinstance(client, str) or position != 0 or not isinstance(client.op, Subtensor):
+            return []
+        if _start(client.op.idx_list) != -one.taps[0]:
+            return []
+        found.append(client.outputs[0])
+    return found
+
+
+LOOP_STATES: tuple[NodeRewriter, ...] = (unite_equal_results, keep_last_rows, keep_later_rows)
 """In the order in which they are tried."""

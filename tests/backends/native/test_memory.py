@@ -167,6 +167,20 @@ def test_sizes_from_callbacks_have_a_block_of_their_own():
     assert sorted(memory.groups) == [-1, 0]
 
 
+def test_small_buffers_are_on_the_stack_unless_an_op_may_keep_them():
+    x = pt.vector(shape=(4,))
+    y = pt.sin(x).sum()
+    for op in (pt.sin, Whole()):
+        program, _ = planned([x], [pt.cos(op(pt.sin(x) * y))])
+        takes_arena = "phintys_arena" in str(emit_program(program, Target.host()).module)
+        assert takes_arena == isinstance(op, Whole)
+        values = np.random.default_rng(0).normal(size=4)
+        (got,) = compile_program(program)(values)
+        inner = np.sin(values) * np.sin(values).sum()
+        wanted = np.cos(inner if takes_arena else np.sin(inner))
+        np.testing.assert_allclose(got, wanted, rtol=1e-12)
+
+
 def test_the_arena_holds_no_more_than_what_lives_at_once():
     x = pt.dvector("x")
     y = x

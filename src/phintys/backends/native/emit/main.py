@@ -38,6 +38,9 @@ WORK_UNIT = 64
 BEFORE_END = -2
 """The number under which memory for the end is allocated in advance, as the end must not fail."""
 
+_FRAME_BYTES = 2048
+"""Bytes of a frame up to which buffers are put in it: half of what the runtime has on the stack."""
+
 _BOUNDED_BITS = 58
 _FACTOR_BITS = 10
 """Bits of the size in bytes of an array that needs no check, and by which it may exceed an array
@@ -326,6 +329,14 @@ class MainFunction:
     def groups_after(self, step: int) -> list[int]:
         """Return the blocks of the arena whose size is known after a step."""
         return [group for group, after in enumerate(self.memory.groups) if after == step]
+
+    def has_room_in_frame(self, bytes_: int) -> bool:
+        """Return whether a block of the arena can be in the frame, which is on the stack.
+
+        Not if there are callbacks: their Ops may keep arrays that are views of it.
+        """
+        is_small = 8 * self.layout.slots + bytes_ <= _FRAME_BYTES
+        return is_small and not self.layout.callbacks
 
     def buffer_at(self, slot: int) -> int:
         """Return the number of a buffer, given the frame slot of its address."""

@@ -46,7 +46,7 @@ from phintys.backends.native.sizes import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Generator, Iterable, Iterator
+    from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
 
     from phintys.backends.native.emit.main import MainFunction
     from phintys.backends.native.emit.module import Block, Function
@@ -438,7 +438,7 @@ class Part:
         return right if left.text == "0" else left + right
 
     def take_group(self, group: int) -> None:
-        """Allocate a block of the arena, and store the addresses of its slots."""
+        """Allocate a block of the arena or of the frame, and store the addresses of its slots."""
         b = self.b
         end = b.constant(INT64, 0)
         runs: list[tuple[list[int], Value, Value]] = []
@@ -451,17 +451,8 @@ class Part:
             for some in [slots] if len(slots) >= LONG_RUN else [[slot] for slot in slots]:
                 runs.append((some, end, step))
                 end = self.sum(end, self._times(step, len(some)))
-        base = b.call("phintys_arena", PTR, [self.state(), b.constant(INT64, group), end])
-        with self.failing(b.write(BOOL, f"icmp eq ptr {base.text}, null")):
-            largest = [b.constant(INT64, 0)] * 2
-            for slots, _, step in runs[:_MOST_COMPARED]:
-                number = b.constant(INT64, self.main.buffer_at(slots[0]))
-                is_larger = step > largest[0]
-                largest = [
-                    b.select(is_larger, one, other)
-                    for one, other in zip((step, number), largest, strict=True)
-                ]
-            self.set_status(NO_BUFFER, *largest)
+        is_small = end.text.isdigit() and self.main.has_room_in_frame(int(end.text))
+        base = self._in_frame(int(end.text)) if is_small else self._in_arena(group, end, runs)
         for slots, offset, step in runs:
             start = base if offset.text == "0" else b.offset(base, offset, INT8)
             if len(slots) == 1:
@@ -472,6 +463,31 @@ class Part:
             with loop(b, 0, len(slots), runs=True) as each:
                 address = b.offset(start, each.index * step, INT8)
                 b.store(address, b.offset(first, each.index, INT64), align=8)
+
+    def _in_frame(self, bytes_: int) -> Value:
+        """Return the address of new room in the frame, aligned as the arena is."""
+        b = self.b
+        first = self.slot(self.main.layout.room((bytes_ + ALIGNMENT) // 8 - 1))
+        last = b.write(INT64, f"ptrtoint {first.typed} to i64") + (ALIGNMENT - 1)
+        return b.write(PTR, f"inttoptr i64 {(last & -ALIGNMENT).text} to ptr")
+
+    def _in_arena(
+        self, group: int, bytes_: Value, runs: Sequence[tuple[list[int], Value, Value]]
+    ) -> Value:
+        """Return the address of a new block of the arena; fail if there is no memory."""
+        b = self.b
+        base = b.call("phintys_arena", PTR, [self.state(), b.constant(INT64, group), bytes_])
+        with self.failing(b.write(BOOL, f"icmp eq ptr {base.text}, null")):
+            largest = [b.constant(INT64, 0)] * 2
+            for slots, _, step in runs[:_MOST_COMPARED]:
+                number = b.constant(INT64, self.main.buffer_at(slots[0]))
+                is_larger = step > largest[0]
+                largest = [
+                    b.select(is_larger, one, other)
+                    for one, other in zip((step, number), largest, strict=True)
+                ]
+            self.set_status(NO_BUFFER, *largest)
+        return base
 
     def _check_room(self, slot: int, array: Array, bytes_: Polynomial) -> None:
         """Let the call fail if the bytes of a buffer, or of all together, may wrap around."""
