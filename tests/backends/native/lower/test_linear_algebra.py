@@ -68,3 +68,22 @@ def test_a_transpose_is_not_copied_to_be_read():
     f = phintys.function([a, b], pt.linalg.solve_triangular(a.T, b, lower=True), mode="native")
     kernels = [line for line in f.explain().splitlines() if ". kernel" in line]
     assert len(kernels) == 1  # the right side, which becomes the result
+
+
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+def test_three_diagonals(dtype):
+    a, b = (pt.tensor(name, dtype=dtype, shape=(None, None, None)) for name in "ab")
+    solutions = [
+        pt.linalg.solve(a, b, assume_a="tridiagonal", transposed=turned, on_error="nan")
+        for turned in (False, True)
+    ]
+    f = phintys.function([a, b], solutions, mode="native")
+    assert f.explain().count("call gtsv") == 2
+    for n in (0, 1, 2, 9):
+        matrix = np.tril(np.triu(RNG.normal(size=(3, n, n)), -1), 1).astype(dtype)
+        matrix[1] = 0
+        right = RNG.normal(size=(3, n, 2)).astype(dtype)
+        for found, one in zip(f(matrix, right), (matrix, matrix.mT), strict=True):
+            for at in (0, 2):
+                np.testing.assert_allclose(one[at] @ found[at], right[at], atol=1e-9)
+            assert np.isnan(found[1]).all()

@@ -23,9 +23,10 @@ from phintys.backends.native.program import (
     Position,
     RoundedFailure,
 )
+from phintys.backends.native.routines.banded import GBSV, GTSV
 from phintys.backends.native.routines.cholesky_adjoint import CHOLESKY_ADJOINT
 from phintys.backends.native.routines.cholesky_update import CHOLESKY_UPDATE
-from phintys.backends.native.routines.matrices import EVD, GBSV, GETRF, POTRF, POTRI, TRSM
+from phintys.backends.native.routines.matrices import EVD, GETRF, POTRF, POTRI, TRSM
 from phintys.backends.native.steps.call import LibraryCall
 from phintys.graph.apply import Apply
 from phintys.tensor.linear_algebra.banded import SolveBanded
@@ -353,12 +354,12 @@ def lower_solve_banded(op: SolveBanded, node: Apply, lowering: Lowering) -> None
     n, rows = bands.sizes[-2:]
     failure = Failure(node, "rows", "{0} columns of the matrix and {1} of the right side")
     lowering.require_equal(n, b.sizes[-2], failure)
-    room = sizes.fixed(2 * op.below + op.above + 1)
+    height = sizes.fixed(2 * op.below + op.above + 1)
     failure = Failure(node, "bands", "{0} elements for each column; expected {1}")
-    lowering.require_equal(rows, room, failure)
+    lowering.require_equal(rows, height, failure)
     lengths = _batch((bands, b), (2, 2), node, lowering)
     k = b.sizes[-1]
-    bands = lowering.copied(bands.broadcast([*lengths, n, rows], sizes), node)
+    bands = bands.broadcast([*lengths, n, rows], sizes)
     columns = lowering.copied(turned(b.broadcast([*lengths, n, k], sizes), lowering), node)
     is_nan = op.on_error == "nan"
     options: dict[str, Any] = {
@@ -375,8 +376,15 @@ def lower_solve_banded(op: SolveBanded, node: Apply, lowering: Lowering) -> None
     }
     detail = "element {0} of the diagonal of the factor of matrix {1} is 0, counted from 1"
     failure = matrix_failure(node, detail, is_nan)
-    outputs = (columns.array, bands.array)
-    workspace = (lowering.array("int32", (n,)),)
-    call = LibraryCall(GBSV, (), outputs, options, node, workspace, failure)
+    if op.below == op.above == 1:
+        bands = lowering.contiguous(bands, node)
+        room = lowering.array(b.array.dtype, (sizes.mul(sizes.fixed(3), n),))
+        arrays = (bands.array,), (columns.array,)
+        call = LibraryCall(GTSV, *arrays, options, node, (room,), failure)
+    else:
+        bands = lowering.copied(bands, node)
+        room = lowering.array("int32", (n,))
+        outputs = (columns.array, bands.array)
+        call = LibraryCall(GBSV, (), outputs, options, node, (room,), failure)
     lowering.steps.append(call)
     lowering.bind(node.outputs[0], turned(columns, lowering))

@@ -24,15 +24,13 @@ from phintys.backends.native.routines.tiled_factors import factor_function, inve
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from phintys.backends.native.emit.main import MainFunction
     from phintys.backends.native.emit.values import Value
     from phintys.backends.native.explain import Explainer
-    from phintys.backends.native.polynomials import Polynomial
     from phintys.backends.native.program import Array
     from phintys.backends.native.sizes import Size
     from phintys.backends.native.steps.call import LibraryCall
 
-__all__ = ["EVD", "GBSV", "GETRF", "POTRF", "POTRI", "TRSM"]
+__all__ = ["EVD", "GETRF", "POTRF", "POTRI", "TRSM"]
 
 
 class _Potrf(StackRoutine):
@@ -276,56 +274,6 @@ class _Getrf(StackRoutine):
         return write
 
 
-class _Gbsv(StackRoutine):
-    """``x = a^-1 x`` for banded a; x is column-major, and a in the layout of LAPACK.
-
-    Options are the numbers of diagonals (``below``, ``above``), the length of a column of the band
-    (``rows``), ``k``, and flags: ``transposed``, ``nan``. The workspace is for exchanges.
-    """
-
-    def updates(self, call: LibraryCall[Any]) -> Sequence[Array]:
-        """Return the right sides, and the bands."""
-        return call.outputs
-
-    def narrow(self, call: LibraryCall[Any]) -> Mapping[str, Size]:
-        """Return the lengths, and the numbers of diagonals."""
-        own = {"below": "the diagonals below", "above": "those above", "rows": "the band's height"}
-        return {**super().narrow(call), **{own[name]: call.lengths[name] for name in own}}
-
-    def work(self, call: LibraryCall[Any], main: MainFunction) -> Polynomial:
-        """Return a rough estimate of its time."""
-        names = ("count", "n", "rows")
-        return main.scaled(main.ring.product([call.options[name] for name in names]), 5.0)
-
-    def item(self, code: MatrixCall) -> Callable[[Value], Value | None]:
-        """Factorize, and substitute if that is possible."""
-        b, options = code.b, code.call.options
-        right, bands = code.call.outputs
-        n, k = code.size(options["n"]), code.size(options["k"])
-        band_of = code.item(bands, options["move"])
-        right_of = code.item(right, options["x_move"])
-        names = ("n", "k", "below", "above")
-        order, columns, below, above = (code.integer(options[name]) for name in names)
-        height, stride = code.stride(options["rows"]), code.stride(options["n"])
-        pivots = code.array(code.call.workspace[0])
-        turn = code.letter("T" if options["transposed"] else "N")
-
-        def write(index: Value) -> Value | None:
-            band, out = band_of(index), right_of(index)
-            factored = [order, order, below, above, band, height, pivots]
-            status = code.lapack("gbtrf", factored)
-            with when(b, b.eq(status, 0)):
-                substituted = [turn, order, below, above, columns, band, height, pivots]
-                code.lapack("gbtrs", [*substituted, out, stride])
-            if not options["nan"]:
-                return status
-            with when(b, b.ne(status, 0)):
-                code.fill_with_nan(out, n * k)
-            return None
-
-        return write
-
-
 class _Evd(StackRoutine):
     """``a = v diag(w) v^H`` of column-major matrices, from their lower triangle: a becomes v.
 
@@ -377,5 +325,4 @@ EVD = _Evd("evd")
 POTRF = _Potrf("potrf")
 POTRI = _Potri("potri")
 TRSM = _Trsm("trsm")
-GBSV = _Gbsv("gbsv")
 GETRF = _Getrf("getrf")
