@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["missing_prop", "values_getter"]
+__all__ = ["missing_prop", "props_eq", "values_getter"]
 
 
 def values_getter(props: tuple[str, ...]) -> Callable[[Any], tuple[Any, ...]]:
@@ -19,6 +19,13 @@ def values_getter(props: tuple[str, ...]) -> Callable[[Any], tuple[Any, ...]]:
         return lambda _thing: ()
     only = attrgetter(props[0])
     return lambda thing: (only(thing),)
+
+
+def props_eq(self: Any, other: Any) -> bool:
+    """Return whether two instances have the same class and equal ``__props__``."""
+    return self is other or (
+        type(self) is type(other) and self._props_key(self) == other._props_key(other)
+    )
 
 
 def missing_prop(thing: Any, error: AttributeError) -> AttributeError:

@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from phintys._base.errors import MethodNotDefinedError, OpContractError
-from phintys.graph._props import missing_prop, values_getter
+from phintys.graph._props import missing_prop, props_eq, values_getter
 from phintys.graph.apply import Apply
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ class Op:
             )
             raise OpContractError(msg)
         cls._props_key = staticmethod(values_getter(cast("tuple[str, ...]", props)))
-        for name, method in (("__eq__", _props_eq), ("__hash__", props_hash)):
+        for name, method in (("__eq__", props_eq), ("__hash__", props_hash)):
             if name not in own:
                 setattr(cls, name, method)
         if cls.__str__ is Op.__str__:  # keep a __str__ that a base class defines
@@ -276,12 +276,6 @@ class Op:
 
     def __repr__(self) -> str:
         return str(self)
-
-
-def _props_eq(self: Any, other: Any) -> bool:
-    return self is other or (
-        type(self) is type(other) and self._props_key(self) == other._props_key(other)
-    )
 
 
 def props_hash(self: Any) -> int:

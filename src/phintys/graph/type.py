@@ -6,7 +6,7 @@ import copy
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from phintys._base.errors import MethodNotDefinedError, TypeContractError
-from phintys.graph._props import missing_prop, values_getter
+from phintys.graph._props import missing_prop, props_eq, values_getter
 from phintys.graph.shared_variable import SharedVariable, shared_class
 from phintys.graph.variable import Constant, Variable
 
@@ -70,7 +70,7 @@ class Type:
             msg = f"{cls.__name__}.__props__ must be a tuple of names, got {props!r}."
             raise TypeContractError(msg)
         cls._props_key = staticmethod(values_getter(cast("tuple[str, ...]", props)))
-        for name, method in (("__eq__", _props_eq), ("__hash__", _props_hash)):
+        for name, method in (("__eq__", props_eq), ("__hash__", _props_hash)):
             if name not in cls.__dict__:
                 setattr(cls, name, method)
 
@@ -239,12 +239,6 @@ class Type:
             return type(self).__name__
         values = ", ".join(f"{name}={getattr(self, name)!r}" for name in props)
         return f"{type(self).__name__}({values})"
-
-
-def _props_eq(self: Any, other: Any) -> bool:
-    return self is other or (
-        type(self) is type(other) and self._props_key(self) == other._props_key(other)
-    )
 
 
 def _props_hash(self: Any) -> int:

@@ -25,6 +25,7 @@ __all__ = [
     "fit_gradient",
     "is_discrete",
     "is_missing",
+    "without_axes",
     "zero_gradient",
 ]
 
@@ -72,3 +73,14 @@ def accumulation_dtype(dtype: str) -> str:
     if dtype == "bool" or dtype.startswith("int"):
         return "int64"
     return dtype
+
+
+def without_axes(sizes: Sequence[Any], axes: Sequence[int]) -> tuple[Any, ...]:
+    """Return the sizes of the dimensions that are not among ``axes``.
+
+    Examples
+    --------
+    >>> without_axes((2, 3, 4), (0, 2))
+    (3,)
+    """
+    return tuple(size for dim, size in enumerate(sizes) if dim not in axes)

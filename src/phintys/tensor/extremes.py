@@ -12,7 +12,8 @@ from phintys.graph.apply import Apply
 from phintys.graph.null_type import grad_undefined
 from phintys.graph.op import Op
 from phintys.graph.variable import Constant, Variable
-from phintys.tensor._rules import Axis, is_missing, zero_gradient
+from phintys.tensor._over_axes import OverAxes
+from phintys.tensor._rules import Axis, is_missing, without_axes, zero_gradient
 from phintys.tensor.convert import as_tensor_variable
 from phintys.tensor.dim_shuffle import normalize_axes, normalize_axis
 from phintys.tensor.reduce import max, with_kept_dims
@@ -46,33 +47,16 @@ def _refuse_empty(op: Op, variable: Variable, shape: tuple[int, ...], axis: int)
         raise ShapeError(msg)
 
 
-class _ArgExtreme(Op):
+class _ArgExtreme(OverAxes):
     """Base class of :class:`Argmax` and :class:`Argmin`."""
-
-    __props__ = ("axis",)
 
     which: ClassVar[str]
 
-    def __init__(self, axis: Axis = None) -> None:
-        given = (axis,) if isinstance(axis, int) else axis
-        self.axis = None if given is None else tuple(sorted(given))
-        if self.axis and (self.axis[0] < 0 or len(set(self.axis)) != len(self.axis)):
-            msg = f"The axes of {type(self).__name__} count from the front, got {axis!r}."
-            raise OpContractError(msg)
-
     def make_node(self, x: Any) -> Apply:
         """Apply to a tensor that has the axes."""
-        x = as_tensor_variable(x)
-        if self.axis and self.axis[-1] >= x.ndim:
-            msg = f"{self} looks along axis {self.axis[-1]}, but {x} has {x.ndim} dimensions."
-            raise ShapeError(msg)
-        axes = self.axes(x.ndim)
-        shape = [size for dim, size in enumerate(x.type.shape) if dim not in axes]
+        x = self.operand(x)
+        shape = without_axes(x.type.shape, self.axes(x.ndim))
         return Apply(self, [x], [TensorType("int64", shape)()])
-
-    def axes(self, ndim: int) -> tuple[int, ...]:
-        """Return the axes that are removed from an input of rank ``ndim``."""
-        return tuple(range(ndim)) if self.axis is None else self.axis
 
     def perform(
         self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
@@ -100,8 +84,7 @@ class _ArgExtreme(Op):
     ) -> list[Any]:
         """Drop the axes."""
         (sizes,) = input_shapes
-        axes = self.axes(len(sizes))
-        return [tuple(size for dim, size in enumerate(sizes) if dim not in axes)]
+        return [without_axes(sizes, self.axes(len(sizes)))]
 
     def L_op(
         self, inputs: Sequence[Any], outputs: Sequence[Any], output_grads: Sequence[Any]
@@ -116,10 +99,6 @@ class _ArgExtreme(Op):
     def flops(self, input_shapes: Sequence[Any], output_shapes: Sequence[Any]) -> int:
         """Return one comparison per element."""
         return int(np.prod(input_shapes[0], dtype=int))
-
-    def __str__(self) -> str:
-        axes = "" if self.axis is None else f"{{axis={','.join(map(str, self.axis))}}}"
-        return f"{type(self).__name__}{axes}"
 
 
 class Argmax(_ArgExtreme):

@@ -21,6 +21,7 @@ from phintys.tensor._rules import (
     fit_gradient,
     is_discrete,
     is_missing,
+    without_axes,
     zero_gradient,
 )
 from phintys.tensor.convert import as_tensor_variable
@@ -173,8 +174,7 @@ class Reduce(Op):
     ) -> list[Any]:
         """Drop the axes."""
         (sizes,) = input_shapes
-        axes = self.axes(len(sizes))
-        return [tuple(size for dim, size in enumerate(sizes) if dim not in axes)]
+        return [without_axes(sizes, self.axes(len(sizes)))]
 
     # ---- values ------------------------------------------------------------------------------
 

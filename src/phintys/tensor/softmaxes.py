@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from phintys._base.errors import OpContractError, ShapeError
 from phintys.graph.apply import Apply
-from phintys.graph.op import Op
 from phintys.tensor import math
-from phintys.tensor._rules import Axis, conjugate, is_discrete, is_missing
+from phintys.tensor._over_axes import OverAxes
+from phintys.tensor._rules import Axis, conjugate, is_discrete, is_missing, without_axes
 from phintys.tensor.convert import as_tensor_variable
 from phintys.tensor.dim_shuffle import normalize_axes
 from phintys.tensor.reduce import sum, with_kept_dims
@@ -30,33 +29,17 @@ if TYPE_CHECKING:
 __all__ = ["LogSoftmax", "LogSumExp", "Softmax", "log_softmax", "logsumexp", "softmax"]
 
 
-class _ExpFamily(Op):
+class _ExpFamily(OverAxes):
     """Base class of the three ops."""
 
-    __props__ = ("axis",)
-
-    def __init__(self, axis: Axis = None) -> None:
-        given = (axis,) if isinstance(axis, int) else axis
-        self.axis = None if given is None else tuple(sorted(given))
-        if self.axis and (self.axis[0] < 0 or len(set(self.axis)) != len(self.axis)):
-            msg = f"The axes of {type(self).__name__} count from the front, got {axis!r}."
-            raise OpContractError(msg)
-
-    def axes(self, ndim: int) -> tuple[int, ...]:
-        """Return the axes over which to sum, for an input of rank ``ndim``."""
-        return tuple(range(ndim)) if self.axis is None else self.axis
-
-    def _operand(self, x: Any) -> Any:
+    def operand(self, x: Any) -> Any:
         """Return the input, which has the axes, cast to float64 if its dtype is integer or bool."""
-        x = as_tensor_variable(x)
-        if self.axis and self.axis[-1] >= x.ndim:
-            msg = f"{self} works along axis {self.axis[-1]}, but {x} has {x.ndim} dimensions."
-            raise ShapeError(msg)
+        x = super().operand(x)
         return math.cast(x, "float64") if is_discrete(x) else x
 
     def make_node(self, x: Any) -> Apply:
         """Apply to a tensor that has the axes."""
-        x = self._operand(x)
+        x = self.operand(x)
         return Apply(self, [x], [x.type()])
 
     def infer_shape(
@@ -71,10 +54,6 @@ class _ExpFamily(Op):
     def flops(self, input_shapes: Sequence[Any], output_shapes: Sequence[Any]) -> int:
         """Return five operations per element: compare, subtract, exp, add and divide."""
         return 5 * int(np.prod(input_shapes[0], dtype=int))
-
-    def __str__(self) -> str:
-        axes = "" if self.axis is None else f"{{axis={','.join(map(str, self.axis))}}}"
-        return f"{type(self).__name__}{axes}"
 
 
 def _wide(x: Any) -> Any:
@@ -208,7 +187,7 @@ class LogSumExp(_ExpFamily):
 
     def make_node(self, x: Any) -> Apply:
         """Apply to a tensor that has the axes."""
-        x = self._operand(x)
+        x = self.operand(x)
         axes = self.axes(x.ndim)
         shape = [size for dim, size in enumerate(x.type.shape) if dim not in axes]
         return Apply(self, [x], [TensorType(x.dtype, shape)()])
@@ -232,8 +211,7 @@ class LogSumExp(_ExpFamily):
     ) -> list[Any]:
         """Drop the axes."""
         (sizes,) = input_shapes
-        axes = self.axes(len(sizes))
-        return [tuple(size for dim, size in enumerate(sizes) if dim not in axes)]
+        return [without_axes(sizes, self.axes(len(sizes)))]
 
     def L_op(
         self, inputs: Sequence[Any], outputs: Sequence[Any], output_grads: Sequence[Any]

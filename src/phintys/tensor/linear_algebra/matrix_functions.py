@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from phintys._base.late import LateModule
-from phintys.tensor.creation import zeros_like
-from phintys.tensor.joining import concatenate
+from phintys.tensor.linear_algebra.analytic import AnalyticMatrixOp
 from phintys.tensor.linear_algebra.matrix_equations import solve_sylvester
 from phintys.tensor.linear_algebra.matrix_op import (
     FailingMatrixOp,
@@ -19,7 +18,6 @@ from phintys.tensor.linear_algebra.matrix_op import (
     adjoint,
     as_matrices,
 )
-from phintys.tensor.shapes import sizes_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -116,7 +114,7 @@ class Sqrtm(FailingMatrixOp):
         return [solve_sylvester(x, x, direction, on_error=self.on_error)]
 
 
-class Logm(FailingMatrixOp):
+class Logm(AnalyticMatrixOp, FailingMatrixOp):
     """Return the principal logarithms of matrices.
 
     Examples
@@ -129,30 +127,10 @@ class Logm(FailingMatrixOp):
     """
 
     __props__: ClassVar[tuple[str, ...]] = ("on_error",)
-    signature = "(n,n)->(n,n)"
 
     def compute(self, *matrices: Any) -> Sequence[Any]:
         """Compute by square roots of the Schur form, and an approximant near the identity."""
         return (_function(_logarithm, matrices[0], "logarithm"),)
-
-    def adjoint_rule(
-        self, inputs: Sequence[Any], outputs: Sequence[Any], gradients: Sequence[Any]
-    ) -> list[Any]:
-        """Differentiate in the direction of the gradient at ``A^H``."""
-        return [self._derivative(adjoint(inputs[0]), gradients[0])]
-
-    def tangent_rule(
-        self, inputs: Sequence[Any], outputs: Sequence[Any], tangents: Sequence[Any]
-    ) -> list[Any]:
-        """Differentiate in a direction."""
-        return [self._derivative(inputs[0], tangents[0])]
-
-    def _derivative(self, a: Any, direction: Any) -> Any:
-        """Return the block at the upper right of ``logm([[A, E], [0, A]])``."""
-        above = concatenate([a, direction], axis=-1)
-        below = concatenate([zeros_like(a), a], axis=-1)
-        n = sizes_of(a)[-1]
-        return self(concatenate([above, below], axis=-2))[..., :n, n:]
 
 
 @lru_cache(maxsize=2)

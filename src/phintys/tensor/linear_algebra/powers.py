@@ -12,8 +12,8 @@ from phintys.tensor.convert import as_tensor_variable
 from phintys.tensor.creation import zeros_like
 from phintys.tensor.diagonals import eye
 from phintys.tensor.dim_shuffle import expand_dims
-from phintys.tensor.joining import concatenate
-from phintys.tensor.linear_algebra.matrix_op import MatrixOp, adjoint, as_matrices
+from phintys.tensor.linear_algebra.analytic import AnalyticMatrixOp
+from phintys.tensor.linear_algebra.matrix_op import as_matrices
 from phintys.tensor.linear_algebra.solving import inv
 from phintys.tensor.products import dot, matmul
 from phintys.tensor.shapes import sizes_of
@@ -30,7 +30,7 @@ else:
 __all__ = ["Expm", "expm", "matrix_dot", "matrix_power", "multi_dot"]
 
 
-class Expm(MatrixOp):
+class Expm(AnalyticMatrixOp):
     """Return the exponentials of matrices.
 
     Examples
@@ -43,31 +43,11 @@ class Expm(MatrixOp):
     """
 
     __props__: ClassVar[tuple[str, ...]] = ()
-    signature = "(n,n)->(n,n)"
 
     def compute(self, *matrices: Any) -> Sequence[Any]:
         """Compute with SciPy: scaling, a Pade approximant, and squaring."""
         (a,) = matrices
         return (scipy_linalg.expm(a) if a.size else a,)
-
-    def adjoint_rule(
-        self, inputs: Sequence[Any], outputs: Sequence[Any], gradients: Sequence[Any]
-    ) -> list[Any]:
-        """Differentiate in the direction of the gradient at ``A^H``."""
-        return [self._derivative(adjoint(inputs[0]), gradients[0])]
-
-    def tangent_rule(
-        self, inputs: Sequence[Any], outputs: Sequence[Any], tangents: Sequence[Any]
-    ) -> list[Any]:
-        """Differentiate in a direction."""
-        return [self._derivative(inputs[0], tangents[0])]
-
-    def _derivative(self, a: Any, direction: Any) -> Any:
-        """Return the block at the upper right of ``expm([[A, E], [0, A]])``."""
-        above = concatenate([a, direction], axis=-1)
-        below = concatenate([zeros_like(a), a], axis=-1)
-        n = sizes_of(a)[-1]
-        return self(concatenate([above, below], axis=-2))[..., :n, n:]
 
 
 _expm = Expm()

@@ -10,6 +10,7 @@ from phintys._base.errors import MethodNotDefinedError
 from phintys.tensor import math
 from phintys.tensor.diagonals import eye, tril
 from phintys.tensor.joining import concatenate
+from phintys.tensor.linear_algebra.cholesky_adjoint import from_triangle
 from phintys.tensor.linear_algebra.matrix_op import (
     MatrixOp,
     adjoint,
@@ -29,14 +30,6 @@ __all__ = ["QR"]
 def _right_divided(x: Any, r: Any) -> Any:
     """Return ``x r^-H`` for an upper triangular r."""
     return adjoint(solve_triangular(r, adjoint(x), lower=False, on_error="nan"))
-
-
-def _copied_down(x: Any) -> Any:
-    """Return the Hermitian matrix with the lower triangle of x."""
-    strict = tril(x, -1)
-    is_diagonal = eye(*sizes_of(x)[-2:], dtype="bool")
-    own = math.cast(math.real(x), x.dtype) if is_complex(x) else x
-    return math.switch(is_diagonal, own, strict + adjoint(strict))
 
 
 class QR(MatrixOp):
@@ -139,7 +132,7 @@ def _thin(q: Any, r: Any, gq: Any, gr: Any) -> Any:
     if gq is not None:
         product = matmul(adjoint(gq), q)
         inner = -product if inner is None else inner - product
-    total = matmul(q, _copied_down(inner))
+    total = matmul(q, from_triangle(inner))
     return _right_divided(total if gq is None else gq + total, r)
 
 
