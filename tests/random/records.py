@@ -8,12 +8,14 @@ from typing import Any
 from zlib import crc32
 
 import numpy as np
+import scipy
 import scipy.special
 import scipy.stats as st
 
 __all__ = ["CONTINUOUS", "DISCRETE", "RECORDS", "Record"]
 
 SETS = 3
+SCIPY = tuple(map(int, scipy.__version__.split(".")[:2]))
 
 
 @dataclass(frozen=True)
@@ -69,6 +71,11 @@ LOC_SCALE = {"loc": (-2.0, 2.0), "scale": (0.5, 3.0)}
 
 def lacking(words: str) -> frozenset[str]:
     return frozenset(words.split())
+
+
+def lacking_before(version: tuple[int, int], words: str) -> frozenset[str]:
+    """Return what an older SciPy than this lacks; nothing with this one and newer ones."""
+    return lacking(words) if version > SCIPY else frozenset()
 
 
 class Monotone:
@@ -180,7 +187,7 @@ CONTINUOUS = [
     Record("laplace", LOC_SCALE, st.laplace),
     Record("logistic", LOC_SCALE, st.logistic),
     Record("gumbel", LOC_SCALE, st.gumbel_r),
-    Record("cauchy", LOC_SCALE, st.cauchy),
+    Record("cauchy", LOC_SCALE, st.cauchy, rough=lacking_before((1, 17), "icdf isf")),
     Record("exponential", {"scale": (0.5, 3.0)}, lambda scale: st.expon(scale=scale)),
     Record("halfnormal", LOC_SCALE, st.halfnorm),
     Record(
@@ -225,7 +232,7 @@ CONTINUOUS = [
         "f",
         {"dfnum": (2.0, 9.0), "dfden": (4.5, 9.0)},
         lambda dfnum, dfden: st.f(dfn=dfnum, dfd=dfden),
-        rough=lacking("isf"),
+        rough=lacking("isf") | lacking_before((1, 17), "icdf"),
     ),
     Record("t", {"df": (2.5, 9.0), **LOC_SCALE}, st.t),
     Record(
@@ -253,6 +260,7 @@ CONTINUOUS = [
         {"c": (1.5, 4.0), "d": (1.5, 4.0), "scale": (0.5, 3.0)},
         lambda c, d, scale: st.burr12(c, d, scale=scale),
         lacking("entropy"),
+        rough=lacking_before((1, 17), "isf"),
     ),
     Record("levy", LOC_SCALE, st.levy),
     Record(

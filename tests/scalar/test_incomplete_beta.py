@@ -23,6 +23,14 @@ def test_derivatives_by_the_parameters(a, b, x, by_a, by_b):
     np.testing.assert_allclose(found, [by_a, by_b], rtol=1e-13)
 
 
+def test_far_from_the_mean_and_among_others():
+    a, b, x = np.array([[15000, 1.25, 0.999], [1.5, 12500, 0.001], [2.0, 3.0, 0.5]]).T
+    by_a = [-6.5954322569556673e-10, -3.9375637199591709e-5, -0.1952886866349624]
+    by_b = [2.008497927784773e-6, 1.4782043391986095e-8, 0.1541084939249829]
+    np.testing.assert_allclose(ps.betainc_by_a.impl(a, b, x), by_a, rtol=1e-11)
+    np.testing.assert_allclose(ps.betainc_by_b.impl(a, b, x), by_b, rtol=1e-11)
+
+
 def test_ends_and_outside():
     by_a = ps.betainc_by_a.impl
     assert by_a(2.0, 3.0, np.array([0.0, 1.0])).tolist() == [0, 0]

@@ -188,7 +188,7 @@ def templates_with_overlap(bits: Bits) -> list[float]:
     """So does a run of nine ones, in blocks of 1032 (section 2.8)."""
     m, length = 9, 1032
     is_run = _windows(bits, m) == 2**m - 1
-    counts = _blocks(is_run.view(np.uint8), length)[:, : length - m + 1].sum(axis=1)
+    counts = _blocks(is_run.astype(np.int64), length)[:, : length - m + 1].sum(axis=1)
     found = np.bincount(np.minimum(counts, 5), minlength=6)
     shares = np.array([0.364091, 0.185659, 0.139381, 0.100571, 0.0704323, 0.139865])
     return [_chi_square(found, len(counts) * shares / shares.sum())]

@@ -1,12 +1,13 @@
 """The incomplete beta function, its derivatives in its parameters, and its inverse.
 
-With ``p = a + b``, a series of positive terms (NIST Digital Library of Mathematical Functions,
-8.17.8) gives the function and, term by term, its derivatives::
+A continued fraction (NIST Digital Library of Mathematical Functions, 8.17.22) gives the function::
 
-    I_x(a, b) = x**a (1 - x)**b / (a B(a, b)) * sum_n (p)_n / (a + 1)_n x**n
+    I_x(a, b) = x**a (1 - x)**b / (a B(a, b)) * 1 / (1 + d_1 / (1 + d_2 / (1 + ...)))
 
-The logarithm of a term has the derivative ``sum_{k < n} 1 / (p + k) - 1 / (a + 1 + k)`` by a, and
-``sum_{k < n} 1 / (p + k)`` by b. Where x is large, ``I_x(a, b) = 1 - I_{1-x}(b, a)``.
+Its derivatives by a and b follow the same recurrences (R. J. Boik and J. F. Robison-Cox,
+Derivatives of the incomplete beta function, Journal of Statistical Software 3, 1998). It converges
+fast, after a multiple of the root of the larger parameter, where ``x < (a + 1) / (a + b + 2)``;
+elsewhere ``I_x(a, b) = 1 - I_{1-x}(b, a)``.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from phintys.scalar.special import betaln, digamma
 
 _LARGEST = 1e6  # of the sum of the parameters; beyond it the derivatives are NaN
 _MOST_TERMS = 20_000
+_CLOSE = 1e-16
 _SECOND = (
     "the second derivative of betainc with respect to its parameters a and b is not there. Use "
     "constant ones, or stop the gradient there with phintys.gradient.disconnected_grad(a)"
@@ -37,29 +39,53 @@ def _density(a: Any, b: Any, x: Any) -> Any:
     return exp(xlogy(a - 1, x) + xlog1py(b - 1, -x) - betaln(a, b))
 
 
-def _mean_slopes(a: Any, b: Any, x: Any) -> tuple[Any, Any]:
-    """Return the mean derivatives of the logarithms of the terms, weighted by the terms."""
-    term, total = np.ones_like(x), np.ones_like(x)
-    slope_a, slope_b, sum_a, sum_b = (np.zeros_like(x) for _ in range(4))
-    for n in range(_MOST_TERMS):
-        slope_b += 1 / (a + b + n)
-        slope_a += 1 / (a + b + n) - 1 / (a + 1 + n)
-        term *= (a + b + n) / (a + 1 + n) * x
-        total += term
-        sum_a += term * slope_a
-        sum_b += term * slope_b
-        if not np.any(term * (1 + slope_b) > 1e-17 * total):
-            return sum_a / total, sum_b / total
-    return np.full_like(x, np.nan), np.full_like(x, np.nan)
+def _coefficient(n: int, a: Any, b: Any, x: Any) -> tuple[Any, Any, Any]:
+    """Return the n-th coefficient of the continued fraction, and its derivatives by a and b."""
+    m = n // 2
+    scale = x / ((a + n - 1) * (a + n))
+    if n % 2 == 0:
+        value, by_b = m * (b - m) * scale, m * scale
+        return value, -value * (1 / (a + n - 1) + 1 / (a + n)), by_b
+    value, by_b = -(a + m) * (a + b + m) * scale, -(a + m) * scale
+    slope = 1 / (a + m) + 1 / (a + b + m) - 1 / (a + n - 1) - 1 / (a + n)
+    return value, value * slope, by_b
+
+
+def _fraction_slopes(a: Any, b: Any, x: Any) -> tuple[Any, Any]:
+    """Return the derivatives of the logarithm of the continued fraction by a and b.
+
+    The algorithm of Lentz writes the fraction as a product of ratios ``above * below``; each factor
+    comes with its derivatives by a and b.
+    """
+    above, above_a, above_b = np.ones_like(x), np.zeros_like(x), np.zeros_like(x)
+    below, below_a, below_b = np.ones_like(x), np.zeros_like(x), np.zeros_like(x)
+    sum_a, sum_b = np.zeros_like(x), np.zeros_like(x)
+    moving = np.ones_like(x, bool)
+    for n in range(1, _MOST_TERMS):
+        d, d_a, d_b = _coefficient(n, a, b, x)
+        if n > 1:  # the first ratio has no part above
+            above_a = (d_a - d * above_a / above) / above
+            above_b = (d_b - d * above_b / above) / above
+            above = 1 + d / above
+        after = 1 / (1 + d * below)
+        below_a = -(after**2) * (d_a * below + d * below_a)
+        below_b = -(after**2) * (d_b * below + d * below_b)
+        below = after
+        step_a, step_b = above_a / above + below_a / below, above_b / above + below_b / below
+        sum_a, sum_b = sum_a + moving * step_a, sum_b + moving * step_b
+        moving &= (abs(step_a) > _CLOSE * abs(sum_a)) | (abs(step_b) > _CLOSE * abs(sum_b))
+        if not np.any(moving):
+            break
+    return np.where(moving, np.nan, sum_a), np.where(moving, np.nan, sum_b)
 
 
 def _lower_slopes(a: Any, b: Any, x: Any) -> tuple[Any, Any]:
-    """Return the derivatives by a and b where the series converges fast."""
+    """Return the derivatives by a and b where the continued fraction converges fast."""
     special = import_whole("scipy.special")
     value, both = special.betainc(a, b, x), special.psi(a + b)
-    mean_a, mean_b = _mean_slopes(a, b, x)
-    by_a = np.log(x) + both - special.psi(a + 1) + mean_a
-    by_b = np.log1p(-x) + both - special.psi(b) + mean_b
+    fraction_a, fraction_b = _fraction_slopes(a, b, x)
+    by_a = np.log(x) + both - special.psi(a + 1) + fraction_a
+    by_b = np.log1p(-x) + both - special.psi(b) + fraction_b
     return value * by_a, value * by_b
 
 

@@ -161,3 +161,10 @@ def test_what_has_no_result_is_named():
         output = made[0] if isinstance(made, tuple) else made
         with pytest.raises(np.linalg.LinAlgError, match=reason):
             phintys.function([a], output)(value)
+
+
+@pytest.mark.parametrize("rcond", [-1, 0, 1e-6, 0.5, 1, 2.0])
+def test_what_counts_in_least_squares_is_what_counts_in_numpy(rcond):
+    a, b = np.array([[2.0, 1.0], [3.0, 4.0]]), np.array([[17.0, 20.0], [43.0, 50.0]])
+    found = pt.linalg.lstsq(pt.constant(a), b, rcond).x.eval()
+    np.testing.assert_allclose(found, np.linalg.lstsq(a, b, rcond)[0])

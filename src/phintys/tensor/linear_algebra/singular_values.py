@@ -350,7 +350,8 @@ def lstsq(a: Any, b: Any, rcond: Any = None, *, b_ndim: int | None = None) -> Ls
         A vector, a matrix, or a stack of them.
     rcond
         Singular values up to this fraction of the largest one count as 0. By default it is the
-        larger size times the machine epsilon.
+        larger size times the machine epsilon. As in LAPACK, a fraction of
+        0 or less, or of 1 or more, is the unit roundoff.
     b_ndim
         1 if ``b`` is a stack of vectors, 2 for one of matrices. By default a vector is one, and all
         else are matrices.
@@ -374,6 +375,9 @@ def lstsq(a: Any, b: Any, rcond: Any = None, *, b_ndim: int | None = None) -> Ls
     u, s, vh = _svd(full_matrices=False, on_error="raise")(a)
     if rcond is None:
         rcond = _longest(a) * _epsilon(s)
+    else:
+        rcond = as_tensor_variable(rcond)
+        rcond = math.switch(math.gt(rcond, 0) & math.lt(rcond, 1), rcond, _epsilon(s) / 2)
     counts = math.gt(s, _threshold(s, rcond))
     inverse = math.switch(counts, 1 / math.switch(counts, s, 1), 0)
     x = matmul(adjoint(vh), expand_dims(_as_type(inverse, u), -1) * matmul(adjoint(u), right))
