@@ -183,20 +183,6 @@ def test_a_marginal_likelihood_is_known_to_be_definite():
     assert "getrf" not in found
 
 
-def test_systems_of_kronecker_products_are_solved_by_their_factors():
-    a, b = pt.matrix("a", shape=(3, 3)), pt.matrix("b", shape=(4, 4))
-    k = pt.kron(a, b)
-    r = pt.dvector("r")
-    outputs = [pt.linalg.solve(k, r), pt.linalg.inv(k), pt.linalg.slogdet(k)[1]]
-    f = phintys.function([a, b, r], outputs)
-    values = [RNG.normal(size=(n, n)) + 5 * np.eye(n) for n in (3, 4)]
-    whole, right = np.kron(*values), RNG.normal(size=12)
-    solved, inverse, logarithm = f(*values, right)
-    np.testing.assert_allclose(solved, np.linalg.solve(whole, right))
-    np.testing.assert_allclose(inverse, np.linalg.inv(whole), atol=1e-12)
-    np.testing.assert_allclose(logarithm, np.linalg.slogdet(whole)[1])
-
-
 def test_solvers_are_native_without_the_rules():
     outputs = [pt.linalg.solve(X, x), pt.linalg.inv(X), pt.linalg.det(X), *pt.linalg.slogdet(X)]
     f = phintys.function([X, x], outputs, mode=phintys.Mode("native", PIPELINES["light"]))

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 __all__ = [
     "REPEATING",
     "UNIFORM",
+    "all_results",
     "as_one",
     "as_result",
     "as_value",
@@ -346,6 +347,15 @@ def as_one(fgraph: FunctionGraph, node: Apply, value: Any) -> Variable | None:
     """Like :func:`as_result`, but return the variable itself."""
     found = as_result(fgraph, node, value)
     return None if found is None else found[0]
+
+
+def all_results(node: Apply, values: list[Any]) -> list[Variable | None] | None:
+    """Return values as the replacements of all outputs of a node, if they can be that."""
+    types: list[Any] = [variable.type for variable in node.outputs]
+    fit = all(
+        value is None or fits(type_, value.type) for type_, value in zip(types, values, strict=True)
+    )
+    return values if fit else None
 
 
 def fits(wanted: TensorType, given: TensorType) -> bool:

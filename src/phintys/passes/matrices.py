@@ -15,8 +15,8 @@ from phintys.control.branches.if_else import IfElse
 from phintys.graph.apply import Apply
 from phintys.graph.variable import Constant
 from phintys.passes._facts import (
+    all_results,
     as_result,
-    fits,
     has_one_client,
     kind,
     operands,
@@ -25,6 +25,7 @@ from phintys.passes._facts import (
 )
 from phintys.passes._matrix_facts import Fact, turned
 from phintys.passes._structure import structure
+from phintys.passes.patterned_matrices import PATTERNED
 from phintys.rewriting import node_rewriter
 from phintys.tensor import math
 from phintys.tensor.diagonals import AllocDiag, ExtractDiag, diagonal, eye
@@ -37,7 +38,6 @@ from phintys.tensor.linear_algebra.solving import Inv, Solve, divided
 from phintys.tensor.products import BatchedDot, Dot, matmul
 from phintys.tensor.ranges import ARange
 from phintys.tensor.reduce import prod, sum
-from phintys.tensor.reshaping import Reshape, reshape
 from phintys.tensor.shapes import sizes_of
 
 if TYPE_CHECKING:
@@ -57,14 +57,6 @@ def _main_diagonal(x: Any) -> Any:
     if node is not None and isinstance(node.op, AllocDiag) and node.op.offset == 0:
         return node.inputs[0]
     return diagonal(x, 0, x.ndim - 2, x.ndim - 1)
-
-
-def _all(node: Apply, values: list[Any]) -> list[Variable | None] | None:
-    types: list[Any] = [variable.type for variable in node.outputs]
-    fit = all(
-        value is None or fits(type_, value.type) for type_, value in zip(types, values, strict=True)
-    )
-    return values if fit else None
 
 
 def _is_definite(fgraph: FunctionGraph, a: Any) -> bool:
@@ -439,7 +431,7 @@ def det_of_product(fgraph: FunctionGraph, node: Apply) -> list[Variable | None] 
     if isinstance(op, Det):
         return as_result(fgraph, node, op(found[0]) * op(found[1]))  # pyright: ignore[reportReturnType]
     (sign, logarithm), (other, more) = op(found[0]), op(found[1])
-    return _all(node, [sign * other, logarithm + more])
+    return all_results(node, [sign * other, logarithm + more])
 
 
 @node_rewriter(
@@ -463,7 +455,7 @@ def det_of_inv(fgraph: FunctionGraph, node: Apply) -> list[Variable | None] | No
     if isinstance(op, Det):
         return as_result(fgraph, node, math.true_div(1, op(a)))  # pyright: ignore[reportReturnType]
     sign, logarithm = op(a)
-    return _all(node, [math.conj(sign) if kind(sign) == "c" else sign, -logarithm])
+    return all_results(node, [math.conj(sign) if kind(sign) == "c" else sign, -logarithm])
 
 
 @node_rewriter(
@@ -488,7 +480,7 @@ def det_of_definite(fgraph: FunctionGraph, node: Apply) -> list[Variable | None]
     logarithm = 2 * sum(math.log(size), axis=-1)
     # NaN where the assumption is wrong.
     sign = math.cast(math.switch(math.isnan(logarithm), np.nan, 1.0), a.dtype)
-    return _all(node, [sign, logarithm])
+    return all_results(node, [sign, logarithm])
 
 
 @node_rewriter(
@@ -528,102 +520,6 @@ def one_cholesky(fgraph: FunctionGraph, node: Apply) -> Mapping[Variable, Variab
     return replaced or None
 
 
-# ---- Kronecker products --------------------------------------------------------------------------
-
-
-def _kronecker(fgraph: FunctionGraph, x: Any) -> tuple[Any, Any] | None:
-    """Return two square matrices, given their Kronecker product."""
-    node = x.owner
-    if node is None or not isinstance(node.op, Reshape) or x.ndim != 2:
-        return None
-    inner = scalar_node(node.inputs[0], ps.mul)
-    if inner is None or len(inner.inputs) != 2 or node.inputs[0].type.ndim != 4:
-        return None
-    parts: dict[Any, Any] = {}
-    for one in inner.inputs:
-        if one.owner is None or not isinstance(one.owner.op, DimShuffle):
-            return None
-        parts[one.owner.op.new_order] = one.owner.inputs[0]
-    a, b = parts.get((0, "x", 1, "x")), parts.get(("x", 0, "x", 1))
-    if a is None or b is None or a.dtype != x.dtype or b.dtype != x.dtype:
-        return None
-    if not structure(fgraph, a) & structure(fgraph, b) & Fact.SQUARE:
-        return None
-    return a, b
-
-
-def _kron(a: Any, b: Any, shape: Any) -> Any:
-    product = math.mul(a.dimshuffle(0, "x", 1, "x"), b.dimshuffle("x", 0, "x", 1))
-    return reshape(product, shape)
-
-
-@node_rewriter(
-    [Inv],
-    operands=[Reshape],
-    depth=4,
-    tags=["extremes"],
-    examples=["pt.linalg.inv(pt.kron(X3 + 9 * pt.eye(3), Y3 + 9 * pt.eye(3)))"],
-)
-def inv_of_kron(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
-    """inv(kron(A, B)) -> kron(inv(A), inv(B))"""
-    op: Any = node.op
-    (x,) = operands(node)
-    found = _kronecker(fgraph, x)
-    if found is None:
-        return None
-    return as_result(fgraph, node, _kron(op(found[0]), op(found[1]), tuple(sizes_of(x))))
-
-
-@node_rewriter(
-    [Det, SlogDet],
-    operands=[Reshape],
-    depth=4,
-    tags=["extremes"],
-    examples=[
-        "pt.linalg.det(pt.kron(X3 + 9 * pt.eye(3), Y3 + 9 * pt.eye(3)))",
-        "pt.linalg.slogdet(pt.kron(X3 + 9 * pt.eye(3), Y3 + 9 * pt.eye(3)))[1]",
-    ],
-)
-def det_of_kron(fgraph: FunctionGraph, node: Apply) -> list[Variable | None] | None:
-    """det(kron(A, B)) -> det(A)**m * det(B)**n, for A of size n and B of size m"""
-    op: Any = node.op
-    found = _kronecker(fgraph, operands(node)[0])
-    if found is None or kind(found[0]) == "c":
-        return None
-    a, b = found
-    n, m = (sizes_of(x)[0] for x in (a, b))
-    if isinstance(op, Det):
-        value = math.pow(op(a), math.cast(m, a.dtype)) * math.pow(op(b), math.cast(n, a.dtype))
-        return as_result(fgraph, node, value)  # pyright: ignore[reportReturnType]
-    (sign, logarithm), (other, more) = op(a), op(b)
-    m, n = (math.cast(size, a.dtype) for size in (m, n))
-    return _all(node, [math.pow(sign, m) * math.pow(other, n), m * logarithm + n * more])
-
-
-@node_rewriter(
-    [Solve],
-    operands=[Reshape],
-    depth=4,
-    tags=["extremes"],
-    examples=[
-        "pt.linalg.solve(pt.kron(X3 + 9 * pt.eye(3), Y3 + 9 * pt.eye(3)), pt.kron(X3, Y3))",
-        "pt.linalg.solve(pt.kron(X3 + 9 * pt.eye(3), Y3 + 9 * pt.eye(3)), pt.kron(x3, y3))",
-    ],
-)
-def solve_with_kron(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
-    """solve(kron(A, B), b) -> two solutions, with A and with B"""
-    op: Any = node.op
-    x, right = operands(node)
-    found = _kronecker(fgraph, x) if op.assume_a == "gen" else None
-    if found is None:
-        return None
-    a, b = found
-    (n, _), (m, _), (_, k) = (sizes_of(one) for one in (a, b, right))
-    half = reshape(op(a, reshape(right, (n, m * k))), (n, m, k)).dimshuffle(1, 0, 2)
-    whole = reshape(op(b, reshape(half, (m, n * k))), (m, n, k)).dimshuffle(1, 0, 2)
-    return as_result(fgraph, node, reshape(whole, tuple(sizes_of(right))))
-
-
 MATRICES: tuple[NodeRewriter, ...] = (
     transpose_of_symmetric,
     product_with_diagonal,
@@ -634,9 +530,7 @@ MATRICES: tuple[NodeRewriter, ...] = (
     inv_of_product,
     det_of_product,
     det_of_inv,
-    inv_of_kron,
-    det_of_kron,
-    solve_with_kron,
+    *PATTERNED,
     cholesky_of_product,
 )
 """Cheaper forms, tried before those of ``linear_algebra.py``."""
