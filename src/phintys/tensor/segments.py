@@ -97,8 +97,6 @@ def _number(ids: Any, num_segments: Any) -> Any:
 class SegmentReduce(Op):
     """Reduce the rows of each segment to one.
 
-    Native code calls NumPy's function.
-
     Parameters
     ----------
     mode
@@ -137,9 +135,20 @@ class SegmentReduce(Op):
         if len(data) != len(ids):
             msg = f"segment_{self.mode}: {len(ids)} numbers of segments for {len(data)} rows."
             raise ShapeError(msg)
-        out = np.full((int(count), *data.shape[1:]), _start(self.mode, data.dtype))
+        out = np.full((int(count), *data.shape[1:]), self.value_without_rows(data.dtype))
         _UFUNCS[self.mode].at(out, ids, data)
         output_storage[0][0] = out
+
+    def value_without_rows(self, dtype: np.dtype[Any]) -> Any:
+        """Return the value of a segment without rows."""
+        if self.mode == "prod":
+            return dtype.type(1)
+        if dtype.kind == "f":
+            return dtype.type(-np.inf if self.mode == "max" else np.inf)
+        if dtype.kind == "b":
+            return np.bool_(self.mode == "min")
+        limits = np.iinfo(dtype)
+        return dtype.type(limits.min if self.mode == "max" else limits.max)
 
     def infer_shape(
         self, fgraph: FunctionGraph | None, node: Apply, input_shapes: Sequence[Any]
@@ -179,18 +188,6 @@ class SegmentReduce(Op):
 
     def __str__(self) -> str:
         return f"Segment{self.mode.capitalize()}"
-
-
-def _start(mode: str, dtype: np.dtype[Any]) -> Any:
-    """Return the value of a segment without rows."""
-    if mode == "prod":
-        return dtype.type(1)
-    if dtype.kind == "f":
-        return dtype.type(-np.inf if mode == "max" else np.inf)
-    if dtype.kind == "b":
-        return np.bool_(mode == "min")
-    limits = np.iinfo(dtype)
-    return dtype.type(limits.min if mode == "max" else limits.max)
 
 
 def _product_of_others(data: Any, ids: Any, count: Any) -> Any:

@@ -53,6 +53,14 @@ _REDUCERS = {
 }
 
 
+_ACCUMULATE = {
+    "add": np.add,
+    "mul": np.multiply,
+    "maximum": np.maximum,
+    "minimum": np.minimum,
+}
+
+
 class CheckFailed(Exception):
     """A check or an index failed; ``failure`` says which."""
 
@@ -285,7 +293,7 @@ class Interpreter:
         value = np.broadcast_to(value, kept.shape).reshape(-1)
         if statement.accumulate:
             assert memory.written[places].all()
-            np.add.at(memory.data, places, value)
+            _ACCUMULATE[statement.accumulate].at(memory.data, places, value)
             return
         is_dynamic = any(index.dynamic for index in statement.indices)
         assert is_dynamic or len(np.unique(places)) == len(places), "an element is written twice"

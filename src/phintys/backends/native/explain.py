@@ -48,7 +48,7 @@ _REDUCERS = {
     "and_": "all",
     "or_": "any",
 }
-_ACCUMULATES = {None: "=", "add": "+="}
+_ACCUMULATES = {None: "=", "add": "+=", "mul": "*=", "maximum": "max=", "minimum": "min="}
 _MOST_NUMBERS = 4
 
 

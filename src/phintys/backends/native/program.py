@@ -265,7 +265,7 @@ class Statement:
         ``add mul maximum minimum and_ or_ xor``, or ``None`` without a reduction; ``argmax`` and
         ``argmin`` give the position in the reduction loops.
     accumulate
-        ``"add"`` for scatter-add; ``None`` to overwrite.
+        ``add``, ``mul``, ``maximum`` or ``minimum`` to combine with it; ``None`` to overwrite.
     is_grouped
         Whether iterations that accumulate into the same element are consecutive.
     sequential

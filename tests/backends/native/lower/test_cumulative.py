@@ -61,3 +61,16 @@ def test_not_a_number_stays(compare):
     x = pt.dvector("x")
     value = np.array([1.0, np.inf, -np.inf, 2.0, -0.0])
     compare([x], [pt.cumsum(x), pt.cumprod(x), pt.cumsum(x[4:])], [value], exact=True)
+
+
+@FEW
+@given(with_axis(), st.sampled_from(["max", "min"]), TARGETS)
+def test_running_places_of_extremes(compare, drawn, mode, target):
+    (value,), axis = drawn
+    if value.dtype.kind == "c":
+        value = value.real.copy()
+    if value.dtype.kind == "f":
+        value.reshape(-1)[1::4] = np.nan
+    x = like(value)
+    op = pt.RunningArgExtreme(axis, mode)
+    compare([x], [op(x), op(x[::-1])], [value], target=target)

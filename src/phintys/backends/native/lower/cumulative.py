@@ -1,4 +1,4 @@
-"""Lowering of running sums and products, and of linear recurrences.
+"""Lowering of running sums, products and extremes, and of linear recurrences.
 
 Each element of such a result is computed from the previous one: ``t[i + 1] = t[i] + x[i + 1]``. The
 loop along the axis runs in order; other axes can be vectorized.
@@ -15,14 +15,24 @@ from phintys import scalar as ps
 from phintys.backends.native.lower.families import lowers
 from phintys.backends.native.lower.lowering import Loops, Lowering
 from phintys.backends.native.lower.view import View
-from phintys.backends.native.program import Expression, Failure, Literal, Operation
+from phintys.backends.native.program import (
+    Expression,
+    Failure,
+    Index,
+    Literal,
+    Operation,
+    Position,
+)
 from phintys.graph.apply import Apply
 from phintys.tensor.cumulative import CumOp, LinearRecurrence
+from phintys.tensor.running_extremes import RunningArgExtreme
 
 if TYPE_CHECKING:
     from phintys.backends.native.sizes import Size
 
 __all__ = ["run_along"]
+
+_BOOL, _INT64 = np.dtype("bool"), np.dtype("int64")
 
 _OPS = {"add": ps.add, "mul": ps.mul}
 _OPS_OF_BOOLS = {"add": ps.or_, "mul": ps.and_}
@@ -116,3 +126,40 @@ def lower_linear_recurrence(op: LinearRecurrence, node: Apply, lowering: Lowerin
         return Operation(plus, (lowering.load(b, loops), product), dtype)
 
     run_along(target, op.axis, lambda _: Literal(dtype.type(0), dtype), following, node, lowering)
+
+
+@lowers(RunningArgExtreme)
+def lower_running_arg_extreme(op: RunningArgExtreme, node: Apply, lowering: Lowering) -> None:
+    """``best[i + 1] = max(best[i], x[i + 1])``; ``out[i + 1] = i + 1`` where that is new.
+
+    A NaN is new unless there was one before.
+    """
+    sizes, axis = lowering.sizes, op.axis
+    x = lowering.view(node.inputs[0])
+    dtype = x.array.dtype
+    extreme, is_beyond = (ps.maximum, ps.gt) if op.mode == "max" else (ps.minimum, ps.lt)
+    best = View.of(lowering.array(dtype, x.sizes), sizes)
+    later = _tail(x, axis, lowering)
+
+    def following_best(before: Expression, loops: Loops) -> Expression:
+        return Operation(extreme, (before, lowering.load(later, loops)), dtype)
+
+    run_along(best, axis, lambda loops: lowering.load(x, loops), following_best, node, lowering)
+    target, _ = lowering.compute(node.outputs[0], x.sizes)
+
+    def following(before: Expression, loops: Loops) -> Expression:
+        former, value = best.load(loops), lowering.load(later, loops)
+        is_new: Expression = Operation(is_beyond, (value, former), _BOOL)
+        if dtype.kind == "f":
+            was_number, is_nan = (
+                Operation(compare, (one, one), _BOOL)
+                for compare, one in ((ps.eq, former), (ps.ne, value))
+            )
+            first_nan = Operation(ps.and_, (was_number, is_nan), _BOOL)
+            is_new = Operation(ps.or_, (is_new, first_nan), _BOOL)
+        loop = loops[axis]
+        terms = () if loop is None else ((loop, sizes.fixed(1)),)
+        place = Position(Index(terms, sizes.fixed(1)))
+        return Operation(ps.switch, (is_new, place, before), _INT64)
+
+    run_along(target, axis, lambda _: Literal(np.int64(0), _INT64), following, node, lowering)

@@ -34,6 +34,8 @@ _random = LateModule("phintys.backends.native.lower.random")
 _ranges = LateModule("phintys.backends.native.lower.ranges")
 _reduce = LateModule("phintys.backends.native.lower.reduce")
 _row_loop = LateModule("phintys.backends.native.lower.row_loop")
+_searching = LateModule("phintys.backends.native.lower.searching")
+_segments = LateModule("phintys.backends.native.lower.segments")
 _scan = LateModule("phintys.backends.native.lower.scan")
 _running = LateModule("phintys.backends.native.lower.cumulative")
 _shape = LateModule("phintys.backends.native.lower.shapes")
@@ -61,8 +63,10 @@ LOWERINGS: OpRules[Callable[[Any, Apply, Lowering], None]] = OpRules(
         _ranges: "ARange",
         _reduce: "ArgExtremeAlong Argmax Argmin LogSoftmax LogSumExp Reduce Softmax",
         _row_loop: "RowLoop",
-        _running: "CumOp LinearRecurrence",
+        _running: "CumOp LinearRecurrence RunningArgExtreme",
         _scan: "Scan StepCount",
+        _searching: "SearchSorted",
+        _segments: "SegmentReduce",
         _shape: "GradientMark MakeVector Reshape Shape ShapeI SizeCheck SpecifyShape",
     },
 )

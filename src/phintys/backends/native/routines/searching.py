@@ -1,0 +1,132 @@
+"""Searches in sorted vectors: one for each value, several at once in the lanes of a vector."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from phintys.backends.native.emit.control import loop
+from phintys.backends.native.emit.memory import gather
+from phintys.backends.native.emit.types import BOOL, INT64, type_of
+from phintys.backends.native.routines.routine import Routine
+from phintys.backends.native.routines.stacks import RangeFunction
+
+if TYPE_CHECKING:
+    from phintys.backends.native.emit.main import MainFunction
+    from phintys.backends.native.emit.step_writer import StepWriter
+    from phintys.backends.native.emit.values import Value
+    from phintys.backends.native.polynomials import Polynomial
+    from phintys.backends.native.steps.call import LibraryCall
+
+__all__ = ["SEARCH_SORTED"]
+
+_EACH = 10.0
+"""Nanoseconds for a value: the length of the vector is known only when the call runs."""
+
+_WORK_SHIFT = 6
+
+_ABREAST = 4
+"""Vectors of values that are searched at once, so that one need not wait for memory."""
+
+
+class _SearchSorted(Routine):
+    """Where to insert values in a sorted vector: the inputs are both, of one dtype.
+
+    The options are their lengths, ``n`` and ``count``, and whether ``right`` is the side.
+    """
+
+    name = "search_sorted"
+    shares_work: ClassVar[bool] = True
+
+    def work(self, call: LibraryCall[Any], main: MainFunction) -> Polynomial:
+        """Return a rough estimate of its time."""
+        return main.scaled(main.ring.of(call.options["count"]), _EACH)
+
+    def emit(self, call: LibraryCall[Any], writer: StepWriter) -> None:
+        """Write a function for a range of the values, and its call."""
+        ranges = RangeFunction(writer)
+        _Search(call, ranges).write()
+        nanoseconds = writer.polynomial(self.work(call, writer.main)) >> _WORK_SHIFT
+        ranges.call(writer.size(call.options["count"]), nanoseconds, is_serial=False)
+
+
+class _Search:
+    """Writes the code for a range of values."""
+
+    def __init__(self, call: LibraryCall[Any], ranges: RangeFunction) -> None:
+        self._b = ranges.b
+        self._ranges = ranges
+        self._vector, self._values = (ranges.pointer(array) for array in call.inputs)
+        self._found = ranges.pointer(call.outputs[0])
+        self._n = ranges.size(call.options["n"])
+        self._is_right = call.options["right"]
+        self._type = type_of(call.inputs[0].dtype)
+        self._place_of_nan: Value | None = None
+
+    def write(self) -> None:
+        """Search for whole vectors of values, and then for those that are left."""
+        b, begin, end = self._b, self._ranges.begin, self._ranges.end
+        empty, filled, after = (b.new_block(name) for name in ("empty", "filled", "after"))
+        b.branch(b.eq(self._n, 0), empty, filled)
+        b.begin(empty)
+        with loop(b, begin, end) as each:
+            b.store(b.constant(INT64, 0), b.offset(self._found, each.index, INT64))
+        b.jump(after)
+        b.begin(filled)
+        steps = 64 - b.call("llvm.ctlz.i64", INT64, [self._n - 1, b.constant(BOOL, 0)])
+        if self._type.kind == "f":
+            self._place_of_nan = self._n if self._is_right else self._count_of_numbers(steps)
+        lanes = b.target.lanes(INT64)
+        whole = begin + ((end - begin) & -(lanes * _ABREAST))
+        with loop(b, begin, whole, lanes * _ABREAST) as each:
+            self._search([each.index + lanes * at for at in range(_ABREAST)], lanes, steps)
+        with loop(b, whole, end) as each:
+            self._search([each.index], 1, steps)
+        b.jump(after)
+        b.begin(after)
+
+    def _search(self, places: list[Value], lanes: int, steps: Value) -> None:
+        """Halve what is left of the vector, without branches: some elements precede the values."""
+        b, integers = self._b, INT64.of(lanes)
+        values = [
+            b.load(self._type.of(lanes), b.offset(self._values, place, self._type), align=1)
+            for place in places
+        ]
+        nothing = [b.constant(integers, 0)] * len(values)
+        with loop(b, 0, steps, carried=[self._n, *nothing]) as halving:
+            left, *before = halving.carried
+            half = left >> 1
+            many = b.splat(half, lanes)
+            moved = [
+                b.select(self._precedes(one + (many - 1), value), one + many, one)
+                for one, value in zip(before, values, strict=True)
+            ]
+            halving.next(left - half, *moved)
+        for place, value, before in zip(places, values, halving.results[1:], strict=True):
+            is_behind = self._precedes(before, value)
+            found = b.select(is_behind, before + 1, before)
+            if self._place_of_nan is not None:
+                found = b.select(b.isnan(value), b.splat(self._place_of_nan, lanes), found)
+            b.store(found, b.offset(self._found, place, INT64), align=8)
+
+    def _count_of_numbers(self, steps: Value) -> Value:
+        """Return how many elements come before the first NaN."""
+        b = self._b
+        with loop(b, 0, steps, carried=[self._n, b.constant(INT64, 0)]) as halving:
+            left, before = halving.carried
+            half = left >> 1
+            is_number = ~b.isnan(self._element(before + (half - 1)))
+            halving.next(left - half, b.select(is_number, before + half, before))
+        before = halving.results[1]
+        return b.select(b.isnan(self._element(before)), before, before + 1)
+
+    def _precedes(self, place: Value, value: Value) -> Value:
+        """Return whether elements come before values that are numbers."""
+        element = self._element(place)
+        return element <= value if self._is_right else element < value
+
+    def _element(self, place: Value) -> Any:
+        pointers = self._b.offset(self._vector, place, self._type)
+        return gather(self._b, self._type.of(place.type.lanes), pointers)
+
+
+SEARCH_SORTED = _SearchSorted()
