@@ -1,5 +1,7 @@
 """Functions on tensors with the arguments that they took in the old packages."""
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -120,6 +122,9 @@ def test_products_with_all_options(theano):
         T.elemwise.Prod(axis=1, no_zeros_in_input=True)(x),
     ):
         np.testing.assert_array_equal(value(result, (x, numbers)), [6, 20])
+    copy = pickle.loads(pickle.dumps(T.elemwise.Prod()))
+    assert not copy.no_zeros_in_input
+    assert value(copy(x), (x, numbers)) == 120
 
 
 @pytest.mark.parametrize("axes", [(0, 1), (1, 2), (2, 0)])

@@ -83,6 +83,13 @@ def _chosen(draw, smooth):
     return Example((number, *arrays_for(draw, NUMBERS * 2, [shape] * 2, smooth)), {"mode": mode})
 
 
+def _chosen_along(draw, smooth):
+    shape, extra = draw(shapes(max_dims=2)), draw(st.integers(0, 1))
+    number = _rng(draw).integers(-3, 6, shape[extra:] if draw(st.booleans()) else shape)
+    [choices] = arrays_for(draw, NUMBERS, [(4, *shape)], smooth)
+    return Example((number, choices), {"mode": draw(st.sampled_from(("wrap", "clip")))})
+
+
 def _flat(draw, smooth):
     shape = tuple(draw(st.lists(st.integers(1, 3), min_size=1, max_size=3)))
     numbers = _rng(draw).integers(0, np.prod(shape), draw(st.integers(0, 4)))
@@ -203,6 +210,7 @@ RECORDS = [
         _chosen,
         differentiable=(1, 2),
     ),
+    _record("choose_along", pt.choose, np.choose, _chosen_along, differentiable=(1,)),
     _record("unravel_index", pt.unravel_index, np.unravel_index, _flat),
     _record(
         "ravel_multi_index",

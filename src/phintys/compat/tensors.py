@@ -16,7 +16,7 @@ from phintys.passes import infer_shapes, rewrite_graph
 from phintys.tensor.known import known_int
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
 __all__ = [
     "AllocDiag",
@@ -190,9 +190,14 @@ def prod(
     return pt.prod(x, axis=axis, dtype=dtype, keepdims=keepdims, acc_dtype=acc_dtype)
 
 
-def Prod(axis: Any = None, **options: Any) -> Callable[[Any], Any]:
+class Prod:
     """``Prod(axis)(x)``."""
-    return lambda x: prod(x, axis=axis, **options)
+
+    def __init__(self, axis: Any = None, no_zeros_in_input: bool = False, **options: Any) -> None:
+        self.axis, self.no_zeros_in_input, self.options = axis, no_zeros_in_input, options
+
+    def __call__(self, x: Any) -> Any:
+        return prod(x, axis=self.axis, **self.options)
 
 
 def take(a: Any, indices: Any, axis: Any = None, mode: Any = "raise") -> Any:

@@ -9,6 +9,8 @@ from phintys.tensor import math
 from phintys.tensor.broadcasting import broadcast_arrays
 from phintys.tensor.convert import as_tensor_variable
 from phintys.tensor.creation import as_sizes, zeros_like
+from phintys.tensor.dim_shuffle import expand_dims
+from phintys.tensor.indexing.along_axis import take_along_axis
 from phintys.tensor.indexing.setting import set_subtensor, take
 from phintys.tensor.joining import stack
 from phintys.tensor.nonzeros import flatnonzero, nonzero
@@ -261,8 +263,7 @@ def choose(x: Any, choices: Any, mode: str = "raise") -> TensorVariable:
         whole = as_tensor_variable(choices)
         count = fold(sizes_of(whole)[0]) if whole.ndim else 0
         if not isinstance(count, int):
-            msg = f"choose: the number of choices of {whole}, of type {whole.type}, is not known."
-            raise ShapeError(msg)
+            return _choose_along(_in_range(x, count, mode, "choose"), whole)
         listed = [whole[position] for position in range(count)]
     if not listed:
         msg = "choose needs at least one choice."
@@ -273,6 +274,14 @@ def choose(x: Any, choices: Any, mode: str = "raise") -> TensorVariable:
     for position in range(len(listed) - 2, -1, -1):
         result = math.switch(math.eq(number, position), listed[position], result)
     return math.cast(result, promote(*(choice.dtype for choice in listed)))
+
+
+def _choose_along(number: Any, choices: Any) -> TensorVariable:
+    """Return the elements of arrays along the first axis of ``choices``, however many they are."""
+    missing = number.ndim - (choices.ndim - 1)
+    choices = expand_dims(choices, tuple(range(1, 1 + missing)))
+    number = expand_dims(number, tuple(range(1 + max(0, -missing))))
+    return take_along_axis(choices, number, axis=0)[0]
 
 
 def _in_range(x: Any, count: Any, mode: str, name: str) -> Any:
