@@ -184,7 +184,7 @@ class _Batched:
         self.by_item = bool(batch.ranks[0])  # whether items end at different steps
 
     def build(self) -> list[Any] | None:
-        """Return the results of the loop; ``None`` if something that is no tensor would differ."""
+        """Return the results of the loop; ``None`` if a value that is not a tensor would differ."""
         ranks = self.batch.ranks
         places = self.places
         states = [*places.carried, *places.untraced]

@@ -33,6 +33,11 @@ def value_and_grad(
         Of the same arguments. It returns the value, or the pair, and the gradient: of the form of
         the argument, or a tuple of one for each of several.
 
+    Raises
+    ------
+    ArgumentError
+        ``argnums`` names an argument that a call does not give by position.
+
     Examples
     --------
     >>> import phintys, phintys.tensor as pt

@@ -30,15 +30,28 @@ __all__ = [
 
 
 def broadcast_sizes(shapes: Sequence[Sequence[Any]], what: str = "broadcast_shape") -> list[Any]:
-    """Return the sizes to which shapes broadcast; each size is an int or symbolic.
+    """Return the sizes to which shapes broadcast.
 
     Of several symbolic sizes the first is returned: they must be equal, which is checked where the
     arrays are actually broadcast.
+
+    Parameters
+    ----------
+    shapes
+        Sequences of sizes, each an int or symbolic.
+    what
+        What broadcasts them, for errors.
 
     Raises
     ------
     ShapeError
         Two known sizes differ and neither is 1.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.broadcast_sizes([(2, 1), (3,)])
+    [2, 3]
     """
     ndim = max((len(shape) for shape in shapes), default=0)
     result: list[Any] = []

@@ -229,6 +229,11 @@ def tensor(
     broadcastable
         Instead of the shape: for each dimension whether its size is 1.
 
+    Raises
+    ------
+    TypeContractError
+        No shape is given.
+
     Examples
     --------
     >>> import phintys.tensor as pt
@@ -263,70 +268,166 @@ def _make(
 def scalar(
     name: str | None = None, *, dtype: Any = None, shape: Shape | None = None
 ) -> TensorVariable:
-    """Return a 0-d variable."""
+    """Return a 0-d variable.
+
+    Parameters
+    ----------
+    name
+        A name, for printing and for keyword arguments of functions.
+    dtype
+        Its dtype; ``config.floatX`` by default.
+    shape
+        Its static shape, with ``None`` for sizes that are known only at run time.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.scalar("x", dtype="int64").type
+    Scalar(int64)
+    """
     return _make(name, dtype, shape, ())
 
 
 def vector(
     name: str | None = None, *, dtype: Any = None, shape: Shape | None = None
 ) -> TensorVariable:
-    """Return a 1-d variable."""
+    """Return a 1-d variable.
+
+    Parameters
+    ----------
+    name
+        A name, for printing and for keyword arguments of functions.
+    dtype
+        Its dtype; ``config.floatX`` by default.
+    shape
+        Its static shape, with ``None`` for sizes that are known only at run time.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.vector("x", dtype="float32", shape=(3,)).type
+    Vector(float32, shape=(3,))
+    """
     return _make(name, dtype, shape, (None,))
 
 
 def matrix(
     name: str | None = None, *, dtype: Any = None, shape: Shape | None = None
 ) -> TensorVariable:
-    """Return a 2-d variable."""
+    """Return a 2-d variable.
+
+    Parameters
+    ----------
+    name
+        A name, for printing and for keyword arguments of functions.
+    dtype
+        Its dtype; ``config.floatX`` by default.
+    shape
+        Its static shape, with ``None`` for sizes that are known only at run time.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.matrix("x", shape=(None, 3)).type
+    Matrix(float64, shape=(?, 3))
+    """
     return _make(name, dtype, shape, (None, None))
 
 
 def row(
     name: str | None = None, *, dtype: Any = None, shape: Shape | None = None
 ) -> TensorVariable:
-    """Return a 2-d variable with one row: the first dimension has size 1, and so broadcasts."""
+    """Return a 2-d variable with one row: the first dimension has size 1, and so broadcasts.
+
+    Parameters
+    ----------
+    name
+        A name, for printing and for keyword arguments of functions.
+    dtype
+        Its dtype; ``config.floatX`` by default.
+    shape
+        Its static shape, with ``None`` for sizes that are known only at run time.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.row("x").type
+    Matrix(float64, shape=(1, ?))
+    """
     return _make(name, dtype, shape, (1, None))
 
 
 def col(
     name: str | None = None, *, dtype: Any = None, shape: Shape | None = None
 ) -> TensorVariable:
-    """Return a 2-d variable with one column: the second dimension has size 1, and so broadcasts."""
+    """Return a 2-d variable with one column: the second dimension has size 1, and so broadcasts.
+
+    Parameters
+    ----------
+    name
+        A name, for printing and for keyword arguments of functions.
+    dtype
+        Its dtype; ``config.floatX`` by default.
+    shape
+        Its static shape, with ``None`` for sizes that are known only at run time.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.col("x").type
+    Matrix(float64, shape=(?, 1))
+    """
     return _make(name, dtype, shape, (None, 1))
 
 
 def tensor3(
     name: str | None = None, *, dtype: Any = None, shape: Shape | None = None
 ) -> TensorVariable:
-    """Return a 3-d variable."""
+    """Return a 3-d variable.
+
+    Parameters
+    ----------
+    name
+        A name, for printing and for keyword arguments of functions.
+    dtype
+        Its dtype; ``config.floatX`` by default.
+    shape
+        Its static shape, with ``None`` for sizes that are known only at run time.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.tensor3("x").type
+    Tensor3(float64, shape=(?, ?, ?))
+    """
     return _make(name, dtype, shape, (None,) * 3)
 
 
 def tensor4(
     name: str | None = None, *, dtype: Any = None, shape: Shape | None = None
 ) -> TensorVariable:
-    """Return a 4-d variable."""
+    """Return a 4-d variable; the parameters are those of :func:`tensor3`."""
     return _make(name, dtype, shape, (None,) * 4)
 
 
 def tensor5(
     name: str | None = None, *, dtype: Any = None, shape: Shape | None = None
 ) -> TensorVariable:
-    """Return a 5-d variable."""
+    """Return a 5-d variable; the parameters are those of :func:`tensor3`."""
     return _make(name, dtype, shape, (None,) * 5)
 
 
 def tensor6(
     name: str | None = None, *, dtype: Any = None, shape: Shape | None = None
 ) -> TensorVariable:
-    """Return a 6-d variable."""
+    """Return a 6-d variable; the parameters are those of :func:`tensor3`."""
     return _make(name, dtype, shape, (None,) * 6)
 
 
 def tensor7(
     name: str | None = None, *, dtype: Any = None, shape: Shape | None = None
 ) -> TensorVariable:
-    """Return a 7-d variable."""
+    """Return a 7-d variable; the parameters are those of :func:`tensor3`."""
     return _make(name, dtype, shape, (None,) * 7)
 
 

@@ -105,7 +105,24 @@ def _convert(x: Any, name: str | None) -> TensorLike:
 def register_conversion(
     python_type: type, converter: Callable[[Any, str | None], TensorLike]
 ) -> None:
-    """Register how :func:`as_tensor_variable` converts instances of a Python type."""
+    """Register how :func:`as_tensor_variable` converts instances of a Python type.
+
+    Parameters
+    ----------
+    python_type
+        The type; its subclasses are converted alike, unless they have a converter of their own.
+    converter
+        A function of an instance and of a name or ``None``, which returns a tensor.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> class Celsius(float):
+    ...     pass
+    >>> pt.register_conversion(Celsius, lambda value, name: pt.constant(value + 273.15))
+    >>> pt.as_tensor_variable(Celsius(20.0)).eval()
+    array(293.15)
+    """
     _convert.register(python_type, converter)
 
 

@@ -333,7 +333,21 @@ _STANDS_OUT = 123  # fits every dtype
 
 @takes_device
 def empty(shape: Any, dtype: Any = None) -> TensorVariable:
-    """Return a new array with uninitialized elements; ``floatX`` by default."""
+    """Return a new array with uninitialized elements.
+
+    Parameters
+    ----------
+    shape
+        Its sizes, ints or symbolic; a single one for a vector.
+    dtype
+        Its dtype; ``config.floatX`` by default.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.empty((2, 3), "int64").eval().shape
+    (2, 3)
+    """
     return AllocEmpty("floatX" if dtype is None else dtype)(*as_sizes(shape))
 
 
@@ -445,6 +459,12 @@ def zeros_like(
         Accepted for compatibility and ignored: static shape information is always used.
     shape
         Another shape.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.zeros_like([5.0, 6.0]).eval()
+    array([0., 0.])
     """
     return full_like(x, 0, dtype, shape=shape)
 
@@ -464,6 +484,12 @@ def ones_like(x: Any, dtype: Any = None, opt: bool = False, *, shape: Any = None
         Accepted for compatibility and ignored: static shape information is always used.
     shape
         Another shape.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.ones_like([5.0, 6.0]).eval()
+    array([1., 1.])
     """
     return full_like(x, 1, dtype, shape=shape)
 
@@ -473,7 +499,20 @@ def ones_like(x: Any, dtype: Any = None, opt: bool = False, *, shape: Any = None
 def empty_like(x: Any, dtype: Any = None, *, shape: Any = None) -> TensorVariable:
     """Return a new, uninitialized array with the shape, and by default the dtype, of ``x``.
 
-    ``shape`` is another shape.
+    Parameters
+    ----------
+    x
+        A tensor.
+    dtype
+        Another dtype.
+    shape
+        Another shape.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.empty_like(pt.matrix("x", shape=(2, 3)), "int64").type
+    Matrix(int64, shape=(2, 3))
     """
     x = as_tensor_variable(x)
     if shape is not None:

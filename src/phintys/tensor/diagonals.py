@@ -217,6 +217,13 @@ def diagonal(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> TensorV
     axis1, axis2
         The dimensions that serve as rows and as columns.
 
+    Raises
+    ------
+    ShapeError
+        The two dimensions are the same.
+    AxisError
+        One of them is out of range.
+
     Examples
     --------
     >>> import phintys.tensor as pt
@@ -255,6 +262,11 @@ def diag(v: Any, k: int = 0) -> TensorVariable:
         A matrix or a vector.
     k
         Offset from the main diagonal: positive is above it, negative below.
+
+    Raises
+    ------
+    ShapeError
+        ``v`` is neither a vector nor a matrix.
 
     Examples
     --------
@@ -313,12 +325,40 @@ def _row_and_column_numbers(n: Any, m: Any, k: Any) -> tuple[Any, Any]:
 
 
 def identity(n: Any, dtype: Any = None) -> TensorVariable:
-    """Return the ``n`` by ``n`` identity matrix; ``floatX`` by default."""
+    """Return the ``n`` by ``n`` identity matrix; ``floatX`` by default.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.identity(2, "int64").eval()
+    array([[1, 0],
+           [0, 1]])
+    """
     return eye(n, dtype=dtype)
 
 
 def identity_like(x: Any, dtype: Any = None) -> TensorVariable:
-    """Return a matrix like ``x`` (by default, of its dtype) with ones on the main diagonal."""
+    """Return a matrix with ones on the main diagonal, by default of the dtype of ``x``.
+
+    Parameters
+    ----------
+    x
+        A matrix, which gives the shape.
+    dtype
+        Another dtype.
+
+    Raises
+    ------
+    ShapeError
+        ``x`` is not a matrix.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.identity_like([[5, 6, 7], [8, 9, 10]]).eval()
+    array([[1, 0, 0],
+           [0, 1, 0]])
+    """
     x = as_tensor_variable(x)
     if x.ndim != 2:
         msg = f"identity_like takes a matrix, got {x} of type {x.type}."

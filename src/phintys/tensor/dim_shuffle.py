@@ -241,7 +241,27 @@ def _dimshuffle_op(input_ndim: int, new_order: tuple[int | str, ...]) -> DimShuf
 
 @also_named
 def transpose(x: Any, axes: Sequence[int] | None = None) -> TensorVariable:
-    """Return ``x`` with its dimensions in the order ``axes``, reversed by default."""
+    """Return ``x`` with its dimensions in another order.
+
+    Parameters
+    ----------
+    x
+        A tensor.
+    axes
+        The dimensions in their new order; reversed by default.
+
+    Raises
+    ------
+    ShapeError
+        There are not as many axes as dimensions.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> x = pt.tensor("x", shape=(2, 3, 4))
+    >>> pt.transpose(x).type.shape, pt.transpose(x, (0, 2, 1)).type.shape
+    ((4, 3, 2), (2, 4, 3))
+    """
     x = as_tensor_variable(x)
     order = tuple(reversed(range(x.ndim))) if axes is None else tuple(axes)
     if len(order) != x.ndim:
@@ -251,13 +271,40 @@ def transpose(x: Any, axes: Sequence[int] | None = None) -> TensorVariable:
 
 
 def matrix_transpose(x: Any) -> TensorVariable:
-    """Return ``x`` with its last two dimensions swapped."""
+    """Return ``x`` with its last two dimensions swapped.
+
+    Parameters
+    ----------
+    x
+        A matrix, or a stack of them.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.matrix_transpose([[1, 2], [3, 4]]).eval()
+    array([[1, 3],
+           [2, 4]])
+    """
     return swapaxes(x, -1, -2)
 
 
 @also_named
 def swapaxes(x: Any, axis1: int, axis2: int) -> TensorVariable:
-    """Return ``x`` with two dimensions swapped."""
+    """Return ``x`` with two dimensions swapped.
+
+    Parameters
+    ----------
+    x
+        A tensor.
+    axis1, axis2
+        The dimensions. Negative ones count from the end.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.swapaxes(pt.tensor("x", shape=(2, 3, 4)), 0, 2).type.shape
+    (4, 3, 2)
+    """
     x = as_tensor_variable(x)
     first, second = normalize_axis(axis1, x.ndim), normalize_axis(axis2, x.ndim)
     order = list(range(x.ndim))
@@ -269,7 +316,30 @@ def swapaxes(x: Any, axis1: int, axis2: int) -> TensorVariable:
 def moveaxis(
     x: Any, source: int | Sequence[int], destination: int | Sequence[int]
 ) -> TensorVariable:
-    """Return ``x`` with dimensions moved to new positions; the others keep their order."""
+    """Return ``x`` with dimensions moved to new positions; the others keep their order.
+
+    Parameters
+    ----------
+    x
+        A tensor.
+    source
+        One dimension or several.
+    destination
+        As many positions of the result.
+
+    Raises
+    ------
+    ShapeError
+        There are not as many sources as destinations, or one is given twice.
+    AxisError
+        One is out of range.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.moveaxis(pt.tensor("x", shape=(2, 3, 4)), 0, -1).type.shape
+    (3, 4, 2)
+    """
     x = as_tensor_variable(x)
     sources = [source] if isinstance(source, int) else list(source)
     targets = [destination] if isinstance(destination, int) else list(destination)
@@ -296,6 +366,13 @@ def squeeze(x: Any, axis: Any = None) -> TensorVariable:
         A tensor.
     axis
         The dimensions to drop; by default all whose size is known to be 1.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> x = pt.tensor("x", shape=(1, None, 1))
+    >>> pt.squeeze(x).type.shape, pt.squeeze(x, 0).type.shape
+    ((None,), (None, 1))
     """
     x = as_tensor_variable(x)
     if axis is None:
@@ -307,7 +384,26 @@ def squeeze(x: Any, axis: Any = None) -> TensorVariable:
 
 @also_named
 def expand_dims(x: Any, axis: int | Sequence[int]) -> TensorVariable:
-    """Return ``x`` with new dimensions of size 1 at the positions ``axis`` of the result."""
+    """Return ``x`` with new dimensions of size 1.
+
+    Parameters
+    ----------
+    x
+        A tensor.
+    axis
+        One position or several, of the result. Negative ones count from its end.
+
+    Raises
+    ------
+    AxisError
+        A position is out of range.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.expand_dims(pt.vector("x", shape=(3,)), (0, -1)).type
+    Tensor3(float64, shape=(1, 3, 1))
+    """
     x = as_tensor_variable(x)
     given = (axis,) if isinstance(axis, int) else tuple(axis)
     new = normalize_axes(given, x.ndim + len(given))
@@ -317,19 +413,42 @@ def expand_dims(x: Any, axis: int | Sequence[int]) -> TensorVariable:
 
 @also_named
 def shape_padleft(x: Any, n_ones: int = 1) -> TensorVariable:
-    """Return ``x`` with ``n_ones`` new dimensions in front."""
+    """Return ``x`` with ``n_ones`` new dimensions of size 1 in front.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> x = pt.vector("x", shape=(3,))
+    >>> pt.shape_padleft(x, 2).type.shape
+    (1, 1, 3)
+    """
     x = as_tensor_variable(x)
     return dimshuffle(x, *("x",) * n_ones, *range(x.ndim))
 
 
 @also_named
 def shape_padright(x: Any, n_ones: int = 1) -> TensorVariable:
-    """Return ``x`` with ``n_ones`` new dimensions at the end."""
+    """Return ``x`` with ``n_ones`` new dimensions of size 1 at the end.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> x = pt.vector("x", shape=(3,))
+    >>> pt.shape_padright(x, 2).type.shape
+    (3, 1, 1)
+    """
     x = as_tensor_variable(x)
     return dimshuffle(x, *range(x.ndim), *("x",) * n_ones)
 
 
 @also_named
 def shape_padaxis(x: Any, axis: int) -> TensorVariable:
-    """Return ``x`` with one new dimension at ``axis``."""
+    """Return ``x`` with one new dimension of size 1 at ``axis``.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.shape_padaxis(pt.vector("x", shape=(3,)), 1).type.shape
+    (3, 1)
+    """
     return expand_dims(x, axis)

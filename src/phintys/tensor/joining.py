@@ -375,7 +375,14 @@ def concatenate(
 
 
 def join(axis: Any, *tensors: Any) -> TensorVariable:
-    """Return arrays joined along ``axis``; see :func:`concatenate`."""
+    """Return arrays joined along ``axis``; see :func:`concatenate`.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.join(0, [1, 2], [3]).eval()
+    array([1, 2, 3])
+    """
     return concatenate(tensors, axis)
 
 
@@ -395,6 +402,11 @@ def stack(
         Dtype of the result; by default that to which the arrays promote.
     casting
         What changes of dtype are allowed, as in :func:`numpy.can_cast`.
+
+    Raises
+    ------
+    ShapeError
+        The arrays differ in rank.
 
     Examples
     --------
@@ -442,14 +454,43 @@ def stacklists(tensors: Any) -> TensorLike:
 
 @also_named
 def hstack(tensors: Any, *, dtype: Any = None, casting: str = "same_kind") -> TensorVariable:
-    """Return arrays joined along dimension 1, or along dimension 0 if they are vectors."""
+    """Return arrays joined along dimension 1, or along dimension 0 if they are vectors.
+
+    Parameters
+    ----------
+    tensors
+        The arrays; 0-d ones count as vectors of one element.
+    dtype, casting
+        As for :func:`concatenate`.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.hstack([[1, 2], 3]).eval()
+    array([1, 2, 3])
+    """
     arrays = [_at_least(x, 1) for x in _operands(tensors, "hstack")]
     return concatenate(arrays, 0 if arrays[0].ndim == 1 else 1, dtype=dtype, casting=casting)
 
 
 @also_named
 def vstack(tensors: Any, *, dtype: Any = None, casting: str = "same_kind") -> TensorVariable:
-    """Return arrays joined along dimension 0, with vectors as rows."""
+    """Return arrays joined along dimension 0, with vectors as rows.
+
+    Parameters
+    ----------
+    tensors
+        The arrays.
+    dtype, casting
+        As for :func:`concatenate`.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.vstack([[1, 2], [3, 4]]).eval()
+    array([[1, 2],
+           [3, 4]])
+    """
     arrays = [_at_least(x, 2) for x in _operands(tensors, "vstack")]
     return concatenate(arrays, dtype=dtype, casting=casting)
 
@@ -538,6 +579,13 @@ def array_split(x: Any, indices_or_sections: Any, axis: Any = 0) -> list[TensorV
         divisible. A list of ints: where to cut, each between 0 and the size, in ascending order.
     axis
         The dimension.
+
+    Raises
+    ------
+    OpContractError
+        The number of parts is not a positive int.
+    AxisError
+        ``axis`` is out of range.
 
     Examples
     --------

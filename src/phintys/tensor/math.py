@@ -142,6 +142,11 @@ def round(x: Any, decimals: int | Rounding = 0, mode: Rounding = "half_to_even")
     mode
         How to round halves: ``"half_to_even"`` as in NumPy, or ``"half_away_from_zero"``.
 
+    Raises
+    ------
+    OpContractError
+        ``mode`` is unknown.
+
     Examples
     --------
     >>> import phintys.tensor as pt
@@ -185,20 +190,50 @@ def power_of(x: Any, y: Any) -> TensorVariable:
 
 
 def divmod(x: Any, y: Any) -> tuple[TensorVariable, TensorVariable]:
-    """Return ``(x // y, x % y)``."""
+    """Return ``(x // y, x % y)``.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> [int(part.eval()) for part in pt.divmod(7, 3)]
+    [2, 1]
+    """
     return int_div(x, y), mod(x, y)
 
 
 @also_named
 def ceil_intdiv(x: Any, y: Any) -> TensorVariable:
-    """Return the quotient of integers, rounded up."""
+    """Return the quotient of integers, rounded up.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.ceil_intdiv([6, 7], 3).eval()
+    array([2, 3])
+    """
     return int_div(x, y) + cast(neq(mod(x, y), 0), "int64")
 
 
 def isclose(
     a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
 ) -> TensorVariable:
-    """Return, elementwise, whether ``abs(a - b) <= atol + rtol * abs(b)``, as NumPy does."""
+    """Return, elementwise, whether ``abs(a - b) <= atol + rtol * abs(b)``, as NumPy does.
+
+    Parameters
+    ----------
+    a, b
+        Tensors that broadcast together.
+    rtol, atol
+        The relative and the absolute tolerance.
+    equal_nan
+        Whether NaN is close to NaN.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.isclose([1.0, 2.0], [1.0 + 1e-9, 2.1]).eval()
+    array([ True, False])
+    """
     a, b = as_tensor_variable(a), as_tensor_variable(b)
     if b.type.numpy_dtype.kind in "biu":
         b = cast(b, "float64")  # differences of unsigned integers or bools cannot be negative

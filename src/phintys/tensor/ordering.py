@@ -185,7 +185,7 @@ def topk(
     ArgumentError
         ``kth`` is zero or not a Python integer.
     ShapeError
-        There are not so many elements, or ``axis`` is out of range.
+        There are fewer elements, or ``axis`` is out of range.
 
     Examples
     --------
@@ -253,7 +253,7 @@ def top_k(
     ArgumentError
         ``mode`` is unknown, or ``k`` is not a positive Python integer.
     ShapeError
-        There are not so many elements, or ``axis`` is out of range.
+        There are fewer elements, or ``axis`` is out of range.
 
     Examples
     --------

@@ -234,6 +234,11 @@ def linspace(
     axis
         The position of the new dimension among those of ``start`` and ``stop``.
 
+    Raises
+    ------
+    OpContractError
+        ``num`` is negative, or is not an integer.
+
     Examples
     --------
     >>> import phintys.tensor as pt

@@ -388,7 +388,7 @@ _PARTIALS: dict[ScalarOp, Callable[[Any, Any, tuple[int, ...]], Any]] = {
 
 
 _NEUTRAL = {ps.add: 0, ps.mul: 1, ps.and_: True, ps.or_: False}
-"""What leaves the result of a reduction as it is."""
+"""Scalar op -> the identity element of its reduction."""
 
 
 def _reduce(

@@ -316,6 +316,11 @@ def flatten(x: Any, ndim: int = 1) -> TensorVariable:
     ndim
         Number of dimensions of the result, at least 1 and at most that of ``x`` (or 1).
 
+    Raises
+    ------
+    ShapeError
+        ``ndim`` is not from 1 to the rank of ``x``.
+
     Examples
     --------
     >>> import phintys.tensor as pt

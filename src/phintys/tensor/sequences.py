@@ -172,7 +172,7 @@ def vander(x: Any, N: Any = None, increasing: bool = False) -> TensorVariable:
 
 
 def _exponent_dtype(dtype: str) -> str:
-    """Return a dtype that leaves that of the base as it is."""
+    """Return a dtype that does not change that of the base."""
     return "int64" if np.dtype(dtype).kind in "iu" else "int8"
 
 

@@ -210,6 +210,13 @@ def roll(x: Any, shift: Any, axis: Any = None) -> TensorVariable:
     axis
         The dimension, or a tuple of them; by default ``x`` is rolled as if it were flat.
 
+    Raises
+    ------
+    ShapeError
+        There are several shifts, but not as many as axes.
+    AxisError
+        An axis is out of range.
+
     Examples
     --------
     >>> import phintys.tensor as pt

@@ -101,6 +101,11 @@ def cond(
     name
         As for :func:`ifelse`.
 
+    Raises
+    ------
+    ArgumentError
+        One of the sides is not a function, or the results of the two do not match.
+
     Examples
     --------
     >>> import phintys.tensor as pt
@@ -136,6 +141,13 @@ def branch(index: Any, choices: Sequence[Any], name: str | None = None) -> Any:
     Returns
     -------
     Variable, or a list or tuple of them as the first choice
+
+    Raises
+    ------
+    ArgumentError
+        There are no choices, or they do not have the same structure.
+    DtypeError
+        ``index`` is not an integer.
 
     Examples
     --------

@@ -86,7 +86,7 @@ class Residuals:
 def bytes_of(variable: Variable, at_least: int = 0) -> int:
     """Return how many bytes a value takes, with unknown sizes taken as :data:`UNKNOWN_SIZE`.
 
-    If any size is unknown, it is taken to have at least so many elements.
+    If any size is unknown, ``at_least`` elements or more are assumed.
     """
     type_: Any = variable.type
     if not isinstance(type_, TensorType):

@@ -175,7 +175,7 @@ class StepGradients:
             state.is_live = is_live
 
     def _pull(self) -> bool:
-        """Pull the gradients back through a step; return whether the states must be seen anew.
+        """Pull the gradients back through a step; return whether another pull is needed.
 
         A state's gradient may turn out not to exist, or to be zero, by what it receives.
         """

@@ -103,7 +103,7 @@ class LoopBuilder:
         return state
 
     def add_updated(self, shared: Any) -> None:
-        """Add the value of a shared variable, which stands for itself in the step."""
+        """Add the value of a shared variable, by which the step reads it."""
         self.untraced.append(State(shared, [shared]))
 
     # ---- what a step computes ------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""``scan_checkpoints``: a scan of which every so many steps are kept."""
+"""``scan_checkpoints``: a scan that returns the results of every n-th step."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def scan_checkpoints(
     padding: bool = True,
     return_updates: bool = True,
 ) -> Any:
-    """Return every so many results of a ``scan``, and the last one.
+    """Return every ``save_every_N``-th result of a ``scan``, and the last one.
 
     It is a loop over blocks of steps, each a loop of its own. Gradients keep what the blocks
     return, and compute the steps of a block again.
@@ -51,6 +51,12 @@ def scan_checkpoints(
         The number of steps of a block. The last block can have fewer.
     padding
         Accepted for compatibility: sequences of any length need no padding.
+
+    Raises
+    ------
+    ArgumentError
+        ``save_every_N`` is not positive, a sequence or state has taps, or neither ``n_steps`` nor a
+        sequence is given.
 
     Examples
     --------

@@ -187,6 +187,15 @@ def filter(
     -------
     Variable, or a list of one for each sequence
 
+    Raises
+    ------
+    ArgumentError
+        The function returns updates, or the wrong number of masks.
+    DtypeError
+        A mask is not a bool.
+    ShapeError
+        A mask has a rank other than 0.
+
     Examples
     --------
     >>> import phintys.tensor as pt

@@ -1,4 +1,4 @@
-"""Numbers of steps that are checked where there is no loop, or no sequence, any more."""
+"""Checks of numbers of steps that remain after a rewrite has removed the loop or sequence."""
 
 from __future__ import annotations
 

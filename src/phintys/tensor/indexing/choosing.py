@@ -479,7 +479,7 @@ def fill_diagonal(x: Any, val: Any, wrap: bool = False) -> TensorVariable:
     val
         A number, or a vector that is repeated along the diagonal.
     wrap
-        Whether the diagonal of a tall matrix goes on after one row between.
+        Whether the diagonal of a tall matrix restarts after a gap of one row.
 
     Raises
     ------
@@ -522,6 +522,11 @@ def fill_diagonal_offset(x: Any, val: Any, offset: Any) -> TensorVariable:
         A number.
     offset
         The diagonal: 0 is the main one, positive is above it; an int or symbolic integer.
+
+    Raises
+    ------
+    ShapeError
+        The array is not a matrix.
 
     Examples
     --------

@@ -119,6 +119,11 @@ def ix_(*axes: Any) -> tuple[TensorVariable, ...]:
     *axes
         Vectors of integers, or of bools.
 
+    Raises
+    ------
+    DtypeError
+        A vector has neither an integer dtype nor bool.
+
     Examples
     --------
     >>> import phintys.tensor as pt
@@ -248,7 +253,22 @@ def diag_indices(n: Any, ndim: int = 2) -> tuple[TensorVariable, ...]:
 
 @also_named
 def diag_indices_from(x: Any) -> tuple[TensorVariable, ...]:
-    """Return the indices of the main diagonal of ``x``, of rank 2 or more, with equal lengths.
+    """Return the indices of the main diagonal of ``x``.
+
+    Parameters
+    ----------
+    x
+        A tensor of rank 2 or more, with equal lengths.
+
+    Returns
+    -------
+    tuple of TensorVariable
+        An int64 vector for each dimension.
+
+    Raises
+    ------
+    ShapeError
+        The rank is less than 2, or two known lengths differ.
 
     Examples
     --------

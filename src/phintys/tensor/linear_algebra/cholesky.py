@@ -164,6 +164,11 @@ def cho_solve(
         1 if ``b`` is a stack of vectors, 2 for one of matrices. By default a vector is one, and all
         else are matrices.
 
+    Raises
+    ------
+    ArgumentError
+        ``c_and_lower`` is not a pair.
+
     Examples
     --------
     >>> import phintys.tensor as pt

@@ -231,6 +231,11 @@ def pivot_to_permutation(p: Any, inverse: bool = False) -> TensorVariable:
     inverse
         Return the inverse permutation.
 
+    Raises
+    ------
+    ArgumentError
+        ``p`` has no integer dtype.
+
     Examples
     --------
     >>> import numpy as np, phintys.tensor as pt
@@ -269,6 +274,13 @@ def lu_solve(
         else are matrices.
     on_error
         ``"raise"`` an error that names a matrix that is singular, or return ``"nan"`` for it.
+
+    Raises
+    ------
+    ArgumentError
+        ``lu_and_piv`` is not a pair, or ``trans`` is unknown.
+    LinAlgError
+        At run time: a matrix is singular, and ``on_error`` is ``"raise"``.
 
     Examples
     --------

@@ -81,6 +81,13 @@ def matrix_power(x: Any, n: int) -> TensorVariable:
     n
         The power, an integer; negative ones are powers of the inverse.
 
+    Raises
+    ------
+    ArgumentError
+        ``n`` is not an int.
+    ShapeError
+        The matrices are known not to be square.
+
     Examples
     --------
     >>> import phintys.tensor as pt
@@ -120,6 +127,13 @@ def multi_dot(arrays: Sequence[Any]) -> TensorVariable:
         Two or more; the first and the last one may be vectors, the others are matrices. Where all
         sizes are known, the order of the products is the cheapest one; otherwise it is from the
         left, or from the right if the last one is a vector.
+
+    Raises
+    ------
+    ArgumentError
+        There are fewer than two arrays.
+    ShapeError
+        One of them has a rank that it cannot have.
 
     Examples
     --------

@@ -149,7 +149,7 @@ def _insert_at_one(x: Any, index: Any, values: Any, axis: int, length: Any) -> A
 
 
 def _insert_at_several(x: Any, places: Any, values: Any, axis: int, length: Any) -> Any:
-    """Order what is inserted and what is there by place; at the same place, the former is first."""
+    """Order the inserted and the present elements by position; inserted ones come first."""
     inside = math.logical_and(math.ge(places, math.neg(length)), math.le(places, length))
     message = f"insert: an index is out of range for an axis of {x}, of type {x.type}"
     places = CheckAndRaise(IndexingError, message)(places, inside)
