@@ -104,7 +104,14 @@ LEFT_ALONE = {
         "pt.concatenate([M, M])[:pt.ShapeI(0)(M)]",
     ],
     "index_before_dimshuffle": ["M[0]", "x[None][:1]"],
-    "index_before_elemwise": ["(x + y)[0]", "pt.exp(x)[0] + pt.exp(x)", "M[0]"],
+    "index_before_elemwise": [
+        "(x + y)[0]",
+        "pt.exp(x)[0] + pt.exp(x)",
+        "M[0]",
+        "pt.exp(v3)[0] * pt.exp(v3).sum()",
+        "pt.exp(v3)[0] * pt.exp(v3)[1:].sum()",
+        "pt.exp(v8)[0] * pt.exp(v8)[1]",
+    ],
     "index_before_reduction": ["M[0]", "M.sum(axis=0)[0] * M.sum(axis=0)"],
     "index_before_dot": ["pt.dot(M, M)[0] * pt.dot(M, M)", "M[0]"],
     # join, dot, reduce

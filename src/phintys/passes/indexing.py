@@ -242,12 +242,12 @@ def _shifted(first: Any, index: int | slice) -> Any:
     examples=["pt.exp(x)[0]", "pt.exp(X)[i, 1:]", "(2 * X)[0]", "(x3 + y3)[1:]", "(r + s)[0, 1:]"],
 )
 def index_before_elemwise(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
-    """exp(x)[i] -> exp(x[i]), where exp(x) has no other users"""
+    """exp(x)[i] -> exp(x[i]), where exp(x) has no other users, or few elements, read one by one"""
     x = operands(node)[0]
     inner = x.owner
     if inner is None or not is_pure(inner) or len(inner.outputs) > 1:
         return None
-    if not has_one_client(fgraph, x):
+    if not has_one_client(fgraph, x) and not _is_read_by_elements(fgraph, x):
         return None
     whole = next(
         (y for y in inner.inputs if all(sizes_covered(z, [y]) for z in inner.inputs)), None
@@ -258,6 +258,22 @@ def index_before_elemwise(fgraph: FunctionGraph, node: Apply) -> list[Variable] 
     return as_result(
         fgraph, node, inner.op(*(_index_broadcast(y, x, entries) for y in operands(inner)))
     )
+
+
+_FEW = 4
+"""Vectors that are computed element by element have no more of them."""
+
+
+def _is_read_by_elements(fgraph: FunctionGraph, x: Any) -> bool:
+    """Return whether a vector of few elements is only used by indices, each of one of them."""
+    if x.type.ndim != 1 or x.type.shape[0] is None or x.type.shape[0] > _FEW:
+        return False
+    places: list[Any] = []
+    for reader, _ in fgraph.clients[x]:
+        if isinstance(reader, str) or not isinstance(reader.op, Subtensor):
+            return False
+        places.append(_known_index(_entries(reader, 1)[0]))
+    return all(isinstance(place, int) for place in places) and len(set(places)) == len(places)
 
 
 def _index_broadcast(operand: Any, result: Any, entries: Sequence[Any]) -> Any:

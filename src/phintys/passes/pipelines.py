@@ -38,7 +38,7 @@ from phintys.passes.factors import EXPAND_FACTORS
 from phintys.passes.fences import CANONICAL_FENCES
 from phintys.passes.folding import ConstantFolding, constant_folding
 from phintys.passes.gradient import CANONICAL_GRADIENT
-from phintys.passes.indexing import CANONICAL_INDEXING
+from phintys.passes.indexing import CANONICAL_INDEXING, index_known_parts
 from phintys.passes.inference import shape_inference
 from phintys.passes.inline import inline_graphs
 from phintys.passes.inner_graphs import inner_graphs
@@ -112,6 +112,7 @@ _LOOPS = Pass(
 _COMBINE_LOOPS = Pass("combine_loops", combine_loops)
 _STABILIZE = Pass("stabilize", Worklist((*_STABLE, *_TIDY), name="stabilize"))
 # sum_of_scattered: scattered values in the gradient of a softmax, in its stable form.
+# index_known_parts: elements of vectors that are made of what was written into zeros.
 _SPECIALIZE = Pass(
     "specialize",
     Worklist(
@@ -122,6 +123,7 @@ _SPECIALIZE = Pass(
             *SPECIALIZE,
             sum_of_scattered,
             *SPECIALIZE_UPDATES,
+            index_known_parts,
         ),
         name="specialize",
     ),

@@ -2,12 +2,15 @@
 
 The gradient of ``x[i]`` is a tensor of zeros with one part written. Where many such gradients are
 added, as for ``x[0]``, ``x[1]`` ... of an unrolled program, they are turned into writes into a
-single tensor: the cost of each is then that of the part, not that of the whole tensor.
+single tensor: the cost of each is then that of the part, not that of the whole tensor. Vectors of
+a few elements, such as the states of differential equations, are made of numbers instead.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 import phintys.scalar as ps
 from phintys.graph.identity import all_same
@@ -21,12 +24,16 @@ from phintys.passes._facts import (
     sizes_covered,
 )
 from phintys.rewriting import node_rewriter
+from phintys.tensor.convert import constant
 from phintys.tensor.elemwise import elemwise
 from phintys.tensor.indexing.basic import Subtensor
 from phintys.tensor.indexing.update import AdvancedIncSubtensor, IncSubtensor
+from phintys.tensor.make_vectors import MakeVector
 from phintys.tensor.math import cast
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from phintys.graph.apply import Apply
     from phintys.graph.fgraph import FunctionGraph
     from phintys.graph.variable import Variable
@@ -130,8 +137,117 @@ def read_what_was_incremented(fgraph: FunctionGraph, node: Apply) -> list[Variab
     return as_result(fgraph, node, elemwise(ps.add)(op(x, *indices), cast(y, x.dtype)))
 
 
-CANONICAL_UPDATES: tuple[NodeRewriter, ...] = (read_what_was_incremented,)
+@node_rewriter(
+    [Subtensor],
+    operands=[IncSubtensor],
+    examples=[
+        "pt.inc_subtensor(x3[1:], s)[0]",
+        "pt.set_subtensor(x3[0], s)[2]",
+        "pt.set_subtensor(x3[:2], y3[:2])[2:]",
+    ],
+)
+def read_beside_what_was_written(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
+    """inc_subtensor(x[1:], y)[0] -> x[0], set_subtensor(x[0], y)[2] -> x[2], for known sizes"""
+    inner = node.inputs[0].owner
+    if inner is None or not isinstance(inner.op, IncSubtensor) or inner.op.inplace:
+        return None
+    x, y, *indices = operands(inner)
+    assert isinstance(node.op, Subtensor)
+    # An index that is out of range, and a value of the wrong shape, must still raise.
+    if indices or len(node.inputs) > 1 or None in x.type.shape or None in y.type.shape:
+        return None
+    if not _are_apart(inner.op.idx_list, node.op.idx_list, x.type.shape):
+        return None
+    return as_result(fgraph, node, node.op(x))
+
+
+def _are_apart(first: Sequence[Any], second: Sequence[Any], shape: Sequence[int]) -> bool:
+    """Return whether two known places in a tensor have no element in common."""
+    for one, other, size in zip(first, second, shape, strict=False):
+        (low, high), (other_low, other_high) = _bounds(one, size), _bounds(other, size)
+        if high < other_low or other_high < low:
+            return True
+    return False
+
+
+def _bounds(entry: Any, size: int) -> tuple[int, int]:
+    """Return the first and the last of the elements along an axis, of which there are some."""
+    if isinstance(entry, int):
+        return entry % size, entry % size
+    places = range(*slice(*entry).indices(size))
+    return (min(places), max(places)) if places else (0, size)
+
+
+# ---- vectors of few elements ---------------------------------------------------------------------
+
+_FEW = 8
+"""Vectors that are made of numbers have no more of them."""
+_FEW_READ = 4
+"""Vectors that are first read element by element have no more of them."""
+
+
+@node_rewriter(
+    [IncSubtensor],
+    examples=[
+        "pt.inc_subtensor(pt.inc_subtensor(pt.zeros(2)[0], s)[1], t)",
+        "pt.inc_subtensor(pt.set_subtensor(pt.stack([s, t])[1], 2.0)[1], t)",
+    ],
+)
+def vector_of_what_is_written(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
+    """inc_subtensor(inc_subtensor(zeros(2)[0], x)[1], y) -> make_vector(x, y), of few elements"""
+    type_ = output_type(node)
+    if type_.ndim != 1 or not 0 < (type_.shape[0] or 0) <= _FEW or type_.dtype == "bool":
+        return None
+    if any(_is_written_number(client) for client, _ in fgraph.clients[node.outputs[0]]):
+        return None  # the last one is rewritten, with all before it
+    updates = _numbers_written(fgraph, node)
+    elements = _elements(updates[0].inputs[0]) if len(updates) > 1 else None
+    if elements is None:
+        return None
+    for update in updates:
+        (place,), y = update.op.idx_list, cast(operands(update)[1], type_.dtype)
+        former = None if update.op.set_instead_of_inc else elements[place]
+        elements[place] = y if former is None else elemwise(ps.add)(former, y)
+    zero = constant(np.zeros((), type_.numpy_dtype))
+    filled = [zero if element is None else element for element in elements]
+    return as_result(fgraph, node, MakeVector(type_.dtype)(*filled))
+
+
+def _numbers_written(fgraph: FunctionGraph, node: Apply) -> list[Any]:
+    """Return the nodes that write numbers to elements in turn, up to and with a given one."""
+    found: list[Any] = []
+    current: Any = node
+    while _is_written_number(current):
+        found.append(current)
+        before = current.inputs[0]
+        current = before.owner if has_one_client(fgraph, before) else None
+    return found[::-1]
+
+
+def _is_written_number(node: Any) -> bool:
+    """Return whether a node writes a number to a known element of a vector."""
+    if isinstance(node, str) or node is None or not isinstance(node.op, IncSubtensor):
+        return False
+    is_number = not node.op.inplace and node.inputs[1].type.ndim == 0
+    return is_number and node.inputs[0].type.ndim == 1 and isinstance(node.op.idx_list[0], int)
+
+
+def _elements(x: Any) -> list[Any] | None:
+    """Return the elements of a vector, ``None`` for those that are 0; ``None`` if too many."""
+    if is_uniformly(x, 0):
+        return [None] * x.type.shape[0]
+    if x.owner is not None and isinstance(x.owner.op, MakeVector):
+        return [cast(element, x.dtype) for element in x.owner.inputs]
+    if x.type.shape[0] > _FEW_READ:
+        return None
+    return [Subtensor((place,))(x) for place in range(x.type.shape[0])]
+
+
+CANONICAL_UPDATES: tuple[NodeRewriter, ...] = (
+    read_what_was_incremented,
+    read_beside_what_was_written,
+)
 """In the order in which they are tried."""
 
-SPECIALIZE_UPDATES: tuple[NodeRewriter, ...] = (increment_in_turn,)
+SPECIALIZE_UPDATES: tuple[NodeRewriter, ...] = (increment_in_turn, vector_of_what_is_written)
 """Applied after sums have been flattened, so that each sum is visited once."""

@@ -269,6 +269,40 @@ def test_pieces_of_one_array_and_positions(n):
     np.testing.assert_array_equal(got, np.concatenate([values, 3 * np.arange(n) + n]))
 
 
+def element(maker, number):
+    """Return the index of an element."""
+    return Index((), maker.sizes.fixed(number))
+
+
+def test_elements_of_one_array_are_written_by_one_kernel():
+    maker = Maker()
+    x = maker.argument("float64", 0)
+    double = Operation(ps.add, (Load(x, ()), Load(x, ())), np.dtype("float64"))
+    out = maker.result("float64", maker.sizes.fixed(2))
+    maker.store(out, [element(maker, 0)], double, [])
+    maker.store(out, [element(maker, 1)], Load(x, ()), [])
+    program = maker.program()
+    assert len(program.steps) == 1
+    (got,) = compile_program(program, Target.host())(np.array(1.5))
+    np.testing.assert_array_equal(got, [3.0, 1.5])
+
+
+@pytest.mark.parametrize("again", [0, 1])
+def test_elements_that_are_read_or_written_again_are_in_memory_first(again):
+    maker = Maker()
+    x = maker.argument("float64", 0)
+    middle = maker.buffer("float64", maker.sizes.fixed(2))
+    for number in (0, 1, again):
+        added = Literal(np.float64(number), np.dtype("float64"))
+        value = Operation(ps.add, (Load(x, ()), added), added.dtype)
+        maker.store(middle, [element(maker, number)], value, [])
+    out = maker.result("float64", maker.sizes.fixed(2))
+    for number in (0, 1):
+        maker.store(out, [element(maker, number)], Load(middle, (element(maker, number),)), [])
+    (got,) = run(maker, np.array(1.5))
+    np.testing.assert_array_equal(got, [1.5, 2.5])
+
+
 def test_identity_matrix_and_sizes():
     maker = Maker()
     x = maker.argument("float64", 1)

@@ -128,8 +128,9 @@ class _Group(_Placed):
     members
         All members, in the order in which they were added.
     writers
-        For each array written here, the numbers of the nest and the member that write it. There is
-        exactly one: two writers of the same memory stay in separate kernels, in order.
+        For each array written here, the numbers of the nests and the members that write it. There
+        is one; several if they write single elements that nobody reads here. Other writers of the
+        same memory stay in separate kernels, in order.
     reads
         For each array that is read, its loads.
     before
@@ -143,14 +144,16 @@ class _Group(_Placed):
         self.outer = 0
         self.nests: list[list[_Member]] = []
         self.members: list[_Member] = []
-        self.writers: dict[Array, tuple[int, _Member]] = {}
+        self.writers: dict[Array, list[tuple[int, _Member]]] = {}
         self.reads: dict[Array, list[Load]] = {}
         self.before: set[Array] = set()
 
     def cut(self, count: int, outer: int) -> None:
         """Drop all but the first ``count`` members, which had ``outer`` outer loops."""
         for member in reversed(self.members[count:]):
-            nest, _ = self.writers.pop(member.memory)
+            nest, _ = self.writers[member.memory].pop()
+            if not self.writers[member.memory]:
+                del self.writers[member.memory]
             self.nests[nest].pop()
         del self.members[count:]
         self.nests = [nest for nest in self.nests if nest]
@@ -173,7 +176,7 @@ class _Group(_Placed):
             self.nests.append([])
         self.nests[nest].append(member)
         self.members.append(member)
-        self.writers[member.memory] = (nest, member)
+        self.writers.setdefault(member.memory, []).append((nest, member))
         self.before |= member.before
         self._add_loads(member)
 
@@ -186,7 +189,7 @@ class _Group(_Placed):
         self.members = [*members, *self.members]
         self.nests[0] = list(self.members)
         for member in members:
-            self.writers[member.memory] = (0, member)
+            self.writers.setdefault(member.memory, []).append((0, member))
             self.before |= member.before
             self._add_loads(member)
 
@@ -218,9 +221,11 @@ class _Joining:
 
     def join(self, group: _Group, member: _Member) -> bool:
         """Add a statement to a kernel if possible, and return whether it was."""
-        if len(group.members) >= MOST_STATEMENTS or member.memory in group.writers:
+        if len(group.members) >= MOST_STATEMENTS:
             return False
         if not member.before.isdisjoint(group.writers):
+            return False
+        if member.memory in group.writers and not self._writes_elsewhere(group, member):
             return False
         if member.memory in group.reads:
             return self._overwrite(group, member)
@@ -228,10 +233,28 @@ class _Joining:
         for load in member.loads:
             written = group.writers.get(load.array.memory)
             if written is not None:
-                if written[1].statement.target is not load.array:
+                if len(written) > 1 or written[0][1].statement.target is not load.array:
                     return False  # the same memory at other indices
-                inside.append((load, *written))
+                inside.append((load, *written[0]))
         return self._join_nest(group, member, inside) or self._open_nest(group, member, inside)
+
+    def _writes_elsewhere(self, group: _Group, member: _Member) -> bool:
+        """Return whether a statement only writes an element that a kernel does not touch.
+
+        The kernel writes other elements of the array, and reads none, such as those of a vector
+        that is made of numbers.
+        """
+        statement = member.statement
+        touched = (*group.reads, *(load.array.memory for load in member.loads))
+        if statement.loops or statement.accumulate or member.memory in touched:
+            return False
+        others = [other.statement for _, other in group.writers[member.memory]]
+        return all(
+            not other.loops
+            and other.target is statement.target
+            and _are_apart(other.indices, statement.indices, (), self.sizes)
+            for other in others
+        )
 
     def _overwrite(self, group: _Group, member: _Member) -> bool:
         """Add a statement to the nest that reads what it overwrites: the same elements, or others.
@@ -382,7 +405,9 @@ class _Joining:
             written = group.writers.get(load.array.memory)
             if written is None:
                 continue
-            writer_nest, writer = written
+            if len(written) > 1:
+                return False
+            ((writer_nest, writer),) = written
             statement = writer.statement
             if writer_nest == nest:
                 if statement.reduction or statement.accumulate:
@@ -690,8 +715,9 @@ class _Fusion:
             if isinstance(group, _Group):
                 local = {
                     member.statement.target
-                    for memory, (_, member) in group.writers.items()
-                    if memory.place == Place.BUFFER
+                    for memory, ((_, member), *others) in group.writers.items()
+                    if not others
+                    and memory.place == Place.BUFFER
                     and memory not in kept
                     and self.writers.is_only(memory, position)
                     and self.readers.is_only(memory, position)
