@@ -30,8 +30,6 @@ __all__ = ["Convolve", "convolve", "correlate"]
 class Convolve(Op):
     """Convolve two vectors: ``out[k]`` is the sum of ``a[i] * v[k - i]`` over all i.
 
-    Native code calls NumPy's function.
-
     Examples
     --------
     >>> import phintys.tensor as pt

@@ -111,6 +111,13 @@ CONDITIONS = [
     ("a range with a bound of uint64", lambda: pt.ARange("int64")(0, x("uint64", 0), 1)),
     ("singular vectors in square matrices", lambda: pt.linalg.svd(x("float64", 2))[0]),
     ("a square orthogonal factor", lambda: pt.linalg.qr(x("float64", 2), "complete")[0]),
+    ("places of complex numbers", lambda: pt.searchsorted(x("complex128"), x("complex128"))),
+    (
+        "places in a vector that is not sorted",
+        lambda: pt.searchsorted(x("float64"), x("float64"), sorter=x("int64")),
+    ),
+    ("bools and complex numbers", lambda: pt.Convolve()(x("complex128"), x("complex128"))),
+    ("numbers of half precision", lambda: pt.Convolve()(x("float16"), x("float16"))),
 ]
 """What runs in Python although its Op has a lowering, and an example of it."""
 

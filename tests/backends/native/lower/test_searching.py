@@ -1,14 +1,10 @@
 """Searches in sorted vectors, in lanes and one by one, as in the reference backend."""
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import phintys.tensor as pt
-from phintys.backends.native.lower.graph import lower_program
-from phintys.backends.native.steps.callback import Callback
-from phintys.graph.fgraph import FunctionGraph
 from tests.budget import budget
 
 DTYPES = st.sampled_from(
@@ -48,13 +44,3 @@ def test_views_of_both(compare):
     x, v = pt.dvectors("x", "v")
     values = [np.arange(19.0, -1.0, -1.0), np.linspace(-1, 21, 45)]
     compare([x, v], [pt.searchsorted(x[::-2], v[::-3]), pt.searchsorted(x[::-1], v[4])], values)
-
-
-@pytest.mark.parametrize("dtype", ["complex128", "float64"])
-def test_searches_in_python(dtype):
-    """Complex numbers, and the order of a vector that is not sorted."""
-    x, v, order = pt.vector(dtype=dtype), pt.vector(dtype=dtype), pt.lvector()
-    found = pt.searchsorted(x, v) if dtype == "complex128" else pt.searchsorted(x, v, sorter=order)
-    inputs = [x, v] if dtype == "complex128" else [x, v, order]
-    steps = lower_program(FunctionGraph(inputs, [found], clone=True)).steps
-    assert any(isinstance(step, Callback) for step in steps)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["LOWERINGS", "lowers"]
 
 _by_factors = LateModule("phintys.backends.native.lower.by_factors")
+_convolution = LateModule("phintys.backends.native.lower.convolution")
 _counting = LateModule("phintys.backends.native.lower.counting")
 _creation = LateModule("phintys.backends.native.lower.creation")
 _decompositions = LateModule("phintys.backends.native.lower.decompositions")
@@ -44,6 +45,7 @@ LOWERINGS: OpRules[Callable[[Any, Apply, Lowering], None]] = OpRules(
     "native code",
     late={
         _by_factors: "Det Inv SlogDet Solve",
+        _convolution: "Convolve",
         _counting: "Nonzero RepeatIndex",
         _creation: "Alloc AllocDiag AllocEmpty ExtractDiag",
         _decompositions: "QR SVD",
