@@ -8,6 +8,7 @@ import pytest
 import phintys
 import phintys.tensor as pt
 from phintys.backends.native import fuse
+from phintys.backends.native.emit.part import SMALL_BLOCK
 from phintys.backends.native.emit.programs import emit_program
 from phintys.backends.native.emit.target import Target
 from phintys.backends.native.lower.graph import lower_program
@@ -179,6 +180,23 @@ def test_small_buffers_are_on_the_stack_unless_an_op_may_keep_them():
         inner = np.sin(values) * np.sin(values).sum()
         wanted = np.cos(inner if takes_arena else np.sin(inner))
         np.testing.assert_allclose(got, wanted, rtol=1e-12)
+
+
+@pytest.mark.parametrize("length", [0, 3, SMALL_BLOCK // 8, SMALL_BLOCK // 8 + 1, 5000])
+def test_calls_decide_where_blocks_of_unknown_sizes_are(length, total_of_sines):
+    values = np.random.default_rng(0).normal(size=length)
+    sines = np.sin(values)
+    wanted = (np.cos(np.sin(sines * sines.sum()))).sum()
+    np.testing.assert_allclose(total_of_sines(values), wanted, rtol=1e-12)
+
+
+@pytest.fixture(scope="module")
+def total_of_sines():
+    x = pt.dvector("x")
+    y = pt.sin(x)
+    f = phintys.function([x], pt.cos(pt.sin(y * y.sum())).sum(), mode="native")
+    assert "slot 0" in str(f.explain())
+    return f
 
 
 def test_the_arena_holds_no_more_than_what_lives_at_once():

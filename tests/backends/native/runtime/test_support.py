@@ -132,13 +132,14 @@ RAISING = (
         return made(*arguments)
 
     setattr(module, sys.argv[2], interrupted)
-    f = phintys.function([x, y], pt.sin(x) * y, mode="native")
+    support().foresee = lambda symbols, results: None
+    f = phintys.function([x, y], eval(sys.argv[4]), mode="native")
     ones = np.ones(100_000)
     try:
         f(ones, ones)
     except error as raised:
         print("raised", raised, len(attempts))
-    print(np.allclose(f(ones, ones), np.sin(1)), len(attempts), services())
+    print(np.allclose(f(ones, ones), eval(sys.argv[5])), len(attempts), services())
     """
 )
 ERRORS = ("KeyboardInterrupt", "SystemExit", "Timeout", "RecursionError", "MemoryError")
@@ -149,7 +150,13 @@ ERRORS = ("KeyboardInterrupt", "SystemExit", "Timeout", "RecursionError", "Memor
     [("_Services", error) for error in ERRORS] + [("_Threads", "Timeout")],
 )
 def test_what_comes_while_services_are_compiled_ends_the_call(run_python, tmp_path, what, error):
-    lines = run_python(RAISING, str(tmp_path), what, error)
+    lines = run_python(RAISING, str(tmp_path), what, error, "pt.sin(x) * y", "np.sin(1)")
+    assert lines == "raised now 1\nTrue 2 True\n"
+
+
+def test_what_comes_while_the_arena_is_compiled_ends_the_call(run_python, tmp_path):
+    needs_memory = "(pt.sin(x) / pt.sin(x).sum()).sum() + (y * 0).sum()"
+    lines = run_python(RAISING, str(tmp_path), "_Services", "Timeout", needs_memory, "1")
     assert lines == "raised now 1\nTrue 2 True\n"
 
 

@@ -140,6 +140,8 @@ class Layout:
         For each slot of the arena, a node whose result is placed there, if known.
     workspaces
         For each kernel that takes memory for its own work, its last node, if it has any.
+    uses_threads
+        Whether some of its work may be divided among threads.
     """
 
     slots: int = FIRST_RECORD
@@ -153,6 +155,7 @@ class Layout:
     groups: int = 0
     buffers: list[Apply | None] = field(default_factory=list)
     workspaces: list[Apply | None] = field(default_factory=list)
+    uses_threads: bool = False
 
     def room(self, count: int) -> int:
         """Add slots to the frame; return the first."""

@@ -53,7 +53,10 @@ if TYPE_CHECKING:
     from phintys.backends.native.polynomials import Atom, Polynomial, Polynomials
     from phintys.backends.native.steps.kernel import Kernel
 
-__all__ = ["LONG_RUN", "MOST_BYTES", "OpenLoop", "Part"]
+__all__ = ["LONG_RUN", "MOST_BYTES", "SMALL_BLOCK", "OpenLoop", "Part"]
+
+SMALL_BLOCK = 1024
+"""Bytes of a block of the arena that can be in the frame, if its size is known only to a call."""
 
 STACK_ROOM = 8192
 """Maximum number of bytes allocated on the stack."""
@@ -451,8 +454,7 @@ class Part:
             for some in [slots] if len(slots) >= LONG_RUN else [[slot] for slot in slots]:
                 runs.append((some, end, step))
                 end = self.sum(end, self._times(step, len(some)))
-        is_small = end.text.isdigit() and self.main.has_room_in_frame(int(end.text))
-        base = self._in_frame(int(end.text)) if is_small else self._in_arena(group, end, runs)
+        base = self._block_of_arena(group, end, runs)
         for slots, offset, step in runs:
             start = base if offset.text == "0" else b.offset(base, offset, INT8)
             if len(slots) == 1:
@@ -463,6 +465,30 @@ class Part:
             with loop(b, 0, len(slots), runs=True) as each:
                 address = b.offset(start, each.index * step, INT8)
                 b.store(address, b.offset(first, each.index, INT64), align=8)
+
+    def _block_of_arena(
+        self, group: int, bytes_: Value, runs: Sequence[tuple[list[int], Value, Value]]
+    ) -> Value:
+        """Return the address of a block: in the frame if it is small, which a call may decide."""
+        known = int(bytes_.text) if bytes_.text.isdigit() else None
+        room = SMALL_BLOCK if known is None else known
+        if not self.main.has_room_in_frame(room):
+            return self._in_arena(group, bytes_, runs)
+        in_frame = self._in_frame(room)
+        if known is not None:
+            return in_frame
+        b = self.b
+        small, large, after = b.block, b.new_block("large"), b.new_block("after")
+        b.branch(b.le(bytes_, room), after, large)
+        b.begin(large)
+        in_arena = self._in_arena(group, bytes_, runs)
+        large = b.block
+        b.jump(after)
+        b.begin(after)
+        phi = b.phi(PTR)
+        phi.add(in_frame, small)
+        phi.add(in_arena, large)
+        return phi.value
 
     def _in_frame(self, bytes_: int) -> Value:
         """Return the address of new room in the frame, aligned as the arena is."""

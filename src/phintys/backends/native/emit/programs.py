@@ -89,4 +89,5 @@ def emit_program(program: Program, target: Target, *, timed: bool = False) -> Em
     step_clock = clock.of_program(program, module, polynomials) if timed else None
     main = MainFunction(program, module, polynomials, kernels, memory, short)
     MainWriter(main, step_clock).write()
+    main.layout.uses_threads = "phintys_parallel_for" in module.declared
     return EmittedProgram(module, main.layout, kernels, memory, step_clock)

@@ -267,7 +267,7 @@ class ProgramCode:
             "start": tables.object(callbacks.start),
             "callback": tables.object(callbacks.run),
             "finish": tables.object(callbacks.finish),
-            "threads": tables.object(thread_limit),
+            "threads": tables.object(thread_limit) if self.layout.uses_threads else 0,
         }
 
     def _only_object(self, shape: CallShape, places: Sequence[dict[str, int]]) -> int:

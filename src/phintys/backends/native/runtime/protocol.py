@@ -119,6 +119,7 @@ output.
 
 SERVICES: dict[str, tuple[Type, tuple[Type, ...]]] = {
     "acquire": (PTR, (INT64,)),
+    "arena": (PTR, (PTR, INT64, INT64)),
     "failure": (VOID, (PTR, PTR, INT64)),
     "large_array": (PTR, (PTR, PTR, PTR, INT64)),
     "lock": (BOOL, (PTR,)),

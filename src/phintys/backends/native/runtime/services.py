@@ -133,7 +133,7 @@ def _emit_work(module: Module) -> None:
     is_held = is_null(b, CALL.load(b, call, "thread_state"))
     is_enough = b.le(PROCESS.load(b, process, "use_threads"), amount)
     is_unknown = b.eq(CALL.load(b, call, "threads"), 0) & b.eq(phase, PHASE_RUN)
-    is_unknown &= ~is_interrupted(b, call)
+    is_unknown &= not_null(b, ask) & ~is_interrupted(b, call)
     with when(b, is_enough & is_held & is_unknown):
         answer = _call_without_arguments(b, ask)
         CALL.store(b, call, "threads", 1)

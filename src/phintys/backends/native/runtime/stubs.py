@@ -1,4 +1,4 @@
-"""Stubs of services that are compiled on first use: large arrays, threads, errors.
+"""Stubs of services that are compiled on first use: large memory, threads, errors.
 
 Most functions never need them, and would delay the first function that is compiled on a machine. So
 callers call a stub, which has the services compiled if they are not yet. If that raises an
@@ -39,8 +39,9 @@ def call_service(b: Builder, process: Value, name: str, *values: Value) -> Value
 
 
 def emit_stubs(module: Module) -> None:
-    """Emit ``phintys_large_array``, ``phintys_work``, ``phintys_parallel_for`` and so on."""
+    """Emit ``phintys_arena``, ``phintys_large_array``, ``phintys_work`` and so on."""
     _emit_prepare(module)
+    _emit_stub(module, "arena", null)
     _emit_stub(module, "large_array", _small_array)
     _emit_stub(module, "work", _nothing)
     _emit_stub(module, "parallel_for", _alone)
@@ -58,6 +59,8 @@ def _emit_stub(module: Module, name: str, without: Callable[[Builder], Value | N
     wants_threads = name == "parallel_for"
     if wants_threads:  # no Python code may run while shared values are overwritten
         is_wanted &= b.eq(CALL.load(b, call, "phase"), PHASE_RUN)
+    if name == "work":
+        is_wanted &= _has_choices(b, call, process)
     with when(b, is_wanted):
         which = "prepare_threads" if wants_threads else "prepare_services"
         b.call(_PREPARE, VOID, [call, PROCESS.load(b, process, which)])
@@ -68,6 +71,12 @@ def _emit_stub(module: Module, name: str, without: Callable[[Builder], Value | N
     b.ret(None if returns is VOID else result)
     b.begin(missing)
     b.ret(without(b))
+
+
+def _has_choices(b: Builder, call: Value, process: Value) -> Value:
+    """Return whether the announced work is to be divided among threads, or to release the GIL."""
+    uses_threads = not_null(b, CONTEXT.load(b, CALL.load(b, call, "context"), "threads"))
+    return uses_threads | b.le(PROCESS.load(b, process, "release_gil"), b.arguments[1])
 
 
 def _emit_prepare(module: Module) -> None:

@@ -56,9 +56,9 @@ _USE_THREADS = 20_000
 
 _ENTRY, _TRIAL, _POLL = "phintys_entry", "phintys_trial", "phintys_poll"
 _PARALLEL_FOR = "parallel_for"
-_IN_ENTRY = ("phintys_new_array", "phintys_parallel_for", "phintys_poll", "phintys_work")
+_ARENA = "phintys_arena"
+_IN_ENTRY = (_ARENA, "phintys_new_array", "phintys_parallel_for", "phintys_poll", "phintys_work")
 _IN_SERVICES = {
-    "phintys_arena": "phintys_arena",
     "phintys_callback": "phintys_callback",
     "phintys_claim": "phintys_claim",
     "phintys_malloc": "phintys_acquire",
@@ -191,7 +191,7 @@ class Support:
         return self._threads
 
     def foresee(self, symbols: Iterable[str], results: int) -> None:
-        """Compile the services in another thread if a program will need them.
+        """Compile the services in another thread if a program will probably need them.
 
         Parameters
         ----------
@@ -201,7 +201,8 @@ class Support:
             Number of values that it returns.
         """
         wanted = set(symbols)
-        if self._services is None and (results != 1 or not _IN_SERVICES.keys().isdisjoint(wanted)):
+        is_likely = results != 1 or _ARENA in wanted or not _IN_SERVICES.keys().isdisjoint(wanted)
+        if self._services is None and is_likely:
             # Threads come last: the first call need not wait for them unless it is long.
             Background(self.threads if f"phintys_{_PARALLEL_FOR}" in wanted else self.services)
 
