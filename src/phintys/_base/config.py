@@ -225,8 +225,8 @@ class Config:
         doc=(
             "Memory that the gradient of a loop may use for values of its forward pass, in "
             "megabytes (10^6 bytes); above it, steps are run again instead. It is read when the "
-            "gradient is built. A number of steps that is unknown then counts as 100; in loops of "
-            "many steps, unknown sizes are looked at when the gradient runs."
+            "gradient is built. Sizes, and numbers of steps, that are unknown then are looked at "
+            "when the gradient runs, if large ones would need more."
         ),
     )
     parameter_checks = _choice(

@@ -493,8 +493,10 @@ def test_the_gradient_of_a_state_that_is_not_a_tensor_does_not_exist():
             pt.lscalar(),
             10,
             None,
-            r"everything, 0.008 MB for 100 steps \(their number is unknown",
+            r"everything, 8 MB for 100000 steps \(their number is unknown",
         ),
+        (pt.lscalar(), None, None, r"everything, 0.08 MB for 100 steps \(their number is unknown"),
+        (pt.lscalar(), 1_000, None, "everything if it takes at most 256 MB when it runs, and else"),
         (10_000, 10_000, None, "before every 100 steps: everything would take 800 MB"),
         (pt.lscalar(), 1_000_000, None, r"before about every sqrt\(1 n\) steps"),
         (2_000, None, None, "keeps everything, 1.6 MB for 2000 steps"),
@@ -525,6 +527,21 @@ def test_sizes_that_are_known_when_a_gradient_runs_decide_what_it_keeps():
     found = [f(np.ones(size)) for size in (1, 3200, 3201)]
     assert [count.item() for count, _ in found] == [0, 0, 100]
     np.testing.assert_allclose([g[0] for _, g in found], found[0][1][0])
+
+
+def test_numbers_of_steps_that_are_known_when_a_gradient_runs_decide_what_it_keeps():
+    x, n = pt.vector("x", shape=(1_000,)), pt.lscalar("n")
+    last = phintys.scan(lambda h: h - 1e-5 * pt.sin(h), None, x, n_steps=n, return_updates=False)[
+        -1
+    ]
+    gradient = phintys.grad(last.sum(), x)
+    (segments,) = [
+        node for node in loops_of(gradient) if node.op.name == "gradient of Scan in segments"
+    ]
+    f = phintys.function([x, n], [segments.inputs[0], gradient[:1]])
+    found = [f(np.ones(1_000), count) for count in (32_000, 32_001)]
+    assert [count.item() for count, _ in found] == [0, 178]
+    np.testing.assert_allclose(found[0][1], found[1][1], rtol=1e-3)
 
 
 def test_an_inverse_that_the_steps_compute_is_the_gradient_of_their_determinants():

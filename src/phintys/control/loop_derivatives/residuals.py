@@ -52,7 +52,7 @@ __all__ = [
 ]
 
 UNKNOWN_SIZE = 100
-"""What an unknown size, or number of steps, counts in estimates of memory."""
+"""What an unknown size counts in estimates of memory, and an unknown number of steps of such."""
 
 _MOST_COST = 8.0  # of an elementwise function that is recomputed; that of a division is 5
 

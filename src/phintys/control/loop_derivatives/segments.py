@@ -48,6 +48,10 @@ LARGE = 10_000
 """Elements that a value of unknown size may have, in a loop of many steps: then sizes that are
 known when the gradient runs decide what it keeps. Such a gradient takes longer to compile."""
 
+MANY = 100_000
+"""What an unknown number of steps counts if all sizes are known: the number that there are when the
+gradient runs decides what it keeps if so many steps were too large."""
+
 
 @record()
 class Plan:
@@ -86,8 +90,11 @@ def plan_memory(
         What they need.
     """
     known = known_int(n)
-    steps = UNKNOWN_SIZE if known is None else known
     rows = _kept_for_gradient(op, step, kept)
+    is_of_known_sizes = all(map(_is_of_known_size, rows))
+    steps = known
+    if steps is None:
+        steps = MANY if is_of_known_sizes else UNKNOWN_SIZE
     row = sum(map(bytes_of, rows))
     text = f"{_text(steps * row)} for {steps} steps"
     if known is None:
@@ -108,7 +115,7 @@ def plan_memory(
     reason = f"everything would take {text}"
     states = sum(bytes_of(state.new) * state.depth for state in step.states)
     every = isqrt(max(steps * states // row, 1) - 1) + 1
-    if every == 1 or (known is not None and all(map(_is_of_known_size, rows))):
+    if every == 1 or (known is not None and is_of_known_sizes):
         if every > 1 and every * 2 > steps:
             reason = f"keeps everything, {text}: to run steps again would save little"
             return Plan(None, True, reason)
