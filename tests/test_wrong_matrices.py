@@ -88,6 +88,11 @@ WHEN_BUILT = {
     "an unknown region of eigenvalues": Case(
         'pt.linalg.schur(pt.matrix("a"), sort="left")', ArgumentError, ["'lhp'", "'left'"]
     ),
+    "a matrix in place of factors of three diagonals": Case(
+        'pt.linalg.tridiagonal_lu_solve(pt.matrix("a"), pt.vector("b"))',
+        ArgumentError,
+        ["five factors", "tridiagonal_lu_factor returns", "a"],
+    ),
     "one number of diagonals": Case(
         'pt.linalg.solve_banded((1,), pt.matrix("ab"), pt.vector("b"))',
         ArgumentError,

@@ -17,6 +17,7 @@ from phintys.tensor.linear_algebra.qr_op import QR
 from phintys.tensor.linear_algebra.singular_values import SVD
 from phintys.tensor.linear_algebra.solving import Inv, Solve
 from phintys.tensor.linear_algebra.triangular import SolveTriangular
+from phintys.tensor.linear_algebra.tridiagonal import SolveTridiagonalLU, TridiagonalLU
 from phintys.testing import Example, OpRecord, Tolerance
 
 DTYPES = ("float64", "float32", "complex128", "complex64", "int64", "int8", "bool")
@@ -440,6 +441,19 @@ def _tridiagonal(a, b, assume_a, transposed, lower):
     return _by_inverse(np.triu(np.tril(a.T if transposed else a, 1), -1), b)
 
 
+def _turn(draw):
+    return {"transposed": draw(st.booleans())}
+
+
+def _with_diagonals(a, b, transposed, b_ndim=2):
+    factors = pt.linalg.tridiagonal_lu_factor(a)
+    return pt.linalg.tridiagonal_lu_solve(factors, b, b_ndim=b_ndim, transposed=transposed)
+
+
+def _of_diagonals(a, b, transposed):
+    return _tridiagonal(a, b, "tridiagonal", transposed, lower=True)
+
+
 BANDED = [
     _record(
         "solve_banded",
@@ -457,6 +471,15 @@ BANDED = [
         draw_matrices(positive, "b", params=_assumed("tridiagonal")),
         SolveBanded,
         differentiable=(),  # as above
+    ),
+    _record(
+        "tridiagonal_lu_solve",
+        _with_diagonals,
+        _solved(_of_diagonals),
+        draw_matrices(positive, "b", params=_turn, mixed=False),
+        TridiagonalLU,
+        SolveTridiagonalLU,
+        differentiable=(),  # for the right side only: see test_tridiagonal.py
     ),
 ]
 

@@ -77,7 +77,8 @@ _DECOMPOSITIONS: dict[str, str] = {
         "phintys.tensor.linalg",
         "block_diag det eigvals eigvalsh expm inv kron lstsq matrix_power norm ordqz pinv "
         "pivot_to_permutation qz schur slogdet solve_continuous_lyapunov solve_discrete_are "
-        "solve_discrete_lyapunov solve_sylvester sqrtm tensorinv tensorsolve trace",
+        "solve_discrete_lyapunov solve_sylvester sqrtm tensorinv tensorsolve trace "
+        "tridiagonal_lu_factor tridiagonal_lu_solve",
     ),
     "alloc_diag": "phintys.tensor:diag",
     "diag": "phintys.tensor:diag",

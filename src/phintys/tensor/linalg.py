@@ -36,6 +36,7 @@ from phintys.tensor.linear_algebra.solving import inv, solve
 from phintys.tensor.linear_algebra.tensors import tensorinv, tensorsolve
 from phintys.tensor.linear_algebra.toeplitz_systems import solve_toeplitz
 from phintys.tensor.linear_algebra.triangular import solve_triangular
+from phintys.tensor.linear_algebra.tridiagonal import tridiagonal_lu_factor, tridiagonal_lu_solve
 from phintys.tensor.linear_algebra.vectors import cross, matvec, vecdot, vecmat
 from phintys.tensor.products import dot, inner, kron, matmul, outer, tensordot, vdot
 from phintys.tensor.reduce import sum
@@ -106,6 +107,8 @@ __all__ = [
     "tensorsolve",
     "toeplitz",
     "trace",
+    "tridiagonal_lu_factor",
+    "tridiagonal_lu_solve",
     "vdot",
     "vecdot",
     "vecmat",

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LOWERINGS", "lowers"]
 
+_banded = LateModule("phintys.backends.native.lower.banded")
 _by_factors = LateModule("phintys.backends.native.lower.by_factors")
 _convolution = LateModule("phintys.backends.native.lower.convolution")
 _counting = LateModule("phintys.backends.native.lower.counting")
@@ -44,6 +45,7 @@ _shape = LateModule("phintys.backends.native.lower.shapes")
 LOWERINGS: OpRules[Callable[[Any, Apply, Lowering], None]] = OpRules(
     "native code",
     late={
+        _banded: "SolveBanded SolveTridiagonalLU TridiagonalLU",
         _by_factors: "Det Inv SlogDet Solve",
         _convolution: "Convolve",
         _counting: "Nonzero RepeatIndex",
@@ -58,7 +60,7 @@ LOWERINGS: OpRules[Callable[[Any, Apply, Lowering], None]] = OpRules(
         _join: "Join Split",
         _linear_algebra: (
             "Cholesky CholeskyAdjoint CholeskyInverse CholeskyUpdate Eigh LUFactor PermuteRows "
-            "SolveBanded SolveTriangular"
+            "SolveTriangular"
         ),
         _observing: "Assume CheckAndRaise",
         _random: "Advance FoldIn Jump RandomBits SplitState StateOfWords StateWords",

@@ -23,13 +23,11 @@ from phintys.backends.native.program import (
     Position,
     RoundedFailure,
 )
-from phintys.backends.native.routines.banded import GBSV, GTSV
 from phintys.backends.native.routines.cholesky_adjoint import CHOLESKY_ADJOINT
 from phintys.backends.native.routines.cholesky_update import CHOLESKY_UPDATE
 from phintys.backends.native.routines.matrices import EVD, GETRF, POTRF, POTRI, TRSM
 from phintys.backends.native.steps.call import LibraryCall
 from phintys.graph.apply import Apply
-from phintys.tensor.linear_algebra.banded import SolveBanded
 from phintys.tensor.linear_algebra.cholesky import Cholesky
 from phintys.tensor.linear_algebra.cholesky_adjoint import CholeskyAdjoint, CholeskyInverse
 from phintys.tensor.linear_algebra.cholesky_update import CholeskyUpdate
@@ -42,7 +40,7 @@ if TYPE_CHECKING:
 
     from phintys.backends.native.sizes import Size
 
-__all__ = ["count_of", "matrix_failure", "square", "turned"]
+__all__ = ["batch_of", "count_of", "matrix_failure", "square", "turned"]
 
 
 def square(view: View, node: Apply, lowering: Lowering) -> Size:
@@ -60,7 +58,7 @@ def count_of(lengths: Sequence[Size], lowering: Lowering) -> Size:
     return count
 
 
-def _batch(
+def batch_of(
     views: Sequence[View], cores: Sequence[int], node: Apply, lowering: Lowering
 ) -> list[Size]:
     """Return the leading sizes; those of operands that do not broadcast must be equal."""
@@ -153,7 +151,7 @@ def lower_cholesky_adjoint(op: CholeskyAdjoint, node: Apply, lowering: Lowering)
     for size in g.sizes[-2:]:
         failure = Failure(node, "square", "{0} rows of the factor and {1} of the gradient")
         lowering.require_equal(n, size, failure)
-    lengths = _batch((factor, g), (2, 2), node, lowering)
+    lengths = batch_of((factor, g), (2, 2), node, lowering)
     matrix, move = stacked(factor.broadcast([*lengths, *factor.sizes[-2:]], sizes), lowering)
     g = g.broadcast([*lengths, *g.sizes[-2:]], sizes)
     target, loops = lowering.compute(node.outputs[0], g.sizes)
@@ -187,7 +185,7 @@ def lower_cholesky_update(op: CholeskyUpdate, node: Apply, lowering: Lowering) -
     n = square(factor, node, lowering)
     failure = Failure(node, "rows", "{0} rows of the factor and {1} elements of the vector")
     lowering.require_equal(n, x.sizes[-1], failure)
-    lengths = _batch((factor, x), (2, 1), node, lowering)
+    lengths = batch_of((factor, x), (2, 1), node, lowering)
     factor = factor.broadcast([*lengths, *factor.sizes[-2:]], sizes)
     vectors = lowering.copied(x.broadcast([*lengths, n], sizes), node)
     target, loops = lowering.compute(node.outputs[0], factor.sizes)
@@ -208,7 +206,7 @@ def lower_solve_triangular(op: SolveTriangular, node: Apply, lowering: Lowering)
     n = square(a, node, lowering)
     failure = Failure(node, "rows", "{0} rows of the matrix and {1} of the right side")
     lowering.require_equal(n, b.sizes[-2], failure)
-    lengths = _batch((a, b), (2, 2), node, lowering)
+    lengths = batch_of((a, b), (2, 2), node, lowering)
     k = b.sizes[-1]
     a = a.broadcast([*lengths, *a.sizes[-2:]], sizes)
     b = b.broadcast([*lengths, *b.sizes[-2:]], sizes)
@@ -296,7 +294,7 @@ def lower_permute_rows(op: PermuteRows, node: Apply, lowering: Lowering) -> None
     rows, x = (lowering.view(variable) for variable in node.inputs)
     failure = Failure(node, "rows", "{0} positions and {1} rows")
     lowering.require_equal(rows.sizes[-1], x.sizes[-2], failure)
-    lengths = _batch((rows, x), (1, 2), node, lowering)
+    lengths = batch_of((rows, x), (1, 2), node, lowering)
     rows = rows.broadcast([*lengths, rows.sizes[-1]], sizes)
     x = x.broadcast([*lengths, *x.sizes[-2:]], sizes)
     target, loops = lowering.compute(node.outputs[0], x.sizes)
@@ -344,47 +342,3 @@ def lower_eigh(op: Eigh, node: Apply, lowering: Lowering) -> None:
     failure = matrix_failure(node, "no convergence (status {0}) for matrix {1}", is_nan)
     lowering.steps.append(LibraryCall(EVD, (), outputs, options, node, workspace, failure))
     lowering.bind(node.outputs[1], turned(columns, lowering))
-
-
-@lowers(SolveBanded)
-def lower_solve_banded(op: SolveBanded, node: Apply, lowering: Lowering) -> None:
-    """Copies of the bands and of b, and then factors and solutions in their place."""
-    sizes = lowering.sizes
-    bands, b = (lowering.view(variable) for variable in node.inputs)
-    n, rows = bands.sizes[-2:]
-    failure = Failure(node, "rows", "{0} columns of the matrix and {1} of the right side")
-    lowering.require_equal(n, b.sizes[-2], failure)
-    height = sizes.fixed(2 * op.below + op.above + 1)
-    failure = Failure(node, "bands", "{0} elements for each column; expected {1}")
-    lowering.require_equal(rows, height, failure)
-    lengths = _batch((bands, b), (2, 2), node, lowering)
-    k = b.sizes[-1]
-    bands = bands.broadcast([*lengths, n, rows], sizes)
-    columns = lowering.copied(turned(b.broadcast([*lengths, n, k], sizes), lowering), node)
-    is_nan = op.on_error == "nan"
-    options: dict[str, Any] = {
-        "n": n,
-        "k": k,
-        "rows": rows,
-        "below": sizes.fixed(op.below),
-        "above": sizes.fixed(op.above),
-        "count": count_of(lengths, lowering),
-        "move": sizes.mul(n, rows),
-        "x_move": sizes.mul(n, k),
-        "transposed": op.transposed,
-        "nan": is_nan,
-    }
-    detail = "element {0} of the diagonal of the factor of matrix {1} is 0, counted from 1"
-    failure = matrix_failure(node, detail, is_nan)
-    if op.below == op.above == 1:
-        bands = lowering.contiguous(bands, node)
-        room = lowering.array(b.array.dtype, (sizes.mul(sizes.fixed(3), n),))
-        arrays = (bands.array,), (columns.array,)
-        call = LibraryCall(GTSV, *arrays, options, node, (room,), failure)
-    else:
-        bands = lowering.copied(bands, node)
-        room = lowering.array("int32", (n,))
-        outputs = (columns.array, bands.array)
-        call = LibraryCall(GBSV, (), outputs, options, node, (room,), failure)
-    lowering.steps.append(call)
-    lowering.bind(node.outputs[0], turned(columns, lowering))

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from phintys.backends.native.emit.control import loop, when
 from phintys.backends.native.emit.memory import load, store
+from phintys.backends.native.emit.types import INT64
 from phintys.backends.native.routines.stacks import MatrixCall, StackRoutine
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from phintys.backends.native.sizes import Size
     from phintys.backends.native.steps.call import LibraryCall
 
-__all__ = ["GBSV", "GTSV"]
+__all__ = ["GBSV", "GTSV", "GTTRF", "GTTRS"]
 
 
 class _Gbsv(StackRoutine):
@@ -118,5 +119,77 @@ class _Gtsv(_Gbsv):
         return write
 
 
+class _Gttrf(StackRoutine):
+    """LU factors of three diagonals, which become those of the factors.
+
+    The outputs are the lower, main and upper diagonal, the second one above the main one of U, and
+    the exchanges. The option ``p`` is the length of all but the second and the last.
+    """
+
+    def updates(self, call: LibraryCall[Any]) -> Sequence[Array]:
+        """Return the diagonals."""
+        return call.outputs[:3]
+
+    def work(self, call: LibraryCall[Any], main: MainFunction) -> Polynomial:
+        """Return a rough estimate of its time."""
+        return main.scaled(main.ring.product([call.options[name] for name in ("count", "n")]), 5.0)
+
+    def item(self, code: MatrixCall) -> Callable[[Value], None]:
+        """Factorize; zeros on the main diagonal are no failure."""
+        addresses = _diagonals(code, code.call.outputs)
+        order = code.integer(code.call.options["n"])
+
+        def write(index: Value) -> None:
+            code.lapack("gttrf", [order, *(address(index) for address in addresses)])
+
+        return write
+
+
+class _Gttrs(_Gttrf):
+    """``x = a^-1 x`` by such factors, which are the inputs; x is column-major."""
+
+    def updates(self, call: LibraryCall[Any]) -> Sequence[Array]:
+        """Return the right sides."""
+        return call.outputs
+
+    def work(self, call: LibraryCall[Any], main: MainFunction) -> Polynomial:
+        """Return a rough estimate of its time."""
+        names = ("count", "n", "k")
+        return main.scaled(main.ring.product([call.options[name] for name in names]), 5.0)
+
+    def item(self, code: MatrixCall) -> Callable[[Value], Value | None]:
+        """Substitute if there is no zero on the main diagonal."""
+        b, options = code.b, code.call.options
+        addresses = _diagonals(code, code.call.inputs)
+        right_of = code.item(code.call.outputs[0], options["x_move"])
+        n, k = code.size(options["n"]), code.size(options["k"])
+        order, columns = code.integer(options["n"]), code.integer(options["k"])
+        stride = code.stride(options["n"])
+        turn = code.letter("T" if options["transposed"] else "N")
+
+        def write(index: Value) -> Value | None:
+            diagonals, out = [address(index) for address in addresses], right_of(index)
+            status = code.first_zero(diagonals[1], b.constant(INT64, 1), n)
+            with when(b, b.eq(status, 0)):
+                code.lapack("gttrs", [turn, order, columns, *diagonals, out, stride])
+            if not options["nan"]:
+                return status
+            with when(b, b.ne(status, 0)):
+                code.fill_with_nan(out, n * k)
+            return None
+
+        return write
+
+
+def _diagonals(code: MatrixCall, arrays: Sequence[Array]) -> list[Callable[[Value], Value]]:
+    """Return functions from the number of a matrix to the addresses of what its factors are."""
+    names = ("p", "n", "p", "p", "n")
+    return [
+        code.item(array, code.call.options[name]) for array, name in zip(arrays, names, strict=True)
+    ]
+
+
 GBSV = _Gbsv("gbsv")
 GTSV = _Gtsv("gtsv")
+GTTRF = _Gttrf("gttrf")
+GTTRS = _Gttrs("gttrs")
