@@ -14,7 +14,8 @@ export PYTHONHASHSEED ?= 0
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test test-all test-seeds test-optimized test-lowest test-wheel stress \
-        reference pytensor-tests bridge-tests array-api fuzz quality debug lint stubs types bench peers clean
+        reference pytensor-tests bridge-tests array-api fuzz quality debug lint stubs distributions types \
+        bench peers clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -127,6 +128,9 @@ lint: $(READY) ## ruff: lint rules and formatting
 
 stubs: $(READY) ## write the stub files, which name the scalar functions for type checkers
 	$(BIN)/python -m tools.stubs
+
+distributions: $(READY) ## write docs/distributions.md, the table of all distributions
+	$(BIN)/python -m tools.distributions
 
 types: $(READY) ## check types with basedpyright
 	$(BIN)/basedpyright

@@ -96,7 +96,7 @@ _HEADER = """# Distributions
 
 {about}
 
-`python -m tools.distributions` writes this page.
+`make distributions` writes this page.
 
 | method | class | parameters | SciPy | answers |
 |---|---|---|---|---|

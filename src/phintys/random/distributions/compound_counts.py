@@ -11,6 +11,7 @@ from phintys.random.distributions.base import as_parameter, same
 from phintys.random.distributions.checks import nonnegative, positive
 from phintys.random.distributions.counts import binomial_logp
 from phintys.random.distributions.discrete import DiscreteDistribution, positive_probability
+from phintys.random.distributions.searching import SearchedCounts
 from phintys.random.exact.functions import exact_exp
 from phintys.random.samplers.counts import binomial_number, poisson_number
 from phintys.random.samplers.gamma import gamma_of_bits, log_gamma_of_bits
@@ -23,7 +24,7 @@ def _wide(*parameters: Any) -> list[Any]:
     return [math.cast(one, "float64") for one in parameters]
 
 
-class NegativeBinomial(DiscreteDistribution, method="negative_binomial"):
+class NegativeBinomial(SearchedCounts, method="negative_binomial"):
     """How many trials fail before ``n`` succeed, each with the probability ``p``.
 
     It is also a Poisson number whose mean is a gamma number: ``mu`` and ``alpha``, given instead,

@@ -9,6 +9,7 @@ import numpy as np
 from phintys.random.distributions.base import same
 from phintys.random.distributions.checks import Domain, nonnegative, probability
 from phintys.random.distributions.discrete import DiscreteDistribution, probability_below_one
+from phintys.random.distributions.searching import SearchedCounts
 from phintys.random.exact.functions import exact_exp, exact_log
 from phintys.random.exact.uniform import open_uniform
 from phintys.random.samplers.counts import (
@@ -57,7 +58,7 @@ def binomial_logp(k: Any, n: Any, p: Any, rest: Any) -> Any:
     return peaks - special.kl_div(k, n * p) - special.kl_div(n - k, n * rest)
 
 
-class Poisson(DiscreteDistribution, method="poisson"):
+class Poisson(SearchedCounts, method="poisson"):
     """How many events there are, if they occur independently and ``lam`` is the mean.
 
     Examples
@@ -93,7 +94,7 @@ class Poisson(DiscreteDistribution, method="poisson"):
         return self.lam
 
 
-class Binomial(DiscreteDistribution, method="binomial"):
+class Binomial(SearchedCounts, method="binomial"):
     """How many of ``n`` trials succeed, each with the probability ``p``.
 
     Examples

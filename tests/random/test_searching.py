@@ -1,0 +1,53 @@
+"""Quantiles of counts that are searched for: native code, tails, derivatives, truncated draws."""
+
+import numpy as np
+import pytest
+import scipy.stats
+
+import phintys
+import phintys.tensor as pt
+from phintys import random
+
+PROBABILITIES = np.array([1e-300, 1e-12, 0.1, 0.5, 0.9, 1 - 1e-12])
+MEANS = np.array([[0.0], [1e-3], [0.3], [5.0], [80.0], [1e6]])
+
+
+@pytest.mark.parametrize("mode", [None, "FAST_COMPILE"])
+def test_quantiles_far_from_a_normal_number(mode):
+    q, lam = pt.dvector("q"), pt.dmatrix("lam", shape=(None, 1))
+    count = random.Poisson(lam)
+    f = phintys.function([q, lam], [random.icdf(count, q), random.isf(count, q)], mode=mode)
+    below, above = f(PROBABILITIES, MEANS)
+    exact = scipy.stats.poisson(MEANS)
+    # SciPy answers -1 for a mean of zero, a number that is never drawn.
+    np.testing.assert_array_equal(below, np.maximum(exact.ppf(PROBABILITIES), 0))
+    assert (exact.sf(above) <= PROBABILITIES).all()
+    assert ((exact.sf(above - 1) > PROBABILITIES) | (above == 0)).all()
+
+
+def test_quantiles_of_probabilities_are_the_counts():
+    trials = random.Binomial(40, 0.3)
+    x = pt.dvector("x")
+    back = [random.icdf(trials, random.cdf(trials, x)), random.isf(trials, random.sf(trials, x))]
+    k = np.arange(31.0)
+    of_cdf, of_sf = phintys.function([x], back)(k)
+    np.testing.assert_array_equal(of_cdf[:25], k[:25])  # later ones have the probability 1
+    np.testing.assert_array_equal(of_sf, k)
+
+
+def test_quantiles_of_counts_do_not_change_with_parameters():
+    p, q = pt.dscalars("p", "q")
+    found = random.icdf(random.NegativeBinomial(3.0, p), q)
+    slopes = phintys.grad(found, [p, q])
+    value, *zero = phintys.function([p, q], [found, *slopes])(0.4, 0.7)
+    assert value == scipy.stats.nbinom.ppf(0.7, 3.0, 0.4)
+    assert zero == [0, 0]
+
+
+def test_counts_are_truncated():
+    draws = random.RandomStream(3).gen(random.Truncated(random.Poisson(3.0), 2, 5), size=4000)
+    drawn = draws.eval()
+    values = np.arange(2, 6)
+    share = scipy.stats.poisson(3.0).pmf(values)
+    expected = len(drawn) * share / share.sum()
+    assert scipy.stats.chisquare(np.bincount(drawn)[2:], expected).pvalue > 1e-6
