@@ -89,6 +89,7 @@ else:
 
 lend("phintys.random", tensor)
 lend("phintys.control.solving.optimize", tensor)
+lend("phintys.gradient", tensor, "grad hessian jacobian")
 shared_constructor_in(
     "phintys.random.generators.numpy_generators", of="numpy.random._generator.Generator"
 )

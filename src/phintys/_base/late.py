@@ -25,8 +25,8 @@ from phintys._base.public import public_dir
 
 __all__ = ["LateModule", "late_names", "lend"]
 
-_LENT: dict[tuple[str, str], str] = {}
-"""(package, name) -> the module of a higher room that the package shows under this name."""
+_LENT: dict[tuple[str, str], tuple[str, str | None]] = {}
+"""(package, name) -> the module of a higher room, or the name in it, that the package shows."""
 
 
 class LateModule:
@@ -92,7 +92,8 @@ def late_names(
         elif name in inside:
             found = import_whole(inside[name])
         elif (package, name) in _LENT:
-            found = import_whole(_LENT[package, name])
+            home, inner = _LENT[package, name]
+            found = import_whole(home) if inner is None else getattr(import_whole(home), inner)
         else:
             msg = f"module {package!r} has no attribute {name!r}"
             if name in NOT_OFFERED:
@@ -104,8 +105,8 @@ def late_names(
     return look_up, public_dir(package, *home_of, *inside)
 
 
-def lend(module: str, package: ModuleType) -> None:
-    """Show a module of a higher room in a package that uses :func:`late_names`.
+def lend(module: str, package: ModuleType, names: str = "") -> None:
+    """Show a module of a higher room, or names in it, in a package of :func:`late_names`.
 
     It is the caller, above both, that knows them: the package does not depend on the module.
 
@@ -115,13 +116,17 @@ def lend(module: str, package: ModuleType) -> None:
         Full name of the module, whose last part is its name in the package.
     package
         The package.
+    names
+        The names, separated by spaces; none to show the module itself.
 
     Examples
     --------
     >>> import phintys.tensor as pt
-    >>> pt.random.__name__
-    'phintys.random'
+    >>> pt.random.__name__, pt.jacobian.__name__
+    ('phintys.random', 'jacobian')
     """
-    name = module.rpartition(".")[2]
-    _LENT[package.__name__, name] = module
-    package.__all__.append(name)
+    shown: list[str | None] = [*names.split()] or [None]
+    for inner in shown:
+        name = inner or module.rpartition(".")[2]
+        _LENT[package.__name__, name] = (module, inner)
+        package.__all__.append(name)

@@ -15,7 +15,7 @@ import phintys.tensor as pt
 from phintys._base.config import config
 from phintys._base.errors import PhintysError
 from phintys.scalar import ScalarType
-from phintys.tensor import Elemwise, math
+from phintys.tensor import Elemwise, functions, math
 
 if TYPE_CHECKING:
     from phintys.graph import Apply
@@ -105,7 +105,7 @@ def _old_functions() -> dict[str, Elemwise]:
     """Return the old form of each elementwise function whose dtypes differ."""
     found: dict[str, Elemwise] = {}
     for name in math.__all__:
-        core: Any = getattr(math, name)
+        core: Any = functions.ELEMENTWISE.get(name, getattr(math, name))
         if core is math.true_div:
             found[name] = _Quotient(core)
         elif name in INTEGRAL:

@@ -5,14 +5,12 @@ from __future__ import annotations
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 import phintys.tensor as pt
 from phintys._base.errors import OpContractError, ShapeError
 from phintys.compat.elementwise import FLOATING
 from phintys.graph import Constant, SharedVariable, Variable
-from phintys.graph.traversal import graph_inputs
 from phintys.passes import infer_shapes, rewrite_graph
+from phintys.tensor.introspection import get_underlying_scalar_constant_value
 from phintys.tensor.known import known_int
 
 if TYPE_CHECKING:
@@ -104,17 +102,7 @@ def get_scalar_constant_value(x: Any, **options: Any) -> Any:
     OpContractError
         The value is not known.
     """
-    if not isinstance(x, Variable):
-        array = np.asarray(x)
-        if array.size != 1 or array.dtype.kind not in "biufc":
-            msg = f"{x!r} is not one number."
-            raise OpContractError(msg)
-        return array.reshape(())
-    value = _constant_value(x)
-    if value is None:
-        msg = f"{x} is not constant."
-        raise OpContractError(msg)
-    return np.asarray(value)
+    return get_underlying_scalar_constant_value(x)
 
 
 def get_vector_length(x: Any) -> int:
@@ -150,27 +138,6 @@ def constant(x: Any, name: str | None = None, ndim: int | None = None, dtype: An
             return given
         x, dtype = given.data, given.dtype
     return pt.constant(x, name=name, ndim=ndim, dtype=dtype)
-
-
-def _constant_value(x: Any) -> Any:
-    """Return the value of all elements of a variable; ``None`` if it is not known."""
-    node = x.owner
-    if node is not None and isinstance(node.op, pt.CheckAndRaise):
-        if not all(_is_true(condition) for condition in node.inputs[1:]):
-            return None
-        return _constant_value(node.inputs[0])
-    if node is not None and (node.op == pt.second or isinstance(node.op, pt.Alloc)):
-        return _constant_value(node.inputs[int(node.op == pt.second)])
-    if node is not None and all(isinstance(one, Constant) for one in graph_inputs([x])):
-        x = rewrite_graph(x)
-    if not isinstance(x, Constant):
-        return known_int(x)
-    return getattr(x, "unique_value", x.data)
-
-
-def _is_true(condition: Any) -> bool:
-    value = _constant_value(condition)
-    return value is not None and bool(np.all(value))
 
 
 def logaddexp(*operands: Any) -> Any:

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
         allow_input_downcast: bool | None
         profile: bool | str | Profile | None
         on_unused_input: Literal["raise", "warn", "ignore"] | None
+        trust_input: bool
 
 
 __all__ = ["function"]
@@ -131,6 +132,7 @@ def function(
     allow_input_downcast: bool | None = None,
     profile: bool | str | Profile | None = None,
     on_unused_input: Literal["raise", "warn", "ignore"] | None = None,
+    trust_input: bool = False,
 ) -> Function:
     """Compile expressions into a function.
 
@@ -169,6 +171,9 @@ def function(
     on_unused_input
         ``"raise"``, ``"warn"`` or ``"ignore"``: what to do about inputs that no output depends on;
         ``config.on_unused_input`` by default.
+    trust_input
+        Do not check arguments: they must be arrays of the inputs' types. The function has this as
+        an attribute, too.
 
     Returns
     -------
@@ -209,6 +214,7 @@ def function(
             "allow_input_downcast": allow_input_downcast,
             "profile": profile,
             "on_unused_input": on_unused_input,
+            "trust_input": trust_input,
         }
         flat_outputs = None if outputs is None else leaves_of(outputs)
         flat = function(leaves_of(inputs), flat_outputs, **options)
@@ -266,6 +272,7 @@ def function(
             trace=trace,
         )
         compiled = Function(maker, [_container(spec) for spec in all_specs])
+        compiled.trust_input = trust_input
         if profiled is not None:
             profiled.compile_seconds += perf_counter() - start
         return compiled

@@ -14,10 +14,13 @@ from phintys.gradient.marks import (
     ZeroGrad,
     consider_constant,
     disconnected_grad,
+    disconnected_grad_,
     grad_clip,
     grad_scale,
     undefined_grad,
+    undefined_grad_,
     zero_grad,
+    zero_grad_,
 )
 from phintys.graph.null_type import (
     DisconnectedType,
@@ -74,6 +77,7 @@ __all__ = [
     "consider_constant",
     "custom_gradient",
     "disconnected_grad",
+    "disconnected_grad_",
     "disconnected_type",
     "grad",
     "grad_clip",
@@ -88,8 +92,10 @@ __all__ = [
     "pushforward_through_pullback",
     "subgraph_grad",
     "undefined_grad",
+    "undefined_grad_",
     "value_and_grad",
     "verify_grad",
     "verify_rop",
     "zero_grad",
+    "zero_grad_",
 ]

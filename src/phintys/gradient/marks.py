@@ -36,10 +36,13 @@ __all__ = [
     "ZeroGrad",
     "consider_constant",
     "disconnected_grad",
+    "disconnected_grad_",
     "grad_clip",
     "grad_scale",
     "undefined_grad",
+    "undefined_grad_",
     "zero_grad",
+    "zero_grad_",
 ]
 
 
@@ -162,10 +165,10 @@ class GradScale(GradientMark):
         return [None if eval_points[0] is None else eval_points[0] * self.multiplier]
 
 
-_zero_grad = ZeroGrad()
+zero_grad_ = ZeroGrad()
 _consider_constant = ConsiderConstant()
-_disconnected_grad = DisconnectedGrad()
-_undefined_grad = UndefinedGrad()
+disconnected_grad_ = DisconnectedGrad()
+undefined_grad_ = UndefinedGrad()
 
 
 @overload
@@ -216,7 +219,7 @@ def zero_grad(x: Any) -> Any:
     >>> float(phintys.grad(zero_grad(x**2), x).eval())
     0.0
     """
-    return _zero_grad(x)
+    return zero_grad_(x)
 
 
 @overload
@@ -243,7 +246,7 @@ def disconnected_grad(x: Any) -> Any:
     >>> float(phintys.grad(x * disconnected_grad(x), x).eval({x: 3.0}))
     3.0
     """
-    return _disconnected_grad(x)
+    return disconnected_grad_(x)
 
 
 @overload
@@ -269,7 +272,7 @@ def undefined_grad(x: Any) -> Any:
     ...     print("refused")
     refused
     """
-    return _undefined_grad(x)
+    return undefined_grad_(x)
 
 
 @overload

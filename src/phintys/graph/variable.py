@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import count
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,9 @@ notebooks: Any = LateModule("phintys.graph.notebooks")
 printing: Any = LateModule("phintys.graph.printing")
 
 __all__ = ["Constant", "Variable", "require_owner", "set_evaluator"]
+
+
+_numbers = count()
 
 
 class Variable:
@@ -90,12 +94,26 @@ class Variable:
         """The line of user code that made the variable's node; ``None`` for a leaf."""
         return None if self.owner is None else self.owner.origin
 
+    @property
+    def auto_name(self) -> str:
+        """A name that no other variable of this process has, given when it is first asked for.
+
+        Examples
+        --------
+        >>> import phintys.tensor as pt
+        >>> x, y = pt.dvectors(2)
+        >>> x.auto_name == x.auto_name, x.auto_name == y.auto_name
+        (True, False)
+        """
+        return self.__dict__.setdefault("_auto_name", f"auto_{next(_numbers)}")
+
     def clone(self, name: str | None = None) -> Variable:
         """Return a leaf of the same class, type and tag, and with the same name by default."""
         cls = self.__class__
         copy = cls.__new__(cls)
         if cls is not self.type.variable_type:  # a custom class can have additional state
             copy.__dict__.update(self.__dict__)
+            copy.__dict__.pop("_auto_name", None)
         copy.type = self.type
         copy.owner = None
         copy.index = None

@@ -65,6 +65,15 @@ xor = UfuncRow(
     identity=_zero,
 )
 
+bitwise_count = UfuncRow(
+    "bitwise_count",
+    np.bitwise_count,
+    doc="The number of bits that are 1 in \\|x\\|.",
+    example="[5, -7, 255]",
+    hint=_BITS_OF_FLOAT,
+    cost=2,
+)
+
 invert = UfuncRow(
     "invert",
     np.invert,

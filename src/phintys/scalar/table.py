@@ -13,6 +13,7 @@ from phintys.scalar import (
     complex_parts,
     expansion,
     exponential,
+    hypergeometric,  # noqa: F401 - defines rows
     incomplete_beta,  # noqa: F401 - defines rows
     integrals,  # noqa: F401 - defines rows
     logic,

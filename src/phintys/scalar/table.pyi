@@ -62,6 +62,11 @@ from phintys.scalar.exponential import (
     softplus,
     sqrt,
 )
+from phintys.scalar.hypergeometric import (
+    hyp1f1,
+    hyp1f1_by_a,
+    hyp1f1_by_b,
+)
 from phintys.scalar.incomplete_beta import (
     betainc,
     betainc_by_a,
@@ -87,6 +92,7 @@ from phintys.scalar.integrals import (
 )
 from phintys.scalar.logic import (
     and_,
+    bitwise_count,
     invert,
     left_shift,
     logical_and,
@@ -200,6 +206,7 @@ __all__ = [
     "betaincinv",
     "betaln",
     "binom",
+    "bitwise_count",
     "boxcox",
     "boxcox1p",
     "cbrt",
@@ -245,6 +252,9 @@ __all__ = [
     "ge",
     "gt",
     "heaviside",
+    "hyp1f1",
+    "hyp1f1_by_a",
+    "hyp1f1_by_b",
     "hyp2f1",
     "hypot",
     "i0",

@@ -118,7 +118,16 @@ from phintys.tensor.make_vectors import (
     MakeVector,
     make_vector,
 )
-from phintys.tensor.math import angle, cast, ceil_intdiv, clip, divmod, isclose, round
+from phintys.tensor.math import (
+    angle,
+    cast,
+    ceil_intdiv,
+    clip,
+    divmod,
+    isclose,
+    logaddexp,
+    round,
+)
 from phintys.tensor.nonzeros import (
     Nonzero,
     flatnonzero,
@@ -236,6 +245,7 @@ if TYPE_CHECKING:
     from phintys.tensor.indexing.choosing import *
     from phintys.tensor.indexing.grids import *
     from phintys.tensor.interpolation import *
+    from phintys.tensor.introspection import *
     from phintys.tensor.kinds import *
     from phintys.tensor.manipulation.axes import *
     from phintys.tensor.manipulation.dimensions import *
@@ -362,6 +372,7 @@ __all__ = [
     "linalg",
     "linspace",
     "log_softmax",
+    "logaddexp",
     "logsumexp",
     "make_vector",
     "matmul",
@@ -461,6 +472,7 @@ if not TYPE_CHECKING:
                 mgrid ogrid r_ s_ tril_indices tril_indices_from triu_indices
                 triu_indices_from
                 """,
+            "phintys.tensor.introspection": "get_underlying_scalar_constant_value",
             "phintys.tensor.manipulation.axes": "dsplit hsplit rollaxis vsplit",
             "phintys.tensor.manipulation.dimensions": """
                 atleast_1d atleast_2d atleast_3d atleast_Nd join_dims ravel split_dims

@@ -61,8 +61,8 @@ _ALIASES = {
     "true_divide": "true_div",
 }
 
-_WITH_ARGUMENTS = {"angle", "clip"}
-"""Rows whose functions, in :mod:`phintys.tensor.math`, take more than operands."""
+_WITH_ARGUMENTS = {"angle", "clip", "logaddexp"}
+"""Rows whose functions, in :mod:`phintys.tensor.math`, take more than the row does."""
 
 _NAMED = ELEMENTWISE | {alias: ELEMENTWISE[name] for alias, name in _ALIASES.items()}
 _NAMED = {name: op for name, op in _NAMED.items() if name not in _WITH_ARGUMENTS}

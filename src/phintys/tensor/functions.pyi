@@ -29,6 +29,7 @@ __all__ = [
     "betaln",
     "binom",
     "bitwise_and",
+    "bitwise_count",
     "bitwise_invert",
     "bitwise_left_shift",
     "bitwise_not",
@@ -89,6 +90,9 @@ __all__ = [
     "greater_equal",
     "gt",
     "heaviside",
+    "hyp1f1",
+    "hyp1f1_by_a",
+    "hyp1f1_by_b",
     "hyp2f1",
     "hypot",
     "i0",
@@ -124,7 +128,6 @@ __all__ = [
     "log_gamma_slope",
     "log_ndtr",
     "log_sigmoid",
-    "logaddexp",
     "logaddexp2",
     "logical_and",
     "logical_not",
@@ -223,6 +226,7 @@ betaincinv: Elemwise
 betaln: Elemwise
 binom: Elemwise
 bitwise_and: Elemwise
+bitwise_count: Elemwise
 bitwise_invert: Elemwise
 bitwise_left_shift: Elemwise
 bitwise_not: Elemwise
@@ -283,6 +287,9 @@ greater: Elemwise
 greater_equal: Elemwise
 gt: Elemwise
 heaviside: Elemwise
+hyp1f1: Elemwise
+hyp1f1_by_a: Elemwise
+hyp1f1_by_b: Elemwise
 hyp2f1: Elemwise
 hypot: Elemwise
 i0: Elemwise
@@ -318,7 +325,6 @@ log_gamma_bend: Elemwise
 log_gamma_slope: Elemwise
 log_ndtr: Elemwise
 log_sigmoid: Elemwise
-logaddexp: Elemwise
 logaddexp2: Elemwise
 logical_and: Elemwise
 logical_not: Elemwise

@@ -21,6 +21,7 @@ __all__ = [
     "betaincinv_inplace",
     "betaln_inplace",
     "binom_inplace",
+    "bitwise_count_inplace",
     "boxcox1p_inplace",
     "boxcox_inplace",
     "cbrt_inplace",
@@ -66,6 +67,9 @@ __all__ = [
     "ge_inplace",
     "gt_inplace",
     "heaviside_inplace",
+    "hyp1f1_by_a_inplace",
+    "hyp1f1_by_b_inplace",
+    "hyp1f1_inplace",
     "hyp2f1_inplace",
     "hypot_inplace",
     "i0_inplace",
@@ -175,6 +179,7 @@ betainc_inplace: Elemwise
 betaincinv_inplace: Elemwise
 betaln_inplace: Elemwise
 binom_inplace: Elemwise
+bitwise_count_inplace: Elemwise
 boxcox1p_inplace: Elemwise
 boxcox_inplace: Elemwise
 cbrt_inplace: Elemwise
@@ -220,6 +225,9 @@ gcd_inplace: Elemwise
 ge_inplace: Elemwise
 gt_inplace: Elemwise
 heaviside_inplace: Elemwise
+hyp1f1_by_a_inplace: Elemwise
+hyp1f1_by_b_inplace: Elemwise
+hyp1f1_inplace: Elemwise
 hyp2f1_inplace: Elemwise
 hypot_inplace: Elemwise
 i0_inplace: Elemwise

@@ -74,6 +74,7 @@ __all__ = [
     "lu_solve",
     "matmul",
     "matrix_dot",
+    "matrix_inverse",
     "matrix_norm",
     "matrix_power",
     "matrix_rank",
@@ -115,6 +116,8 @@ __all__ = [
     "vector_norm",
 ]
 
+
+matrix_inverse = inv
 
 # ---- parts of matrices ---------------------------------------------------------------------------
 

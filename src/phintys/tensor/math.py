@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     Rounding = Literal["half_to_even", "half_away_from_zero"]
 
-__all__ = ["angle", "cast", "ceil_intdiv", "clip", "divmod", "isclose", "round"]
+__all__ = ["angle", "cast", "ceil_intdiv", "clip", "divmod", "isclose", "logaddexp", "round"]
 __all__ += functions.__all__
 
 _CASTS = {dtype: elemwise(op) for dtype, op in ps.CASTS.items()}
@@ -73,7 +73,7 @@ def cast(x: Any, dtype: Any) -> TensorVariable:
     return x if x.dtype == wanted else _CASTS[wanted](x)
 
 
-_clip, _angle = functions.ELEMENTWISE["clip"], functions.ELEMENTWISE["angle"]
+_clip, _angle, _logaddexp = (functions.ELEMENTWISE[row] for row in ("clip", "angle", "logaddexp"))
 
 
 @also_named
@@ -103,6 +103,22 @@ def clip(
     if lower is not None:
         return maximum(x, lower, name=name)
     return tensor_copy(x, name=name) if upper is None else minimum(x, upper, name=name)
+
+
+def logaddexp(x1: Any, x2: Any, *more: Any, name: str | None = None) -> TensorVariable:
+    """Return ``log(exp(x1) + exp(x2) + ...)`` without overflow, for any number of tensors.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.logaddexp([0.0, 1000.0], 1000.0, -1.0).eval().round(3)
+    array([1000.   , 1000.693])
+    """
+    operands = [x1, x2, *more]
+    total = operands[0]
+    for number, operand in enumerate(operands[1:], start=2):
+        total = _logaddexp(total, operand, name=name if number == len(operands) else None)
+    return total
 
 
 @also_named

@@ -72,6 +72,10 @@ class FunctionMethods:
         """Return the slices along ``axis`` for which ``condition`` is true."""
         return operators.namespace.compress(condition, self, axis)
 
+    def get_underlying_scalar_constant(self) -> Any:
+        """Return the number that all elements are known to be; raise if it is not known."""
+        return operators.namespace.get_underlying_scalar_constant_value(self)
+
     def nonzero_values(self) -> Any:
         """Return a vector of the elements that are not zero."""
         array: Any = self

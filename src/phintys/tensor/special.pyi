@@ -46,6 +46,7 @@ __all__ = [
     "gammainccinv",
     "gammaincinv",
     "gammaln",
+    "hyp1f1",
     "hyp2f1",
     "i0",
     "i0e",
@@ -123,6 +124,7 @@ gammaincc: Elemwise
 gammainccinv: Elemwise
 gammaincinv: Elemwise
 gammaln: Elemwise
+hyp1f1: Elemwise
 hyp2f1: Elemwise
 i0: Elemwise
 i0e: Elemwise

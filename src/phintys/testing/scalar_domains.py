@@ -181,6 +181,11 @@ def _derivative_of_betainc(name: str) -> ScalarDomain:
     return ScalarDomain(f"phintys.scalar:{name}", intervals, undefined=(0, 1))
 
 
+def _derivative_of_hyp1f1(name: str) -> ScalarDomain:
+    intervals = ((0.5, 3.0), (0.5, 3.0), (-4.0, 4.0))
+    return ScalarDomain(f"phintys.scalar:{name}", intervals, undefined=(0, 1))
+
+
 def _derived(row: Row) -> ScalarDomain:
     """Return the domain of a row that states all that its tests need."""
     reference = getattr(row, "reference", f"phintys.scalar:{row.name}")
@@ -233,6 +238,7 @@ DOMAINS: dict[str, ScalarDomain] = {
     "signbit": _numpy("signbit"),
     # logic
     "and_": _numpy("bitwise_and", _BITS, "biu"),
+    "bitwise_count": _numpy("bitwise_count", ((-100.0, 100.0),), "biu"),
     "invert": _numpy("invert", ((-100.0, 100.0),), "biu"),
     "left_shift": _numpy("left_shift", _SHIFTS, "biu"),
     "logical_and": _numpy("logical_and", _TWO, "biufc"),
@@ -299,6 +305,8 @@ DOMAINS: dict[str, ScalarDomain] = {
     "gammainc": _scipy("gammainc", ((0.5, 5.0), (0.1, 8.0))),
     "gammaincc": _scipy("gammaincc", ((0.5, 5.0), (0.1, 8.0))),
     "gammaln": _scipy("gammaln", _POSITIVE),
+    "hyp1f1_by_a": _derivative_of_hyp1f1("hyp1f1_by_a"),
+    "hyp1f1_by_b": _derivative_of_hyp1f1("hyp1f1_by_b"),
     "hyp2f1": _scipy(
         "hyp2f1", ((0.5, 3.0), (0.5, 3.0), (1.5, 5.0), (-0.8, 0.7)), undefined=(0, 1, 2)
     ),

@@ -295,6 +295,13 @@ def _signbit(b: Builder, values: Sequence[Any_], out: Type) -> Value:
     return (x if x.type.kind == "i" else b.bitcast(x, x.type.integer)) < 0
 
 
+def _bitwise_count(b: Builder, values: Sequence[Any_], out: Type) -> Any_:
+    (x,) = _reals(values)
+    if x.type.kind == "b":
+        return cast(b, x, out)
+    return cast(b, b.intrinsic("ctpop", INTEGER_FUNCTIONS["abs"](b, x)), out)
+
+
 def _select(b: Builder, mask: Value, x: Any_, y: Any_) -> Any_:
     if isinstance(x, Complex) and isinstance(y, Complex):
         return Complex(b.select(mask, x.re, y.re), b.select(mask, x.im, y.im))
@@ -359,6 +366,7 @@ _GENERAL: dict[str, Callable[..., Any]] = {
     "isinf": _isinf,
     "isfinite": _isfinite,
     "signbit": _signbit,
+    "bitwise_count": _bitwise_count,
     "ldexp": _ldexp,
     "logical_and": lambda b, values, out: is_true(b, values[0]) & is_true(b, values[1]),
     "logical_or": lambda b, values, out: is_true(b, values[0]) | is_true(b, values[1]),
