@@ -96,8 +96,11 @@ MUTUAL = (
     ),
     ("backends.native.steps.loop", "backends.native.emit.short_vectors"),
     ("backends.native.routines.routine", "backends.native.steps.call"),
-    # The frame has records of values and of steps.
-    ("backends.native.emit.frame", "backends.native.program backends.native.steps.*"),
+    # What the runtime knows of a program lists its callbacks and claims.
+    (
+        "backends.native.layout",
+        "backends.native.steps.callback backends.native.steps.claim",
+    ),
     # A program explains itself with its code.
     ("backends.native.explain", "backends.native.emit.programs"),
     # The operators of values write code.

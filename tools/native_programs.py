@@ -23,9 +23,10 @@ from phintys.backends.native.emit.frame import (
 )
 from phintys.backends.native.emit.programs import EmittedProgram, emit_program
 from phintys.backends.native.emit.target import Target
-from phintys.backends.native.program import Array, Place, Program
+from phintys.backends.native.program import Program
 from phintys.backends.native.runtime.engine import load
 from phintys.backends.native.steps.callback import Callback
+from phintys.backends.native.values import Array, Place
 
 __all__ = ["Executable", "compile_program"]
 

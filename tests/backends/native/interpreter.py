@@ -10,14 +10,12 @@ from itertools import product
 
 import numpy as np
 
-from phintys.backends.native.program import (
-    Array,
+from phintys.backends.native.expressions import (
     Cast,
     IndexCheck,
     Literal,
     Load,
     Operation,
-    Place,
     Position,
     SizeValue,
 )
@@ -29,6 +27,7 @@ from phintys.backends.native.steps.check import Check
 from phintys.backends.native.steps.claim import Claim
 from phintys.backends.native.steps.kernel import Kernel
 from phintys.backends.native.steps.loop import Loop
+from phintys.backends.native.values import Array, Place
 
 _OPERATIONS = {
     "add": lambda a, b: a + b,

@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 
 from phintys._base.errors import IntegrityError, MethodNotDefinedError
-from phintys.backends.native.program import Array, Place, Program
+from phintys.backends.native.program import Program
 from phintys.backends.native.routines.products import GEMM, GEMV
 from phintys.backends.native.runtime.blas import is_routine, routine_address
 from phintys.backends.native.sizes import Sizes
 from phintys.backends.native.steps.call import LibraryCall
+from phintys.backends.native.values import Array, Place
 from tools.native_programs import compile_program
 
 DTYPES = ["float32", "float64", "complex64", "complex128"]

@@ -11,8 +11,8 @@ from phintys.backends.native.emit.target import Target
 from phintys.backends.native.lower import lower_program
 from phintys.backends.native.memory import plan_memory
 from phintys.backends.native.polynomials import Polynomials
-from phintys.backends.native.program import LoopVariable
 from phintys.backends.native.sizes import Sizes, is_length, written
+from phintys.backends.native.values import LoopVariable
 from phintys.graph import FunctionGraph
 from phintys.passes import PIPELINES
 from phintys.testing.families import FAMILIES, with_gradient

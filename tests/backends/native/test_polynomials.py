@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from phintys.backends.native.polynomials import Polynomials
-from phintys.backends.native.program import Array, LoopVariable, Place
 from phintys.backends.native.sizes import Sizes
+from phintys.backends.native.values import Array, LoopVariable, Place
 
 OPERATIONS = {"add": lambda a, b: a + b, "sub": lambda a, b: a - b, "mul": lambda a, b: a * b}
 

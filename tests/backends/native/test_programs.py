@@ -6,28 +6,26 @@ import pytest
 import phintys.scalar as ps
 from phintys._base.errors import IndexingError, IntegrityError, ShapeError
 from phintys.backends.native.emit.target import Target
-from phintys.backends.native.fuse import fuse
-from phintys.backends.native.program import (
-    Array,
+from phintys.backends.native.expressions import (
     Cast,
-    Failure,
     Index,
     IndexCheck,
     Literal,
     Load,
-    LoopVariable,
     Operation,
-    Place,
     Position,
-    Program,
     SizeValue,
     Statement,
 )
+from phintys.backends.native.failures import Failure
+from phintys.backends.native.fuse import fuse
+from phintys.backends.native.program import Program
 from phintys.backends.native.sizes import Sizes
 from phintys.backends.native.steps.branch import Branch
 from phintys.backends.native.steps.check import Check
 from phintys.backends.native.steps.kernel import Kernel, Nest
 from phintys.backends.native.steps.loop import Loop
+from phintys.backends.native.values import Array, LoopVariable, Place
 from phintys.backends.native.verify import verify_program
 from tools.native_programs import compile_program
 

@@ -10,20 +10,11 @@ import phintys.scalar as ps
 import phintys.tensor as pt
 from phintys._base.errors import IntegrityError
 from phintys.backends.native.dependence import renamed
+from phintys.backends.native.expressions import Cast, Index, Literal, Load, Operation, Position
 from phintys.backends.native.lower.graph import lower_program
-from phintys.backends.native.program import (
-    Array,
-    Cast,
-    Index,
-    Literal,
-    Load,
-    LoopVariable,
-    Operation,
-    Place,
-    Position,
-)
 from phintys.backends.native.steps.branch import Branch
 from phintys.backends.native.steps.kernel import Kernel
+from phintys.backends.native.values import Array, LoopVariable, Place
 from phintys.backends.native.verify import verify_program
 from phintys.graph.fgraph import FunctionGraph
 

@@ -7,22 +7,21 @@ from typing import TYPE_CHECKING, Any
 
 import phintys.scalar as ps
 from phintys._base.records import record
-from phintys.backends.native.program import (
-    Array,
+from phintys.backends.native.expressions import (
     Cast,
     Expression,
     Index,
     IndexCheck,
     Load,
-    LoopVariable,
     Operation,
     Position,
     SizeValue,
     Statement,
-    Step,
     parts_of,
 )
+from phintys.backends.native.program import Step
 from phintys.backends.native.sizes import Counter, Element, Extent, Size
+from phintys.backends.native.values import Array, LoopVariable
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from phintys.backends.native.emit.kernels import plans_of
-from phintys.backends.native.program import (
-    Array,
+from phintys.backends.native.expressions import (
     Cast,
     Expression,
     Index,
@@ -17,25 +16,25 @@ from phintys.backends.native.program import (
     Literal,
     Load,
     Operation,
-    Place,
     Position,
     SizeValue,
     Statement,
-    Step,
-    walk_steps,
 )
+from phintys.backends.native.program import Step, walk_steps
 from phintys.backends.native.sizes import Counter as LoopCounter
 from phintys.backends.native.sizes import Element, Extent, written
 from phintys.backends.native.steps.claim import Claim
 from phintys.backends.native.steps.kernel import Kernel
+from phintys.backends.native.values import Array, Place
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from phintys.backends.native.emit.plans import KernelPlan, Level, NestPlan
     from phintys.backends.native.emit.programs import EmittedProgram
-    from phintys.backends.native.program import Program, Value
+    from phintys.backends.native.program import Program
     from phintys.backends.native.sizes import Size
+    from phintys.backends.native.values import Value
     from phintys.graph.apply import Apply
 
 __all__ = ["Explainer", "explain_program"]

@@ -37,18 +37,12 @@ from phintys.backends.native.dependence import (
     same_index,
     same_indices,
 )
-from phintys.backends.native.program import (
-    Array,
-    Index,
-    Load,
-    LoopVariable,
-    Place,
-    Statement,
-    Step,
-)
+from phintys.backends.native.expressions import Index, Load, Statement
+from phintys.backends.native.program import Step
 from phintys.backends.native.sizes import Arithmetic, Element, Extent
 from phintys.backends.native.steps.check import Check
 from phintys.backends.native.steps.kernel import Kernel, Nest
+from phintys.backends.native.values import Array, LoopVariable, Place
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -20,10 +20,11 @@ from typing import TYPE_CHECKING
 
 from phintys._base.records import record
 from phintys.backends.native.fuse import reads_of
-from phintys.backends.native.program import Array, Place, Step, Value, walk_steps
+from phintys.backends.native.program import Step, walk_steps
 from phintys.backends.native.sizes import Arithmetic, Element, Extent, Size
 from phintys.backends.native.steps.callback import Callback
 from phintys.backends.native.steps.kernel import Kernel
+from phintys.backends.native.values import Array, Place, Value
 from phintys.graph.alias_map import AliasMap
 
 if TYPE_CHECKING:
@@ -31,8 +32,9 @@ if TYPE_CHECKING:
 
     from phintys.backends.native.emit.kernel_code import KernelCode
     from phintys.backends.native.emit.plans import KernelPlan, NestPlan
+    from phintys.backends.native.expressions import Statement
     from phintys.backends.native.polynomials import Atom, Polynomial, Polynomials
-    from phintys.backends.native.program import Program, Statement
+    from phintys.backends.native.program import Program
 
 __all__ = ["ALIGNMENT", "ArenaSlot", "MemoryPlan", "plan_memory", "reads_and_writes"]
 

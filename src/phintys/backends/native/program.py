@@ -1,292 +1,34 @@
 """Program: the native backend's intermediate representation, between a graph and LLVM.
 
-A Program is a list of steps over values. A value is an :class:`Array` (numbers, C-contiguous) or a
-:class:`Handle` (any Python object). The kinds of steps are the files of
-:mod:`~phintys.backends.native.steps`: kernels, which compute arrays element by element, calls of
-library routines, and so on.
-
-Kernels are written as in mathematics: ``out[i, j] = exp(a[i] + b[j])`` is a :class:`Statement` with
-loops i and j; ``s[i] = sum(j) a[i, j]`` is one with a loop i and a reduction loop j. How a kernel
-is computed (order, vectors, blocks, threads) is decided when code is emitted.
+A Program is a list of steps over values, arrays or any Python objects
+(:mod:`~phintys.backends.native.values`). The kinds of steps are the files of
+:mod:`~phintys.backends.native.steps`: kernels, which compute arrays element by element
+(:mod:`~phintys.backends.native.expressions`), calls of library routines, and so on.
 """
 
 from __future__ import annotations
 
 from dataclasses import field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
-import numpy as np
-
-from phintys._base.errors import ShapeError
 from phintys._base.records import record
-from phintys.backends.native.values import Array, Handle, LoopVariable, Place, Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from phintys.backends.native.emit.frame import Layout
     from phintys.backends.native.emit.main import MainFunction
     from phintys.backends.native.emit.step_writer import StepWriter
     from phintys.backends.native.explain import Explainer
+    from phintys.backends.native.expressions import Statement
+    from phintys.backends.native.layout import Layout
     from phintys.backends.native.polynomials import Polynomial
     from phintys.backends.native.sizes import Sizes
-    from phintys.backends.native.values import Size
+    from phintys.backends.native.values import Array, Size, Value
     from phintys.backends.native.verify import Verifier
     from phintys.graph.apply import Apply
     from phintys.graph.variable import Variable
-    from phintys.scalar.op import ScalarOp
 
-__all__ = [
-    "Array",
-    "Cast",
-    "Expression",
-    "Failure",
-    "Handle",
-    "Index",
-    "IndexCheck",
-    "LimitFailure",
-    "Literal",
-    "Load",
-    "LoopVariable",
-    "Operation",
-    "OwnFailure",
-    "Place",
-    "Position",
-    "Program",
-    "RoundedFailure",
-    "SizeValue",
-    "Statement",
-    "Step",
-    "StepsFailure",
-    "Value",
-    "parts_of",
-    "walk_steps",
-]
-
-
-# ---- expressions: what a kernel computes for one element --------------------------------------
-
-
-@record(eq=False)
-class Index:
-    """A position along one axis: ``offset + sum(step * loop) [+ dynamic]``.
-
-    Attributes
-    ----------
-    terms
-        Pairs of a loop and the step that it is multiplied by.
-    offset
-        A size that is added, ``None`` for 0.
-    dynamic
-        An int64 expression that is added: the position is read from memory. It contains an
-        :class:`IndexCheck`, which checks it and wraps it to the range of the axis.
-    """
-
-    terms: tuple[tuple[LoopVariable, Size], ...] = ()
-    offset: Size | None = None
-    dynamic: Expression | None = None
-
-
-class Expression:
-    """The value of one element; nodes are shared, so an expression is a DAG.
-
-    Expressions are not modified, by convention: enforcing that with ``frozen`` dataclasses would
-    double the time to create them, and there are many.
-    """
-
-    __slots__ = ()
-    dtype: np.dtype[Any]
-
-
-@record(eq=False)
-class Load(Expression):
-    """An element of an array, one index for each axis."""
-
-    array: Array
-    indices: tuple[Index, ...]
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """The dtype of the array."""
-        return self.array.dtype
-
-
-@record(eq=False)
-class Literal(Expression):
-    """A number."""
-
-    value: np.generic
-    dtype: np.dtype[Any]
-
-
-@record(eq=False)
-class SizeValue(Expression):
-    """A size, as an int64."""
-
-    size: Size
-    dtype: np.dtype[Any] = field(default=np.dtype("int64"))
-
-
-@record(eq=False)
-class Position(Expression):
-    """The position that an index gives, as an int64."""
-
-    index: Index
-    dtype: np.dtype[Any] = field(default=np.dtype("int64"))
-
-
-@record(eq=False)
-class Operation(Expression):
-    """A scalar op applied to expressions.
-
-    The arguments have the dtypes that the op's function computes in, or dtypes that it accepts; the
-    emitter casts as NumPy would.
-    """
-
-    op: ScalarOp
-    arguments: tuple[Expression, ...]
-    dtype: np.dtype[Any]
-
-
-@record(eq=False)
-class Cast(Expression):
-    """An expression cast to another dtype, as by ``astype``."""
-
-    argument: Expression
-    dtype: np.dtype[Any]
-
-
-@record(eq=False)
-class IndexCheck(Expression):
-    """An index from memory, wrapped if negative; the call fails outside ``-size ... size-1``."""
-
-    argument: Expression
-    size: Size
-    failure: Failure
-    dtype: np.dtype[Any] = field(default=np.dtype("int64"))
-
-
-# ---- steps -------------------------------------------------------------------------------------
-
-
-@record(eq=False)
-class Failure:
-    """What is reported when the program fails at this place.
-
-    Attributes
-    ----------
-    node
-        The node of the graph, which knows the user's line.
-    kind
-        ``"broadcast"``, ``"index"``, ``"empty"`` ...: what was not as it must be.
-    detail
-        Words for the message; ``{0}`` and ``{1}`` are replaced by the two numbers that failed.
-    error
-        The class of the error.
-    text
-        The message, of the Op, the kind and the detail.
-    """
-
-    is_limit: ClassVar[bool] = False
-    """Whether only native code fails, so that other backends compute the node."""
-
-    is_own: ClassVar[bool] = False
-    """Whether native code has all words for it: the reference backend is not asked for its own."""
-
-    is_rounded: ClassVar[bool] = False
-    """Whether it depends on rounding, so that the reference backend may compute the node."""
-
-    node: Apply
-    kind: str
-    detail: str = ""
-    error: type[Exception] = ShapeError
-    text: str = "{op}: {kind}: {detail}."
-
-    def exception(self, first: int, second: int) -> Exception:
-        """Return the error for the two numbers that failed, in the words of native code."""
-        detail = self.detail.format(first, second)
-        return self.error(self.text.format(op=self.node.op, kind=self.kind, detail=detail))
-
-
-@record(eq=False)
-class OwnFailure(Failure):
-    """A failure for which the Op has an error of its own: ``op.error(first, second)``."""
-
-    def exception(self, first: int, second: int) -> Exception:
-        """Return the error of the Op."""
-        op: Any = self.node.op
-        return op.error(first, second)
-
-
-@record(eq=False)
-class LimitFailure(Failure):
-    """A number that is too large for a library, although the node could be computed."""
-
-    is_limit: ClassVar[bool] = True
-
-
-@record(eq=False)
-class RoundedFailure(Failure):
-    """A matrix that has no factor or no solution, as far as rounding allows to tell."""
-
-    is_rounded: ClassVar[bool] = True
-
-
-@record(eq=False)
-class StepsFailure(Failure):
-    """What is wrong with a loop before its first step; the detail is the whole message.
-
-    The reference backend is not asked for its words: it may run the steps for ages.
-    """
-
-    is_own: ClassVar[bool] = True
-
-    def exception(self, first: int, second: int) -> Exception:
-        """Return the error."""
-        return self.error(self.detail.format(first, second))
-
-
-@record(eq=False)
-class Statement:
-    """``target[indices] = value`` for all ``loops``, reduced over those in ``reduction``.
-
-    Attributes
-    ----------
-    target, indices
-        The element written. With ``accumulate`` its former value is combined with the new one.
-    value
-        The expression.
-    loops
-        All loops, in the order of the memory that is read.
-    reduction
-        The loops over which ``reducer`` combines the values. Each iteration of the other loops
-        writes a different element (unless an index is dynamic).
-    reducer
-        ``add mul maximum minimum and_ or_ xor``, or ``None`` without a reduction; ``argmax`` and
-        ``argmin`` give the position in the reduction loops.
-    accumulate
-        ``add``, ``mul``, ``maximum`` or ``minimum`` to combine with it; ``None`` to overwrite.
-    is_grouped
-        Whether iterations that accumulate into the same element are consecutive.
-    sequential
-        The loops whose iterations read elements of the target written by earlier ones: ``t[i + 1] =
-        t[i] + x[i]``. All elements that the first iteration reads were written before.
-    nodes
-        The graph's nodes that this computes; for people, profiles and errors.
-    """
-
-    target: Array
-    indices: tuple[Index, ...]
-    value: Expression
-    loops: tuple[LoopVariable, ...]
-    reduction: tuple[LoopVariable, ...] = ()
-    reducer: str | None = None
-    accumulate: str | None = None
-    nodes: tuple[Apply, ...] = ()
-    sequential: tuple[LoopVariable, ...] = ()
-    is_grouped: bool = False
-    needs: Any = field(default=None, init=False, repr=False)
-    """The cached result of ``needs_of``; a statement is not modified afterwards."""
+__all__ = ["Program", "Step", "walk_steps"]
 
 
 class Step:
@@ -439,23 +181,3 @@ def walk_steps(steps: Sequence[Step]) -> Iterator[Step]:
         yield step
         for body in step.bodies():
             yield from walk_steps(body)
-
-
-def parts_of(expression: Expression) -> Iterable[Expression]:
-    """Return the expressions that an expression is made of, itself included, each once."""
-    seen: set[int] = set()
-    stack = [expression]
-    while stack:
-        current = stack.pop()
-        if id(current) in seen:
-            continue
-        seen.add(id(current))
-        yield current
-        if isinstance(current, Operation):
-            stack.extend(current.arguments)
-        elif isinstance(current, Cast | IndexCheck):
-            stack.append(current.argument)
-        elif isinstance(current, Load):
-            stack.extend(i.dynamic for i in current.indices if i.dynamic is not None)
-        elif isinstance(current, Position) and current.index.dynamic is not None:
-            stack.append(current.index.dynamic)

@@ -20,34 +20,30 @@ from phintys.backends.native.dependence import (
 )
 from phintys.backends.native.emit.accumulators import can_reduce
 from phintys.backends.native.emit.scalar_ops import can_emit
-from phintys.backends.native.program import (
-    Array,
+from phintys.backends.native.expressions import (
     Cast,
     Expression,
-    Handle,
     Index,
     IndexCheck,
     Literal,
     Load,
-    LoopVariable,
     Operation,
-    Place,
     Position,
-    Program,
     Statement,
-    Step,
     parts_of,
 )
+from phintys.backends.native.program import Program, Step
 from phintys.backends.native.sizes import Counter, Element, Extent
 from phintys.backends.native.steps.claim import Claim
 from phintys.backends.native.steps.kernel import Kernel
+from phintys.backends.native.values import Array, Handle, LoopVariable, Place
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
-    from phintys.backends.native.program import Value
     from phintys.backends.native.sizes import Size
     from phintys.backends.native.steps.kernel import Nest
+    from phintys.backends.native.values import Value
 
 __all__ = ["Verifier", "verify_program"]
 

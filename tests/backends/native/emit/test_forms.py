@@ -14,9 +14,9 @@ from phintys.backends.native.emit.forms import forms_of
 from phintys.backends.native.emit.programs import emit_program
 from phintys.backends.native.emit.scope import Numbers, ScratchOffset
 from phintys.backends.native.emit.target import Target
+from phintys.backends.native.expressions import Index, Statement
 from phintys.backends.native.lower.graph import lower_program
 from phintys.backends.native.polynomials import Polynomials
-from phintys.backends.native.program import Index, Statement
 from phintys.backends.native.steps.kernel import Kernel
 from phintys.backends.reference import ReferenceBackend
 from phintys.graph.fgraph import FunctionGraph

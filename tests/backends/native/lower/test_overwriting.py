@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 import phintys
 import phintys.tensor as pt
+from phintys.backends.native.expressions import Load
 from phintys.backends.native.lower import lower_program
-from phintys.backends.native.program import Load
 from phintys.backends.native.steps.kernel import Kernel
 from phintys.backends.native.verify import verify_program
 from phintys.graph import Apply, FunctionGraph, Op

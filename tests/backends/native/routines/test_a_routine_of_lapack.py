@@ -11,11 +11,13 @@ import pytest
 import phintys
 import phintys.scalar as ps
 import phintys.tensor as pt
+from phintys.backends.native.expressions import Literal, Operation, Position
+from phintys.backends.native.failures import Failure
 from phintys.backends.native.lower.families import lowers
 from phintys.backends.native.lower.graph import lower_program
-from phintys.backends.native.program import Failure, Literal, Operation, Place, Position
 from phintys.backends.native.routines.lapack import LapackRoutine
 from phintys.backends.native.steps.call import LibraryCall
+from phintys.backends.native.values import Place
 from phintys.backends.native.verify import verify_program
 from phintys.graph import Apply, Op
 

@@ -10,8 +10,8 @@ import phintys
 import phintys.tensor as pt
 from phintys import In, Out
 from phintys._base.errors import IndexingError, ShapeError
+from phintys.backends.native.failures import OwnFailure
 from phintys.backends.native.lower.families import lowers
-from phintys.backends.native.program import OwnFailure
 from phintys.graph import Apply, Op
 
 MODE = "native"

@@ -14,11 +14,13 @@ from phintys._base.records import record
 from phintys.backends.native import steps as kinds
 from phintys.backends.native.emit.control import loop
 from phintys.backends.native.emit.types import type_of
+from phintys.backends.native.failures import Failure
 from phintys.backends.native.lower.families import lowers
 from phintys.backends.native.lower.graph import lower_program
-from phintys.backends.native.program import Array, Failure, Program, Step, walk_steps
+from phintys.backends.native.program import Program, Step, walk_steps
 from phintys.backends.native.steps.check import Check
 from phintys.backends.native.steps.claim import Claim
+from phintys.backends.native.values import Array
 from phintys.backends.native.verify import verify_program
 from phintys.graph import Apply, FunctionGraph, Op
 

@@ -11,12 +11,8 @@ from dataclasses import field
 from typing import TYPE_CHECKING
 
 from phintys._base.records import record
-from phintys.backends.native.program import (
-    Array,
-    Expression,
-    Index,
-    LoopVariable,
-)
+from phintys.backends.native.expressions import Expression, Index
+from phintys.backends.native.values import Array, LoopVariable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -44,7 +44,7 @@ from phintys.backends.native.emit.products import (
 from phintys.backends.native.emit.routines import Matrix, Routines, product_routine
 from phintys.backends.native.emit.types import INT64, VOID, type_of
 from phintys.backends.native.emit.values import Value
-from phintys.backends.native.program import Array
+from phintys.backends.native.values import Array
 from phintys.tensor.blas import BLAS_LETTERS
 
 if TYPE_CHECKING:

@@ -20,8 +20,8 @@ from phintys.backends.measurements import MOST_EVENTS
 from phintys.backends.native.emit.builder import Builder
 from phintys.backends.native.emit.control import when
 from phintys.backends.native.emit.types import INT32, INT64, PTR
-from phintys.backends.native.program import Array, Place
 from phintys.backends.native.sizes import Size
+from phintys.backends.native.values import Array, Place
 
 if TYPE_CHECKING:
     from phintys.backends.native.emit.module import Module

@@ -25,10 +25,9 @@ from phintys.backends.native.emit.scope import (
 )
 from phintys.backends.native.emit.types import INT64, PTR, UINT64, Type, type_of
 from phintys.backends.native.emit.values import Complex, Value, components, joined
-from phintys.backends.native.program import (
+from phintys.backends.native.expressions import (
     Cast,
     Expression,
-    Failure,
     IndexCheck,
     Literal,
     Load,
@@ -37,6 +36,7 @@ from phintys.backends.native.program import (
     SizeValue,
     Statement,
 )
+from phintys.backends.native.failures import Failure
 
 if TYPE_CHECKING:
     from phintys.backends.native.emit.module import Block

@@ -19,21 +19,20 @@ import numpy as np
 
 from phintys._base.records import record
 from phintys.backends.native.emit.plans import is_number
-from phintys.backends.native.program import (
-    Array,
+from phintys.backends.native.expressions import (
     Cast,
     Expression,
-    Failure,
     Index,
     IndexCheck,
     Literal,
     Load,
-    LoopVariable,
     Operation,
     Position,
     SizeValue,
     Statement,
 )
+from phintys.backends.native.failures import Failure
+from phintys.backends.native.values import Array, LoopVariable
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence

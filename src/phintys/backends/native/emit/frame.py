@@ -13,7 +13,7 @@ slot                            what
 ``CONSTANTS``                   address of a table of the addresses of ``layout.constants``
 ``layout.records[value]``       for each argument, result, and value that a callback takes or gives:
                                 its address, then the lengths of its axes. For a
-                                :class:`~phintys.backends.native.program.Handle` the address is that
+                                :class:`~phintys.backends.native.values.Handle` the address is that
                                 of the Python object.
 the rest                        room for sizes and addresses that the program computes
 ==============================  ==================================================================
@@ -56,17 +56,6 @@ A kernel is passed to ``phintys_parallel_for`` if it will take longer than
 
 from __future__ import annotations
 
-from dataclasses import field
-from typing import TYPE_CHECKING
-
-from phintys._base.records import record
-
-if TYPE_CHECKING:
-    from phintys.backends.native.program import Array, Failure, Value
-    from phintys.backends.native.steps.callback import Callback
-    from phintys.backends.native.steps.claim import Claim
-    from phintys.graph.apply import Apply
-
 __all__ = [
     "CONSTANTS",
     "EXCEPTION",
@@ -80,7 +69,6 @@ __all__ = [
     "STATE",
     "STATUS",
     "TOO_LARGE",
-    "Layout",
 ]
 
 STATE, STATUS, CONSTANTS, FIRST_RECORD = 0, 1, 4, 5
@@ -109,56 +97,3 @@ TOO_LARGE = -5
 PARALLEL_NANOSECONDS = 30_000
 GRAIN_NANOSECONDS = 10_000
 NOTED_NANOSECONDS = 20_000
-
-
-@record(eq=False)
-class Layout:
-    """The runtime's description of a program; see the module docstring.
-
-    Attributes
-    ----------
-    slots
-        Length of the frame.
-    records
-        Start of the record of each value.
-    constants
-        Arrays whose addresses are in the table.
-    new_arrays
-        Results that the runtime allocates.
-    callbacks
-        Ops executed by their Python code.
-    claims
-        Results that begin as arguments.
-    has_end
-        Whether the program has an end (:attr:`~phintys.backends.native.program.Program.end`). It is
-        a separate function, ``finish``, called after everything else has succeeded.
-    failures
-        The possible failures.
-    groups
-        Number of blocks of the arena.
-    buffers
-        For each slot of the arena, a node whose result is placed there, if known.
-    workspaces
-        For each kernel that takes memory for its own work, its last node, if it has any.
-    uses_threads
-        Whether some of its work may be divided among threads.
-    """
-
-    slots: int = FIRST_RECORD
-    records: dict[Value, int] = field(default_factory=dict)
-    constants: list[Array] = field(default_factory=list)
-    new_arrays: list[Array] = field(default_factory=list)
-    callbacks: list[Callback] = field(default_factory=list)
-    claims: list[Claim] = field(default_factory=list)
-    has_end: bool = False
-    failures: list[Failure] = field(default_factory=list)
-    groups: int = 0
-    buffers: list[Apply | None] = field(default_factory=list)
-    workspaces: list[Apply | None] = field(default_factory=list)
-    uses_threads: bool = False
-
-    def room(self, count: int) -> int:
-        """Add slots to the frame; return the first."""
-        first = self.slots
-        self.slots += count
-        return first

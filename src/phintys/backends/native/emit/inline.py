@@ -29,7 +29,7 @@ from phintys.backends.native.emit.scope import (
 )
 from phintys.backends.native.emit.types import INT64, Type, type_of
 from phintys.backends.native.emit.values import Complex, Value
-from phintys.backends.native.program import Expression, Load, Operation
+from phintys.backends.native.expressions import Expression, Load, Operation
 
 if TYPE_CHECKING:
     from phintys.backends.native.emit.access import Access
@@ -37,7 +37,8 @@ if TYPE_CHECKING:
     from phintys.backends.native.emit.accumulators import State as Carried
     from phintys.backends.native.emit.plans import KernelPlan, Level, NestPlan
     from phintys.backends.native.emit.register_part import RegisterPart
-    from phintys.backends.native.program import Failure, Statement
+    from phintys.backends.native.expressions import Statement
+    from phintys.backends.native.failures import Failure
 
 __all__ = ["InlineKernel"]
 

@@ -35,7 +35,7 @@ from phintys.backends.native.emit.scope import (
 )
 from phintys.backends.native.emit.types import INT32, INT64, PTR, VOID, type_of
 from phintys.backends.native.emit.values import Value
-from phintys.backends.native.program import Place
+from phintys.backends.native.values import Place
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence

@@ -10,8 +10,9 @@ from phintys._base.records import record
 if TYPE_CHECKING:
     from phintys.backends.native.emit.plans import KernelPlan
     from phintys.backends.native.emit.scope import Slot
+    from phintys.backends.native.failures import Failure
     from phintys.backends.native.polynomials import Polynomial
-    from phintys.backends.native.program import Array, Failure
+    from phintys.backends.native.values import Array
 
 __all__ = ["KernelCode", "ShortRows"]
 

@@ -42,8 +42,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Hashable, Mapping, Sequence
 
     from phintys.backends.native.emit.target import Target
+    from phintys.backends.native.failures import Failure
     from phintys.backends.native.polynomials import Polynomials
-    from phintys.backends.native.program import Failure
     from phintys.backends.native.steps.kernel import Kernel
 
 __all__ = ["KernelWriter", "plans_of"]

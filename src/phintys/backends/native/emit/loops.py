@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from phintys.backends.native.emit.builder import Builder
     from phintys.backends.native.emit.plans import KernelPlan, Level, NestPlan
     from phintys.backends.native.emit.scope import Slot
+    from phintys.backends.native.failures import Failure
     from phintys.backends.native.polynomials import Polynomial
-    from phintys.backends.native.program import Failure
 
 __all__ = ["Bounds", "LoopWriter", "Places", "number_of"]
 

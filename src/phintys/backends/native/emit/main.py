@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING
 from phintys._base.errors import IntegrityError
 from phintys._base.once import kept_property
 from phintys.backends.native.dependence import arrays_written, needs_of, varies
-from phintys.backends.native.emit.frame import NOTED_NANOSECONDS, Layout
+from phintys.backends.native.emit.frame import NOTED_NANOSECONDS
 from phintys.backends.native.emit.registers import touches
+from phintys.backends.native.failures import Failure
+from phintys.backends.native.layout import Layout
 from phintys.backends.native.polynomials import Polynomial, Polynomials
-from phintys.backends.native.program import Array, Failure, Place, Program, Step, walk_steps
+from phintys.backends.native.program import Program, Step, walk_steps
 from phintys.backends.native.sizes import Arithmetic, Element, Size, Sizes
 from phintys.backends.native.steps.kernel import Kernel
+from phintys.backends.native.values import Array, Place
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -24,9 +27,9 @@ if TYPE_CHECKING:
     from phintys.backends.native.emit.short_vectors import ShortVectors
     from phintys.backends.native.memory import MemoryPlan
     from phintys.backends.native.polynomials import Atom
-    from phintys.backends.native.program import Value
     from phintys.backends.native.steps.callback import Callback
     from phintys.backends.native.steps.claim import Claim
+    from phintys.backends.native.values import Value
     from phintys.graph.apply import Apply
 
 __all__ = ["BEFORE_END", "WORK_UNIT", "MainFunction"]

@@ -34,7 +34,6 @@ from phintys.backends.native.emit.types import (
 )
 from phintys.backends.native.emit.values import Complex, Value
 from phintys.backends.native.memory import ALIGNMENT
-from phintys.backends.native.program import Array, LoopVariable, Place
 from phintys.backends.native.sizes import (
     MOST,
     Arithmetic,
@@ -44,6 +43,7 @@ from phintys.backends.native.sizes import (
     Size,
     Sizes,
 )
+from phintys.backends.native.values import Array, LoopVariable, Place
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Generator, Iterable, Iterator, Sequence

@@ -25,19 +25,18 @@ from phintys.backends.native.emit.plans import (
     is_number,
 )
 from phintys.backends.native.emit.types import type_of
-from phintys.backends.native.fuse import is_loop, same_index
-from phintys.backends.native.program import (
-    Array,
+from phintys.backends.native.expressions import (
     Expression,
     Index,
     IndexCheck,
     Load,
-    LoopVariable,
     Operation,
     Position,
     Statement,
     parts_of,
 )
+from phintys.backends.native.fuse import is_loop, same_index
+from phintys.backends.native.values import Array, LoopVariable
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence

@@ -10,8 +10,9 @@ from phintys.backends.native.emit.access import Access, Addressing, Affine
 from phintys.backends.native.emit.accumulators import Accumulator, accumulator
 
 if TYPE_CHECKING:
+    from phintys.backends.native.expressions import Statement
     from phintys.backends.native.polynomials import Polynomial
-    from phintys.backends.native.program import Array, LoopVariable, Statement
+    from phintys.backends.native.values import Array, LoopVariable
 
 __all__ = [
     "CHUNKS",

@@ -25,9 +25,9 @@ from phintys.backends.native.steps.kernel import Kernel
 
 if TYPE_CHECKING:
     from phintys.backends.native.emit import clock
-    from phintys.backends.native.emit.frame import Layout
     from phintys.backends.native.emit.kernel_code import KernelCode
     from phintys.backends.native.emit.target import Target
+    from phintys.backends.native.layout import Layout
     from phintys.backends.native.memory import MemoryPlan
     from phintys.backends.native.program import Program
 else:

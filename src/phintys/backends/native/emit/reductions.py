@@ -21,7 +21,8 @@ from phintys.backends.native.emit.memory import load, store
 from phintys.backends.native.emit.scope import Chunk, Partials, Scope, Width
 from phintys.backends.native.emit.types import INT64, PTR, Type
 from phintys.backends.native.emit.values import Value
-from phintys.backends.native.program import Failure, Statement
+from phintys.backends.native.expressions import Statement
+from phintys.backends.native.failures import Failure
 
 if TYPE_CHECKING:
     from phintys.backends.native.emit.plans import NestPlan

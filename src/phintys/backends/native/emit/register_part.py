@@ -10,7 +10,7 @@ from phintys.backends.native.emit.memory import load, store
 from phintys.backends.native.emit.part import Part
 from phintys.backends.native.emit.types import BOOL, type_of
 from phintys.backends.native.emit.values import Complex, Value, components
-from phintys.backends.native.program import Array
+from phintys.backends.native.values import Array
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable

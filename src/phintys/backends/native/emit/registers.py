@@ -11,11 +11,13 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from phintys.backends.native.dependence import arrays_in_size, arrays_read, arrays_written, needs_of
-from phintys.backends.native.program import Place, walk_steps
+from phintys.backends.native.program import walk_steps
 from phintys.backends.native.steps.kernel import Kernel
+from phintys.backends.native.values import Place
 
 if TYPE_CHECKING:
-    from phintys.backends.native.program import Array, Step
+    from phintys.backends.native.program import Step
+    from phintys.backends.native.values import Array
 
 __all__ = [
     "carried_numbers",

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from phintys.backends.native.emit.access import Access
     from phintys.backends.native.polynomials import Polynomial
-    from phintys.backends.native.program import Array
+    from phintys.backends.native.values import Array
 
 from contextlib import contextmanager
 

@@ -15,11 +15,12 @@ from phintys._base.records import record
 from phintys.backends.native.dependence import arrays_written, has_order, varies
 from phintys.backends.native.emit.planning import plan_kernel
 from phintys.backends.native.emit.registers import is_straight
-from phintys.backends.native.program import Place, walk_steps
+from phintys.backends.native.program import walk_steps
 from phintys.backends.native.sizes import Counter as StepNumber
 from phintys.backends.native.sizes import Size
 from phintys.backends.native.steps.kernel import Kernel
 from phintys.backends.native.steps.loop import Loop
+from phintys.backends.native.values import Place
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -28,7 +29,8 @@ if TYPE_CHECKING:
     from phintys.backends.native.emit.plans import KernelPlan, Level, NestPlan
     from phintys.backends.native.emit.target import Target
     from phintys.backends.native.polynomials import Atom, Polynomial, Polynomials
-    from phintys.backends.native.program import Array, LoopVariable, Step
+    from phintys.backends.native.program import Step
+    from phintys.backends.native.values import Array, LoopVariable
 
 __all__ = ["Latest", "ShortVectors", "short_vectors_of"]
 

@@ -16,8 +16,9 @@ from phintys.backends.native.emit.register_part import Registers
 from phintys.backends.native.emit.registers import carried_numbers, numbers_in_registers, touches
 from phintys.backends.native.emit.types import INT32, INT64, PTR, VOID
 from phintys.backends.native.emit.values import Complex, Value, components, joined
-from phintys.backends.native.program import Array, Place, Step
+from phintys.backends.native.program import Step
 from phintys.backends.native.steps.kernel import Kernel
+from phintys.backends.native.values import Array, Place
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from phintys.backends.native.emit.builder import Builder
     from phintys.backends.native.emit.module import Block, Phi
     from phintys.backends.native.polynomials import Polynomial
-    from phintys.backends.native.program import LoopVariable
+    from phintys.backends.native.values import LoopVariable
 
 __all__ = ["Passes", "StepWriter"]
 

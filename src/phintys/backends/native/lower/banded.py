@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from phintys.backends.native.expressions import Literal
+from phintys.backends.native.failures import Failure
 from phintys.backends.native.lower.families import lowers
 from phintys.backends.native.lower.linear_algebra import (
     batch_of,
@@ -14,7 +16,6 @@ from phintys.backends.native.lower.linear_algebra import (
     turned,
 )
 from phintys.backends.native.lower.lowering import Lowering
-from phintys.backends.native.program import Failure, Literal
 from phintys.backends.native.routines.banded import GBSV, GTSV, GTTRF, GTTRS
 from phintys.backends.native.steps.call import LibraryCall
 from phintys.graph.apply import Apply
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from phintys.backends.native.lower.view import View
-    from phintys.backends.native.program import Array
     from phintys.backends.native.sizes import Size
+    from phintys.backends.native.values import Array
 
 __all__: list[str] = []
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from phintys.backends.native.failures import Failure
 from phintys.backends.native.lower.families import lowers
 from phintys.backends.native.lower.lowering import Lowering, NotLowered
-from phintys.backends.native.program import Failure
 from phintys.backends.native.routines.convolution import CONVOLVE
 from phintys.backends.native.steps.call import LibraryCall
 from phintys.graph.apply import Apply

@@ -14,21 +14,21 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from phintys import scalar as ps
-from phintys.backends.native.lower.cumulative import run_along
-from phintys.backends.native.lower.families import lowers
-from phintys.backends.native.lower.lowering import Loops, Lowering
-from phintys.backends.native.lower.view import View
-from phintys.backends.native.program import (
-    Array,
+from phintys.backends.native.expressions import (
     Cast,
     Expression,
-    Failure,
     Index,
     Literal,
     Load,
     Operation,
     Position,
 )
+from phintys.backends.native.failures import Failure
+from phintys.backends.native.lower.cumulative import run_along
+from phintys.backends.native.lower.families import lowers
+from phintys.backends.native.lower.lowering import Loops, Lowering
+from phintys.backends.native.lower.view import View
+from phintys.backends.native.values import Array
 from phintys.graph.apply import Apply
 from phintys.tensor.nonzeros import Nonzero
 from phintys.tensor.tiling import RepeatIndex

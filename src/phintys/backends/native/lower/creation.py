@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from phintys.backends.native.expressions import Literal
+from phintys.backends.native.failures import Failure
 from phintys.backends.native.lower.families import lowers
 from phintys.backends.native.lower.lowering import Lowering, NotLowered
 from phintys.backends.native.lower.view import View
-from phintys.backends.native.program import Failure, Literal, Place
+from phintys.backends.native.values import Place
 from phintys.graph.apply import Apply
 from phintys.tensor.creation import Alloc, AllocEmpty
 from phintys.tensor.diagonals import AllocDiag, ExtractDiag

@@ -12,17 +12,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from phintys import scalar as ps
+from phintys.backends.native.expressions import Expression, Index, Literal, Operation, Position
+from phintys.backends.native.failures import Failure
 from phintys.backends.native.lower.families import lowers
 from phintys.backends.native.lower.lowering import Loops, Lowering
 from phintys.backends.native.lower.view import View
-from phintys.backends.native.program import (
-    Expression,
-    Failure,
-    Index,
-    Literal,
-    Operation,
-    Position,
-)
 from phintys.graph.apply import Apply
 from phintys.tensor.cumulative import CumOp, LinearRecurrence
 from phintys.tensor.running_extremes import RunningArgExtreme

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from phintys import scalar as ps
+from phintys.backends.native.expressions import Literal, Operation, Position
 from phintys.backends.native.lower.families import lowers
 from phintys.backends.native.lower.linear_algebra import count_of, matrix_failure, turned
 from phintys.backends.native.lower.lowering import Lowering
-from phintys.backends.native.program import Literal, Operation, Position
 from phintys.backends.native.routines.decompositions import GEQRF, GESDD, ORGQR
 from phintys.backends.native.steps.call import LibraryCall
 from phintys.graph.apply import Apply

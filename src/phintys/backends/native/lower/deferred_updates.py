@@ -21,16 +21,19 @@ from phintys.backends.native.dependence import (
     reads_of,
     same_indices,
 )
+from phintys.backends.native.expressions import Load
 from phintys.backends.native.lower.ending import allocates, is_short
-from phintys.backends.native.program import Array, Load, Place
 from phintys.backends.native.steps.claim import Claim
 from phintys.backends.native.steps.kernel import Kernel, Nest
+from phintys.backends.native.values import Array, Place
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from phintys.backends.native.program import Statement, Step, Value
+    from phintys.backends.native.expressions import Statement
+    from phintys.backends.native.program import Step
     from phintys.backends.native.sizes import Sizes
+    from phintys.backends.native.values import Value
 
 __all__ = ["updates_last"]
 

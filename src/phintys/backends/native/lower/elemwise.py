@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from phintys.backends.native.emit.scalar_ops import can_emit
+from phintys.backends.native.expressions import Cast, Expression, Literal, Load, Operation
+from phintys.backends.native.failures import Failure
 from phintys.backends.native.lower.families import lowers
 from phintys.backends.native.lower.integers import apply_to_sizes
 from phintys.backends.native.lower.lowering import Lowering, NotLowered
 from phintys.backends.native.lower.view import View
-from phintys.backends.native.program import Cast, Expression, Failure, Literal, Load, Operation
 from phintys.graph.apply import Apply
 from phintys.scalar.composite import Composite
 from phintys.tensor.dim_shuffle import DimShuffle

@@ -18,20 +18,23 @@ from phintys.backends.native.dependence import (
 )
 from phintys.backends.native.emit.planning import plan_kernel
 from phintys.backends.native.emit.target import Target
+from phintys.backends.native.expressions import Statement
 from phintys.backends.native.fuse import fuse
 from phintys.backends.native.lower.overwriting import NotAtTheEnd
 from phintys.backends.native.lower.pruning import prune
 from phintys.backends.native.polynomials import Polynomials
-from phintys.backends.native.program import Place, Statement
 from phintys.backends.native.steps.claim import Claim
 from phintys.backends.native.steps.kernel import Kernel
+from phintys.backends.native.values import Place
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
+    from phintys.backends.native.expressions import Index
     from phintys.backends.native.lower.lowering import Lowering
-    from phintys.backends.native.program import Array, Index, LoopVariable, Step
+    from phintys.backends.native.program import Step
     from phintys.backends.native.sizes import Sizes
+    from phintys.backends.native.values import Array, LoopVariable
 
 __all__ = ["allocates", "end_of", "is_short"]
 

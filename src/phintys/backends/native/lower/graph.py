@@ -15,7 +15,8 @@ from phintys.backends.native.lower.overwriting import NotAtTheEnd, ReadsAtTheEnd
 from phintys.backends.native.lower.pruning import prune
 from phintys.backends.native.lower.reshaped import make_reshaped_products_results
 from phintys.backends.native.lower.view import View
-from phintys.backends.native.program import Array, Place, Program, Value
+from phintys.backends.native.program import Program
+from phintys.backends.native.values import Array, Place, Value
 from phintys.graph.alias_map import memory_of, root_of
 
 if TYPE_CHECKING:

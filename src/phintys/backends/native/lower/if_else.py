@@ -10,13 +10,13 @@ from phintys import scalar as ps
 from phintys._base.late import LateModule
 from phintys._base.once import kept_property
 from phintys.backends.native.dependence import arrays_written, varies
+from phintys.backends.native.expressions import Expression, Literal, Operation
 from phintys.backends.native.fuse import fuse
 from phintys.backends.native.lower.families import lowers
 from phintys.backends.native.lower.lowering import Lowering, NotLowered, require_lengths_before
 from phintys.backends.native.lower.nodes import lower_each
 from phintys.backends.native.lower.pruning import prune
 from phintys.backends.native.lower.view import View
-from phintys.backends.native.program import Expression, Literal, Operation
 from phintys.backends.native.steps.branch import Branch
 from phintys.control.branches.if_else import IfElse
 from phintys.control.graph_ops.from_graph import OpFromGraph
@@ -29,8 +29,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from phintys.backends.native import linking
-    from phintys.backends.native.program import Array, Statement, Step
+    from phintys.backends.native.expressions import Statement
+    from phintys.backends.native.program import Step
     from phintys.backends.native.sizes import Size
+    from phintys.backends.native.values import Array
 
     Equal = frozenset[tuple[Size, Size]]
 else:

@@ -9,6 +9,8 @@ import numpy as np
 from phintys import scalar as ps
 from phintys._base.errors import IndexingError
 from phintys._base.records import record
+from phintys.backends.native.expressions import Cast, Expression, Index, IndexCheck, Load, Operation
+from phintys.backends.native.failures import Failure
 from phintys.backends.native.lower.counting import nonzero_views
 from phintys.backends.native.lower.families import lowers
 from phintys.backends.native.lower.lowering import Loops, Lowering
@@ -21,17 +23,8 @@ from phintys.backends.native.lower.slices import (
     slice_of,
 )
 from phintys.backends.native.lower.view import AxisMap, View
-from phintys.backends.native.program import (
-    Cast,
-    Expression,
-    Failure,
-    Index,
-    IndexCheck,
-    Load,
-    Operation,
-    Place,
-)
 from phintys.backends.native.sizes import Size
+from phintys.backends.native.values import Place
 from phintys.graph.apply import Apply
 from phintys.graph.variable import Constant
 from phintys.tensor.indexing.advanced import AdvancedSubtensor

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from phintys.backends.native.failures import Failure
 from phintys.backends.native.lower.families import lowers
 from phintys.backends.native.lower.lowering import Lowering
-from phintys.backends.native.program import Failure
 from phintys.graph.apply import Apply
 from phintys.tensor.joining import Join, Split
 

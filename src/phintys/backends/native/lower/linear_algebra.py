@@ -7,26 +7,25 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from phintys import scalar as ps
-from phintys.backends.native.lower.families import lowers
-from phintys.backends.native.lower.lowering import Lowering
-from phintys.backends.native.lower.products import MatrixView
-from phintys.backends.native.lower.small_matrices import SmallMatrices, is_small
-from phintys.backends.native.lower.view import View
-from phintys.backends.native.program import (
-    Array,
+from phintys.backends.native.expressions import (
     Cast,
-    Failure,
     Index,
     IndexCheck,
     Literal,
     Operation,
     Position,
-    RoundedFailure,
 )
+from phintys.backends.native.failures import Failure, RoundedFailure
+from phintys.backends.native.lower.families import lowers
+from phintys.backends.native.lower.lowering import Lowering
+from phintys.backends.native.lower.products import MatrixView
+from phintys.backends.native.lower.small_matrices import SmallMatrices, is_small
+from phintys.backends.native.lower.view import View
 from phintys.backends.native.routines.cholesky_adjoint import CHOLESKY_ADJOINT
 from phintys.backends.native.routines.cholesky_update import CHOLESKY_UPDATE
 from phintys.backends.native.routines.matrices import EVD, GETRF, POTRF, POTRI, TRSM
 from phintys.backends.native.steps.call import LibraryCall
+from phintys.backends.native.values import Array
 from phintys.graph.apply import Apply
 from phintys.tensor.linear_algebra.cholesky import Cholesky
 from phintys.tensor.linear_algebra.cholesky_adjoint import CholeskyAdjoint, CholeskyInverse

@@ -16,28 +16,24 @@ import numpy as np
 
 from phintys import scalar as ps
 from phintys.backends.native.dependence import arrays_written, reads_of, varies
+from phintys.backends.native.expressions import (
+    Cast,
+    Expression,
+    Index,
+    Literal,
+    Operation,
+    SizeValue,
+    Statement,
+)
+from phintys.backends.native.failures import Failure
 from phintys.backends.native.lower.overwriting import Bases, NotAtTheEnd, ReadsAtTheEnd
 from phintys.backends.native.lower.promised_shapes import use_promised_shapes
 from phintys.backends.native.lower.view import View
-from phintys.backends.native.program import (
-    Array,
-    Cast,
-    Expression,
-    Failure,
-    Handle,
-    Index,
-    Literal,
-    LoopVariable,
-    Operation,
-    Place,
-    SizeValue,
-    Statement,
-    Step,
-    Value,
-)
+from phintys.backends.native.program import Step
 from phintys.backends.native.sizes import Element, Extent, Sizes, is_length
 from phintys.backends.native.steps.callback import Callback
 from phintys.backends.native.steps.check import Check
+from phintys.backends.native.values import Array, Handle, LoopVariable, Place, Value
 from phintys.graph.alias_map import AliasMap, destroyed_inputs, root_of, shared_inputs
 from phintys.graph.variable import Constant
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from phintys import scalar as ps
+from phintys.backends.native.expressions import Expression, Literal, Operation
+from phintys.backends.native.failures import OwnFailure
 from phintys.backends.native.lower.families import lowers
 from phintys.backends.native.lower.lowering import Lowering
 from phintys.backends.native.lower.reduce import reduce_into
 from phintys.backends.native.lower.view import View
-from phintys.backends.native.program import Expression, Literal, Operation, OwnFailure
 from phintys.graph.apply import Apply
 from phintys.tensor.linear_algebra.assumptions import Assume
 from phintys.tensor.observing import CheckAndRaise

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 from phintys._base.records import record
 from phintys.backends.base import is_copy
 from phintys.backends.native.lower.view import View
-from phintys.backends.native.program import Array, Place, Value
 from phintys.backends.native.steps.claim import Claim
+from phintys.backends.native.values import Array, Place, Value
 from phintys.graph.alias_map import root_of, shared_inputs
 from phintys.graph.aliasing import mutable_inputs
 from phintys.graph.inner import HasInnerGraph

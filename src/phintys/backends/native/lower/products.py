@@ -9,21 +9,16 @@ import numpy as np
 from phintys import scalar as ps
 from phintys._base.records import record
 from phintys.backends.native.emit.columns import MOST_BY_COLUMNS
+from phintys.backends.native.expressions import Cast, Expression, Literal, Operation
+from phintys.backends.native.failures import Failure
 from phintys.backends.native.lower.families import lowers
 from phintys.backends.native.lower.lowering import Lowering
 from phintys.backends.native.lower.overwriting import Base, NotAtTheEnd, base_of
 from phintys.backends.native.lower.view import View
-from phintys.backends.native.program import (
-    Array,
-    Cast,
-    Expression,
-    Failure,
-    Literal,
-    Operation,
-)
 from phintys.backends.native.routines.products import GEMM, GEMV, Product
 from phintys.backends.native.routines.symmetric_products import SYRK
 from phintys.backends.native.steps.call import LibraryCall
+from phintys.backends.native.values import Array
 from phintys.graph.apply import Apply
 from phintys.tensor.blas import BLAS_LETTERS, Gemm
 from phintys.tensor.products import BatchedDot, Dot

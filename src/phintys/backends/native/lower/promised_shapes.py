@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from phintys._base.errors import MethodNotDefinedError
+from phintys.backends.native.failures import Failure
 from phintys.backends.native.lower.view import View
-from phintys.backends.native.program import Array, Failure
+from phintys.backends.native.values import Array
 from phintys.control.graph_ops.inner_shapes import sizes_of
 from phintys.graph import contract
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from phintys.backends.native.lower.lowering import Lowering
-    from phintys.backends.native.program import Value
+    from phintys.backends.native.values import Value
     from phintys.graph.apply import Apply
 
 __all__ = ["use_promised_shapes"]

@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from phintys.backends.native.dependence import arrays_in_size, arrays_read, needs_of
-from phintys.backends.native.program import Place, Statement
+from phintys.backends.native.expressions import Statement
+from phintys.backends.native.values import Place
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from phintys.backends.native.program import Array, Step
+    from phintys.backends.native.program import Step
     from phintys.backends.native.sizes import Size
+    from phintys.backends.native.values import Array
 
 __all__ = ["prune"]
 

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from phintys import scalar as ps
-from phintys.backends.native.lower.families import lowers
-from phintys.backends.native.program import (
+from phintys.backends.native.expressions import (
     Cast,
     Expression,
     Index,
@@ -22,6 +21,7 @@ from phintys.backends.native.program import (
     Position,
     SizeValue,
 )
+from phintys.backends.native.lower.families import lowers
 from phintys.random.bits.random_bits import RandomBits
 from phintys.random.bits.states import (
     TO_FOLD,
@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from phintys.backends.native.lower.lowering import Loops, Lowering
-    from phintys.backends.native.program import LoopVariable
     from phintys.backends.native.sizes import Size
+    from phintys.backends.native.values import LoopVariable
     from phintys.graph.apply import Apply
     from phintys.graph.variable import Variable
 

@@ -12,20 +12,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from phintys import scalar as ps
-from phintys.backends.native.lower.families import lowers
-from phintys.backends.native.lower.integers import when
-from phintys.backends.native.lower.lowering import Lowering, NotLowered
-from phintys.backends.native.lower.view import View
-from phintys.backends.native.program import (
+from phintys.backends.native.expressions import (
     Cast,
     Expression,
-    Failure,
     Index,
     Literal,
     Operation,
     Position,
     SizeValue,
 )
+from phintys.backends.native.failures import Failure
+from phintys.backends.native.lower.families import lowers
+from phintys.backends.native.lower.integers import when
+from phintys.backends.native.lower.lowering import Lowering, NotLowered
+from phintys.backends.native.lower.view import View
 from phintys.graph.apply import Apply
 from phintys.tensor.ranges import ARange
 

@@ -7,19 +7,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from phintys import scalar as ps
+from phintys.backends.native.expressions import Cast, Expression, Literal, Operation
+from phintys.backends.native.failures import Failure
 from phintys.backends.native.lower.families import lowers
 from phintys.backends.native.lower.integers import when
 from phintys.backends.native.lower.lowering import Lowering, NotLowered
 from phintys.backends.native.lower.shapes import alias
 from phintys.backends.native.lower.view import View
-from phintys.backends.native.program import (
-    Cast,
-    Expression,
-    Failure,
-    Literal,
-    LoopVariable,
-    Operation,
-)
+from phintys.backends.native.values import LoopVariable
 from phintys.graph.apply import Apply
 from phintys.tensor.extremes import ArgExtremeAlong, Argmax, Argmin
 from phintys.tensor.reduce import Reduce

@@ -11,9 +11,9 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
 from phintys.backends.native.dependence import arrays_read, arrays_written
-from phintys.backends.native.program import Array, Place
 from phintys.backends.native.sizes import Extent
 from phintys.backends.native.steps.call import LibraryCall
+from phintys.backends.native.values import Array, Place
 
 if TYPE_CHECKING:
     from phintys.backends.native.lower.lowering import Lowering

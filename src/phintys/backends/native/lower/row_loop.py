@@ -8,23 +8,16 @@ import numpy as np
 
 from phintys import scalar as ps
 from phintys.backends.native.dependence import arrays_written, varies
+from phintys.backends.native.expressions import Cast, Expression, Literal, Operation, SizeValue
+from phintys.backends.native.failures import Failure
 from phintys.backends.native.fuse import fuse
 from phintys.backends.native.lower.families import lowers
 from phintys.backends.native.lower.lowering import Lowering, NotLowered
 from phintys.backends.native.lower.nodes import lower_nodes
 from phintys.backends.native.lower.pruning import prune
 from phintys.backends.native.lower.view import View
-from phintys.backends.native.program import (
-    Cast,
-    Expression,
-    Failure,
-    Literal,
-    LoopVariable,
-    Operation,
-    Place,
-    SizeValue,
-)
 from phintys.backends.native.steps.loop import Loop
+from phintys.backends.native.values import LoopVariable, Place
 from phintys.control.rows.row_loop import RowLoop
 from phintys.graph.apply import Apply
 from phintys.graph.fgraph import FunctionGraph

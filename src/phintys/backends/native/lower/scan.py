@@ -10,24 +10,17 @@ import numpy as np
 from phintys import scalar as ps
 from phintys._base.errors import ArgumentError
 from phintys.backends.native.dependence import arrays_written, varies
+from phintys.backends.native.expressions import Expression, Literal, Operation, SizeValue
+from phintys.backends.native.failures import Failure, StepsFailure
 from phintys.backends.native.fuse import fuse
 from phintys.backends.native.lower.families import lowers
 from phintys.backends.native.lower.lowering import Lowering, NotLowered, require_lengths_before
 from phintys.backends.native.lower.nodes import lower_nodes
 from phintys.backends.native.lower.pruning import prune
 from phintys.backends.native.lower.view import View
-from phintys.backends.native.program import (
-    Expression,
-    Failure,
-    Literal,
-    LoopVariable,
-    Operation,
-    Place,
-    SizeValue,
-    StepsFailure,
-)
 from phintys.backends.native.steps.kernel import Kernel
 from phintys.backends.native.steps.loop import Loop
+from phintys.backends.native.values import LoopVariable, Place
 from phintys.control.loops.scan_op import Scan
 from phintys.control.loops.step_counts import StepCount
 from phintys.control.loops.stepping import FEWER_ROWS, NEGATIVE
@@ -37,8 +30,9 @@ from phintys.graph.fgraph import FunctionGraph
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from phintys.backends.native.program import Array, Step
+    from phintys.backends.native.program import Step
     from phintys.backends.native.sizes import Size
+    from phintys.backends.native.values import Array
     from phintys.control.loops.arguments import StepInputs, StepOutputs
     from phintys.graph.variable import Variable
 

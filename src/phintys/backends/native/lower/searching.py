@@ -15,7 +15,7 @@ from phintys.tensor.searching import SearchSorted
 
 if TYPE_CHECKING:
     from phintys.backends.native.lower.view import View
-    from phintys.backends.native.program import Array
+    from phintys.backends.native.values import Array
 
 __all__: list[str] = []
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from phintys._base.errors import IndexingError
+from phintys.backends.native.expressions import Cast, Index, IndexCheck, Literal
+from phintys.backends.native.failures import Failure
 from phintys.backends.native.lower.families import lowers
 from phintys.backends.native.lower.lowering import Lowering
-from phintys.backends.native.program import Cast, Failure, Index, IndexCheck, Literal
 from phintys.graph.apply import Apply
 from phintys.tensor.segments import SegmentReduce
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from phintys.backends.native.expressions import Literal, SizeValue
+from phintys.backends.native.failures import Failure, OwnFailure
 from phintys.backends.native.lower.families import lowers
 from phintys.backends.native.lower.integers import when
 from phintys.backends.native.lower.lowering import Lowering, NotLowered
 from phintys.backends.native.lower.slices import position_in
 from phintys.backends.native.lower.view import View
-from phintys.backends.native.program import Array, Failure, Literal, OwnFailure, SizeValue
 from phintys.backends.native.sizes import is_length
+from phintys.backends.native.values import Array
 from phintys.gradient.marks import GradientMark
 from phintys.graph.apply import Apply
 from phintys.tensor.make_vectors import MakeVector

@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from phintys._base.errors import IndexingError
+from phintys.backends.native.failures import Failure
 from phintys.backends.native.lower.integers import when
-from phintys.backends.native.program import Failure
 from phintys.backends.native.sizes import Size
 from phintys.tensor.indexing.template import ARRAY, SCALAR, Mask, Slice
 

@@ -13,8 +13,9 @@ import numpy as np
 
 from phintys import scalar as ps
 from phintys._base.errors import IntegrityError
+from phintys.backends.native.expressions import Cast, Expression, Literal, Operation
+from phintys.backends.native.failures import RoundedFailure
 from phintys.backends.native.lower.view import View
-from phintys.backends.native.program import Cast, Expression, Literal, Operation, RoundedFailure
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

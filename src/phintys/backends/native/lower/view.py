@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from phintys._base.errors import IntegrityError
 from phintys._base.records import record
-from phintys.backends.native.program import Array, Index, Load, LoopVariable
+from phintys.backends.native.expressions import Index, Load
+from phintys.backends.native.values import Array, LoopVariable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

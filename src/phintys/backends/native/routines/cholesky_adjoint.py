@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
     from phintys.backends.native.emit.types import Type
     from phintys.backends.native.emit.values import Value
-    from phintys.backends.native.program import Array
     from phintys.backends.native.steps.call import LibraryCall
+    from phintys.backends.native.values import Array
 
 __all__ = ["CHOLESKY_ADJOINT"]
 

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from phintys.backends.native.emit.main import MainFunction
     from phintys.backends.native.emit.values import Value
     from phintys.backends.native.polynomials import Polynomial
-    from phintys.backends.native.program import Array
     from phintys.backends.native.sizes import Size
     from phintys.backends.native.steps.call import LibraryCall
+    from phintys.backends.native.values import Array
 
 __all__ = ["GEQRF", "GESDD", "ORGQR"]
 

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from phintys.backends.native.emit.builder import Builder
     from phintys.backends.native.emit.step_writer import StepWriter
     from phintys.backends.native.emit.values import Value
-    from phintys.backends.native.program import Array
     from phintys.backends.native.sizes import Size
     from phintys.backends.native.steps.call import LibraryCall
+    from phintys.backends.native.values import Array
 
 __all__ = ["Arguments", "Caller", "LapackRoutine"]
 

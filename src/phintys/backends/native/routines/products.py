@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, ClassVar
 from phintys.backends.native.emit.blas import FLOPS, BlasCall, GemmCall, GemvCall
 from phintys.backends.native.emit.products import most_in_tiles
 from phintys.backends.native.emit.types import type_of
-from phintys.backends.native.program import Array
 from phintys.backends.native.routines.routine import Routine
+from phintys.backends.native.values import Array
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

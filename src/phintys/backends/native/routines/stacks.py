@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from phintys.backends.native.emit.step_writer import StepWriter
     from phintys.backends.native.explain import Explainer
     from phintys.backends.native.polynomials import Polynomial
-    from phintys.backends.native.program import Array
     from phintys.backends.native.routines.lanes import LaneMatrix, Length
     from phintys.backends.native.sizes import Size
     from phintys.backends.native.steps.call import LibraryCall
+    from phintys.backends.native.values import Array
 
 __all__ = ["MatrixCall", "RangeFunction", "StackRoutine"]
 

@@ -33,11 +33,11 @@ from phintys.backends.native.emit.module import Module
 from phintys.backends.native.emit.target import Target
 from phintys.backends.native.emit.types import FLOAT64, INT32, INT64, PTR, VOID
 from phintys.backends.native.emit.values import Value
-from phintys.backends.native.program import Array, Handle, Place
 from phintys.backends.native.runtime.atomics import call_pointer, null
 from phintys.backends.native.runtime.callbacks import plain_array
 from phintys.backends.native.runtime.engine import load
 from phintys.backends.native.runtime.protocol import is_null, not_null
+from phintys.backends.native.values import Array, Handle, Place
 
 if TYPE_CHECKING:
     from phintys.backends.native.emit.programs import EmittedProgram

@@ -11,7 +11,6 @@ import numpy as np
 from phintys._base.errors import IntegrityError
 from phintys._base.locks import ProcessLock
 from phintys._base.records import record
-from phintys.backends.native.program import Array, Handle, Place
 from phintys.backends.native.runtime.background import chores
 from phintys.backends.native.runtime.capi import number_types
 from phintys.backends.native.runtime.entry import FRAME_ON_STACK
@@ -29,17 +28,18 @@ from phintys.backends.native.runtime.protocol import (
     PLACE_OBJECT,
 )
 from phintys.backends.native.runtime.support import thread_limit
+from phintys.backends.native.values import Array, Handle, Place
 
 if TYPE_CHECKING:
     from phintys.backends.base import CallShape
-    from phintys.backends.native.emit.frame import Layout
-    from phintys.backends.native.program import Value
+    from phintys.backends.native.layout import Layout
     from phintys.backends.native.runtime.callbacks import Callbacks
     from phintys.backends.native.runtime.engine import Code
     from phintys.backends.native.runtime.failures import Failures
     from phintys.backends.native.runtime.record import Record
     from phintys.backends.native.runtime.support import Support
     from phintys.backends.native.steps.callback import Callback
+    from phintys.backends.native.values import Value
 
 __all__ = ["Improvement", "Interface", "ProgramCode"]
 

@@ -17,16 +17,16 @@ from phintys.backends.native.emit.frame import (
     STATUS,
     TOO_LARGE,
 )
-from phintys.backends.native.program import Array
 from phintys.backends.native.runtime.protocol import CALL
+from phintys.backends.native.values import Array
 from phintys.graph.alias_map import AliasMap
 from phintys.graph.aliasing import execution_order
 from phintys.graph.inner import HasInnerGraph
 from phintys.graph.variable import Constant
 
 if TYPE_CHECKING:
-    from phintys.backends.native.emit.frame import Layout
-    from phintys.backends.native.program import Failure
+    from phintys.backends.native.failures import Failure
+    from phintys.backends.native.layout import Layout
     from phintys.backends.reference import diagnosis, ownership, thunks
     from phintys.graph.apply import Apply
     from phintys.graph.fgraph import FunctionGraph

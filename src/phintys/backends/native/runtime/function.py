@@ -17,7 +17,6 @@ from phintys.backends.base import CallShape
 from phintys.backends.native.emit.programs import emit_program
 from phintys.backends.native.emit.target import Target
 from phintys.backends.native.lower import lower_program
-from phintys.backends.native.program import Array
 from phintys.backends.native.runtime.callbacks import Callbacks, plain_array
 from phintys.backends.native.runtime.capi import Unsupported
 from phintys.backends.native.runtime.context import Improvement, Interface, ProgramCode
@@ -30,6 +29,7 @@ from phintys.backends.native.runtime.engine import (
 )
 from phintys.backends.native.runtime.failures import Failures
 from phintys.backends.native.runtime.support import support, trim
+from phintys.backends.native.values import Array
 
 if TYPE_CHECKING:
     from phintys.backends.base import Program as Linked

@@ -12,7 +12,8 @@ from phintys._base.records import record
 from phintys.backends.native.emit.control import when
 from phintys.backends.native.emit.product_parts import one_thread
 from phintys.backends.native.emit.types import INT64
-from phintys.backends.native.program import LimitFailure, Step
+from phintys.backends.native.failures import LimitFailure
+from phintys.backends.native.program import Step
 from phintys.backends.native.routines.routine import Routine
 from phintys.backends.native.sizes import Size
 
@@ -22,8 +23,9 @@ if TYPE_CHECKING:
     from phintys.backends.native.emit.main import MainFunction
     from phintys.backends.native.emit.step_writer import StepWriter
     from phintys.backends.native.explain import Explainer
+    from phintys.backends.native.failures import Failure
     from phintys.backends.native.polynomials import Polynomial
-    from phintys.backends.native.program import Array, Failure
+    from phintys.backends.native.values import Array
     from phintys.graph.apply import Apply
 
 __all__ = ["LARGEST", "LibraryCall"]

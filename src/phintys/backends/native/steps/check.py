@@ -11,7 +11,7 @@ from phintys.backends.native.sizes import Arithmetic
 if TYPE_CHECKING:
     from phintys.backends.native.emit.step_writer import StepWriter
     from phintys.backends.native.explain import Explainer
-    from phintys.backends.native.program import Failure
+    from phintys.backends.native.failures import Failure
     from phintys.backends.native.sizes import Size
 
 __all__ = ["Check"]

@@ -10,7 +10,7 @@ from phintys.backends.native.program import Step
 if TYPE_CHECKING:
     from phintys.backends.native.emit.step_writer import StepWriter
     from phintys.backends.native.explain import Explainer
-    from phintys.backends.native.program import Array
+    from phintys.backends.native.values import Array
 
 __all__ = ["Fence"]
 

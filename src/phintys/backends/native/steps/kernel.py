@@ -15,9 +15,10 @@ if TYPE_CHECKING:
     from phintys.backends.native.emit.main import MainFunction
     from phintys.backends.native.emit.step_writer import StepWriter
     from phintys.backends.native.explain import Explainer
+    from phintys.backends.native.expressions import Statement
     from phintys.backends.native.polynomials import Polynomial
-    from phintys.backends.native.program import Array, LoopVariable, Statement
     from phintys.backends.native.sizes import Size
+    from phintys.backends.native.values import Array, LoopVariable
     from phintys.backends.native.verify import Verifier
     from phintys.graph.apply import Apply
 

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from phintys.backends.native.emit.values import Value
     from phintys.backends.native.explain import Explainer
     from phintys.backends.native.polynomials import Polynomial
-    from phintys.backends.native.program import Array, LoopVariable
     from phintys.backends.native.sizes import Size
+    from phintys.backends.native.values import Array, LoopVariable
     from phintys.backends.native.verify import Verifier
     from phintys.graph.apply import Apply
 

@@ -1,0 +1,71 @@
+"""What the runtime has to know of a program to call it."""
+
+from __future__ import annotations
+
+from dataclasses import field
+from typing import TYPE_CHECKING
+
+from phintys._base.records import record
+from phintys.backends.native.emit.frame import FIRST_RECORD
+
+if TYPE_CHECKING:
+    from phintys.backends.native.failures import Failure
+    from phintys.backends.native.steps.callback import Callback
+    from phintys.backends.native.steps.claim import Claim
+    from phintys.backends.native.values import Array, Value
+    from phintys.graph.apply import Apply
+
+__all__ = ["Layout"]
+
+
+@record(eq=False)
+class Layout:
+    """The runtime's description of a program; see :mod:`~phintys.backends.native.emit.frame`.
+
+    Attributes
+    ----------
+    slots
+        Length of the frame.
+    records
+        Start of the record of each value.
+    constants
+        Arrays whose addresses are in the table.
+    new_arrays
+        Results that the runtime allocates.
+    callbacks
+        Ops executed by their Python code.
+    claims
+        Results that begin as arguments.
+    has_end
+        Whether the program has an end (:attr:`~phintys.backends.native.program.Program.end`). It is
+        a separate function, ``finish``, called after everything else has succeeded.
+    failures
+        The possible failures.
+    groups
+        Number of blocks of the arena.
+    buffers
+        For each slot of the arena, a node whose result is placed there, if known.
+    workspaces
+        For each kernel that takes memory for its own work, its last node, if it has any.
+    uses_threads
+        Whether some of its work may be divided among threads.
+    """
+
+    slots: int = FIRST_RECORD
+    records: dict[Value, int] = field(default_factory=dict)
+    constants: list[Array] = field(default_factory=list)
+    new_arrays: list[Array] = field(default_factory=list)
+    callbacks: list[Callback] = field(default_factory=list)
+    claims: list[Claim] = field(default_factory=list)
+    has_end: bool = False
+    failures: list[Failure] = field(default_factory=list)
+    groups: int = 0
+    buffers: list[Apply | None] = field(default_factory=list)
+    workspaces: list[Apply | None] = field(default_factory=list)
+    uses_threads: bool = False
+
+    def room(self, count: int) -> int:
+        """Add slots to the frame; return the first."""
+        first = self.slots
+        self.slots += count
+        return first
