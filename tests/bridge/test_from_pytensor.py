@@ -7,12 +7,13 @@ import pkgutil
 import numpy as np
 import pytensor
 import pytensor.tensor as pt
+import pytensor.typed_list
 import pytest
 from pytensor.graph import Apply, Op
 
 import phintys
 from phintys.bridge import pytensor as bridge
-from phintys.bridge.pytensor import callbacks, convert_op, from_pytensor
+from phintys.bridge.pytensor import callbacks, convert_op, from_pytensor, requirement
 
 MODULES = [
     found.name for found in pkgutil.walk_packages(bridge.__path__, "phintys.bridge.pytensor.")
@@ -114,8 +115,29 @@ def test_checks_are_kept():
 
 
 def test_a_type_without_a_counterpart_is_an_error():
-    generic = pytensor.compile.builders.OpFromGraph  # any object that is no Type of values
-    with pytest.raises(TypeError, match="expected a variable of PyTensor"):
-        from_pytensor(generic)
+    several = pytensor.typed_list.TypedListType(pt.dvector)("several")
+    wanted = r"no Type for PyTensor's .*TypedListType.*convert_type.register\(TypedListType\)"
+    with pytest.raises(TypeError, match=wanted):
+        from_pytensor(several)
+    with pytest.raises(TypeError, match=wanted):
+        pytensor.function([several], several, mode="PHINTYS")
+
+
+def test_what_is_not_of_pytensor_is_an_error():
+    with pytest.raises(TypeError, match="expected a variable of PyTensor, or a list of them, got"):
+        from_pytensor([1.0])
     with pytest.raises(TypeError, match="takes an Op"):
         convert_op("exp", None)
+
+
+def test_missing_and_old_packages_are_named(monkeypatch):
+    monkeypatch.setattr(requirement, "version", lambda package: "2.38.0")
+    with pytest.raises(ImportError, match=r"needs PyTensor 3.3 or newer, found 2.38.0.*install"):
+        requirement.check()
+
+    def missing(package):
+        raise requirement.PackageNotFoundError(package)
+
+    monkeypatch.setattr(requirement, "version", missing)
+    with pytest.raises(ModuleNotFoundError, match=r"needs PyTensor 3.3 or newer, none found"):
+        requirement.check()

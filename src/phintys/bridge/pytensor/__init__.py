@@ -22,16 +22,19 @@ from phintys.bridge.pytensor import families  # noqa: E402, F401 - registers fun
 from phintys.bridge.pytensor.callback import PyTensorOp, callbacks  # noqa: E402 - as above
 from phintys.bridge.pytensor.conversion import convert_op, from_pytensor  # noqa: E402 - as above
 from phintys.bridge.pytensor.linker import PHINTYS, PhintysLinker  # noqa: E402 - as above
+from phintys.bridge.pytensor.phintys_op import PhintysOp, to_pytensor  # noqa: E402 - as above
 from phintys.bridge.pytensor.types import convert_type  # noqa: E402 - as above
 
 __all__ = [
     "PHINTYS",
     "PhintysLinker",
+    "PhintysOp",
     "PyTensorOp",
     "callbacks",
     "convert_op",
     "convert_type",
     "from_pytensor",
+    "to_pytensor",
 ]
 
 __dir__ = public_dir(__name__)

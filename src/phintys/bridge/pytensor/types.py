@@ -10,6 +10,7 @@ from typing import Any
 from pytensor.graph.type import Type as TheirType
 from pytensor.scalar.basic import ScalarType
 from pytensor.tensor.random.type import RandomGeneratorType
+from pytensor.tensor.random.type import random_generator_type as their_generator_type
 from pytensor.tensor.type import DenseTensorType
 from pytensor.tensor.type import TensorType as TheirTensorType
 from pytensor.tensor.type_other import NoneTypeT, SliceType
@@ -19,7 +20,7 @@ from phintys.graph.type import Type, generic
 from phintys.random import random_generator_type
 from phintys.tensor.type import TensorType
 
-__all__ = ["convert_type", "value_for"]
+__all__ = ["convert_type", "their_type", "value_for"]
 
 
 @singledispatch
@@ -83,3 +84,34 @@ def _any(type_: Any) -> Type:
 def value_for(type_: TheirType, value: Any) -> Any:
     """Return a value of Phintys as PyTensor has it: its scalars are no arrays."""
     return value[()] if isinstance(type_, ScalarType) else value
+
+
+def their_type(type_: Type) -> TheirType:
+    """Return the Type of PyTensor with the values of a Type of Phintys.
+
+    Parameters
+    ----------
+    type_
+        The Type of a tensor or a generator.
+
+    Raises
+    ------
+    TypeContractError
+        It is another one.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> from phintys.bridge.pytensor.types import their_type
+    >>> their_type(pt.tensor("x", shape=(2, None), dtype="float32").type)
+    TensorType(float32, shape=(2, None))
+    """
+    if isinstance(type_, TensorType):
+        return TheirTensorType(type_.dtype, type_.shape)
+    if type_ == random_generator_type:
+        return their_generator_type
+    msg = (
+        f"PyTensor has no Type for the values of {type_!r}: only tensors and generators can be "
+        "inputs and outputs of the functions that to_pytensor takes."
+    )
+    raise TypeContractError(msg)
