@@ -29,8 +29,8 @@ HEADER = f"""{MATRICES}
 Errors of results in the Frobenius norm, relative to the exact ones, which mpmath computes, in units
 of the machine epsilon (float64): the largest of {COUNT} symmetric positive definite matrices of
 {SIZE} rows, by their condition number. Factors and solutions of a *stack* are computed in the lanes
-of vector registers, those of a *single* matrix by LAPACK, which *SciPy* calls too. LAPACK's bounds
-are a small multiple of the size and of the last column.
+of vector registers, those of a *single* matrix by LAPACK, which *SciPy* calls too, but for Cholesky
+factors. LAPACK's bounds are a small multiple of the size and of the last column.
 
 This chapter is written by `benchmarks/matrix_accuracy.py`.
 

@@ -34,6 +34,12 @@ _DEFINITE = (
     "pt.linalg.trace({a} @ {a})",
     "pt.linalg.det(pt.linalg.cholesky({a}))",
     "pt.linalg.sqrtm({a})",
+    "pt.linalg.svdvals({a})",
+    "(lambda q, r: q @ r)(*pt.linalg.qr({0}))",
+    "pt.linalg.pinv({a})",
+    "pt.linalg.inv(pt.linalg.block_diag({a}, {a}))",
+    "pt.linalg.slogdet(pt.linalg.block_diag({a}, 2 * {a}))[1]",
+    "{0}.mT @ {0}",
 )
 
 _LARGEST = 20
