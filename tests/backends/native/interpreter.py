@@ -388,10 +388,12 @@ class Interpreter:
 
 
 def extreme_of_nothing(statement, value, axes):
-    """The maximum of nothing is -inf: so a check has made sure that it is not of integers."""
+    """The maximum of nothing is -inf, or the least integer: a check, or another part, is there."""
     shape = tuple(length for axis, length in enumerate(value.shape) if axis not in axes)
-    bound = np.inf if statement.reducer == "minimum" else -np.inf
-    return np.full(shape, bound if np.prod(shape) else 0, statement.target.dtype)
+    dtype = statement.target.dtype
+    limits = np.iinfo(dtype) if dtype.kind in "iu" else np.array([-np.inf, np.inf], dtype)
+    least, most = (limits.min, limits.max) if dtype.kind in "iu" else limits
+    return np.full(shape, most if statement.reducer == "minimum" else least, dtype)
 
 
 class Grid:

@@ -6,6 +6,7 @@ from functools import cache
 import numpy as np
 import pytest
 
+import phintys
 import phintys.tensor as pt
 from phintys.backends.native.emit.target import Target
 from phintys.backends.native.lower.graph import lower_program
@@ -177,3 +178,20 @@ def test_many_sums_of_one_array(compare):
     x = pt.dmatrix("x")
     values = np.random.default_rng(8).normal(size=(37, 41))
     compare([x], [pt.sin(x * (factor + 1.0)).sum() for factor in range(16)], [values])
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float16", "int8", "uint64"])
+@pytest.mark.parametrize("shape", [(0, 3), (3, 0), (4, 5)])
+def test_extremes_with_a_first_value(compare, dtype, shape):
+    """Nothing is joined to an array that could be empty: its parts are reduced."""
+    x = pt.matrix(dtype=dtype)
+    value = np.arange(np.prod(shape)).reshape(shape).astype(dtype)
+    if dtype.startswith("float"):
+        value[1:, 1:2] = np.nan
+    found = [pt.max(x, axis=0, initial=3), pt.min(x, axis=1, initial=3), pt.max(x, initial=2)]
+    compare([x], found, [value], exact=True)
+
+
+def test_an_array_that_could_be_empty_is_not_copied():
+    x = pt.dmatrix("x")
+    assert "kernel Join" not in phintys.function([x], pt.max(x, axis=0, initial=0.0)).explain()

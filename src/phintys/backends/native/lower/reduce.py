@@ -17,6 +17,7 @@ from phintys.backends.native.lower.view import View
 from phintys.backends.native.values import LoopVariable
 from phintys.graph.apply import Apply
 from phintys.tensor.extremes import ArgExtremeAlong, Argmax, Argmin
+from phintys.tensor.joining import Join
 from phintys.tensor.reduce import Reduce
 from phintys.tensor.softmaxes import LogSoftmax, LogSumExp, Softmax
 
@@ -27,7 +28,8 @@ if TYPE_CHECKING:
 __all__: list[str] = []
 
 _REDUCERS = {"add", "mul", "maximum", "minimum", "and_", "or_", "xor"}
-_WITHOUT_IDENTITY = {"maximum", "minimum"}
+_EXTREMES = {"maximum": ps.maximum, "minimum": ps.minimum}
+_WITHOUT_IDENTITY = _EXTREMES.keys()
 
 
 @lowers(Reduce)
@@ -45,6 +47,10 @@ def lower_reduce(op: Reduce, node: Apply, lowering: Lowering) -> None:
         raise NotLowered(msg)
     axes = op.axes(view.ndim)
     if name in _WITHOUT_IDENTITY:
+        parts = _joined_parts(node, axes, lowering)
+        if parts:
+            _reduce_parts(name, node, parts, axes, lowering)
+            return
         require_elements(view, axes, node, lowering)
     loops = lowering.loops(view.sizes)
     value = lowering.load(view, loops)
@@ -53,6 +59,40 @@ def lower_reduce(op: Reduce, node: Apply, lowering: Lowering) -> None:
     kept = [axis for axis in range(view.ndim) if axis not in axes]
     target, _ = lowering.compute(node.outputs[0], [view.sizes[axis] for axis in kept])
     reduce_into(target, value, loops, axes, name, node, lowering)
+
+
+def _joined_parts(node: Apply, axes: Sequence[int], lowering: Lowering) -> list[View]:
+    """Return the parts that were joined along the reduced axis, if one has elements for sure.
+
+    So an array with one more element, for the case that it is empty, need not be made.
+    """
+    owner = node.inputs[0].owner
+    if owner is None or not isinstance(owner.op, Join) or list(axes) != [owner.op.axis]:
+        return []
+    axis = owner.op.axis
+    parts = [lowering.view(variable) for variable in owner.inputs]
+    has_elements = any(lowering.sizes.canonical(part.sizes[axis]).known for part in parts)
+    is_ordered = all(part.array.dtype == parts[0].array.dtype for part in parts)
+    return parts if has_elements and is_ordered and parts[0].array.dtype.kind in "iuf" else []
+
+
+def _reduce_parts(
+    name: str, node: Apply, parts: Sequence[View], axes: Sequence[int], lowering: Lowering
+) -> None:
+    """Combine the extremes of parts; that of nothing is the opposite end of the dtype."""
+    kept = [size for axis, size in enumerate(parts[0].sizes) if axis not in axes]
+    target, loops = lowering.compute(node.outputs[0], kept)
+    dtype = target.array.dtype
+    found: list[Expression] = []
+    for part in parts:
+        extreme = View.of(lowering.array(dtype, kept), lowering.sizes)
+        every = lowering.loops(part.sizes)
+        reduce_into(extreme, lowering.load(part, every), every, axes, name, node, lowering)
+        found.append(extreme.load(loops))
+    value = found[0]
+    for other in found[1:]:
+        value = Operation(_EXTREMES[name], (value, other), dtype)
+    lowering.store(target, value, loops, nodes=(node,))
 
 
 def reduce_into(
