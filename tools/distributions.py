@@ -41,6 +41,7 @@ SCIPY_NAMES = {
     "hypergeometric": "hypergeom",
     "integers": "randint",
     "invgamma": "invgamma",
+    "invwishart": "invwishart",
     "laplace": "laplace",
     "levy": "levy",
     "logistic": "logistic",
@@ -73,6 +74,7 @@ SCIPY_NAMES = {
     "wald": "invgauss",
     "weibull": "weibull_min",
     "wishart": "wishart",
+    "zipf": "zipf",
 }
 """The method of generators -> the distribution of ``scipy.stats``, where there is one."""
 

@@ -374,6 +374,7 @@ DISCRETE = [
         is_discrete=True,
     ),
     Record("geometric", {"p": (0.1, 0.9)}, st.geom, is_discrete=True),
+    Record("zipf", {"a": (5.0, 8.0)}, st.zipf, lacking("entropy"), is_discrete=True),
     Record(
         "discrete_weibull",
         {"q": (0.3, 0.9), "beta": (0.7, 2.0)},

@@ -35,6 +35,33 @@ def test_wishart():
     assert agrees(squares / (direction @ SCALE @ direction), scipy.stats.chi2(4.5).cdf)
 
 
+def test_inverse_wishart():
+    ours, exact = random.InverseWishart(8.5, SCALE), scipy.stats.invwishart(8.5, SCALE)
+    x = np.stack([np.eye(3), 2 * SCALE])
+    stream, df = random.RandomStream(8), np.array([8.5, 9.5])
+    draws, of_batch, density, mean, variance = phintys.function(
+        [],
+        [
+            stream.draw(ours, DRAWS),
+            stream.invwishart(df, np.stack([SCALE, np.eye(3)]), size=(2, 2)),
+            ours.logp(x),
+            ours.mean(),
+            ours.variance(),
+        ],
+    )()
+    np.testing.assert_allclose(density, exact.logpdf(np.moveaxis(x, 0, -1)))
+    np.testing.assert_allclose(mean, exact.mean())
+    np.testing.assert_allclose(variance, exact.var())
+    assert (abs(draws.mean(0) - mean) < 6 * np.sqrt(variance / DRAWS)).all()
+    # The inverses are Wishart matrices.
+    direction = np.array([1.0, -1.0, 2.0])
+    inverse = np.linalg.inv(SCALE)
+    squares = np.einsum("i,nij,j->n", direction, np.linalg.inv(draws), direction)
+    assert agrees(squares / (direction @ inverse @ direction), scipy.stats.chi2(8.5).cdf)
+    assert of_batch.shape == (2, 2, 3, 3)
+    assert (np.linalg.eigvalsh(of_batch) > 0).all()
+
+
 @pytest.mark.parametrize("n", [2, 4])
 def test_correlations(n):
     eta, stream = 1.5, random.RandomStream(2)
@@ -99,6 +126,7 @@ def test_derivatives_of_densities():
         matrix = pt.dot(root, root.T) + pt.eye(3)
         asked = [
             random.Wishart(df + 3, matrix).logp(SCALE),
+            random.InverseWishart(df + 3, matrix).logp(SCALE),
             random.MultivariateT(mu, matrix, df).logp(np.ones(3)),
             random.LKJ(3, df).logp(np.eye(3) + 0.1 * (1 - np.eye(3)) * df),
             random.VonMisesFisher(mu, df).logp(np.array([0.6, 0.0, 0.8])),

@@ -51,3 +51,29 @@ def test_counts_are_truncated():
     share = scipy.stats.poisson(3.0).pmf(values)
     expected = len(drawn) * share / share.sum()
     assert scipy.stats.chisquare(np.bincount(drawn)[2:], expected).pvalue > 1e-6
+
+
+def test_numbers_with_probabilities_that_fall_slowly():
+    a = pt.dscalar("a")
+    ours, q = random.Zipf(a), np.array([1e-3, 0.3, 0.6, 0.9])
+    k = np.array([1.0, 2.0, 40.0, 1e9])
+    r = random.rng("r")
+    asked = [ours.draw(r, 4000)[1], ours.isf(q), ours.logp(k), ours.logsf(k), ours.mean()]
+    f = phintys.function([r, a], [*asked, phintys.grad(asked[2].sum(), a)])
+    drawn, above, density, tail, mean, slope = f(random.state(5), 1.4)
+
+    def above_exactly(k):
+        return scipy.special.zeta(1.4, k + 1) / scipy.special.zeta(1.4)
+
+    np.testing.assert_allclose(density, scipy.stats.zipf(1.4).logpmf(k))
+    np.testing.assert_allclose(tail, np.log(above_exactly(k)))
+    assert (above_exactly(above) <= q).all()
+    assert (above_exactly(above - 1) > q).all()
+    assert mean == np.inf
+    moved = f(random.state(5), 1.4 + 1e-6)[2] - f(random.state(5), 1.4 - 1e-6)[2]
+    np.testing.assert_allclose(slope, moved.sum() / 2e-6, rtol=1e-6)
+    # NumPy's numbers are also those that fit in an int64.
+    ends = np.array([0, 1, 2, 5, 100, 1e7, 2.0**63])
+    shares = -np.diff(above_exactly(ends))
+    counts = np.histogram(drawn.astype(float), ends + 0.5)[0]
+    assert scipy.stats.chisquare(counts, 4000 * shares / shares.sum()).pvalue > 1e-6

@@ -49,7 +49,7 @@ from phintys.random.distributions.intervals import (
     TruncExpon,
 )
 from phintys.random.distributions.location_scale import Cauchy, Gumbel, Laplace, Logistic, Normal
-from phintys.random.distributions.matrices import LKJ, LKJCholesky, Wishart
+from phintys.random.distributions.matrices import LKJ, InverseWishart, LKJCholesky, Wishart
 from phintys.random.distributions.positive import Exponential, HalfNormal, LogNormal, Weibull
 from phintys.random.distributions.questions import (
     cdf,
@@ -73,6 +73,7 @@ from phintys.random.distributions.skewed import (
     SkewNormal,
     Wald,
 )
+from phintys.random.distributions.zeta_counts import Zipf
 
 __all__ = [
     "DISTRIBUTIONS",
@@ -107,6 +108,7 @@ __all__ = [
     "Hypergeometric",
     "Integers",
     "InverseGamma",
+    "InverseWishart",
     "Kumaraswamy",
     "LKJCholesky",
     "Laplace",
@@ -150,6 +152,7 @@ __all__ = [
     "Weibull",
     "Wishart",
     "ZeroInflated",
+    "Zipf",
     "cdf",
     "entropy",
     "icdf",

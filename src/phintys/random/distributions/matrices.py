@@ -10,6 +10,7 @@ from phintys.random.distributions.gaussian import log_diagonal, standard_normal
 from phintys.random.distributions.multivariate import Multivariate, Source
 from phintys.random.samplers.gamma import gamma_of_bits, log_gamma_of_bits
 from phintys.tensor import math, reduce, special
+from phintys.tensor.broadcasting import broadcast_to
 from phintys.tensor.convert import as_tensor_variable
 from phintys.tensor.creation import ones, zeros
 from phintys.tensor.diagonals import diagonal, eye, tril
@@ -19,9 +20,10 @@ from phintys.tensor.linear_algebra.cholesky import cholesky
 from phintys.tensor.linear_algebra.triangular import solve_triangular
 from phintys.tensor.products import matmul
 from phintys.tensor.ranges import arange
+from phintys.tensor.shapes import sizes_of
 from phintys.tensor.sizes import as_size, fold, subtract_sizes
 
-__all__ = ["LKJ", "LKJCholesky", "Wishart"]
+__all__ = ["LKJ", "InverseWishart", "LKJCholesky", "Wishart"]
 
 LOG_PI = numbers.log(numbers.pi)
 
@@ -45,6 +47,14 @@ class Wishart(Multivariate, method="wishart"):
         Greater than the number of rows less 1; not only integers.
     scale
         Positive definite matrices.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from phintys.random import Wishart, mean
+    >>> mean(Wishart(4.0, np.eye(2))).eval()
+    array([[4., 0.],
+           [0., 4.]])
     """
 
     defaults: ClassVar[dict[str, Any]] = {"df": 1.0, "scale": [[1.0]]}
@@ -62,13 +72,22 @@ class Wishart(Multivariate, method="wishart"):
         """Return the shapes of the gamma numbers on the diagonal."""
         return 0.5 * (expand_dims(self.df, -1) - arange(self._size()))
 
-    def numbers(self, source: Source, lengths: tuple[Any, ...]) -> Any:
+    def _standard_factor(self, source: Source, lengths: tuple[Any, ...]) -> Any:
+        """Return triangular factors of draws whose scale is the identity."""
         # M. S. Bartlett's decomposition, 1934
         size = self._size()
         below = tril(standard_normal(source, self.dtype, *lengths, size, size), -1)
         squares = 2 * gamma_of_bits(source.bits(*lengths, size), self._halves())
-        factor = below + expand_dims(math.sqrt(squares), -1) * eye(size, dtype=self.dtype)
-        spread = matmul(cholesky(self.scale), factor)
+        return below + expand_dims(math.sqrt(squares), -1) * eye(size, dtype=self.dtype)
+
+    def _log_constant(self) -> Any:
+        """Return the logarithm of the integral of the densities if the scale is the identity."""
+        size = math.cast(self._size(), self.dtype)
+        powers = 0.5 * numbers.log(2) * size * self.df + 0.25 * LOG_PI * size * (size - 1)
+        return powers + reduce.sum(special.gammaln(self._halves()), axis=-1)
+
+    def numbers(self, source: Source, lengths: tuple[Any, ...]) -> Any:
+        spread = matmul(cholesky(self.scale), self._standard_factor(source, lengths))
         return matmul(spread, matrix_transpose(spread))
 
     def logp(self, value: Any) -> Any:
@@ -77,10 +96,7 @@ class Wishart(Multivariate, method="wishart"):
         trace = reduce.sum(math.sqr(relative), axis=(-2, -1))
         size = math.cast(self._size(), self.dtype)
         main = (self.df - size - 1) * log_diagonal(root) - 0.5 * trace
-        scaled = self.df * (0.5 * numbers.log(2) * size + log_diagonal(spread))
-        log_gamma = 0.25 * LOG_PI * size * (size - 1)
-        log_gamma = log_gamma + reduce.sum(special.gammaln(self._halves()), axis=-1)
-        return main - scaled - log_gamma
+        return main - self.df * log_diagonal(spread) - self._log_constant()
 
     def mean(self) -> Any:
         return expand_dims(self.df, (-2, -1)) * self.scale
@@ -89,6 +105,60 @@ class Wishart(Multivariate, method="wishart"):
         entries = diagonal(self.scale, axis1=-2, axis2=-1)
         products = expand_dims(entries, -1) * expand_dims(entries, -2)
         return expand_dims(self.df, (-2, -1)) * (math.sqr(self.scale) + products)
+
+
+class InverseWishart(Wishart, method="invwishart"):
+    """The inverse of a Wishart matrix of ``df`` degrees of freedom and the inverse of ``scale``.
+
+    Parameters
+    ----------
+    df
+        Greater than the number of rows less 1; not only integers.
+    scale
+        Positive definite matrices.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from phintys.random import InverseWishart, mean
+    >>> mean(InverseWishart(5.0, np.eye(2))).eval()
+    array([[0.5, 0. ],
+           [0. , 0.5]])
+    """
+
+    def numbers(self, source: Source, lengths: tuple[Any, ...]) -> Any:
+        right = matrix_transpose(cholesky(self.scale))
+        factor = self._standard_factor(source, lengths)
+        if right.ndim < factor.ndim:
+            right = broadcast_to(right, (*lengths, *sizes_of(right)[-2:]))
+        spread = solve_triangular(factor, right, lower=True, b_ndim=2)
+        return matmul(matrix_transpose(spread), spread)
+
+    def logp(self, value: Any) -> Any:
+        root, spread = cholesky(as_tensor_variable(value)), cholesky(self.scale)
+        relative = solve_triangular(root, spread, lower=True, b_ndim=2)
+        trace = reduce.sum(math.sqr(relative), axis=(-2, -1))
+        size = math.cast(self._size(), self.dtype)
+        main = self.df * log_diagonal(spread) - 0.5 * trace
+        return main - (self.df + size + 1) * log_diagonal(root) - self._log_constant()
+
+    def _beyond_size(self) -> Any:
+        """Return how far the degrees of freedom are above the number of rows."""
+        return expand_dims(self.df - math.cast(self._size(), self.dtype), (-2, -1))
+
+    def mean(self) -> Any:
+        rest = self._beyond_size() - 1
+        return math.switch(rest > 0, self.scale / math.switch(rest > 0, rest, 1), numbers.nan)
+
+    def variance(self) -> Any:
+        rest = self._beyond_size()
+        is_finite = rest > 3
+        rest = math.switch(is_finite, rest, 4)
+        entries = diagonal(self.scale, axis1=-2, axis2=-1)
+        products = expand_dims(entries, -1) * expand_dims(entries, -2)
+        whole = (rest + 1) * math.sqr(self.scale) + (rest - 1) * products
+        finite = whole / (rest * math.sqr(rest - 1) * (rest - 3))
+        return math.switch(is_finite, finite, numbers.nan)
 
 
 class LKJCholesky(Multivariate, method="lkj_cholesky"):

@@ -19,6 +19,8 @@ from phintys.tensor.broadcasting import broadcast_arrays
 
 __all__ = ["SearchedCounts", "first_integer"]
 
+_STEP = 2.0**-12
+
 
 def first_integer(holds: Callable[[Any], Any], start: Any, step: Any, below: Any, last: Any) -> Any:
     """Return the first integer after ``below`` for which a condition holds.
@@ -68,18 +70,27 @@ def first_integer(holds: Callable[[Any], Any], start: Any, step: Any, below: Any
 
 
 class SearchedCounts(DiscreteDistribution):
-    """A distribution of counts that states its distribution function, mean and variance."""
+    """A distribution of counts that states its distribution function, mean and variance.
+
+    The search begins near a normal number, unless it states ``_about`` and ``_about_above``.
+    """
+
+    def _about(self, q: Any) -> Any:
+        return self.mean() + self.stddev() * special.ndtri(q)
+
+    def _about_above(self, q: Any) -> Any:
+        """Return the number above which the probability is ``q``, or one next to it."""
+        return self.mean() - self.stddev() * special.ndtri(q)
 
     def _icdf(self, q: Any) -> Any:
-        return self._first(lambda k: self.cdf(k) >= q, special.ndtri(q))
+        return self._first(lambda k: self.cdf(k) >= q, self._about(q))
 
     def _isf(self, q: Any) -> Any:
-        return self._first(lambda k: self.sf(k) <= q, -special.ndtri(q))
+        return self._first(lambda k: self.sf(k) <= q, self._about_above(q))
 
-    def _first(self, holds: Callable[[Any], Any], normal: Any) -> Any:
-        """Return the first count for which a condition holds, if it were near a normal number."""
-        deviation = self.stddev()
+    def _first(self, holds: Callable[[Any], Any], start: Any) -> Any:
+        """Return the first count for which a condition holds, from a number near it."""
         low, high = self.support()
-        step = 1 + math.floor(deviation / 64)
-        start = self.mean() + deviation * normal
+        # A large number is near by a few of its digits.
+        step = 1 + math.floor(_STEP * abs(start))
         return first_integer(holds, start, step, low - 1, high)

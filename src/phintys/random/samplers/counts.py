@@ -29,6 +29,7 @@ __all__ = [
     "integer_below",
     "poisson_number",
     "to_int64",
+    "zipf_number",
 ]
 
 
@@ -327,3 +328,32 @@ def hypergeometric_number(bits: Any, good: Any, bad: Any, sample: Any) -> Any:
     rare = part_of_sample(bits, ps.minimum(good, bad), ps.maximum(good, bad), taken)
     of_taken = ps.switch(ps.gt(good, bad), to_int64(taken) - rare, rare)
     return ps.switch(ps.lt(taken, sample), to_int64(good) - of_taken, of_taken)
+
+
+# ---- powers -----------------------------------------------------------------------------------
+
+_LOG_TWO = math.log(2)
+_STRAIGHT = 1e6
+
+
+def _attempt_zipf(first: Any, second: Any, power: Any) -> tuple[Any, Any]:
+    u, v = open_uniform(first, "float64"), open_uniform(second, "float64")
+    x = ps.floor(exact_exp(exact_log(u) / -power))
+    ratio = exact_exp(exact_log(1.0 + 1.0 / x) * power)
+    # x * (ratio - 1) has few digits if x is large, and is then near to the power.
+    growth = ps.switch(ps.gt(x, _STRAIGHT), power, x * (ratio - 1.0))
+    most = exact_exp(power * _LOG_TWO)
+    is_under = ps.le(v * growth / (most - 1.0), ratio / most)
+    return to_int64(x), ps.and_(ps.lt(x, 2.0**63), is_under)
+
+
+# L. Devroye, "Non-uniform random variate generation", 1986, X.6.1
+zipf_number = Rejection(
+    "zipf_number",
+    nin=2,
+    cost=400.0,
+    prepare=lambda power: (power,),
+    attempt=_attempt_zipf,
+    derivative=_none,
+)
+"""Numbers with probabilities in proportion to ``k ** -(power + 1)``; none is beyond int64."""
