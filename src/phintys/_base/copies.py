@@ -1,15 +1,16 @@
-"""Copies of large arrays, made piece by piece, so that signal handlers run in between."""
+"""Copies of values; those of large arrays are made in parts, with signal handlers in between."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from copy import deepcopy
 from itertools import product
 from math import prod
 from typing import Any
 
 import numpy as np
 
-__all__ = ["LARGE", "copied", "pieces"]
+__all__ = ["LARGE", "copied", "copy_of", "pieces"]
 
 LARGE = 1 << 20
 """Number of elements up to which an array is copied at once: a few milliseconds."""
@@ -49,3 +50,15 @@ def pieces(shape: Sequence[int]) -> Iterator[tuple[int | slice, ...]]:
     for outer in product(*map(range, shape[:axis])):
         for start in range(0, shape[axis], length):
             yield (*outer, slice(start, min(start + length, shape[axis])))
+
+
+def copy_of(value: Any) -> Any:
+    """Return a deep copy of a value; of a buffer, which has none, an array.
+
+    Examples
+    --------
+    >>> from phintys._base.copies import copy_of
+    >>> copy_of([1, 2]), copy_of(memoryview(b"ab"))
+    ([1, 2], array([97, 98], dtype=uint8))
+    """
+    return np.array(value) if isinstance(value, memoryview) else deepcopy(value)

@@ -8,6 +8,7 @@ from contextvars import ContextVar
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
+from phintys._base.copies import copy_of
 from phintys._base.errors import TypeContractError
 from phintys._base.locks import ProcessLock
 from phintys.graph.pickling import reduce_variable
@@ -154,7 +155,7 @@ class SharedVariable(Variable):
         borrow
             Allow the object itself to be stored rather than a copy.
         """
-        self.container.value = new_value if borrow else copy.deepcopy(new_value)
+        self.container.value = new_value if borrow else copy_of(new_value)
 
     def clone(self, name: str | None = None) -> SharedVariable:
         """Return another variable with the same container."""

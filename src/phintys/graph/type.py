@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import copy
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
+from phintys._base.copies import copy_of
 from phintys._base.errors import MethodNotDefinedError, TypeContractError
 from phintys.graph._props import missing_prop, props_eq, values_getter
 from phintys.graph.shared_variable import SharedVariable, shared_class
@@ -201,7 +201,7 @@ class Type:
         elif not (isinstance(cls, type) and issubclass(cls, SharedVariable)):  # pyright: ignore[reportUnnecessaryIsInstance]
             msg = f"shared_type of {self!r} must be a subclass of SharedVariable, got {cls!r}."
             raise TypeContractError(msg)
-        first = value if borrow else copy.deepcopy(value)
+        first = value if borrow else copy_of(value)
         return cls(self, first, strict, allow_downcast, name=name)
 
     def __call__(self, name: str | None = None) -> Variable:
