@@ -1,7 +1,9 @@
 import numpy as np
 import pytest
 
+import phintys
 import phintys.scalar as ps
+import phintys.tensor as pt
 from phintys._base.errors import InconsistencyError
 from phintys.graph import Apply, Constant, FunctionGraph, Op, Type, generic
 from phintys.graph.features import Feature
@@ -259,3 +261,9 @@ def test_a_chain_of_100_000_constants_folds():
     for _ in range(100_000):
         value = op(value)
     assert folded(value).outputs[0].data == 100_000
+
+
+def test_bounds_of_sizes_that_turn_out_to_be_known():
+    x = pt.tensor("x", dtype="float64", shape=(2, 3))
+    largest = pt.maximum(pt.constant(np.int64(4)), pt.maximum(pt.shape(x)[0], pt.shape(x)[1]))
+    assert phintys.pprint(phintys.passes.rewrite_graph(largest)) == "4"

@@ -238,8 +238,10 @@ def merge_bounds(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
         if len({x.dtype for x in (*operands(node), *operands(inner))}) > 1:
             return None
         for place, d in enumerate(inner.inputs):
+            x = inner.inputs[1 - place]
+            if isinstance(x, TensorConstant):  # the constants of both places are folded
+                continue
             if isinstance(d, TensorConstant) and c.data.size == d.data.size == 1:
-                x = inner.inputs[1 - place]
                 return as_result(fgraph, node, node.op(x, node.op(c, d)))
     return None
 
