@@ -57,7 +57,7 @@ _USE_THREADS = 20_000
 _ENTRY, _TRIAL, _POLL = "phintys_entry", "phintys_trial", "phintys_poll"
 _PARALLEL_FOR = "parallel_for"
 _ARENA = "phintys_arena"
-_IN_ENTRY = (_ARENA, "phintys_new_array", "phintys_parallel_for", "phintys_poll", "phintys_work")
+_IN_ENTRY = (_ARENA, "phintys_new_array", "phintys_parallel_for", _POLL, "phintys_work")
 _IN_SERVICES = {
     "phintys_callback": "phintys_callback",
     "phintys_claim": "phintys_claim",
@@ -201,8 +201,9 @@ class Support:
             Number of values that it returns.
         """
         wanted = set(symbols)
-        is_likely = results != 1 or _ARENA in wanted or not _IN_SERVICES.keys().isdisjoint(wanted)
-        if self._services is None and is_likely:
+        # What polls is a long loop, whose rows are probably a large array.
+        likely = {_ARENA, _POLL, *_IN_SERVICES}
+        if self._services is None and (results != 1 or not likely.isdisjoint(wanted)):
             # Threads come last: the first call need not wait for them unless it is long.
             Background(self.threads if f"phintys_{_PARALLEL_FOR}" in wanted else self.services)
 
