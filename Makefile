@@ -132,6 +132,9 @@ stubs: $(READY) ## write the stub files, which name the scalar functions for typ
 distributions: $(READY) ## write docs/distributions.md, the table of all distributions
 	$(BIN)/python -m tools.distributions
 
+docs: $(READY) ## write the reference, a page a family, into build/reference
+	$(BIN)/python -m tools.reference
+
 types: $(READY) ## check types with basedpyright
 	$(BIN)/basedpyright
 

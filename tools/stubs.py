@@ -15,7 +15,7 @@ from types import ModuleType
 from phintys.scalar.row import Row
 from phintys.tensor.elemwise import Elemwise
 
-__all__ = ["STUBBED", "stub_of", "stub_path"]
+__all__ = ["STUBBED", "home_of", "stub_of", "stub_path"]
 
 STUBBED = (
     "phintys.scalar.table",
@@ -46,7 +46,7 @@ def stub_of(module: ModuleType) -> str:
     for name in sorted({*names, *_MORE.get(module.__name__, ())}, key=_natural):
         thing = getattr(module, name)
         if isinstance(thing, Row):
-            imports[_home_of(thing)].append(name)
+            imports[home_of(thing)].append(name)
         elif isinstance(thing, Elemwise):
             imports["phintys.tensor.elemwise"] = ["Elemwise"]
             declared.append(f"{name}: Elemwise")
@@ -68,7 +68,7 @@ def stub_of(module: ModuleType) -> str:
     return "\n\n".join(filter(None, blocks)) + "\n"
 
 
-def _home_of(row: Row) -> str:
+def home_of(row: Row) -> str:
     """Return the name of the module that makes a row."""
     return str(row._home["__name__"])
 
