@@ -14,8 +14,8 @@ export PYTHONHASHSEED ?= 0
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test test-all test-seeds test-optimized test-lowest test-wheel stress \
-        reference pytensor-tests bridge-tests array-api fuzz quality debug lint stubs distributions types \
-        bench peers clean
+        reference pytensor-tests bridge-tests array-api fuzz quality debug lint stubs docs distributions \
+        types bench peers clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
