@@ -62,6 +62,10 @@ def _running(ufunc):
     return lambda x, axis: ufunc.accumulate(x.ravel() if axis is None else x, axis or 0)
 
 
+def _places_so_far(place, x):
+    return np.array([place(x[: end + 1]) for end in range(len(x))], np.int64)
+
+
 def _segments(draw, smooth):
     n = draw(st.integers(3 if smooth else 0, 4))  # a segment without rows is infinite
     (data,) = arrays_for(draw, REAL, [(n, 2)[: draw(st.integers(1, 2))]], smooth)
@@ -117,9 +121,20 @@ RECORDS = [
             params=_one_axis,
             shapes=same(min_dims=1, max_dims=2),
             smooth=lambda x, **_: _distinct(x),
-            ops=(pt.RunningArgExtreme,),
+            ops=(pt.RunningExtreme,),
         )
         for name, ufunc in (("cummax", np.maximum), ("cummin", np.minimum))
+    ),
+    *(
+        _record(
+            f"places of running extremes, {mode}",
+            pt.RunningArgExtreme(0, mode),
+            partial(_places_so_far, place),
+            arguments=(Argument(dtypes=("bool", "int64", "float64")),),
+            shapes=same(min_dims=1, max_dims=1),
+            ops=(pt.RunningArgExtreme,),
+        )
+        for mode, place in (("max", np.argmax), ("min", np.argmin))
     ),
     *(
         _record(

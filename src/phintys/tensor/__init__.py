@@ -487,7 +487,7 @@ if not TYPE_CHECKING:
             "phintys.tensor.polynomials": """
                 poly polyadd polyder polydiv polyfit polyint polymul polysub polyval roots
                 """,
-            "phintys.tensor.running_extremes": "RunningArgExtreme cummax cummin",
+            "phintys.tensor.running_extremes": "RunningArgExtreme RunningExtreme cummax cummin",
             "phintys.tensor.segments": """
                 SegmentReduce segment_max segment_min segment_prod segment_sum
                 """,

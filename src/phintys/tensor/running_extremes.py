@@ -10,9 +10,11 @@ from phintys._base.errors import ArgumentError, DtypeError, ShapeError
 from phintys._base.public import public_dir
 from phintys.graph.apply import Apply
 from phintys.graph.op import Op
-from phintys.tensor._rules import is_missing, zero_gradient
+from phintys.tensor._rules import is_discrete, is_missing, zero_gradient
 from phintys.tensor.convert import as_tensor_variable
+from phintys.tensor.creation import zeros_like
 from phintys.tensor.dim_shuffle import normalize_axis
+from phintys.tensor.indexing import inc_subtensor
 from phintys.tensor.indexing.along_axis import take_along_axis
 from phintys.tensor.reshaping import flatten
 from phintys.tensor.synonyms import also_named
@@ -24,12 +26,94 @@ if TYPE_CHECKING:
     from phintys.graph.fgraph import FunctionGraph
     from phintys.tensor.variable import TensorVariable
 
-__all__ = ["RunningArgExtreme", "cummax", "cummin"]
+__all__ = ["RunningArgExtreme", "RunningExtreme", "cummax", "cummin"]
 
 _MODES = {"max": (np.maximum, np.greater), "min": (np.minimum, np.less)}
 
 
-class RunningArgExtreme(Op):
+class _Running(Op):
+    """Base class of :class:`RunningExtreme` and :class:`RunningArgExtreme`."""
+
+    __props__ = ("axis", "mode")
+
+    def __init__(self, axis: int, mode: str) -> None:
+        if mode not in _MODES:
+            msg = f'The mode of a {type(self).__name__} is "max" or "min", got {mode!r}.'
+            raise ArgumentError(msg)
+        self.axis = axis
+        self.mode = mode
+
+    def _operand(self, x: Any) -> Any:
+        x = as_tensor_variable(x)
+        if not 0 <= self.axis < x.ndim:
+            msg = f"{self} works along axis {self.axis}, but {x} has {x.ndim} dimensions."
+            raise ShapeError(msg)
+        if x.type.numpy_dtype.kind == "c":
+            msg = f"Complex numbers have no order: cum{self.mode} got {x} of dtype {x.dtype}."
+            raise DtypeError(msg)
+        return x
+
+    def infer_shape(
+        self, fgraph: FunctionGraph | None, node: Apply, input_shapes: Sequence[Any]
+    ) -> list[Any]:
+        """Return the shape of the input."""
+        return [input_shapes[0]]
+
+
+class RunningExtreme(_Running):
+    """Return the largest or smallest element up to each one along an axis.
+
+    It is NaN from the first NaN on.
+
+    Parameters
+    ----------
+    axis
+        The axis, counted from the front.
+    mode
+        ``"max"`` or ``"min"``.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.RunningExtreme(0, "min")([3.0, 1.0, 2.0]).eval()
+    array([3., 1., 1.])
+    """
+
+    def make_node(self, x: Any) -> Apply:
+        """Apply to a real tensor that has the axis."""
+        x = self._operand(x)
+        return Apply(self, [x], [x.type()])
+
+    def perform(
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
+    ) -> None:
+        """Accumulate with NumPy."""
+        extreme, _ = _MODES[self.mode]
+        output_storage[0][0] = extreme.accumulate(inputs[0], self.axis)
+
+    def _places(self, x: Any) -> Any:
+        return RunningArgExtreme(self.axis, self.mode)(x)
+
+    def L_op(
+        self, inputs: Sequence[Any], outputs: Sequence[Any], output_grads: Sequence[Any]
+    ) -> list[Any]:
+        """Add the gradients to the elements that are extreme."""
+        (x,), (g,) = inputs, output_grads
+        if is_discrete(x):
+            return [zero_gradient(x)]
+        return [inc_subtensor(take_along_axis(zeros_like(x), self._places(x), self.axis), g)]
+
+    def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
+        """Return the tangents of the elements that are extreme."""
+        (x,), (v,) = inputs, eval_points
+        if is_missing(v):
+            return [None]
+        if is_discrete(x):
+            return [zero_gradient(x)]
+        return [take_along_axis(v, self._places(x), self.axis)]
+
+
+class RunningArgExtreme(_Running):
     """Return, for each element, where the largest or smallest one up to it is along an axis.
 
     Of equal ones it is the first; a NaN is more extreme than any number.
@@ -48,24 +132,9 @@ class RunningArgExtreme(Op):
     array([0, 1, 1])
     """
 
-    __props__ = ("axis", "mode")
-
-    def __init__(self, axis: int, mode: str) -> None:
-        if mode not in _MODES:
-            msg = f'The mode of a RunningArgExtreme is "max" or "min", got {mode!r}.'
-            raise ArgumentError(msg)
-        self.axis = axis
-        self.mode = mode
-
     def make_node(self, x: Any) -> Apply:
         """Apply to a real tensor that has the axis."""
-        x = as_tensor_variable(x)
-        if not 0 <= self.axis < x.ndim:
-            msg = f"{self} works along axis {self.axis}, but {x} has {x.ndim} dimensions."
-            raise ShapeError(msg)
-        if x.type.numpy_dtype.kind == "c":
-            msg = f"Complex numbers have no order: cum{self.mode} got {x} of dtype {x.dtype}."
-            raise DtypeError(msg)
+        x = self._operand(x)
         return Apply(self, [x], [TensorType("int64", x.type.shape)()])
 
     def perform(
@@ -82,12 +151,6 @@ class RunningArgExtreme(Op):
         np.copyto(places[1:], positions, where=changes)
         np.maximum.accumulate(places, 0, out=places)
         output_storage[0][0] = np.ascontiguousarray(np.moveaxis(places, 0, self.axis))
-
-    def infer_shape(
-        self, fgraph: FunctionGraph | None, node: Apply, input_shapes: Sequence[Any]
-    ) -> list[Any]:
-        """Return the shape of the input."""
-        return [input_shapes[0]]
 
     def L_op(
         self, inputs: Sequence[Any], outputs: Sequence[Any], output_grads: Sequence[Any]
@@ -150,7 +213,7 @@ def _running(x: Any, axis: int | None, mode: str) -> TensorVariable:
     if axis is None:
         x, axis = flatten(x), 0
     axis = normalize_axis(axis, x.ndim)
-    return take_along_axis(x, RunningArgExtreme(axis, mode)(x), axis)
+    return RunningExtreme(axis, mode)(x)
 
 
 __dir__ = public_dir(__name__)

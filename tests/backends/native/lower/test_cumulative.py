@@ -65,12 +65,12 @@ def test_not_a_number_stays(compare):
 
 @FEW
 @given(with_axis(), st.sampled_from(["max", "min"]), TARGETS)
-def test_running_places_of_extremes(compare, drawn, mode, target):
+def test_running_extremes_and_their_places(compare, drawn, mode, target):
     (value,), axis = drawn
     if value.dtype.kind == "c":
         value = value.real.copy()
     if value.dtype.kind == "f":
         value.reshape(-1)[1::4] = np.nan
     x = like(value)
-    op = pt.RunningArgExtreme(axis, mode)
-    compare([x], [op(x), op(x[::-1])], [value], target=target)
+    ops = pt.RunningExtreme(axis, mode), pt.RunningArgExtreme(axis, mode)
+    compare([x], [op(way) for op in ops for way in (x, x[::-1])], [value], target=target)

@@ -19,7 +19,7 @@ from phintys.backends.native.lower.lowering import Loops, Lowering
 from phintys.backends.native.lower.view import View
 from phintys.graph.apply import Apply
 from phintys.tensor.cumulative import CumOp, LinearRecurrence
-from phintys.tensor.running_extremes import RunningArgExtreme
+from phintys.tensor.running_extremes import RunningArgExtreme, RunningExtreme
 
 if TYPE_CHECKING:
     from phintys.backends.native.sizes import Size
@@ -122,6 +122,26 @@ def lower_linear_recurrence(op: LinearRecurrence, node: Apply, lowering: Lowerin
     run_along(target, op.axis, lambda _: Literal(dtype.type(0), dtype), following, node, lowering)
 
 
+@lowers(RunningExtreme)
+def lower_running_extreme(op: RunningExtreme, node: Apply, lowering: Lowering) -> None:
+    """``out[0] = x[0]; out[i + 1] = max(out[i], x[i + 1])``."""
+    x = lowering.view(node.inputs[0])
+    target, _ = lowering.compute(node.outputs[0], x.sizes)
+    _run_extreme(op, x, target, node, lowering)
+
+
+def _run_extreme(
+    op: RunningExtreme | RunningArgExtreme, x: View, target: View, node: Apply, lowering: Lowering
+) -> None:
+    extreme = ps.maximum if op.mode == "max" else ps.minimum
+    later = _tail(x, op.axis, lowering)
+
+    def following(before: Expression, loops: Loops) -> Expression:
+        return Operation(extreme, (before, lowering.load(later, loops)), x.array.dtype)
+
+    run_along(target, op.axis, lambda loops: lowering.load(x, loops), following, node, lowering)
+
+
 @lowers(RunningArgExtreme)
 def lower_running_arg_extreme(op: RunningArgExtreme, node: Apply, lowering: Lowering) -> None:
     """``best[i + 1] = max(best[i], x[i + 1])``; ``out[i + 1] = i + 1`` where that is new.
@@ -131,14 +151,9 @@ def lower_running_arg_extreme(op: RunningArgExtreme, node: Apply, lowering: Lowe
     sizes, axis = lowering.sizes, op.axis
     x = lowering.view(node.inputs[0])
     dtype = x.array.dtype
-    extreme, is_beyond = (ps.maximum, ps.gt) if op.mode == "max" else (ps.minimum, ps.lt)
-    best = View.of(lowering.array(dtype, x.sizes), sizes)
-    later = _tail(x, axis, lowering)
-
-    def following_best(before: Expression, loops: Loops) -> Expression:
-        return Operation(extreme, (before, lowering.load(later, loops)), dtype)
-
-    run_along(best, axis, lambda loops: lowering.load(x, loops), following_best, node, lowering)
+    best, later = View.of(lowering.array(dtype, x.sizes), sizes), _tail(x, axis, lowering)
+    _run_extreme(op, x, best, node, lowering)
+    is_beyond = ps.gt if op.mode == "max" else ps.lt
     target, _ = lowering.compute(node.outputs[0], x.sizes)
 
     def following(before: Expression, loops: Loops) -> Expression:

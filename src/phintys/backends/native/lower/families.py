@@ -67,7 +67,7 @@ LOWERINGS: OpRules[Callable[[Any, Apply, Lowering], None]] = OpRules(
         _ranges: "ARange",
         _reduce: "ArgExtremeAlong Argmax Argmin LogSoftmax LogSumExp Reduce Softmax",
         _row_loop: "RowLoop",
-        _running: "CumOp LinearRecurrence RunningArgExtreme",
+        _running: "CumOp LinearRecurrence RunningArgExtreme RunningExtreme",
         _scan: "Scan StepCount",
         _searching: "SearchSorted",
         _segments: "SegmentReduce",
