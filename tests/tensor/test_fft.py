@@ -9,11 +9,11 @@ import phintys
 import phintys.tensor as pt
 from phintys._base.errors import ArgumentError, DtypeError, ShapeError
 
-# The standard's functions, with their arguments in its order; device is left out everywhere.
+# The standard's functions, with their arguments in its order.
 STANDARD = {
     **dict.fromkeys(("fft", "ifft", "rfft", "irfft", "hfft", "ihfft"), "x n axis norm"),
     **dict.fromkeys(("fftn", "ifftn", "rfftn", "irfftn"), "x s axes norm"),
-    **dict.fromkeys(("fftfreq", "rfftfreq"), "n d dtype"),
+    **dict.fromkeys(("fftfreq", "rfftfreq"), "n d dtype device"),
     **dict.fromkeys(("fftshift", "ifftshift"), "x axes"),
 }
 
