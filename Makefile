@@ -96,7 +96,7 @@ pytensor-tests: $(READY) ## run the tests published with PyTensor and Aesara (do
 
 .venv-bridge/.ready: pyproject.toml
 	$(PYTHON) -m venv .venv-bridge
-	.venv-bridge/bin/python -m pip install --quiet --disable-pip-version-check -e '.[pytensor,dev]'
+	.venv-bridge/bin/python -m pip install --quiet --disable-pip-version-check -e '.[pytensor,pymc,dev]'
 	@touch $@
 
 bridge-tests: .venv-bridge/.ready ## run the tests of the bridge for PyTensor (installs it first)
@@ -106,6 +106,9 @@ bridge-tests: .venv-bridge/.ready ## run the tests of the bridge for PyTensor (i
 array-api: $(READY) ## check phintys.testing.eager against the array API's standard
 	$(BIN)/python -m pytest $(PYTEST) -m 'stress or not stress' tests/testing/array_api
 	@$(BIN)/python -m tools.array_api $(ARRAY_API) || test $$? -eq 3  # 3: cannot be fetched
+
+pymc: .venv-bridge/.ready ## run the tests published with PyMC and PyTensor on Phintys (an hour)
+	.venv-bridge/bin/python -m tools.bridge_tests
 
 # Findings are printed as a program, as calls, or as an @example: add them as test cases.
 fuzz: $(READY) ## search for failing cases, and print them (half an hour)

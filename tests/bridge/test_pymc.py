@@ -1,4 +1,6 @@
 """PyMC's models compiled by Phintys: values, gradients, and samples."""
+# PyMC need not be installed.
+# pyright: reportMissingImports=false
 
 import threading
 
@@ -14,7 +16,9 @@ pm = pytest.importorskip("pymc", reason="PyMC is not installed", exc_type=Import
 from pymc.initial_point import make_initial_point_fn  # noqa: E402
 
 import phintys.bridge.pymc as bridge  # noqa: E402
+import phintys.tensor  # noqa: E402
 from phintys.bridge.pymc import requirement, sampling  # noqa: E402
+from phintys.bridge.pytensor import to_pytensor  # noqa: E402
 
 
 def schools():
@@ -179,3 +183,39 @@ def test_nutpie_samples(interface, monkeypatch):
     # The posterior means of a long run, and several of this run's errors.
     assert abs(float(trace.posterior["mu"].mean()) - 4.4) < 1.0
     assert abs(float(trace.posterior["tau"].mean()) - 3.7) < 1.5
+
+
+def test_pymcs_own_samplers_run_on_phintys():
+    with pm.Model():
+        rate = pm.Gamma("rate", 2.0, 1.0)
+        switch = pm.Bernoulli("switch", 0.5)
+        pm.Normal("y", rate + 3.0 * switch, 0.5, observed=[4.0, 4.2, 3.9])
+        trace = pm.sample(
+            draws=200,
+            tune=200,
+            chains=1,
+            cores=1,
+            random_seed=1,
+            progressbar=False,
+            compute_convergence_checks=False,
+            compile_kwargs={"mode": "PHINTYS"},
+        )
+    posterior = trace.posterior
+    assert set(posterior.data_vars) == {"rate", "switch"}
+    means = posterior["rate"].where(posterior["switch"] == 1).mean()
+    assert abs(float(means) - 1.1) < 0.3
+
+
+def test_our_functions_stand_in_models():
+    times, observed = np.linspace(0.0, 2.0, 5), np.array([1.0, 0.7, 0.4, 0.2, 0.1])
+    decay = to_pytensor(lambda rate: phintys.tensor.exp(-rate * times))
+    models = []
+    for curve in (decay, lambda rate: pm.math.exp(-rate * times)):
+        with pm.Model() as model:
+            pm.Normal("y", curve(pm.HalfNormal("rate")), 0.1, observed=observed)
+        models.append(model)
+    values = [bridge.compile_logp_dlogp(model)([0.3]) for model in models]
+    values += [by_pymc(models[0])(np.array([0.3]))]
+    for value, gradient in values[1:]:
+        np.testing.assert_allclose(value, values[0][0], rtol=1e-12)
+        np.testing.assert_allclose(gradient, values[0][1], rtol=1e-12)

@@ -45,6 +45,8 @@ def _specify_shape(op: Any, node: Any, x: Any, *sizes: Any) -> Any:
 
 @convert_op.register(Reshape)
 def _reshape(op: Any, node: Any, x: Any, sizes: Any) -> Any:
+    if op.ndim == 0:  # the vector of no sizes can be of any dtype
+        return pt.reshape(x, ())
     return pt.reshape(x, sizes, ndim=op.ndim)
 
 

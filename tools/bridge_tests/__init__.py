@@ -1,0 +1,1 @@
+"""The tests that were published with PyMC and PyTensor, run with the mode ``"PHINTYS"``."""

@@ -1,0 +1,95 @@
+"""``python -m tools.bridge_tests``: fetch, run with both modes, and print a table."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from tools.bridge_tests.fetch import unpacked
+from tools.bridge_tests.report import Outcome, compare, read_notes, table
+from tools.bridge_tests.selection import SOURCES, Source
+
+PROJECT = Path(__file__).resolve().parents[2]
+FOLDER = PROJECT / "build" / "bridge-tests"
+MODES = ("FAST_COMPILE", "PHINTYS")
+"""PyTensor's mode that compiles in the least time, and ours."""
+
+
+def main(arguments: list[str]) -> int:
+    """Run what is asked for; return the exit status, 0 if nothing fails with Phintys alone."""
+    parser = argparse.ArgumentParser(prog="python -m tools.bridge_tests", description=__doc__)
+    parser.add_argument("modules", nargs="*", help="parts of the names of modules; all without one")
+    parser.add_argument("--jobs", type=int, default=2, help="processes at a time")
+    parser.add_argument("--seconds", type=int, default=1800, help="that one module may take")
+    parser.add_argument("--report", action="store_true", help="print the last run's notes again")
+    options = parser.parse_args(arguments)
+    chosen = [
+        (source, module)
+        for source in SOURCES
+        for module in source.modules
+        if not options.modules
+        or any(part in f"{source.label}/{module}" for part in options.modules)
+    ]
+    if not options.report:
+        for source in SOURCES:
+            unpacked(source, FOLDER)
+
+    def run(task: tuple[Source, str]) -> Outcome:
+        return _outcome(*task, options)
+
+    with ThreadPoolExecutor(options.jobs) as pool:
+        outcomes = list(pool.map(run, chosen))
+    for outcome in outcomes:
+        for test, error in outcome.failures.items():
+            sys.stdout.write(f"{test}\t{(error.splitlines() or [''])[0]}\n")
+    sys.stdout.write(f"{table(outcomes)}\n")
+    return int(any(outcome.failures for outcome in outcomes))
+
+
+def _outcome(source: Source, module: str, options: argparse.Namespace) -> Outcome:
+    """Run one module with both modes, unless the last run's notes are asked for."""
+    label = f"{source.label}/{module}"
+    notes = {mode: FOLDER / "notes" / f"{label.replace('/', '-')}-{mode}.jsonl" for mode in MODES}
+    if not options.report:
+        for mode in MODES:
+            _run(FOLDER / source.label, module, mode, notes[mode], options.seconds)
+    theirs, ours = (read_notes(notes[mode]) for mode in MODES)
+    return compare(label, theirs, ours)
+
+
+def _run(home: Path, module: str, mode: str, notes: Path, seconds: int) -> None:
+    """Run one module with one mode, in a process of its own."""
+    notes.parent.mkdir(parents=True, exist_ok=True)
+    notes.unlink(missing_ok=True)
+    command = [sys.executable, "-m", "pytest", "-q", "--tb=line", "-W", "ignore"]
+    command += ["-p", "tools.bridge_tests.plugin", "-p", "no:cacheprovider"]
+    command += ["-c", os.devnull, "--rootdir", str(home), f"tests/{module}"]
+    environment = os.environ | {
+        "BRIDGE_TESTS_MODE": mode,
+        "BRIDGE_TESTS_NOTES": str(notes),
+        "PHINTYS_FLAGS": "num_threads=1",
+        "PYTENSOR_FLAGS": "cxx=",
+        "PYTHONPATH": os.pathsep.join(map(str, (PROJECT / "src", PROJECT, home))),
+    }
+    with notes.with_suffix(".txt").open("w") as stream:
+        try:
+            subprocess.run(  # noqa: S603 - pytest, on what was unpacked
+                command,
+                cwd=home,
+                env=environment,
+                timeout=seconds,
+                stdout=stream,
+                stderr=subprocess.STDOUT,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            sys.stderr.write(f"{module}, {mode}: not done after {seconds} s\n")
+
+
+if __name__ == "__main__":
+    os.nice(2)
+    sys.exit(main(sys.argv[1:]))
