@@ -1,4 +1,4 @@
-"""Exponential integrals and their kin, factorials, and hypergeometric functions.
+"""Exponential integrals and their kin, and factorials.
 
 Derivatives are from the NIST Digital Library of Mathematical Functions (dlmf.nist.gov). Native code
 calls SciPy for each element.
@@ -185,24 +185,6 @@ factorial = FloatRow(
     intervals=((0.1, 5.0),),
     expansion=lambda n: switch(lt(n, 0), 0.0, gamma(switch(lt(n, 0), 0, n) + 1)),
 )
-
-hyp2f1 = FloatRow(
-    "hyp2f1",
-    "scipy.special:hyp2f1",
-    doc="Hypergeometric function of a, b and c at x.",
-    parameters=("a", "b", "c", "x"),
-    example="1.0, 1.5, 2.5, [0.2, 0.5]",
-    nin=4,
-    external=True,
-    derivative=lambda a, b, c, x, out: (
-        None,
-        None,
-        None,
-        a * b / c * hyp2f1(a + 1, b + 1, c + 1, x),
-    ),
-    undefined=_PARAMETER,
-)
-
 
 ndtri_exp = FloatRow(
     "ndtri_exp",

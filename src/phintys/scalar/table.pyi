@@ -66,6 +66,9 @@ from phintys.scalar.hypergeometric import (
     hyp1f1,
     hyp1f1_by_a,
     hyp1f1_by_b,
+    hyp2f1,
+    hyp2f1_by_a,
+    hyp2f1_by_c,
 )
 from phintys.scalar.incomplete_beta import (
     betainc,
@@ -83,7 +86,6 @@ from phintys.scalar.integrals import (
     factorial,
     fresnel_cosine,
     fresnel_sine,
-    hyp2f1,
     ndtri_exp,
     poch,
     sine_integral,
@@ -256,6 +258,8 @@ __all__ = [
     "hyp1f1_by_a",
     "hyp1f1_by_b",
     "hyp2f1",
+    "hyp2f1_by_a",
+    "hyp2f1_by_c",
     "hypot",
     "i0",
     "i0e",

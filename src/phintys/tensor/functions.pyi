@@ -94,6 +94,8 @@ __all__ = [
     "hyp1f1_by_a",
     "hyp1f1_by_b",
     "hyp2f1",
+    "hyp2f1_by_a",
+    "hyp2f1_by_c",
     "hypot",
     "i0",
     "i0e",
@@ -291,6 +293,8 @@ hyp1f1: Elemwise
 hyp1f1_by_a: Elemwise
 hyp1f1_by_b: Elemwise
 hyp2f1: Elemwise
+hyp2f1_by_a: Elemwise
+hyp2f1_by_c: Elemwise
 hypot: Elemwise
 i0: Elemwise
 i0e: Elemwise

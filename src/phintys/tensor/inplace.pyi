@@ -70,6 +70,8 @@ __all__ = [
     "hyp1f1_by_a_inplace",
     "hyp1f1_by_b_inplace",
     "hyp1f1_inplace",
+    "hyp2f1_by_a_inplace",
+    "hyp2f1_by_c_inplace",
     "hyp2f1_inplace",
     "hypot_inplace",
     "i0_inplace",
@@ -228,6 +230,8 @@ heaviside_inplace: Elemwise
 hyp1f1_by_a_inplace: Elemwise
 hyp1f1_by_b_inplace: Elemwise
 hyp1f1_inplace: Elemwise
+hyp2f1_by_a_inplace: Elemwise
+hyp2f1_by_c_inplace: Elemwise
 hyp2f1_inplace: Elemwise
 hypot_inplace: Elemwise
 i0_inplace: Elemwise

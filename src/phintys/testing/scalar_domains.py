@@ -201,6 +201,8 @@ def _takes(row: Row, kind: str) -> bool:
     return True
 
 
+_GAUSS = ((0.5, 3.0), (0.5, 3.0), (1.5, 5.0), (-0.8, 0.7))
+
 DOMAINS: dict[str, ScalarDomain] = {
     # arithmetic
     "abs": _numpy("absolute", ((0.1, 5.0),), "biufc", int_intervals=_REAL),
@@ -307,9 +309,9 @@ DOMAINS: dict[str, ScalarDomain] = {
     "gammaln": _scipy("gammaln", _POSITIVE),
     "hyp1f1_by_a": _derivative_of_hyp1f1("hyp1f1_by_a"),
     "hyp1f1_by_b": _derivative_of_hyp1f1("hyp1f1_by_b"),
-    "hyp2f1": _scipy(
-        "hyp2f1", ((0.5, 3.0), (0.5, 3.0), (1.5, 5.0), (-0.8, 0.7)), undefined=(0, 1, 2)
-    ),
+    "hyp2f1": _scipy("hyp2f1", _GAUSS),
+    "hyp2f1_by_a": ScalarDomain("phintys.scalar:hyp2f1_by_a", _GAUSS, undefined=(0, 1, 2)),
+    "hyp2f1_by_c": ScalarDomain("phintys.scalar:hyp2f1_by_c", _GAUSS, undefined=(0, 1, 2)),
     "i0": _scipy("i0"),
     "i0e": _scipy("i0e", _POSITIVE),
     "i1": _scipy("i1"),
