@@ -7,7 +7,7 @@ from scipy import special
 import phintys.tensor as pt
 from phintys.tensor.type import DTYPES
 from phintys.testing import Argument, OpRecord, Tolerance
-from phintys.testing.strategies import axes, same
+from phintys.testing.strategies import axes, broadcastable, same
 
 REAL = tuple(d for d in DTYPES if not d.startswith("complex"))
 EXPONENTIAL = Tolerance("SciPy takes the exponentials in another order", ulps=64, normwise=True)
@@ -49,7 +49,26 @@ def _record(name, build, reference, op, params=_axis, **facts):
     )
 
 
+def _logaddexp(*operands):
+    return np.logaddexp.reduce(np.broadcast_arrays(*operands))
+
+
+def _sum_of_exponentials(name, build, count):
+    """Return the record of a function of several arrays."""
+    return OpRecord(
+        name=name,
+        build=build,
+        reference=_logaddexp,
+        arguments=(Argument(dtypes=("float64",), special=False),) * count,
+        shapes=broadcastable(count, min_side=1),
+        tolerance=EXPONENTIAL,
+        broadcasts=True,
+    )
+
+
 RECORDS = [
+    _sum_of_exponentials("special.logaddexp", pt.special.logaddexp, 2),
+    _sum_of_exponentials("logaddexp of three", pt.logaddexp, 3),
     _record("softmax", pt.softmax, special.softmax, pt.Softmax),
     _record("log_softmax", pt.log_softmax, special.log_softmax, pt.LogSoftmax),
     _record("logsumexp", pt.logsumexp, _logsumexp, pt.LogSumExp, _axis_and_keepdims),

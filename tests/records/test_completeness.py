@@ -21,9 +21,12 @@ NO_FUNCTIONS = {
     *kinds.__all__,
     "__array_namespace_info__",
     "as_tensor_variable",
+    "broadcast_shapes",  # of shapes, not of tensors
     "broadcast_sizes",  # of a list of shapes, by broadcast_arrays
     "constant",
     "from_dlpack",
+    "get_underlying_scalar_constant_value",
+    *("grad", "hessian", "jacobian"),  # shown here, and tested with derivatives
     "register_conversion",
     "shared",
     "tensor_from_scalar",
