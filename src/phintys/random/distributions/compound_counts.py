@@ -10,8 +10,9 @@ from phintys._base.errors import ArgumentError
 from phintys.random.distributions.base import as_parameter, same
 from phintys.random.distributions.checks import nonnegative, positive
 from phintys.random.distributions.counts import binomial_logp
-from phintys.random.distributions.discrete import DiscreteDistribution, positive_probability
+from phintys.random.distributions.discrete import positive_probability
 from phintys.random.distributions.searching import SearchedCounts
+from phintys.random.distributions.summing import SummedCounts
 from phintys.random.exact.functions import exact_exp
 from phintys.random.samplers.counts import binomial_number, poisson_number
 from phintys.random.samplers.gamma import gamma_of_bits, log_gamma_of_bits
@@ -75,8 +76,15 @@ class NegativeBinomial(SearchedCounts, method="negative_binomial"):
         return self.mean() / self.p
 
 
-class BetaBinomial(DiscreteDistribution, method="betabinom"):
-    """How many of ``n`` trials succeed, if their common probability is a beta number."""
+class BetaBinomial(SummedCounts, method="betabinom"):
+    """How many of ``n`` trials succeed, if their common probability is a beta number.
+
+    Examples
+    --------
+    >>> from phintys.random import BetaBinomial, cdf
+    >>> round(float(cdf(BetaBinomial(3, 1.0, 1.0), 1).eval()), 6)
+    0.5
+    """
 
     defaults: ClassVar[dict[str, Any]] = {"n": 1.0, "alpha": 1.0, "beta": 1.0}
     domains: ClassVar[dict[str, Any]] = {"n": nonnegative, "alpha": positive, "beta": positive}
@@ -97,6 +105,10 @@ class BetaBinomial(DiscreteDistribution, method="betabinom"):
         ways = -math.log1p(self.n) - special.betaln(rest + 1, value + 1)
         with_counts = special.betaln(value + self.alpha, rest + self.beta)
         return ways + with_counts - special.betaln(self.alpha, self.beta)
+
+    def _growth(self, value: Any) -> tuple[Any, Any]:
+        rest = self.n - value
+        return rest * (value + self.alpha), (value + 1) * (rest - 1 + self.beta)
 
     def mean(self) -> Any:
         return self.n * self.alpha / (self.alpha + self.beta)

@@ -8,8 +8,9 @@ import numpy as np
 
 from phintys.random.distributions.base import same
 from phintys.random.distributions.checks import Domain, nonnegative, probability
-from phintys.random.distributions.discrete import DiscreteDistribution, probability_below_one
+from phintys.random.distributions.discrete import probability_below_one
 from phintys.random.distributions.searching import SearchedCounts
+from phintys.random.distributions.summing import SummedCounts
 from phintys.random.exact.functions import exact_exp, exact_log
 from phintys.random.exact.uniform import open_uniform
 from phintys.random.samplers.counts import (
@@ -134,8 +135,15 @@ def _is_too_large(value: Any, given: Any) -> Any:
     return (value < 0) | (value > given["ngood"] + given["nbad"])
 
 
-class Hypergeometric(DiscreteDistribution, method="hypergeometric"):
-    """How many of ``nsample`` are good, taken from ``ngood`` good and ``nbad`` bad ones at once."""
+class Hypergeometric(SummedCounts, method="hypergeometric"):
+    """How many of ``nsample`` are good, taken from ``ngood`` good and ``nbad`` bad ones at once.
+
+    Examples
+    --------
+    >>> from phintys.random import Hypergeometric, cdf
+    >>> round(float(cdf(Hypergeometric(2, 2, 1), 0).eval()), 6)
+    0.5
+    """
 
     defaults: ClassVar[dict[str, Any]] = {"ngood": 1.0, "nbad": 1.0, "nsample": 1.0}
     domains: ClassVar[dict[str, Any]] = {
@@ -158,6 +166,10 @@ class Hypergeometric(DiscreteDistribution, method="hypergeometric"):
         of_bad = binomial_logp(self.nsample - value, self.nbad, share, 1 - share)
         return of_good + of_bad - binomial_logp(self.nsample, total, share, 1 - share)
 
+    def _growth(self, value: Any) -> tuple[Any, Any]:
+        fewer = (self.ngood - value) * (self.nsample - value)
+        return fewer, (value + 1) * (self.nbad - self.nsample + value + 1)
+
     def mean(self) -> Any:
         return self.nsample * self.ngood / (self.ngood + self.nbad)
 
@@ -168,8 +180,15 @@ class Hypergeometric(DiscreteDistribution, method="hypergeometric"):
         return self.nsample * share * (1 - share) * left
 
 
-class LogSeries(DiscreteDistribution, method="logseries"):
-    """1, 2, … with probabilities in proportion to ``p ** k / k``."""
+class LogSeries(SummedCounts, method="logseries"):
+    """1, 2, … with probabilities in proportion to ``p ** k / k``.
+
+    Examples
+    --------
+    >>> from phintys.random import LogSeries, cdf
+    >>> round(float(cdf(LogSeries(0.5), 1).eval()), 6)
+    0.721348
+    """
 
     defaults: ClassVar[dict[str, Any]] = {"p": 0.5}
     domains: ClassVar[dict[str, Any]] = {"p": probability_below_one}
@@ -191,6 +210,9 @@ class LogSeries(DiscreteDistribution, method="logseries"):
 
     def _logp(self, value: Any) -> Any:
         return value * math.log(self.p) - math.log(value * self._whole())
+
+    def _growth(self, value: Any) -> tuple[Any, Any]:
+        return self.p * value, value + 1
 
     def mean(self) -> Any:
         return self.p / ((1 - self.p) * self._whole())
