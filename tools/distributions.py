@@ -1,6 +1,6 @@
 """The table of all distributions in docs/distributions.md, from the registry of distributions.
 
-``python -m tools.distributions`` writes the page; a test compares it with the registry.
+``make distributions`` writes the page; a test compares it with the registry.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from tools.distributions import PAGE, SCIPY_NAMES, page
 
 
 def test_page_is_up_to_date():
-    assert PAGE.read_text(encoding="utf-8") == page(), "run `python -m tools.distributions`"
+    assert PAGE.read_text(encoding="utf-8") == page(), "run `make distributions`"
 
 
 def test_names_of_scipy_are_those_of_distributions():
