@@ -15,7 +15,7 @@ ARGUMENTS = {
     "argpartition": (1,),
     "partition": (1,),
 }
-TESTED_ELSEWHERE = {"device", "nonzero_values", "to_device"}
+TESTED_ELSEWHERE = {"device", "get_underlying_scalar_constant", "nonzero_values", "to_device"}
 METHODS = sorted(name for name in vars(FunctionMethods) if not name.startswith("_"))
 
 
