@@ -83,15 +83,16 @@ def test_sums_of_probabilities_in_native_code():
     p, k, q = pt.dscalar("p"), np.array([1.0, 3.0, 30.0, 200.0]), np.array([1e-12, 0.3, 0.9])
     ours, exact = random.LogSeries(p), scipy.stats.logser(0.9)
     counts = random.BetaBinomial(40, 0.5, 1.0)
-    asked = [ours.logsf(k), ours.logcdf(k), ours.icdf(q), counts.cdf(np.arange(41.0))]
+    asked = [ours.logsf(k), ours.logcdf(k), ours.icdf(q), ours.isf(q), counts.cdf(np.arange(41.0))]
     f = phintys.function([p], [*asked, phintys.grad(asked[0].sum(), p)])
-    tail, below, quantiles, of_counts, slope = f(0.9)
+    tail, below, quantiles, above, of_counts, slope = f(0.9)
     # The upper tail by its terms, of which SciPy has only those above 1e-16.
     terms = np.arange(1.0, 2000.0)
     exactly = [np.log(np.sum(0.9 ** terms[int(n) :] / terms[int(n) :])) for n in k]
     np.testing.assert_allclose(tail, np.array(exactly) - np.log(-np.log1p(-0.9)), rtol=1e-12)
     np.testing.assert_allclose(below, np.log1p(-np.exp(tail)), rtol=1e-12)
     np.testing.assert_array_equal(quantiles, exact.ppf(q))
+    np.testing.assert_array_equal(above[1:], exact.isf(q[1:]))
     wanted = scipy.stats.betabinom(40, 0.5, 1.0).cdf(np.arange(41))
     np.testing.assert_allclose(of_counts, wanted, rtol=1e-10)
     moved = f(0.9 + 1e-6)[0].sum() - f(0.9 - 1e-6)[0].sum()
