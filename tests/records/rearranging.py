@@ -257,6 +257,18 @@ RECORDS = [
         ops=(),
         broadcasts=True,
     ),
+    _record(
+        "broadcast_shapes",
+        lambda *xs: [
+            pt.as_tensor_variable(size, dtype="int64")
+            for size in pt.broadcast_shapes(*(x.shape for x in xs))
+        ],
+        lambda *xs: [_int64(size) for size in np.broadcast_shapes(*(x.shape for x in xs))],
+        arguments=ANYTHING * 2,
+        shapes=broadcastable(2, min_dims=1),
+        ops=(),
+        broadcasts=True,
+    ),
     _record("shape", pt.shape, lambda x: _int64(x.shape), ops=(pt.Shape,)),
     _record(
         "shape_i",

@@ -8,6 +8,7 @@ Most are elementwise: those whose rows say ``special``. ``softmax``, ``log_softm
 from phintys._base.public import public_dir
 from phintys.scalar.row import Row
 from phintys.tensor.functions import ELEMENTWISE
+from phintys.tensor.math import logaddexp
 from phintys.tensor.softmaxes import (
     LogSoftmax,
     LogSumExp,
@@ -24,6 +25,7 @@ _NAMED = {
 } | {
     "expit": ELEMENTWISE["sigmoid"],
     "log_expit": ELEMENTWISE["log_sigmoid"],
+    "logaddexp": logaddexp,
     "psi": ELEMENTWISE["digamma"],
 }
 globals().update(_NAMED)

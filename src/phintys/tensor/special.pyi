@@ -1,6 +1,7 @@
 # Written by `make stubs`, from the rows in phintys/scalar/.
 
 from phintys.tensor.elemwise import Elemwise
+from phintys.tensor.math import logaddexp
 from phintys.tensor.softmaxes import (
     LogSoftmax,
     LogSumExp,
@@ -143,7 +144,6 @@ log1p: Elemwise
 log_expit: Elemwise
 log_ndtr: Elemwise
 log_sigmoid: Elemwise
-logaddexp: Elemwise
 logaddexp2: Elemwise
 logit: Elemwise
 ndtr: Elemwise

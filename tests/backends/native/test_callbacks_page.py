@@ -58,7 +58,7 @@ def op_classes():
 
 
 # A copy of any value, and what other classes are derived from.
-NOT_IN_PROGRAMS = {"DeepCopy", "FailingMatrixOp", "MatrixOp"}
+NOT_IN_PROGRAMS = {"AnalyticMatrixOp", "DeepCopy", "FailingMatrixOp", "MatrixOp", "OverAxes"}
 
 
 def without_lowering():
