@@ -219,3 +219,12 @@ def test_our_functions_stand_in_models():
     for value, gradient in values[1:]:
         np.testing.assert_allclose(value, values[0][0], rtol=1e-12)
         np.testing.assert_allclose(gradient, values[0][1], rtol=1e-12)
+
+
+def test_failed_checks_of_parameters_are_minus_infinity_with_the_mode():
+    with pm.Model():
+        scale = pm.Normal.dist()
+        density = pm.logp(pm.Normal.dist(0.0, scale), 1.0)
+        f = pm.pytensorf.compile([scale], density, mode="PHINTYS")
+    assert np.isfinite(f(0.5))
+    assert f(-0.5) == -np.inf

@@ -55,7 +55,7 @@ def compare(module: str, theirs: dict[str, Any], ours: dict[str, Any]) -> Outcom
         len(good & found),
         {name: ours.get(name, {}).get("error", "not run") for name in sorted(good - found)},
         len(theirs) - len(good),
-        len(found - good),
+        len(found & set(theirs) - good),
     )
 
 

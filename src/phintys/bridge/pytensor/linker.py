@@ -10,11 +10,13 @@ from typing import Any
 from pytensor.compile.mode import (
     Mode,
     RewriteDatabaseQuery,
+    optdb,
     predefined_linkers,
     register_linker,
     register_mode,
 )
 from pytensor.configdefaults import config as their_config
+from pytensor.graph.rewriting.db import RewriteDatabase
 from pytensor.link.basic import Container, PerformLinker
 from pytensor.link.utils import map_storage, raise_with_op
 
@@ -38,7 +40,7 @@ class PhintysLinker(PerformLinker):
     array(2.)
     """
 
-    required_rewrites = ("minimum_compile",)
+    required_rewrites = ("minimum_compile", "phintys")
     incompatible_rewrites = ("cxx_only", "BlasOpt", "fusion", "inplace")
 
     def make_all(
@@ -110,11 +112,26 @@ def _register() -> None:
         return
     register_linker("phintys", PhintysLinker())
     register_mode("PHINTYS", PHINTYS)
+    optdb.register("phintys_named", _NamedRewrites(), "phintys", position=1)
     options = their_config._config_var_dict
     options["linker"].all.add("phintys")
     mode = options["mode"]
     other_modes = mode._apply  # has a fixed list, to which modes cannot be added
     mode._apply = lambda value: value if _is_ours(value) else other_modes(value)
+
+
+class _NamedRewrites(RewriteDatabase):
+    """The canonicalizations of PyTensor that a mode includes by their own names.
+
+    PyMC includes so what becomes of its checks of parameters: a mode without all canonicalizations
+    would not find them.
+    """
+
+    def query(self, query: Any) -> Any:
+        """Return the rewriter of what is named."""
+        names = set(query.include) - {"minimum_compile", "phintys"}
+        wanted = RewriteDatabaseQuery(include=names, exclude=query.exclude)
+        return optdb["canonicalize"].query(wanted)
 
 
 def _is_ours(value: Any) -> bool:
