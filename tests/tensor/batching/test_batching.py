@@ -296,6 +296,16 @@ def test_blockwise_of_an_op_with_native_code_calls_no_python():
     assert "callback" not in str(f.explain())
 
 
+def test_running_extremes_of_items_are_those_along_a_later_axis():
+    ys = check(lambda x: pt.cummax(x, 1), RNG.normal(size=(2, 3, 4)))
+    x = pt.dtensor3("x")
+    blockwise = Blockwise(pt.RunningArgExtreme(0, "min"), "(n)->(n)")(x)
+    f = phintys.function([x], blockwise)
+    assert Blockwise not in ops_of([ys]) | ops_of(f.maker.fgraph.outputs)
+    assert "callback" not in str(f.explain())
+    np.testing.assert_array_equal(f([[[2.0, 1.0, 3.0, 0.0]]]), [[[0, 1, 1, 3]]])
+
+
 def test_items_of_different_shapes():
     x, xs = pt.dvector("x"), pt.dmatrix("xs")
     ys = vectorize_graph(x[x > 0], {x: xs})

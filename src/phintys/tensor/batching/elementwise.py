@@ -12,6 +12,7 @@ from phintys.tensor.elemwise import Elemwise
 from phintys.tensor.extremes import ArgExtremeAlong, Argmax, Argmin
 from phintys.tensor.math import cast, lt, switch
 from phintys.tensor.reduce import Reduce
+from phintys.tensor.running_extremes import RunningArgExtreme, RunningExtreme
 from phintys.tensor.scalar_bridge import ScalarFromTensor, TensorFromScalar
 from phintys.tensor.softmaxes import LogSoftmax, LogSumExp, Softmax
 from phintys.tensor.sorting import ArgSortOp, SortOp
@@ -83,6 +84,13 @@ def batch_cumulative(node: Any, batch: Batch) -> list[Any]:
     """Accumulate along the axis of an item."""
     op = node.op
     return [CumOp(op.axis + batch.ndim, op.mode, op.exclusive, op.reverse)(batch.inputs[0])]
+
+
+@batches(RunningArgExtreme, RunningExtreme)
+def batch_running(node: Any, batch: Batch) -> list[Any]:
+    """Look along the axis of an item; places count from its front in an item, too."""
+    op = node.op
+    return [type(op)(op.axis + batch.ndim, op.mode)(batch.inputs[0])]
 
 
 @batches(LinearRecurrence)

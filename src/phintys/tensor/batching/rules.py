@@ -31,7 +31,8 @@ BATCHING: OpRules[Rule] = OpRules(
         _blockwise: "Op",
         _elementwise: (
             "ArgExtremeAlong ArgSortOp Argmax Argmin CumOp DimShuffle Elemwise LinearRecurrence "
-            "LogSoftmax LogSumExp Reduce ScalarFromTensor ScalarOp Softmax SortOp TensorFromScalar"
+            "LogSoftmax LogSumExp Reduce RunningArgExtreme RunningExtreme ScalarFromTensor "
+            "ScalarOp Softmax SortOp TensorFromScalar"
         ),
         _fourier: "FFT IRFFT RFFT",
         _indexing: "AdvancedIncSubtensor AdvancedSubtensor IncSubtensor Subtensor",
