@@ -374,8 +374,9 @@ fused multiply-add (x86-64-v3 and later, aarch64), the others for x86-64-v2.
 All of these functions are at most 2 ulp off. The errors of `logaddexp` and `logaddexp2` are counted
 in ulp of the larger of their inputs and result, because the sum may cancel. Zeros keep their signs;
 infinities, NaN and subnormal numbers give what C gives. Beyond 2**39 (2**20 without FMA; float32:
-2**28) sines, cosines and tangents are computed by libm. Other special functions of the
-table of scalar ops (gamma, Bessel ...) call SciPy for each element and are as accurate as SciPy.
+2**28) sines, cosines and tangents are computed by libm. Other special functions call SciPy for each
+element (gamma, Bessel ...), and are as accurate as SciPy, or code of their own: see
+[Special functions](#special-functions).
 
 This table is written by `benchmarks/accuracy.py`.
 
@@ -403,10 +404,9 @@ def main(points, names):
     if not names:
         DOCUMENT.parent.mkdir(exist_ok=True)
         former = DOCUMENT.read_text("utf-8") if DOCUMENT.exists() else ""
-        _, heading, matrices = former.partition(MATRICES)
+        _, heading, chapters = former.partition("\n## ")  # which other programs write
         table = HEADER.format(points=f"{points:,}") + "\n".join(rows) + "\n"
-        rest = f"\n{heading}{matrices}" * bool(heading)
-        DOCUMENT.write_text(table + rest, encoding="utf-8")
+        DOCUMENT.write_text(table + heading + chapters, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+import phintys
+import phintys.tensor as pt
 from phintys._base.errors import ArgumentError, DtypeError, MethodNotDefinedError, ShapeError
 from tests.test_wrong_inputs import Case, check
 
@@ -194,3 +196,19 @@ MATRICES = {**WHEN_BUILT, **WHEN_CALLED}
 @pytest.mark.parametrize("name", MATRICES)
 def test_a_mistake_is_explained(name):
     check(MATRICES[name])
+
+
+def test_large_integers_are_rounded_once_and_products_of_them_wrap_as_in_numpy():
+    """NumPy reports neither: factors and solutions are in float64, products in the integers."""
+    a, b = pt.lmatrices("a", "b")
+    values = np.array([[2**62 + 1, 1], [3, 2**60 + 1]]), np.array([[5, 2**40], [1, 2**33]])
+    linalg = pt.linalg
+    results = [linalg.inv(a), linalg.norm(a), linalg.det(a @ b), linalg.det(linalg.kron(a, b))]
+    found = phintys.function([a, b], [*results, a @ b])(*values)
+    x, y = values
+    assert np.linalg.det(x @ y) != pytest.approx(np.linalg.det(x * 1.0) * np.linalg.det(y * 1.0))
+    expected = [np.linalg.inv(x * 1.0), np.linalg.norm(x * 1.0)]
+    expected += [np.linalg.det(x @ y), np.linalg.det(np.kron(x, y)), x @ y]
+    for one, other in zip(found, expected, strict=True):
+        assert one.dtype == other.dtype
+        np.testing.assert_allclose(one, other, 1e-12)
