@@ -228,8 +228,10 @@ def _is_written_number(node: Any) -> bool:
     """Return whether a node writes a number to a known element of a vector."""
     if isinstance(node, str) or node is None or not isinstance(node.op, IncSubtensor):
         return False
-    is_number = not node.op.inplace and node.inputs[1].type.ndim == 0
-    return is_number and node.inputs[0].type.ndim == 1 and isinstance(node.op.idx_list[0], int)
+    index, (vector, value) = node.op.idx_list, node.inputs[:2]
+    if node.op.inplace or vector.type.ndim != 1 or value.type.ndim != 0:
+        return False
+    return len(index) == 1 and isinstance(index[0], int)
 
 
 def _elements(x: Any) -> list[Any] | None:

@@ -347,6 +347,9 @@ class Interpreter:
             with np.errstate(all="ignore"):
                 self.add(call, out, parts[0] @ parts[1])
 
+    def syrk(self, call):
+        self.gemm(call)
+
     def gemv(self, call):
         m, n = self.option(call, "m"), self.option(call, "n")
         for moves in self.batch(call):

@@ -240,8 +240,9 @@ def _new_buffer(buffer: Any) -> _NewBuffer | None:
 
 def _is_beginning(index: Sequence[Any]) -> bool:
     """Return whether an index selects rows from the first one on."""
-    (place, *others) = index
-    return not others and isinstance(place, Slice) and place.start is place.step is None
+    if len(index) != 1 or not isinstance(index[0], Slice):
+        return False
+    return index[0].start is index[0].step is None
 
 
 def _known_size(size: Any) -> int | None:
