@@ -31,3 +31,10 @@ def test_values_and_gradients():
 def test_an_argument_that_is_not_there():
     with pytest.raises(ArgumentError, match="argument 2, but there are 2 arguments"):
         value_and_grad(product, 2)(pt.dscalar(), {"x": pt.dscalar()})
+
+
+def test_a_variable_or_no_position_is_refused():
+    with pytest.raises(ArgumentError, match="takes a function of variables"):
+        value_and_grad(pt.dscalar("x") ** 2, 0)
+    with pytest.raises(ArgumentError, match="argnums is the position of an argument"):
+        value_and_grad(product, "a")

@@ -36,7 +36,8 @@ def value_and_grad(
     Raises
     ------
     ArgumentError
-        ``argnums`` names an argument that a call does not give by position.
+        What is given is no function, ``argnums`` is neither an int nor several of them, or it names
+        an argument that a call does not give by position.
 
     Examples
     --------
@@ -50,7 +51,18 @@ def value_and_grad(
     >>> f({"slope": 1.0, "height": 0.0}, [1.0, 3.0], [3.0, 5.0])
     [array(4.), {'slope': array(-8.), 'height': array(-4.)}]
     """
-    positions = (argnums,) if isinstance(argnums, int) else tuple(argnums)
+    if not callable(function):
+        msg = (
+            f"value_and_grad takes a function of variables, got {function!r}. The gradient of a "
+            "variable is phintys.grad(cost, wrt)."
+        )
+        raise ArgumentError(msg)
+    positions = (argnums,) if isinstance(argnums, int) else argnums
+    if not isinstance(positions, Sequence) or not all(isinstance(one, int) for one in positions):
+        msg = (
+            f"value_and_grad: argnums is the position of an argument, or several, got {argnums!r}."
+        )
+        raise ArgumentError(msg)
 
     @wraps(function)
     def both(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
