@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from phintys.graph.apply import Apply
     from phintys.graph.fgraph import FunctionGraph
+    from phintys.graph.op import Roles
     from phintys.graph.variable import Variable
 
 __all__ = ["HasInnerGraph", "InnerProgram"]
@@ -114,6 +115,11 @@ class HasInnerGraph:
         change, or see in part.
         """
         return {position: position for position in range(len(self.fgraph.inputs))}
+
+    @property
+    def inner_roles(self) -> Roles:
+        """What the inputs and the outputs of the inner graph are for, like ``Op.roles``."""
+        return (), ()
 
     def with_inner(self, fgraph: FunctionGraph) -> Self:
         """Return the Op with another inner graph, whose inputs and outputs have the same meanings.

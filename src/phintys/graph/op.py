@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     StorageMap = dict[Variable, list[Any]]
     ComputeMap = dict[Variable, list[Any]]
     Thunk = Callable[[], Sequence[int] | None]
+    Roles = tuple[Sequence[str], Sequence[str]]
 
 __all__ = ["Op", "props_hash"]
 
@@ -270,6 +271,13 @@ class Op:
         """
         msg = f"The Op {self} does not define R_op."
         raise MethodNotDefinedError(msg)
+
+    def roles(self, node: Apply) -> Roles:
+        """Return what the inputs and the outputs of a node are for, each in a few words.
+
+        ``dprint(print_op_info=True)`` shows it. Both are empty by default; an entry may be, too.
+        """
+        return (), ()
 
     def __str__(self) -> str:
         return getattr(self, "name", None) or type(self).__name__

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import deque
-from collections.abc import Iterable, Mapping, MutableMapping
+from collections.abc import Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from math import inf
 from typing import TYPE_CHECKING, Any, Literal, TextIO, cast
@@ -30,6 +30,8 @@ from phintys.graph.traversal import ancestors
 from phintys.graph.variable import Constant, Variable
 
 if TYPE_CHECKING:
+    from phintys.graph.op import Roles
+
     IdType = Literal["CHAR", "int", "id", "auto", ""]
 
 __all__ = [
@@ -71,6 +73,7 @@ def debugprint(
     print_origin: bool = False,
     print_fgraph_inputs: bool = False,
     profile: Any = None,
+    print_op_info: bool = False,
 ) -> str | None:
     """Print graphs as trees, with each node above its inputs.
 
@@ -111,6 +114,10 @@ def debugprint(
         Show the time of each node, and its share of the total, in columns on the left. ``True``
         uses the times of the printed functions, which must have been compiled with
         ``profile=True``; alternatively a profile, or a mapping node -> seconds.
+    print_op_info
+        Show, once each, what the inputs and outputs of Ops are for, if the Ops say so
+        (``Op.roles``): which bound of which axis an index is, or which argument of a loop a
+        variable is outside and in the graph of a step.
 
     Returns
     -------
@@ -154,6 +161,7 @@ def debugprint(
         print_origin=print_origin,
         print_fgraph_inputs=print_fgraph_inputs,
         profile=_times(profile, things),
+        print_op_info=print_op_info,
     )
     if isinstance(print_storage, Mapping):
         printer.storage.update(print_storage)
@@ -292,6 +300,15 @@ def _short(value: Any) -> str:
     return text if len(text) <= limit else f"{text[: limit - 15]} ... {text[-10:]}"
 
 
+_NO_ROLES: Roles = ((), ())
+
+
+def _role_text(roles: Sequence[str], position: int) -> str:
+    """Return the role at a position in parentheses, or nothing if there is none."""
+    role = roles[position] if position < len(roles) else ""
+    return f" ({role})" if role else ""
+
+
 @dataclass(kw_only=True)
 class _DebugPrinter:
     """The options of :func:`debugprint`, and its state while printing."""
@@ -311,6 +328,7 @@ class _DebugPrinter:
     print_origin: bool = False
     print_fgraph_inputs: bool = False
     profile: Mapping[Apply, float] | None = None
+    print_op_info: bool = False
     most_lines: float = inf
 
     lines: list[str] = field(default_factory=list[str])
@@ -318,6 +336,8 @@ class _DebugPrinter:
     order: dict[Apply, int] = field(default_factory=dict["Apply", int])
     labels: dict[Variable, str] = field(default_factory=dict["Variable", str])
     """Ids of the inputs of inner graphs."""
+    roles: dict[Variable, str] = field(default_factory=dict["Variable", str])
+    """Roles, not yet shown, of the outputs of nodes and of the inputs of inner graphs."""
     inner: dict[HasInnerGraph, Apply] = field(default_factory=dict["HasInnerGraph", "Apply"])
     """Ops with an inner graph, each with the first node that applies it."""
 
@@ -350,8 +370,8 @@ class _DebugPrinter:
             )
             raise TypeContractError(msg)
 
-    def fgraph(self, fgraph: FunctionGraph, margin: str = "") -> None:
-        """Print a graph, output by output."""
+    def fgraph(self, fgraph: FunctionGraph, margin: str = "", roles: Sequence[str] = ()) -> None:
+        """Print a graph, output by output, with the roles of the outputs."""
         try:
             order = fgraph.toposort()
         except CycleError:  # a cyclic graph can be printed, too
@@ -363,6 +383,7 @@ class _DebugPrinter:
         for position, variable in enumerate(fgraph.outputs):
             updated = fgraph.update_mapping.get(position)
             note = "" if updated is None else f" updates {fgraph.inputs[updated]}"
+            note += _role_text(roles, position)
             head = f"{margin} → " if margin else ""
             self.tree(variable, head, " " * len(head), note)
 
@@ -375,11 +396,13 @@ class _DebugPrinter:
             op, node = next((op, node) for op, node in self.inner.items() if op not in printed)
             printed.add(op)
             fgraph = op.fgraph
+            inputs, outputs = op.inner_roles if self.print_op_info else _NO_ROLES
             for position, variable in enumerate(fgraph.inputs):
                 self.labels[variable] = variable.name or f"*{position}"
+                self.roles[variable] = _role_text(inputs, position)
             self.lines.append("")
             self.line("", f"{op}{self.id_of(node)}", None)
-            self.fgraph(fgraph, margin="   ")
+            self.fgraph(fgraph, margin="   ", roles=outputs)
 
     def tree(self, root: Variable, head: str = "", tail: str = "", note: str = "") -> None:
         """Print a tree and its continuations."""
@@ -396,16 +419,16 @@ class _DebugPrinter:
     def one_tree(
         self, root: Variable, head: str, tail: str, note: str, folded: deque[Variable]
     ) -> None:
-        stack = [(root, head, tail, 0)]
+        stack = [(root, note, head, tail, 0)]
         while stack and not self.is_full:
-            variable, head, tail, level = stack.pop()
+            variable, note, head, tail, level = stack.pop()
             node = variable.owner
             if node is None or variable in self.labels:
                 self.line(head, self.leaf_label(variable) + note, None)
-                note = ""
                 continue
             more = ""
             inputs = node.inputs
+            input_roles: Sequence[str] = ()
             if node in self.done:
                 more = _MORE if inputs else ""
                 inputs = []
@@ -423,12 +446,16 @@ class _DebugPrinter:
                 self.done[node] = self.id_of(node)
                 if isinstance(node.op, HasInnerGraph):
                     self.inner.setdefault(node.op, node)
+                if self.print_op_info:
+                    input_roles, output_roles = node.op.roles(node)
+                    for place, output in enumerate(node.outputs):
+                        self.roles[output] = _role_text(output_roles, place)
             self.line(head, self.node_label(variable, node) + note + more, node)
-            note = ""
             last = len(inputs) - 1
             for position in range(last, -1, -1):
                 branch, below = (" └─ ", "    ") if position == last else (" ├─ ", " │  ")
-                stack.append((inputs[position], tail + branch, tail + below, level + 1))
+                role = _role_text(input_roles, position)
+                stack.append((inputs[position], role, tail + branch, tail + below, level + 1))
 
     def line(self, head: str, label: str, node: Apply | None) -> None:
         column = ""
@@ -459,7 +486,7 @@ class _DebugPrinter:
 
     def leaf_label(self, variable: Variable) -> str:
         label = self.labels.get(variable) or str(variable)
-        return label + self.id_of(variable) + self.facts(variable)
+        return label + self.id_of(variable) + self.facts(variable) + self.roles.pop(variable, "")
 
     def node_label(self, variable: Variable, node: Apply) -> str:
         label = str(node.op)
@@ -477,7 +504,7 @@ class _DebugPrinter:
             label += f" {place}"
         if self.print_origin:
             label += f" ({node.origin.filename}:{node.origin.lineno})"
-        return label
+        return label + self.roles.pop(variable, "")
 
     def facts(self, variable: Variable) -> str:
         text = f" <{variable.type}>" if self.print_type else ""

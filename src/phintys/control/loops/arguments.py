@@ -9,6 +9,8 @@ from phintys._base.records import record
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from phintys.graph.op import Roles
+
 __all__ = ["Inputs", "LoopArguments", "Outputs", "StepInputs", "StepOutputs"]
 
 T = TypeVar("T")
@@ -66,6 +68,43 @@ class LoopArguments:
         others = 1 + self.sequences + self.untraced + self.captured
         made = len(self.taps) + self.untraced + self.stacked + self.has_until
         return others + len(self.taps), others + sum(map(len, self.taps)), made
+
+    @property
+    def node_roles(self) -> Roles:
+        """What each input and output of a loop is, in words."""
+        made = [*self._named("carried"), *self._named("untraced"), *self._named("stacked")]
+        inputs = [
+            "number of steps",
+            *self._named("sequence"),
+            *(f"first of {one}" for one in self._named("carried")),
+            *(f"first of {one}" for one in self._named("untraced")),
+            *self._named("captured"),
+        ]
+        return inputs, [*made, "steps run"] if self.has_until else made
+
+    @property
+    def step_roles(self) -> Roles:
+        """What each input and output of the graph of a step is, in words."""
+        made = [*self._named("carried"), *self._named("untraced"), *self._named("stacked")]
+        inputs = [
+            "step",
+            *self._named("sequence"),
+            *(f"carried {n}, {-tap} before" for n, taps in enumerate(self.taps) for tap in taps),
+            *self._named("untraced"),
+            *self._named("captured"),
+        ]
+        return inputs, [*made, "until"] if self.has_until else made
+
+    def _named(self, kind: str) -> list[str]:
+        """Return the names of the arguments of a kind."""
+        counts = {
+            "sequence": self.sequences,
+            "carried": len(self.taps),
+            "untraced": self.untraced,
+            "stacked": self.stacked,
+            "captured": self.captured,
+        }
+        return [f"{kind} {n}" for n in range(counts[kind])]
 
     def node_inputs(self, values: Sequence[T]) -> Inputs[T]:
         """Return the inputs of a loop by their kinds."""

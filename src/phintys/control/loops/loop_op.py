@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     from typing import Self
 
     from phintys.control.loops.arguments import LoopArguments, StepInputs, StepOutputs
+    from phintys.graph.apply import Apply
     from phintys.graph.inner import InnerProgram
+    from phintys.graph.op import Roles
 
 __all__ = ["LoopOp"]
 
@@ -87,6 +89,15 @@ class LoopOp(HasInnerGraph, Op):
             if not isinstance(row.type, TensorType):
                 msg = f"A loop stacks tensors, got {row} of type {row.type}."
                 raise TypeContractError(msg)
+
+    def roles(self, node: Apply) -> Roles:
+        """Return which argument each input and output is."""
+        return self.arguments.node_roles
+
+    @property
+    def inner_roles(self) -> Roles:
+        """Which argument each input and output of the graph of a step is."""
+        return self.arguments.step_roles
 
     # ---- the graph of a step -------------------------------------------------------------------
 

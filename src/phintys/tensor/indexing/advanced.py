@@ -38,6 +38,7 @@ from phintys.tensor.indexing.template import (
     layout,
     mask_misfit,
     numpy_index,
+    roles_of_indices,
     static_slice_length,
     template_text,
 )
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from phintys.graph.fgraph import FunctionGraph
+    from phintys.graph.op import Roles
     from phintys.tensor.indexing.template import Template
 
 __all__ = ["AdvancedSubtensor"]
@@ -146,6 +148,10 @@ class AdvancedSubtensor(Op):
     def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
         point = eval_points[0]
         return [None if is_missing(point) else self(point, *inputs[1:])]
+
+    def roles(self, node: Any) -> Roles:
+        """Return to which axis and bound each index belongs."""
+        return ["", *roles_of_indices(self.idx_list)], ()
 
     def __str__(self) -> str:
         return f"AdvancedSubtensor{{{template_text(self.idx_list)}}}"

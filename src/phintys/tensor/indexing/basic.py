@@ -24,6 +24,7 @@ from phintys.tensor.indexing.template import (
     known_or_none,
     layout,
     numpy_index,
+    roles_of_indices,
     slice_length,
     static_slice_length,
     template_text,
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from phintys.graph.fgraph import FunctionGraph
+    from phintys.graph.op import Roles
     from phintys.tensor.indexing.template import Template
 
 __all__ = ["Subtensor"]
@@ -127,6 +129,10 @@ class Subtensor(Op):
     def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
         point = eval_points[0]
         return [None if is_missing(point) else self(point, *inputs[1:])]
+
+    def roles(self, node: Any) -> Roles:
+        """Return to which axis and bound each index belongs."""
+        return ["", *roles_of_indices(self.idx_list)], ()
 
     def __str__(self) -> str:
         return f"Subtensor{{{template_text(self.idx_list)}}}"

@@ -49,6 +49,7 @@ __all__ = [
     "is_full",
     "layout",
     "numpy_index",
+    "roles_of_indices",
     "slice_length",
 ]
 
@@ -185,6 +186,30 @@ def fill(template: Template, values: Iterable[Any]) -> Iterator[Any]:
             yield next(following)
         else:
             yield entry
+
+
+def roles_of_indices(template: Template) -> list[str]:
+    """Return what the index inputs are for, in words.
+
+    Examples
+    --------
+    >>> from phintys.tensor.indexing.template import NEWAXIS, SCALAR, Slice
+    >>> from phintys.tensor.indexing.template import ARRAY, roles_of_indices
+    >>> roles_of_indices((Slice(SCALAR, -1), NEWAXIS, 0, ARRAY))
+    ['start of axis 0', 'index of axis 2']
+    """
+    roles: list[str] = []
+    axis = 0
+    for entry in template:
+        if isinstance(entry, Slice):
+            bounds = zip(("start", "stop", "step"), entry, strict=True)
+            roles += [f"{name} of axis {axis}" for name, bound in bounds if bound is SCALAR]
+        elif isinstance(entry, Mask):
+            roles.append(f"mask of axis {axis}")
+        elif entry is SCALAR or entry is ARRAY:
+            roles.append(f"index of axis {axis}")
+        axis += count_dims((entry,))
+    return roles
 
 
 def numpy_index(template: Template, values: Sequence[Any]) -> tuple[Any, ...]:

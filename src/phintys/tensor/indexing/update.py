@@ -43,6 +43,7 @@ from phintys.tensor.indexing.template import (
     explain,
     layout,
     numpy_index,
+    roles_of_indices,
     template_text,
 )
 from phintys.tensor.ranges import arange
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from phintys.graph.fgraph import FunctionGraph
+    from phintys.graph.op import Roles
     from phintys.tensor.indexing.template import Template
 
 __all__ = ["AdvancedIncSubtensor", "IncSubtensor"]
@@ -149,6 +151,10 @@ class _Update(Op):
             for of, point in zip((x, y), eval_points[:2], strict=True)
         )
         return [self._plain()(along_x, along_y, *indices)]
+
+    def roles(self, node: Any) -> Roles:
+        """Return to which axis and bound each index belongs."""
+        return ["", "values to write", *roles_of_indices(self.idx_list)], ()
 
     def __str__(self) -> str:
         name = type(self).__name__
