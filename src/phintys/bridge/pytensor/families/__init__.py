@@ -4,6 +4,7 @@ from phintys.bridge.pytensor.families import (
     control,
     elementwise,
     fourier,
+    graph_ops,
     indexing,
     linear_algebra,
     loops,
@@ -24,6 +25,7 @@ FAMILIES = (
     linear_algebra,
     fourier,
     control,
+    graph_ops,
     loops,
     random,
 )

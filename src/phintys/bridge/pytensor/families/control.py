@@ -1,4 +1,4 @@
-"""Checks, choices, marks on gradients, Ops made of graphs, and Ops over batches."""
+"""Checks, choices, marks on gradients, and Ops over batches."""
 # PyTensor need not be installed.
 # pyright: reportMissingImports=false
 
@@ -8,7 +8,6 @@ from typing import Any
 
 from pytensor import gradient
 from pytensor.assumptions.specify import SpecifyAssumptions
-from pytensor.compile.builders import OpFromGraph as TheirOpFromGraph
 from pytensor.conditional.op import IfElse
 from pytensor.printing import Print
 from pytensor.raise_op import CheckAndRaise
@@ -16,7 +15,7 @@ from pytensor.tensor.blockwise import Blockwise
 
 import phintys.gradient as ours
 import phintys.tensor as pt
-from phintys.bridge.pytensor.conversion import Conversion, convert_op, converted_graph
+from phintys.bridge.pytensor.conversion import Conversion, convert_op
 from phintys.bridge.pytensor.families.linear_algebra import BATCHED
 from phintys.bridge.pytensor.types import convert_type
 from phintys.control.branches.if_else import IfElse as OurIfElse
@@ -69,11 +68,6 @@ def _clipped(op: Any, node: Any, x: Any) -> Any:
 @convert_op.register(gradient.GradScale)
 def _scaled(op: Any, node: Any, x: Any) -> Any:
     return ours.grad_scale(x, op.multiplier)
-
-
-@convert_op.register(TheirOpFromGraph)
-def _from_graph(op: Any, node: Any, *inputs: Any) -> Any:
-    return converted_graph(op.fgraph, inputs)
 
 
 @convert_op.register(Blockwise)

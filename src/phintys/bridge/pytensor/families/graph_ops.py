@@ -1,0 +1,121 @@
+"""Ops made of graphs: inlined, unless they have derivatives of their own."""
+# PyTensor need not be installed.
+# pyright: reportMissingImports=false
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from pytensor.compile.builders import OpFromGraph as TheirOpFromGraph
+from pytensor.gradient import DisconnectedType as TheirDisconnected
+from pytensor.graph.basic import Variable as TheirVariable
+from pytensor.graph.null_type import NullType as TheirNull
+
+from phintys._base.records import record
+from phintys.bridge.pytensor.conversion import Conversion, convert_op, converted_graph
+from phintys.bridge.pytensor.types import convert_type
+from phintys.control.graph_ops.from_graph import OpFromGraph
+from phintys.graph.null_type import NullType, disconnected_type
+from phintys.graph.type import generic
+from phintys.graph.variable import Constant, Variable
+
+__all__: list[str] = []
+
+
+@convert_op.register(TheirOpFromGraph)
+def _from_graph(op: Any, node: Any, *inputs: Any) -> Any:
+    backward, forward = _overrides(op, "pullback"), _overrides(op, "pushforward")
+    if backward is None and forward is None:
+        return converted_graph(op.fgraph, inputs)
+    formal = [convert_type(type_)() for type_ in op.input_types]
+    # None and slices are values, which the conversions of the Ops within look at.
+    known = [
+        inner if isinstance(given, Variable) else given
+        for inner, given in zip(formal, inputs, strict=True)
+    ]
+    ours = OpFromGraph(
+        formal,
+        converted_graph(op.fgraph, known),
+        lop_overrides=backward,
+        rop_overrides=forward,
+        connection_pattern=op.connection_pattern(node),
+        name=op.name or type(op).__name__,
+    )
+    given = [one if isinstance(one, Variable) else Constant(generic, one) for one in inputs]
+    return ours(*given, return_list=True)
+
+
+def _overrides(op: Any, kind: str) -> Any:
+    """Return overrides of PyTensor in the form that our OpFromGraph takes, if there are any."""
+    overrides = getattr(op, f"{kind}_overrides")
+    if kind == "pullback" and type(op).pullback is not TheirOpFromGraph.pullback:
+        return _Override(op, op.pullback, kind)  # by a derived class
+    if isinstance(overrides, list):
+        return [_entry(op, one, kind) for one in overrides]
+    return _entry(op, overrides, kind)
+
+
+def _entry(op: Any, override: Any, kind: str) -> Any:
+    if override is None:
+        return None
+    if isinstance(override, TheirVariable):
+        return _without_derivative(override)
+    return _Override(op, override, kind)
+
+
+@record(frozen=True)
+class _Override:
+    """A derivative that is written for PyTensor's variables, for ours.
+
+    Attributes
+    ----------
+    op
+        PyTensor's Op.
+    override
+        What computes the derivative: a function of lists of variables, or an OpFromGraph.
+    kind
+        ``pullback`` or ``pushforward``.
+    """
+
+    op: Any
+    override: Any
+    kind: str
+
+    def __call__(self, *arguments: Sequence[Variable]) -> Any:
+        inputs, outputs = self.op.input_types, self.op.output_types
+        types = (inputs, outputs, outputs) if self.kind == "pullback" else (inputs, inputs)
+        theirs = [[type_() for type_ in some] for some in types]
+        known = {
+            stand_in: _value(ours)
+            for some, given in zip(theirs, arguments, strict=True)
+            for stand_in, ours in zip(some, given, strict=True)
+        }
+        found = self._found(theirs)
+        if isinstance(found, list | tuple):
+            return [_derivative(one, known) for one in found]
+        return _derivative(found, known)
+
+    def _found(self, theirs: list[list[Any]]) -> Any:
+        if isinstance(self.override, TheirOpFromGraph):
+            return self.override(*(one for some in theirs for one in some), return_list=True)
+        return self.override(*theirs)
+
+
+def _derivative(found: Any, known: dict[Any, Any]) -> Any:
+    if not isinstance(found, TheirVariable):
+        return found  # the error of our OpFromGraph names it
+    if isinstance(found.type, TheirDisconnected | TheirNull):
+        return _without_derivative(found)
+    return Conversion(known).convert([found])[0]
+
+
+def _without_derivative(variable: Any) -> Any:
+    if isinstance(variable.type, TheirDisconnected):
+        return disconnected_type()
+    return NullType(variable.type.why_null)()
+
+
+def _value(given: Variable) -> Any:
+    """Return a variable, or the value of a constant that is no number: ``None`` or a slice."""
+    return given.data if isinstance(given, Constant) and given.type == generic else given
