@@ -80,3 +80,14 @@ def test_an_error_names_the_line_of_the_users_program():
     f = pytensor.function([x, y], total, mode="PHINTYS")
     with pytest.raises(ValueError, match="# this line"):
         f([1.0, 2.0], [1.0, 2.0, 3.0])
+
+
+def test_borrowed_values_are_the_callers_memory_and_results_are_not():
+    cell = np.zeros(2)
+    w = pytensor.shared(cell, borrow=True)
+    results = [pytensor.Out(one, borrow=borrow) for one in (w, 2 * w) for borrow in (True, False)]
+    f = pytensor.function([], results, mode="PHINTYS")
+    first = f()
+    cell[:] = 1.0  # seen by the next call, and not by the results of this one
+    assert [one.tolist() for one in f()] == [[1.0, 1.0]] * 2 + [[2.0, 2.0]] * 2
+    assert [one.tolist() for one in first] == [[0.0, 0.0]] * 4
