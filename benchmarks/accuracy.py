@@ -122,8 +122,29 @@ def exact_trigamma(x):
     return mp.inf if x == mp.floor(x) else (mp.pi / mp.sinpi(x)) ** 2 - mp.psi(1, 1 - x)
 
 
+def exact_gammaln(x):
+    if x > 0:
+        return mp.loggamma(x)
+    return mp.inf if x == mp.floor(x) else mp.log(mp.pi / abs(x * mp.sinpi(x))) - mp.loggamma(-x)
+
+
+def exact_digamma(x):
+    if x > 0:
+        return mp.digamma(x)
+    # By reflection; at poles there is no value.
+    return mp.nan if x == mp.floor(x) else mp.digamma(1 - x) - mp.pi * mp.cospi(x) / mp.sinpi(x)
+
+
 def larger(x, y):
     return max(abs(x), abs(y))
+
+
+def one_of_negative(x):
+    return 1 if x < 0 else 0
+
+
+def reflected_digamma(x):
+    return abs(mp.digamma(1 - x)) if x < 0 else 0
 
 
 UNIT = {"[-1, 1]": lambda t: uniform(-1, 1), "tiny": lambda t: magnitudes(t.least, 2.0**-8, True)}
@@ -148,6 +169,13 @@ BETWEEN = {
     **UNIT,
     "near 1": lambda t: uniform(0.99, 1),
     "near -1": lambda t: uniform(-1, -0.99),
+}
+GAMMA = {
+    "[0, 3]": lambda t: uniform(1e-6, 3),
+    "[0, 20]": lambda t: uniform(0.1, 20),
+    "positive": lambda t: magnitudes(t.least, t.max),
+    "[-20, 0]": lambda t: uniform(-20, 0),
+    "near -3": lambda t: near(-3, 0.5),
 }
 PLANE = {
     "[-1, 1]": lambda t: (uniform(-1, 1), uniform(-1, 1)),
@@ -276,6 +304,22 @@ RECORDS = [
         },
     ),
     Record(
+        "gammaln",
+        exact_gammaln,
+        GAMMA
+        | {"near 1": lambda t: near(1, 0.5), "near 2": lambda t: near(2, 0.5)}
+        | {"negative": lambda t: negatives(t.least, 2.0**20)},
+        one_of_negative,
+    ),
+    Record(
+        "digamma",
+        exact_digamma,
+        GAMMA
+        | {"near the zero": lambda t: near(1.4616321449683623, 0.4)}
+        | {"negative": lambda t: negatives(4 / t.max, 2.0**20 + 0.5)},
+        reflected_digamma,
+    ),
+    Record(
         "trigamma",
         exact_trigamma,
         {
@@ -339,12 +383,13 @@ def sample(record, label, dtype, points):
 
 
 def errors(exact, results, dtype):
-    """Return the error of each result in ulp; infinite where an overflow is missed or made up."""
+    """Return errors in ulp; infinite where an overflow or a NaN is missed or made up."""
     largest = float(np.finfo(dtype).max)
     results = results.astype(np.float64)
     overflows = np.abs(exact.high) > largest
     with np.errstate(invalid="ignore", over="ignore"):
         error = np.abs((results - exact.high) - exact.low) / exact.ulp
+    error[np.isnan(exact.high) & np.isnan(results)] = 0.0
     error[overflows] = np.where(np.isinf(results[overflows]), 0.0, np.inf)
     return np.where(np.isnan(error), np.inf, error)
 
@@ -372,7 +417,9 @@ rounding would be 0.5. {points} points were drawn in each range. *FMA* columns h
 fused multiply-add (x86-64-v3 and later, aarch64), the others for x86-64-v2.
 
 All of these functions are at most 2 ulp off. The errors of `logaddexp` and `logaddexp2` are counted
-in ulp of the larger of their inputs and result, because the sum may cancel. Zeros keep their signs;
+in ulp of the larger of their inputs and result, because the sum may cancel; for negative numbers
+those of `gammaln` in ulp of the larger of 1 and the result, and those of `digamma` in ulp of the
+larger of digamma(1 - x) and the result, for the same reason. Zeros keep their signs;
 infinities, NaN and subnormal numbers give what C gives. Beyond 2**39 (2**20 without FMA; float32:
 2**28) sines, cosines and tangents are computed by libm. Other special functions call SciPy for each
 element (gamma, Bessel ...), and are as accurate as SciPy, or code of their own: see

@@ -10,6 +10,7 @@ relative to the function that the polynomial is part of; rounding errors come on
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 import mpmath as mp
@@ -51,6 +52,15 @@ def even(function, limit):
 
 def scaled_erfc(a):
     return mp.exp(a * a) * mp.erfc(a)
+
+
+def scaled_binet(x):
+    return x * (mp.loggamma(x) - (x - 0.5) * mp.log(x) + x - mp.log(2 * mp.pi) / 2)
+
+
+@cache
+def digamma_root():
+    return mp.findroot(mp.digamma, 1.4616)
 
 
 LN2_2 = mp.mpf("0.3475")  # ln(2) / 2 and room for rounding
@@ -194,6 +204,38 @@ FITS = [
         (-LN2_2, LN2_2),
         {"float64": 6},
         lambda r: r / mp.exp(r),
+    ),
+    Fit(
+        "LOG_GAMMA",
+        "log(gamma(x)) / ((x - 1) (x - 2)) of t = x - 3/2, for x in [0.5, 2.5]",
+        lambda t: mp.loggamma(t + 1.5) / (t * t - 0.25),
+        (-1, 1),
+        {"float64": 38},
+        lambda t: (t * t - 0.25) / mp.loggamma(t + 1.5),
+    ),
+    Fit(
+        "BINET",
+        "x (log(gamma(x)) - (x - 1/2) log(x) + x - log(2 pi) / 2) of 1 / x**2, for x >= 2.5",
+        lambda u: scaled_binet(1 / mp.sqrt(u)),
+        (0, "0.16"),
+        {"float64": 13},
+        mp.sqrt,
+    ),
+    Fit(
+        "DIGAMMA",
+        "digamma(x) / (x - root) of t = x - 2, for x in [1, 3]",
+        lambda t: mp.digamma(t + 2) / (t + 2 - digamma_root()),
+        (-1, 1),
+        {"float64": 30},
+        lambda t: (t + 2 - digamma_root()) / mp.digamma(t + 2),
+    ),
+    Fit(
+        "DIGAMMA_TAIL",
+        "x**2 (log(x) - 1 / (2 x) - digamma(x)) of 1 / x**2, for x >= 3",
+        lambda u: (-mp.log(u) / 2 - mp.sqrt(u) / 2 - mp.digamma(1 / mp.sqrt(u))) / u,
+        (0, "1/9"),
+        {"float64": 13},
+        lambda u: u,
     ),
 ]
 

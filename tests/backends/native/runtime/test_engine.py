@@ -50,13 +50,13 @@ def test_functions_are_found_by_name_wherever_they_are():
     def compute(b, x):
         own = b.call("phintys_test_own", FLOAT64, [x])
         of_libm = b.call("hypot", FLOAT64, [own, own])
-        return emit(b, "gammaln", [emit(b, "exp", [of_libm], "float64")], "float64")
+        return emit(b, "gamma", [emit(b, "exp", [of_libm], "float64")], "float64")
 
     function_of(module, compute)
     own = ctypes.CFUNCTYPE(DOUBLE, DOUBLE)(lambda x: x + 1.0)
     address = ctypes.cast(own, ctypes.c_void_p).value
     f = as_python(engine.load(module, {"phintys_test_own": address}))
-    assert f(0.5) == pytest.approx(math.lgamma(math.exp(math.hypot(1.5, 1.5))), rel=1e-12)
+    assert f(0.5) == pytest.approx(math.gamma(math.exp(math.hypot(1.5, 1.5))), rel=1e-12)
 
 
 def test_a_function_that_is_nowhere_is_an_error_and_no_crash():

@@ -93,6 +93,8 @@ def test_special_values(name, dtype):
         # In double precision float32 neither overflows nor loses digits on the way.
         wide = [x.astype(np.float64) for x in inputs] if dtype is np.float32 else inputs
         expected = np.asarray(row.impl(*(inputs if name in PLAIN else wide))).astype(dtype)
+        if name in ROUGH:
+            expected = with_exact_numbers(RECORDS[name], wide[0], expected)
         spacing = np.maximum(np.spacing(np.abs(expected)), np.finfo(dtype).smallest_subnormal)
         if name in CANCELLING:
             largest = np.max(np.abs(inputs), axis=0)
@@ -115,6 +117,17 @@ def test_special_values(name, dtype):
             assert not found, target.name
 
 
+def with_exact_numbers(record, x, expected):
+    """Replace the results of all numbers but poles by what the record says."""
+    expected = expected.copy()
+    for i in np.flatnonzero(np.isfinite(x) & ((x > 0) | (x != np.floor(x)))):
+        with accuracy.mp.workprec(accuracy.PRECISION):
+            expected[i] = float(record.exact(accuracy.mp.mpf(x[i])))
+    return expected
+
+
+# SciPy's are far off at some of the numbers: next to 1, to poles, and where they are subnormal.
+ROUGH = {"digamma", "gammaln"}
 # The references lose digits, or keep fewer than native code.
 LOOSE = {"ndtr": 2.0**14}
 # Their error is counted in ulp of the larger input.

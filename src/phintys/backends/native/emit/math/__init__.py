@@ -8,6 +8,7 @@ from phintys.backends.native.emit.math import gamma as gamma
 from phintys.backends.native.emit.math import gamma_slopes as gamma_slopes
 from phintys.backends.native.emit.math import hyperbolic as hyperbolic
 from phintys.backends.native.emit.math import integer as integer
+from phintys.backends.native.emit.math import log_gamma as log_gamma
 from phintys.backends.native.emit.math import logarithm as logarithm
 from phintys.backends.native.emit.math import power as power
 from phintys.backends.native.emit.math import rounding as rounding

@@ -35,7 +35,7 @@ from phintys.backends.native.emit.math.floating import (
 from phintys.backends.native.emit.math.registry import float_function
 from phintys.backends.native.emit.values import Value
 
-__all__ = ["log1p_of_pair", "log_of_pair"]
+__all__ = ["log1p_of_pair", "log_as_pair", "log_of_pair"]
 
 # Exponents have 11 bits (float32: 8): times a first word of 42 (16) bits they are exact.
 _LN2 = {"float64": words(LN2, "float64", 42), "float32": words(LN2, "float32", 16)}
@@ -74,6 +74,17 @@ def log(b: Builder, x: Value) -> Value:
     result = _assemble(b, f, k)
     # AVX-512 gives 0 and infinity an infinite k, and negative numbers f = NaN.
     return result if avx512.fits(b, x.type) else _with_limits(b, x, result)
+
+
+def log_as_pair(b: Builder, x: Value) -> Pair:
+    """log(x) of a positive finite number, with some more bits than a float has."""
+    f, k = split_exponent(b, x)
+    hi, lo = _LN2[x.type.name]
+    square, lost = two_prod(b, f, f)
+    _, series = _log_near_one(b, f, b.madd(lost, -0.5, k * lo))
+    total, error = two_sum(b, k * hi, f)
+    total, more = two_sum(b, total, square * -0.5)
+    return fast_two_sum(b, total, series + (error + more))
 
 
 def log_of_pair(b: Builder, x: Pair, more: Value | None = None) -> Value:
