@@ -13,6 +13,7 @@ from phintys._base.errors import ArgumentError
 pytestmark = pytest.mark.filterwarnings("default")
 pm = pytest.importorskip("pymc", reason="PyMC is not installed", exc_type=ImportError)
 
+from pymc.exceptions import SamplingError  # noqa: E402
 from pymc.initial_point import make_initial_point_fn  # noqa: E402
 
 import phintys.bridge.pymc as bridge  # noqa: E402
@@ -228,3 +229,11 @@ def test_failed_checks_of_parameters_are_minus_infinity_with_the_mode():
         f = pm.pytensorf.compile([scale], density, mode="PHINTYS")
     assert np.isfinite(f(0.5))
     assert f(-0.5) == -np.inf
+
+
+def test_pymcs_samplers_name_the_variable_that_is_not_finite_at_the_start():
+    with pm.Model():
+        center = pm.Normal("center")
+        pm.Normal("y", center, 1.0, observed=[0.0, np.inf])
+        with pytest.raises(SamplingError, match=r"(?s)starting point failed.*'y': .*-inf"):
+            pm.sample(5, tune=5, chains=1, progressbar=False, compile_kwargs={"mode": "PHINTYS"})
