@@ -89,6 +89,8 @@ def test_a_function_promotes_as_numpys(name, cases):
 )
 @pytest.mark.parametrize("name", OPERATORS.split())
 def test_an_operator_promotes_as_numpys(name, cases):
+    if name == "pow" and np.lib.NumpyVersion(np.__version__) < "2.4.0":
+        pytest.skip("older NumPys square arrays for any exponent of 2, whatever its dtype")
     function = getattr(operator, name)
     assert not _differences(cases(function, function))
 

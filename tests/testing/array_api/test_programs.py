@@ -112,6 +112,8 @@ def _leaves(value):
 
 
 def _assert_same(found, wanted):
+    if isinstance(wanted, int) and isinstance(found, np.ndarray):
+        wanted = np.int64(wanted)  # by a function of an older NumPy
     assert type(found) is type(wanted) or isinstance(wanted, np.generic | np.ndarray)
     if isinstance(wanted, np.generic | np.ndarray):
         wanted = np.asarray(wanted)

@@ -134,7 +134,6 @@ SHORT_OF_MEMORY = """
         "index": (x[n], np.ones(3), 7),
     }[sys.argv[1]]
     f = phintys.function([x, n], output, mode="native", on_unused_input="ignore")
-    f.vm.improve()  # LLVM ends the process where it finds no memory
 
     def call():
         try:
@@ -146,6 +145,7 @@ SHORT_OF_MEMORY = """
         return None
 
     usual = call()
+    f.vm.improve()  # LLVM ends the process where it finds no memory
     gc.disable()
     kept = [None] * 200_000
     pages = int(Path("/proc/self/statm").read_text().split()[0])

@@ -18,6 +18,7 @@ def test_another_cpu(run, name, part):
             check_runs_here(Target.named(name))
         except ConfigError as error:
             pytest.skip(str(error))
-    records, graphs = map(int, run("targets.py", name, part).split())
+    # An older SciPy's logm prints how accurate it is.
+    records, graphs = map(int, run("targets.py", name, part).split()[-2:])
     assert records > 20
     assert graphs > 10

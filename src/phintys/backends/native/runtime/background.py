@@ -15,7 +15,7 @@ from typing import Any, Generic, TypeVar
 from phintys._base.apart import start_thread
 from phintys._base.locks import ProcessLock
 
-__all__ = ["Background", "Chores", "chores"]
+__all__ = ["Background", "Chores", "chores", "wait_for_all"]
 
 _Result = TypeVar("_Result")
 
@@ -78,6 +78,12 @@ class Background(Generic[_Result]):
 
 
 _RUNNING: set[Background[Any]] = set()
+
+
+def wait_for_all() -> None:
+    """Wait for everything that is being compiled in other threads."""
+    for one in tuple(_RUNNING):
+        one.wait()
 
 
 class Chores:

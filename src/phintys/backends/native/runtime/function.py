@@ -17,6 +17,7 @@ from phintys.backends.base import CallShape
 from phintys.backends.native.emit.programs import emit_program
 from phintys.backends.native.emit.target import Target
 from phintys.backends.native.lower import lower_program
+from phintys.backends.native.runtime.background import wait_for_all
 from phintys.backends.native.runtime.callbacks import Callbacks, plain_array
 from phintys.backends.native.runtime.capi import Unsupported
 from phintys.backends.native.runtime.context import Improvement, Interface, ProgramCode
@@ -156,8 +157,9 @@ class NativeProgram:
         return self._code.is_on_trial
 
     def improve(self) -> None:
-        """Recompile the program at -O1 now."""
+        """Recompile the program at -O1 now, and wait for all that is compiled in the background."""
         self._code.improve()
+        wait_for_all()
 
     def explain(self) -> str:
         """Return the program as text."""
