@@ -4,6 +4,7 @@ import pytest
 import phintys
 import phintys.tensor as pt
 from phintys._base.errors import PhintysError
+from phintys.graph.fgraph import FunctionGraph
 from phintys.passes import updates as rules
 from phintys.tensor.creation import zeros_like
 
@@ -157,3 +158,20 @@ def test_the_gradient_of_an_unrolled_program_writes_into_one_tensor():
     slopes = 1 - np.array(states[1:]) ** 2
     wanted = slopes * np.append(np.cumprod(0.5 * slopes[:0:-1])[::-1], 1.0)
     np.testing.assert_allclose(f(value), wanted, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda base: pt.set_subtensor(base[5], s)[0],
+        lambda base: pt.inc_subtensor(pt.set_subtensor(base[0], s)[5], t),
+    ],
+)
+def test_an_index_that_turns_out_to_be_out_of_range_raises(build):
+    """The length becomes known when a part of the graph is replaced."""
+    base = pt.exp(x)
+    inputs, graph = [x, s, t, v3], FunctionGraph([x, s, t, v3], [build(base)], clone=False)
+    graph.replace(base, pt.exp(v3), reason="test")
+    f = phintys.function(inputs, graph.outputs[0], on_unused_input="ignore")
+    with pytest.raises(IndexError, match="index 5 is out of range"):
+        f(np.zeros(3), 1.0, 2.0, np.zeros(3))

@@ -171,9 +171,10 @@ def _are_apart(first: Sequence[Any], second: Sequence[Any], shape: Sequence[int]
 
 
 def _bounds(entry: Any, size: int) -> tuple[int, int]:
-    """Return the first and the last of the elements along an axis, of which there are some."""
+    """Return the first and the last element along an axis; those of the whole axis if unsure."""
     if isinstance(entry, int):
-        return entry % size, entry % size
+        place = entry + size if entry < 0 else entry
+        return (place, place) if 0 <= place < size else (0, size)
     places = range(*slice(*entry).indices(size))
     return (min(places), max(places)) if places else (0, size)
 
@@ -204,6 +205,8 @@ def vector_of_what_is_written(fgraph: FunctionGraph, node: Apply) -> list[Variab
     elements = _elements(updates[0].inputs[0]) if len(updates) > 1 else None
     if elements is None:
         return None
+    if not all(-len(elements) <= update.op.idx_list[0] < len(elements) for update in updates):
+        return None  # which raises at run time
     for update in updates:
         (place,), y = update.op.idx_list, cast(operands(update)[1], type_.dtype)
         former = None if update.op.set_instead_of_inc else elements[place]
