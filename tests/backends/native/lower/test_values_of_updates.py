@@ -221,6 +221,23 @@ def test_a_large_table_is_copied_while_other_threads_wait():
 # ---- programs drawn at random --------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda table: table + table[-1],
+        lambda table: table.T[0].dimshuffle(0, "x") + table,
+    ],
+)
+def test_an_update_from_other_elements_beside_a_copy_of_its_old_value(change):
+    f, table = updating(change, lambda new, old: [pt.tensor_copy(old), new + 0 * old])
+    g, other = updating(
+        change, lambda new, old: [pt.tensor_copy(old), new + 0 * old], mode="reference"
+    )
+    for one, same in zip(f(0, 1.5, np.zeros(5)), g(0, 1.5, np.zeros(5)), strict=True):
+        np.testing.assert_array_equal(one, same)
+    np.testing.assert_array_equal(table.get_value(), other.get_value())
+
+
 class Drawn:
     """A program that updates tables and returns values, drawn from a seed."""
 

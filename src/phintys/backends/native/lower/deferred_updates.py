@@ -28,7 +28,7 @@ from phintys.backends.native.steps.kernel import Kernel, Nest
 from phintys.backends.native.values import Array, Place
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from phintys.backends.native.expressions import Statement
     from phintys.backends.native.program import Step
@@ -135,18 +135,26 @@ def _reading_first(step: Step, updates: Updates, sizes: Sizes) -> Step:
 def _old_element(
     statement: Statement, rest: Sequence[Statement], updates: Updates, sizes: Sizes
 ) -> Any:
-    """Return the statement that reads what another overwrites and the rest of its nest needs."""
+    """Return the statement that reads what another overwrites and the rest of its nest needs.
+
+    There is none if any of them, the other one included, reads more of it than that element.
+    """
     source = updates.get(statement.target)
     if source is None or statement.reduction or has_order(statement):
         return None
-    reads = [load for one in rest for load in reads_of(one) if load.array.memory is source]
-    if not reads or not all(
+    needed = _reads_from(source, rest)
+    if not needed or not all(
         load.array is source and same_indices(load.indices, statement.indices, sizes)
-        for load in reads
+        for load in (*_reads_from(source, [statement]), *needed)
     ):
         return None
     old = Array(Place.BUFFER, source.dtype, source.sizes, f"old {source.label}")
     return replace(statement, target=old, value=Load(source, statement.indices))
+
+
+def _reads_from(memory: Array, statements: Iterable[Statement]) -> list[Load]:
+    """Return the loads of statements from an array's memory."""
+    return [load for one in statements for load in reads_of(one) if load.array.memory is memory]
 
 
 def _with_followers(kernel: Kernel, later: Sequence[Kernel]) -> list[Kernel]:
