@@ -12,6 +12,7 @@ _LOOPS = "It is in phintys.control, with scan and the functional forms of loops"
 NOT_OFFERED = {
     **dict.fromkeys(("foldl", "foldr", "map", "reduce"), _LOOPS),
     **dict.fromkeys(("RandomStream", "RandomStreams", "shared_randomstreams"), _RANDOM),
+    "as_tensor": "It is phintys.tensor.asarray, or as_tensor_variable",
     "sparse": "Use dense arrays, or gather with x[indices] and scatter with pt.inc_subtensor",
     **dict.fromkeys(
         ("conv", "conv2d", "nnet", "signal"),
