@@ -352,6 +352,10 @@ def forward_plus_one(x):
 def test_it_prints_its_name():
     x, y = pt.dvectors("x", "y")
     assert str(power(x, y).owner.op) == "power"
+
+
+@pytest.mark.docstrings
+def test_its_docstring_is_that_of_the_function():
     assert power.__doc__.startswith("exp(u) * v")
 
 

@@ -26,7 +26,12 @@ def test_methods_are_the_functions(name):
     function = getattr(pt, name)
     wanted = function(*args, x) if name == "compress" else function(x, *args)
     assert equal_computations([getattr(x, name)(*args)], [wanted])
-    assert inspect.getdoc(getattr(x, name))
+
+
+@pytest.mark.docstrings
+@pytest.mark.parametrize("name", METHODS)
+def test_methods_have_docstrings(name):
+    assert inspect.getdoc(getattr(pt.lvector("x"), name))
 
 
 def test_nonzero_values(evaluate):

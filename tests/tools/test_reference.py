@@ -2,10 +2,13 @@
 
 import inspect
 
+import pytest
+
 import phintys.tensor as pt
 from tools.reference import families, write_pages
 
 
+@pytest.mark.docstrings
 def test_every_function_is_on_one_page(tmp_path):
     written = {path.name: path.read_text(encoding="utf-8") for path in write_pages(tmp_path)}
     text = "\n".join(written.values())
