@@ -132,3 +132,34 @@ def test_debug_mode(theano):
         f([1.0])
     options = debugmode.DebugMode(check_c_code=False, stability_patience=3).options
     assert (options.check_native, options.check_py, options.stability_patience) == (False, True, 3)
+
+
+def test_the_option_mode_takes_a_mode(aesara):
+    x = aesara.tensor.dscalar("x")
+    mode = aesara.compile.mode.Mode("py", None)
+    with aesara.config.change_flags(mode=mode):
+        assert aesara.config.mode is mode
+        assert len(aesara.function([x], x + 1 - x).maker.fgraph.toposort()) == 2  # as written
+        with aesara.config.change_flags(mode="reference"):
+            assert aesara.config.mode == "reference"
+    assert aesara.config.mode == phintys.config.mode
+    with pytest.raises(phintys.PhintysError, match=r"config\.mode"):
+        aesara.config.mode = 3
+
+
+def test_named_modes_are_modes(aesara):
+    x = aesara.tensor.dscalar("x")
+    mode = aesara.compile.mode.FAST_RUN.excluding("inplace", "fusion")
+    assert aesara.function([x], 2 * x, mode=mode)(3) == 6
+
+
+def test_a_query_selects_rewrites(aesara):
+    query = aesara.graph.rewriting.db.RewriteDatabaseQuery
+    names = {
+        include: aesara.compile.mode.Mode("py", query(include=[include])).pipeline.names
+        for include in (None, "fast_compile", "fast_run")
+    }
+    assert not names[None]
+    assert set(names["fast_compile"]) < set(names["fast_run"])
+    without = query(include=["fast_run"]).including("fusion").excluding("merge", "unknown")
+    assert "merge" not in aesara.compile.mode.Mode("py", without).pipeline.names

@@ -217,3 +217,15 @@ def test_seeds_are_kept():
     other.seed(5)
     first, second = f()
     np.testing.assert_array_equal(first, second)
+
+
+def test_attributes_of_newer_streams(aesara):
+    srng = aesara.tensor.random.utils.RandomStream(seed=3, rng_ctor=np.random.RandomState)
+    draw = srng.uniform(0, 1, size=(2,), name="draw")
+    f = aesara.function([], draw, updates=srng.state_updates)
+    first = f()
+    srng.seed()
+    assert draw.name == "draw"
+    assert srng.default_instance_seed == 3
+    np.testing.assert_array_equal(f(), first)
+    assert (f() != first).any()

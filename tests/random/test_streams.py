@@ -287,3 +287,18 @@ def test_checkpoints_of_loops_keep_the_states_of_generators(checkpoint):
     for _ in range(2):
         value, slope, draws = f(1.0)
         np.testing.assert_allclose(slope, (value / draws).sum())
+
+
+@pytest.mark.parametrize("name", ["normal", "integers", "permutation", "choice"])
+def test_draws_have_names(name):
+    arguments = {"normal": (0.0, 1.0), "integers": (0, 4), "permutation": (4,), "choice": (4,)}
+    given = arguments[name]
+    assert getattr(random.RandomStream(1), name)(*given, name="draw").name == "draw"
+    assert random.RandomStream(1).gen(name, *given, name="draw").name == "draw"
+    for generator in (random.rng(), phintys.shared(np.random.default_rng(1))):
+        assert getattr(generator, name)(*given, name="draw")[1].name == "draw"
+
+
+def test_legacy_generators_are_refused():
+    with pytest.raises(ArgumentError, match=r"numpy\.random\.default_rng"):
+        random.RandomStream(1, rng_ctor=np.random.RandomState)

@@ -109,8 +109,12 @@ class IntegrityError(PhintysError, AssertionError):
     """The verifier found a broken invariant of a graph: a bug in an Op, a rewrite, or Phintys."""
 
 
-class ArgumentError(PhintysError, TypeError):
-    """A function, such as a compiled one or ``phintys.function``, was given invalid arguments."""
+class ArgumentError(PhintysError, TypeError, ValueError):
+    """A function, such as a compiled one or ``phintys.function``, was given invalid arguments.
+
+    Their kind, their number or their values may be wrong, so it is both a ``TypeError`` and a
+    ``ValueError``: which of them the older libraries raise differs from function to function.
+    """
 
 
 class NanGuardError(PhintysError, FloatingPointError):

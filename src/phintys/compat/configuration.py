@@ -1,8 +1,8 @@
 """The old ``config``: the options of Phintys, and those that only the old packages had.
 
 The latter are accepted and stored, so that programs that set them run. ``optimizer``, ``linker``
-and the names of modes select the mode in which functions are compiled; the others have no effect,
-since they concern features that Phintys does not have (C compilers, devices, test values).
+and ``mode``, a name or a mode, select the mode in which functions are compiled; the others have no
+effect, since they concern features that Phintys does not have (C compilers, devices, test values).
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from phintys._base.config import OPTIONS
 from phintys._base.config import config as core
+from phintys.compile.mode import Mode
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping
@@ -112,8 +113,14 @@ def _own() -> dict[str, Any]:
     return _values if inside is None else inside
 
 
-def _is_own(name: str) -> bool:
-    """Return whether an option is stored here, including compute_test_value with its old values."""
+def _is_own(name: str, value: Any) -> bool:
+    """Return whether a value of an option is stored here.
+
+    It is for options that Phintys does not have, for ``compute_test_value`` with its old values,
+    and for a mode: the option of Phintys takes its name only.
+    """
+    if name == "mode":
+        return isinstance(value, Mode)
     return name in OLD_OPTIONS or name.startswith("warn__")
 
 
@@ -134,17 +141,18 @@ class OldConfig:
     """Access to the options of Phintys and those in :data:`OLD_OPTIONS`."""
 
     def __getattr__(self, name: str) -> Any:
-        if _is_own(name):
+        if name in _own() or _is_own(name, ""):
             return _own().get(name, False)
         if name in _GROUPS:
             return _Group(name)
         return getattr(core, name)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if _is_own(name):
+        if _is_own(name, value):
             _own()[name] = value
-        else:
-            setattr(core, name, value)
+            return
+        setattr(core, name, value)
+        _own().pop(name, None)
 
     def __dir__(self) -> list[str]:
         return sorted({*OPTIONS, *OLD_OPTIONS, *_GROUPS, "change_flags"})
@@ -156,10 +164,12 @@ class OldConfig:
         """Set options for a ``with`` block, or as a decorator for each call of a function."""
         wanted = {**(flags or {}), **values}
         wanted = {name.replace(".", "__"): value for name, value in wanted.items()}
-        own = {name for name in wanted if _is_own(name)}
-        token = _overrides.set({**_own(), **{name: wanted[name] for name in own}})
+        own = {name: value for name, value in wanted.items() if _is_own(name, value)}
+        others = {name: value for name, value in wanted.items() if name not in own}
+        kept = {name: value for name, value in _own().items() if name not in others}
+        token = _overrides.set({**kept, **own})
         try:
-            with core.change_flags(**{n: v for n, v in wanted.items() if n not in own}):
+            with core.change_flags(**others):
                 yield
         finally:
             _overrides.reset(token)

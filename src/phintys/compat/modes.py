@@ -30,14 +30,12 @@ __all__ = [
     "MonitorMode",
     "NanGuardError",
     "NanGuardMode",
+    "RewriteDatabaseQuery",
     "chosen_mode",
     "detect_nan",
     "get_default_mode",
     "get_mode",
 ]
-
-FAST_COMPILE = "FAST_COMPILE"
-FAST_RUN = "FAST_RUN"
 
 _OPTIMIZERS = {
     "None": "none",
@@ -55,10 +53,59 @@ _PYTHON_LINKERS = frozenset({"py", "vm", "vm_nogc"})
 _NATIVE_LINKERS = frozenset({"c", "c|py", "c|py_nogc", "cvm", "cvm_nogc", "jax", "numba"})
 
 
+class RewriteDatabaseQuery:
+    """Which rewrites a mode has, by their tags; those that Phintys does not have are ignored.
+
+    Parameters
+    ----------
+    include
+        Tags of rewrites; ``"fast_run"`` and ``"fast_compile"`` stand for whole pipelines.
+    require, subquery, position_cutoff, extra_rewrites
+        Accepted, without effect.
+    exclude
+        Names of passes and rules that are left out.
+
+    Examples
+    --------
+    >>> from phintys.compat.modes import Mode, RewriteDatabaseQuery
+    >>> mode = Mode("py", RewriteDatabaseQuery(include=["fast_run"], exclude=["merge"]))
+    >>> "merge" in mode.pipeline.names
+    False
+    """
+
+    def __init__(
+        self,
+        include: Any = (),
+        require: Any = None,
+        exclude: Any = None,
+        subquery: Any = None,
+        position_cutoff: Any = None,
+        extra_rewrites: Any = None,
+    ) -> None:
+        self.include = frozenset(name for name in include if name is not None)
+        self.exclude = frozenset(exclude or ())
+
+    def including(self, *names: str) -> RewriteDatabaseQuery:
+        """Return a query that includes these tags too."""
+        return RewriteDatabaseQuery(self.include.union(names), exclude=self.exclude)
+
+    def excluding(self, *names: str) -> RewriteDatabaseQuery:
+        """Return a query without rewrites of these names."""
+        return RewriteDatabaseQuery(self.include, exclude=self.exclude.union(names))
+
+    def pipeline(self) -> Pipeline:
+        """Return the pipeline that has what the query asks for."""
+        whole = "light" if "fast_compile" in self.include else "none"
+        mode = OldMode("reference", PIPELINES["full" if "fast_run" in self.include else whole])
+        return mode.excluding(*self.exclude).pipeline
+
+
 def _pipeline(optimizer: Any) -> Pipeline:
     """Return the pipeline for the name of an old optimizer."""
     if isinstance(optimizer, Pipeline):
         return optimizer
+    if isinstance(optimizer, RewriteDatabaseQuery):
+        return optimizer.pipeline()
     name = _OPTIMIZERS.get(str(optimizer))
     if name is None:
         msg = (
@@ -137,6 +184,10 @@ def get_default_mode() -> Any:
 
 def chosen_mode(mode: Any) -> Any:
     """Return ``mode``, or the one selected by the old options if they were set."""
+    if isinstance(mode, core.Mode):
+        return mode
+    if mode is None and not isinstance(config.mode, str):
+        return config.mode
     if mode == "NanGuardMode":
         return NanGuardMode()
     if mode in ("Mode", None):
@@ -146,6 +197,10 @@ def chosen_mode(mode: Any) -> Any:
             return Mode(linker, optimizer)
         return None if mode == "Mode" else mode
     return mode
+
+
+FAST_COMPILE = get_mode("FAST_COMPILE")
+FAST_RUN = get_mode("FAST_RUN")
 
 
 def _with_graph(hook: Callable[..., None] | None) -> Callable[..., None] | None:

@@ -62,7 +62,7 @@ _ERRORS: dict[str, str] = {
 }
 
 _RANDOM: list[Source] = [
-    _here(_STREAMS, "RandomVariable custom_rng_deepcopy default_rng standard_normal"),
+    _here(_STREAMS, "RandomStream RandomVariable custom_rng_deepcopy default_rng standard_normal"),
     {"nbinom": "phintys.random:negative_binomial"},
     "phintys.random",
 ]
@@ -424,6 +424,7 @@ _NEWER: dict[str, list[Source]] = {
     "graph.rewriting": _REWRITING,
     "graph.rewriting.utils": [_REWRITE_GRAPH],
     "graph.rewriting.basic": _REWRITING,
+    "graph.rewriting.db": [_here(_MODES, "RewriteDatabaseQuery")],
     "graph.type": [_GRAPH],
     "graph.utils": [_ERRORS],
     "tensor.math": _TENSOR,
@@ -513,7 +514,6 @@ MISSING: dict[str, str] = {
     "gof.params_type": _C_CODE,
     "gof.vm": _LINKERS,
     "gpuarray": "code for GPUs",
-    "graph.rewriting.db": _DATABASES,
     "link": _LINKERS,
     "sandbox.cuda": "code for GPUs",
     "sandbox.linalg": "the sandbox modules",
@@ -532,6 +532,8 @@ MISSING_NAMES: dict[str, str] = {
     **dict.fromkeys(
         (
             "EquilibriumDB",
+            "LocalGroupDB",
+            "RewriteDatabase",
             "SequenceDB",
             "optdb",
             "register_canonicalize",

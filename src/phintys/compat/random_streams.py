@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MRG_RandomStreams",
+    "RandomStream",
     "RandomStreams",
     "RandomVariable",
     "custom_rng_deepcopy",
@@ -195,6 +196,42 @@ class RandomStreams:
         """Draw how often ``n`` trials have each result, for each row of probabilities."""
         options = {"size": _size(size, ndim), "dtype": dtype}
         return self._known(self._stream.gen("multinomial", n, pvals, **options))
+
+
+class RandomStream(new.RandomStream):
+    """The streams of Aesara and PyTensor.
+
+    Parameters
+    ----------
+    seed, namespace
+        As those of :class:`phintys.random.RandomStream`.
+    rng_ctor
+        As there; ``numpy.random.RandomState``, whose states cannot be variables, means the default
+        generators.
+
+    Examples
+    --------
+    >>> from phintys.compat.random_streams import RandomStream
+    >>> srng = RandomStream(seed=234)
+    >>> draw = srng.uniform(0, 1, size=(2, 2), name="draw")
+    >>> len(srng.state_updates), srng.default_instance_seed
+    (1, 234)
+    """
+
+    def __init__(self, seed: Any = None, namespace: Any = None, rng_ctor: Any = None) -> None:
+        self.default_instance_seed = seed
+        self.rng_ctor = rng_ctor
+        is_legacy = rng_ctor is np.random.RandomState
+        super().__init__(seed, namespace, None if is_legacy else rng_ctor)
+
+    def seed(self, seed: Any = None) -> None:
+        """Set the states of all generators anew, by default from the seed of the stream."""
+        super().seed(self.default_instance_seed if seed is None else seed)
+
+    @property
+    def state_updates(self) -> list[tuple[SharedVariable, Any]]:
+        """The generators and their next states."""
+        return self.updates()
 
 
 class MRG_RandomStreams(RandomStreams):

@@ -175,6 +175,16 @@ def test_shared_variables_that_are_read(strict, mode):
     check([x], [found], [V], expected, mode)
 
 
+def test_strict_allows_what_the_step_updates():
+    counter = phintys.shared(0, name="counter")
+    stream = phintys.random.RandomStream(1)
+    draws, updates = phintys.scan(
+        lambda: (stream.normal(), {counter: counter + 1}), n_steps=3, strict=True
+    )
+    assert len(set(phintys.function([], draws, updates=updates)())) == 3
+    assert counter.get_value() == 3
+
+
 @every_mode
 @pytest.mark.parametrize("form", ["dict", "pairs", "updates alone", "until first", "flat"])
 def test_updates_and_conditions_in_all_forms(form, mode):

@@ -95,7 +95,7 @@ def scan(
         Accepted for compatibility: the memory of a step is used for all of them.
     strict
         Whether shared variables in the step that are not among the sequences or non-sequences are
-        an error.
+        an error; those that the step updates, such as generators of random numbers, are not.
     return_list
         Return a list of outputs even if there is a single one.
     return_updates
@@ -169,7 +169,7 @@ def scan(
             raise _dropped(made.updates)
         _add_default_updates(made, defaults)
         if strict:
-            _check_strict(made, [*arguments, *fixed, *(each.x for each in rows)])
+            _check_strict(made, [*arguments, *fixed, *made.updates, *(each.x for each in rows)])
         if initial is None:
             states = [None] * len(made.outputs)
         _check_count(made.outputs, states)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from phintys.graph.variable import Variable
 
-__all__ = ["InDtype", "about", "asked_for", "documented", "draw_from", "has_draws"]
+__all__ = ["InDtype", "about", "asked_for", "documented", "draw_from", "has_draws", "named_draw"]
 
 _Holder = TypeVar("_Holder", bound=type)
 
@@ -113,6 +113,14 @@ def asked_for(
     return (made if dtype is None else InDtype(made, dtype)), size
 
 
+def named_draw(drawn: Any, name: str | None) -> Any:
+    """Return numbers, or the next state and numbers, after the numbers have got a name."""
+    if name is not None:
+        numbers = drawn[1] if isinstance(drawn, tuple) else drawn
+        numbers.name = name
+    return drawn
+
+
 def has_draws(cls: _Holder) -> _Holder:
     """Give a class with a method ``draw`` a method for each distribution that it has none for."""
     own = set(vars(cls))
@@ -129,14 +137,19 @@ def has_draws(cls: _Holder) -> _Holder:
 
 def _method(name: str, distribution: type[Distribution]) -> Callable[..., Any]:
     def method(
-        self: Any, *parameters: Any, size: Any = None, dtype: Any = None, **named: Any
+        self: Any,
+        *parameters: Any,
+        size: Any = None,
+        dtype: Any = None,
+        name: str | None = None,
+        **named: Any,
     ) -> Any:
-        return self.draw(*asked_for(distribution, parameters, size, dtype, named))
+        drawn = self.draw(*asked_for(distribution, parameters, size, dtype, named))
+        return named_draw(drawn, name)
 
     parameters = {"self": inspect.Parameter.empty, **distribution.defaults}
-    return documented(
-        method, name, about(distribution), {**parameters, "size": None, "dtype": None}
-    )
+    options = {"size": None, "dtype": None, "name": None}
+    return documented(method, name, about(distribution), {**parameters, **options})
 
 
 def about(distribution: type[Distribution]) -> str:

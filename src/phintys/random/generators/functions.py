@@ -6,7 +6,13 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from phintys.random.distributions.base import DISTRIBUTIONS, Distribution
-from phintys.random.generators.drawing import about, asked_for, documented, draw_from
+from phintys.random.generators.drawing import (
+    about,
+    asked_for,
+    documented,
+    draw_from,
+    named_draw,
+)
 from phintys.random.generators.streams import shared_rng
 
 if TYPE_CHECKING:
@@ -46,8 +52,7 @@ def function_of(name: str, distribution: type[Distribution]) -> Callable[..., An
         after, numbers = draw_from(asked, generator, lengths)
         if rng is None:
             generator.default_update = after
-        if name is not None:
-            numbers.name = name
+        named_draw(numbers, name)
         return (after, numbers) if return_next_rng else numbers
 
     options = {"size": None, "rng": None, "return_next_rng": False, "dtype": None, "name": None}

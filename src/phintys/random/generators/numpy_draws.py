@@ -196,16 +196,22 @@ def _integers(
     size: Any = None,
     dtype: Any = "int64",
     endpoint: bool = False,
+    name: str | None = None,
 ) -> tuple[Any, Any]:
     """Draw integers from ``low`` to ``high - 1``, or below ``low`` alone."""
     low, high = (0, low) if high is None else (low, high)
     high = as_tensor_variable(high) + 1 if endpoint else high
     op = NumpyIntegers(dtype=normalize_dtype(dtype))
-    return op(low, high, size=size, rng=self, return_next_rng=True)
+    return op(low, high, size=size, name=name, rng=self, return_next_rng=True)
 
 
 def _choice(
-    self: Any, a: Any, size: Any = None, replace: bool = True, p: Any = None
+    self: Any,
+    a: Any,
+    size: Any = None,
+    replace: bool = True,
+    p: Any = None,
+    name: str | None = None,
 ) -> tuple[Any, Any]:
     """Draw entries of a vector, or rows of an array, or integers below ``a``."""
     given = as_tensor_variable(a)
@@ -214,16 +220,17 @@ def _choice(
     weights = () if p is None else (as_tensor_variable(p),)
     signature = f"({','.join(axes)}){',(n)' if weights else ''}->({','.join(axes[1:])})"
     op = NumpyChoice(signature=signature, dtype=rows.dtype, replace=replace)
-    return op(rows, *weights, size=() if size is None else size, rng=self, return_next_rng=True)
+    size = () if size is None else size
+    return op(rows, *weights, size=size, name=name, rng=self, return_next_rng=True)
 
 
-def _permutation(self: Any, x: Any) -> tuple[Any, Any]:
+def _permutation(self: Any, x: Any, name: str | None = None) -> tuple[Any, Any]:
     """Return the rows of an array, or the integers below ``x``, in random order."""
     given = as_tensor_variable(x)
     rows = arange(given) if given.ndim == 0 else given
     axes = ",".join(f"a{dim}" for dim in range(rows.ndim))
     op = NumpyPermutation(signature=f"({axes})->({axes})", dtype=rows.dtype)
-    return op(rows, rng=self, return_next_rng=True)
+    return op(rows, name=name, rng=self, return_next_rng=True)
 
 
 _ACCEPTED = {name: set(known.parameters) for name, known in NUMPY_METHODS.items()}
@@ -277,9 +284,14 @@ def _is_default(value: Any, default: Any) -> bool:
     return not isinstance(known, Variable) and np.ndim(known) == 0 and bool(known == default)
 
 
-def _method(name: str, known: _Method) -> Callable[..., Any]:
-    def method(
-        self: Any, *given: Any, size: Any = None, dtype: Any = None, **named: Any
+def _method(method: str, known: _Method) -> Callable[..., Any]:
+    def drawing(
+        self: Any,
+        *given: Any,
+        size: Any = None,
+        dtype: Any = None,
+        name: str | None = None,
+        **named: Any,
     ) -> tuple[Any, Any]:
         if len(given) == len(known.parameters) + 1 and size is None:
             *given, size = given  # pyright: ignore[reportAssignmentType]
@@ -287,17 +299,19 @@ def _method(name: str, known: _Method) -> Callable[..., Any]:
         is_wrong = len(given) > len(known.parameters) or values.keys() != known.parameters.keys()
         if is_wrong or _NEEDED in values.values():
             listed = ", ".join(known.parameters) or "none"
-            msg = f"{name} of NumPy's generators has the parameters {listed}; got {given}, {named}."
+            msg = (
+                f"{method} of NumPy's generators has the parameters {listed}; got {given}, {named}."
+            )
             raise ArgumentError(msg)
         kind = config.floatX if known.dtype == "floatX" else known.dtype
-        op = NumpyDraw(name, known.signature, kind if dtype is None else normalize_dtype(dtype))
-        return op(*values.values(), size=size, rng=self, return_next_rng=True)
+        op = NumpyDraw(method, known.signature, kind if dtype is None else normalize_dtype(dtype))
+        return op(*values.values(), size=size, name=name, rng=self, return_next_rng=True)
 
     return documented(
+        drawing,
         method,
-        name,
-        f"Draw as {name} of ``numpy.random.Generator``.",
-        {"self": _NEEDED, **known.parameters, "size": None, "dtype": None},
+        f"Draw as {method} of ``numpy.random.Generator``.",
+        {"self": _NEEDED, **known.parameters, "size": None, "dtype": None, "name": None},
     )
 
 

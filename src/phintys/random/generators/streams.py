@@ -14,7 +14,7 @@ from phintys.graph.sharing import shared
 from phintys.graph.variable import Variable
 from phintys.random.bits.states import GeneratorVariable, random_type, seed_sequence, state
 from phintys.random.distributions import DISTRIBUTIONS, Distribution
-from phintys.random.generators.drawing import asked_for, draw_from, has_draws
+from phintys.random.generators.drawing import asked_for, draw_from, has_draws, named_draw
 
 __all__ = ["RandomStream", "rng", "shared_rng"]
 
@@ -119,6 +119,12 @@ class RandomStream:
     def __init__(
         self, seed: Any = None, namespace: Any = None, rng_ctor: Callable[[Any], Any] | None = None
     ) -> None:
+        if rng_ctor is np.random.RandomState:
+            msg = (
+                "rng_ctor makes a numpy.random.Generator, got numpy.random.RandomState, whose "
+                "states cannot be those of variables. Use numpy.random.default_rng."
+            )
+            raise ArgumentError(msg)
         self._generators: list[SharedVariable] = []
         self._namespace = namespace
         self._make = state if rng_ctor is None else rng_ctor
@@ -164,11 +170,18 @@ class RandomStream:
         return numbers
 
     def gen(
-        self, distribution: Any, *parameters: Any, size: Any = None, dtype: Any = None, **named: Any
+        self,
+        distribution: Any,
+        *parameters: Any,
+        size: Any = None,
+        dtype: Any = None,
+        name: str | None = None,
+        **named: Any,
     ) -> Any:
         """Return numbers of a distribution that is given by its class, its method, or itself.
 
-        A :class:`~phintys.random.RandomVariable` is applied to the parameters.
+        A :class:`~phintys.random.RandomVariable` is applied to the parameters. ``name`` becomes the
+        name of the numbers.
 
         Examples
         --------
@@ -184,16 +197,17 @@ class RandomStream:
             options = {"size": size, "dtype": dtype, "return_next_rng": True, **named}
             generator = self.generator()
             generator.default_update, numbers = distribution(*parameters, rng=generator, **options)
-            return numbers
+            return named_draw(numbers, name)
         if isinstance(distribution, Distribution):
             given = distribution
-            return self.draw(*asked_for(lambda: given, parameters, size, dtype, named))
+            drawn = self.draw(*asked_for(lambda: given, parameters, size, dtype, named))
+            return named_draw(drawn, name)
         if not callable(distribution):
             known = ", ".join(sorted(DISTRIBUTIONS))
             msg = f"gen takes a distribution, its class or the name of its method, one of {known}; "
             msg = f"{msg}got {distribution!r}."
             raise ArgumentError(msg)
-        return self.draw(*asked_for(distribution, parameters, size, dtype, named))
+        return named_draw(self.draw(*asked_for(distribution, parameters, size, dtype, named)), name)
 
     def __getattr__(self, name: str) -> Any:
         namespace = self.__dict__.get("_namespace")
