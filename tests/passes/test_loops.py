@@ -143,6 +143,19 @@ class TestArguments:
         assert (arguments.sequences, arguments.captured) == (0, 1)
         assert "capture_repeated_rows" in names
 
+    @pytest.mark.parametrize("value", [[0.5, np.nan], [0.0, 0.0], 3.0])
+    def test_rows_of_a_constant_that_are_all_the_same_are_part_of_the_step(self, value):
+        rows = pt.constant(np.tile(value, (7,) + (1,) * np.ndim(value)))
+        (last,) = make_loop(lambda t, row, u: [pt.cos(u) * row.sum()], 7, [rows], untraced=[t])
+        arguments, _ = arguments_of(last)
+        assert (arguments.sequences, arguments.captured) == (0, 0)
+
+    @pytest.mark.parametrize("value", [[0.0, -0.0, 0.0], [1.0, 2.0, 1.0], [1.0, 1.0, 2.0]])
+    def test_rows_of_a_constant_that_differ_stay_rows(self, value):
+        rows = pt.constant(value)
+        (last,) = make_loop(lambda t, row, u: [pt.cos(u) * row], 3, [rows], untraced=[x])
+        assert "capture_repeated_rows" not in rewritten(last)[1]
+
     def test_states_that_do_not_change_are_captured(self):
         results = make_loop(lambda t, u, v: [pt.cos(u) * v, v], n, untraced=[s, t])
         arguments, names = arguments_of(results)
@@ -235,6 +248,36 @@ class TestWorkOutside:
         arguments, names = arguments_of(results)
         assert arguments.stacked == 0
         assert "stack_once" in names
+
+    @pytest.mark.parametrize("until", [False, True])
+    def test_what_is_the_same_in_all_steps_is_not_stacked(self, until):
+        def step(t, h, w):
+            return [pt.cos(h), w, pt.constant([1.0, 2.0]), *([h > 0.9] if until else [])]
+
+        results = make_loop(step, n, [], [((-1,), y[:1])], captured=[x], until=until)
+        arguments, names = arguments_of(results)
+        assert arguments.stacked == 0
+        assert "stack_once" in names
+        f = phintys.function([n, x, y], results, mode=FULL)
+        trace, repeated, constants, *_ = f(4, [3.0, 4.0, 5.0], [1.0])
+        steps = len(trace) - 1
+        assert steps == (1 if until else 4)
+        np.testing.assert_array_equal(repeated, [[3.0, 4.0, 5.0]] * steps)
+        np.testing.assert_array_equal(constants, [[1.0, 2.0]] * steps)
+
+    @pytest.mark.parametrize("sized", [False, True])
+    def test_the_gradient_of_a_step_that_is_a_gradient_is_as_simple_as_outside(self, sized):
+        def step(h):
+            cost = (h**3 * pt.eye(h.shape[0])[0]).sum()
+            return h - 0.1 * phintys.grad(cost, h)
+
+        start = pt.dvector("start", shape=(4 if sized else None,))
+        trace, _ = phintys.scan(step, outputs_info=[start], n_steps=9)
+        fgraph, _ = rewritten(phintys.grad((trace[-1] ** 2).sum(), start))
+        names = {str(node.op) for one in loops_of(fgraph) for node in one.op.fgraph.apply_nodes}
+        assert not names & {"Pow", "Switch", "And_"}
+        assert "ARange{dtype=int64}" not in names or not sized
+        assert all(one.op.arguments.stacked == 0 for one in loops_of(fgraph)) or not sized
 
 
 class TestFewSteps:

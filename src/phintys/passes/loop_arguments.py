@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from phintys.control.loops.scan_op import Scan
 from phintys.graph.variable import Constant
 from phintys.passes._loops import (
@@ -18,6 +20,7 @@ from phintys.passes._loops import (
     replacements,
 )
 from phintys.rewriting import node_rewriter
+from phintys.tensor.convert import constant
 from phintys.tensor.creation import Alloc, alloc
 from phintys.tensor.joining import join
 from phintys.tensor.known import known_int
@@ -31,7 +34,7 @@ if TYPE_CHECKING:
     from phintys.graph.variable import Variable
     from phintys.rewriting import NodeRewriter
 
-__all__ = ["LOOP_ARGUMENTS"]
+__all__ = ["LOOP_ARGUMENTS", "capture_constants", "has_constant_rows"]
 
 
 @node_rewriter(
@@ -158,17 +161,31 @@ def capture_constants(fgraph: FunctionGraph, node: Apply) -> list[Variable | Non
     return replacements(fgraph, node, loop.apply())
 
 
+def has_constant_rows(node: Apply) -> bool:
+    """Return whether a node is a loop that reads the same constant in all steps."""
+    op = node.op
+    if not isinstance(op, Scan):
+        return False
+    given, rows = op.arguments.node_inputs(node.inputs), op.step_inputs
+    constants = [
+        *zip(given.captured, rows.captured, strict=True),
+        *((_repeated_row(x), row) for x, row in zip(given.sequences, rows.sequences, strict=True)),
+    ]
+    return any(isinstance(x, Constant) and is_like(x, row) for x, row in constants)
+
+
 @node_rewriter(
     [Scan],
     examples=[
         "loop(lambda t, row, a: [row * a], 3, sequences=[x3, pt.alloc(s, 3)])[0]",
         "loop(lambda t, row, a: [row * a], 3, sequences=[x3, pt.alloc(x, 4, x.shape[0])])[0]",
+        "loop(lambda t, row, a: [row * a], 3, sequences=[x3, pt.constant([2.0, 2.0, 2.0])])[0]",
     ],
 )
 def capture_repeated_rows(fgraph: FunctionGraph, node: Apply) -> list[Variable | None] | None:
     """loop(alloc(x, n, m)) -> loop(alloc(x, m)) with a captured value in place of a sequence"""
     sequences = node.inputs[1 : 1 + arguments_of(node).sequences]
-    if not any(x.owner is not None and isinstance(x.owner.op, Alloc) for x in sequences):
+    if not any(map(_may_repeat, sequences)):
         return None
     loop = Loop.of(node)
     kept: list[Argument] = []
@@ -184,17 +201,31 @@ def capture_repeated_rows(fgraph: FunctionGraph, node: Apply) -> list[Variable |
     return replacements(fgraph, node, loop.apply())
 
 
+def _may_repeat(x: Any) -> bool:
+    """Return whether a tensor is made of copies of one row, or is a constant that may be."""
+    if isinstance(x, Constant):
+        return len(x.data) > 0 and _same_bits(x.data[:1], x.data[-1:])
+    return x.owner is not None and isinstance(x.owner.op, Alloc)
+
+
 def _repeated_row(x: Any) -> Any:
     """Return the row of a tensor that repeats it; else ``None``."""
-    node = x.owner
-    if node is None or not isinstance(node.op, Alloc):
+    if not _may_repeat(x):
         return None
-    value, _, *sizes = node.inputs
+    if isinstance(x, Constant):
+        row = x.data[:1]
+        return constant(row[0]) if _same_bits(np.broadcast_to(row, x.data.shape), x.data) else None
+    value, _, *sizes = x.owner.inputs
     if value.ndim == x.ndim:
         if value.type.shape[0] != 1:
             return None
         value = value[0]
     return alloc(value, *sizes) if sizes else value
+
+
+def _same_bits(x: Any, y: Any) -> bool:
+    """Return whether all elements of two arrays are the same, NaN and signs of zeros included."""
+    return x.tobytes() == y.tobytes()
 
 
 @node_rewriter(

@@ -9,7 +9,7 @@ from phintys.graph.inner import HasInnerGraph
 from phintys.graph.variable import Constant
 from phintys.passes._facts import fits, is_size_of
 from phintys.passes._loops import enough_rows, is_like, not_negative
-from phintys.tensor.creation import Alloc
+from phintys.tensor.creation import Alloc, alloc
 from phintys.tensor.cumulative import CumOp
 from phintys.tensor.dim_shuffle import DimShuffle
 from phintys.tensor.elemwise import Elemwise
@@ -168,6 +168,13 @@ class Outside:
             else:
                 self._compute(node)
         return values[variable]
+
+    def stacked(self, variable: Any) -> Any:
+        """Return the rows of a variable; those of one that is the same in all steps are equal."""
+        value = self[variable]
+        if self.rows.get(variable):
+            return value
+        return alloc(value, self.steps, *(shape_i(value, dim) for dim in range(value.ndim)))
 
     def _leaf(self, variable: Any) -> Any:
         loop = self._loop

@@ -253,7 +253,7 @@ def _with_results(loop: Loop, outside: Outside, moved: Iterable[Argument]) -> di
         found.update(loop.apply())
     outside.start(found)
     for one in moved:
-        found.update(dict.fromkeys(one.out, outside[one.new]))
+        found.update(dict.fromkeys(one.out, outside.stacked(one.new)))
     return found
 
 
@@ -263,29 +263,31 @@ def _with_results(loop: Loop, outside: Outside, moved: Iterable[Argument]) -> di
         "loop(lambda t, row, h: [h * row, row], 3, sequences=[x3], untraced=[s])[1]",
         "loop(lambda t, h: [h * 2, h], 3, carried=[((-1,), x3[:1])])[1]",
         "loop(lambda t, h, g: [g + h, g], 3, carried=[((-2, -1), x3[:2])])[1]",
+        "loop(lambda t, row, h, a: [h * row, a], 3, [x3], untraced=[s], captured=[x])[1]",
     ],
 )
 def stack_once(fgraph: FunctionGraph, node: Apply) -> list[Variable | None] | None:
-    """loop(x[t]) -> x[:n], and likewise for rows that are carried anyway"""
+    """loop(x[t]) -> x[:n], likewise for rows that are carried, and loop(c) -> alloc(c, n)"""
     if not arguments_of(node).stacked:
         return None
     loop = Loop.of(node)
     known = {row for one in loop.carried for row in (*one.rows, one.new)}
     known.update(one.rows[0] for one in loop.sequences)
-    moved = [one for one in loop.stacked if one.new in known]
+    known.update(one.rows[0] for one in loop.captured)
+    moved = [one for one in loop.stacked if one.new in known or isinstance(one.new, Constant)]
     if not moved:
         return None
     loop.stacked = [one for one in loop.stacked if one not in moved]
     is_empty = not loop.results and loop.until is None
     outside = Outside(loop, (), ())
-    if not all(outside.rows.get(one.new) for one in moved):
+    if not all(one.new in outside.rows or isinstance(one.new, Constant) for one in moved):
         return None
     if is_empty:
         if not may_vanish(loop):
             return None
         outside.start()
         return replacements(
-            fgraph, node, {out: outside[one.new] for one in moved for out in one.out}
+            fgraph, node, {out: outside.stacked(one.new) for one in moved for out in one.out}
         )
     return replacements(fgraph, node, _with_results(loop, outside, moved))
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from phintys.control.loops.scan_op import Scan
 from phintys.passes.inner_graphs import InnerGraphs
+from phintys.passes.loop_arguments import capture_constants, has_constant_rows
 from phintys.passes.merging import merge
 from phintys.rewriting import Worklist
 
@@ -14,17 +15,22 @@ if TYPE_CHECKING:
     from typing import Self
 
     from phintys.graph.fgraph import FunctionGraph
+    from phintys.passes.folding import ConstantFolding
     from phintys.rewriting import NodeRewriter, RewriteTrace
 
 __all__ = ["Loops"]
+
+_MOST_ROUNDS = 3
+"""How often constants that the rules made outside of loops are taken into them."""
 
 
 class Loops(Worklist):
     """Apply rules for loops; do nothing to graphs without loops.
 
-    The graphs of steps come first, those of loops in loops before all others. They are merged and
-    brought into canonical form, so that the rules see what the steps compute, and so is the graph
-    afterwards, for what has been moved out of the loops.
+    The graphs of steps come first, those of loops in loops before all others. Constants are moved
+    into them, they are merged, folded and brought into canonical form, so that the rules see what
+    the steps compute, and so is the graph afterwards, for what has been moved out of the loops.
+    What turns out to be constant there belongs to the steps again, and all is done once more.
 
     Parameters
     ----------
@@ -32,6 +38,8 @@ class Loops(Worklist):
         The rules for loops.
     tidy
         The driver that brings graphs into canonical form. Excluding its name leaves it out.
+    fold
+        The pass that computes constants. Excluding its name leaves it out.
     name, tags
         As for :class:`~phintys.rewriting.GraphRewriter`.
 
@@ -47,36 +55,50 @@ class Loops(Worklist):
         rules: Iterable[NodeRewriter],
         *,
         tidy: Worklist | None = None,
+        fold: ConstantFolding | None = None,
         name: str | None = None,
         tags: Iterable[str] = (),
     ) -> None:
         super().__init__(rules, name=name, tags=tags)
         self.tidy = tidy
+        self.fold = fold
 
     def with_rules(self, rules: Sequence[NodeRewriter]) -> Self:
-        return type(self)(rules, tidy=self.tidy, name=self.name, tags=self.tags)
+        return type(self)(rules, tidy=self.tidy, fold=self.fold, name=self.name, tags=self.tags)
 
     def excluding(self, names: frozenset[str]) -> Self:
-        found = super().excluding(names)
-        tidy = self.tidy
-        if tidy is not None:
-            tidy = None if tidy.name in names else tidy.excluding(names)
-        if tidy is self.tidy:
-            return found
-        return type(self)(found.rules, tidy=tidy, name=self.name, tags=self.tags)
+        rules = super().excluding(names).rules
+        tidy = None if self.tidy is None or self.tidy.name in names else self.tidy.excluding(names)
+        fold = None if self.fold is None or self.fold.name in names else self.fold
+        if (tidy, fold, tuple(rules)) == (self.tidy, self.fold, tuple(self.rules)):
+            return self
+        return type(self)(rules, tidy=tidy, fold=fold, name=self.name, tags=self.tags)
 
     def apply(self, fgraph: FunctionGraph, trace: RewriteTrace | None = None) -> None:
-        if not any(isinstance(node.op, Scan) for node in fgraph.apply_nodes):
-            return
+        for _ in range(_MOST_ROUNDS):
+            if not any(isinstance(node.op, Scan) for node in fgraph.apply_nodes):
+                return
+            self._apply_once(fgraph, trace)
+            if not any(map(has_constant_rows, fgraph.apply_nodes)):
+                return
+
+    def _apply_once(self, fgraph: FunctionGraph, trace: RewriteTrace | None) -> None:
+        if capture_constants in self.rules:
+            Worklist([capture_constants], name=self.name).apply(fgraph, trace)
 
         def rewrite_step(inner: FunctionGraph) -> None:
             if self.tidy is not None:
                 merge.apply(inner, trace)
-                self.tidy.apply(inner, trace)
+            self._tidy(inner, trace)
             self.apply(inner, trace)
 
         steps = InnerGraphs(name=self.name, ops=Scan)
         steps.rewrite_within(fgraph, trace, rewrite_step)
         super().apply(fgraph, trace)
+        self._tidy(fgraph, trace)
+
+    def _tidy(self, fgraph: FunctionGraph, trace: RewriteTrace | None) -> None:
+        if self.fold is not None:
+            self.fold.apply(fgraph, trace)
         if self.tidy is not None:
             self.tidy.apply(fgraph, trace)

@@ -106,6 +106,7 @@ _LOOPS = Pass(
     Loops(
         (*LOOP_ARGUMENTS, *LOOP_WORK, *LOOP_UNROLLING, *LOOP_SUMS, *LOOP_STATES),
         tidy=Worklist(CANONICAL, name="canonicalize"),
+        fold=ConstantFolding(inner=False),
         name="loops",
     ),
 )
