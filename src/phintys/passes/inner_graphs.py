@@ -13,7 +13,7 @@ from phintys.graph.inner import HasInnerGraph
 from phintys.rewriting import GraphRewriter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
     from phintys.graph.apply import Apply
     from phintys.rewriting import RewriteTrace
@@ -34,6 +34,8 @@ class InnerGraphs(GraphRewriter):
         Name in traces and errors.
     ops
         The class of the Ops whose graphs are rewritten.
+    known
+        Ops, compared by identity, whose graphs need not be rewritten again.
 
     Examples
     --------
@@ -47,9 +49,12 @@ class InnerGraphs(GraphRewriter):
     True
     """
 
-    def __init__(self, name: str = "inner_graphs", ops: type = HasInnerGraph) -> None:
+    def __init__(
+        self, name: str = "inner_graphs", ops: type = HasInnerGraph, known: Collection[Any] = ()
+    ) -> None:
         super().__init__(name=name)
         self.ops = ops
+        self.known = {id(op): op for op in known}
 
     def apply(self, fgraph: FunctionGraph, trace: RewriteTrace | None = None) -> None:
         """Do nothing: on its own, the pass is the whole pipeline."""
@@ -76,7 +81,7 @@ class InnerGraphs(GraphRewriter):
             op = node.op
             if not isinstance(op, HasInnerGraph) or not isinstance(op, self.ops):
                 continue
-            if not op.rewrites_inner:
+            if not op.rewrites_inner or id(op) in self.known:
                 continue
             start = perf_counter()
             if op not in done:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from phintys.graph.variable import Variable
     from phintys.rewriting import NodeRewriter
 
-__all__ = ["LOOP_ARGUMENTS", "capture_constants", "has_constant_rows"]
+__all__ = ["CONSTANT_ARGUMENTS", "LOOP_ARGUMENTS", "has_constant_rows"]
 
 
 @node_rewriter(
@@ -287,3 +287,6 @@ LOOP_ARGUMENTS: tuple[NodeRewriter, ...] = (
     capture_unchanging_states,
 )
 """In the order in which they are tried."""
+
+CONSTANT_ARGUMENTS: tuple[NodeRewriter, ...] = (capture_repeated_rows, capture_constants)
+"""Those that take constants into the graphs of steps."""

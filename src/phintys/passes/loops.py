@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from phintys.control.loops.scan_op import Scan
 from phintys.passes.inner_graphs import InnerGraphs
-from phintys.passes.loop_arguments import capture_constants, has_constant_rows
+from phintys.passes.loop_arguments import CONSTANT_ARGUMENTS, has_constant_rows
 from phintys.passes.merging import merge
 from phintys.rewriting import Worklist
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
     from typing import Self
 
     from phintys.graph.fgraph import FunctionGraph
@@ -75,16 +75,21 @@ class Loops(Worklist):
         return type(self)(rules, tidy=tidy, fold=fold, name=self.name, tags=self.tags)
 
     def apply(self, fgraph: FunctionGraph, trace: RewriteTrace | None = None) -> None:
+        known: list[Any] = []
         for _ in range(_MOST_ROUNDS):
             if not any(isinstance(node.op, Scan) for node in fgraph.apply_nodes):
                 return
-            self._apply_once(fgraph, trace)
+            self._apply_once(fgraph, trace, known)
             if not any(map(has_constant_rows, fgraph.apply_nodes)):
                 return
+            known = [node.op for node in fgraph.apply_nodes if isinstance(node.op, Scan)]
 
-    def _apply_once(self, fgraph: FunctionGraph, trace: RewriteTrace | None) -> None:
-        if capture_constants in self.rules:
-            Worklist([capture_constants], name=self.name).apply(fgraph, trace)
+    def _apply_once(
+        self, fgraph: FunctionGraph, trace: RewriteTrace | None, known: Collection[Any]
+    ) -> None:
+        """Simplify the steps of all loops but those that are known, and apply the rules."""
+        constants = [rule for rule in self.rules if rule in CONSTANT_ARGUMENTS]
+        Worklist(constants, name=self.name).apply(fgraph, trace)
 
         def rewrite_step(inner: FunctionGraph) -> None:
             if self.tidy is not None:
@@ -92,10 +97,12 @@ class Loops(Worklist):
             self._tidy(inner, trace)
             self.apply(inner, trace)
 
-        steps = InnerGraphs(name=self.name, ops=Scan)
+        steps = InnerGraphs(name=self.name, ops=Scan, known=known)
         steps.rewrite_within(fgraph, trace, rewrite_step)
+        tidied = set(fgraph.apply_nodes) if known else set[Any]()
         super().apply(fgraph, trace)
-        self._tidy(fgraph, trace)
+        if any(not isinstance(node.op, Scan) for node in fgraph.apply_nodes - tidied):
+            self._tidy(fgraph, trace)
 
     def _tidy(self, fgraph: FunctionGraph, trace: RewriteTrace | None) -> None:
         if self.fold is not None:
