@@ -1,4 +1,4 @@
-"""Each elementwise function has its own signature, text, domain and example."""
+"""Each public function has a text in sections; elementwise ones also a domain of their own."""
 
 import doctest
 import inspect
@@ -14,12 +14,47 @@ import pytest
 import phintys
 import phintys.scalar as ps
 import phintys.tensor as pt
+from phintys.tensor.constructors import Several
 from phintys.testing.scalar_domains import DOMAINS
+from tests.documented import lacks, sections_of
 
 FUNCTIONS = {
     name: value for name in pt.__all__ if isinstance(value := getattr(pt, name), pt.Elemwise)
 }
 ROWS = {name: row for name, row in ps.SCALAR_OPS.items() if not isinstance(row, ps.Cast)}
+
+NAMESPACES = {"pt": pt, "pt.linalg": pt.linalg, "pt.fft": pt.fft, "pt.special": pt.special}
+WRITTEN = {
+    f"{place}.{name}": value
+    for place, namespace in NAMESPACES.items()
+    for name in dir(namespace)
+    if not name.startswith("_")
+    and inspect.isfunction(inspect.unwrap(value := getattr(namespace, name)))
+}
+"""The functions that are not generated from a table."""
+
+
+def test_functions_are_found():
+    assert len({id(function) for function in WRITTEN.values()}) > 350
+    assert {"pt.sum", "pt.nanstd", "pt.linalg.solve", "pt.fft.rfft", "pt.shared"} <= WRITTEN.keys()
+
+
+@pytest.mark.docstrings
+@pytest.mark.parametrize("name", WRITTEN)
+def test_a_function_says_what_it_takes_and_returns(name):
+    assert lacks(WRITTEN[name]) == []
+
+
+@pytest.mark.docstrings
+def test_constructors_of_several_variables_say_what_they_take_and_return():
+    assert lacks(Several.__call__) == []
+
+
+@pytest.mark.docstrings
+def test_the_device_is_described_where_it_is_taken():
+    for function in (pt.zeros, pt.arange, pt.fft.fftfreq):
+        parameters = sections_of(function.__doc__)["Parameters"]
+        assert parameters.rstrip().splitlines()[-2] == "device"
 
 
 def test_there_are_as_many_as_ever():

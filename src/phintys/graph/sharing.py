@@ -82,6 +82,11 @@ def shared(
     options
         Passed to the constructor, such as ``shape=`` and ``borrow=`` for arrays.
 
+    Returns
+    -------
+    SharedVariable
+        A variable of the Type that the value has; each type has its own class.
+
     Raises
     ------
     TypeContractError

@@ -29,6 +29,11 @@ def softmax(x: Any, axis: Axis = -1) -> TensorVariable:
     axis
         One axis, several, or ``None`` for all.
 
+    Returns
+    -------
+    TensorVariable
+        A floating tensor with the shape of ``x``, whose sums along the axis are 1.
+
     Raises
     ------
     ShapeError
@@ -55,10 +60,21 @@ def log_softmax(x: Any, axis: Axis = -1) -> TensorVariable:
     axis
         One axis, several, or ``None`` for all.
 
+    Returns
+    -------
+    TensorVariable
+        A floating tensor with the shape of ``x``.
+
     Raises
     ------
     ShapeError
         ``axis`` is out of range.
+
+    Notes
+    -----
+    ``x - max - log(sum(exp(x - max)))``: P. Blanchard, D. J. Higham and N. J. Higham, "Accurately
+    computing the log-sum-exp and softmax functions", IMA Journal of Numerical Analysis 41 (2021),
+    2311-2330.
 
     Examples
     --------

@@ -37,6 +37,11 @@ def apply_along_axis(
     args, kwargs
         More arguments of the function.
 
+    Returns
+    -------
+    TensorVariable
+        The shape of ``arr``, with the shape of what the function returns in place of ``axis``.
+
     Raises
     ------
     ShapeError
@@ -72,6 +77,11 @@ def apply_over_axes(func: Callable[..., Any], a: Any, axes: int | Sequence[int])
         A tensor.
     axes
         One axis, or several.
+
+    Returns
+    -------
+    TensorVariable
+        A tensor of the rank of ``a``; axes that the function drops are put back with size 1.
 
     Raises
     ------

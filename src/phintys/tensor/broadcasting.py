@@ -42,6 +42,11 @@ def broadcast_sizes(shapes: Sequence[Sequence[Any]], what: str = "broadcast_shap
     what
         What broadcasts them, for errors.
 
+    Returns
+    -------
+    list
+        Ints where sizes are known, variables elsewhere.
+
     Raises
     ------
     ShapeError
@@ -146,6 +151,11 @@ def broadcast_to(x: Any, shape: Any) -> TensorVariable:
     shape
         A list or tuple of sizes, ints or symbolic; or a symbolic vector of known length.
 
+    Returns
+    -------
+    TensorVariable
+        A tensor of that shape, with the dtype of ``x``.
+
     Raises
     ------
     ShapeError
@@ -168,6 +178,16 @@ def broadcast_to(x: Any, shape: Any) -> TensorVariable:
 
 def broadcast_arrays(*arrays: Any) -> list[TensorVariable]:
     """Return tensors broadcast to a common shape.
+
+    Parameters
+    ----------
+    arrays
+        Tensors of any dtypes, whose shapes broadcast together.
+
+    Returns
+    -------
+    list of TensorVariable
+        As many tensors, all of the common shape, each with its own dtype.
 
     Raises
     ------

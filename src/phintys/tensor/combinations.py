@@ -26,6 +26,16 @@ def comb(n: Any, k: Any, repetition: bool = False) -> TensorVariable:
     repetition
         Whether a thing may be chosen several times.
 
+    Returns
+    -------
+    TensorVariable
+        The counts, with the common shape of ``n`` and ``k``; float64 for integers.
+
+    Notes
+    -----
+    For ``repetition`` it is ``comb(n + k - 1, k)``: R. P. Stanley, "Enumerative Combinatorics",
+    volume 1, 2nd edition, 2011, section 1.2.
+
     Examples
     --------
     >>> import phintys.tensor as pt
@@ -42,6 +52,21 @@ def comb(n: Any, k: Any, repetition: bool = False) -> TensorVariable:
 
 def perm(n: Any, k: Any) -> TensorVariable:
     """Return the number of sequences of k of n things, in floating point.
+
+    Parameters
+    ----------
+    n, k
+        Tensors of integers or floats, which broadcast against each other. The result is 0 where k >
+        n, or one of them is negative.
+
+    Returns
+    -------
+    TensorVariable
+        n! / (n - k)!, with the common shape of ``n`` and ``k``; float64 for integers.
+
+    Notes
+    -----
+    It is computed as the Pochhammer symbol (n - k + 1)_k (DLMF 5.2.5).
 
     Examples
     --------
@@ -68,6 +93,11 @@ def multigammaln(a: Any, d: int) -> TensorVariable:
     d
         The dimension, an int from 1 on.
 
+    Returns
+    -------
+    TensorVariable
+        A floating tensor with the shape of ``a``.
+
     Raises
     ------
     ArgumentError
@@ -91,6 +121,21 @@ def multigammaln(a: Any, d: int) -> TensorVariable:
 def sici(x: Any) -> tuple[TensorVariable, TensorVariable]:
     """Return the sine and cosine integrals; see :func:`sine_integral`, :func:`cosine_integral`.
 
+    Parameters
+    ----------
+    x
+        A real tensor.
+
+    Returns
+    -------
+    tuple of TensorVariable
+        ``Si(x)`` and ``Ci(x)``, with the shape of ``x``; float64 for integers.
+
+    Notes
+    -----
+    The integrals are those of DLMF 6.2.9 and 6.2.11. The order of the two is that of
+    ``scipy.special.sici``.
+
     Examples
     --------
     >>> import phintys.tensor as pt
@@ -102,6 +147,21 @@ def sici(x: Any) -> tuple[TensorVariable, TensorVariable]:
 
 def fresnel(x: Any) -> tuple[TensorVariable, TensorVariable]:
     """Return both of Fresnel's integrals; see :func:`fresnel_sine`, :func:`fresnel_cosine`.
+
+    Parameters
+    ----------
+    x
+        A real tensor.
+
+    Returns
+    -------
+    tuple of TensorVariable
+        ``S(x)`` and ``C(x)``, with the shape of ``x``; float64 for integers.
+
+    Notes
+    -----
+    The integrals are those of DLMF 7.2.7 and 7.2.8. The order of the two is that of
+    ``scipy.special.fresnel``.
 
     Examples
     --------
@@ -115,6 +175,18 @@ def fresnel(x: Any) -> tuple[TensorVariable, TensorVariable]:
 def kn(n: Any, x: Any) -> TensorVariable:
     """Return the modified Bessel function of the second kind, of a whole order; see :func:`kv`.
 
+    Parameters
+    ----------
+    n
+        The order: a tensor of integers, or of floats that are integers.
+    x
+        A real tensor, which broadcasts against ``n``. The result is NaN where it is negative.
+
+    Returns
+    -------
+    TensorVariable
+        K_n(x), with the common shape of ``n`` and ``x`` (DLMF 10.25).
+
     Examples
     --------
     >>> import phintys.tensor as pt
@@ -126,6 +198,16 @@ def kn(n: Any, x: Any) -> TensorVariable:
 
 def gammal(k: Any, x: Any) -> TensorVariable:
     """Return the lower incomplete gamma function, not regularized.
+
+    Parameters
+    ----------
+    k, x
+        Real tensors that broadcast against each other; k > 0 and x >= 0.
+
+    Returns
+    -------
+    TensorVariable
+        The integral of ``t**(k - 1) * exp(-t)`` from 0 to x (DLMF 8.2.1), with the common shape.
 
     Examples
     --------
@@ -139,6 +221,17 @@ def gammal(k: Any, x: Any) -> TensorVariable:
 def gammau(k: Any, x: Any) -> TensorVariable:
     """Return the upper incomplete gamma function, not regularized.
 
+    Parameters
+    ----------
+    k, x
+        Real tensors that broadcast against each other; k > 0 and x >= 0.
+
+    Returns
+    -------
+    TensorVariable
+        The integral of ``t**(k - 1) * exp(-t)`` from x to infinity (DLMF 8.2.2), with the common
+        shape.
+
     Examples
     --------
     >>> import phintys.tensor as pt
@@ -150,6 +243,22 @@ def gammau(k: Any, x: Any) -> TensorVariable:
 
 def chi2sf(x: Any, k: Any) -> TensorVariable:
     """Return the survival function of the chi-squared distribution with k degrees of freedom.
+
+    Parameters
+    ----------
+    x
+        Where to evaluate it: a real tensor, x >= 0.
+    k
+        Degrees of freedom: a tensor of positive numbers, which broadcasts against ``x``.
+
+    Returns
+    -------
+    TensorVariable
+        The probability of a number above x, Q(k / 2, x / 2), with the common shape.
+
+    Notes
+    -----
+    M. Abramowitz and I. A. Stegun, "Handbook of Mathematical Functions", 1964, 26.4.2 and 26.4.19.
 
     Examples
     --------

@@ -229,6 +229,11 @@ def tensor(
     broadcastable
         Instead of the shape: for each dimension whether its size is 1.
 
+    Returns
+    -------
+    TensorVariable
+        A variable whose rank is the length of ``shape``.
+
     Raises
     ------
     TypeContractError
@@ -279,6 +284,11 @@ def scalar(
     shape
         Its static shape, with ``None`` for sizes that are known only at run time.
 
+    Returns
+    -------
+    TensorVariable
+        A variable of rank 0.
+
     Examples
     --------
     >>> import phintys.tensor as pt
@@ -301,6 +311,11 @@ def vector(
         Its dtype; ``config.floatX`` by default.
     shape
         Its static shape, with ``None`` for sizes that are known only at run time.
+
+    Returns
+    -------
+    TensorVariable
+        A variable of rank 1.
 
     Examples
     --------
@@ -325,6 +340,11 @@ def matrix(
     shape
         Its static shape, with ``None`` for sizes that are known only at run time.
 
+    Returns
+    -------
+    TensorVariable
+        A variable of rank 2.
+
     Examples
     --------
     >>> import phintys.tensor as pt
@@ -347,6 +367,11 @@ def row(
         Its dtype; ``config.floatX`` by default.
     shape
         Its static shape, with ``None`` for sizes that are known only at run time.
+
+    Returns
+    -------
+    TensorVariable
+        A variable of static shape ``(1, None)``.
 
     Examples
     --------
@@ -371,6 +396,11 @@ def col(
     shape
         Its static shape, with ``None`` for sizes that are known only at run time.
 
+    Returns
+    -------
+    TensorVariable
+        A variable of static shape ``(None, 1)``.
+
     Examples
     --------
     >>> import phintys.tensor as pt
@@ -394,6 +424,11 @@ def tensor3(
     shape
         Its static shape, with ``None`` for sizes that are known only at run time.
 
+    Returns
+    -------
+    TensorVariable
+        A variable of rank 3.
+
     Examples
     --------
     >>> import phintys.tensor as pt
@@ -406,28 +441,112 @@ def tensor3(
 def tensor4(
     name: str | None = None, *, dtype: Any = None, shape: Shape | None = None
 ) -> TensorVariable:
-    """Return a 4-d variable; the parameters are those of :func:`tensor3`."""
+    """Return a 4-d variable.
+
+    Parameters
+    ----------
+    name
+        A name, for printing and for keyword arguments of functions.
+    dtype
+        Its dtype; ``config.floatX`` by default.
+    shape
+        Its static shape, with ``None`` for sizes that are known only at run time.
+
+    Returns
+    -------
+    TensorVariable
+        A variable of rank 4.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.tensor4("x", shape=(2, None, 3, 3)).type
+    Tensor4(float64, shape=(2, ?, 3, 3))
+    """
     return _make(name, dtype, shape, (None,) * 4)
 
 
 def tensor5(
     name: str | None = None, *, dtype: Any = None, shape: Shape | None = None
 ) -> TensorVariable:
-    """Return a 5-d variable; the parameters are those of :func:`tensor3`."""
+    """Return a 5-d variable.
+
+    Parameters
+    ----------
+    name
+        A name, for printing and for keyword arguments of functions.
+    dtype
+        Its dtype; ``config.floatX`` by default.
+    shape
+        Its static shape, with ``None`` for sizes that are known only at run time.
+
+    Returns
+    -------
+    TensorVariable
+        A variable of rank 5.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.tensor5("x", dtype="int8").type
+    Tensor5(int8, shape=(?, ?, ?, ?, ?))
+    """
     return _make(name, dtype, shape, (None,) * 5)
 
 
 def tensor6(
     name: str | None = None, *, dtype: Any = None, shape: Shape | None = None
 ) -> TensorVariable:
-    """Return a 6-d variable; the parameters are those of :func:`tensor3`."""
+    """Return a 6-d variable.
+
+    Parameters
+    ----------
+    name
+        A name, for printing and for keyword arguments of functions.
+    dtype
+        Its dtype; ``config.floatX`` by default.
+    shape
+        Its static shape, with ``None`` for sizes that are known only at run time.
+
+    Returns
+    -------
+    TensorVariable
+        A variable of rank 6.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.tensor6("x").type
+    Tensor6(float64, shape=(?, ?, ?, ?, ?, ?))
+    """
     return _make(name, dtype, shape, (None,) * 6)
 
 
 def tensor7(
     name: str | None = None, *, dtype: Any = None, shape: Shape | None = None
 ) -> TensorVariable:
-    """Return a 7-d variable; the parameters are those of :func:`tensor3`."""
+    """Return a 7-d variable.
+
+    Parameters
+    ----------
+    name
+        A name, for printing and for keyword arguments of functions.
+    dtype
+        Its dtype; ``config.floatX`` by default.
+    shape
+        Its static shape, with ``None`` for sizes that are known only at run time.
+
+    Returns
+    -------
+    TensorVariable
+        A variable of rank 7.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.tensor7("x").type
+    Tensor7(float64, shape=(?, ?, ?, ?, ?, ?, ?))
+    """
     return _make(name, dtype, shape, (None,) * 7)
 
 
@@ -455,6 +574,22 @@ class Several:
             The name of each variable, or a single int: the number of variables to make.
         options
             ``dtype`` and ``shape``, for constructors that accept them.
+
+        Returns
+        -------
+        list of TensorVariable
+            As many variables as there are names.
+
+        Raises
+        ------
+        TypeContractError
+            There are neither names nor a single int.
+
+        Examples
+        --------
+        >>> import phintys.tensor as pt
+        >>> [x.name for x in pt.fmatrices("x", "y")]
+        ['x', 'y']
         """
         if len(names) == 1 and isinstance(names[0], int) and not isinstance(names[0], bool):
             return [self._one(**options) for _ in range(names[0])]

@@ -42,6 +42,11 @@ def constant(
         Cast to this dtype. By default arrays keep their dtype, Python ints become int64, and Python
         floats get the configured ``floatX``.
 
+    Returns
+    -------
+    TensorConstant
+        A constant that owns its data.
+
     Raises
     ------
     TypeContractError
@@ -171,6 +176,11 @@ def as_tensor_variable(
         Number of dimensions; missing ones are added in front, with size 1.
     dtype
         Required dtype: constants are cast, and a variable of another dtype raises.
+
+    Returns
+    -------
+    TensorVariable or TensorConstant
+        A variable as it is, anything else as a constant.
 
     Raises
     ------

@@ -132,6 +132,11 @@ def convolve(a: Any, v: Any, mode: str = "full") -> TensorVariable:
         ``"full"``: all sums; ``"same"``: as many as the longer vector has elements, from the
         middle; ``"valid"``: those in which the vectors overlap completely.
 
+    Returns
+    -------
+    TensorVariable
+        A vector with the dtype to which both promote.
+
     Raises
     ------
     ShapeError
@@ -158,6 +163,11 @@ def correlate(a: Any, v: Any, mode: str = "valid") -> TensorVariable:
         Vectors of any numeric dtype, not empty.
     mode
         As for :func:`convolve`.
+
+    Returns
+    -------
+    TensorVariable
+        A vector with the dtype to which both promote.
 
     Raises
     ------

@@ -249,6 +249,11 @@ def alloc(value: Any, *shape: Any, name: str | None = None) -> TensorVariable:
     name
         Name of the result.
 
+    Returns
+    -------
+    TensorVariable
+        A tensor with the dtype of ``value``.
+
     Raises
     ------
     ShapeError
@@ -342,6 +347,11 @@ def empty(shape: Any, dtype: Any = None) -> TensorVariable:
     dtype
         Its dtype; ``config.floatX`` by default.
 
+    Returns
+    -------
+    TensorVariable
+        Elements are arbitrary until they are set.
+
     Examples
     --------
     >>> import phintys.tensor as pt
@@ -363,6 +373,11 @@ def full(shape: Any, fill_value: Any, dtype: Any = None) -> TensorVariable:
         A tensor or number.
     dtype
         Dtype of the array; that of ``fill_value`` by default.
+
+    Returns
+    -------
+    TensorVariable
+        A tensor of shape ``shape``.
 
     Examples
     --------
@@ -392,7 +407,19 @@ def _zero_or_one(value: int, dtype: str) -> Any:
 
 @takes_device
 def zeros(shape: Any, dtype: Any = None) -> TensorVariable:
-    """Return a new array of zeros; ``floatX`` by default.
+    """Return a new array of zeros.
+
+    Parameters
+    ----------
+    shape
+        A size; a list or tuple of sizes, ints or symbolic; or a symbolic vector of known length.
+    dtype
+        Dtype of the array; ``config.floatX`` by default, where NumPy's is float64.
+
+    Returns
+    -------
+    TensorVariable
+        A tensor of shape ``shape``.
 
     Examples
     --------
@@ -406,7 +433,19 @@ def zeros(shape: Any, dtype: Any = None) -> TensorVariable:
 
 @takes_device
 def ones(shape: Any, dtype: Any = None) -> TensorVariable:
-    """Return a new array of ones; ``floatX`` by default.
+    """Return a new array of ones.
+
+    Parameters
+    ----------
+    shape
+        A size; a list or tuple of sizes, ints or symbolic; or a symbolic vector of known length.
+    dtype
+        Dtype of the array; ``config.floatX`` by default, where NumPy's is float64.
+
+    Returns
+    -------
+    TensorVariable
+        A tensor of shape ``shape``.
 
     Examples
     --------
@@ -422,7 +461,21 @@ def ones(shape: Any, dtype: Any = None) -> TensorVariable:
 def full_like(x: Any, fill_value: Any, dtype: Any = None, *, shape: Any = None) -> TensorVariable:
     """Return a new array with the shape, and by default the dtype, of ``x``, filled with a value.
 
-    ``shape`` is another shape.
+    Parameters
+    ----------
+    x
+        A tensor; only its shape and dtype matter.
+    fill_value
+        A tensor or number, which is broadcast to the shape.
+    dtype
+        Another dtype.
+    shape
+        Another shape.
+
+    Returns
+    -------
+    TensorVariable
+        A tensor of that shape and dtype.
 
     Examples
     --------
@@ -460,6 +513,11 @@ def zeros_like(
     shape
         Another shape.
 
+    Returns
+    -------
+    TensorVariable
+        A tensor of that shape and dtype.
+
     Examples
     --------
     >>> import phintys.tensor as pt
@@ -485,6 +543,11 @@ def ones_like(x: Any, dtype: Any = None, opt: bool = False, *, shape: Any = None
     shape
         Another shape.
 
+    Returns
+    -------
+    TensorVariable
+        A tensor of that shape and dtype.
+
     Examples
     --------
     >>> import phintys.tensor as pt
@@ -507,6 +570,11 @@ def empty_like(x: Any, dtype: Any = None, *, shape: Any = None) -> TensorVariabl
         Another dtype.
     shape
         Another shape.
+
+    Returns
+    -------
+    TensorVariable
+        A tensor of that shape and dtype, whose elements are arbitrary until they are set.
 
     Examples
     --------

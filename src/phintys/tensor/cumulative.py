@@ -309,6 +309,11 @@ def cumsum(x: Any, axis: int | None = None, dtype: Any = None) -> TensorVariable
     dtype
         Cast to this dtype first. By default integers and bools are widened to int64 or uint64.
 
+    Returns
+    -------
+    TensorVariable
+        A tensor with the shape of ``x``, or a vector for ``axis=None``.
+
     Raises
     ------
     ShapeError
@@ -335,6 +340,11 @@ def cumprod(x: Any, axis: int | None = None, dtype: Any = None) -> TensorVariabl
         The axis; ``None`` flattens first.
     dtype
         Cast to this dtype first. By default integers and bools are widened to int64 or uint64.
+
+    Returns
+    -------
+    TensorVariable
+        A tensor with the shape of ``x``, or a vector for ``axis=None``.
 
     Raises
     ------
@@ -380,6 +390,11 @@ def diff(
         The axis.
     prepend, append
         What is put before and after ``x`` along the axis first: arrays of its rank, or one number.
+
+    Returns
+    -------
+    TensorVariable
+        A tensor whose axis is shorter by ``n``; of bools, whether neighbors differ.
 
     Raises
     ------

@@ -21,6 +21,10 @@ DEVICE = "cpu"
 """The name of the device."""
 
 
+_DESCRIPTION = """\
+device
+    Accepted for compatibility with the array API: ``"cpu"`` or ``None``."""
+
 _DEVICE_ARGUMENT = inspect.Parameter("device", inspect.Parameter.KEYWORD_ONLY, default=None)
 
 
@@ -60,6 +64,15 @@ def takes_device(function: F) -> F:
         check_device(device)
         return function(*args, **options)
 
+    call.__doc__ = _with_device(function.__doc__)
     own = inspect.signature(function)
     call.__signature__ = own.replace(parameters=[*own.parameters.values(), _DEVICE_ARGUMENT])  # pyright: ignore[reportAttributeAccessIssue]
     return call  # pyright: ignore[reportReturnType]
+
+
+def _with_device(doc: str | None) -> str | None:
+    """Return a docstring with ``device`` as the last of the parameters; ``None`` under -OO."""
+    if doc is None:
+        return None
+    parameters, returns, rest = inspect.cleandoc(doc).partition("\n\nReturns\n")
+    return f"{parameters}\n{_DESCRIPTION}{returns}{rest}"

@@ -217,6 +217,11 @@ def diagonal(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> TensorV
     axis1, axis2
         The dimensions that serve as rows and as columns.
 
+    Returns
+    -------
+    TensorVariable
+        A tensor whose rank is less by one.
+
     Raises
     ------
     ShapeError
@@ -244,6 +249,29 @@ def trace(
 ) -> TensorVariable:
     """Return the sum of a diagonal; see :func:`diagonal`.
 
+    Parameters
+    ----------
+    x
+        A tensor with at least 2 dimensions.
+    offset
+        Offset from the main diagonal: positive is above it, negative below.
+    axis1, axis2
+        The dimensions that serve as rows and as columns.
+    dtype
+        Dtype of the result. By default that of ``x``, or int64 or uint64 for integers and bools.
+
+    Returns
+    -------
+    TensorVariable
+        The sums, with the shape of ``x`` without the two dimensions.
+
+    Raises
+    ------
+    ShapeError
+        The two dimensions are the same.
+    AxisError
+        One of them is out of range.
+
     Examples
     --------
     >>> import phintys.tensor as pt
@@ -262,6 +290,11 @@ def diag(v: Any, k: int = 0) -> TensorVariable:
         A matrix or a vector.
     k
         Offset from the main diagonal: positive is above it, negative below.
+
+    Returns
+    -------
+    TensorVariable
+        The diagonal of a matrix as a vector, or of a vector a square matrix.
 
     Raises
     ------
@@ -302,6 +335,11 @@ def eye(n: Any, m: Any = None, k: Any = 0, dtype: Any = None) -> TensorVariable:
     dtype
         ``floatX`` by default.
 
+    Returns
+    -------
+    TensorVariable
+        An ``n`` by ``m`` matrix.
+
     Examples
     --------
     >>> import phintys.tensor as pt
@@ -325,7 +363,19 @@ def _row_and_column_numbers(n: Any, m: Any, k: Any) -> tuple[Any, Any]:
 
 
 def identity(n: Any, dtype: Any = None) -> TensorVariable:
-    """Return the ``n`` by ``n`` identity matrix; ``floatX`` by default.
+    """Return the ``n`` by ``n`` identity matrix.
+
+    Parameters
+    ----------
+    n
+        Number of rows and columns, an int or symbolic.
+    dtype
+        ``config.floatX`` by default.
+
+    Returns
+    -------
+    TensorVariable
+        A square matrix.
 
     Examples
     --------
@@ -346,6 +396,11 @@ def identity_like(x: Any, dtype: Any = None) -> TensorVariable:
         A matrix, which gives the shape.
     dtype
         Another dtype.
+
+    Returns
+    -------
+    TensorVariable
+        A matrix of the shape of ``x``.
 
     Raises
     ------
@@ -379,6 +434,11 @@ def tri(n: Any, m: Any = None, k: Any = 0, dtype: Any = None) -> TensorVariable:
     dtype
         ``floatX`` by default.
 
+    Returns
+    -------
+    TensorVariable
+        An ``n`` by ``m`` matrix.
+
     Examples
     --------
     >>> import phintys.tensor as pt
@@ -401,6 +461,11 @@ def tril(x: Any, k: Any = 0) -> TensorVariable:
     k
         Offset of the diagonal from the main one, an int or symbolic: positive is above it.
 
+    Returns
+    -------
+    TensorVariable
+        A tensor with the shape and dtype of ``x``.
+
     Examples
     --------
     >>> import phintys.tensor as pt
@@ -422,6 +487,11 @@ def triu(x: Any, k: Any = 0) -> TensorVariable:
         A tensor with at least 2 dimensions.
     k
         Offset of the diagonal from the main one, an int or symbolic: positive is above it.
+
+    Returns
+    -------
+    TensorVariable
+        A tensor with the shape and dtype of ``x``.
 
     Examples
     --------

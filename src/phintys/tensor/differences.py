@@ -43,6 +43,11 @@ def ediff1d(x: Any, to_end: Any = None, to_begin: Any = None) -> TensorVariable:
     to_end, to_begin
         Values to put after the differences, and before them.
 
+    Returns
+    -------
+    TensorVariable
+        A vector.
+
     Examples
     --------
     >>> import phintys.tensor as pt
@@ -76,6 +81,11 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> TensorVar
         The distance of neighbouring samples.
     axis
         The dimension along which to integrate.
+
+    Returns
+    -------
+    TensorVariable
+        A tensor with the shape of ``y`` without the axis.
 
     Raises
     ------
@@ -214,6 +224,12 @@ def cumulative_sum(
     include_initial
         Whether the result starts with 0, and is longer by one.
 
+    Returns
+    -------
+    TensorVariable
+        A tensor with the shape of ``x``, and one element more along the axis if
+        ``include_initial``.
+
     Raises
     ------
     ArgumentError
@@ -245,6 +261,12 @@ def cumulative_prod(
         As for :func:`cumprod`.
     include_initial
         Whether the result starts with 1, and is longer by one.
+
+    Returns
+    -------
+    TensorVariable
+        A tensor with the shape of ``x``, and one element more along the axis if
+        ``include_initial``.
 
     Raises
     ------

@@ -219,6 +219,11 @@ def dimshuffle(x: Any, *pattern: Any) -> TensorVariable:
         For each dimension of the result, a dimension of ``x`` (negative ones count from the end),
         or ``"x"`` for a new one of size 1; or all of these in one list.
 
+    Returns
+    -------
+    TensorVariable
+        A view of ``x``, with one dimension for each entry of the pattern.
+
     Examples
     --------
     >>> import phintys.tensor as pt
@@ -250,6 +255,11 @@ def transpose(x: Any, axes: Sequence[int] | None = None) -> TensorVariable:
     axes
         The dimensions in their new order; reversed by default.
 
+    Returns
+    -------
+    TensorVariable
+        A view of ``x``.
+
     Raises
     ------
     ShapeError
@@ -278,6 +288,11 @@ def matrix_transpose(x: Any) -> TensorVariable:
     x
         A matrix, or a stack of them.
 
+    Returns
+    -------
+    TensorVariable
+        A view of ``x``.
+
     Examples
     --------
     >>> import phintys.tensor as pt
@@ -298,6 +313,11 @@ def swapaxes(x: Any, axis1: int, axis2: int) -> TensorVariable:
         A tensor.
     axis1, axis2
         The dimensions. Negative ones count from the end.
+
+    Returns
+    -------
+    TensorVariable
+        A view of ``x``.
 
     Examples
     --------
@@ -326,6 +346,11 @@ def moveaxis(
         One dimension or several.
     destination
         As many positions of the result.
+
+    Returns
+    -------
+    TensorVariable
+        A view of ``x``.
 
     Raises
     ------
@@ -367,6 +392,11 @@ def squeeze(x: Any, axis: Any = None) -> TensorVariable:
     axis
         The dimensions to drop; by default all whose size is known to be 1.
 
+    Returns
+    -------
+    TensorVariable
+        A view of ``x``.
+
     Examples
     --------
     >>> import phintys.tensor as pt
@@ -393,6 +423,11 @@ def expand_dims(x: Any, axis: int | Sequence[int]) -> TensorVariable:
     axis
         One position or several, of the result. Negative ones count from its end.
 
+    Returns
+    -------
+    TensorVariable
+        A view of ``x``.
+
     Raises
     ------
     AxisError
@@ -415,6 +450,18 @@ def expand_dims(x: Any, axis: int | Sequence[int]) -> TensorVariable:
 def shape_padleft(x: Any, n_ones: int = 1) -> TensorVariable:
     """Return ``x`` with ``n_ones`` new dimensions of size 1 in front.
 
+    Parameters
+    ----------
+    x
+        A tensor.
+    n_ones
+        How many dimensions to add, an int.
+
+    Returns
+    -------
+    TensorVariable
+        A view of ``x``, of rank ``x.ndim + n_ones``.
+
     Examples
     --------
     >>> import phintys.tensor as pt
@@ -430,6 +477,18 @@ def shape_padleft(x: Any, n_ones: int = 1) -> TensorVariable:
 def shape_padright(x: Any, n_ones: int = 1) -> TensorVariable:
     """Return ``x`` with ``n_ones`` new dimensions of size 1 at the end.
 
+    Parameters
+    ----------
+    x
+        A tensor.
+    n_ones
+        How many dimensions to add, an int.
+
+    Returns
+    -------
+    TensorVariable
+        A view of ``x``, of rank ``x.ndim + n_ones``.
+
     Examples
     --------
     >>> import phintys.tensor as pt
@@ -444,6 +503,23 @@ def shape_padright(x: Any, n_ones: int = 1) -> TensorVariable:
 @also_named
 def shape_padaxis(x: Any, axis: int) -> TensorVariable:
     """Return ``x`` with one new dimension of size 1 at ``axis``.
+
+    Parameters
+    ----------
+    x
+        A tensor.
+    axis
+        The position of the new dimension in the result, an int; negative ones count from the end.
+
+    Returns
+    -------
+    TensorVariable
+        A view of ``x``, of rank ``x.ndim + 1``.
+
+    Raises
+    ------
+    AxisError
+        ``axis`` is out of range.
 
     Examples
     --------

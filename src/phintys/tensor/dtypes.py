@@ -51,6 +51,11 @@ def finfo(x: Any) -> np.finfo[Any]:
     x
         A dtype or its name, or a variable.
 
+    Returns
+    -------
+    numpy.finfo
+        NumPy's object: ``eps``, ``max``, ``min``, ``tiny`` and more.
+
     Raises
     ------
     DtypeError
@@ -77,6 +82,11 @@ def iinfo(x: Any) -> np.iinfo[Any]:
     x
         A dtype or its name, or a variable.
 
+    Returns
+    -------
+    numpy.iinfo
+        NumPy's object: ``bits``, ``max`` and ``min``.
+
     Raises
     ------
     DtypeError
@@ -98,6 +108,21 @@ def iinfo(x: Any) -> np.iinfo[Any]:
 def promote_types(a: Any, b: Any) -> str:
     """Return the dtype to which two dtypes are promoted.
 
+    Parameters
+    ----------
+    a, b
+        Dtypes, or their names.
+
+    Returns
+    -------
+    str
+        The name of the dtype; see :func:`result_type` for arrays and numbers.
+
+    Raises
+    ------
+    TypeContractError
+        A dtype is not one that tensors have.
+
     Examples
     --------
     >>> import phintys.tensor as pt
@@ -115,6 +140,11 @@ def result_type(*operands: Any) -> str:
     *operands
         Variables, arrays, dtypes or their names, and Python numbers, which only say whether the
         result is at least an integer, a float or complex.
+
+    Returns
+    -------
+    str
+        The name of the dtype.
 
     Examples
     --------
@@ -141,6 +171,11 @@ def can_cast(source: Any, to: Any, casting: str = "safe") -> bool:
     casting
         ``"no"``, ``"equiv"``, ``"safe"``, ``"same_kind"`` or ``"unsafe"``, as in NumPy.
 
+    Returns
+    -------
+    bool
+        A Python bool.
+
     Examples
     --------
     >>> import phintys.tensor as pt
@@ -160,6 +195,11 @@ def isdtype(dtype: Any, kind: Any) -> bool:
     kind
         ``"bool"``, ``"signed integer"``, ``"unsigned integer"``, ``"integral"``,
         ``"real floating"``, ``"complex floating"`` or ``"numeric"``; a dtype; or a tuple of these.
+
+    Returns
+    -------
+    bool
+        A Python bool.
 
     Raises
     ------
@@ -182,6 +222,18 @@ def isdtype(dtype: Any, kind: Any) -> bool:
 
 def issubdtype(dtype: Any, parent: Any) -> bool:
     """Return whether a dtype is a kind of another, or of an abstract one such as ``np.floating``.
+
+    Parameters
+    ----------
+    dtype
+        A dtype, or its name.
+    parent
+        A dtype, its name, or an abstract class of NumPy such as ``np.integer``.
+
+    Returns
+    -------
+    bool
+        Equal dtypes are kinds of each other.
 
     Examples
     --------

@@ -294,6 +294,27 @@ def argmin(x: Any, axis: Any = None, keepdims: bool = False) -> TensorVariable:
 def max_and_argmax(x: Any, axis: Axis = None, keepdims: bool = False) -> list[TensorVariable]:
     """Return the largest element along some axes, and its index.
 
+    Parameters
+    ----------
+    x
+        A tensor of any dtype; complex numbers are ordered by their real, then by their imaginary
+        parts.
+    axis
+        One axis, several, or ``None`` for all.
+    keepdims
+        Keep the axes, with size 1.
+
+    Returns
+    -------
+    list of TensorVariable
+        What :func:`max` returns, and what :func:`argmax` returns: of several axes, the index in the
+        flattened ones.
+
+    Raises
+    ------
+    ShapeError
+        An axis is out of range, or is known to be empty.
+
     Examples
     --------
     >>> import phintys.tensor as pt

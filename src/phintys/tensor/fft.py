@@ -119,6 +119,11 @@ def fft(x: Any, n: Any = None, axis: int = -1, norm: str | None = "backward") ->
         ``"backward"``: the inverse is divided by the number of points; ``"forward"``: the transform
         is; ``"ortho"``: both are, by its root.
 
+    Returns
+    -------
+    TensorVariable
+        A complex tensor with ``n`` elements along the axis.
+
     Raises
     ------
     ShapeError
@@ -151,6 +156,11 @@ def ifft(x: Any, n: Any = None, axis: int = -1, norm: str | None = "backward") -
     norm
         ``"backward"``: the inverse is divided by the number of points; ``"forward"``: the transform
         is; ``"ortho"``: both are, by its root.
+
+    Returns
+    -------
+    TensorVariable
+        A complex tensor with ``n`` elements along the axis.
 
     Raises
     ------
@@ -187,6 +197,11 @@ def rfft(x: Any, n: Any = None, axis: int = -1, norm: str | None = "backward") -
         ``"backward"``: the inverse is divided by the number of points; ``"forward"``: the transform
         is; ``"ortho"``: both are, by its root.
 
+    Returns
+    -------
+    TensorVariable
+        A complex tensor with ``n // 2 + 1`` elements along the axis.
+
     Raises
     ------
     ShapeError
@@ -221,6 +236,11 @@ def irfft(x: Any, n: Any = None, axis: int = -1, norm: str | None = "backward") 
     norm
         ``"backward"``: the inverse is divided by the number of points; ``"forward"``: the transform
         is; ``"ortho"``: both are, by its root.
+
+    Returns
+    -------
+    TensorVariable
+        A real tensor with ``n`` elements along the axis.
 
     Raises
     ------
@@ -257,6 +277,11 @@ def hfft(x: Any, n: Any = None, axis: int = -1, norm: str | None = "backward") -
         ``"backward"``: the inverse is divided by the number of points; ``"forward"``: the transform
         is; ``"ortho"``: both are, by its root.
 
+    Returns
+    -------
+    TensorVariable
+        A real tensor with ``n`` elements along the axis.
+
     Raises
     ------
     ShapeError
@@ -290,6 +315,11 @@ def ihfft(x: Any, n: Any = None, axis: int = -1, norm: str | None = "backward") 
     norm
         ``"backward"``: the inverse is divided by the number of points; ``"forward"``: the transform
         is; ``"ortho"``: both are, by its root.
+
+    Returns
+    -------
+    TensorVariable
+        A complex tensor with ``n // 2 + 1`` elements along the axis.
 
     Raises
     ------
@@ -327,6 +357,11 @@ def fftn(x: Any, s: Any = None, axes: Any = None, norm: str | None = "backward")
         ``"backward"``: the inverse is divided by the number of points; ``"forward"``: the transform
         is; ``"ortho"``: both are, by its root.
 
+    Returns
+    -------
+    TensorVariable
+        A complex tensor, with the sizes ``s`` along the axes.
+
     Raises
     ------
     ShapeError
@@ -361,6 +396,11 @@ def ifftn(x: Any, s: Any = None, axes: Any = None, norm: str | None = "backward"
         ``"backward"``: the inverse is divided by the number of points; ``"forward"``: the transform
         is; ``"ortho"``: both are, by its root.
 
+    Returns
+    -------
+    TensorVariable
+        A complex tensor, with the sizes ``s`` along the axes.
+
     Raises
     ------
     ShapeError
@@ -394,6 +434,12 @@ def rfftn(x: Any, s: Any = None, axes: Any = None, norm: str | None = "backward"
     norm
         ``"backward"``: the inverse is divided by the number of points; ``"forward"``: the transform
         is; ``"ortho"``: both are, by its root.
+
+    Returns
+    -------
+    TensorVariable
+        A complex tensor, with the sizes ``s`` along the axes, of which the last is ``s[-1] // 2 +
+        1``.
 
     Raises
     ------
@@ -433,6 +479,11 @@ def irfftn(
         ``"backward"``: the inverse is divided by the number of points; ``"forward"``: the transform
         is; ``"ortho"``: both are, by its root.
 
+    Returns
+    -------
+    TensorVariable
+        A real tensor, with the sizes ``s`` along the axes.
+
     Raises
     ------
     ShapeError
@@ -468,6 +519,11 @@ def fft2(
     norm
         ``"backward"``: the inverse is divided by the number of points; ``"forward"``: the transform
         is; ``"ortho"``: both are, by its root.
+
+    Returns
+    -------
+    TensorVariable
+        A complex tensor, with the sizes ``s`` along the axes.
 
     Raises
     ------
@@ -505,6 +561,11 @@ def ifft2(
         ``"backward"``: the inverse is divided by the number of points; ``"forward"``: the transform
         is; ``"ortho"``: both are, by its root.
 
+    Returns
+    -------
+    TensorVariable
+        A complex tensor, with the sizes ``s`` along the axes.
+
     Raises
     ------
     ShapeError
@@ -540,6 +601,12 @@ def rfft2(
     norm
         ``"backward"``: the inverse is divided by the number of points; ``"forward"``: the transform
         is; ``"ortho"``: both are, by its root.
+
+    Returns
+    -------
+    TensorVariable
+        A complex tensor, with the sizes ``s`` along the axes, of which the last is ``s[-1] // 2 +
+        1``.
 
     Raises
     ------
@@ -578,6 +645,11 @@ def irfft2(
     norm
         ``"backward"``: the inverse is divided by the number of points; ``"forward"``: the transform
         is; ``"ortho"``: both are, by its root.
+
+    Returns
+    -------
+    TensorVariable
+        A real tensor, with the sizes ``s`` along the axes.
 
     Raises
     ------
@@ -630,6 +702,11 @@ def fftfreq(n: Any, d: Any = 1.0, dtype: Any = None) -> TensorVariable:
     dtype
         A real floating dtype; by default ``config.floatX``.
 
+    Returns
+    -------
+    TensorVariable
+        A vector of length ``n``: cycles for each unit of ``d``.
+
     Raises
     ------
     ArgumentError
@@ -661,6 +738,11 @@ def rfftfreq(n: Any, d: Any = 1.0, dtype: Any = None) -> TensorVariable:
         The distance of two points; the unit of frequencies is its inverse.
     dtype
         A real floating dtype; by default ``config.floatX``.
+
+    Returns
+    -------
+    TensorVariable
+        A vector of length ``n // 2 + 1``: cycles for each unit of ``d``.
 
     Raises
     ------
@@ -698,6 +780,11 @@ def fftshift(x: Any, axes: Any = None) -> TensorVariable:
     axes
         An axis, or several; by default all.
 
+    Returns
+    -------
+    TensorVariable
+        A tensor with the shape and dtype of ``x``.
+
     Examples
     --------
     >>> import phintys.tensor as pt
@@ -716,6 +803,11 @@ def ifftshift(x: Any, axes: Any = None) -> TensorVariable:
         A tensor.
     axes
         An axis, or several; by default all.
+
+    Returns
+    -------
+    TensorVariable
+        A tensor with the shape and dtype of ``x``.
 
     Examples
     --------

@@ -25,6 +25,16 @@ _ZERO, _ONE = np.int32(0), np.int32(1)
 def isposinf(x: Any) -> TensorVariable:
     """Return, elementwise, whether a real number is positive infinity.
 
+    Parameters
+    ----------
+    x
+        A real tensor of any dtype.
+
+    Returns
+    -------
+    TensorVariable
+        Bools, with the shape of ``x``.
+
     Raises
     ------
     DtypeError
@@ -41,6 +51,16 @@ def isposinf(x: Any) -> TensorVariable:
 
 def isneginf(x: Any) -> TensorVariable:
     """Return, elementwise, whether a real number is negative infinity.
+
+    Parameters
+    ----------
+    x
+        A real tensor of any dtype.
+
+    Returns
+    -------
+    TensorVariable
+        Bools, with the shape of ``x``.
 
     Raises
     ------
@@ -68,6 +88,17 @@ def _real(x: Any, name: str) -> Any:
 def float_power(x: Any, y: Any) -> TensorVariable:
     """Return ``x ** y``, computed in float64 or complex128.
 
+    Parameters
+    ----------
+    x, y
+        Tensors of any dtypes, which broadcast against each other.
+
+    Returns
+    -------
+    TensorVariable
+        The powers, float64 or complex128. As in NumPy, NaN where a negative real number has a power
+        that is not whole.
+
     Examples
     --------
     >>> import phintys.tensor as pt
@@ -81,6 +112,17 @@ def float_power(x: Any, y: Any) -> TensorVariable:
 
 def modf(x: Any) -> tuple[TensorVariable, TensorVariable]:
     """Return the fractional and the whole parts of real numbers, with their signs.
+
+    Parameters
+    ----------
+    x
+        A real tensor of any dtype.
+
+    Returns
+    -------
+    tuple of TensorVariable
+        The two parts, with the shape and dtype of ``x``; float64 for integers and bools. Both have
+        the sign of ``x``; the fractional part of an infinity is 0.
 
     Raises
     ------
@@ -101,6 +143,17 @@ def modf(x: Any) -> tuple[TensorVariable, TensorVariable]:
 
 def frexp(x: Any) -> tuple[TensorVariable, TensorVariable]:
     """Return mantissas m, of a modulus from 1/2 to 1, and exponents e such that x = m * 2**e.
+
+    Parameters
+    ----------
+    x
+        A real tensor of any dtype.
+
+    Returns
+    -------
+    tuple of TensorVariable
+        The mantissas, with the dtype of ``x`` (float64 for integers and bools), and the exponents,
+        int32. Zero, infinities and NaN are their own mantissas, with the exponent 0.
 
     Raises
     ------

@@ -48,6 +48,16 @@ def known_number(x: Variable) -> Any:
 def get_underlying_scalar_constant_value(x: Any) -> np.ndarray[Any, Any]:
     """Return the one number that all elements of a variable, or of an array, are known to be.
 
+    Parameters
+    ----------
+    x
+        A variable, an array or a number.
+
+    Returns
+    -------
+    numpy.ndarray
+        A 0-d array of its dtype.
+
     Raises
     ------
     OpContractError

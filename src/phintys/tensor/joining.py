@@ -341,6 +341,11 @@ def concatenate(
     casting
         What changes of dtype are allowed, as in :func:`numpy.can_cast`.
 
+    Returns
+    -------
+    TensorVariable
+        A tensor of the rank of the arrays.
+
     Raises
     ------
     ShapeError
@@ -377,6 +382,23 @@ def concatenate(
 def join(axis: Any, *tensors: Any) -> TensorVariable:
     """Return arrays joined along ``axis``; see :func:`concatenate`.
 
+    Parameters
+    ----------
+    axis
+        The dimension, an int or a symbolic integer; ``None`` joins all elements.
+    tensors
+        Tensors of equal rank, whose sizes may differ in dimension ``axis`` only.
+
+    Returns
+    -------
+    TensorVariable
+        Its dtype is that to which the tensors promote.
+
+    Raises
+    ------
+    ShapeError
+        The ranks or sizes do not match, or ``axis`` is out of range.
+
     Examples
     --------
     >>> import phintys.tensor as pt
@@ -402,6 +424,11 @@ def stack(
         Dtype of the result; by default that to which the arrays promote.
     casting
         What changes of dtype are allowed, as in :func:`numpy.can_cast`.
+
+    Returns
+    -------
+    TensorVariable
+        A tensor whose rank is higher by one than that of the arrays.
 
     Raises
     ------
@@ -442,6 +469,22 @@ def stack_nested(x: Any) -> Any:
 def stacklists(tensors: Any) -> TensorLike:
     """Return nested lists of tensors as one tensor, with one dimension for each nesting level.
 
+    Parameters
+    ----------
+    tensors
+        A tensor, or a list or tuple of such, nested to any depth. Those on one level have the same
+        shape.
+
+    Returns
+    -------
+    TensorVariable
+        Its dtype is that to which all promote.
+
+    Raises
+    ------
+    ShapeError
+        Tensors on one level have different ranks.
+
     Examples
     --------
     >>> import phintys.tensor as pt
@@ -463,6 +506,11 @@ def hstack(tensors: Any, *, dtype: Any = None, casting: str = "same_kind") -> Te
     dtype, casting
         As for :func:`concatenate`.
 
+    Returns
+    -------
+    TensorVariable
+        A tensor with the dtype to which the arrays promote.
+
     Examples
     --------
     >>> import phintys.tensor as pt
@@ -483,6 +531,11 @@ def vstack(tensors: Any, *, dtype: Any = None, casting: str = "same_kind") -> Te
         The arrays.
     dtype, casting
         As for :func:`concatenate`.
+
+    Returns
+    -------
+    TensorVariable
+        A tensor with the dtype to which the arrays promote.
 
     Examples
     --------
@@ -524,6 +577,11 @@ def split(
     indices_or_sections
         Instead of sizes, as in NumPy: the number of equal parts, or where to cut; then the axis is
         an int.
+
+    Returns
+    -------
+    list of TensorVariable
+        The parts, with the rank and dtype of ``x``.
 
     Raises
     ------
@@ -579,6 +637,11 @@ def array_split(x: Any, indices_or_sections: Any, axis: Any = 0) -> list[TensorV
         divisible. A list of ints: where to cut, each between 0 and the size, in ascending order.
     axis
         The dimension.
+
+    Returns
+    -------
+    list of TensorVariable
+        The parts, with the rank and dtype of ``x``.
 
     Raises
     ------

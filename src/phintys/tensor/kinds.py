@@ -22,6 +22,16 @@ __all__ = ["common_type", "iscomplex", "iscomplexobj", "isreal", "isrealobj", "i
 def ndim(x: Any) -> int:
     """Return the number of dimensions, which is always known.
 
+    Parameters
+    ----------
+    x
+        A tensor, an array or a number.
+
+    Returns
+    -------
+    int
+        A Python integer, not a variable.
+
     Examples
     --------
     >>> import phintys.tensor as pt
@@ -33,6 +43,16 @@ def ndim(x: Any) -> int:
 
 def iscomplexobj(x: Any) -> bool:
     """Return whether the dtype is complex.
+
+    Parameters
+    ----------
+    x
+        A tensor, an array or a number.
+
+    Returns
+    -------
+    bool
+        A Python bool: complex numbers without imaginary parts count as complex.
 
     Examples
     --------
@@ -46,6 +66,16 @@ def iscomplexobj(x: Any) -> bool:
 def isrealobj(x: Any) -> bool:
     """Return whether the dtype is not complex.
 
+    Parameters
+    ----------
+    x
+        A tensor, an array or a number.
+
+    Returns
+    -------
+    bool
+        A Python bool, the opposite of :func:`iscomplexobj`.
+
     Examples
     --------
     >>> import phintys.tensor as pt
@@ -58,6 +88,16 @@ def isrealobj(x: Any) -> bool:
 def isscalar(x: Any) -> bool:
     """Return whether an object is one number, not an array: a variable of rank 0 is.
 
+    Parameters
+    ----------
+    x
+        Any object.
+
+    Returns
+    -------
+    bool
+        As in NumPy, false for a 0-d array; unlike in NumPy, true for a variable of rank 0.
+
     Examples
     --------
     >>> import phintys.tensor as pt
@@ -69,6 +109,16 @@ def isscalar(x: Any) -> bool:
 
 def iscomplex(x: Any) -> TensorVariable:
     """Return, elementwise, whether the imaginary part is not zero.
+
+    Parameters
+    ----------
+    x
+        A tensor of any dtype.
+
+    Returns
+    -------
+    TensorVariable
+        Bools, with the shape of ``x``.
 
     Examples
     --------
@@ -84,6 +134,16 @@ def iscomplex(x: Any) -> TensorVariable:
 def isreal(x: Any) -> TensorVariable:
     """Return, elementwise, whether the imaginary part is zero.
 
+    Parameters
+    ----------
+    x
+        A tensor of any dtype.
+
+    Returns
+    -------
+    TensorVariable
+        Bools, with the shape of ``x``.
+
     Examples
     --------
     >>> import phintys.tensor as pt
@@ -95,6 +155,16 @@ def isreal(x: Any) -> TensorVariable:
 
 def common_type(*arrays: Any) -> np.dtype[Any]:
     """Return the floating or complex dtype that holds all of the arrays' elements.
+
+    Parameters
+    ----------
+    arrays
+        Tensors, arrays or numbers.
+
+    Returns
+    -------
+    numpy.dtype
+        Integers and bools count as float64.
 
     Examples
     --------

@@ -125,6 +125,28 @@ matrix_inverse = inv
 def diagonal(x: Any, offset: int = 0, axis1: int = -2, axis2: int = -1) -> TensorVariable:
     """Return diagonals of matrices, by default of those in the last two axes.
 
+    Parameters
+    ----------
+    x
+        A tensor with at least 2 dimensions.
+    offset
+        Offset from the main diagonal: positive is above it, negative below.
+    axis1, axis2
+        The dimensions that serve as rows and as columns; those of :func:`numpy.diagonal` are the
+        first two by default.
+
+    Returns
+    -------
+    TensorVariable
+        The diagonals, as the last dimension of the result.
+
+    Raises
+    ------
+    ShapeError
+        The two dimensions are the same.
+    AxisError
+        One of them is out of range.
+
     Examples
     --------
     >>> import phintys.tensor as pt
@@ -149,6 +171,11 @@ def trace(
         The axes of the rows and columns.
     dtype
         As for :func:`phintys.tensor.sum`.
+
+    Returns
+    -------
+    TensorVariable
+        The sums, with the shape of ``x`` without the two dimensions.
 
     Examples
     --------

@@ -102,6 +102,21 @@ class MakeVector(Op):
 def make_vector(*elements: Any) -> TensorVariable:
     """Return a vector of 0-d tensors, with the dtype to which they promote.
 
+    Parameters
+    ----------
+    elements
+        Tensors of rank 0, or numbers.
+
+    Returns
+    -------
+    TensorVariable
+        A vector of known length; of dtype int64 if there are no elements.
+
+    Raises
+    ------
+    ShapeError
+        An element has dimensions.
+
     Examples
     --------
     >>> import phintys.tensor as pt

@@ -57,6 +57,11 @@ def cast(x: Any, dtype: Any) -> TensorVariable:
         A dtype or its name; ``"floatX"`` for the configured default. If it is the dtype of ``x``,
         the result is ``x`` itself.
 
+    Returns
+    -------
+    TensorVariable
+        A tensor with the shape of ``x``; ``x`` itself if it has that dtype.
+
     Raises
     ------
     DtypeError
@@ -92,6 +97,11 @@ def clip(
     name
         Name of the result.
 
+    Returns
+    -------
+    TensorVariable
+        A tensor of the common shape, with the dtype to which all promote.
+
     Examples
     --------
     >>> import phintys.tensor as pt
@@ -107,6 +117,18 @@ def clip(
 
 def logaddexp(x1: Any, x2: Any, *more: Any, name: str | None = None) -> TensorVariable:
     """Return ``log(exp(x1) + exp(x2) + ...)`` without overflow, for any number of tensors.
+
+    Parameters
+    ----------
+    x1, x2, more
+        Real tensors that broadcast against each other. NumPy's function takes two.
+    name
+        A name for the result.
+
+    Returns
+    -------
+    TensorVariable
+        A floating tensor with the common shape.
 
     Examples
     --------
@@ -134,6 +156,11 @@ def angle(z: Any, deg: bool = False, *, name: str | None = None) -> TensorVariab
     name
         Name of the result.
 
+    Returns
+    -------
+    TensorVariable
+        Radians from -pi to pi, or degrees; a real tensor with the shape of ``z``.
+
     Examples
     --------
     >>> import phintys.tensor as pt
@@ -157,6 +184,11 @@ def round(x: Any, decimals: int | Rounding = 0, mode: Rounding = "half_to_even")
         stand in its place.
     mode
         How to round halves: ``"half_to_even"`` as in NumPy, or ``"half_away_from_zero"``.
+
+    Returns
+    -------
+    TensorVariable
+        A tensor with the shape of ``x``.
 
     Raises
     ------
@@ -208,6 +240,21 @@ def power_of(x: Any, y: Any) -> TensorVariable:
 def divmod(x: Any, y: Any) -> tuple[TensorVariable, TensorVariable]:
     """Return ``(x // y, x % y)``.
 
+    Parameters
+    ----------
+    x, y
+        Real tensors that broadcast against each other.
+
+    Returns
+    -------
+    tuple of TensorVariable
+        The quotients, rounded down, and the remainders, which have the sign of ``y``.
+
+    Raises
+    ------
+    DtypeError
+        An operand is complex.
+
     Examples
     --------
     >>> import phintys.tensor as pt
@@ -220,6 +267,16 @@ def divmod(x: Any, y: Any) -> tuple[TensorVariable, TensorVariable]:
 @also_named
 def ceil_intdiv(x: Any, y: Any) -> TensorVariable:
     """Return the quotient of integers, rounded up.
+
+    Parameters
+    ----------
+    x, y
+        Tensors of integers that broadcast against each other.
+
+    Returns
+    -------
+    TensorVariable
+        Integers, at least int64, with the common shape.
 
     Examples
     --------
@@ -243,6 +300,11 @@ def isclose(
         The relative and the absolute tolerance.
     equal_nan
         Whether NaN is close to NaN.
+
+    Returns
+    -------
+    TensorVariable
+        Bools, with the common shape of ``a`` and ``b``.
 
     Examples
     --------

@@ -77,6 +77,12 @@ def nonzero(x: Any, return_matrix: bool = False) -> Any:
     return_matrix
         Return one matrix, with a row for each dimension, instead of a tuple of vectors.
 
+    Returns
+    -------
+    tuple of TensorVariable
+        One int64 vector for each dimension, whose length is known at run time; with
+        ``return_matrix`` a matrix with these as its rows.
+
     Examples
     --------
     >>> import phintys.tensor as pt
@@ -90,6 +96,16 @@ def nonzero(x: Any, return_matrix: bool = False) -> Any:
 @also_named
 def flatnonzero(x: Any) -> TensorVariable:
     """Return the indices of the nonzero elements in the flattened array.
+
+    Parameters
+    ----------
+    x
+        A tensor of any dtype.
+
+    Returns
+    -------
+    TensorVariable
+        An int64 vector in ascending order, whose length is known at run time.
 
     Examples
     --------
@@ -117,6 +133,12 @@ def where(condition: Any, x: Any = None, y: Any = None) -> Any:
         A tensor; nonzero elements are true.
     x, y
         Tensors that broadcast with ``condition``; both or neither.
+
+    Returns
+    -------
+    TensorVariable or tuple of TensorVariable
+        A tensor of the common shape, with the dtype to which ``x`` and ``y`` promote; or what
+        :func:`nonzero` returns.
 
     Raises
     ------

@@ -56,6 +56,11 @@ def partition(
     kind, order
         Accepted for compatibility with NumPy's signature.
 
+    Returns
+    -------
+    TensorVariable
+        A tensor with the shape and dtype of ``x``.
+
     Raises
     ------
     IndexingError
@@ -77,6 +82,29 @@ def argpartition(
     x: Any, kth: Any, axis: int | None = -1, kind: str = "introselect", order: None = None
 ) -> TensorVariable:
     """Return the indices with which :func:`partition` takes the elements.
+
+    Parameters
+    ----------
+    x
+        A tensor.
+    kth
+        One place, or several.
+    axis
+        The axis; ``None`` flattens first.
+    kind, order
+        Accepted for compatibility with NumPy's signature.
+
+    Returns
+    -------
+    TensorVariable
+        An int64 tensor, with the shape of ``x``.
+
+    Raises
+    ------
+    IndexingError
+        There is no element at ``kth``.
+    AxisError
+        ``axis`` is out of range.
 
     Examples
     --------
@@ -126,6 +154,11 @@ def lexsort(keys: Any, axis: int = -1) -> TensorVariable:
         A list of tensors of the same shape, or a tensor of them, whose length is known.
     axis
         The axis along which to sort.
+
+    Returns
+    -------
+    TensorVariable
+        An int64 tensor with the shape of a key.
 
     Raises
     ------
@@ -180,6 +213,11 @@ def topk(
     idx_dtype
         The dtype of the indices, where they are returned.
 
+    Returns
+    -------
+    TensorVariable
+        A tensor with the dtype of ``x``. The size of the axis is ``abs(kth)``.
+
     Raises
     ------
     ArgumentError
@@ -204,6 +242,31 @@ def argtopk(
 
     Of equal elements the first ones are taken.
 
+    Parameters
+    ----------
+    x
+        A real tensor. NaN counts as less than all numbers.
+    kth
+        How many; if it is negative, that many of the smallest elements, the smallest one first.
+    axis
+        The axis; ``None`` flattens first.
+    sorted
+        Accepted for compatibility: the elements are always sorted.
+    idx_dtype
+        The dtype of the indices.
+
+    Returns
+    -------
+    TensorVariable
+        Indices along the axis. The size of the axis is ``abs(kth)``.
+
+    Raises
+    ------
+    ArgumentError
+        ``kth`` is zero or not a Python integer.
+    ShapeError
+        There are fewer elements, or ``axis`` is out of range.
+
     Examples
     --------
     >>> import phintys.tensor as pt
@@ -218,7 +281,32 @@ def argtopk(
 def topk_and_argtopk(
     x: Any, kth: int, axis: int | None = -1, sorted: bool = True, idx_dtype: str = "int64"
 ) -> tuple[TensorVariable, TensorVariable]:
-    """Return what :func:`topk` and :func:`argtopk` return.
+    """Return the ``kth`` largest elements and their indices: :func:`topk` and :func:`argtopk`.
+
+    Parameters
+    ----------
+    x
+        A real tensor. NaN counts as less than all numbers.
+    kth
+        How many; if it is negative, that many of the smallest elements, the smallest one first.
+    axis
+        The axis; ``None`` flattens first.
+    sorted
+        Accepted for compatibility: the elements are always sorted.
+    idx_dtype
+        The dtype of the indices.
+
+    Returns
+    -------
+    tuple of TensorVariable
+        The elements, with the dtype of ``x``, and their indices along the axis.
+
+    Raises
+    ------
+    ArgumentError
+        ``kth`` is zero or not a Python integer.
+    ShapeError
+        There are fewer elements, or ``axis`` is out of range.
 
     Examples
     --------
@@ -247,6 +335,11 @@ def top_k(
         The axis; ``None`` flattens first.
     mode
         ``"largest"`` or ``"smallest"``.
+
+    Returns
+    -------
+    tuple of TensorVariable
+        The elements, with the dtype of ``x``, and their indices along the axis.
 
     Raises
     ------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from phintys._base.errors import ShapeError
+from phintys._base.errors import ArgumentError, ShapeError
 from phintys._base.public import public_dir
 from phintys.tensor import math
 from phintys.tensor._rules import is_discrete
@@ -93,6 +93,21 @@ def polyval(p: Any, x: Any) -> TensorVariable:
 def polyadd(p: Any, q: Any) -> TensorVariable:
     """Return the sum of two polynomials.
 
+    Parameters
+    ----------
+    p, q
+        Vectors of coefficients, that of the highest power first; a number is a constant polynomial.
+
+    Returns
+    -------
+    TensorVariable
+        The coefficients of the sum, as many as the longer one has.
+
+    Raises
+    ------
+    ShapeError
+        One of them has several dimensions.
+
     Examples
     --------
     >>> import phintys.tensor as pt
@@ -106,6 +121,21 @@ def polyadd(p: Any, q: Any) -> TensorVariable:
 @also_named
 def polysub(p: Any, q: Any) -> TensorVariable:
     """Return the difference of two polynomials.
+
+    Parameters
+    ----------
+    p, q
+        Vectors of coefficients, that of the highest power first; a number is a constant polynomial.
+
+    Returns
+    -------
+    TensorVariable
+        The coefficients of ``p - q``, as many as the longer one has.
+
+    Raises
+    ------
+    ShapeError
+        One of them has several dimensions.
 
     Examples
     --------
@@ -132,6 +162,22 @@ def _with_zeros(p: Any, count: Any) -> Any:
 @also_named
 def polymul(p: Any, q: Any) -> TensorVariable:
     """Return the product of two polynomials.
+
+    Parameters
+    ----------
+    p, q
+        Vectors of coefficients, that of the highest power first; a number is a constant polynomial.
+
+    Returns
+    -------
+    TensorVariable
+        The coefficients of the product, one fewer than both have together. Unlike NumPy's function
+        it keeps leading zeros.
+
+    Raises
+    ------
+    ShapeError
+        One of them has several dimensions.
 
     Examples
     --------
@@ -202,6 +248,11 @@ def poly(zeros_or_matrix: Any) -> TensorVariable:
         A vector of zeros, or a square matrix, whose eigenvalues they are. Their number is known
         when the graph is built.
 
+    Returns
+    -------
+    TensorVariable
+        A vector that is longer by one than there are zeros.
+
     Raises
     ------
     ShapeError
@@ -227,13 +278,38 @@ def poly(zeros_or_matrix: Any) -> TensorVariable:
 def polyder(p: Any, m: int = 1) -> TensorVariable:
     """Return the coefficients of the m-th derivative of a polynomial.
 
+    Parameters
+    ----------
+    p
+        A vector of coefficients, that of the highest power first; a number is a constant
+        polynomial.
+    m
+        How often to differentiate, a non-negative int.
+
+    Returns
+    -------
+    TensorVariable
+        ``m`` coefficients fewer; integers stay integers.
+
+    Raises
+    ------
+    ShapeError
+        ``p`` has several dimensions.
+    ArgumentError
+        ``m`` is negative.
+
     Examples
     --------
     >>> import phintys.tensor as pt
     >>> pt.polyder([1, 1, 1, 1]).eval()
     array([3, 2, 1])
+    >>> pt.polyder([1, 1, 1, 1], 2).eval()
+    array([6, 2])
     """
     p = _coefficients(p, "polyder")
+    if m < 0:
+        msg = f"polyder: m, how often to differentiate, must not be negative; got {m}."
+        raise ArgumentError(msg)
     for _ in range(m):
         powers = math.sub(sizes_of(p)[0], 1) - arange(sizes_of(p)[0])
         p = (p * math.cast(powers, "int64" if is_discrete(p) else p.dtype))[:-1]
@@ -251,6 +327,11 @@ def polyint(p: Any, m: int = 1, k: Any = 0) -> TensorVariable:
         How often to integrate.
     k
         The constant of integration: one for all times, or a list with one for each.
+
+    Returns
+    -------
+    TensorVariable
+        ``m`` coefficients more, that of the highest power first; floating.
 
     Raises
     ------
@@ -287,6 +368,11 @@ def polyfit(x: Any, y: Any, deg: int) -> TensorVariable:
     deg
         The degree of the polynomial.
 
+    Returns
+    -------
+    TensorVariable
+        ``deg + 1`` coefficients, that of the highest power first.
+
     Raises
     ------
     ShapeError
@@ -311,6 +397,11 @@ def roots(p: Any) -> TensorVariable:
     ----------
     p
         Coefficients, of which the first is not 0. Their number is known when the graph is built.
+
+    Returns
+    -------
+    TensorVariable
+        A complex vector.
 
     Raises
     ------

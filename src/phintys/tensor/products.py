@@ -333,6 +333,12 @@ def dot(x: Any, y: Any) -> TensorVariable:
         last axis of ``x`` and the second-to-last of ``y``, and the result has the other axes of
         ``x``, then those of ``y``.
 
+    Returns
+    -------
+    TensorVariable
+        The shape of ``x`` without the last dimension, then that of ``y`` without the one before the
+        last, or without the only one.
+
     Raises
     ------
     ShapeError
@@ -364,6 +370,12 @@ def matmul(x: Any, y: Any, dtype: Any = None) -> TensorVariable:
         the stack; they broadcast where their size is known to be 1 or where they are missing.
     dtype
         Dtype to which the operands are cast, and of the result; the common one by default.
+
+    Returns
+    -------
+    TensorVariable
+        The broadcast shape of the stacks, followed by rows of ``x`` and columns of ``y``; a
+        vector's own dimension is left out.
 
     Raises
     ------
@@ -505,6 +517,11 @@ def batched_tensordot(x: Any, y: Any, axes: Axes = 2) -> TensorVariable:
         though it cannot be among them; or a number n, for the last n axes of ``x`` and the first n
         of ``y`` after the batch axis.
 
+    Returns
+    -------
+    TensorVariable
+        The first dimension is that of both; the others are those of :func:`tensordot`.
+
     Raises
     ------
     ShapeError
@@ -553,6 +570,11 @@ def batched_dot(x: Any, y: Any) -> TensorVariable:
     x, y
         Tensors of rank 1 or more; the first axis of both is the batch axis.
 
+    Returns
+    -------
+    TensorVariable
+        The first dimension is that of both; the others are those of :func:`dot`.
+
     Raises
     ------
     ShapeError
@@ -583,6 +605,16 @@ def _as_vector(x: Any) -> Any:
 def outer(x: Any, y: Any) -> TensorVariable:
     """Return the outer product of ``x`` and ``y``, both flattened.
 
+    Parameters
+    ----------
+    x, y
+        Tensors of any shapes and dtypes.
+
+    Returns
+    -------
+    TensorVariable
+        A matrix of ``x.size`` rows and ``y.size`` columns, with the dtype to which both promote.
+
     Examples
     --------
     >>> import phintys.tensor as pt
@@ -597,6 +629,17 @@ def outer(x: Any, y: Any) -> TensorVariable:
 @also_named
 def inner(x: Any, y: Any) -> TensorVariable:
     """Return the sum of products over the last axis of both operands.
+
+    Parameters
+    ----------
+    x, y
+        Tensors; if one of them has no dimensions, the result is their product.
+
+    Returns
+    -------
+    TensorVariable
+        Its shape is that of ``x`` without the last size, followed by that of ``y`` without the
+        last. Complex numbers are not conjugated; see :func:`vdot`.
 
     Raises
     ------
@@ -619,6 +662,16 @@ def inner(x: Any, y: Any) -> TensorVariable:
 def vdot(x: Any, y: Any) -> TensorVariable:
     """Return the dot product of the conjugate of ``x`` with ``y``, both flattened.
 
+    Parameters
+    ----------
+    x, y
+        Tensors with the same number of elements.
+
+    Returns
+    -------
+    TensorVariable
+        A 0-d tensor with the dtype to which both promote.
+
     Raises
     ------
     ShapeError
@@ -636,6 +689,16 @@ def vdot(x: Any, y: Any) -> TensorVariable:
 @also_named
 def kron(x: Any, y: Any) -> TensorVariable:
     """Return the Kronecker product: a block of ``y``, scaled, for each element of ``x``.
+
+    Parameters
+    ----------
+    x, y
+        Tensors; the one of lower rank has dimensions of size 1 added in front.
+
+    Returns
+    -------
+    TensorVariable
+        Its sizes are the products of those of ``x`` and ``y``.
 
     Examples
     --------

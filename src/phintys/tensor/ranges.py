@@ -180,6 +180,11 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Te
         Dtype of the result. By default the same as NumPy's: at least int64; if the only floats are
         Python floats, ``config.floatX``.
 
+    Returns
+    -------
+    TensorVariable
+        A vector. ``stop`` is excluded, up to rounding of floats.
+
     Raises
     ------
     ShapeError
@@ -233,6 +238,11 @@ def linspace(
         Dtype of the result; floating by default, and ``config.floatX`` for integers.
     axis
         The position of the new dimension among those of ``start`` and ``stop``.
+
+    Returns
+    -------
+    TensorVariable or tuple of TensorVariable
+        The numbers, and the distance of neighbors if ``retstep``.
 
     Raises
     ------

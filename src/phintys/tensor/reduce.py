@@ -564,6 +564,11 @@ def max(
     initial
         One number more to compare with, also the result for no elements.
 
+    Returns
+    -------
+    TensorVariable
+        A tensor with the dtype of ``x``.
+
     Raises
     ------
     ShapeError
@@ -606,6 +611,11 @@ def min(
     initial
         One number more to compare with, also the result for no elements.
 
+    Returns
+    -------
+    TensorVariable
+        A tensor with the dtype of ``x``.
+
     Raises
     ------
     ShapeError
@@ -629,6 +639,27 @@ amin = min
 @also_named
 def ptp(x: Any, axis: Axis = None, keepdims: bool = False) -> TensorVariable:
     """Return the range (maximum minus minimum) of the elements along some axes.
+
+    Parameters
+    ----------
+    x
+        A tensor of a numeric dtype.
+    axis
+        One axis, several, or ``None`` for all.
+    keepdims
+        Keep the axes, with size 1.
+
+    Returns
+    -------
+    TensorVariable
+        Its dtype is that of ``x``.
+
+    Raises
+    ------
+    ShapeError
+        An axis is out of range, or is known to be empty.
+    DtypeError
+        ``x`` is bool.
 
     Examples
     --------

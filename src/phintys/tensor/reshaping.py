@@ -266,6 +266,11 @@ def reshape(
         Accepted and ignored: a symbolic array never changes, so that no one sees whether memory is
         shared.
 
+    Returns
+    -------
+    TensorVariable
+        A tensor with the dtype of ``x``; a view where the memory allows it.
+
     Raises
     ------
     ArgumentError
@@ -315,6 +320,11 @@ def flatten(x: Any, ndim: int = 1) -> TensorVariable:
         A tensor.
     ndim
         Number of dimensions of the result, at least 1 and at most that of ``x`` (or 1).
+
+    Returns
+    -------
+    TensorVariable
+        A tensor of rank ``ndim``, with the dtype of ``x``.
 
     Raises
     ------

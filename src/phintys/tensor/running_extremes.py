@@ -197,7 +197,26 @@ def cummax(x: Any, axis: int | None = None) -> TensorVariable:
 
 @also_named
 def cummin(x: Any, axis: int | None = None) -> TensorVariable:
-    """Return the smallest element up to each one, along an axis; otherwise like :func:`cummax`.
+    """Return the smallest element up to each one, along an axis.
+
+    Parameters
+    ----------
+    x
+        A real tensor.
+    axis
+        The dimension; with ``None``, ``x`` is flattened first.
+
+    Returns
+    -------
+    TensorVariable
+        NaN from the first NaN on. The gradient goes to the first of the smallest elements.
+
+    Raises
+    ------
+    ShapeError
+        ``axis`` is out of range.
+    DtypeError
+        ``x`` is complex.
 
     Examples
     --------

@@ -230,7 +230,25 @@ def segment_max(data: Any, segment_ids: Any, num_segments: Any = None) -> Tensor
 
 
 def segment_min(data: Any, segment_ids: Any, num_segments: Any = None) -> TensorVariable:
-    """Return the smallest elements of the rows of each segment; see :func:`segment_max`.
+    """Return the smallest elements of the rows of each segment.
+
+    Parameters
+    ----------
+    data
+        A real tensor of rank 1 or more.
+    segment_ids, num_segments
+        As for :func:`segment_sum`.
+
+    Returns
+    -------
+    TensorVariable
+        One row for each segment; the highest number of the dtype where there are no rows. Rows that
+        are smallest together share the gradient.
+
+    Raises
+    ------
+    DtypeError
+        ``data`` is complex, or the numbers are not integers.
 
     Examples
     --------
@@ -242,9 +260,29 @@ def segment_min(data: Any, segment_ids: Any, num_segments: Any = None) -> Tensor
 
 
 def segment_prod(data: Any, segment_ids: Any, num_segments: Any = None) -> TensorVariable:
-    """Return the products of the rows of each segment: 1 where there are none.
+    """Return the products of the rows of each segment.
 
-    Arguments are those of :func:`segment_sum`. First derivatives are correct where rows are 0.
+    Parameters
+    ----------
+    data
+        A tensor of rank 1 or more.
+    segment_ids, num_segments
+        As for :func:`segment_sum`.
+
+    Returns
+    -------
+    TensorVariable
+        One row for each segment; 1 where there are no rows. First derivatives are correct where
+        rows are 0.
+
+    Raises
+    ------
+    ShapeError
+        There are not as many numbers as rows.
+    DtypeError
+        The numbers are not integers.
+    IndexError
+        A number is out of range.
 
     Examples
     --------

@@ -65,6 +65,11 @@ def logspace(
     axis
         The position of the new dimension.
 
+    Returns
+    -------
+    TensorVariable
+        A floating tensor, or one of ``dtype``.
+
     Examples
     --------
     >>> import phintys.tensor as pt
@@ -147,6 +152,11 @@ def vander(x: Any, N: Any = None, increasing: bool = False) -> TensorVariable:
     increasing
         Whether the powers increase from 0, or decrease to it.
 
+    Returns
+    -------
+    TensorVariable
+        A matrix with one row for each element of ``x``, and ``N`` columns.
+
     Raises
     ------
     ShapeError
@@ -186,6 +196,11 @@ def diagflat(v: Any, k: int = 0) -> TensorVariable:
     k
         Offset from the main diagonal: positive is above it, negative below.
 
+    Returns
+    -------
+    TensorVariable
+        A square matrix with the dtype of ``v``.
+
     Examples
     --------
     >>> import phintys.tensor as pt
@@ -212,6 +227,11 @@ def fromfunction(
     **kwargs
         More arguments of the function.
 
+    Returns
+    -------
+    TensorVariable
+        What the function returns, as it is.
+
     Examples
     --------
     >>> import phintys.tensor as pt
@@ -229,6 +249,20 @@ def fromfunction(
 def bartlett(M: Any) -> TensorVariable:
     """Return the Bartlett window of ``M`` points: a triangle that is 0 at both ends.
 
+    Parameters
+    ----------
+    M
+        The number of points, an int or symbolic; none if it is not positive.
+
+    Returns
+    -------
+    TensorVariable
+        A floating vector of length ``M``, symmetric, with the maximum 1 for odd ``M``.
+
+    Notes
+    -----
+    M. S. Bartlett, "Periodogram analysis and continuous spectra", Biometrika 37 (1950), 1-16.
+
     Examples
     --------
     >>> import phintys.tensor as pt
@@ -244,6 +278,20 @@ def blackman(M: Any) -> TensorVariable:
 
     ``0.42 + 0.5 cos(x) + 0.08 cos(2 x)`` for x from -pi to pi.
 
+    Parameters
+    ----------
+    M
+        The number of points, an int or symbolic; none if it is not positive.
+
+    Returns
+    -------
+    TensorVariable
+        A floating vector of length ``M``, symmetric, with the maximum 1 for odd ``M``.
+
+    Notes
+    -----
+    R. B. Blackman and J. W. Tukey, "The Measurement of Power Spectra", 1958.
+
     Examples
     --------
     >>> import phintys.tensor as pt
@@ -258,6 +306,20 @@ def blackman(M: Any) -> TensorVariable:
 def hamming(M: Any) -> TensorVariable:
     """Return the Hamming window of ``M`` points: ``0.54 + 0.46 cos(x)`` for x from -pi to pi.
 
+    Parameters
+    ----------
+    M
+        The number of points, an int or symbolic; none if it is not positive.
+
+    Returns
+    -------
+    TensorVariable
+        A floating vector of length ``M``, symmetric, with the maximum 1 for odd ``M``.
+
+    Notes
+    -----
+    R. B. Blackman and J. W. Tukey, "The Measurement of Power Spectra", 1958.
+
     Examples
     --------
     >>> import phintys.tensor as pt
@@ -270,6 +332,20 @@ def hamming(M: Any) -> TensorVariable:
 
 def hanning(M: Any) -> TensorVariable:
     """Return the Hann window of ``M`` points: ``0.5 + 0.5 cos(x)`` for x from -pi to pi.
+
+    Parameters
+    ----------
+    M
+        The number of points, an int or symbolic; none if it is not positive.
+
+    Returns
+    -------
+    TensorVariable
+        A floating vector of length ``M``, symmetric, with the maximum 1 for odd ``M``.
+
+    Notes
+    -----
+    R. B. Blackman and J. W. Tukey, "The Measurement of Power Spectra", 1958.
 
     Examples
     --------
@@ -290,6 +366,11 @@ def kaiser(M: Any, beta: Any) -> TensorVariable:
         Number of points, an int or symbolic integer.
     beta
         The shape: 0 is a rectangle, and larger ones are narrower.
+
+    Returns
+    -------
+    TensorVariable
+        A floating vector of length ``M``, symmetric, with the maximum 1 for odd ``M``.
 
     Examples
     --------

@@ -151,6 +151,17 @@ class UniqueInverse(NamedTuple):
 def unique_all(x: Any) -> UniqueAll:
     """Return values, first indices, inverse indices and counts; each NaN is a value of its own.
 
+    Parameters
+    ----------
+    x
+        A tensor; it is flattened.
+
+    Returns
+    -------
+    UniqueAll
+        A named tuple: ``values``, sorted; ``indices``, where each occurs first;
+        ``inverse_indices``, in the shape of ``x``, which of the values each element is; ``counts``.
+
     Examples
     --------
     >>> import phintys.tensor as pt
@@ -162,6 +173,16 @@ def unique_all(x: Any) -> UniqueAll:
 
 def unique_counts(x: Any) -> UniqueCounts:
     """Return values and how often they occur; each NaN is a value of its own.
+
+    Parameters
+    ----------
+    x
+        A tensor; it is flattened.
+
+    Returns
+    -------
+    UniqueCounts
+        A named tuple: ``values``, sorted, and ``counts``, int64.
 
     Examples
     --------
@@ -175,6 +196,16 @@ def unique_counts(x: Any) -> UniqueCounts:
 def unique_inverse(x: Any) -> UniqueInverse:
     """Return values and which of them each element is; each NaN is a value of its own.
 
+    Parameters
+    ----------
+    x
+        A tensor; it is flattened.
+
+    Returns
+    -------
+    UniqueInverse
+        A named tuple: ``values``, sorted, and ``inverse_indices``, int64, in the shape of ``x``.
+
     Examples
     --------
     >>> import phintys.tensor as pt
@@ -186,6 +217,16 @@ def unique_inverse(x: Any) -> UniqueInverse:
 
 def unique_values(x: Any) -> TensorVariable:
     """Return the values, sorted; each NaN is a value of its own.
+
+    Parameters
+    ----------
+    x
+        A tensor; it is flattened.
+
+    Returns
+    -------
+    TensorVariable
+        A vector, whose length is known at run time.
 
     Examples
     --------
@@ -220,6 +261,11 @@ def isin(
     invert
         Return which elements are not in it.
 
+    Returns
+    -------
+    TensorVariable
+        Bools, with the shape of ``element``.
+
     Examples
     --------
     >>> import phintys.tensor as pt
@@ -240,7 +286,17 @@ def isin(
 
 @also_named
 def union1d(a: Any, b: Any) -> TensorVariable:
-    """Return what is in one of two tensors or in both, sorted, each value once.
+    """Return the values that are in at least one of two tensors, sorted, each of them once.
+
+    Parameters
+    ----------
+    a, b
+        Tensors; they are flattened.
+
+    Returns
+    -------
+    TensorVariable
+        A vector with the dtype to which both promote.
 
     Examples
     --------
@@ -253,7 +309,7 @@ def union1d(a: Any, b: Any) -> TensorVariable:
 
 @also_named
 def intersect1d(a: Any, b: Any, assume_unique: bool = False, return_indices: bool = False) -> Any:
-    """Return what is in both of two tensors, sorted, each value once.
+    """Return the values that are in both of two tensors, sorted, each of them once.
 
     Parameters
     ----------
@@ -263,6 +319,11 @@ def intersect1d(a: Any, b: Any, assume_unique: bool = False, return_indices: boo
         Accepted for compatibility with NumPy's signature.
     return_indices
         Also return where the values occur first in the flattened ``a`` and ``b``.
+
+    Returns
+    -------
+    TensorVariable or tuple of TensorVariable
+        The values; with ``return_indices`` also where they occur first in ``a``, and in ``b``.
 
     Examples
     --------
@@ -284,7 +345,7 @@ def intersect1d(a: Any, b: Any, assume_unique: bool = False, return_indices: boo
 
 @also_named
 def setdiff1d(a: Any, b: Any, assume_unique: bool = False) -> TensorVariable:
-    """Return what is in ``a`` but not in ``b``.
+    """Return the values that are in ``a`` but not in ``b``.
 
     Parameters
     ----------
@@ -292,6 +353,11 @@ def setdiff1d(a: Any, b: Any, assume_unique: bool = False) -> TensorVariable:
         Tensors; they are flattened.
     assume_unique
         Values of ``a`` keep their order, and those that occur twice are not sought.
+
+    Returns
+    -------
+    TensorVariable
+        A vector with the dtype of ``a``.
 
     Examples
     --------
@@ -305,7 +371,7 @@ def setdiff1d(a: Any, b: Any, assume_unique: bool = False) -> TensorVariable:
 
 @also_named
 def setxor1d(a: Any, b: Any, assume_unique: bool = False) -> TensorVariable:
-    """Return what is in exactly one of two tensors, sorted.
+    """Return the values that are in exactly one of two tensors, sorted.
 
     Parameters
     ----------
@@ -313,6 +379,11 @@ def setxor1d(a: Any, b: Any, assume_unique: bool = False) -> TensorVariable:
         Tensors; they are flattened.
     assume_unique
         Accepted for compatibility with NumPy's signature.
+
+    Returns
+    -------
+    TensorVariable
+        A vector with the dtype to which both promote.
 
     Examples
     --------

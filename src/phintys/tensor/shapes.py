@@ -173,7 +173,17 @@ _shape = Shape()
 
 @also_named
 def shape(x: Any) -> TensorVariable:
-    """Return the shape of ``x`` as a symbolic int64 vector; ``x.type.shape`` is the static shape.
+    """Return the shape of ``x`` as a symbolic vector; ``x.type.shape`` is the static shape.
+
+    Parameters
+    ----------
+    x
+        A tensor, or a variable of another type that has a shape.
+
+    Returns
+    -------
+    TensorVariable
+        An int64 vector of length ``x.ndim``.
 
     Examples
     --------
@@ -186,6 +196,23 @@ def shape(x: Any) -> TensorVariable:
 
 def shape_i(x: Any, i: int) -> TensorVariable:
     """Return the size of dimension ``i`` of ``x``, as a constant if it is known.
+
+    Parameters
+    ----------
+    x
+        A tensor, or a variable of another type that has a shape.
+    i
+        The dimension, an int; negative ones count from the end.
+
+    Returns
+    -------
+    TensorVariable
+        A 0-d int64 tensor.
+
+    Raises
+    ------
+    AxisError
+        ``i`` is out of range.
 
     Examples
     --------
@@ -206,6 +233,16 @@ _SHAPE_I = [ShapeI(dim) for dim in range(8)]
 
 def shape_tuple(x: Any) -> tuple[TensorVariable, ...]:
     """Return all sizes of ``x``, the known ones as constants.
+
+    Parameters
+    ----------
+    x
+        A tensor, or a variable of another type that has a shape.
+
+    Returns
+    -------
+    tuple of TensorVariable
+        ``x.ndim`` 0-d int64 tensors.
 
     Examples
     --------
@@ -234,6 +271,11 @@ def size(x: Any, axis: int | Sequence[int] | None = None) -> TensorVariable:
         A tensor.
     axis
         One axis, several, or ``None`` for all.
+
+    Returns
+    -------
+    TensorVariable
+        A 0-d int64 tensor.
 
     Examples
     --------
@@ -386,6 +428,11 @@ def specify_shape(x: Any, shape: Any) -> TensorVariable:
         One entry for each dimension: its size, an int or symbolic, or ``None`` to leave it
         unspecified; or a symbolic vector of sizes.
 
+    Returns
+    -------
+    TensorVariable
+        A view of ``x``, whose type has that shape.
+
     Raises
     ------
     ShapeError
@@ -434,6 +481,11 @@ def specify_broadcastable(x: Any, *axes: int) -> TensorVariable:
         A tensor.
     axes
         The dimensions; their sizes are checked to be 1 at run time.
+
+    Returns
+    -------
+    TensorVariable
+        A view of ``x``, whose type says so.
 
     Examples
     --------

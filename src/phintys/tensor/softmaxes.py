@@ -248,6 +248,11 @@ def softmax(x: Any, axis: Axis = None) -> TensorVariable:
     axis
         One axis, several, or ``None`` for all.
 
+    Returns
+    -------
+    TensorVariable
+        A floating tensor with the shape of ``x``.
+
     Raises
     ------
     ShapeError
@@ -272,6 +277,11 @@ def log_softmax(x: Any, axis: Axis = None) -> TensorVariable:
         A tensor; integers and bools are cast to float64.
     axis
         One axis, several, or ``None`` for all.
+
+    Returns
+    -------
+    TensorVariable
+        A floating tensor with the shape of ``x``.
 
     Raises
     ------

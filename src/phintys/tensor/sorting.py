@@ -267,6 +267,11 @@ def sort(
     descending
         The largest elements come first, and NaN still last.
 
+    Returns
+    -------
+    TensorVariable
+        A tensor with the shape and dtype of ``x``; a vector for ``axis=None``.
+
     Raises
     ------
     ShapeError

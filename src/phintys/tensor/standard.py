@@ -48,6 +48,11 @@ def asarray(x: Any, dtype: Any = None, *, copy: bool | None = None) -> TensorLik
     copy
         Accepted and ignored: a symbolic array never changes.
 
+    Returns
+    -------
+    TensorVariable or TensorConstant
+        A variable as it is, anything else as a constant.
+
     Examples
     --------
     >>> import phintys.tensor as pt
@@ -63,7 +68,21 @@ array = asarray
 
 @takes_device
 def astype(x: Any, dtype: Any, *, copy: bool = True) -> TensorVariable:
-    """Return the elements cast to a dtype; see :func:`cast`. ``copy`` has no meaning here.
+    """Return the elements cast to a dtype; see :func:`cast`.
+
+    Parameters
+    ----------
+    x
+        A tensor.
+    dtype
+        A dtype, or its name.
+    copy
+        Accepted for compatibility with the array API: graphs do not change ``x``.
+
+    Returns
+    -------
+    TensorVariable
+        A tensor with the shape of ``x``.
 
     Examples
     --------
@@ -77,6 +96,23 @@ def astype(x: Any, dtype: Any, *, copy: bool = True) -> TensorVariable:
 def concat(tensors: Sequence[Any], *, axis: int | None = 0) -> TensorVariable:
     """Return arrays one after the other along an axis, or all of their elements for ``None``.
 
+    Parameters
+    ----------
+    tensors
+        Tensors of equal rank, whose sizes may differ in dimension ``axis`` only.
+    axis
+        The dimension, an int; ``None`` flattens first.
+
+    Returns
+    -------
+    TensorVariable
+        Its dtype is that to which the tensors promote.
+
+    Raises
+    ------
+    ShapeError
+        The ranks or sizes do not match, or ``axis`` is out of range.
+
     Examples
     --------
     >>> import phintys.tensor as pt
@@ -88,7 +124,19 @@ def concat(tensors: Sequence[Any], *, axis: int | None = 0) -> TensorVariable:
 
 @also_named
 def copy(x: Any, order: str = "K") -> TensorVariable:
-    """Return a new variable with the same value; ``order`` is accepted and ignored.
+    """Return a new variable with the same value.
+
+    Parameters
+    ----------
+    x
+        A tensor.
+    order
+        Accepted for compatibility with NumPy's signature and ignored.
+
+    Returns
+    -------
+    TensorVariable
+        A variable of the type of ``x``.
 
     Examples
     --------
@@ -101,6 +149,26 @@ def copy(x: Any, order: str = "K") -> TensorVariable:
 
 def permute_dims(x: Any, axes: Sequence[int]) -> TensorVariable:
     """Return an array with its dimensions in another order.
+
+    Parameters
+    ----------
+    x
+        A tensor.
+    axes
+        All dimensions of ``x``, in their new order; unlike for :func:`transpose` there is no
+        default.
+
+    Returns
+    -------
+    TensorVariable
+        A view of ``x``.
+
+    Raises
+    ------
+    ShapeError
+        ``axes`` has another length than ``x`` has dimensions.
+    OpContractError
+        ``axes`` names a dimension twice.
 
     Examples
     --------
@@ -122,6 +190,11 @@ def from_dlpack(x: Any, *, copy: bool | None = None) -> TensorLike:
         An array on the CPU that has ``__dlpack__``.
     copy
         Accepted and ignored: constants own their data.
+
+    Returns
+    -------
+    TensorConstant
+        A constant with the shape and dtype of the array.
 
     Examples
     --------

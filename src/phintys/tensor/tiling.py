@@ -99,6 +99,11 @@ def repeat(x: Any, repeats: Any, axis: int | None = None) -> TensorVariable:
     axis
         The dimension; by default ``x`` is flattened first.
 
+    Returns
+    -------
+    TensorVariable
+        A tensor with the dtype of ``x``; a vector for ``axis=None``.
+
     Raises
     ------
     ShapeError
@@ -149,6 +154,11 @@ def tile(x: Any, reps: Any, ndim: int | None = None) -> TensorVariable:
         Number of dimensions of the result, if more than those of ``x`` and the length of ``reps``.
         Needed if ``reps`` is a vector whose length is known only at run time; it has at most this
         many elements then.
+
+    Returns
+    -------
+    TensorVariable
+        A tensor with the dtype of ``x``, whose sizes are multiplied by ``reps``.
 
     Raises
     ------
@@ -209,6 +219,11 @@ def roll(x: Any, shift: Any, axis: Any = None) -> TensorVariable:
         How far to shift: an int or symbolic integer; a tuple of them for a tuple of axes.
     axis
         The dimension, or a tuple of them; by default ``x`` is rolled as if it were flat.
+
+    Returns
+    -------
+    TensorVariable
+        A tensor with the shape and dtype of ``x``.
 
     Raises
     ------

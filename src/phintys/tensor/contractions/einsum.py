@@ -44,6 +44,11 @@ def einsum(*subscripts_and_operands: Any, optimize: Any = None) -> TensorVariabl
         ``False`` for that of the operands; or a list of positions, as ``numpy.einsum_path`` returns
         it. A size that is not known counts as 64.
 
+    Returns
+    -------
+    TensorVariable
+        One dimension for each index on the right of the arrow, in their order.
+
     Raises
     ------
     ArgumentError

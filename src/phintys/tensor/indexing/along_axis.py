@@ -77,6 +77,11 @@ def put_along_axis(x: Any, indices: Any, values: Any, axis: int | None = -1) -> 
     axis
         The dimension; with ``None``, places are counted as if ``x`` were flat.
 
+    Returns
+    -------
+    TensorVariable
+        A tensor with the shape and dtype of ``x``; NumPy's function changes its argument.
+
     Raises
     ------
     ShapeError

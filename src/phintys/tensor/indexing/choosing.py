@@ -59,6 +59,11 @@ def compress(condition: Any, x: Any, axis: int | None = None) -> TensorVariable:
     axis
         The dimension; by default ``x`` is flattened first.
 
+    Returns
+    -------
+    TensorVariable
+        A tensor with the dtype of ``x``, whose length along the axis is known at run time.
+
     Raises
     ------
     ShapeError
@@ -84,6 +89,23 @@ def compress(condition: Any, x: Any, axis: int | None = None) -> TensorVariable:
 def extract(condition: Any, x: Any) -> TensorVariable:
     """Return the elements of ``x`` for which a condition, of the same shape, is true.
 
+    Parameters
+    ----------
+    condition
+        A tensor, of which the elements that are not zero count as true.
+    x
+        A tensor with as many elements.
+
+    Returns
+    -------
+    TensorVariable
+        A vector with the dtype of ``x``, whose length is known at run time.
+
+    Raises
+    ------
+    IndexError
+        When it is computed: the condition is true behind the last element of ``x``.
+
     Examples
     --------
     >>> import phintys.tensor as pt
@@ -97,6 +119,16 @@ def extract(condition: Any, x: Any) -> TensorVariable:
 @also_named
 def argwhere(x: Any) -> TensorVariable:
     """Return the indices of the nonzero elements, one row for each of them.
+
+    Parameters
+    ----------
+    x
+        A tensor of any dtype.
+
+    Returns
+    -------
+    TensorVariable
+        An int64 matrix with ``x.ndim`` columns, in the order of the elements.
 
     Examples
     --------
@@ -122,6 +154,11 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
         As many arrays. All are broadcast against each other.
     default
         The value where no condition is true.
+
+    Returns
+    -------
+    TensorVariable
+        A tensor of the common shape of all arguments, with the dtype to which the choices promote.
 
     Raises
     ------
@@ -238,6 +275,12 @@ def choose(x: Any, choices: Any, mode: str = "raise") -> TensorVariable:
         What a number out of range means: an error (``"raise"``), a number modulo the number of
         choices (``"wrap"``), or the nearest one (``"clip"``).
 
+    Returns
+    -------
+    TensorVariable
+        A tensor of the common shape of ``x`` and the choices, with the dtype to which these
+        promote.
+
     Raises
     ------
     DtypeError
@@ -315,6 +358,11 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[TensorVar
     order
         "C", with the last index changing fastest, or "F", with the first.
 
+    Returns
+    -------
+    tuple of TensorVariable
+        One int64 tensor for each dimension, with the shape of ``indices``.
+
     Raises
     ------
     DtypeError
@@ -356,6 +404,11 @@ def ravel_multi_index(
         dimensions, or one for each.
     order
         "C", with the last index changing fastest, or "F", with the first.
+
+    Returns
+    -------
+    TensorVariable
+        An int64 tensor with the common shape of the indices.
 
     Raises
     ------
@@ -424,6 +477,11 @@ def put(x: Any, indices: Any, values: Any, mode: str = "raise") -> TensorVariabl
     mode
         What an index out of range means: ``"raise"``, ``"wrap"`` or ``"clip"``.
 
+    Returns
+    -------
+    TensorVariable
+        A tensor with the shape and dtype of ``x``; NumPy's function changes its argument.
+
     Examples
     --------
     >>> import phintys.tensor as pt
@@ -450,6 +508,11 @@ def place(x: Any, mask: Any, values: Any) -> TensorVariable:
         Bools, of the shape of ``x``.
     values
         What to write, repeated if there are fewer.
+
+    Returns
+    -------
+    TensorVariable
+        A tensor with the shape and dtype of ``x``; NumPy's function changes its argument.
 
     Examples
     --------
@@ -480,6 +543,11 @@ def fill_diagonal(x: Any, val: Any, wrap: bool = False) -> TensorVariable:
         A number, or a vector that is repeated along the diagonal.
     wrap
         Whether the diagonal of a tall matrix restarts after a gap of one row.
+
+    Returns
+    -------
+    TensorVariable
+        A tensor with the shape and dtype of ``x``; NumPy's function changes its argument.
 
     Raises
     ------
@@ -522,6 +590,11 @@ def fill_diagonal_offset(x: Any, val: Any, offset: Any) -> TensorVariable:
         A number.
     offset
         The diagonal: 0 is the main one, positive is above it; an int or symbolic integer.
+
+    Returns
+    -------
+    TensorVariable
+        A matrix with the shape and dtype of ``x``.
 
     Raises
     ------

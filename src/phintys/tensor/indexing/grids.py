@@ -67,6 +67,11 @@ def meshgrid(
     copy
         Accepted for compatibility with NumPy's signature.
 
+    Returns
+    -------
+    tuple of TensorVariable
+        One tensor for each axis.
+
     Raises
     ------
     ArgumentError
@@ -119,6 +124,11 @@ def ix_(*axes: Any) -> tuple[TensorVariable, ...]:
     *axes
         Vectors of integers, or of bools.
 
+    Returns
+    -------
+    tuple of TensorVariable
+        One tensor for each vector, which has size 1 in all dimensions but its own.
+
     Raises
     ------
     DtypeError
@@ -152,6 +162,12 @@ def indices(dimensions: Any, dtype: Any = "int64", sparse: bool = False) -> Any:
         Dtype of the result.
     sparse
         Return a tuple of arrays that broadcast to the shape, rather than one array of all.
+
+    Returns
+    -------
+    TensorVariable or tuple of TensorVariable
+        One tensor whose first axis counts the dimensions, or, if ``sparse``, one tensor for each
+        dimension.
 
     Examples
     --------
@@ -241,6 +257,18 @@ c_ = _Joined("c_", columns=True)
 def diag_indices(n: Any, ndim: int = 2) -> tuple[TensorVariable, ...]:
     """Return the indices of the main diagonal of an array of ``ndim`` dimensions of length ``n``.
 
+    Parameters
+    ----------
+    n
+        The length of each dimension, an int or symbolic.
+    ndim
+        The number of dimensions, an int.
+
+    Returns
+    -------
+    tuple of TensorVariable
+        ``ndim`` int64 vectors of length ``n``, which are all the same.
+
     Examples
     --------
     >>> import phintys.tensor as pt
@@ -295,6 +323,16 @@ def tril_indices(n: Any, k: Any = 0, m: Any = None) -> tuple[TensorVariable, Ten
     k
         The diagonal: 0 is the main one, positive is above it.
 
+    Returns
+    -------
+    tuple of TensorVariable
+        Two int64 vectors, in the order of rows.
+
+    Raises
+    ------
+    ShapeError
+        ``n`` or ``m`` is negative.
+
     Examples
     --------
     >>> import phintys.tensor as pt
@@ -309,7 +347,17 @@ def tril_indices(n: Any, k: Any = 0, m: Any = None) -> tuple[TensorVariable, Ten
 def triu_indices(n: Any, k: Any = 0, m: Any = None) -> tuple[TensorVariable, TensorVariable]:
     """Return the rows and columns of the elements on and above a diagonal.
 
-    The arguments are those of :func:`tril_indices`.
+    Parameters
+    ----------
+    n, m
+        Numbers of rows and of columns, by default as many.
+    k
+        The diagonal: 0 is the main one, positive is above it.
+
+    Returns
+    -------
+    tuple of TensorVariable
+        Two int64 vectors, in the order of rows.
 
     Examples
     --------
@@ -326,6 +374,23 @@ def triu_indices(n: Any, k: Any = 0, m: Any = None) -> tuple[TensorVariable, Ten
 def tril_indices_from(x: Any, k: Any = 0) -> tuple[TensorVariable, TensorVariable]:
     """Return :func:`tril_indices` for the shape of a matrix.
 
+    Parameters
+    ----------
+    x
+        A matrix; only its shape matters.
+    k
+        The diagonal: 0 is the main one, positive is above it.
+
+    Returns
+    -------
+    tuple of TensorVariable
+        Two int64 vectors, rows and columns.
+
+    Raises
+    ------
+    ShapeError
+        ``x`` is not a matrix.
+
     Examples
     --------
     >>> import phintys.tensor as pt
@@ -340,6 +405,23 @@ def tril_indices_from(x: Any, k: Any = 0) -> tuple[TensorVariable, TensorVariabl
 @also_named
 def triu_indices_from(x: Any, k: Any = 0) -> tuple[TensorVariable, TensorVariable]:
     """Return :func:`triu_indices` for the shape of a matrix.
+
+    Parameters
+    ----------
+    x
+        A matrix; only its shape matters.
+    k
+        The diagonal: 0 is the main one, positive is above it.
+
+    Returns
+    -------
+    tuple of TensorVariable
+        Two int64 vectors, rows and columns.
+
+    Raises
+    ------
+    ShapeError
+        ``x`` is not a matrix.
 
     Examples
     --------
@@ -371,6 +453,11 @@ def mask_indices(n: Any, mask_func: Any, k: Any = 0) -> tuple[TensorVariable, ..
         A function such as :func:`triu`, called as ``mask_func(ones((n, n)), k)``.
     k
         Its second argument.
+
+    Returns
+    -------
+    tuple of TensorVariable
+        Two int64 vectors, rows and columns.
 
     Examples
     --------

@@ -243,6 +243,12 @@ def take(
         wraps around; ``"clip"`` takes the nearest element, and does not count negative indices from
         the end.
 
+    Returns
+    -------
+    TensorVariable
+        The shape of ``x``, with that of ``indices`` in place of the axis; its dtype is that of
+        ``x``.
+
     Raises
     ------
     IndexingError

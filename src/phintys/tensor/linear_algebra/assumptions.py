@@ -238,6 +238,11 @@ def assume(x: Any, *names: str, **stated: bool | None) -> TensorVariable:
         The same as keywords: ``positive_definite=True``. With ``None`` nothing is stated, and with
         ``False`` that it does not hold, which only serves to find contradictions.
 
+    Returns
+    -------
+    TensorVariable
+        A view of ``x``, of its type.
+
     Raises
     ------
     ArgumentError

@@ -212,6 +212,11 @@ def solve_banded(
     on_error
         ``"raise"`` an error that names a matrix that is singular, or return ``"nan"`` for it.
 
+    Returns
+    -------
+    TensorVariable
+        x, of the shape of ``b``; floating or complex.
+
     Raises
     ------
     ShapeError
@@ -309,6 +314,11 @@ def solveh_banded(
         Which diagonals are given.
     b_ndim, on_error
         As for :func:`solve_banded`. The matrices need not be positive definite.
+
+    Returns
+    -------
+    TensorVariable
+        x, of the shape of ``b``; floating or complex.
 
     Raises
     ------

@@ -111,6 +111,11 @@ def cholesky(
         ``"raise"`` an error that names a matrix that is not positive definite, or return ``"nan"``
         for it.
 
+    Returns
+    -------
+    TensorVariable
+        A tensor of the shape of ``x``, with zeros in the other triangle.
+
     Raises
     ------
     ShapeError
@@ -139,6 +144,11 @@ def cho_factor(
     a, lower, on_error
         As for :func:`cholesky`. The other triangle of the factor is zero.
 
+    Returns
+    -------
+    tuple
+        The factor, of the shape of ``a``, and ``lower``.
+
     Examples
     --------
     >>> import phintys.tensor as pt
@@ -163,6 +173,11 @@ def cho_solve(
     b_ndim
         1 if ``b`` is a stack of vectors, 2 for one of matrices. By default a vector is one, and all
         else are matrices.
+
+    Returns
+    -------
+    TensorVariable
+        x, of the shape of ``b``.
 
     Raises
     ------

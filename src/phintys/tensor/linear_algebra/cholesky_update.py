@@ -157,6 +157,11 @@ def cholesky_update(
     on_error
         ``"raise"`` an error that names a factor without a result, or return ``"nan"`` for it.
 
+    Returns
+    -------
+    TensorVariable
+        The factor of the sum, of the shape of ``factor``.
+
     Examples
     --------
     >>> import phintys.tensor as pt

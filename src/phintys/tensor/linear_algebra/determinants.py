@@ -184,6 +184,11 @@ def det(a: Any) -> TensorVariable:
     a
         A square matrix, or a stack of them.
 
+    Returns
+    -------
+    TensorVariable
+        The shape of ``a`` without the last two dimensions.
+
     Raises
     ------
     ShapeError

@@ -172,6 +172,11 @@ def eigvalsh(
     a, b, lower, on_error
         As for :func:`eigh`.
 
+    Returns
+    -------
+    TensorVariable
+        Real numbers; the shape of ``a`` without the last dimension.
+
     Examples
     --------
     >>> import phintys.tensor as pt

@@ -214,6 +214,11 @@ def eigvals(a: Any, *, on_error: OnError = "raise") -> TensorVariable:
     a, on_error
         As for :func:`eig`.
 
+    Returns
+    -------
+    TensorVariable
+        Complex numbers, in no particular order; the shape of ``a`` without the last dimension.
+
     Examples
     --------
     >>> import phintys.tensor as pt

@@ -231,6 +231,11 @@ def pivot_to_permutation(p: Any, inverse: bool = False) -> TensorVariable:
     inverse
         Return the inverse permutation.
 
+    Returns
+    -------
+    TensorVariable
+        An integer tensor of the shape of ``p``.
+
     Raises
     ------
     ArgumentError
@@ -274,6 +279,11 @@ def lu_solve(
         else are matrices.
     on_error
         ``"raise"`` an error that names a matrix that is singular, or return ``"nan"`` for it.
+
+    Returns
+    -------
+    TensorVariable
+        x, of the shape of ``b``.
 
     Raises
     ------
@@ -344,6 +354,12 @@ def lu(a: Any, permute_l: bool = False, p_indices: bool = False) -> tuple[Tensor
         Return ``P L`` and U.
     p_indices
         Return P as numbers of rows: ``a = L[p] U``.
+
+    Returns
+    -------
+    tuple of TensorVariable
+        P, L and U. The permutation is a matrix, or a vector of indices if ``p_indices``; with
+        ``permute_l`` it is applied to L, and only two are returned.
 
     Examples
     --------

@@ -140,6 +140,11 @@ def solve_sylvester(a: Any, b: Any, q: Any, *, on_error: OnError = "raise") -> T
         ``"raise"`` an error that names a matrix for which there is no single solution, or return
         ``"nan"`` for it.
 
+    Returns
+    -------
+    TensorVariable
+        x, of the shape of ``q``.
+
     Examples
     --------
     >>> import phintys.tensor as pt
@@ -164,6 +169,11 @@ def solve_continuous_lyapunov(a: Any, q: Any, *, on_error: OnError = "raise") ->
         Square matrices, or stacks of them.
     on_error
         As for :func:`solve_sylvester`.
+
+    Returns
+    -------
+    TensorVariable
+        x, of the shape of ``q``.
 
     Examples
     --------
@@ -190,6 +200,11 @@ def solve_discrete_lyapunov(
         is for small matrices.
     on_error
         As for :func:`solve_sylvester`.
+
+    Returns
+    -------
+    TensorVariable
+        x, of the shape of ``q``.
 
     Examples
     --------
@@ -363,6 +378,11 @@ def solve_continuous_are(
         ``"raise"`` an error that names a matrix for which there is no such solution, or return
         ``"nan"`` for it.
 
+    Returns
+    -------
+    TensorVariable
+        x, of the shape of ``a``.
+
     Examples
     --------
     >>> import phintys.tensor as pt
@@ -384,6 +404,11 @@ def solve_discrete_are(
     ----------
     a, b, q, r, on_error
         As for :func:`solve_continuous_are`.
+
+    Returns
+    -------
+    TensorVariable
+        x, of the shape of ``a``.
 
     Examples
     --------

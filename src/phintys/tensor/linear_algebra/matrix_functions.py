@@ -154,6 +154,11 @@ def sqrtm(a: Any, *, on_error: OnError = "raise") -> TensorVariable:
     on_error
         ``"raise"`` an error that names a matrix without a root of its dtype, or return ``"nan"``.
 
+    Returns
+    -------
+    TensorVariable
+        Matrices of the shape of ``a``.
+
     Notes
     -----
     The gradient solves Sylvester's equation, which a singular matrix has no solution of.
@@ -179,6 +184,11 @@ def logm(a: Any, *, on_error: OnError = "raise") -> TensorVariable:
     on_error
         ``"raise"`` an error that names a matrix without a logarithm of its dtype, or return
         ``"nan"``.
+
+    Returns
+    -------
+    TensorVariable
+        Matrices of the shape of ``a``.
 
     Examples
     --------

@@ -58,6 +58,12 @@ def vector_norm(x: Any, ord: Any = 2, axis: Axis = None, keepdims: bool = False)
     keepdims
         Keep the axes, with size 1.
 
+    Returns
+    -------
+    TensorVariable
+        A real tensor with the shape of ``x`` without the axes, or with size 1 along them if
+        ``keepdims``.
+
     Raises
     ------
     ShapeError
@@ -117,6 +123,12 @@ def matrix_norm(
     keepdims
         Keep the axes, with size 1.
 
+    Returns
+    -------
+    TensorVariable
+        A real tensor with the shape of ``x`` without the two axes, or with size 1 along them if
+        ``keepdims``.
+
     Raises
     ------
     ShapeError
@@ -168,6 +180,12 @@ def norm(x: Any, ord: Any = None, axis: Axis = None, keepdims: bool = False) -> 
     keepdims
         Keep the axes, with size 1.
 
+    Returns
+    -------
+    TensorVariable
+        A real tensor with the shape of ``x`` without the axes, or with size 1 along them if
+        ``keepdims``.
+
     Raises
     ------
     ShapeError
@@ -205,6 +223,11 @@ def cond(x: Any, p: Any = None) -> TensorVariable:
     p
         The order of the norm. By default it is the ratio of the largest and the smallest singular
         value; -2 is its inverse.
+
+    Returns
+    -------
+    TensorVariable
+        A real tensor with the shape of ``x`` without the last two dimensions.
 
     Examples
     --------

@@ -35,6 +35,12 @@ def block_diag(*matrices: Any) -> TensorVariable:
         One or more matrices, or stacks of them, which broadcast; numbers and vectors are matrices
         of one row.
 
+    Returns
+    -------
+    TensorVariable
+        A matrix whose sizes are the sums of those of the blocks, with the dtype to which they
+        promote.
+
     Raises
     ------
     ArgumentError
@@ -106,6 +112,11 @@ def toeplitz(c: Any, r: Any = None) -> TensorVariable:
     r
         The first row, a vector whose first element is not read; by default the conjugate of ``c``.
 
+    Returns
+    -------
+    TensorVariable
+        A matrix with one row for each element of ``c``, and one column for each of ``r``.
+
     Raises
     ------
     ShapeError
@@ -135,6 +146,11 @@ def hankel(c: Any, r: Any = None) -> TensorVariable:
     r
         The last row, a vector whose first element is not read; by default zeros.
 
+    Returns
+    -------
+    TensorVariable
+        A matrix with one row for each element of ``c``, and one column for each of ``r``.
+
     Raises
     ------
     ShapeError
@@ -160,6 +176,11 @@ def circulant(c: Any) -> TensorVariable:
     ----------
     c
         The first column, a vector.
+
+    Returns
+    -------
+    TensorVariable
+        A square matrix with the dtype of ``c``.
 
     Raises
     ------

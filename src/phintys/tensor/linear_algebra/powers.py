@@ -61,6 +61,11 @@ def expm(a: Any) -> TensorVariable:
     a
         A square matrix, or a stack of them.
 
+    Returns
+    -------
+    TensorVariable
+        Matrices of the shape of ``a``.
+
     Examples
     --------
     >>> import phintys.tensor as pt
@@ -80,6 +85,11 @@ def matrix_power(x: Any, n: int) -> TensorVariable:
         A square matrix, or a stack of them.
     n
         The power, an integer; negative ones are powers of the inverse.
+
+    Returns
+    -------
+    TensorVariable
+        Matrices of the shape of ``x``; the identity for ``n = 0``.
 
     Raises
     ------
@@ -128,6 +138,11 @@ def multi_dot(arrays: Sequence[Any]) -> TensorVariable:
         sizes are known, the order of the products is the cheapest one; otherwise it is from the
         left, or from the right if the last one is a vector.
 
+    Returns
+    -------
+    TensorVariable
+        A matrix; a vector if one end is a vector, and 0-d if both are.
+
     Raises
     ------
     ArgumentError
@@ -170,6 +185,22 @@ def multi_dot(arrays: Sequence[Any]) -> TensorVariable:
 
 def matrix_dot(*arrays: Any) -> TensorVariable:
     """Return the product of one or more matrices; see :func:`multi_dot`.
+
+    Parameters
+    ----------
+    arrays
+        Matrices; the first and the last one may be vectors.
+
+    Returns
+    -------
+    TensorVariable
+        Where all sizes are known, computed in the order that costs least. A single matrix is
+        returned as it is.
+
+    Raises
+    ------
+    ShapeError
+        One of them has a rank that it cannot have.
 
     Examples
     --------

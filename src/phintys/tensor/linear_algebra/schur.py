@@ -176,6 +176,11 @@ def schur(
     on_error
         ``"raise"`` an error that names a matrix for which the iteration fails, or return ``"nan"``.
 
+    Returns
+    -------
+    SchurResult
+        A named tuple: ``T`` and ``Z``.
+
     Notes
     -----
     It has no gradient.
@@ -205,6 +210,11 @@ def qz(
         Square matrices, or stacks of them.
     output, on_error
         As for :func:`schur`.
+
+    Returns
+    -------
+    QZResult
+        A named tuple: ``AA``, ``BB``, ``Q`` and ``Z``.
 
     Notes
     -----
@@ -241,6 +251,12 @@ def ordqz(
     sort
         Those in the left or right half plane (``"lhp"``, ``"rhp"``), inside or outside of the unit
         circle (``"iuc"``, ``"ouc"``).
+
+    Returns
+    -------
+    QZResult
+        A named tuple: ``AA``, ``BB``, ``Q`` and ``Z``; without the eigenvalues that SciPy's
+        function returns.
 
     Examples
     --------

@@ -239,6 +239,11 @@ def svdvals(x: Any, *, on_error: OnError = "raise") -> TensorVariable:
     x, on_error
         As for :func:`svd`.
 
+    Returns
+    -------
+    TensorVariable
+        Real numbers, as many for each matrix as it has rows or columns, whichever are fewer.
+
     Examples
     --------
     >>> import phintys.tensor as pt
@@ -280,6 +285,11 @@ def pinv(x: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = None
     rtol
         Another name of ``rcond``, that of the array API.
 
+    Returns
+    -------
+    TensorVariable
+        Matrices of the shape of ``x``, transposed.
+
     Examples
     --------
     >>> import phintys.tensor as pt
@@ -314,6 +324,11 @@ def matrix_rank(x: Any, tol: Any = None, *, rtol: Any = None) -> TensorVariable:
     rtol
         Singular values up to this fraction of the largest one do. By default it is the larger size
         times the machine epsilon.
+
+    Returns
+    -------
+    TensorVariable
+        An integer tensor with the shape of ``x`` without the last two dimensions.
 
     Examples
     --------

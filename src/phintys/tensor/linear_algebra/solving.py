@@ -245,6 +245,11 @@ def solve(
         ``"raise"`` an error that names a matrix that is singular (or not positive definite, if it
         should be), or return ``"nan"`` for it.
 
+    Returns
+    -------
+    TensorVariable
+        x, of the shape of ``b``, where stacks are broadcast against each other.
+
     Raises
     ------
     ShapeError
@@ -326,6 +331,11 @@ def inv(a: Any, *, on_error: OnError = "raise") -> TensorVariable:
         A square matrix, or a stack of them.
     on_error
         ``"raise"`` an error that names a matrix that is singular, or return ``"nan"`` for it.
+
+    Returns
+    -------
+    TensorVariable
+        Matrices of the shape of ``a``.
 
     Raises
     ------

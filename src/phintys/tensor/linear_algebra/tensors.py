@@ -45,6 +45,11 @@ def tensorinv(a: Any, ind: int = 2) -> TensorVariable:
     ind
         The number of axes that are rows. The result has the other ones first.
 
+    Returns
+    -------
+    TensorVariable
+        The shape of ``a``, with its first ``ind`` dimensions behind the others.
+
     Raises
     ------
     ShapeError
@@ -80,6 +85,11 @@ def tensorsolve(a: Any, b: Any, axes: Sequence[int] | None = None) -> TensorVari
         A tensor.
     axes
         Axes of ``a`` that are moved to its end first.
+
+    Returns
+    -------
+    TensorVariable
+        x, whose shape is that of the last dimensions of ``a``.
 
     Raises
     ------

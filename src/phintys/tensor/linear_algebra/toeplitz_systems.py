@@ -139,6 +139,11 @@ def solve_toeplitz(
     on_error
         ``"raise"`` an error that names a matrix with a leading minor of 0, or return ``"nan"``.
 
+    Returns
+    -------
+    TensorVariable
+        x, of the shape of ``b``.
+
     Examples
     --------
     >>> import phintys.tensor as pt

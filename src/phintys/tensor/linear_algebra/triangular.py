@@ -171,6 +171,11 @@ def solve_triangular(
     on_error
         ``"raise"`` an error that names a matrix with a zero on its diagonal, or return ``"nan"``.
 
+    Returns
+    -------
+    TensorVariable
+        x, of the shape of ``b``, where stacks are broadcast against each other.
+
     Raises
     ------
     ShapeError

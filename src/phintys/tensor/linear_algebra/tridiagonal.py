@@ -256,6 +256,20 @@ def tridiagonal_lu_solve(
     on_error
         ``"raise"`` an error that names a matrix that is singular, or return ``"nan"`` for it.
 
+    Returns
+    -------
+    TensorVariable
+        x, of the shape of ``b``.
+
+    Raises
+    ------
+    ArgumentError
+        ``a_diagonals`` are not five factors.
+    ShapeError
+        The sizes of the factors and of ``b`` do not match.
+    numpy.linalg.LinAlgError
+        When it is computed: a matrix is singular.
+
     Examples
     --------
     >>> import phintys.tensor as pt

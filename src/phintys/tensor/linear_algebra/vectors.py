@@ -40,6 +40,11 @@ def vecdot(x1: Any, x2: Any, axis: int = -1) -> TensorVariable:
     axis
         The axis of the vectors, in both operands.
 
+    Returns
+    -------
+    TensorVariable
+        The common shape of ``x1`` and ``x2`` without the axis.
+
     Raises
     ------
     ShapeError
@@ -79,6 +84,11 @@ def matvec(x1: Any, x2: Any) -> TensorVariable:
     x2
         A vector, or a stack of them; stacks broadcast.
 
+    Returns
+    -------
+    TensorVariable
+        The broadcast shape of the stacks, and one dimension for the rows.
+
     Raises
     ------
     ShapeError
@@ -105,6 +115,11 @@ def vecmat(x1: Any, x2: Any) -> TensorVariable:
         A vector, or a stack of them.
     x2
         A matrix, or a stack of them; stacks broadcast.
+
+    Returns
+    -------
+    TensorVariable
+        The broadcast shape of the stacks, and one dimension for the columns.
 
     Raises
     ------
@@ -133,6 +148,11 @@ def cross(x1: Any, x2: Any, axis: int = -1) -> TensorVariable:
         Vectors, or stacks of them that broadcast.
     axis
         The axis of the vectors, in both operands and in the result.
+
+    Returns
+    -------
+    TensorVariable
+        The common shape of ``x1`` and ``x2``.
 
     Raises
     ------

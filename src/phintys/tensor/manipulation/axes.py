@@ -24,7 +24,24 @@ def _split_along(x: Any, indices_or_sections: Any, axis: int, name: str) -> list
 
 
 def hsplit(ary: Any, indices_or_sections: Any) -> list[TensorVariable]:
-    """Return parts along the second dimension, or along the only one; as :func:`array_split`.
+    """Return parts along the second dimension, or along the only one; see :func:`split`.
+
+    Parameters
+    ----------
+    ary
+        A tensor of rank 1 or more.
+    indices_or_sections
+        The number of parts, or a list of places to cut, as for :func:`split`.
+
+    Returns
+    -------
+    list of TensorVariable
+        The parts, with the rank and dtype of ``ary``.
+
+    Raises
+    ------
+    ShapeError
+        ``ary`` has no dimensions, or its size is not divisible by the number of parts.
 
     Examples
     --------
@@ -32,12 +49,29 @@ def hsplit(ary: Any, indices_or_sections: Any) -> list[TensorVariable]:
     >>> [part.eval().tolist() for part in pt.hsplit([[1, 2, 3, 4]], 2)]
     [[[1, 2]], [[3, 4]]]
     """
-    axis = 0 if as_tensor_variable(ary).ndim == 1 else 1
+    axis = 0 if as_tensor_variable(ary).ndim < 2 else 1
     return _split_along(ary, indices_or_sections, axis, "hsplit")
 
 
 def vsplit(ary: Any, indices_or_sections: Any) -> list[TensorVariable]:
-    """Return parts along the first dimension of two or more.
+    """Return parts along the first dimension of two or more; see :func:`split`.
+
+    Parameters
+    ----------
+    ary
+        A tensor of rank 2 or more.
+    indices_or_sections
+        The number of parts, or a list of places to cut, as for :func:`split`.
+
+    Returns
+    -------
+    list of TensorVariable
+        The parts, with the rank and dtype of ``ary``.
+
+    Raises
+    ------
+    ShapeError
+        The rank of ``ary`` is less than 2, or its size is not divisible by the number of parts.
 
     Examples
     --------
@@ -52,7 +86,24 @@ def vsplit(ary: Any, indices_or_sections: Any) -> list[TensorVariable]:
 
 
 def dsplit(ary: Any, indices_or_sections: Any) -> list[TensorVariable]:
-    """Return parts along the third dimension.
+    """Return parts along the third dimension; see :func:`split`.
+
+    Parameters
+    ----------
+    ary
+        A tensor of rank 3 or more.
+    indices_or_sections
+        The number of parts, or a list of places to cut, as for :func:`split`.
+
+    Returns
+    -------
+    list of TensorVariable
+        The parts, with the rank and dtype of ``ary``.
+
+    Raises
+    ------
+    ShapeError
+        The rank of ``ary`` is less than 3, or its size is not divisible by the number of parts.
 
     Examples
     --------
@@ -65,6 +116,27 @@ def dsplit(ary: Any, indices_or_sections: Any) -> list[TensorVariable]:
 
 def rollaxis(x: Any, axis: int, start: int = 0) -> TensorVariable:
     """Return an array with one dimension moved in front of another; see :func:`moveaxis`.
+
+    Parameters
+    ----------
+    x
+        A tensor.
+    axis
+        The dimension to move, an int.
+    start
+        The dimension in front of which it is moved; the rank of ``x`` moves it to the end.
+
+    Returns
+    -------
+    TensorVariable
+        A view of ``x``.
+
+    Raises
+    ------
+    AxisError
+        ``axis`` is out of range.
+    ShapeError
+        ``start`` is not between 0 and the rank of ``x``.
 
     Examples
     --------

@@ -45,7 +45,15 @@ def _each(function: Callable[[Any], Any], arrays: tuple[Any, ...]) -> Any:
 def atleast_1d(*arrays: Any) -> TensorVariable | tuple[TensorVariable, ...]:
     """Return each array with at least one dimension: a 0-d array becomes a vector of length 1.
 
-    Several arrays give a tuple.
+    Parameters
+    ----------
+    arrays
+        Tensors, arrays or numbers.
+
+    Returns
+    -------
+    TensorVariable or tuple of TensorVariable
+        The only array, or a tuple of several.
 
     Examples
     --------
@@ -59,7 +67,15 @@ def atleast_1d(*arrays: Any) -> TensorVariable | tuple[TensorVariable, ...]:
 def atleast_2d(*arrays: Any) -> TensorVariable | tuple[TensorVariable, ...]:
     """Return each array with at least two dimensions: a vector becomes a row.
 
-    Several arrays give a tuple.
+    Parameters
+    ----------
+    arrays
+        Tensors, arrays or numbers.
+
+    Returns
+    -------
+    TensorVariable or tuple of TensorVariable
+        The only array, or a tuple of several.
 
     Examples
     --------
@@ -74,7 +90,16 @@ def atleast_3d(*arrays: Any) -> TensorVariable | tuple[TensorVariable, ...]:
     """Return each array with at least three dimensions.
 
     As in NumPy, a vector of length n has the shape (1, n, 1), and an m by n matrix (m, n, 1).
-    Several arrays give a tuple.
+
+    Parameters
+    ----------
+    arrays
+        Tensors, arrays or numbers.
+
+    Returns
+    -------
+    TensorVariable or tuple of TensorVariable
+        The only array, or a tuple of several.
 
     Examples
     --------
@@ -103,6 +128,11 @@ def atleast_Nd(
     left
         Whether new dimensions, of length 1, come before the others, or after.
 
+    Returns
+    -------
+    TensorVariable or tuple of TensorVariable
+        The only array, or a tuple of several.
+
     Examples
     --------
     >>> import phintys.tensor as pt
@@ -124,6 +154,11 @@ def ravel(x: Any, order: str = "C") -> TensorVariable:
     order
         "C", with the last index changing fastest, or "F", with the first. NumPy's "A" and "K"
         depend on how an array lies in memory, which graphs do not know.
+
+    Returns
+    -------
+    TensorVariable
+        A vector with the dtype of ``x``.
 
     Raises
     ------
@@ -156,6 +191,11 @@ def split_dims(x: Any, shape: Any, axis: int = 0) -> TensorVariable:
         length 1.
     axis
         The dimension that is split.
+
+    Returns
+    -------
+    TensorVariable
+        A tensor whose rank is higher by the length of ``shape`` minus 1.
 
     Raises
     ------
@@ -206,6 +246,11 @@ def join_dims(x: Any, start_axis: int = 0, n_axes: int | None = None) -> TensorV
         The first of the dimensions.
     n_axes
         Their number; by default all that follow. With 0, a dimension of length 1 is inserted.
+
+    Returns
+    -------
+    TensorVariable
+        A tensor whose rank is less by ``n_axes - 1``.
 
     Raises
     ------

@@ -45,6 +45,11 @@ def delete(x: Any, obj: Any, axis: int | None = None) -> TensorVariable:
     axis
         The dimension; by default ``x`` is flattened first.
 
+    Returns
+    -------
+    TensorVariable
+        A tensor with the dtype of ``x``; a vector for ``axis=None``.
+
     Raises
     ------
     ShapeError
@@ -105,6 +110,11 @@ def insert(x: Any, obj: Any, values: Any, axis: int | None = None) -> TensorVari
         dimension are inserted at the same place.
     axis
         The dimension; by default ``x`` is flattened first.
+
+    Returns
+    -------
+    TensorVariable
+        A tensor with the dtype of ``x``; a vector for ``axis=None``.
 
     Raises
     ------

@@ -30,6 +30,11 @@ def flip(x: Any, axis: Axis = None) -> TensorVariable:
     axis
         One axis, several, or ``None`` for all.
 
+    Returns
+    -------
+    TensorVariable
+        A view of ``x``.
+
     Raises
     ------
     ShapeError
@@ -54,6 +59,21 @@ def flip(x: Any, axis: Axis = None) -> TensorVariable:
 def fliplr(x: Any) -> TensorVariable:
     """Return ``x``, of rank 2 or more, with its columns (axis 1) in reverse order.
 
+    Parameters
+    ----------
+    x
+        A tensor of rank 2 or more.
+
+    Returns
+    -------
+    TensorVariable
+        A view of ``x``.
+
+    Raises
+    ------
+    ShapeError
+        The rank of ``x`` is less than 2.
+
     Examples
     --------
     >>> import phintys.tensor as pt
@@ -67,6 +87,21 @@ def fliplr(x: Any) -> TensorVariable:
 @also_named
 def flipud(x: Any) -> TensorVariable:
     """Return ``x``, of rank 1 or more, with its rows (axis 0) in reverse order.
+
+    Parameters
+    ----------
+    x
+        A tensor of rank 1 or more.
+
+    Returns
+    -------
+    TensorVariable
+        A view of ``x``.
+
+    Raises
+    ------
+    ShapeError
+        ``x`` has no dimensions.
 
     Examples
     --------
@@ -91,6 +126,11 @@ def rot90(x: Any, k: int = 1, axes: Sequence[int] = (0, 1)) -> TensorVariable:
         shape of the result depends on whether it is odd.
     axes
         Two different axes.
+
+    Returns
+    -------
+    TensorVariable
+        A view of ``x``.
 
     Raises
     ------

@@ -85,6 +85,11 @@ def pad(
     reflect_type
         ``"even"``, or ``"odd"``, which mirrors the values at that of the edge as well.
 
+    Returns
+    -------
+    TensorVariable
+        A tensor with the rank and dtype of ``x``.
+
     Raises
     ------
     ArgumentError

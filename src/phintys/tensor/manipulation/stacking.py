@@ -56,6 +56,21 @@ def _listed(tensors: Any, name: str) -> list[Any]:
 def column_stack(tensors: Any) -> TensorVariable:
     """Return vectors and matrices joined side by side; a vector is a column.
 
+    Parameters
+    ----------
+    tensors
+        A list or tuple of vectors and matrices with the same number of rows.
+
+    Returns
+    -------
+    TensorVariable
+        A matrix with the dtype to which they promote.
+
+    Raises
+    ------
+    ShapeError
+        The numbers of rows differ.
+
     Examples
     --------
     >>> import phintys.tensor as pt
@@ -74,6 +89,22 @@ def _column(x: Any) -> Any:
 @also_named
 def dstack(tensors: Any) -> TensorVariable:
     """Return arrays joined along their third axis, which they are given if they lack it.
+
+    Parameters
+    ----------
+    tensors
+        A list or tuple of tensors, which may differ in their third size only. Those of lower rank
+        become 3-d as by :func:`atleast_3d`.
+
+    Returns
+    -------
+    TensorVariable
+        A tensor with the dtype to which they promote.
+
+    Raises
+    ------
+    ShapeError
+        The ranks or the other sizes do not match.
 
     Examples
     --------
@@ -98,6 +129,11 @@ def append(x: Any, values: Any, axis: int | None = None) -> TensorVariable:
     axis
         The dimension along which to append; by default, both are flattened first.
 
+    Returns
+    -------
+    TensorVariable
+        A tensor with the dtype to which both promote; a vector for ``axis=None``.
+
     Examples
     --------
     >>> import phintys.tensor as pt
@@ -118,6 +154,11 @@ def block(arrays: Any) -> TensorVariable:
         An array, or nested lists of them. Arrays in the innermost lists are joined along the last
         axis, those lists along the axis before, and so on. Arrays of lower rank get new axes in
         front.
+
+    Returns
+    -------
+    TensorVariable
+        A tensor with the dtype to which the blocks promote.
 
     Raises
     ------
@@ -189,6 +230,11 @@ def concat_with_broadcast(tensors: Any, axis: int = 0) -> TensorVariable:
     axis
         The dimension along which they are joined.
 
+    Returns
+    -------
+    TensorVariable
+        A tensor with the dtype to which the arrays promote.
+
     Raises
     ------
     ShapeError
@@ -230,6 +276,11 @@ def unstack(x: Any, axis: int = 0) -> tuple[TensorVariable, ...]:
         A tensor of rank 1 or more.
     axis
         The dimension; the slices lack it.
+
+    Returns
+    -------
+    tuple of TensorVariable
+        The slices, whose rank is less by one.
 
     Raises
     ------
@@ -318,6 +369,11 @@ def unpack(
         For each array, the lengths of the axes that were flattened.
     keep_axes
         As for :func:`pack`.
+
+    Returns
+    -------
+    list of TensorVariable
+        One array for each shape, with the dtype of ``packed``.
 
     Raises
     ------

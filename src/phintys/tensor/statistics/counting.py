@@ -49,6 +49,11 @@ def count_nonzero(x: Any, axis: Axis = None, keepdims: bool = False) -> TensorVa
     keepdims
         Keep the axes, with size 1.
 
+    Returns
+    -------
+    TensorVariable
+        An int64 tensor.
+
     Examples
     --------
     >>> import phintys.tensor as pt
@@ -71,6 +76,11 @@ def array_equal(a: Any, b: Any, equal_nan: bool = False) -> TensorVariable:
         Tensors.
     equal_nan
         NaN is equal to NaN.
+
+    Returns
+    -------
+    TensorVariable
+        A 0-d bool.
 
     Examples
     --------
@@ -103,6 +113,16 @@ def _equal(a: Any, b: Any, equal_nan: bool) -> Any:
 @also_named
 def array_equiv(a: Any, b: Any) -> TensorVariable:
     """Return whether two arrays are equal once they are broadcast; false if they cannot be.
+
+    Parameters
+    ----------
+    a, b
+        Tensors of any shapes and dtypes.
+
+    Returns
+    -------
+    TensorVariable
+        A 0-d bool. NaN differs from itself.
 
     Examples
     --------
@@ -260,6 +280,29 @@ def histogram_bin_edges(
     a: Any, bins: Any = 10, range: Any = None, weights: Any = None
 ) -> TensorVariable:
     """Return the edges of the bins of :func:`histogram`.
+
+    Parameters
+    ----------
+    a
+        A real tensor.
+    bins, range
+        As for :func:`histogram`.
+    weights
+        Accepted for compatibility with NumPy's signature.
+
+    Returns
+    -------
+    TensorVariable
+        A floating vector, one longer than there are bins; edges that are given keep their dtype.
+
+    Raises
+    ------
+    ArgumentError
+        The bins or the range have another form.
+    DtypeError
+        ``a`` is complex.
+    DomainError
+        The edges are not in ascending order, or the elements that determine them are not finite.
 
     Examples
     --------

@@ -137,9 +137,33 @@ def _is_single(x: Any) -> bool:
 
 
 def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -> TensorVariable:
-    """Return the matrix of correlation coefficients of variables; arguments as for :func:`cov`.
+    """Return the matrix of correlation coefficients of variables.
 
-    NaN for a variable that does not vary.
+    Parameters
+    ----------
+    x
+        A matrix of observations, one variable in each row; or a vector, a single variable.
+    y
+        More variables, in the same form.
+    rowvar
+        Whether variables are rows, or columns.
+    dtype
+        Dtype of the result, by default at least float64.
+
+    Returns
+    -------
+    TensorVariable
+        A matrix with ones on its diagonal; 0-d for a single variable. NaN for a variable that does
+        not vary.
+
+    Raises
+    ------
+    ShapeError
+        An argument has too many dimensions.
+
+    Notes
+    -----
+    ``c[i, j] / sqrt(c[i, i] c[j, j])`` of the covariances c, clipped to -1 to 1.
 
     Examples
     --------

@@ -241,6 +241,41 @@ def std(
 
     Its gradient is not finite where all elements are equal.
 
+    Parameters
+    ----------
+    x
+        A tensor of any dtype.
+    axis
+        One axis, several, or ``None`` for all.
+    dtype
+        Dtype in which to compute the mean, as for :func:`var`.
+    ddof
+        The sum of squares is divided by the number of elements minus ``ddof``.
+    keepdims
+        Keep the axes, with size 1.
+    corrected
+        An alternative to ``ddof``: ``True`` is equivalent to ``ddof=1``.
+    correction
+        Another name of ``ddof``.
+    where
+        Bools that broadcast to the shape of ``x``: which elements count. By default all do.
+    mean
+        The mean, if it is there already, with the axes kept.
+
+    Returns
+    -------
+    TensorVariable
+        A real tensor; NaN along an empty axis.
+
+    Raises
+    ------
+    ShapeError
+        ``axis`` is out of range.
+    DtypeError
+        ``dtype`` is an integer dtype, or is real while ``x`` is complex.
+    ArgumentError
+        Both ``ddof`` and ``correction`` are given.
+
     Examples
     --------
     >>> import phintys.tensor as pt
@@ -286,6 +321,11 @@ def average(
         Keep the axes, with size 1.
     returned
         Return the sum of the weights as well, in the shape of the result.
+
+    Returns
+    -------
+    TensorVariable or tuple of TensorVariable
+        The means; with ``returned`` also the sums of the weights.
 
     Raises
     ------

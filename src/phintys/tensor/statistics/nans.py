@@ -55,6 +55,11 @@ def nan_to_num(
     posinf, neginf
         What replaces the infinities; by default the largest and the smallest number of the dtype.
 
+    Returns
+    -------
+    TensorVariable
+        A tensor with the shape and dtype of ``x``.
+
     Examples
     --------
     >>> import numpy as np, phintys.tensor as pt
@@ -84,6 +89,27 @@ def _filled(x: Any, value: float) -> Any:
 def nansum(x: Any, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> TensorVariable:
     """Return the sum of the elements along some axes, with NaN as 0; see :func:`sum`.
 
+    Parameters
+    ----------
+    x
+        A tensor of any dtype.
+    axis
+        One axis, several, or ``None`` for all.
+    dtype
+        Dtype of the result. By default that of ``x``, or int64 or uint64 for integers and bools.
+    keepdims
+        Keep the axes, with size 1.
+
+    Returns
+    -------
+    TensorVariable
+        0 where all elements are NaN.
+
+    Raises
+    ------
+    ShapeError
+        ``axis`` is out of range.
+
     Examples
     --------
     >>> import numpy as np, phintys.tensor as pt
@@ -96,6 +122,27 @@ def nansum(x: Any, axis: Axis = None, dtype: Any = None, keepdims: bool = False)
 @also_named
 def nanprod(x: Any, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> TensorVariable:
     """Return the product of the elements along some axes, with NaN as 1; see :func:`prod`.
+
+    Parameters
+    ----------
+    x
+        A tensor of any dtype.
+    axis
+        One axis, several, or ``None`` for all.
+    dtype
+        Dtype of the result. By default that of ``x``, or int64 or uint64 for integers and bools.
+    keepdims
+        Keep the axes, with size 1.
+
+    Returns
+    -------
+    TensorVariable
+        1 where all elements are NaN.
+
+    Raises
+    ------
+    ShapeError
+        ``axis`` is out of range.
 
     Examples
     --------
@@ -110,6 +157,23 @@ def nanprod(x: Any, axis: Axis = None, dtype: Any = None, keepdims: bool = False
 def nancumsum(x: Any, axis: int | None = None) -> TensorVariable:
     """Return cumulative sums along an axis, with NaN as 0; see :func:`cumsum`.
 
+    Parameters
+    ----------
+    x
+        A tensor of any dtype.
+    axis
+        The axis; with ``None``, ``x`` is flattened first.
+
+    Returns
+    -------
+    TensorVariable
+        A tensor with the shape of ``x``, or a vector for ``None``.
+
+    Raises
+    ------
+    ShapeError
+        ``axis`` is out of range.
+
     Examples
     --------
     >>> import numpy as np, phintys.tensor as pt
@@ -122,6 +186,23 @@ def nancumsum(x: Any, axis: int | None = None) -> TensorVariable:
 @also_named
 def nancumprod(x: Any, axis: int | None = None) -> TensorVariable:
     """Return cumulative products along an axis, with NaN as 1; see :func:`cumprod`.
+
+    Parameters
+    ----------
+    x
+        A tensor of any dtype.
+    axis
+        The axis; with ``None``, ``x`` is flattened first.
+
+    Returns
+    -------
+    TensorVariable
+        A tensor with the shape of ``x``, or a vector for ``None``.
+
+    Raises
+    ------
+    ShapeError
+        ``axis`` is out of range.
 
     Examples
     --------
@@ -136,7 +217,27 @@ def nancumprod(x: Any, axis: int | None = None) -> TensorVariable:
 def nanmax(x: Any, axis: Axis = None, keepdims: bool = False) -> TensorVariable:
     """Return the largest of the elements that are not NaN along some axes.
 
-    NaN where there are no others.
+    Parameters
+    ----------
+    x
+        A real tensor.
+    axis
+        One axis, several, or ``None`` for all.
+    keepdims
+        Keep the axes, with size 1.
+
+    Returns
+    -------
+    TensorVariable
+        A tensor with the dtype of ``x``. NaN where no element is a number; NumPy's function warns,
+        and raises for none at all.
+
+    Raises
+    ------
+    ShapeError
+        ``axis`` is out of range.
+    DtypeError
+        ``x`` is complex.
 
     Examples
     --------
@@ -151,7 +252,27 @@ def nanmax(x: Any, axis: Axis = None, keepdims: bool = False) -> TensorVariable:
 def nanmin(x: Any, axis: Axis = None, keepdims: bool = False) -> TensorVariable:
     """Return the smallest of the elements that are not NaN along some axes.
 
-    NaN where there are no others.
+    Parameters
+    ----------
+    x
+        A real tensor.
+    axis
+        One axis, several, or ``None`` for all.
+    keepdims
+        Keep the axes, with size 1.
+
+    Returns
+    -------
+    TensorVariable
+        A tensor with the dtype of ``x``. NaN where no element is a number; NumPy's function warns,
+        and raises for none at all.
+
+    Raises
+    ------
+    ShapeError
+        ``axis`` is out of range.
+    DtypeError
+        ``x`` is complex.
 
     Examples
     --------
@@ -175,10 +296,26 @@ def _extreme(x: Any, axis: Axis, keepdims: bool, reduction: Any, neutral: float)
 def nanargmax(x: Any, axis: int | None = None, keepdims: bool = False) -> TensorVariable:
     """Return the index of the largest of the elements that are not NaN along an axis.
 
+    Parameters
+    ----------
+    x
+        A real tensor.
+    axis
+        The axis; with ``None``, the index is that of the flattened array.
+    keepdims
+        Keep the axis, with size 1.
+
+    Returns
+    -------
+    TensorVariable
+        An int64 tensor; of equal elements the first one counts.
+
     Raises
     ------
     DomainError
-        All elements are NaN.
+        When it is computed: all elements are NaN.
+    DtypeError
+        ``x`` is complex.
 
     Examples
     --------
@@ -193,10 +330,26 @@ def nanargmax(x: Any, axis: int | None = None, keepdims: bool = False) -> Tensor
 def nanargmin(x: Any, axis: int | None = None, keepdims: bool = False) -> TensorVariable:
     """Return the index of the smallest of the elements that are not NaN along an axis.
 
+    Parameters
+    ----------
+    x
+        A real tensor.
+    axis
+        The axis; with ``None``, the index is that of the flattened array.
+    keepdims
+        Keep the axis, with size 1.
+
+    Returns
+    -------
+    TensorVariable
+        An int64 tensor; of equal elements the first one counts.
+
     Raises
     ------
     DomainError
-        All elements are NaN.
+        When it is computed: all elements are NaN.
+    DtypeError
+        ``x`` is complex.
 
     Examples
     --------
@@ -229,7 +382,26 @@ def _real(x: Any) -> Any:
 def nanmean(x: Any, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> TensorVariable:
     """Return the mean of the elements that are not NaN along some axes; see :func:`mean`.
 
-    NaN where there are none.
+    Parameters
+    ----------
+    x
+        A tensor of any dtype.
+    axis
+        One axis, several, or ``None`` for all.
+    dtype
+        Dtype of the result. By default that of ``x``, or float64 for integers and bools.
+    keepdims
+        Keep the axes, with size 1.
+
+    Returns
+    -------
+    TensorVariable
+        NaN where all elements are NaN, without NumPy's warning.
+
+    Raises
+    ------
+    ShapeError
+        ``axis`` is out of range.
 
     Examples
     --------
@@ -262,7 +434,28 @@ def nanvar(
 ) -> TensorVariable:
     """Return the variance of the elements that are not NaN along some axes; see :func:`var`.
 
-    NaN where there are at most ``ddof``.
+    Parameters
+    ----------
+    x
+        A tensor of any dtype.
+    axis
+        One axis, several, or ``None`` for all.
+    dtype
+        Dtype in which to compute. By default that of ``x``, or float64 for integers and bools.
+    ddof
+        The sum of squares is divided by the number of elements that are not NaN minus ``ddof``.
+    keepdims
+        Keep the axes, with size 1.
+
+    Returns
+    -------
+    TensorVariable
+        A real tensor; NaN where at most ``ddof`` elements are not NaN, without NumPy's warning.
+
+    Raises
+    ------
+    ShapeError
+        ``axis`` is out of range.
 
     Examples
     --------
@@ -292,7 +485,30 @@ def nanstd(
     ddof: Any = 0,
     keepdims: bool = False,
 ) -> TensorVariable:
-    """Return the standard deviation of the elements that are not NaN; see :func:`nanvar`.
+    """Return the standard deviation of the elements that are not NaN: the root of :func:`nanvar`.
+
+    Parameters
+    ----------
+    x
+        A tensor of any dtype.
+    axis
+        One axis, several, or ``None`` for all.
+    dtype
+        Dtype in which to compute. By default that of ``x``, or float64 for integers and bools.
+    ddof
+        The sum of squares is divided by the number of elements that are not NaN minus ``ddof``.
+    keepdims
+        Keep the axes, with size 1.
+
+    Returns
+    -------
+    TensorVariable
+        A real tensor; NaN where at most ``ddof`` elements are not NaN, without NumPy's warning.
+
+    Raises
+    ------
+    ShapeError
+        ``axis`` is out of range.
 
     Examples
     --------

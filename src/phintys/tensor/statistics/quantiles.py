@@ -139,6 +139,36 @@ def percentile(
 ) -> TensorVariable:
     """Return percentiles: :func:`quantile` with ``q`` from 0 to 100.
 
+    Parameters
+    ----------
+    x
+        A real tensor.
+    q
+        Which percentiles: a number from 0 to 100, or an array of them. Its axes come first in the
+        result.
+    axis
+        One axis, several, or ``None`` for all.
+    method
+        How to choose between two elements; see :func:`quantile`.
+    keepdims
+        Keep the axes, with size 1.
+
+    Returns
+    -------
+    TensorVariable
+        NaN if there is a NaN. The dtype is that of :func:`quantile`.
+
+    Raises
+    ------
+    ArgumentError
+        The method is unknown.
+    DomainError
+        ``q`` is not between 0 and 100.
+    ShapeError
+        ``axis`` is out of range.
+    IndexError
+        There are no elements.
+
     Examples
     --------
     >>> import phintys.tensor as pt
@@ -157,7 +187,33 @@ def nanquantile(
 ) -> TensorVariable:
     """Return quantiles of the elements that are not NaN; see :func:`quantile`.
 
-    NaN where there are none.
+    Parameters
+    ----------
+    x
+        A real tensor.
+    q
+        Which quantiles: a number from 0 to 1, or an array of them. Its axes come first in the
+        result.
+    axis
+        One axis, several, or ``None`` for all.
+    method
+        How to choose between two elements; see :func:`quantile`.
+    keepdims
+        Keep the axes, with size 1.
+
+    Returns
+    -------
+    TensorVariable
+        NaN where all elements are NaN. The dtype is that of :func:`quantile`.
+
+    Raises
+    ------
+    ArgumentError
+        The method is unknown.
+    DomainError
+        ``q`` is not between 0 and 1.
+    ShapeError
+        ``axis`` is out of range.
 
     Examples
     --------
@@ -177,7 +233,35 @@ def nanquantile(
 def nanpercentile(
     x: Any, q: Any, axis: Axis = None, method: str = "linear", keepdims: bool = False
 ) -> TensorVariable:
-    """Return percentiles of the elements that are not NaN; see :func:`quantile`.
+    """Return percentiles of the elements that are not NaN; see :func:`nanquantile`.
+
+    Parameters
+    ----------
+    x
+        A real tensor.
+    q
+        Which percentiles: a number from 0 to 100, or an array of them. Its axes come first in the
+        result.
+    axis
+        One axis, several, or ``None`` for all.
+    method
+        How to choose between two elements; see :func:`quantile`.
+    keepdims
+        Keep the axes, with size 1.
+
+    Returns
+    -------
+    TensorVariable
+        NaN where all elements are NaN. The dtype is that of :func:`quantile`.
+
+    Raises
+    ------
+    ArgumentError
+        The method is unknown.
+    DomainError
+        ``q`` is not between 0 and 100.
+    ShapeError
+        ``axis`` is out of range.
 
     Examples
     --------
@@ -192,7 +276,25 @@ def nanpercentile(
 def nanmedian(x: Any, axis: Axis = None, keepdims: bool = False) -> TensorVariable:
     """Return the median of the elements that are not NaN; see :func:`median`.
 
-    NaN where there are none.
+    Parameters
+    ----------
+    x
+        A real tensor.
+    axis
+        One axis, several, or ``None`` for all.
+    keepdims
+        Keep the axes, with size 1.
+
+    Returns
+    -------
+    TensorVariable
+        NaN where all elements are NaN. The dtype is that of ``x``, or float64 for integers and
+        bools.
+
+    Raises
+    ------
+    ShapeError
+        ``axis`` is out of range.
 
     Examples
     --------
