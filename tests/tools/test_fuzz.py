@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import phintys.tensor as pt
+from phintys.backends.native.emit.target import Target
 from phintys.backends.reference import ReferenceBackend
 from tools import fuzz
 from tools.fuzz import WHOLE, Case, check, check_seed, draw, shrunk
@@ -29,6 +30,18 @@ def test_native_code_agrees_with_the_reference(start):
     for seed in range(start, start + 20):
         found = check_seed(seed)
         assert found is None, str(found)
+
+
+def test_ways_for_other_cpus_are_left_out(monkeypatch):
+    lacking = Variant("another CPU", target="aarch64" if is_x86() else "x86-64-v2")
+    assert not lacking.runs_here
+    assert STRICT.runs_here
+    monkeypatch.setattr("tools.fuzz.checking.VARIANTS", (lacking,))
+    assert check_seed(0) is None
+
+
+def is_x86():
+    return Target.host().triple.startswith(("x86_64", "amd64"))
 
 
 def test_a_seed_names_one_case():

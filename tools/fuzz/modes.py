@@ -11,11 +11,12 @@ from unittest import mock
 import numpy as np
 
 from phintys._base.config import config
-from phintys._base.errors import PhintysError
+from phintys._base.errors import ConfigError, PhintysError
 from phintys.backends.base import Backend
 from phintys.backends.native import fuse
 from phintys.backends.native.emit.target import Target
 from phintys.backends.native.lower.graph import lower_program
+from phintys.backends.native.runtime.engine import check_runs_here
 from phintys.backends.native.verify import verify_program
 from phintys.backends.reference.vm import VM
 from phintys.compile.debug_mode import DebugMode
@@ -114,6 +115,15 @@ class Variant:
         return Mode(self.backend, pipeline)
 
     @property
+    def runs_here(self) -> bool:
+        """Whether this CPU has the instructions that it asks for."""
+        try:
+            check_runs_here(Target.named(self.target))
+        except ConfigError:
+            return False
+        return True
+
+    @property
     def text(self) -> str:
         """An expression for a mode close to it."""
         backend = self.backend if isinstance(self.backend, str) else "native"
@@ -156,7 +166,7 @@ VARIANTS: tuple[Variant, ...] = (
     Variant("x86-64-v3", pipeline="none", target="x86-64-v3"),
     Variant("x86-64-v4", pipeline="none", target="x86-64-v4"),
 )
-"""Of these, each case is run in one."""
+"""Of these, each case is run in one, unless the CPU lacks what it asks for."""
 
 IN_PLACE = Variant("reference, in place", "reference", "full", including=("inplace_everywhere",))
 _BRIEFLY = (("check_native", False), ("check_strides", False), ("stability_patience", 0))
