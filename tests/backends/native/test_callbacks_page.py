@@ -109,8 +109,6 @@ CONDITIONS = [
     ("exponentials of complex numbers", lambda: pt.special.softmax(x("complex128"))),
     ("a range of integers between floats", lambda: pt.ARange("int64")(x("float64", 0), 9.5, 1.5)),
     ("a range with a bound of uint64", lambda: pt.ARange("int64")(0, x("uint64", 0), 1)),
-    ("singular vectors in square matrices", lambda: pt.linalg.svd(x("float64", 2))[0]),
-    ("a square orthogonal factor", lambda: pt.linalg.qr(x("float64", 2), "complete")[0]),
     ("places of complex numbers", lambda: pt.searchsorted(x("complex128"), x("complex128"))),
     (
         "places in a vector that is not sorted",

@@ -42,6 +42,46 @@ def test_values(decomposed, shape):
     assert not np.tril(r, -1).any()
 
 
+@pytest.mark.parametrize("dtype", TOLERANCE)
+def test_square_factors_and_exchanges_of_columns(dtype):
+    a = pt.tensor("a", shape=(None, None, None), dtype=dtype)
+    q_and_r = pt.linalg.qr(a, "complete")
+    pivoted = pt.linalg.qr(a, pivoting=True), pt.linalg.qr(a, "complete", pivoting=True)
+    packed = *pt.linalg.qr(a, "raw", pivoting=True), *pt.linalg.qr(a, "raw")[:2]
+    outputs = [*pt.linalg.svd(a), *q_and_r, *pivoted[0], *pivoted[1], *packed]
+    f = phintys.function([a], outputs, mode="native")
+    g = phintys.function([a], outputs, mode="reference")
+    assert "callback" not in f.explain()
+    tolerance = {"rtol": TOLERANCE[dtype], "atol": TOLERANCE[dtype]}
+    for m, n in SHAPES:
+        value = drawn((2, m, n), dtype)
+        found, expected = f(value), g(value)
+        for one, other in zip(found[1:2] + found[3:], expected[1:2] + expected[3:], strict=True):
+            assert (one.shape, one.dtype) == (other.shape, other.dtype)
+            np.testing.assert_allclose(one, other, **tolerance)
+        u, s, vh = found[:3]
+        middle = np.zeros((2, m, n))
+        middle[:, range(len(s[0])), range(len(s[0]))] = s
+        np.testing.assert_allclose(u @ middle @ vh, value, **tolerance)
+        for orthogonal in (u, vh):
+            identity = np.broadcast_to(np.eye(orthogonal.shape[-1]), orthogonal.shape)
+            np.testing.assert_allclose(orthogonal @ orthogonal.mT.conj(), identity, **tolerance)
+
+
+@pytest.mark.parametrize("shape", [(4, 1), (1, 4), (1, 1), (3, 3), (5, 2)])
+def test_square_factors_of_known_sizes(shape):
+    a = pt.tensor("a", shape=shape, dtype="float64")
+    value = drawn(shape, "float64")
+    q, r, p = phintys.function([a], pt.linalg.qr(a, "complete", pivoting=True), mode="native")(
+        value
+    )
+    np.testing.assert_allclose(q @ r, value[:, p], atol=1e-12)
+    np.testing.assert_allclose(q @ q.T, np.eye(shape[0]), atol=1e-12)
+    assert not np.tril(r, -1).any()
+    u, s, vh = phintys.function([a], pt.linalg.svd(a), mode="native")(value)
+    np.testing.assert_allclose((u[:, : len(s)] * s) @ vh[: len(s)], value, atol=1e-12)
+
+
 def test_transposed_and_strided_matrices():
     a = pt.dmatrix("a")
     s = pt.linalg.svdvals(a.T[::2])

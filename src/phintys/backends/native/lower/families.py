@@ -27,6 +27,7 @@ _dot = LateModule("phintys.backends.native.lower.products")
 _elemwise = LateModule("phintys.backends.native.lower.elemwise")
 _fence = LateModule("phintys.backends.native.lower.fence")
 _from_graph = LateModule("phintys.backends.native.lower.from_graph")
+_general_eigen = LateModule("phintys.backends.native.lower.general_eigen")
 _if_else = LateModule("phintys.backends.native.lower.if_else")
 _indexing = LateModule("phintys.backends.native.lower.indexing")
 _join = LateModule("phintys.backends.native.lower.joining")
@@ -50,11 +51,12 @@ LOWERINGS: OpRules[Callable[[Any, Apply, Lowering], None]] = OpRules(
         _convolution: "Convolve",
         _counting: "Nonzero RepeatIndex",
         _creation: "Alloc AllocDiag AllocEmpty ExtractDiag",
-        _decompositions: "QR SVD",
+        _decompositions: "PackedQR PivotedQR QR SVD",
         _dot: "BatchedDot Dot Gemm",
         _elemwise: "DimShuffle Elemwise",
         _fence: "Fence",
         _from_graph: "OpFromGraph",
+        _general_eigen: "Eig Eigvals",
         _if_else: "IfElse",
         _indexing: "AdvancedIncSubtensor AdvancedSubtensor IncSubtensor Subtensor",
         _join: "Join Split",

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from phintys.backends.native.emit.control import when
-from phintys.backends.native.emit.types import type_of
+from phintys.backends.native.emit.control import loop, when
+from phintys.backends.native.emit.types import INT32, INT64, type_of
 from phintys.backends.native.routines.stacks import MatrixCall, StackRoutine
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from phintys.backends.native.steps.call import LibraryCall
     from phintys.backends.native.values import Array
 
-__all__ = ["GEQRF", "GESDD", "ORGQR"]
+__all__ = ["GEQP3", "GEQRF", "GESDD", "ORGQR"]
 
 
 class _Rectangular(StackRoutine):
@@ -49,6 +49,7 @@ class _Gesdd(_Rectangular):
     """``a = u diag(s) vh`` of row-major matrices; the outputs are a, u, s and vh.
 
     The library sees the transpose, whose decomposition is that of a, with u and vh exchanged. The
+    options ``u`` and ``vh`` are the numbers of columns of u and of rows of vh: k, or m and n. The
     workspaces are one of the dtype, one of integers, and for complex matrices one of floats.
     """
 
@@ -59,13 +60,15 @@ class _Gesdd(_Rectangular):
         b, call, options = code.b, code.call, code.call.options
         values_dtype = call.outputs[2].dtype
         m, n, k = (code.size(options[name]) for name in "mnk")
+        is_full = options["u"] is not options["k"] or options["vh"] is not options["k"]
+        of_left, of_right = (code.size(options[name]) for name in ("u", "vh"))
         moves = (options["move"], options["u_move"], options["k"], options["vh_move"])
         addresses = [
             code.item(array, move) for array, move in zip(call.outputs, moves, strict=True)
         ]
-        job = code.letter("S")
+        job = code.letter("A" if is_full else "S")
         rows, columns = code.integer(options["n"]), code.integer(options["m"])
-        wide, narrow = code.stride(options["n"]), code.stride(options["k"])
+        wide, narrow = code.stride(options["n"]), code.stride(options["u"])
         numbers, integers, *floats = call.workspace
         rooms = [code.array(numbers), code.integer(numbers.sizes[0])]
         rooms += [code.array(array) for array in (*floats, integers)]
@@ -74,12 +77,16 @@ class _Gesdd(_Rectangular):
             place, left, values, right = (address(index) for address in addresses)
             arguments = [job, rows, columns, place, wide, values, right, wide, left, narrow]
             status = code.lapack("gesdd", [*arguments, *rooms])
+            if is_full:
+                with when(b, b.eq(k, 0)):  # LAPACK leaves the vectors of nothing as they are
+                    code.fill_with_identity(left, m)
+                    code.fill_with_identity(right, n)
             if not options["nan"]:
                 return b.maximum_number(status, -status)
             with when(b, b.ne(status, 0)):
-                code.fill_with_nan(left, m * k)
+                code.fill_with_nan(left, m * of_left)
                 code.fill_with_nan(values, k, type_of(values_dtype))
-                code.fill_with_nan(right, k * n)
+                code.fill_with_nan(right, of_right * n)
             return None
 
         return write
@@ -109,8 +116,48 @@ class _Geqrf(_Rectangular):
         return write
 
 
+class _Geqp3(_Rectangular):
+    """The same for columns in an order of its choice, which is the third output.
+
+    The workspaces are one of the dtype, one of integers, and for complex matrices one of floats.
+    """
+
+    nanoseconds = 0.4
+
+    def item(self, code: MatrixCall) -> Callable[[Value], None]:
+        """Factorize, and count the columns from 0."""
+        b, options = code.b, code.call.options
+        numbers, exchanges, *floats = code.call.workspace
+        matrices, scales, orders = code.call.outputs
+        place, scale = code.item(matrices, options["move"]), code.item(scales, options["k"])
+        order = code.item(orders, options["n"])
+        rows, columns = code.integer(options["m"]), code.integer(options["n"])
+        stride = code.stride(options["m"])
+        n, k, pivots = code.size(options["n"]), code.size(options["k"]), code.array(exchanges)
+        rooms = [code.array(numbers), code.integer(numbers.sizes[0])]
+        rooms += [code.array(array) for array in floats]
+
+        def write(index: Value) -> None:
+            with loop(b, 0, n) as free:
+                b.store(b.constant(INT32, 0), b.offset(pivots, free.index, INT32))
+            code.lapack(
+                "geqp3", [rows, columns, place(index), stride, pivots, scale(index), *rooms]
+            )
+            found = order(index)
+            with loop(b, 0, n) as each:
+                column = b.convert(b.load(INT32, b.offset(pivots, each.index, INT32)), INT64)
+                # Matrices without rows are not looked at.
+                chosen = b.select(b.eq(k, 0), each.index, column - 1)
+                b.store(chosen, b.offset(found, each.index, INT64))
+
+        return write
+
+
 class _Orgqr(_Rectangular):
-    """The first columns of q in the place of the reflections; the input is their scales."""
+    """The first columns of q in the place of the reflections; the input is their scales.
+
+    The option ``columns`` is how many: k, or m. What is beyond the reflections is not read.
+    """
 
     nanoseconds = 0.2
 
@@ -119,18 +166,19 @@ class _Orgqr(_Rectangular):
         options, (room,) = code.call.options, code.call.workspace
         (scales,), (matrices,) = code.call.inputs, code.call.outputs
         place, scale = code.item(matrices, options["move"]), code.item(scales, options["k"])
-        rows, columns = code.integer(options["m"]), code.integer(options["k"])
-        stride = code.stride(options["m"])
+        rows, columns = code.integer(options["m"]), code.integer(options["columns"])
+        count, stride = code.integer(options["k"]), code.stride(options["m"])
         work, length = code.array(room), code.integer(room.sizes[0])
         name = "ungqr" if code.type.kind == "c" else "orgqr"
 
         def write(index: Value) -> None:
-            arguments = [rows, columns, columns, place(index), stride, scale(index)]
+            arguments = [rows, columns, count, place(index), stride, scale(index)]
             code.lapack(name, [*arguments, work, length])
 
         return write
 
 
 GESDD = _Gesdd("gesdd")
+GEQP3 = _Geqp3("geqp3")
 GEQRF = _Geqrf("geqrf")
 ORGQR = _Orgqr("orgqr")

@@ -207,6 +207,17 @@ class MatrixCall(Arguments):
         with loop(b, 0, count * twice) as single:
             b.store(b.constant(part, float("nan")), b.offset(pointer, single.index, part))
 
+    def fill_with_identity(self, pointer: Value, n: Value) -> None:
+        """Write an identity matrix of n rows."""
+        b = self.b
+        part = self.type.part if self.type.kind == "c" else self.type
+        twice = 2 if self.type.kind == "c" else 1
+        with loop(b, 0, n * n * twice) as single:
+            b.store(b.constant(part, 0), b.offset(pointer, single.index, part))
+        with loop(b, 0, n) as single:
+            place = b.offset(pointer, single.index * (n + 1) * twice, part)
+            b.store(b.constant(part, 1), place)
+
     def report(self, status: Value, position: Value) -> None:
         """Write code that keeps a status that is not 0, if it is that of the first matrix."""
         b = self.b
