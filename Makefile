@@ -14,7 +14,7 @@ export PYTHONHASHSEED ?= 0
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test test-all test-seeds test-optimized test-lowest test-wheel stress \
-        reference pytensor-tests bridge-tests array-api fuzz quality debug lint stubs docs distributions \
+        reference pytensor-tests bridge-tests bridge-page array-api fuzz quality debug lint stubs docs distributions \
         types bench peers clean
 
 help: ## show this list
@@ -100,7 +100,10 @@ pytensor-tests: $(READY) ## run the tests published with PyTensor and Aesara (do
 	@touch $@
 
 bridge-tests: .venv-bridge/.ready ## run the tests of the bridge for PyTensor (installs it first)
-	.venv-bridge/bin/python -m pytest tests/bridge
+	.venv-bridge/bin/python -m pytest tests/bridge tests/tools/test_bridge_ops.py
+
+bridge-page: .venv-bridge/.ready ## write the tables of Ops in docs/bridge.md
+	.venv-bridge/bin/python -m tools.bridge_ops
 
 # With the published tests, where they can be fetched: ARRAY_API='--suite FOLDER --examples 20'.
 array-api: $(READY) ## check phintys.testing.eager against the array API's standard
@@ -108,6 +111,7 @@ array-api: $(READY) ## check phintys.testing.eager against the array API's stand
 	@$(BIN)/python -m tools.array_api $(ARRAY_API) || test $$? -eq 3  # 3: cannot be fetched
 
 pymc: .venv-bridge/.ready ## run the tests published with PyMC and PyTensor on Phintys (an hour)
+	.venv-bridge/bin/python -m pip install --quiet --disable-pip-version-check numdifftools
 	.venv-bridge/bin/python -m tools.bridge_tests
 
 # Findings are printed as a program, as calls, or as an @example: add them as test cases.

@@ -17,6 +17,7 @@ import phintys
 import phintys.tensor as pt
 from phintys._base.errors import (
     ArgumentError,
+    AxisError,
     ConfigError,
     CycleError,
     DisconnectedInputError,
@@ -1000,8 +1001,8 @@ ARRAYS = {
     "an unknown number of keys": Case(
         "pt.lexsort(pt.dmatrix('K'))", ShapeError, ["number of keys", "list of tensors"]
     ),
-    "unique rows": Case(
-        "pt.unique(pt.dmatrix('X'), axis=0)", ArgumentError, ["axis=0", "not supported"]
+    "unique slices along an axis that is not there": Case(
+        "pt.unique(pt.dmatrix('X'), axis=2)", AxisError, ["Axis 2", "rank 2"]
     ),
     "no bins": Case(
         "pt.histogram(pt.dvector('x'), 0)", ArgumentError, ["at least one bin", "bins=0"]
@@ -1098,6 +1099,15 @@ ARRAYS = {
     ),
     "a constant for one of two integrations": Case(
         "pt.polyint([1.0, 2.0], 2, [0.0])", ShapeError, ["1 constants for 2 integrations"]
+    ),
+    "a derivative of negative order": Case(
+        "pt.polyder([1.0, 2.0], -1)", ArgumentError, ["must not be negative; got -1"]
+    ),
+    "an antiderivative of negative order": Case(
+        "pt.polyint([1.0, 2.0], -1)", ArgumentError, ["must not be negative; got -1"]
+    ),
+    "a split of a number along its columns": Case(
+        "pt.hsplit(pt.dscalar('x'), 2)", ShapeError, ["rank 1 or more", "got x"]
     ),
     "running sums along no axis": Case(
         "pt.cumulative_sum(pt.dmatrix('X'))", ArgumentError, ["needs an axis", "axis=..."]

@@ -2,6 +2,7 @@
 
 import doctest
 import importlib
+import pickle
 import pkgutil
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytensor
 import pytensor.tensor as pt
 import pytensor.typed_list
 import pytest
+from pytensor.compile.builders import OpFromGraph
 from pytensor.graph import Apply, Op
 
 import phintys
@@ -86,6 +88,21 @@ def test_an_op_without_a_counterpart_is_a_callback_with_pytensors_gradient():
     value, gradient = f([1.0, 2.0])
     assert value == 45.0
     assert gradient.tolist() == [18.0, 36.0]
+
+
+def test_a_callback_in_an_inner_graph():
+    x, row = pt.dvector("x"), pt.dvector("row")
+    inner = OpFromGraph([row], [Tripled()(row) + 1])
+    ours, y = from_pytensor([x, inner(x)])
+    assert phintys.function([ours], y)([1.0, 2.0]).tolist() == [4.0, 7.0]
+
+
+def test_graphs_with_callbacks_are_pickled():
+    x = pt.dvector("x")
+    ours, y = from_pytensor([x, Tripled()(x) + 1])
+    f = phintys.function([ours], y)
+    twin = pickle.loads(pickle.dumps(f))
+    assert twin([1.0, 2.0]).tolist() == f([1.0, 2.0]).tolist() == [4.0, 7.0]
 
 
 def test_a_long_graph_needs_no_recursion():

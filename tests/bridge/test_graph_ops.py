@@ -64,8 +64,25 @@ def test_gradients_that_are_overridden_are_pytensors(name):
     assert not np.allclose(f(*values)[1], plain)
 
 
-def test_tangents_that_are_overridden_are_pytensors():
-    op = OpFromGraph([U], [U**2], pushforward=lambda inputs, tangents: [7 * tangents[0]])
+class Steep(SymbolicOp):
+    """An Op whose class overrides the tangent."""
+
+    def build_inner_graph(self, u):
+        return [u**2]
+
+    def pushforward(self, inputs, outputs, tangents):
+        return [(7 + 0 * outputs[0]) * tangents[0]]
+
+
+TANGENTS = {
+    "function": OpFromGraph([U], [U**2], pushforward=lambda inputs, tangents: [7 * tangents[0]]),
+    "class": Steep(),
+}
+
+
+@pytest.mark.parametrize("name", TANGENTS)
+def test_tangents_that_are_overridden_are_pytensors(name):
+    op = TANGENTS[name]
     x, direction = pt.dvectors("x", "direction")
     y = op(x)
     theirs = pytensor.gradient.pushforward(y, x, direction, use_op_pushforward=True)

@@ -1,6 +1,7 @@
 """The mode "PHINTYS" of PyTensor."""
 
 import pickle
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytensor
@@ -21,6 +22,26 @@ def test_updates_are_computed_from_the_old_values():
     assert f([1.0, 2.0]) == 3.0
     assert w.get_value().tolist() == [2.0, 3.0]
     assert f([1.0, 2.0]) == 8.0
+
+
+def test_an_error_leaves_shared_variables_as_they_were():
+    f, w = accumulator()
+    with pytest.raises(ValueError, match="shape"):
+        f([1.0, 2.0, 3.0])
+    assert w.get_value().tolist() == [1.0, 1.0]
+    assert f([1.0, 2.0]) == 3.0
+
+
+def test_each_thread_can_have_a_copy():
+    x = pt.dvector("x")
+    f = pytensor.function([x], (x * np.arange(1000.0)).sum(), mode="PHINTYS")
+
+    def calls(copy, factor):
+        return [copy(np.full(1000, factor)) == factor * 499500 for _ in range(50)]
+
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(calls, [f.copy() for _ in range(4)], range(4)))
+    assert all(map(all, found))
 
 
 def test_a_pickled_function_has_its_own_values():

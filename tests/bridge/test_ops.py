@@ -63,7 +63,15 @@ RECORDS = {
     "eigh": (lambda x: [pt.linalg.eigh(x)[0], pt.linalg.eigvalsh(x, None)], S),
     "svd": (lambda x: pt.linalg.svd(x, compute_uv=False), A),
     "expm": (pt.linalg.expm, S),
+    "schur": (lambda x: [*pt.linalg.schur(x), *pt.linalg.schur(x, output="complex")], S),
     "block_diag": (pt.linalg.block_diag, A, S),
+    "convolve": (
+        lambda x, v: [
+            pt.signal.convolve1d(v, x[0], mode=mode) for mode in ("full", "valid", "same")
+        ],
+        B,
+        V,
+    ),
     "if_else": (lambda x, y: ifelse(x[0, 0] > 0.0, x, y), A, B),
 }
 
@@ -79,6 +87,8 @@ SCALAR_RECORDS = {
     for op in INSTANCES
     if type(op.scalar_op) in SCALARS and type(op.scalar_op).__name__ not in OTHER_OPERANDS
 } | {
+    "ArcCosh": (pt.arccosh, A + 1),
+    "Log1mexp": (pt.log1mexp, -A),
     "PolyGamma": (pt.polygamma, K, A[0, :3]),
     "Hyp2F1": (pt.hyp2f1, A, B, A + 1, B),
 }

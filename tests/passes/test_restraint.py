@@ -140,6 +140,17 @@ LEFT_ALONE = {
         "pt.inc_subtensor(pt.zeros((3, 3))[k, k[:, None]], 2.0).sum(axis=0)",
         "pt.inc_subtensor(pt.zeros((3, 3))[k, k], 2.0, ignore_duplicates=True).sum(axis=0)",
     ],
+    "sum_of_padded": [
+        "pt.pad(M, 1).max()",
+        "pt.pad(M, 1, constant_values=2.0).sum()",
+        "pt.pad(M, 1).sum(axis=0)",
+        "pt.set_subtensor(pt.zeros((3, 3))[1:], M).sum()",
+        "pt.set_subtensor(pt.zeros(4)[1:3], v3).sum()",
+        "pt.set_subtensor(pt.zeros(x.shape[0] + 1)[2 : x.shape[0] + 2], x).sum()",
+        "pt.set_subtensor(pt.zeros(x.shape[0] + 2)[-1 : x.shape[0] + 2], x).sum()",
+        "pt.set_subtensor(pt.zeros(x.shape[0] + 2)[1 : y.shape[0] + 1], x).sum()",
+        "pt.set_subtensor(pt.zeros(x.shape[0] + 2)[1 : x.shape[0] + 1], s).sum()",
+    ],
     "factor_out_of_sum": [
         "(s * x).sum()",
         "(x * y).sum()",

@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 
 import phintys.tensor as pt
 from phintys.tensor.cumulative import CumOp, LinearRecurrence
+from phintys.tensor.sorting import RowOrder
 from phintys.tensor.type import DTYPES
 from phintys.testing import EXACT, SUMMED, Argument, OpRecord, Tolerance
 from phintys.testing.strategies import axes, same
@@ -76,6 +77,14 @@ def _recurrence(a, b, axis, reverse):
     return np.moveaxis(u[::-1] if reverse else u, 0, axis)
 
 
+def _row_order(x):
+    """Sort by one column after the other, the first one last."""
+    order = np.arange(len(x))
+    for column in x.T[::-1]:
+        order = order[np.argsort(column[order], stable=True)]
+    return order
+
+
 def _record(name, build, reference, params, **facts):
     facts = {"arguments": ANYTHING, "shapes": AT_LEAST_1D} | facts
     return OpRecord(name=name, build=build, reference=reference, params=params, **facts)
@@ -89,6 +98,15 @@ RECORDS = [
         lambda x, axis: np.argsort(x, axis, stable=True),
         _axis_or_none,
         ops=(pt.ArgSortOp,),
+    ),
+    _record(
+        "RowOrder",
+        RowOrder(),
+        _row_order,
+        None,
+        arguments=(Argument(interval=(0, 3)),),
+        shapes=same(min_dims=2, max_dims=2),
+        ops=(RowOrder,),
     ),
     _record(
         "cumsum",

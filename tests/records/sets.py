@@ -31,6 +31,16 @@ def _one(draw, smooth):
     return Example((_few(draw, draw(shapes(max_dims=2)), smooth),), params)
 
 
+def _slices(draw, smooth):
+    shape = draw(shapes(min_dims=1, max_dims=3, max_side=3))
+    names = ("return_index", "return_inverse", "return_counts")
+    params = {name: draw(st.booleans()) for name in names}
+    axis = draw(axes(len(shape), several=False, none=False))
+    # NumPy's slices with NaN are never equal.
+    equal_nan = len(shape) == 1 and draw(st.booleans())
+    return Example((_few(draw, shape, smooth),), {**params, "axis": axis, "equal_nan": equal_nan})
+
+
 def _two(draw, smooth):
     a, b = (_few(draw, draw(shapes(max_dims=2)), smooth) for _ in range(2))
     # Where derivatives are checked, nothing that is in both can be moved out of one of them.
@@ -112,6 +122,7 @@ def _record(name, build, reference, draw, **facts):
 
 RECORDS = [
     _record("unique", pt.unique, np.unique, _one),
+    _record("unique along an axis", pt.unique, np.unique, _slices),
     _record(
         "unique_all",
         lambda x: tuple(pt.unique_all(x)),

@@ -13,6 +13,7 @@ from phintys._base.apart import run_whole
 from phintys._base.errors import OpContractError, ShapeError
 from phintys.gradient import grad
 from phintys.tensor import sorting
+from phintys.tensor._long_sorts import LONG
 
 CASES = {"sort": (pt.sort, np.sort), "argsort": (pt.argsort, np.argsort)}
 KINDS = (None, "quicksort", "mergesort", "heapsort", "stable")
@@ -117,3 +118,56 @@ def test_large_arrays_are_sorted_elsewhere_and_handlers_run_meanwhile(monkeypatc
     np.testing.assert_array_equal(values, kept)
     assert len(seen) == 2
     assert threading.main_thread() not in seen
+
+
+def special_floats(draw, dtype):
+    x = draw.normal(size=COUNT).astype(dtype)
+    x[draw.integers(0, COUNT, 500)] = np.nan
+    x[draw.integers(0, COUNT, 500)] = -np.float64(np.nan)
+    for value in (0.0, -0.0, np.inf, -np.inf):
+        x[draw.integers(0, COUNT, 500)] = value
+    return x
+
+
+def with_ties(draw):
+    """Return neighbours that differ in the last bits only, beside very large numbers."""
+    x = 1 + draw.integers(0, 50, COUNT) * 2.0**-52
+    x[::7] *= -1
+    x[:3] = 1e300, -1e300, 5e-324
+    return x
+
+
+COUNT = LONG + 3
+LONG_VECTORS = {
+    "float64": lambda draw: special_floats(draw, "float64"),
+    "float32": lambda draw: special_floats(draw, "float32"),
+    "int64": lambda draw: draw.integers(-(2**63), 2**63 - 1, COUNT, endpoint=True),
+    "uint64": lambda draw: draw.integers(0, 2**64 - 1, COUNT, "uint64", endpoint=True),
+    "int32": lambda draw: draw.integers(-(2**31), 2**31, COUNT, "int32"),
+    "uint32": lambda draw: draw.integers(0, 2**32, COUNT, "uint32"),
+    "few values": lambda draw: draw.integers(0, 10, COUNT) * 0.1,
+    "equal values": lambda draw: np.full(COUNT, 2.5),
+    "ties": with_ties,
+    "nearly sorted": lambda draw: np.sort(draw.random(COUNT))[np.r_[5:COUNT, :5]],
+    "falling, strided": lambda draw: np.sort(draw.random(2 * COUNT))[::-2],
+    "nothing but NaN": lambda draw: np.full(COUNT, np.nan, "float32"),
+}
+
+
+@pytest.mark.parametrize("name", LONG_VECTORS)
+def test_long_vectors_are_sorted_as_numpy_does(name):
+    value = LONG_VECTORS[name](np.random.default_rng(3))
+    kept = value.copy()
+    x = pt.vector("x", dtype=value.dtype)
+    f = phintys.function([x], [pt.sort(x), pt.argsort(x, kind="stable"), pt.argsort(x)])
+    with phintys.config.change_flags(num_threads=1):
+        alone = [result.copy() for result in f(value)]
+    with phintys.config.change_flags(num_threads=2):
+        ordered, stable, order = f(value)
+    np.testing.assert_array_equal(value, kept)
+    np.testing.assert_array_equal(ordered, np.sort(value))
+    np.testing.assert_array_equal(stable, np.argsort(value, kind="stable"))
+    np.testing.assert_array_equal(np.sort(order), np.arange(COUNT))
+    np.testing.assert_array_equal(value[order], ordered)
+    for one, two in zip(alone, (ordered, stable, order), strict=True):
+        assert one.tobytes() == two.tobytes()

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytensor
 from pymc import logprob
+from pymc.distributions import transforms
 from pymc.logprob import basic
 
 from tools.published_tests.stand_ins import StandIn, start_running
@@ -90,7 +91,11 @@ def _answering(module: ModuleType) -> Any:
 def give_old_names() -> None:
     """Give what was renamed its old name, and ignore options that are gone."""
     sys.modules["pymc.logprob.joint_logprob"] = basic
-    logprob.factorized_joint_logprob = basic.conditional_logp
+    logprob.factorized_joint_logprob = basic.factorized_joint_logprob = basic.conditional_logp
+    basic.joint_logp = basic.transformed_conditional_logp
+    for number in ("univariate", "multivariate"):
+        setattr(transforms, f"{number}_ordered", transforms.ordered)
+        setattr(transforms, f"{number}_sum_to_1", transforms.SumTo1())
     change_flags = pytensor.config.change_flags
 
     def known_flags(**options: Any) -> Any:

@@ -29,6 +29,7 @@ __all__ = [
     "is_imported_again",
     "run_whole",
     "start_thread",
+    "started",
 ]
 
 _Parameters = ParamSpec("_Parameters")
@@ -155,13 +156,13 @@ if hasattr(os, "register_at_fork"):
 class _Errand:
     """Work that another thread does while this one waits."""
 
-    def __init__(self, work: Callable[[], Any]) -> None:
+    def __init__(self, work: Callable[[], Any], name: str) -> None:
         self._work = work
         self._done = _thread.allocate_lock()
         self._done.acquire()
         self.value: Any = None
         self.error: BaseException | None = None
-        start_thread(self._run, "phintys import")
+        start_thread(self._run, name)
 
     def _run(self) -> None:
         try:
@@ -201,10 +202,29 @@ def run_whole(
     if here or _is_importing(sys._getframe(1)):  # pyright: ignore[reportPrivateUsage]
         return function(*args, **kwargs)
     try:
-        errand = _Errand(partial(function, *args, **kwargs))
+        errand = _Errand(partial(function, *args, **kwargs), "phintys import")
     except RuntimeError:  # no threads available, or the interpreter is exiting
         return function(*args, **kwargs)
     return errand.result()
+
+
+def started(work: Callable[[], _Result]) -> Callable[[], _Result]:
+    """Start to call a function in another thread, and return a function that waits for its result.
+
+    Without threads it is called at once.
+
+    Examples
+    --------
+    >>> from phintys._base.apart import started
+    >>> length = started([1, 2].__len__)
+    >>> length()
+    2
+    """
+    try:
+        return _Errand(work, "phintys").result
+    except RuntimeError:  # no threads available, or the interpreter is exiting
+        value = work()
+        return lambda: value
 
 
 def import_whole(name: str) -> Any:

@@ -36,8 +36,8 @@ def value_and_grad(
     Raises
     ------
     ArgumentError
-        What is given is no function, ``argnums`` is neither an int nor several of them, or it names
-        an argument that a call does not give by position.
+        What is given is not a function, ``argnums`` is neither an int nor several of them, or it
+        names an argument that a call does not give by position.
 
     Examples
     --------

@@ -14,6 +14,7 @@ from phintys.passes._facts import (
     broadcast_source,
     has_one_client,
     is_moderate,
+    is_size_of,
     is_uniformly,
     kind,
     operands,
@@ -28,11 +29,12 @@ from phintys.tensor.creation import Alloc, alloc
 from phintys.tensor.dim_shuffle import DimShuffle
 from phintys.tensor.elemwise import elemwise
 from phintys.tensor.indexing import ARRAY, SCALAR, AdvancedIncSubtensor, IncSubtensor
+from phintys.tensor.indexing.template import Slice, fill
 from phintys.tensor.make_vectors import MakeVector
 from phintys.tensor.math import cast
 from phintys.tensor.ranges import ARange
 from phintys.tensor.reduce import Reduce
-from phintys.tensor.sizes import as_size, multiply_sizes
+from phintys.tensor.sizes import as_size, fold, multiply_sizes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -328,6 +330,62 @@ def _update_along(op: Any, kept: Sequence[int], indices: Sequence[Any]) -> Any:
     return AdvancedIncSubtensor(entries, ignore_duplicates=op.ignore_duplicates)
 
 
+@node_rewriter(
+    [Reduce],
+    operands=[IncSubtensor],
+    depth=3,
+    examples=["pt.pad(X, 3).sum()", "pt.pad(x, (0, 2)).sum()", "pt.pad(X3, 1).sum()"],
+)
+def sum_of_padded(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
+    """sum(set_subtensor(zeros(a + n + b)[a:a+n], x)) -> sum(x), where x has n elements"""
+    op, inner = node.op, node.inputs[0].owner
+    assert isinstance(op, Reduce)
+    if inner is None or not isinstance(inner.op, IncSubtensor) or op.scalar_op is not ps.add:
+        return None
+    zeros, x, *indices = operands(inner)
+    if inner.op.inplace or (zeros.dtype, zeros.ndim) != (x.dtype, x.ndim):
+        return None
+    if zeros.owner is None or not isinstance(zeros.owner.op, Alloc) or not is_uniformly(zeros, 0):
+        return None
+    entries = list(fill(inner.op.idx_list, indices))
+    if len(op.axes(zeros.ndim)) != zeros.ndim or len(entries) != zeros.ndim:
+        return None
+    sizes = operands(zeros.owner)[1:]
+    if not all(
+        _is_inside(e, n, x, dim) for dim, (e, n) in enumerate(zip(entries, sizes, strict=True))
+    ):
+        return None
+    return as_result(fgraph, node, op(x))
+
+
+def _is_inside(entry: Any, size: Any, x: Any, dim: int) -> bool:
+    """Return whether a slice of a dimension has the size of ``x``, and ends before ``size``."""
+    if not isinstance(entry, Slice) or entry.step not in {None, 1} or entry.stop is None:
+        return False
+    start = 0 if entry.start is None else fold(entry.start)
+    if not isinstance(start, int) or start < 0:
+        return False
+    end, limit = _beyond(entry.stop, x, dim), _beyond(size, x, dim)
+    return end is not None and limit is not None and end == start and end <= limit
+
+
+def _beyond(size: Any, x: Any, dim: int) -> int | None:
+    """Return by how much a size exceeds that of a tensor in a dimension; ``None``: unknown."""
+    more = 0
+    size = fold(size)
+    while not isinstance(size, int) and size.owner is not None and size.owner.op == math.add:
+        terms = [fold(term) for term in size.owner.inputs]
+        others = [term for term in terms if not isinstance(term, int)]
+        if len(others) != 1:
+            return None
+        more += sum(term for term in terms if isinstance(term, int))
+        size = others[0]
+    length = x.type.shape[dim]
+    if isinstance(size, int):
+        return None if length is None else size + more - length
+    return more if is_size_of(size, x, dim) else None
+
+
 @node_rewriter([math.log], operands=[Reduce], depth=3, examples=["pt.log(pt.exp(x).prod())"])
 def log_of_product_of_exp(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     """log(prod(exp(x))) -> sum(x)"""
@@ -353,6 +411,7 @@ CANONICAL_REDUCE: tuple[NodeRewriter, ...] = (
     extreme_before_increasing,
     reduce_alloc,
     sum_of_scattered,
+    sum_of_padded,
 )
 """In the order in which they are tried."""
 

@@ -335,6 +335,8 @@ def polyint(p: Any, m: int = 1, k: Any = 0) -> TensorVariable:
 
     Raises
     ------
+    ArgumentError
+        ``m`` is negative.
     ShapeError
         There are not ``m`` constants.
 
@@ -344,6 +346,9 @@ def polyint(p: Any, m: int = 1, k: Any = 0) -> TensorVariable:
     >>> pt.polyint([3, 2, 1]).eval()
     array([1., 1., 1., 0.])
     """
+    if m < 0:
+        msg = f"polyint: m, how often to integrate, must not be negative; got {m}."
+        raise ArgumentError(msg)
     p = _coefficients(p, "polyint")
     p = math.cast(p, "float64") if is_discrete(p) else p
     constants = list(k) if isinstance(k, list | tuple) else [k] * m

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from phintys._base.errors import ArgumentError
 from phintys.tensor import math
 from phintys.tensor._rules import is_discrete
 from phintys.tensor.convert import as_tensor_variable
 from phintys.tensor.creation import ones_like, zeros_like
 from phintys.tensor.cumulative import cumsum, diff
-from phintys.tensor.dim_shuffle import normalize_axis
+from phintys.tensor.dim_shuffle import moveaxis, normalize_axis
 from phintys.tensor.indexing.setting import set_subtensor
 from phintys.tensor.joining import concatenate
 from phintys.tensor.nonzeros import flatnonzero
+from phintys.tensor.reduce import any as any_
 from phintys.tensor.reshaping import flatten, reshape
 from phintys.tensor.searching import searchsorted
 from phintys.tensor.shapes import sizes_of
-from phintys.tensor.sorting import argsort, sort
+from phintys.tensor.sorting import RowOrder, argsort, sort
 from phintys.tensor.synonyms import also_named
 from phintys.tensor.type import promote
 
@@ -54,17 +54,20 @@ def unique(
     Parameters
     ----------
     x
-        A tensor; it is flattened.
+        A tensor; without an axis it is flattened.
     return_index
-        Also return where each value occurs first in the flattened tensor.
+        Also return where each value occurs first: in the flattened tensor, or along the axis.
     return_inverse
-        Also return, in the shape of ``x``, which of the values each element is.
+        Also return which of the values each element is, in the shape of ``x``; with an axis, which
+        of the slices each slice is, as a vector.
     return_counts
         Also return how often each value occurs.
     axis
-        ``None``, or the only axis of a vector.
+        The axis whose slices are the values, sorted by their first elements, then the second, and
+        so on; ``None`` for the elements.
     equal_nan
-        NaN is in the result at most once.
+        NaN equals NaN: it is in the result at most once, and so is a slice with NaN in the same
+        places. (NumPy's slices with NaN are never equal.)
     sorted
         Accepted for compatibility: the values are always sorted.
 
@@ -75,8 +78,8 @@ def unique(
 
     Raises
     ------
-    ArgumentError
-        ``axis`` is one of several.
+    ShapeError
+        ``axis`` is out of range.
 
     Examples
     --------
@@ -84,42 +87,62 @@ def unique(
     >>> values, counts = pt.unique([2, 3, 2], return_counts=True)
     >>> values.eval(), counts.eval()
     (array([2, 3]), array([2, 1]))
+    >>> pt.unique([[2, 3], [0, 5], [2, 3]], axis=0).eval()
+    array([[0, 5],
+           [2, 3]])
     """
     x = as_tensor_variable(x)
-    if axis is not None:
-        normalize_axis(axis, x.ndim)
-        if x.ndim != 1:
-            msg = (
-                f"unique: axis is None, or the axis of a vector; got axis={axis} for {x} of type "
-                f"{x.type}. Unique slices are not supported."
-            )
-            raise ArgumentError(msg)
-    flat = flatten(x)
-    order = argsort(flat, stable=True) if return_index or return_inverse else None
-    ordered = sort(flat) if order is None else flat[order]
-    starts = _starts(ordered, equal_nan)
+    axis = None if axis is None else normalize_axis(axis, x.ndim)
+    by_slices = axis is not None and x.ndim > 1
+    if by_slices:
+        ordered, order, starts = _slices_in_order(moveaxis(x, axis, 0), equal_nan)
+    else:
+        with_order = return_index or return_inverse
+        ordered, order, starts = _elements_in_order(flatten(x), with_order, equal_nan)
     places = flatnonzero(starts)
-    results = [ordered[places]]
-    if order is not None and return_index:
+    values = ordered[places]
+    results = [moveaxis(values, 0, axis) if by_slices else values]
+    if return_index:
         results.append(order[places])
-    if order is not None and return_inverse:
+    if return_inverse:
         numbers = cumsum(math.cast(starts, "int64")) - 1
         inverse = set_subtensor(zeros_like(order)[order], numbers)
-        results.append(inverse if x.ndim == 1 else reshape(inverse, sizes_of(x)))
+        is_vector = by_slices or x.ndim == 1
+        results.append(inverse if is_vector else reshape(inverse, sizes_of(x)))
     if return_counts:
         length = math.cast(as_tensor_variable(sizes_of(ordered)[0]), "int64")
         results.append(diff(concatenate([places, length[None]])))
     return tuple(results) if len(results) > 1 else results[0]
 
 
-def _starts(ordered: Any, equal_nan: bool) -> Any:
-    """Return which elements of a sorted vector differ from the one before."""
+def _elements_in_order(x: Any, with_order: bool, equal_nan: bool) -> tuple[Any, Any, Any]:
+    """Return a vector sorted, the order if it is asked for, and where new values start."""
+    order = argsort(x, stable=True) if with_order else None
+    ordered = sort(x) if order is None else x[order]
+    return ordered, order, _starts(ordered[:1], _differences(ordered, equal_nan))
+
+
+def _slices_in_order(x: Any, equal_nan: bool) -> tuple[Any, Any, Any]:
+    """Return the slices along the first axis sorted, their order, and where new ones start."""
+    rows = flatten(x, 2)
+    order = RowOrder()(rows)
+    differs = any_(_differences(rows[order], equal_nan), axis=1)
+    return x[order], order, _starts(order[:1], differs)
+
+
+def _differences(ordered: Any, equal_nan: bool) -> Any:
+    """Return which elements differ from those before them along the first axis."""
     later, before = ordered[1:], ordered[:-1]
     differs = math.neq(later, before)
     if equal_nan and not is_discrete(ordered):
         both = math.and_(math.neq(later, later), math.neq(before, before))
         differs = math.and_(differs, math.invert(both))
-    return concatenate([ones_like(ordered[:1], dtype="bool"), differs])
+    return differs
+
+
+def _starts(first: Any, differs: Any) -> Any:
+    """Return where values start: the first one, if there is any, and where they differ."""
+    return concatenate([ones_like(first, dtype="bool"), differs])
 
 
 # ---- the array API -------------------------------------------------------------------------------

@@ -1,8 +1,8 @@
-"""Sorting and argsort."""
+"""Sorting, argsort, and the order of rows."""
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from phintys._base.errors import OpContractError, ShapeError
 from phintys.graph.apply import Apply
 from phintys.graph.op import Op
 from phintys.tensor import math
+from phintys.tensor._long_sorts import is_long, order_of, sort_in_place
 from phintys.tensor._operators import operators
 from phintys.tensor._rules import is_discrete, is_missing, zero_gradient
 from phintys.tensor.convert import as_tensor_variable
@@ -24,14 +25,15 @@ from phintys.tensor.synonyms import also_named
 from phintys.tensor.type import TensorType
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from phintys.graph.fgraph import FunctionGraph
     from phintys.tensor.variable import TensorVariable
 
-__all__ = ["ArgSortOp", "SortOp", "argsort", "sort"]
+__all__ = ["ArgSortOp", "RowOrder", "SortOp", "argsort", "sort"]
 
 KINDS = ("quicksort", "mergesort", "heapsort", "stable")
+_STABLE = ("mergesort", "stable")
 
 
 class _SortingOp(Op):
@@ -103,6 +105,7 @@ class SortOp(_SortingOp):
             or former.dtype != x.dtype
             or not former.flags.writeable
             or x.size > LARGE
+            or is_long(x)
         ):
             cell[0] = _sorted_values(x, self.axis, self.kind)
             return
@@ -172,22 +175,93 @@ class ArgSortOp(_SortingOp):
         return [None if is_missing(eval_points[0]) else zero_gradient(self(*inputs))]
 
 
+class RowOrder(Op):
+    """Return the indices that sort the rows of a matrix, the first column coming first.
+
+    Equal rows keep their order, and NaN is behind all other numbers of its column. Rows without
+    elements are equal.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> from phintys.tensor.sorting import RowOrder
+    >>> RowOrder()(pt.constant([[2, 0], [1, 9], [1, 3]])).eval()
+    array([2, 1, 0])
+    """
+
+    __props__ = ()
+
+    def make_node(self, x: Any) -> Apply:
+        """Apply to a matrix."""
+        x = as_tensor_variable(x)
+        if x.ndim != 2:
+            msg = f"RowOrder sorts the rows of a matrix, got {x} of type {x.type}."
+            raise ShapeError(msg)
+        return Apply(self, [x], [TensorType("int64", x.type.shape[:1])()])
+
+    def perform(
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
+    ) -> None:
+        """Sort by one column after the other with NumPy."""
+        output_storage[0][0] = _row_order(inputs[0])
+
+    def infer_shape(
+        self, fgraph: FunctionGraph | None, node: Apply, input_shapes: Sequence[Any]
+    ) -> list[Any]:
+        """Return the number of rows."""
+        return [input_shapes[0][:1]]
+
+    def flops(self, input_shapes: Sequence[Any], output_shapes: Sequence[Any]) -> int:
+        """Return n log n comparisons for each column."""
+        rows, columns = map(int, input_shapes[0])
+        return columns * rows * rows.bit_length()
+
+    def L_op(
+        self, inputs: Sequence[Any], outputs: Sequence[Any], output_grads: Sequence[Any]
+    ) -> list[Any]:
+        """Return zeros, as :class:`ArgSortOp` does."""
+        return [zero_gradient(inputs[0])]
+
+    def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
+        """Return zeros."""
+        return [None if is_missing(eval_points[0]) else zero_gradient(self(*inputs))]
+
+
 # NumPy sorts without a look at signals, so that long sorting is left to another thread, of an array
 # of its own: it goes on when a signal ends the call, whose memory may then be used otherwise.
 
 
 def _sorted_values(x: np.ndarray[Any, Any], axis: int, kind: Any) -> np.ndarray[Any, Any]:
-    if x.size <= LARGE:
+    if x.size <= LARGE and not is_long(x):
         return np.sort(x, axis, kind)
     own = copied(x, x.dtype)
-    run_whole(own.sort, axis, kind)
+    work = partial(sort_in_place, own) if is_long(x) else partial(own.sort, axis, kind)
+    _apart(work, x.size)
     return own
 
 
 def _sorting_order(x: np.ndarray[Any, Any], axis: int, kind: Any) -> np.ndarray[Any, Any]:
+    own = x if x.size <= LARGE else copied(x, x.dtype)
+    if is_long(x):
+        work = partial(order_of, own, stable=kind in _STABLE)
+    else:
+        work = partial(np.argsort, own, axis, kind)
+    return _apart(work, x.size)
+
+
+def _apart(work: Callable[[], Any], size: int) -> Any:
+    return run_whole(work) if size > LARGE else work()
+
+
+def _row_order(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    rows, columns = x.shape
+    if not columns:
+        return np.arange(rows)
+    # NumPy's last key comes first.
+    keys = x.T[::-1]
     if x.size <= LARGE:
-        return np.argsort(x, axis, kind)
-    return run_whole(copied(x, x.dtype).argsort, axis, kind)
+        return np.lexsort(keys)
+    return run_whole(np.lexsort, copied(keys, x.dtype))
 
 
 @lru_cache(maxsize=1024)

@@ -66,7 +66,7 @@ class Fixed(Size):
 
     @property
     def leaves(self) -> tuple[Size, ...]:
-        """Nothing."""
+        """The sizes that it is computed from: none."""
         return ()
 
     @property

@@ -56,7 +56,9 @@ class PyTensorOp(Op):
         destroyed = getattr(node.op, "destroy_map", None) or {}
         self._overwritten = sorted({at for inputs in destroyed.values() for at in inputs})
         self._viewed = {at for inputs in (node.op.view_map or {}).values() for at in inputs}
-        self._node = node.clone()
+        # Nodes of inner graphs may be frozen: these cannot be cloned.
+        outputs = [type_() for type_ in self.output_types]
+        self._node = TheirApply(node.op, list(node.inputs), outputs)
 
     def __str__(self) -> str:
         return f"PyTensor:{self.op}"

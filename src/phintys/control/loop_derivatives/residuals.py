@@ -175,7 +175,7 @@ class _Search:
         return variable in self._existing or isinstance(variable, Constant)
 
     def _find_weights(self, order: Iterable[Apply]) -> None:
-        """Find how many bytes a row of each variable needs, if it is to be had afterwards."""
+        """Find how many bytes a row of each variable needs, if it is available after the loop."""
         weights = self._weights
         for value in self._states:
             weights[value] = bytes_of(value)

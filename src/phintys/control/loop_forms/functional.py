@@ -44,7 +44,7 @@ def loop(
 
     It is :func:`~phintys.scan` in functional form: ``body(carry, x) -> (carry, row)`` is called
     once, with variables that stand for what a step reads. Carry, x and row are each a variable, or
-    tuples, lists and dicts of any depth around variables; ``None`` stands for nothing.
+    tuples, lists and dicts of any depth around variables; ``None`` stands for no value.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Checks of parameters: the domain of each, and when a check is worth its time.
+"""Checks of parameters: the domain of each, and when a check is worth its cost.
 
 A constant is checked at once. Any other value gets a check in the graph, which raises an error that
 names the distribution, the parameter, its value and the line of the program, unless it is in its

@@ -16,7 +16,7 @@ from typing import Any, cast
 
 import numpy as np
 
-__all__ = ["copied", "equal_states"]
+__all__ = ["copied", "equal_states", "interface_address"]
 
 _KINDS = tuple(
     getattr(np.random, name) for name in ("PCG64", "PCG64DXSM", "Philox", "MT19937", "SFC64")
@@ -76,6 +76,23 @@ def equal_states(a: Any, b: Any) -> bool:
         keys = cast("dict[str, Any]", a)
         return keys.keys() == b.keys() and all(equal_states(keys[key], b[key]) for key in keys)
     return bool(np.array_equal(a, b))
+
+
+def interface_address(generator: np.random.Generator) -> int:
+    """Return the address of the C interface of a generator's bits, a ``bitgen_t``.
+
+    Parameters
+    ----------
+    generator
+        The generator, which must live as long as the address is used.
+    """
+    bits: Any = generator.bit_generator
+    return _pointer_in(bits.capsule, b"BitGenerator")
+
+
+_pointer_in = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
+    ("PyCapsule_GetPointer", ctypes.pythonapi)
+)
 
 
 class _Twin:

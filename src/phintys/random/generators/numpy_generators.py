@@ -13,9 +13,11 @@ from phintys.graph.type import Type
 from phintys.graph.variable import Variable
 from phintys.random.bits.philox import philox
 from phintys.random.bits.states import RandomType, StateOp, random_type
-from phintys.random.generators.copies import copied, equal_states
+from phintys.random.generators.copies import copied, equal_states, interface_address
+from phintys.tensor.type import TensorType
 
 __all__ = [
+    "CopyGenerator",
     "NumpyGeneratorVariable",
     "RandomGeneratorType",
     "SeedState",
@@ -34,8 +36,9 @@ class NumpyGeneratorVariable(Variable):
 class RandomGeneratorType(Type):
     """Type of ``numpy.random.Generator``, whose draws equal NumPy's bit by bit.
 
-    Nodes never change a generator that they are given: they copy it. The draws are computed in
-    Python, as callbacks of compiled functions.
+    Nodes never change a generator that they are given: they copy it, in Python. Native code draws
+    from the copy by NumPy's C functions; methods that are more than one such function are
+    callbacks.
 
     Examples
     --------
@@ -118,6 +121,24 @@ def next_value(type_: Type, value: Any, generator: np.random.Generator) -> Any:
     after = value.copy()
     after[1:2] += np.uint64(1)  # the block that was the key
     return after
+
+
+class CopyGenerator(StateOp):
+    """Return a copy of a generator of NumPy, and the address of its C interface.
+
+    Native code draws from the copy by NumPy's C functions.
+    """
+
+    __props__ = ()
+
+    def make_node(self, given: Any) -> Apply:
+        rng = random_generator_type.filter_variable(given)
+        return Apply(self, [rng], [random_generator_type(), TensorType("int64", ())()])
+
+    def perform(self, node: Any, inputs: Any, output_storage: Any) -> None:
+        generator = copied(inputs[0])
+        output_storage[0][0] = generator
+        output_storage[1][0] = np.array(interface_address(generator), "int64")
 
 
 class SeedState(StateOp):

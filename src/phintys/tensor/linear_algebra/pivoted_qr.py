@@ -122,13 +122,13 @@ class PackedQR(MatrixOp):
     def adjoint_rule(
         self, inputs: Sequence[Any], outputs: Sequence[Any], gradients: Sequence[Any]
     ) -> list[Any]:
-        """There is none."""
+        """Raise an error: the gradient is not defined."""
         raise MethodNotDefinedError(_NO_GRADIENT)
 
     def tangent_rule(
         self, inputs: Sequence[Any], outputs: Sequence[Any], tangents: Sequence[Any]
     ) -> list[Any]:
-        """There is none."""
+        """Raise an error: the R-operator is not defined."""
         raise MethodNotDefinedError(_NO_GRADIENT)
 
 
@@ -154,11 +154,11 @@ class PackedQRResult(NamedTuple):
 
 @lru_cache(maxsize=2)
 def pivoted_qr(full: bool) -> PivotedQR:
-    """Return the Op."""
+    """Return the Op of QR factors with exchanges of columns, full or reduced."""
     return PivotedQR(full)
 
 
 @lru_cache(maxsize=2)
 def packed_qr(pivoting: bool) -> PackedQR:
-    """Return the Op."""
+    """Return the Op of QR factors as LAPACK stores them, with or without pivoting."""
     return PackedQR(pivoting)

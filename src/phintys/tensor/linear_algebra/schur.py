@@ -79,13 +79,13 @@ class _SchurForm(FailingMatrixOp):
     def adjoint_rule(
         self, inputs: Sequence[Any], outputs: Sequence[Any], gradients: Sequence[Any]
     ) -> list[Any]:
-        """There is none."""
+        """Raise an error: the gradient is not defined."""
         raise self._no_gradient()
 
     def tangent_rule(
         self, inputs: Sequence[Any], outputs: Sequence[Any], tangents: Sequence[Any]
     ) -> list[Any]:
-        """There is none."""
+        """Raise an error: the R-operator is not defined."""
         raise self._no_gradient()
 
 

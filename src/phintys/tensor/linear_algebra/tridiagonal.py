@@ -96,13 +96,13 @@ class TridiagonalLU(MatrixOp):
     def adjoint_rule(
         self, inputs: Sequence[Any], outputs: Sequence[Any], gradients: Sequence[Any]
     ) -> list[Any]:
-        """Refuse."""
+        """Raise an error: the gradient is not defined."""
         raise MethodNotDefinedError(_NO_GRADIENT)
 
     def tangent_rule(
         self, inputs: Sequence[Any], outputs: Sequence[Any], tangents: Sequence[Any]
     ) -> list[Any]:
-        """Refuse."""
+        """Raise an error: the R-operator is not defined."""
         raise MethodNotDefinedError(_NO_GRADIENT)
 
 

@@ -13,7 +13,8 @@ BEGIN = """
     import numpy as np
     import phintys, phintys.tensor as pt
     from phintys import config
-    from phintys.backends.native.runtime.support import support, thread_limit
+    from phintys._base.cores import thread_limit
+    from phintys.backends.native.runtime.support import support
 
     warnings.filterwarnings("ignore", category=DeprecationWarning)  # of forks and threads
     x = pt.dvector("x")

@@ -75,7 +75,7 @@ def _position(loops: Loops, lengths: Sequence[Size], lowering: Lowering) -> Posi
 
 @lowers(StateWords)
 def lower_state_words(op: StateWords, node: Apply, lowering: Lowering) -> None:
-    """The same memory."""
+    """``y = x``, in the same memory."""
     lowering.bind(node.outputs[0], lowering.view(node.inputs[0]), is_part=True)
 
 

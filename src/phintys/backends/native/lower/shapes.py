@@ -236,7 +236,7 @@ def alias(source: Array, wanted: Sequence[Size], lowering: Lowering) -> Array:
 
 @lowers(GradientMark)
 def lower_gradient_mark(op: GradientMark, node: Apply, lowering: Lowering) -> None:
-    """The same memory."""
+    """``y = x``, in the same memory."""
     if not node.inputs[0].type.holds_arrays:
         msg = f"a value of type {node.inputs[0].type}"
         raise NotLowered(msg)

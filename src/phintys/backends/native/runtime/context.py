@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from phintys._base.cores import thread_limit
 from phintys._base.errors import IntegrityError
 from phintys._base.locks import ProcessLock
 from phintys._base.records import record
@@ -27,7 +28,6 @@ from phintys.backends.native.runtime.protocol import (
     PLACE_ITSELF,
     PLACE_OBJECT,
 )
-from phintys.backends.native.runtime.support import thread_limit
 from phintys.backends.native.values import Array, Handle, Place
 
 if TYPE_CHECKING:

@@ -24,6 +24,7 @@ from phintys.backends.native.emit.externals import EXTERNALS, address_of
 from phintys.backends.native.emit.library import is_outlined, library
 from phintys.backends.native.emit.llvm_library import Engine, Machine, llvm
 from phintys.backends.native.emit.module import Module
+from phintys.backends.native.emit.numpy_functions import is_numpy_function, numpy_function
 from phintys.backends.native.emit.product_parts import BLAS_THREADS_SYMBOL
 from phintys.backends.native.emit.target import Target
 from phintys.backends.native.runtime.background import Background
@@ -418,6 +419,8 @@ def _resolve_all(names: Iterable[str], target: Target, math_level: int) -> dict[
 def _resolve(name: str) -> int:
     if name in EXTERNALS:
         return address_of(name)
+    if is_numpy_function(name):
+        return numpy_function(name)
     if is_routine(name):
         return routine_address(name)
     if name == BLAS_THREADS_SYMBOL:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy._core.multiarray import get_handler_name
 
 from phintys._base.config import config
+from phintys._base.cores import usable_cores
 from phintys._base.locks import ProcessLock
 from phintys._base.once import Once, kept_property
 from phintys.backends.native.emit.llvm_library import llvm
@@ -41,7 +42,7 @@ from phintys.backends.native.runtime.protocol import CALL, CONTEXT, PROCESS, SER
 from phintys.backends.native.runtime.services import emit_parallel_for, emit_services
 from phintys.backends.native.runtime.threads import MOST_WORKERS, POOL, emit_threads
 
-__all__ = ["Support", "free_memory", "support", "thread_limit", "trim"]
+__all__ = ["Support", "free_memory", "support", "trim"]
 
 _QUICK, _BETTER = 0, 1
 """LLVM's optimization level. The very first function compiled on a machine waits for this code too.
@@ -383,18 +384,6 @@ class _Threads:
 def _main_thread() -> int:
     """Return the identifier of the thread that handles signals."""
     return threading.main_thread().ident or 0
-
-
-def usable_cores() -> int:
-    """Return the number of cores that the process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
-def thread_limit() -> int:
-    """Return the current limit on the threads of a call."""
-    return config.num_threads or usable_cores()
 
 
 @Once

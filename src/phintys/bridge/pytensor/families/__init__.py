@@ -12,6 +12,7 @@ from phintys.bridge.pytensor.families import (
     random,
     reductions,
     shapes,
+    signal,
 )
 
 __all__ = ["FAMILIES"]
@@ -20,6 +21,7 @@ FAMILIES = (
     elementwise,
     reductions,
     shapes,
+    signal,
     indexing,
     ordering,
     linear_algebra,

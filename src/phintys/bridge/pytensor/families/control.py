@@ -19,6 +19,7 @@ from phintys.bridge.pytensor.conversion import Conversion, convert_op
 from phintys.bridge.pytensor.families.linear_algebra import BATCHED
 from phintys.bridge.pytensor.types import convert_type
 from phintys.control.branches.if_else import IfElse as OurIfElse
+from phintys.graph.variable import Constant
 from phintys.tensor.batching import vectorize_graph
 
 __all__: list[str] = []
@@ -75,6 +76,15 @@ def _blockwise(op: Any, node: Any, *inputs: Any) -> Any:
     if isinstance(op.core_op, BATCHED):
         return convert_op(op.core_op, node, *inputs)
     core = op._create_dummy_core_node(node.inputs)
-    stand_ins = [convert_type(one.type)() for one in core.inputs]
+    stand_ins = [
+        given if _is_constant(given, one.type.ndim) else convert_type(one.type)()
+        for given, one in zip(inputs, core.inputs, strict=True)
+    ]
     outputs = Conversion(dict(zip(core.inputs, stand_ins, strict=True))).convert(core.outputs)
-    return vectorize_graph(outputs, dict(zip(stand_ins, inputs, strict=True)))
+    pairs = zip(stand_ins, inputs, strict=True)
+    return vectorize_graph(outputs, {core: given for core, given in pairs if core is not given})
+
+
+def _is_constant(given: Any, ndim: int) -> bool:
+    """Return whether an input is one constant, whose value the conversion of the core may need."""
+    return isinstance(given, Constant) and getattr(given.type, "ndim", None) == ndim

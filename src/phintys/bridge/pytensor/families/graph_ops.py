@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from pytensor.compile.builders import OpFromGraph as TheirOpFromGraph
@@ -49,11 +50,17 @@ def _from_graph(op: Any, node: Any, *inputs: Any) -> Any:
 def _overrides(op: Any, kind: str) -> Any:
     """Return overrides of PyTensor in the form that our OpFromGraph takes, if there are any."""
     overrides = getattr(op, f"{kind}_overrides")
-    if kind == "pullback" and type(op).pullback is not TheirOpFromGraph.pullback:
-        return _Override(op, op.pullback, kind)  # by a derived class
+    if getattr(type(op), kind) is not getattr(TheirOpFromGraph, kind):  # by a derived class
+        derivative = op.pullback if kind == "pullback" else partial(_pushed_forward, op)
+        return _Override(op, derivative, kind)
     if isinstance(overrides, list):
         return [_entry(op, one, kind) for one in overrides]
     return _entry(op, overrides, kind)
+
+
+def _pushed_forward(op: Any, inputs: Sequence[Any], tangents: Sequence[Any]) -> Any:
+    """Return the derivative by a method, which takes the outputs too."""
+    return op.pushforward(inputs, op(*inputs, return_list=True), tangents)
 
 
 def _entry(op: Any, override: Any, kind: str) -> Any:

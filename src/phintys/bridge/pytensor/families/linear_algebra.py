@@ -18,6 +18,7 @@ from pytensor.tensor.linalg.decomposition.cholesky import Cholesky
 from pytensor.tensor.linalg.decomposition.eigen import Eig, Eigh, Eigvalsh
 from pytensor.tensor.linalg.decomposition.lu import LU, LUFactor, PivotToPermutations
 from pytensor.tensor.linalg.decomposition.qr import QR
+from pytensor.tensor.linalg.decomposition.schur import Schur
 from pytensor.tensor.linalg.decomposition.svd import SVD
 from pytensor.tensor.linalg.inverse import MatrixInverse, MatrixPinv, TensorInv
 from pytensor.tensor.linalg.products import Expm
@@ -56,6 +57,7 @@ BATCHED = (
     QR,
     SLogDet,
     SVD,
+    Schur,
     Solve,
     SolveTriangular,
 )
@@ -166,6 +168,11 @@ def _qr(op: Any, node: Any, x: Any) -> Any:
         return PyTensorOp(node)(x, return_list=True)
     found = ours.qr(x, mode=modes[op.mode])
     return found if op.mode == "r" else list(found)
+
+
+@convert_op.register(Schur)
+def _schur(op: Any, node: Any, x: Any) -> Any:
+    return list(ours.schur(x, output=op.output, sort=op.sort, on_error="nan"))
 
 
 @convert_op.register(LU)

@@ -10,7 +10,13 @@ from phintys.backends.native.emit.math.calls import float_math
 from phintys.backends.native.emit.math.constants import LN2, LN10, number
 from phintys.backends.native.emit.math.exact import Pair, pair_add, two_prod
 from phintys.backends.native.emit.math.exponential import exp_pair, limits
-from phintys.backends.native.emit.math.floating import clamp, copysign, fabs, scaled
+from phintys.backends.native.emit.math.floating import (
+    clamp,
+    copysign,
+    fabs,
+    format_of,
+    scaled,
+)
 from phintys.backends.native.emit.math.logarithm import log1p_of_pair, log_of_pair
 from phintys.backends.native.emit.math.registry import complex_function
 from phintys.backends.native.emit.values import Complex, Value
@@ -157,7 +163,9 @@ def _turned(b: Builder, x: Value, scale: Callable[[Value], Value]) -> Complex:
 @complex_function("exp")
 def exp(b: Builder, x: Complex) -> Complex:
     """exp(re) (cos(im) + i sin(im)), which overflows only where the result does."""
-    k, (hi, lo) = exp_pair(b, clamp(b, x.re, limits(x.re.type)[0], limits(x.re.type)[1] * 2.0))
+    # exp(high) is 2**k for the largest k that `scaled` takes.
+    high = 2.0 * format_of(x.re.type).bias * math.log(2.0)
+    k, (hi, lo) = exp_pair(b, clamp(b, x.re, limits(x.re.type)[0], high))
     p = hi + lo
     result = _turned(b, x.im, lambda part: scaled(b, p * part, k))
     plain = b.eq(x.im, 0.0)
