@@ -93,22 +93,23 @@ def unique(
     """
     x = as_tensor_variable(x)
     axis = None if axis is None else normalize_axis(axis, x.ndim)
-    by_slices = axis is not None and x.ndim > 1
-    if by_slices:
-        ordered, order, starts = _slices_in_order(moveaxis(x, axis, 0), equal_nan)
-    else:
+    if x.ndim == 1:
+        axis = None
+    if axis is None:
         with_order = return_index or return_inverse
         ordered, order, starts = _elements_in_order(flatten(x), with_order, equal_nan)
+    else:
+        ordered, order, starts = _slices_in_order(moveaxis(x, axis, 0), equal_nan)
     places = flatnonzero(starts)
     values = ordered[places]
-    results = [moveaxis(values, 0, axis) if by_slices else values]
+    results = [values if axis is None else moveaxis(values, 0, axis)]
     if return_index:
         results.append(order[places])
     if return_inverse:
         numbers = cumsum(math.cast(starts, "int64")) - 1
         inverse = set_subtensor(zeros_like(order)[order], numbers)
-        is_vector = by_slices or x.ndim == 1
-        results.append(inverse if is_vector else reshape(inverse, sizes_of(x)))
+        is_shaped = axis is None and x.ndim != 1
+        results.append(reshape(inverse, sizes_of(x)) if is_shaped else inverse)
     if return_counts:
         length = math.cast(as_tensor_variable(sizes_of(ordered)[0]), "int64")
         results.append(diff(concatenate([places, length[None]])))
