@@ -11,6 +11,8 @@ READY := $(VENV)/.ready
 PEERS := $(VENV)/.peers
 # Fixes the iteration order of sets of strings; `make test-seeds` varies it.
 export PYTHONHASHSEED ?= 0
+# Tests start hundreds of processes: each would compile all modules of Phintys anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test test-all test-seeds test-optimized test-lowest test-wheel stress \
