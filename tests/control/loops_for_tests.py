@@ -65,7 +65,7 @@ def steps(draw, depth=1, truncates=False, checkpoints=(None,)):
 
     def expression():
         a, b, c = (draw(st.sampled_from(pool)) for _ in range(3))
-        kinds = ["affine", "product", "power", "choice", "exp", "sum", "cumsum"]
+        kinds = ["affine", "product", "power", "choice", "exp", "sum", "cumsum", "constant"]
         kind = draw(st.sampled_from([*kinds, "loop"] if depth else kinds))
         if kind == "affine":
             found = pt.tanh(w @ a + b)
@@ -79,6 +79,8 @@ def steps(draw, depth=1, truncates=False, checkpoints=(None,)):
             found = pt.exp(-(a**2)) + c
         elif kind == "sum":
             found = a * b.sum() - c.prod() * 0.1
+        elif kind == "constant":
+            found = pt.zeros(SIZE) + draw(st.sampled_from([0.0, 0.7]))
         elif kind == "cumsum":
             found = pt.cumsum(a)[::-1] * 0.2 + b
         else:

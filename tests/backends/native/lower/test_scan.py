@@ -250,6 +250,18 @@ def test_what_depends_on_nothing_is_computed_before_the_loop(compare):
         compare([n, W], outputs, [np.int64(count), draw(4, 4)])
 
 
+@pytest.mark.parametrize("count", [0, 1, 2, 3])
+def test_a_state_that_all_steps_make_the_same_has_its_first_value_in_the_first(compare, count):
+    vectors = [pt.tensor("u", shape=(3,)), pt.tensor("v", shape=(3,))]
+    number = pt.dscalar("number")
+
+    def step(t, a, u, v):
+        return [pt.constant(0.5), pt.zeros(3), v + u * a, u]
+
+    outputs = loop(step, n, carried=[(number[None], [-1])], untraced=vectors, stacked=1)
+    compare([n, number, *vectors], outputs, [np.int64(count), np.array(7.0), draw(3), draw(3)])
+
+
 def test_rows_are_written_where_they_are_returned():
     outputs = loop(lambda t, h: [pt.tanh(h)], n, carried=[(H, [-1])])
     (kernel,) = body_of([n, H], outputs)

@@ -28,7 +28,7 @@ from phintys.graph.apply import Apply
 from phintys.graph.fgraph import FunctionGraph
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from phintys.backends.native.program import Step
     from phintys.backends.native.sizes import Size
@@ -130,7 +130,7 @@ class _Steps:
             kept |= {view.array for latest in self.latest for view in latest}
             kept |= {view.array for view in (ran, until) if view is not None}
             body = fuse(prune(steps, kept), self.sizes, kept)
-        made_once = _made_once(body)
+        made_once = _made_once(body, self._carried())
         body = [step for step in body if step not in made_once]
         loop = Loop(
             self.count,
@@ -144,6 +144,11 @@ class _Steps:
         self._begin(ran)
         lowering.steps += [*made_once, loop]
         self._bind_results(ran)
+
+    def _carried(self) -> set[Array]:
+        """Return the memory that holds first values before the loop, and others after a step."""
+        numbers = (number for latest in self.latest for number in latest)
+        return {view.array.memory for view in (*self.traces, *self.states, *numbers)}
 
     # ---- before the loop -------------------------------------------------------------------------
 
@@ -308,11 +313,12 @@ class _Steps:
         self.lowering.bind(variable, rows, is_part=True)
 
 
-def _made_once(body: Sequence[Step]) -> dict[Step, None]:
+def _made_once(body: Sequence[Step], carried: Collection[Array]) -> dict[Step, None]:
     """Return the kernels that compute the same in each pass, such as an identity matrix.
 
     They read nothing but each other's results: what they would read of other memory may only be
-    there after the checks in the loop.
+    there after the checks in the loop. They write nothing that is carried, even if all steps make
+    it the same: the first step reads what was there before the loop.
     """
     writers = Counter(array for step in body for array in set(arrays_written(step)))
     written = set(writers)
@@ -324,6 +330,7 @@ def _made_once(body: Sequence[Step]) -> dict[Step, None]:
         mine = set(arrays_written(step))
         if (
             all(array.place == Place.BUFFER and writers[array] == 1 for array in mine)
+            and not any(array.memory in carried for array in mine)
             and made.issuperset(array.memory for array in step.reads())
             and not any(varies(size, written) for size in step.sizes())
             and not any(one.accumulate for one in step.statements)
