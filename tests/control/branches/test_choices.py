@@ -78,6 +78,17 @@ def test_lists_tuples_and_nested_choices(mode):
 
 
 @pytest.mark.parametrize("mode", MODES)
+def test_the_shape_where_only_one_side_has_a_known_size(mode):
+    c = pt.bscalar("c")
+    r, x = pt.dvectors("r", "x")
+    rows, _ = phintys.scan(lambda r: ifelse(c, pt.ones(3), pt.cos(x) * r), r)
+    f = compiled([c, r, x], [rows, rows.shape], mode)
+    for n in (0, 2):
+        found, shape = f(0, np.ones(n), X)
+        assert found.shape == tuple(shape) == (n, 3)
+
+
+@pytest.mark.parametrize("mode", MODES)
 def test_sides_of_different_shapes(mode):
     c = pt.bscalar("c")
     x = pt.dvector("x")

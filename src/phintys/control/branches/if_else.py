@@ -130,15 +130,13 @@ class IfElse(Choosing, Op):
             if one is None or other is None:
                 found.append(None)
                 continue
-            found.append(
-                tuple(
-                    a if a is b or (isinstance(a, int) and a == b) else self._size(node, a, b)
-                    for a, b in zip(one, other, strict=True)
-                )
-            )
+            found.append(tuple(self._size(node, a, b) for a, b in zip(one, other, strict=True)))
         return found
 
     def _size(self, node: Apply, one: Any, other: Any) -> Any:
+        """Return a size that is an integer or a variable on each side."""
+        if one is other or (isinstance(one, int) and isinstance(other, int) and one == other):
+            return one
         sizes = [as_tensor_variable(size).astype("int64") for size in (one, other)]
         return sizes[0] if sizes[0] is sizes[1] else self.choose(node, sizes)
 
