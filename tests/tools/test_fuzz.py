@@ -1,4 +1,4 @@
-"""Random whole graphs: native code against the reference backend; and the fuzzer itself."""
+"""Random graphs: native code against the reference backend; and the fuzzer itself."""
 
 import contextlib
 import doctest
@@ -11,7 +11,7 @@ import phintys.tensor as pt
 from phintys.backends.native.emit.target import Target
 from phintys.backends.reference import ReferenceBackend
 from tools import fuzz
-from tools.fuzz import WHOLE, Case, check, check_seed, draw, shrunk
+from tools.fuzz import GENERAL, Case, check, check_seed, draw, shrunk
 from tools.fuzz.case import Given, Step
 from tools.fuzz.command import main
 from tools.fuzz.modes import STRICT, Variant
@@ -109,7 +109,7 @@ def test_disagreements_are_found_and_made_smaller():
     found = check(case, [WRONG])
     assert (found.blame, found.kind) == ("backend", "values")
     assert "seed 0: wrong (backend): call 0: d: element [0, 0] is" in str(found)
-    small = shrunk(found, WHOLE)
+    small = shrunk(found, GENERAL)
     assert [step.text for step in small.case.steps] == ["pt.sin(b)"]
     assert (small.case.calls, small.case.outputs) == (1, ("c",))
 

@@ -1,4 +1,4 @@
-"""Random whole graphs, run in every mode and compared.
+"""Random graphs, run in every mode and compared.
 
 ``python -m tools.fuzz --count 20000 --seed 0`` draws graphs from all families of ops, all
 dtypes and many shapes, and compares native code (with all rewrites and with none, with small
@@ -36,15 +36,15 @@ from typing import Any
 from phintys._base.public import public_dir
 from tools.fuzz.case import Case
 from tools.fuzz.checking import Disagreement, check
-from tools.fuzz.kinds import ALIASING, KINDS, WHOLE, Kind
+from tools.fuzz.kinds import ALIASING, GENERAL, KINDS, Kind
 from tools.fuzz.playing import play
 from tools.fuzz.scenario import Scenario
 from tools.fuzz.shrinking import shrunk
 
 __all__ = [
     "ALIASING",
+    "GENERAL",
     "KINDS",
-    "WHOLE",
     "Case",
     "Disagreement",
     "Kind",
@@ -57,7 +57,7 @@ __all__ = [
 ]
 
 
-def draw(seed: int, kind: Kind = WHOLE, most_steps: int | None = None) -> Any:
+def draw(seed: int, kind: Kind = GENERAL, most_steps: int | None = None) -> Any:
     """Return the case of a seed.
 
     Parameters
@@ -77,7 +77,9 @@ def draw(seed: int, kind: Kind = WHOLE, most_steps: int | None = None) -> Any:
     return kind.draw(seed, kind.most_steps if most_steps is None else most_steps)
 
 
-def check_seed(seed: int, kind: Kind = WHOLE, most_steps: int | None = None) -> Disagreement | None:
+def check_seed(
+    seed: int, kind: Kind = GENERAL, most_steps: int | None = None
+) -> Disagreement | None:
     """Draw the case of a seed and carry it out; return what disagrees, if anything does."""
     return kind.check(draw(seed, kind, most_steps), None)
 

@@ -21,7 +21,7 @@ _DESCRIPTION = "Run random graphs in all modes, and compare the results."
 def main(arguments: list[str] | None = None) -> int:
     """Run random graphs; return the exit status."""
     parser = argparse.ArgumentParser(prog="python -m tools.fuzz", description=_DESCRIPTION)
-    parser.add_argument("--kind", choices=KINDS, default="whole", help="of which kind")
+    parser.add_argument("--kind", choices=KINDS, default="general", help="of which kind")
     parser.add_argument("--count", type=int, default=1000, help="how many graphs")
     parser.add_argument("--seed", type=int, default=0, help="the seed of the first")
     parser.add_argument("--steps", type=int, help="lines that a graph has at most")

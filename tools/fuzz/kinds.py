@@ -12,11 +12,11 @@ from tools.fuzz.drawing import draw_case
 from tools.fuzz.matrices import MATRIX_RULES
 from tools.fuzz.modes import Variant
 from tools.fuzz.playing import play
+from tools.fuzz.rules import RULES
 from tools.fuzz.scenario import Scenario
 from tools.fuzz.shrinking import smaller
-from tools.fuzz.whole import RULES
 
-__all__ = ["ALIASING", "KINDS", "MATRICES", "WHOLE", "Kind"]
+__all__ = ["ALIASING", "GENERAL", "KINDS", "MATRICES", "Kind"]
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Kind:
     most_steps: int
 
 
-WHOLE = Kind(lambda seed, steps: draw_case(seed, RULES, steps), check, smaller, 16)
+GENERAL = Kind(lambda seed, steps: draw_case(seed, RULES, steps), check, smaller, 16)
 """All families of ops, dtypes and shapes."""
 
 ALIASING = Kind(draw_scenario, play, Scenario.smaller, 14)
@@ -51,5 +51,5 @@ ALIASING = Kind(draw_scenario, play, Scenario.smaller, 14)
 MATRICES = Kind(lambda seed, steps: draw_case(seed, MATRIX_RULES, steps), check, smaller, 10)
 """Decompositions and solvers of matrices, between ops of all families."""
 
-KINDS = {"whole": WHOLE, "aliasing": ALIASING, "matrices": MATRICES}
+KINDS = {"general": GENERAL, "aliasing": ALIASING, "matrices": MATRICES}
 """By name."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tools.fuzz.drawing import Text
-from tools.fuzz.whole import RULES
+from tools.fuzz.rules import RULES
 
 if TYPE_CHECKING:
     from tools.fuzz.drawing import Drawing, Entry

@@ -134,7 +134,7 @@ def test_powers_of_integers_at_the_end():
     s, x = phintys.shared(np.arange(3), "s"), pt.lvector("x")
     f = phintys.function([x], updates={s: s + x}, mode="native")
     program = lower_program(f.maker.fgraph)
-    assert program.end < len(program.steps)
+    assert program.commit_start < len(program.steps)
     verify_program(program)
     last = program.steps[-1].nests[0]
     (statement,) = last.statements

@@ -36,9 +36,9 @@ class Layout:
         Ops executed by their Python code.
     claims
         Results that begin as arguments.
-    has_end
-        Whether the program has an end (:attr:`~phintys.backends.native.program.Program.end`). It is
-        a separate function, ``finish``, called after everything else has succeeded.
+    has_commit
+        Whether the program has a commit (:mod:`~phintys.backends.native.lower.commit`). It is a
+        separate function, ``commit``, called after everything else has succeeded.
     failures
         The possible failures.
     groups
@@ -57,7 +57,7 @@ class Layout:
     new_arrays: list[Array] = field(default_factory=list)
     callbacks: list[Callback] = field(default_factory=list)
     claims: list[Claim] = field(default_factory=list)
-    has_end: bool = False
+    has_commit: bool = False
     failures: list[Failure] = field(default_factory=list)
     groups: int = 0
     buffers: list[Apply | None] = field(default_factory=list)

@@ -87,8 +87,8 @@ class Step:
         return any(step.may_fail for body in self.bodies() for step in body)
 
     @property
-    def begins_end(self) -> bool:
-        """Whether it is the first that overwrites shared values: from here on nothing may fail."""
+    def begins_commit(self) -> bool:
+        """Whether it is the first that overwrites a shared value: from here on nothing may fail."""
         return False
 
     @property
@@ -167,10 +167,10 @@ class Program:
     shapes: dict[Variable, tuple[Size, ...]] = field(default_factory=dict)
 
     @property
-    def end(self) -> int:
+    def commit_start(self) -> int:
         """The number of the step from which shared values are overwritten, and nothing can fail."""
         for number, step in enumerate(self.steps):
-            if step.begins_end:
+            if step.begins_commit:
                 return number
         return len(self.steps)
 

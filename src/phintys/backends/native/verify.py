@@ -67,7 +67,7 @@ def verify_program(program: Program) -> None:
     """
     verifier = Verifier(program)
     verifier.steps(program.steps)
-    verifier.end(program.steps[program.end :])
+    verifier.commit(program.steps[program.commit_start :])
     for value in program.results:
         verifier.expect_written(value, "is returned")
         if isinstance(value, Array) and value.memory.place == Place.BUFFER:
@@ -129,12 +129,12 @@ class Verifier:
             self.where = step.title
             step.verify(self)
 
-    def end(self, steps: Sequence[Step]) -> None:
-        """Check the end, in which shared values are overwritten: nothing in it can fail."""
+    def commit(self, steps: Sequence[Step]) -> None:
+        """Check the commit, in which shared values are overwritten: nothing in it can fail."""
         claims = [step for step in steps if isinstance(step, Claim)]
         sources = {claim.source: claim.target for claim in claims}
         for number, step in enumerate(steps):
-            self.where = f"the end, {step.title}"
+            self.where = f"the commit, {step.title}"
             self.expect(not step.may_fail, "the call may fail")
             if number < len(claims):
                 self.expect(isinstance(step, Claim), "something is written before all is claimed")
@@ -142,9 +142,9 @@ class Verifier:
             for array in step.writes():
                 is_own = array.memory.place in {Place.RESULT, Place.BUFFER}
                 self.expect(is_own, f"{array!r} is written")
-            self.reads_at_end(step, sources)
+            self.reads_in_commit(step, sources)
 
-    def reads_at_end(self, step: Step, sources: Mapping[Array, Array]) -> None:
+    def reads_in_commit(self, step: Step, sources: Mapping[Array, Array]) -> None:
         """Check that what is overwritten is not read; by kernels at the same indices only."""
         if not isinstance(step, Kernel):
             read = [array.memory for array in step.reads()]

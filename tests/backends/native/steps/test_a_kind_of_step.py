@@ -146,7 +146,7 @@ def test_it_is_not_at_the_end_where_nothing_may_fail():
     x = pt.dscalar("x")
     f = phintys.function([x], updates={s: pt.set_subtensor(s[0], x)}, mode="native")
     program = lower_program(f.maker.fgraph)
-    assert isinstance(program.steps[program.end], Claim)
+    assert isinstance(program.steps[program.commit_start], Claim)
     node = f.maker.fgraph.outputs[-1].owner
     fill = Fill(program.arguments[0], program.results[0], node)
     program.steps.append(fill)

@@ -23,8 +23,8 @@ must be C-contiguous and aligned to their size), and sets ``STATUS`` to 0. Funct
 
 ``ptr phintys_arena(ptr state, i64 group, i64 bytes)``
     Memory for buffers, aligned to 64 bytes and valid until the call ends; called once for each of
-    ``layout.groups``, and once with each following number for the work of a kernel in the end. Null
-    sets the status to ``NO_BUFFER``, or ``OUT_OF_MEMORY`` for such a kernel.
+    ``layout.groups``, and once with each following number for the work of a kernel in the commit.
+    Null sets the status to ``NO_BUFFER``, or ``OUT_OF_MEMORY`` for such a kernel.
 ``ptr phintys_new_array(ptr state, i64 number, ptr sizes)``
     A new NumPy array for ``layout.new_arrays[number]``; returns the address of its data. Null sets
     the status to ``NO_RESULT``, with the number; the sizes are the lengths in the array's record.

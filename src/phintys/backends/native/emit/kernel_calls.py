@@ -297,7 +297,7 @@ class KernelCaller(RegisterPart):
             self._combine(code, block, cut)
 
     def reserve(self, kernel: Kernel) -> None:
-        """Allocate the memory for a kernel's partial results before the end, which must not fail.
+        """Allocate the memory for a kernel's partial results before the commit, which cannot fail.
 
         That of a single result is on the stack.
         """

@@ -32,14 +32,14 @@ if TYPE_CHECKING:
     from phintys.backends.native.values import Value
     from phintys.graph.apply import Apply
 
-__all__ = ["BEFORE_END", "WORK_UNIT", "MainFunction"]
+__all__ = ["BEFORE_COMMIT", "WORK_UNIT", "MainFunction"]
 
 
 WORK_UNIT = 64
 """Units of work per nanosecond: work is counted in fractions of it."""
 
-BEFORE_END = -2
-"""The number under which memory for the end is allocated in advance, as the end must not fail."""
+BEFORE_COMMIT = -2
+"""The number under which memory for the commit is allocated in advance, as it must not fail."""
 
 _FRAME_BYTES = 2048
 """Bytes of a frame up to which buffers are put in it: half of what the runtime has on the stack."""
@@ -115,7 +115,7 @@ class MainFunction:
         self.kept_atoms: set[Atom] = set()
         self.inline = {kernel for kernel, code in kernels.items() if not code.symbol}
         self._arguments = set(program.arguments)
-        self.end = program.end
+        self.commit_start = program.commit_start
         self._make_records()
         self._first_slot = self.layout.room(len(memory.slots))
         self._note_buffers()
@@ -140,7 +140,7 @@ class MainFunction:
         for array in self.layout.new_arrays:
             if array not in claimed:
                 first = memory.first_writes.get(array, -1)
-                self._results[first if first < self.end else BEFORE_END].append(array)
+                self._results[first if first < self.commit_start else BEFORE_COMMIT].append(array)
 
     def _make_records(self) -> None:
         layout = self.layout
@@ -346,7 +346,7 @@ class MainFunction:
         return slot - self._first_slot
 
     def reserve(self, kernel: Kernel) -> int:
-        """Return a new frame slot, for the address of memory that a kernel needs at the end."""
+        """Return a new frame slot, for the address of memory that a kernel needs in the commit."""
         slot = self._reserved[kernel] = self.layout.room(1)
         return slot
 

@@ -1,4 +1,4 @@
-"""The functions of a main function: its parts, if it is long, and the end of a call."""
+"""The functions of a main function: its parts, if it is long, and the commit."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from phintys._base.errors import IntegrityError
 from phintys.backends.native.emit.builder import Builder
-from phintys.backends.native.emit.main import BEFORE_END
+from phintys.backends.native.emit.main import BEFORE_COMMIT
 from phintys.backends.native.emit.step_writer import StepWriter
 from phintys.backends.native.emit.types import INT32, PTR
 from phintys.backends.native.program import walk_steps
@@ -43,25 +43,25 @@ class MainWriter:
         self._begun = main.layout.room(0 if clock is None else 1)
 
     def write(self) -> None:
-        """Emit the main function, in parts if it is long, and the end of a call."""
+        """Emit the main function, in parts if it is long, and the commit."""
         steps = list(enumerate(self.main.program.steps))
-        end = self.main.end
-        self.main.layout.has_end = has_end = end < len(steps)
-        self._function("run", steps[:end], is_first=True, is_last=not has_end)
-        if has_end:
-            self._check_end(steps[end:])
-            self._function("finish", steps[end:], is_first=False, is_last=True)
+        start = self.main.commit_start
+        self.main.layout.has_commit = has_commit = start < len(steps)
+        self._function("run", steps[:start], is_first=True, is_last=not has_commit)
+        if has_commit:
+            self._check_commit(steps[start:])
+            self._function("commit", steps[start:], is_first=False, is_last=True)
 
-    def _check_end(self, steps: Sequence[tuple[int, Step]]) -> None:
+    def _check_commit(self, steps: Sequence[tuple[int, Step]]) -> None:
         """Check that nothing can fail once a shared value has been overwritten."""
         for _, step in steps:
             code = self.main.kernels.get(step) if isinstance(step, Kernel) else None
             has_failures = code is not None and (code.failures or code.plan.rooms)
             if step.may_fail or has_failures:
-                msg = f"In the end of a program, {step.title} may fail: a bug in Phintys."
+                msg = f"In the commit of a program, {step.title} may fail: a bug in Phintys."
                 raise IntegrityError(msg)
-        if any(after >= self.main.end for after in self.main.memory.groups):
-            msg = "Memory would be allocated in the end of a program: a bug in Phintys."
+        if any(after >= self.main.commit_start for after in self.main.memory.groups):
+            msg = "Memory would be allocated in the commit of a program: a bug in Phintys."
             raise IntegrityError(msg)
 
     def _function(
@@ -118,17 +118,17 @@ class MainWriter:
         if self.clock is not None:
             time = self.clock.start(writer, self._begun, is_first=is_first)
         for number, step in steps:
-            if number < self.main.end:
+            if number < self.main.commit_start:
                 step.check_limits(writer)
             writer.step(number, step)
             writer.after(number)
             if self.clock is not None and time is not None:
                 time = self.clock.lap(writer, number, time)
-        if not steps or steps[-1][0] == self.main.end - 1:
-            for step in self.main.program.steps[self.main.end :]:
+        if not steps or steps[-1][0] == self.main.commit_start - 1:
+            for step in self.main.program.steps[self.main.commit_start :]:
                 step.check_limits(writer)
-            writer.take_results(BEFORE_END)
-            for step in self.main.program.steps[self.main.end :]:
+            writer.take_results(BEFORE_COMMIT)
+            for step in self.main.program.steps[self.main.commit_start :]:
                 if isinstance(step, Kernel):
                     writer.reserve(step)
             writer.finish()

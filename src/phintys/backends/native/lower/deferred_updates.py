@@ -1,4 +1,4 @@
-"""Updates of whole shared values, moved to the end of a program so that they can be in place.
+"""Updates of whole shared values, moved to the commit of a program so that they can be in place.
 
 ``s - rate * g`` as the next value of s is computed by a kernel that reads each element of s where
 it writes one of the result. If nothing in the kernel can fail, it can run last in a call, and then
@@ -22,7 +22,7 @@ from phintys.backends.native.dependence import (
     same_indices,
 )
 from phintys.backends.native.expressions import Load
-from phintys.backends.native.lower.ending import allocates, is_short
+from phintys.backends.native.lower.commit import allocates, is_short
 from phintys.backends.native.steps.claim import Claim
 from phintys.backends.native.steps.kernel import Kernel, Nest
 from phintys.backends.native.values import Array, Place
@@ -43,19 +43,19 @@ Updates = dict[Array, Array]
 
 def updates_last(
     steps: Sequence[Step],
-    ending: Sequence[Step],
+    commit: Sequence[Step],
     updates: Updates,
     results: Sequence[Value],
     sizes: Sizes,
 ) -> tuple[list[Step], list[Step]]:
-    """Return the steps of a program, and its end, with updates moved to the end.
+    """Return the steps of a program, and its commit, with updates moved to the commit.
 
     Parameters
     ----------
     steps
-        All steps except the end.
-    ending
-        The end: claims, then kernels.
+        All steps before the commit.
+    commit
+        The commit: claims, then kernels.
     updates
         The updates that may be moved.
     results
@@ -64,13 +64,13 @@ def updates_last(
         The sizes of the program.
     """
     if not updates:
-        return list(steps), list(ending)
+        return list(steps), list(commit)
     returned = [value.memory for value in results if isinstance(value, Array)]
-    writers = Counter(array for step in (*steps, *ending) for array in arrays_written(step))
+    writers = Counter(array for step in (*steps, *commit) for array in arrays_written(step))
     updates = {new: old for new, old in updates.items() if writers[new] == 1}
     counted = sizes.arrays()
-    # Memory that the rest of the end reads must not change.
-    late = {array for step in ending for array in arrays_read(step)}
+    # Memory that the rest of the commit reads must not change.
+    late = {array for step in commit for array in arrays_read(step)}
     after = _Needs()
     moved: set[int] = set()
     claims: list[Claim] = []
@@ -87,7 +87,7 @@ def updates_last(
             continue
         found = _claims(step, updates, returned, sizes)
         group = _with_followers(step, waiting) if found else []
-        sources = {claim.source for claim in _claims_in([*claims, *ending])}
+        sources = {claim.source for claim in _claims_in([*claims, *commit])}
         loaded = set().union(*map(_loaded, group))
         own = {claim.source for claim in found}
         is_kept = any(own & arrays for arrays in [late, *map(_loaded, group[1:])])
@@ -98,10 +98,10 @@ def updates_last(
         claims += found
         late |= loaded
         waiting = [kernel for kernel in waiting if id(kernel) not in moved]
-    first = len(_claims_in(ending))
+    first = len(_claims_in(commit))
     before = [step for step in steps if id(step) not in moved]
     last = [step for step in steps if id(step) in moved]
-    return before, [*ending[:first], *claims, *last, *ending[first:]]
+    return before, [*commit[:first], *claims, *last, *commit[first:]]
 
 
 def _reading_first(step: Step, updates: Updates, sizes: Sizes) -> Step:

@@ -22,27 +22,27 @@ _by_factors = LateModule("phintys.backends.native.lower.by_factors")
 _convolution = LateModule("phintys.backends.native.lower.convolution")
 _counting = LateModule("phintys.backends.native.lower.counting")
 _creation = LateModule("phintys.backends.native.lower.creation")
+_cumulative = LateModule("phintys.backends.native.lower.cumulative")
 _decompositions = LateModule("phintys.backends.native.lower.decompositions")
-_dot = LateModule("phintys.backends.native.lower.products")
 _elemwise = LateModule("phintys.backends.native.lower.elemwise")
 _fence = LateModule("phintys.backends.native.lower.fence")
 _from_graph = LateModule("phintys.backends.native.lower.from_graph")
 _general_eigen = LateModule("phintys.backends.native.lower.general_eigen")
 _if_else = LateModule("phintys.backends.native.lower.if_else")
 _indexing = LateModule("phintys.backends.native.lower.indexing")
-_join = LateModule("phintys.backends.native.lower.joining")
+_joining = LateModule("phintys.backends.native.lower.joining")
 _linear_algebra = LateModule("phintys.backends.native.lower.linear_algebra")
 _numpy_draws = LateModule("phintys.backends.native.lower.numpy_draws")
 _observing = LateModule("phintys.backends.native.lower.observing")
+_products = LateModule("phintys.backends.native.lower.products")
 _random = LateModule("phintys.backends.native.lower.random")
 _ranges = LateModule("phintys.backends.native.lower.ranges")
 _reduce = LateModule("phintys.backends.native.lower.reduce")
 _row_loop = LateModule("phintys.backends.native.lower.row_loop")
+_scan = LateModule("phintys.backends.native.lower.scan")
 _searching = LateModule("phintys.backends.native.lower.searching")
 _segments = LateModule("phintys.backends.native.lower.segments")
-_scan = LateModule("phintys.backends.native.lower.scan")
-_running = LateModule("phintys.backends.native.lower.cumulative")
-_shape = LateModule("phintys.backends.native.lower.shapes")
+_shapes = LateModule("phintys.backends.native.lower.shapes")
 
 LOWERINGS: OpRules[Callable[[Any, Apply, Lowering], None]] = OpRules(
     "native code",
@@ -52,30 +52,30 @@ LOWERINGS: OpRules[Callable[[Any, Apply, Lowering], None]] = OpRules(
         _convolution: "Convolve",
         _counting: "Nonzero RepeatIndex",
         _creation: "Alloc AllocDiag AllocEmpty ExtractDiag",
+        _cumulative: "CumOp LinearRecurrence RunningArgExtreme RunningExtreme",
         _decompositions: "PackedQR PivotedQR QR SVD",
-        _dot: "BatchedDot Dot Gemm",
         _elemwise: "DimShuffle Elemwise",
         _fence: "Fence",
         _from_graph: "OpFromGraph",
         _general_eigen: "Eig Eigvals",
         _if_else: "IfElse",
         _indexing: "AdvancedIncSubtensor AdvancedSubtensor IncSubtensor Subtensor",
-        _join: "Join Split",
+        _joining: "Join Split",
         _linear_algebra: (
             "Cholesky CholeskyAdjoint CholeskyInverse CholeskyUpdate Eigh LUFactor PermuteRows "
             "SolveTriangular"
         ),
         _numpy_draws: "NumpyDraw NumpyIntegers",
         _observing: "Assume CheckAndRaise",
+        _products: "BatchedDot Dot Gemm",
         _random: "Advance FoldIn Jump RandomBits SplitState StateOfWords StateWords",
         _ranges: "ARange",
         _reduce: "ArgExtremeAlong Argmax Argmin LogSoftmax LogSumExp Reduce Softmax",
         _row_loop: "RowLoop",
-        _running: "CumOp LinearRecurrence RunningArgExtreme RunningExtreme",
         _scan: "Scan StepCount",
         _searching: "SearchSorted",
         _segments: "SegmentReduce",
-        _shape: "GradientMark MakeVector Reshape Shape ShapeI SizeCheck SpecifyShape",
+        _shapes: "GradientMark MakeVector Reshape Shape ShapeI SizeCheck SpecifyShape",
     },
 )
 """A rule ``(op, node, lowering)`` adds the steps for one node.

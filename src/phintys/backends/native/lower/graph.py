@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, cast
 from phintys._base.errors import IntegrityError
 from phintys.backends.native.dependence import arrays_read
 from phintys.backends.native.fuse import fuse
+from phintys.backends.native.lower.commit import commit_steps
 from phintys.backends.native.lower.deferred_updates import updates_last
-from phintys.backends.native.lower.ending import end_of
 from phintys.backends.native.lower.lowering import Lowering
 from phintys.backends.native.lower.nodes import lower_nodes
-from phintys.backends.native.lower.overwriting import NotAtTheEnd, ReadsAtTheEnd, handed_on
+from phintys.backends.native.lower.overwriting import CommitReads, NotInCommit, handed_on
 from phintys.backends.native.lower.pruning import prune
 from phintys.backends.native.lower.reshaped import make_reshaped_products_results
 from phintys.backends.native.lower.view import View
@@ -44,28 +44,28 @@ def lower_program(fgraph: FunctionGraph, *, keep_shapes: bool = False) -> Progra
         An array that is a result has its own memory, which the rest of the program does not use
         afterwards, unless the output is an input, a constant, or made by an Op's Python code.
     """
-    for reads in sorted(ReadsAtTheEnd, reverse=True):
+    for reads in sorted(CommitReads, reverse=True):
         try:
             return _program(fgraph, reads, keep_shapes=keep_shapes)
-        except NotAtTheEnd:
+        except NotInCommit:
             continue
-    msg = "A graph whose shared values are not overwritten has an end: a bug in Phintys."
+    msg = "A graph whose shared values are not overwritten has a commit: a bug in Phintys."
     raise IntegrityError(msg)
 
 
-def _program(fgraph: FunctionGraph, reads: ReadsAtTheEnd, *, keep_shapes: bool) -> Program:
-    """Return a graph as a Program, in which some reads of next values run at the end."""
+def _program(fgraph: FunctionGraph, reads: CommitReads, *, keep_shapes: bool) -> Program:
+    """Return a graph as a Program, in which some reads of next values are in the commit."""
     lowering = _lowered(fgraph, reads)
     leaving: dict[Value, list[Variable]] = {}
     make_reshaped_products_results(fgraph, lowering)
     results = [_result(variable, lowering, leaving) for variable in fgraph.outputs]
     returned = {value.memory for value in results if isinstance(value, Array)}
-    ending = end_of(lowering, returned)
-    kept = returned.union(array for step in ending for array in arrays_read(step))
+    commit = commit_steps(lowering, returned)
+    kept = returned.union(array for step in commit for array in arrays_read(step))
     sizes = lowering.sizes
     steps, last = updates_last(
         fuse(prune(lowering.steps, kept), sizes, kept),
-        ending,
+        commit,
         _updates(fgraph, results, lowering),
         results,
         sizes,
@@ -89,7 +89,7 @@ def _updates(
     return found
 
 
-def _lowered(fgraph: FunctionGraph, reads: ReadsAtTheEnd) -> Lowering:
+def _lowered(fgraph: FunctionGraph, reads: CommitReads) -> Lowering:
     """Lower all nodes, in an order in which every value is read before it is overwritten."""
     lowering = Lowering(reads)
     for variable in fgraph.inputs:

@@ -26,7 +26,7 @@ from phintys.backends.native.expressions import (
     Statement,
 )
 from phintys.backends.native.failures import Failure
-from phintys.backends.native.lower.overwriting import Bases, NotAtTheEnd, ReadsAtTheEnd
+from phintys.backends.native.lower.overwriting import Bases, CommitReads, NotInCommit
 from phintys.backends.native.lower.promised_shapes import use_promised_shapes
 from phintys.backends.native.lower.view import View
 from phintys.backends.native.program import Step
@@ -77,7 +77,7 @@ class Lowering:
         The sizes of the program.
     steps
         The steps so far, in order, with statements not yet grouped in kernels.
-    ending
+    commit
         The steps that overwrite shared values, and those that read them then, after all others.
     bases
         Tracks what may be overwritten.
@@ -85,10 +85,10 @@ class Lowering:
         The :class:`~.sides.Sides` of the graph that is being lowered.
     """
 
-    def __init__(self, reads: ReadsAtTheEnd = ReadsAtTheEnd.VALUES) -> None:
+    def __init__(self, reads: CommitReads = CommitReads.VALUES) -> None:
         self.sizes = Sizes()
         self.steps: list[Step | Statement] = []
-        self.ending: list[Step | Statement] = []
+        self.commit: list[Step | Statement] = []
         self.bases = Bases(reads)
         self.arguments: list[Value] = []
         self._views: dict[Variable, View] = {}
@@ -270,14 +270,14 @@ class Lowering:
 
         Raises
         ------
-        NotAtTheEnd
-            If it is known only at the end of a call.
+        NotInCommit
+            If it is known only during the commit.
         """
         known = self.known_element(view, position)
         if known is not None:
             return known
         if self.bases.is_late([view.array.memory]):
-            raise NotAtTheEnd
+            raise NotInCommit
         array, flat = view.array, _flat(view, position)
         source = self._sources.get((array, flat))
         if source is not None:
@@ -483,8 +483,8 @@ class Lowering:
         """Add the statement ``target[...] = value``.
 
         ``positions`` gives the place in the target's array, if it is not given by the loops. A
-        value of another dtype is cast, except if it is reduced. Shared values are overwritten at
-        the end.
+        value of another dtype is cast, except if it is reduced. Shared values are overwritten
+        during the commit.
         """
         indices = target.indices(loops) if positions is None else tuple(positions)
         reduced = tuple([loop for loop in reduction if loop is not None])
@@ -508,12 +508,12 @@ class Lowering:
         )
 
     def add(self, step: Step | Statement) -> None:
-        """Add a step that cannot fail: at the end, if what it reads or writes is known only there.
+        """Add a step that cannot fail: to the commit, if what it accesses is known only there.
 
         Raises
         ------
-        NotAtTheEnd
-            If it must run at the end, but cannot.
+        NotInCommit
+            If it must run during the commit, but cannot.
         """
         bases = self.bases
         if bases.late:
@@ -524,7 +524,7 @@ class Lowering:
             writes = list(arrays_written(step))
             if bases.is_late([*reads, *writes]):
                 bases.defer(reads, writes)  # sizes are known, and stay in the frame
-                self.ending.append(step)
+                self.commit.append(step)
                 return
         self.steps.append(step)
 
@@ -542,12 +542,12 @@ class Lowering:
 
         Raises
         ------
-        NotAtTheEnd
-            If an input is known only at the end of a call.
+        NotInCommit
+            If an input is known only during the commit.
         """
         tensors = [one for one in node.inputs if one.type.holds_arrays]
         if self.bases.is_late(self.view(one).array.memory for one in tensors):
-            raise NotAtTheEnd
+            raise NotInCommit
         positions = destroyed_inputs(node)
         viewed = {at for found in node.op.view_map.values() for at in found}
         inputs = tuple(

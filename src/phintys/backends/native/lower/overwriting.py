@@ -2,8 +2,9 @@
 
 Their result begins as a copy of their base. No copy is needed if the base is not read afterwards:
 if it is memory of the program itself, an argument that the caller declared mutable, or a shared
-value whose next value this is. The latter is overwritten at the very end of a call, so that a call
-that fails leaves it unchanged; this module finds the updates for which that is possible.
+value whose next value this is. The latter is overwritten when a call commits, after everything that
+could fail, so that a call that fails leaves it unchanged; this module finds the updates for which
+that is possible.
 """
 
 from __future__ import annotations
@@ -37,8 +38,8 @@ if TYPE_CHECKING:
 __all__ = [
     "Base",
     "Bases",
-    "NotAtTheEnd",
-    "ReadsAtTheEnd",
+    "CommitReads",
+    "NotInCommit",
     "base_of",
     "handed_on",
     "update_chains",
@@ -49,15 +50,15 @@ _FREE_KINDS = "fc"
 """Kinds of dtypes whose values cannot be part of sizes; sizes can depend on integers."""
 
 
-class NotAtTheEnd(Exception):  # noqa: N818 - a signal to the caller, not an error
-    """Raised for what reads an overwritten shared value, and cannot run at the end of a call.
+class NotInCommit(Exception):  # noqa: N818 - a signal to the caller, not an error
+    """Raised for a step that reads an overwritten shared value, and cannot run during the commit.
 
     Python code cannot, nor anything that may fail, nor what determines sizes. The graph is then
-    lowered again, with fewer :class:`ReadsAtTheEnd`.
+    lowered again, with fewer :class:`CommitReads`.
     """
 
 
-class ReadsAtTheEnd(IntEnum):
+class CommitReads(IntEnum):
     """What may be read of a shared value's next value, for it to be written in place."""
 
     NOTHING = 0
@@ -78,7 +79,7 @@ class Base:
     is_copy
         Whether the base itself still exists as well.
     is_late
-        Whether it is written at the end of a call.
+        Whether it is written during the commit.
     """
 
     view: View
@@ -115,7 +116,7 @@ def base_of(node: Apply, variable: Variable, lowering: Lowering) -> Base:
                 bases.late.add(made)
             else:
                 bases.lent[made] = variable
-            steps = lowering.ending if is_chained else lowering.steps
+            steps = lowering.commit if is_chained else lowering.steps
             is_long = isinstance(node.op, Gemm)
             steps.append(Claim(memory, made, is_shared=is_chained, is_long=is_long))
             target = Base(View.of(made, sizes), is_late=is_chained)
@@ -144,22 +145,21 @@ class Bases:
     claimed
         Results whose initial memory is a shared value.
     late
-        Memory that has its value only at the end of a call: these results, and what is computed
-        from them.
+        Memory that has its value only during the commit: these results, and what is computed from
+        them.
     reads
-        What may be read at the end.
+        What may be read during the commit.
     lent
         Results that are in the memory of an argument, each with its variable.
     sources
         Those shared values.
     held
-        Memory that must not change: it is read at the end of a call, or was passed to Ops in
-        Python.
+        Memory that must not change: it is read during the commit, or was passed to Ops in Python.
     depth
         Number of bodies of branches and loops around the node that is being lowered.
     """
 
-    def __init__(self, reads: ReadsAtTheEnd = ReadsAtTheEnd.VALUES) -> None:
+    def __init__(self, reads: CommitReads = CommitReads.VALUES) -> None:
         self.reads = reads
         self.chained: dict[Apply, Variable] = {}
         self.mutable: frozenset[Variable] = frozenset()
@@ -254,41 +254,41 @@ class Bases:
         return is_last and (not is_shown or readers.get(variable, 1) == 1)
 
     def is_late(self, arrays: Iterable[Array]) -> bool:
-        """Return whether some memory has its value only at the end of a call."""
+        """Return whether some memory has its value only during the commit."""
         return bool(self.late) and not self.late.isdisjoint(arrays)
 
     def defer(self, reads: Iterable[Array], writes: Iterable[Array]) -> None:
-        """Let a step run at the end: what it reads must not change until then.
+        """Let a step run during the commit: what it reads must not change until then.
 
         Raises
         ------
-        NotAtTheEnd
+        NotInCommit
             If it may change, or if the step is part of a branch or loop.
         """
         if self.depth:
-            raise NotAtTheEnd
+            raise NotInCommit
         for memory in reads:
             if memory in self.late or self.stays(memory):
                 continue
             if memory.place not in {Place.BUFFER, Place.RESULT}:
-                raise NotAtTheEnd
+                raise NotInCommit
             self.held.add(memory)
         self.late.update(writes)
 
     def stays(self, memory: Array) -> bool:
-        """Return whether memory is unchanged until the end of a call, whatever is overwritten."""
+        """Return whether memory stays unchanged during the commit, whatever is overwritten."""
         if memory.place == Place.CONSTANT:
             return True
         is_argument = memory.place == Place.ARGUMENT
         return is_argument and memory not in self.sources and not self.mutable
 
 
-def update_chains(fgraph: FunctionGraph, reads: ReadsAtTheEnd) -> dict[Apply, Variable]:
+def update_chains(fgraph: FunctionGraph, reads: CommitReads) -> dict[Apply, Variable]:
     """Return the nodes that lead from a shared value to its next one, each with its variable.
 
     These nodes write to indexed elements, or add a product, one after the other, and the values in
-    between have no other readers. Other nodes can read the next value itself: they run when it has
-    been written, at the end of a call.
+    between have no other readers. Other nodes can read the next value itself: they run once it has
+    been written, during the commit.
 
     Parameters
     ----------
@@ -297,7 +297,7 @@ def update_chains(fgraph: FunctionGraph, reads: ReadsAtTheEnd) -> dict[Apply, Va
     reads
         What these nodes may be.
     """
-    if reads == ReadsAtTheEnd.NOTHING:
+    if reads == CommitReads.NOTHING:
         return {}
     found: dict[Apply, Variable] = {}
     kept = handed_on(fgraph)
@@ -306,7 +306,7 @@ def update_chains(fgraph: FunctionGraph, reads: ReadsAtTheEnd) -> dict[Apply, Va
         if type(source.type) is not TensorType or source in kept:
             continue
         chain: list[Apply] = []
-        if not _is_read_at_the_end(fgraph, variable, reads):
+        if not _is_read_in_commit(fgraph, variable, reads):
             continue
         while (node := _updating(fgraph, variable, is_last=not chain)) is not None:
             base = _base_input(node)
@@ -327,8 +327,8 @@ def handed_on(fgraph: FunctionGraph) -> set[Variable]:
     return {root for output in fgraph.outputs for root in root_of(output) if root in inputs}
 
 
-def _is_read_at_the_end(fgraph: FunctionGraph, variable: Variable, reads: ReadsAtTheEnd) -> bool:
-    """Return whether all readers of the next value of a shared variable may run at the end.
+def _is_read_in_commit(fgraph: FunctionGraph, variable: Variable, reads: CommitReads) -> bool:
+    """Return whether all readers of the next value of a shared variable may run in the commit.
 
     These are the update itself, and outputs that do not share its memory. Whether what is computed
     from it really can run there turns out when it is lowered.
@@ -345,7 +345,7 @@ def _is_read_at_the_end(fgraph: FunctionGraph, variable: Variable, reads: ReadsA
             elif client.op.view_map:
                 shared = {at: shared_inputs(client.op, at) for at in range(len(client.outputs))}
                 is_plain = isinstance(client.op, Subtensor | DimShuffle) and position == 0
-                if reads == ReadsAtTheEnd.PARTS and not is_plain:
+                if reads == CommitReads.PARTS and not is_plain:
                     return False
                 waiting += [client.outputs[at] for at, found in shared.items() if position in found]
             elif not _may_read(fgraph, client, reads):
@@ -353,11 +353,11 @@ def _is_read_at_the_end(fgraph: FunctionGraph, variable: Variable, reads: ReadsA
     return updates == 1
 
 
-def _may_read(fgraph: FunctionGraph, node: Apply, reads: ReadsAtTheEnd) -> bool:
+def _may_read(fgraph: FunctionGraph, node: Apply, reads: CommitReads) -> bool:
     """Return whether a node that makes new memory may read the next value of a shared variable."""
     if node.op.destroy_map or isinstance(node.op, HasInnerGraph):
         return False
-    return reads == ReadsAtTheEnd.VALUES or _is_returned_copy(fgraph, node)
+    return reads == CommitReads.VALUES or _is_returned_copy(fgraph, node)
 
 
 def _is_returned_copy(fgraph: FunctionGraph, node: Apply) -> bool:

@@ -13,7 +13,7 @@ from phintys.backends.native.expressions import Cast, Expression, Literal, Opera
 from phintys.backends.native.failures import Failure
 from phintys.backends.native.lower.families import lowers
 from phintys.backends.native.lower.lowering import Lowering
-from phintys.backends.native.lower.overwriting import Base, NotAtTheEnd, base_of
+from phintys.backends.native.lower.overwriting import Base, NotInCommit, base_of
 from phintys.backends.native.lower.view import View
 from phintys.backends.native.routines.products import GEMM, GEMV, Product
 from phintys.backends.native.routines.symmetric_products import SYRK
@@ -241,7 +241,7 @@ def _call(
         inputs = (*inputs, alpha)
     bases = lowering.bases
     if routine is not GEMV and target.array not in bases.claimed and bases.is_late(inputs):
-        raise NotAtTheEnd  # it takes much longer than a copy of what it reads
+        raise NotInCommit  # it takes much longer than a copy of what it reads
     lowering.add(LibraryCall(routine, inputs, (target.array,), options, node))
 
 

@@ -205,7 +205,7 @@ def _check(program: Program, emitted: EmittedProgram, signature: str, hidden: in
             f"this function has {ops}. Give them native code, or call the function from Python."
         )
         raise ArgumentError(msg)
-    if layout.has_end or layout.claims:
+    if layout.has_commit or layout.claims:
         msg = f"address({signature!r}): the function updates shared variables or its arguments."
         raise ArgumentError(msg)
     explicit = program.arguments[: len(program.arguments) - hidden]

@@ -227,7 +227,7 @@ class ProgramCode:
             "on_trial": run,
             "patience": 0 if improvement is None else improvement.patience,
             "main": self.support.trial if is_on_trial else run,
-            "end": self.code.address("finish") if self.layout.has_end else 0,
+            "commit": self.code.address("commit") if self.layout.has_commit else 0,
         }
         for name, value in fields.items():
             CONTEXT.write(context.ctypes.data, name, value)
@@ -274,7 +274,7 @@ class ProgramCode:
         """Return the number of the only object that a call returns; -1 if it returns more."""
         layout = self.layout
         simple = len(places) == 1 and not shape.as_list
-        simple = simple and not layout.callbacks and not layout.has_end
+        simple = simple and not layout.callbacks and not layout.has_commit
         is_object = simple and places[0]["kind"] == PLACE_OBJECT
         return places[0]["value"] if is_object and not shape.updated_cells else -1
 

@@ -19,7 +19,7 @@ from phintys.backends.native.emit.control import when
 from phintys.backends.native.emit.module import Module
 from phintys.backends.native.emit.types import INT32, INT64, PTR, VOID
 from phintys.backends.native.emit.values import Value
-from phintys.backends.native.runtime.protocol import CALL, CONTEXT, PHASE_END, PROCESS, not_null
+from phintys.backends.native.runtime.protocol import CALL, CONTEXT, PHASE_COMMIT, PROCESS, not_null
 
 __all__ = ["emit_poll", "is_interrupted", "now", "put_aside", "raise_kept", "with_gil"]
 
@@ -61,7 +61,7 @@ def raise_kept(b: Builder, call: Value) -> None:
     b.call("PyErr_Restore", VOID, [CALL.load(b, call, name) for name in _KEPT])
 
 
-def emit_poll(module: Module, *, until: int = PHASE_END, name: str = "phintys_poll") -> None:
+def emit_poll(module: Module, *, until: int = PHASE_COMMIT, name: str = "phintys_poll") -> None:
     """``poll(call)``: check for signals if it is time; returns 0 if the call continues.
 
     Any thread that works for the call can poll. It does nothing from the given phase on.

@@ -21,7 +21,7 @@ __all__ = [
     "INPUT",
     "OBJECT",
     "PHASE_ALONE",
-    "PHASE_END",
+    "PHASE_COMMIT",
     "PHASE_RUN",
     "PLACE",
     "PLACE_COPY",
@@ -61,7 +61,7 @@ CONTEXT = Record.packed(
     release=PTR,
     callbacks=PTR,  # CALLBACK for each
     claims=PTR,  # CLAIM for each
-    end=PTR,  # i32 finish(ptr frame), called last, after success; null if there is none
+    commit=PTR,  # i32 commit(ptr frame), called last, after success; null if there is none
     slow=PTR,  # slow(*args, **kwargs) handles unusual calls
     failed=PTR,  # failed(address of the frame, *inputs) raises the error
     start=PTR,  # start() returns the state shared by the callbacks of a call
@@ -166,9 +166,9 @@ CALL = Record.packed(
 """One call, on the stack of the entry."""
 
 
-PHASE_RUN, PHASE_END, PHASE_ALONE = range(3)
-"""The phase of a call: running, at its end, in which nothing can fail, or at an end that overwrites
-shared values, during which no other thread may run Python."""
+PHASE_RUN, PHASE_COMMIT, PHASE_ALONE = range(3)
+"""The phase of a call: running; committing, which cannot fail; or a commit that overwrites shared
+values, during which no other thread may run Python."""
 
 
 # ---- emitting code that reads them -------------------------------------------------------------

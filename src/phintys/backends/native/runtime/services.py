@@ -31,7 +31,7 @@ from phintys.backends.native.runtime.protocol import (
     INPUT,
     OBJECT,
     PHASE_ALONE,
-    PHASE_END,
+    PHASE_COMMIT,
     PHASE_RUN,
     PLACE,
     PLACE_COPY,
@@ -63,7 +63,7 @@ def emit_services(module: Module, api: CApi) -> None:
     _emit_callback(module)
     _emit_regain(module)
     _emit_outcome(module)
-    _emit_end(module)
+    _emit_commit(module)
     _emit_failure(module)
     _emit_lock(module)
 
@@ -449,7 +449,7 @@ def _hold_item(b: Builder, result: Value, number: Value, place: Value) -> None:
     hold(b, thing, place)
 
 
-# ---- the end of a call -------------------------------------------------------------------------
+# ---- committing, and the end of a call ---------------------------------------------------------
 
 
 def _emit_regain(module: Module) -> None:
@@ -474,7 +474,7 @@ def _emit_outcome(module: Module) -> None:
     has_updates = b.ne(CONTEXT.load(b, context, "updates"), 0)
     b.branch(has_updates, begin, copied)
     b.begin(copied)
-    b.branch(b.call("phintys_end", BOOL, [call]), begin, bad)
+    b.branch(b.call("phintys_commit", BOOL, [call]), begin, bad)
     b.begin(bad)
     b.ret(null(b))
 
@@ -512,7 +512,7 @@ def _emit_outcome(module: Module) -> None:
     b.branch(has_updates, update, done)
     b.begin(update)
     updated = b.new_block("updated")
-    b.branch(b.call("phintys_end", BOOL, [call]), updated, failed)
+    b.branch(b.call("phintys_commit", BOOL, [call]), updated, failed)
     b.begin(updated)
     _update(b, context, call, b.offset(places, count * (PLACE.size // 8), INT64))
     b.jump(done)
@@ -529,22 +529,22 @@ def _update(b: Builder, context: Value, call: Value, places: Value) -> None:
         b.call("PyList_SetItem", INT32, [cell, zero(b), value])
 
 
-def _emit_end(module: Module) -> None:
-    """``end(call)``: run the end of a program, if it has one; return whether it succeeded.
+def _emit_commit(module: Module) -> None:
+    """``commit(call)``: run the commit of a program, if it has one; return whether it succeeded.
 
     No Python code runs from here on until new values are in their cells.
     """
-    b = Builder(module.function("phintys_end", BOOL, [PTR], linkage="internal"))
+    b = Builder(module.function("phintys_commit", BOOL, [PTR], linkage="internal"))
     (call,) = b.arguments
     context = CALL.load(b, call, "context")
-    end = CONTEXT.load(b, context, "end")
+    commit = CONTEXT.load(b, context, "commit")
     there, missing, failed, fine = map(b.new_block, ("there", "missing", "failed", "fine"))
-    b.branch(is_null(b, end), missing, there)
+    b.branch(is_null(b, commit), missing, there)
     b.begin(missing)
     b.ret(b.constant(BOOL, 1))
     b.begin(there)
-    CALL.store(b, call, "phase", b.constant(INT64, PHASE_END))
-    status = call_pointer(b, end, INT32, [CALL.load(b, call, "frame")])
+    CALL.store(b, call, "phase", b.constant(INT64, PHASE_COMMIT))
+    status = call_pointer(b, commit, INT32, [CALL.load(b, call, "frame")])
     _take_gil(b, call)
     b.branch(b.eq(status, 0), fine, failed)
     b.begin(fine)

@@ -29,8 +29,8 @@ _ANY_BYTES = 2**63 - 1
 class Claim(Step):
     """An argument's value in memory that may be overwritten: its own, or a copy.
 
-    The first claim of a shared value begins the end of a program, in which nothing can fail. The
-    end consists of claims, and of kernels and calls that write results.
+    The first claim of a shared value begins the commit of a program, in which nothing can fail. The
+    commit consists of claims, and of kernels and calls that write results.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class Claim(Step):
     is_long
         Whether overwriting it may take long: then it is not overwritten while other threads wait.
     is_read
-        Whether values are computed from the result at the end: then a large one is not overwritten
+        Whether the commit computes values from the result: then a large one is not overwritten
         while other threads wait.
     """
 
@@ -82,7 +82,7 @@ class Claim(Step):
         return (self.source,)
 
     @property
-    def begins_end(self) -> bool:
+    def begins_commit(self) -> bool:
         """Whether the argument is a shared value."""
         return self.is_shared
 

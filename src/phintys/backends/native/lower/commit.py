@@ -1,7 +1,7 @@
-"""Checks of the end of a program, which overwrites shared values and then reads them.
+"""The commit of a program: the last steps, which overwrite shared values and then read them.
 
-Nothing in the end may fail, because shared values would be left half updated. It does not react to
-signals either, so it must not take much longer than the copy of a shared value that it avoids.
+Nothing in the commit may fail, because shared values would be left half updated. It does not react
+to signals either, so it must not take much longer than the copy of a shared value that it avoids.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from phintys.backends.native.emit.planning import plan_kernel
 from phintys.backends.native.emit.target import Target
 from phintys.backends.native.expressions import Statement
 from phintys.backends.native.fuse import fuse
-from phintys.backends.native.lower.overwriting import NotAtTheEnd
+from phintys.backends.native.lower.overwriting import NotInCommit
 from phintys.backends.native.lower.pruning import prune
 from phintys.backends.native.polynomials import Polynomials
 from phintys.backends.native.steps.claim import Claim
@@ -36,14 +36,14 @@ if TYPE_CHECKING:
     from phintys.backends.native.sizes import Sizes
     from phintys.backends.native.values import Array, LoopVariable
 
-__all__ = ["allocates", "end_of", "is_short"]
+__all__ = ["allocates", "commit_steps", "is_short"]
 
 _FEW = 65_536
 """Number of iterations that never take long."""
 
 
-def end_of(lowering: Lowering, returned: Collection[Array]) -> list[Step]:
-    """Return the end of a program, with its statements fused to kernels: claims come first.
+def commit_steps(lowering: Lowering, returned: Collection[Array]) -> list[Step]:
+    """Return the steps of the commit, with statements fused to kernels: claims come first.
 
     Parameters
     ----------
@@ -54,26 +54,26 @@ def end_of(lowering: Lowering, returned: Collection[Array]) -> list[Step]:
 
     Raises
     ------
-    NotAtTheEnd
-        If the end can fail or take long, or if an earlier step needs what is known only there.
+    NotInCommit
+        If the commit can fail or take long, or if an earlier step needs what is known only there.
     """
     bases, sizes = lowering.bases, lowering.sizes
-    if not lowering.ending:
+    if not lowering.commit:
         return []
     for step in lowering.steps:
         if isinstance(step, Statement):
-            continue  # those that read what is known only at the end are in it
+            continue  # those that read what is known only in the commit are in it
         if bases.is_late([*arrays_read(step), *arrays_written(step)]):
-            raise NotAtTheEnd
-    ending = prune(lowering.ending, returned)
-    if not all(_is_sure(step, sizes) for step in ending):
-        raise NotAtTheEnd
-    _note_readers(ending, bases.claimed)
-    claims = [step for step in ending if not isinstance(step, Statement) and step.begins_end]
-    fused = fuse([step for step in ending if step not in claims], sizes, returned)
+            raise NotInCommit
+    commit = prune(lowering.commit, returned)
+    if not all(_is_sure(step, sizes) for step in commit):
+        raise NotInCommit
+    _note_readers(commit, bases.claimed)
+    claims = [step for step in commit if not isinstance(step, Statement) and step.begins_commit]
+    fused = fuse([step for step in commit if step not in claims], sizes, returned)
     stored = [_stored(step) if isinstance(step, Kernel) else step for step in fused]
     if allocates([step for step in stored if isinstance(step, Kernel)], sizes):
-        raise NotAtTheEnd
+        raise NotInCommit
     return [*claims, *stored]
 
 
@@ -84,12 +84,12 @@ def _is_sure(step: Step | Statement, sizes: Sizes) -> bool:
     return not step.may_fail
 
 
-def _note_readers(ending: Sequence[Step | Statement], claimed: Collection[Array]) -> None:
-    """Let claims of shared values know that values are computed from them at the end."""
+def _note_readers(commit: Sequence[Step | Statement], claimed: Collection[Array]) -> None:
+    """Let claims of shared values know that the commit computes values from them."""
     is_read = any(
-        isinstance(step, Statement) and step.target not in claimed and step.loops for step in ending
+        isinstance(step, Statement) and step.target not in claimed and step.loops for step in commit
     )
-    for step in ending:
+    for step in commit:
         if isinstance(step, Claim):
             step.is_read = is_read
 
@@ -126,7 +126,7 @@ def _moves_along(indices: Sequence[Index], loops: Sequence[LoopVariable]) -> boo
 
 
 def _stored(kernel: Kernel) -> Kernel:
-    """Return a kernel of the end that stores what it passes from one nest to another.
+    """Return a kernel of the commit that stores what it passes from one nest to another.
 
     In the kernel's own memory these values would need an allocation while it runs.
     """
