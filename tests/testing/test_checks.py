@@ -433,7 +433,7 @@ BAD = {
     WrapsItsInput: r"make_node\(\*node.inputs\) has other inputs",
     ForgetsAType: r"make_node\(\*node.inputs\) has outputs of other types",
     NotEqualToItself: r"the Op does not equal itself",
-    EqualToAnything: r"the Op equals objects that are no Ops",
+    EqualToAnything: r"the Op equals objects that are not Ops",
     ChangingHash: r"the Op's hash changes",
     PicklesBadly: r"the (copied|pickled) Op does not equal the Op, or has another hash",
     DependsOnTheMode: r"in mode debug, output 0 is wrong: element \[0, 0\]",

@@ -1,4 +1,4 @@
-"""What ``dir`` of a public module shows: what it offers, not what it imports to work with."""
+"""``dir`` of public modules, which shows the names that they offer, not those that they import."""
 
 from __future__ import annotations
 

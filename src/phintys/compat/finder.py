@@ -37,7 +37,7 @@ class OldModule(ModuleType):
     def __setattr__(self, name: str, value: Any) -> None:
         """Set a name; importing the module ``tensor.sort`` does not hide the function."""
         sources = self.__dict__.get("_sources", ())
-        if isinstance(value, OldModule) and any(_is_no_module(source, name) for source in sources):
+        if isinstance(value, OldModule) and any(_is_not_module(source, name) for source in sources):
             return
         super().__setattr__(name, value)
 
@@ -107,7 +107,7 @@ def _look_up(source: Source, name: str) -> tuple[bool, Any]:
     return False, None
 
 
-def _is_no_module(source: Source, name: str) -> bool:
+def _is_not_module(source: Source, name: str) -> bool:
     """Return whether a source has something of this name that is not a module."""
     found, value = _look_up(source, name)
     return found and not isinstance(value, ModuleType)

@@ -33,7 +33,7 @@ _IGNORED = frozenset({"check_finite", "overwrite_a", "overwrite_b"})
 
 
 def _kept(function: str, options: dict[str, Any]) -> dict[str, Any]:
-    """Return the options that mean something here; raise for those that nobody knows."""
+    """Return the options that are supported; raise for unknown ones."""
     kept = {name: value for name, value in options.items() if name not in _IGNORED}
     unknown = kept.keys() - {"on_error", "b_ndim", "lower", "unit_diagonal", "trans", "transposed"}
     if unknown:

@@ -54,7 +54,7 @@ class RandomStreams:
         self._stream: Any = new.RandomStream(seed)
 
     def seed(self, seed: Any = None) -> None:
-        """Set the states of all generators anew."""
+        """Reset the states of all generators."""
         self._stream.seed(self.default_instance_seed if seed is None else seed)
 
     @property
@@ -225,7 +225,7 @@ class RandomStream(new.RandomStream):
         super().__init__(seed, namespace, None if is_legacy else rng_ctor)
 
     def seed(self, seed: Any = None) -> None:
-        """Set the states of all generators anew, by default from the seed of the stream."""
+        """Reset the states of all generators, by default from the seed of the stream."""
         super().seed(self.default_instance_seed if seed is None else seed)
 
     @property

@@ -16,7 +16,7 @@ __all__ = ["FunctionOfNests", "has_nests", "leaves_of"]
 def has_nests(inputs: Any, outputs: Any) -> bool:
     """Return whether an input or an output of a function is a nest around variables.
 
-    A list in a list is not meant: it is seldom more than a forgotten star.
+    A list in a list is refused: it is usually a forgotten star.
     """
     if isinstance(inputs, list | tuple) and any(map(_is_deep, inputs)):
         return True

@@ -114,7 +114,7 @@ def outputs_of(result: Any, function: Callable[..., Any], what: str) -> list[Var
 def captured_by(outputs: Sequence[Variable], stand_ins: Iterable[Variable]) -> list[Variable]:
     """Return the variables from outside that outputs depend on.
 
-    Everything that depends on no stand-in is outside; constants do not count.
+    Everything that depends on no placeholder is outside; constants do not count.
     """
     inside = set(stand_ins)
     captured: dict[Variable, None] = {}
@@ -128,7 +128,7 @@ def captured_by(outputs: Sequence[Variable], stand_ins: Iterable[Variable]) -> l
 
 @contextmanager
 def updates_outside(stand_ins: Sequence[Variable], given: Sequence[Variable]) -> Generator[None]:
-    """Write the default updates that a function sets, such as of generators, without stand-ins.
+    """Rewrite the default updates that a function sets, such as of generators, without placeholders.
 
     Parameters
     ----------

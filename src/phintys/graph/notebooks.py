@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["html_of_function", "html_of_variable", "latex_of_variable"]
 
-# Beyond these nobody reads on, and a page would become slow.
+# More is not readable, and would make a page slow.
 _MOST_VARIABLES = 200  # in a formula
 _MOST_CHARACTERS = 2_000  # of a formula
 _MOST_LINES = 200  # of a tree

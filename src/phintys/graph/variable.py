@@ -96,7 +96,7 @@ class Variable:
 
     @property
     def auto_name(self) -> str:
-        """A name that no other variable of this process has, given when it is first asked for.
+        """A name that no other variable of this process has, assigned on first access.
 
         Examples
         --------

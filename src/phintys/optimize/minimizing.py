@@ -33,7 +33,7 @@ WITH_HESSIAN_PRODUCTS = frozenset(
 
 @dataclass(frozen=True)
 class Minimum:
-    """Where a cost is lowest, as far as an optimizer found.
+    """The lowest cost that an optimizer found, and where it is.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class Minimum:
     success, message
         Whether the optimizer reached its goal, and what it says.
     iterations, evaluations
-        How many steps it took, and how often it asked for the cost.
+        The number of steps, and of evaluations of the cost.
     history
         The cost after each step; the first one is that of the start.
     """
@@ -134,7 +134,7 @@ def minimize(
     has_gradient = key not in WITHOUT_GRADIENT
     value = problem.value_and_gradient() if has_gradient else problem.value()
     extras = {"hessp": problem.hessian_product()} if key in WITH_HESSIAN_PRODUCTS else {}
-    history = _History(value, has_gradient, _teller(progress))
+    history = _History(value, has_gradient, _callback_for(progress))
     history.add(problem.start)
 
     found: Any = scipy_optimize.minimize(
@@ -160,7 +160,7 @@ def minimize(
 
 
 class _History:
-    """The cost after each step, without evaluations beyond those that the optimizer asks for.
+    """The cost after each step, without more evaluations than the optimizer makes.
 
     Parameters
     ----------
@@ -308,8 +308,8 @@ def _checked_start(params: Any, variables: list[Any], start: Any) -> Any:
     return build([one.type.filter(value) for one, value in zip(variables, given, strict=True)])
 
 
-def _teller(progress: Any) -> Callable[[int, float], Any]:
-    """Return what is called after each step."""
+def _callback_for(progress: Any) -> Callable[[int, float], Any]:
+    """Return the function to call after each step."""
     if callable(progress):
         return progress
     if progress:

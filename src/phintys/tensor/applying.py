@@ -24,7 +24,7 @@ __all__ = ["apply_along_axis", "apply_over_axes"]
 def apply_along_axis(
     func1d: Callable[..., Any], axis: int, arr: Any, *args: Any, **kwargs: Any
 ) -> TensorVariable:
-    """Return what a function gives for each vector along an axis.
+    """Return the results of a function for each vector along an axis.
 
     Parameters
     ----------

@@ -29,7 +29,7 @@ _DEVICE_ARGUMENT = inspect.Parameter("device", inspect.Parameter.KEYWORD_ONLY, d
 
 
 def check_device(device: Any) -> None:
-    """Raise unless a device is the one that there is; ``None`` means it.
+    """Raise unless a device is the only one, or ``None``.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Questions about the kind of arrays and of their elements."""
+"""Predicates on the kind of arrays and of their elements."""
 
 from __future__ import annotations
 

@@ -82,7 +82,7 @@ def call_function(
 
 
 def _without_defaults(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return options without those that say what is true anyhow: no ``out``, and this device."""
+    """Return options without those that change nothing: no ``out``, and the only device."""
     return {
         key: value
         for key, value in options.items()

@@ -73,7 +73,7 @@ class SearchSorted(Op):
     def perform(
         self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
     ) -> None:
-        """Search with NumPy, which looks at no signals: at length in another thread."""
+        """Search with NumPy, which ignores signals: long searches run in another thread."""
         x, v, *order = inputs
         sorter = order[0] if order else None
         if sorter is not None and sorter.shape != x.shape:

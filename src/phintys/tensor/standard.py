@@ -1,4 +1,4 @@
-"""What the array API's standard names otherwise, or asks of a namespace besides functions."""
+"""Other names of the array API standard, and what it requires of a namespace besides functions."""
 
 from __future__ import annotations
 

@@ -82,7 +82,7 @@ def check_equality(trial: Trial, run: NodeRun) -> None:
     if hash(op) != hash(op):
         _fail(trial, run, "equality", "the Op's hash changes")
     if op == object() or op == None:  # noqa: E711 - __eq__ is what is tested
-        _fail(trial, run, "equality", "the Op equals objects that are no Ops")
+        _fail(trial, run, "equality", "the Op equals objects that are not Ops")
 
 
 def check_inputs_unchanged(trial: Trial, run: NodeRun) -> None:

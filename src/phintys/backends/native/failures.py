@@ -35,7 +35,7 @@ class Failure:
     """Whether only native code fails, so that other backends compute the node."""
 
     is_own: ClassVar[bool] = False
-    """Whether native code has all words for it: the reference backend is not asked for its own."""
+    """Whether native code has the whole message, without one from the reference backend."""
 
     is_rounded: ClassVar[bool] = False
     """Whether it depends on rounding, so that the reference backend may compute the node."""
@@ -80,7 +80,7 @@ class RoundedFailure(Failure):
 class StepsFailure(Failure):
     """What is wrong with a loop before its first step; the detail is the whole message.
 
-    The reference backend is not asked for its words: it may run the steps for ages.
+    The reference backend does not supply the message, since running the steps may take very long.
     """
 
     is_own: ClassVar[bool] = True

@@ -123,7 +123,7 @@ class _Group(_Placed):
         All members, in the order in which they were added.
     writers
         For each array written here, the numbers of the nests and the members that write it. There
-        is one; several if they write single elements that nobody reads here. Other writers of the
+        is one; several if they write single elements that are not read here. Other writers of the
         same memory stay in separate kernels, in order.
     reads
         For each array that is read, its loads.
@@ -532,7 +532,7 @@ class _Fusion:
         self.waiting = _Touches()
         """Of those that need a memory complete before they begin: sizes depend on it."""
         self._unwritten: dict[Array, list[_Ref]] = {}
-        """Those that read a memory and nobody has written it since."""
+        """The steps that have read memory since it was last written."""
         self._tried: set[tuple[int, int]] = set()
         self._sources: dict[Size, tuple[Array, ...]] = {}
 

@@ -22,7 +22,7 @@ __all__ = ["Watch", "WatchedCall"]
 
 @record(frozen=True)
 class Watch:
-    """Who is told of each node.
+    """What is notified of each node.
 
     Attributes
     ----------
@@ -40,7 +40,7 @@ class Watch:
 
     @property
     def is_idle(self) -> bool:
-        """Whether nobody is told anything."""
+        """Whether there is nothing to notify."""
         return self.before_node is self.after_node is self.measurements is None
 
 

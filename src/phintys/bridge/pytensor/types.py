@@ -82,7 +82,7 @@ def _any(type_: Any) -> Type:
 
 
 def value_for(type_: TheirType, value: Any) -> Any:
-    """Return a value of Phintys as PyTensor has it: its scalars are no arrays."""
+    """Return a value of Phintys as PyTensor has it: its scalars are not arrays."""
     return value[()] if isinstance(type_, ScalarType) else value
 
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from phintys._base.errors import BadRewrite
 from phintys.backends.reference.diagnosis import describe_value
 from phintys.compile.debugging.rounding import (
-    loses_its_way,
     nodes_between,
+    overflows_midway,
     rounding_explains,
     spread,
 )
@@ -98,7 +98,7 @@ class RewriteChecks:
             return False
         if rounding_explains(old, new, moved):
             return True
-        return loses_its_way(olds, known, poles=self._is_stable(one))
+        return overflows_midway(olds, known, poles=self._is_stable(one))
 
     def _is_stable(self, one: Replacement) -> bool:
         rule = self.rules.get(one.rule)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     Values = Mapping[Variable, Any]
 
-__all__ = ["loses_its_way", "nodes_between", "rounding_explains", "spread"]
+__all__ = ["nodes_between", "overflows_midway", "rounding_explains", "spread"]
 
 _SAMPLES = 8
 _UNITS = 4.0  # in the last place, the size of perturbations
@@ -33,23 +33,23 @@ _EXACT = 1e6  # constants that are integers below this are not perturbed
 _SAFETY = 8.0  # factor allowed beyond the observed spread
 
 
-def _shaken(value: Any, rng: np.random.Generator) -> Any:
+def _perturbed(value: Any, rng: np.random.Generator) -> Any:
     """Return a float array with every element perturbed by a few units in the last place."""
     if not isinstance(value, np.ndarray) or value.dtype.kind not in "fc":
         return value
     unit = _UNITS * float(np.finfo(value.dtype).eps)
     noise = 1.0 + unit * rng.uniform(-1.0, 1.0, value.shape)
-    shaken = np.where(np.isfinite(value), value * noise, value)
-    return np.asarray(shaken).astype(value.dtype)
+    perturbed = np.where(np.isfinite(value), value * noise, value)
+    return np.asarray(perturbed).astype(value.dtype)
 
 
-def _shaken_constant(value: Any, rng: np.random.Generator) -> Any:
+def _perturbed_constant(value: Any, rng: np.random.Generator) -> Any:
     """Return a perturbed constant; small integers, such as exponents, are kept."""
-    shaken = _shaken(value, rng)
-    if shaken is value:
+    perturbed = _perturbed(value, rng)
+    if perturbed is value:
         return value
     is_exact = (np.abs(value) < _EXACT) & (value == np.rint(value))
-    return np.where(is_exact, value, shaken).astype(value.dtype)
+    return np.where(is_exact, value, perturbed).astype(value.dtype)
 
 
 def _recompute(
@@ -63,7 +63,9 @@ def _recompute(
         ]
         if rng is not None:
             values = [
-                _shaken_constant(value, rng) if isinstance(x, Constant) else _shaken(value, rng)
+                _perturbed_constant(value, rng)
+                if isinstance(x, Constant)
+                else _perturbed(value, rng)
                 for x, value in zip(node.inputs, values, strict=True)
             ]
         found.update(zip(node.outputs, run_node(node, protected(node, values)), strict=True))
@@ -136,7 +138,7 @@ def rounding_explains(a: Any, b: Any, moved: Any) -> bool:
     return bool((_distances(a, b) <= _SAFETY * (moved + unit * size)).all())
 
 
-def loses_its_way(nodes: Sequence[Apply], known: Values, *, poles: bool) -> bool:
+def overflows_midway(nodes: Sequence[Apply], known: Values, *, poles: bool) -> bool:
     """Return whether an intermediate step of a computation overflows for finite inputs.
 
     Parameters

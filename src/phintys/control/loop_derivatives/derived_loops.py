@@ -66,11 +66,11 @@ class DerivedLoop:
         return self._captured[value]
 
     def set_row(self, number: int, row: Variable) -> None:
-        """Say what the new row of a carried argument is."""
+        """Set the new row of a carried argument."""
         self._new_rows[number] = row
 
     def set_value(self, number: int, value: Variable) -> None:
-        """Say what the new value of an untraced argument is."""
+        """Set the new value of an untraced argument."""
         self._new_values[number] = value
 
     def stack(self, row: Variable) -> int:

@@ -28,7 +28,7 @@ def pending_gradients(state: State, loop: DerivedLoop) -> Pending:
 
 
 class Pending:
-    """The gradients of rows of a state, before all steps that read them have given their terms.
+    """The gradients of rows of a state, until all steps that read them have added their terms.
 
     Attributes
     ----------
@@ -39,7 +39,7 @@ class Pending:
     terms: list[Variable]
 
     def pass_on(self, received: Sequence[Variable | None]) -> None:
-        """Hand on what a step gives for each tap."""
+        """Pass on the terms of a step, one for each tap."""
         raise NotImplementedError
 
     def gradient(self, results: Any) -> Any:
@@ -63,7 +63,7 @@ class _Registers(Pending):
         self.terms = [self._values[0]]
 
     def pass_on(self, received: Sequence[Variable | None]) -> None:
-        """After a step, what was pending for the row before becomes that of the row itself."""
+        """After a step, the gradients pending for the row before become those of the row itself."""
         gives = {-tap: gradient for tap, gradient in zip(self._state.taps, received, strict=True)}
         for back, number in enumerate(self._numbers, start=1):
             terms = [] if back == len(self._numbers) else [self._values[back]]
@@ -73,7 +73,7 @@ class _Registers(Pending):
             self._loop.set_value(number, value)
 
     def gradient(self, results: Any) -> Any:
-        """Return what is pending after all steps."""
+        """Return the gradients that are pending after all steps."""
         values = [results.untraced[number] for number in reversed(self._numbers)]
         if not self._state.is_carried:
             return values[0]
@@ -81,7 +81,7 @@ class _Registers(Pending):
 
 
 class _Traces(Pending):
-    """For each tap a trace of what it gave, which the step reads that many steps later."""
+    """For each tap a trace of its terms, which the step reads that many steps later."""
 
     def __init__(self, state: State, loop: DerivedLoop) -> None:
         self._state = state
@@ -102,12 +102,12 @@ class _Traces(Pending):
             self.terms.append(term)
 
     def pass_on(self, received: Sequence[Variable | None]) -> None:
-        """Keep what a step gives."""
+        """Keep the terms of a step."""
         for number, term, gradient in zip(self._numbers, self.terms, received, strict=False):
             self._loop.set_row(number, zero_like(term) if gradient is None else gradient)
 
     def gradient(self, results: Any) -> Any:
-        """Return the sum of what the taps gave last, which no step has read."""
+        """Return the sum of the last terms of the taps, which no step has read."""
         state = self._state
         total: Any = zero_like(state.first)
         for number, tap in zip(self._numbers, state.taps, strict=True):

@@ -98,7 +98,7 @@ def bytes_of(variable: Variable, at_least: int = 0) -> int:
 
 
 def reads_shape_only(node: Apply, position: int) -> bool:
-    """Return whether a node reads nothing of one of its inputs but its shape."""
+    """Return whether a node reads only the shape of one of its inputs."""
     op = node.op
     if isinstance(op, Shape | ShapeI):
         return position == 0

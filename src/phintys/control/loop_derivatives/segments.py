@@ -380,14 +380,14 @@ class _BlockState:
         self.value: Any = self._form.from_tensor(row)
 
     def set_value(self, value: Variable) -> None:
-        """Say what a segment makes of it."""
+        """Set the value after a segment."""
         if self._form is None:
             self._loop.set_value(self._number, value)
         else:
             self._loop.set_row(self._number, self._form.to_tensor(value))
 
     def last(self, results: Outputs[Any]) -> Any:
-        """Return it after all segments."""
+        """Return the value after all segments."""
         if self._form is None:
             return results.untraced[self._number]
         return self._form.from_tensor(results.carried[self._number][-1])

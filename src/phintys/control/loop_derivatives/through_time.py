@@ -240,7 +240,7 @@ class _Backward:
     # ---- what a step receives ------------------------------------------------------------------
 
     def _receive(self, state: State) -> Pending | None:
-        """Say what the gradient of a state's new row is."""
+        """Set the gradient of a state's new row."""
         rule: Pending | None = None
         terms: list[Variable] = []
         is_wanted = state.null is None and (state.is_live or state.given.last is not None)
@@ -255,7 +255,7 @@ class _Backward:
         return rule
 
     def _receive_stacked(self, each: Stack) -> None:
-        """Say what the gradient of a stacked row is."""
+        """Set the gradient of a stacked row."""
         terms: list[Variable] = []
         given: Any = each.given.rows
         if given is not None:
@@ -360,7 +360,7 @@ class _Backward:
         return sum_of(terms) if terms else None
 
     def _of_early_rows(self, state: State, pending: Any) -> Any:
-        """Return the gradient of the first rows or value, if not all steps are gone through.
+        """Return the gradient of the first rows or value, if the loop may end early.
 
         What is pending then belongs to later rows, some of which may be among the first ones.
         """

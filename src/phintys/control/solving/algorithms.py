@@ -93,7 +93,7 @@ class ScalarMinimization:
 
 
 class _LastPoint:
-    """A function that is computed once for several questions about one point."""
+    """A function that is computed once for several requests at one point."""
 
     def __init__(self, function: Callable[[Any], Any]) -> None:
         self._function = function

@@ -68,7 +68,7 @@ class ImplicitSolution(HasInnerGraph, Op):
         return ImplicitSolution(fgraph, self.algorithm, self.name, self.minimizes)
 
     def make_node(self, start: Any, *parameters: Any) -> Apply:
-        """Apply to a point to begin at, and the parameters."""
+        """Apply to a starting point, and the parameters."""
         inputs = [
             inner.type.filter_variable(given)
             for inner, given in zip(self.fgraph.inputs, (start, *parameters), strict=True)
@@ -146,7 +146,7 @@ class ImplicitSolution(HasInnerGraph, Op):
 
     @kept_property
     def _reached(self) -> list[bool]:
-        """Which inputs the equations depend on, without the point to begin at."""
+        """Which inputs the equations depend on, other than the starting point."""
         return [False, *(row[0] for row in connections(self.fgraph)[1:])]
 
     def _equations(self) -> tuple[Any, Any]:
@@ -181,7 +181,7 @@ def apply_solver(
     name: str,
     minimizes: bool,
 ) -> list[Variable]:
-    """Return the solution, and whether it is one.
+    """Return the solution, and whether the algorithm converged.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Roots and minima inside of graphs, found by SciPy, with derivatives by what they depend on.
+"""Roots and minima inside of graphs, found by SciPy, with derivatives by their parameters.
 
 The solution is an expression of the parameters of the equations or of the objective, and is
 differentiated by the implicit function theorem. The equations, the objective and the derivatives
@@ -260,7 +260,7 @@ class _System:
         raise ArgumentError(msg)
 
     def solved(self, outputs: list[Any], algorithm: Algorithm, minimizes: bool) -> tuple[Any, Any]:
-        """Return the solution, of the form of the variables, and whether it is one."""
+        """Return the solution in the form of the variables, and whether the algorithm converged."""
         solution, success = apply_solver(
             outputs, self.x, self._start, algorithm, self._what, minimizes
         )

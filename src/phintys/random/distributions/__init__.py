@@ -17,6 +17,19 @@ from phintys.random.distributions.derived import (
 )
 from phintys.random.distributions.directions import MultivariateT, VonMisesFisher
 from phintys.random.distributions.discrete import Bernoulli, DiscreteWeibull, Geometric
+from phintys.random.distributions.functions import (
+    cdf,
+    entropy,
+    icdf,
+    isf,
+    logcdf,
+    logp,
+    logsf,
+    mean,
+    sf,
+    stddev,
+    variance,
+)
 from phintys.random.distributions.gamma_family import (
     ChiSquare,
     Gamma,
@@ -51,19 +64,6 @@ from phintys.random.distributions.intervals import (
 from phintys.random.distributions.location_scale import Cauchy, Gumbel, Laplace, Logistic, Normal
 from phintys.random.distributions.matrices import LKJ, InverseWishart, LKJCholesky, Wishart
 from phintys.random.distributions.positive import Exponential, HalfNormal, LogNormal, Weibull
-from phintys.random.distributions.questions import (
-    cdf,
-    entropy,
-    icdf,
-    isf,
-    logcdf,
-    logp,
-    logsf,
-    mean,
-    sf,
-    stddev,
-    variance,
-)
 from phintys.random.distributions.selecting import Choice, Permutation, Permuted, Shuffle
 from phintys.random.distributions.shares import Dirichlet, DirichletMultinomial, Multinomial
 from phintys.random.distributions.skewed import (

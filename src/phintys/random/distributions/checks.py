@@ -132,7 +132,7 @@ def checked(distribution: Any, *, is_drawn: bool = False) -> Any:
 
 
 def _without_nan(domain: Domain) -> Domain:
-    """Return a domain less NaN. Functions with results inside are trusted to give no NaN."""
+    """Return a domain without NaN. Functions with results inside are assumed to give no NaN."""
 
     def is_outside(x: Any, given: Mapping[str, Any]) -> Any:
         outside = domain.is_outside(x, given)

@@ -352,7 +352,7 @@ class Mixture(Derived):
 
 
 class ZeroInflated(Derived):
-    """Numbers of a distribution with the probability ``psi``, and else 0.
+    """Numbers of a distribution with the probability ``psi``, otherwise 0.
 
     Parameters
     ----------
@@ -410,7 +410,7 @@ def _zero(draw: Any) -> Any:
 
 
 class Hurdle(ZeroInflated):
-    """Numbers of a distribution given that they are not 0, with the probability ``psi``, else 0.
+    """Numbers of a distribution that are not 0, with the probability ``psi``, otherwise 0.
 
     Parameters
     ----------

@@ -22,7 +22,7 @@ __all__ = ["Multivariate", "Source"]
 
 
 class Source:
-    """A state that moves on with each draw, for distributions that are made of other draws.
+    """A state that advances with each draw, for distributions that are made of other draws.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Distributions on the positive numbers whose quantiles are elementary."""
+"""Distributions on the positive numbers with elementary quantiles."""
 
 from __future__ import annotations
 

@@ -103,7 +103,7 @@ class Shuffle(Permutation, method="shuffle"):
 
 
 class Permuted(Selection, method="permuted"):
-    """An array with the elements along an axis in random orders, another one for each slice.
+    """An array with the elements along an axis in random orders, a different one for each slice.
 
     Without an axis all elements are in one random order.
     """

@@ -14,7 +14,7 @@ import numpy as np
 
 from phintys import scalar as ps
 from phintys.random.exact.normal_coefficients import CENTRAL, CENTRE, TAILS
-from phintys.random.exact.steps import Seldom, bits_float, exact_function, float_bits
+from phintys.random.exact.steps import RareCase, bits_float, exact_function, float_bits
 
 __all__ = [
     "exact_cos_pi",
@@ -243,12 +243,12 @@ def _tail(x: Any, y: Any) -> Any:
 
 
 # The quantile of (1 + x) / 2, where y = 1 - x**2 is given too, as it is known more precisely.
-normal_quantile = Seldom(
+normal_quantile = RareCase(
     "normal_quantile",
     nin=2,
     usual=lambda x, y: _central(x, -_log_of_usual(y)),
-    seldom=_tail,
-    is_seldom=lambda x, y: ps.logical_not(ps.ge(y, math.exp(-2 * CENTRE))),
+    rare=_tail,
+    is_rare=lambda x, y: ps.logical_not(ps.ge(y, math.exp(-2 * CENTRE))),
 )
 
 

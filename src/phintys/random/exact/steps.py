@@ -35,8 +35,8 @@ __all__ = [
     "FloatOfBits",
     "RandomHalf",
     "RandomWord",
+    "RareCase",
     "Rejection",
-    "Seldom",
     "bits_float",
     "exact_function",
     "float_bits",
@@ -224,8 +224,8 @@ class Rejection(ExactRow):
         return result.reshape(shape)[()]
 
 
-class Seldom(ExactRow):
-    """A scalar function with a case that is seldom, in other steps.
+class RareCase(ExactRow):
+    """A scalar function with a rare case, which is computed in other steps.
 
     In native code those steps are skipped unless a lane of the vector needs them.
 
@@ -233,9 +233,9 @@ class Seldom(ExactRow):
     ----------
     name
         The name of the module's attribute that holds the function.
-    usual, seldom
+    usual, rare
         Functions of the inputs, in exact steps, of one dtype.
-    is_seldom
+    is_rare
         A condition on the inputs.
     nin, **facts
         As for :class:`~phintys.scalar.row.Row`.
@@ -247,12 +247,12 @@ class Seldom(ExactRow):
         *,
         nin: int,
         usual: Callable[..., Any],
-        seldom: Callable[..., Any],
-        is_seldom: Callable[..., Any],
+        rare: Callable[..., Any],
+        is_rare: Callable[..., Any],
         **facts: Any,
     ) -> None:
         super().__init__(name, nin=nin, **facts)
-        self._parts = (usual, seldom, is_seldom)
+        self._parts = (usual, rare, is_rare)
         self._formulas: dict[Dtypes, tuple[Composite, ...]] = {}
 
     def formulas(self, dtypes: Sequence[Any]) -> tuple[Composite, ...]:
@@ -269,11 +269,11 @@ class Seldom(ExactRow):
 
     def impl(self, *values: Any) -> Any:
         arrays = np.broadcast_arrays(*values)
-        usual, seldom, is_seldom = self.formulas([array.dtype for array in arrays])
+        usual, rare, is_rare = self.formulas([array.dtype for array in arrays])
         with np.errstate(all="ignore"):
             result = np.array(usual.impl(*arrays))
-            there = is_seldom.impl(*arrays)
-            result[there] = seldom.impl(*(array[there] for array in arrays))
+            there = is_rare.impl(*arrays)
+            result[there] = rare.impl(*(array[there] for array in arrays))
         return result[()]
 
 

@@ -2,7 +2,7 @@
 
 A draw leaves the generator that it is given as it was, so it draws from a copy: then a call that
 fails changes no shared generator. To construct a bit generator and to set its ``state``, a
-dictionary, takes 5 us (SFC64) to 150 us (MT19937). Here a copy that nobody refers to any more is
+dictionary, takes 5 us (SFC64) to 150 us (MT19937). Here a copy without other references is
 used again, and its state is a few words that are copied as they are in memory.
 """
 
@@ -117,7 +117,7 @@ class _Twin:
         return sys.getrefcount(self.generator), sys.getrefcount(self.bits)
 
     def is_unused(self) -> bool:
-        """Return whether nobody else refers to the generator."""
+        """Return whether there are no other references to the generator."""
         return self._references() == self.unused
 
 
@@ -126,7 +126,7 @@ _twins: dict[tuple[Any, int], list[_Twin]] = {}
 
 
 def _unused_twin(kind: Any, seed_seq: Any) -> np.random.Generator:
-    """Return a generator that nobody else refers to, in any state."""
+    """Return a generator without other references, in any state."""
     key = (kind, id(seed_seq))
     # Taken out meanwhile, in one step: two threads never choose the same twin.
     known = _twins.pop(key, [])

@@ -114,7 +114,7 @@ def asked_for(
 
 
 def named_draw(drawn: Any, name: str | None) -> Any:
-    """Return numbers, or the next state and numbers, after the numbers have got a name."""
+    """Name the numbers, and return them, or the next state and them."""
     if name is not None:
         numbers = drawn[1] if isinstance(drawn, tuple) else drawn
         numbers.name = name
@@ -122,7 +122,7 @@ def named_draw(drawn: Any, name: str | None) -> Any:
 
 
 def has_draws(cls: _Holder) -> _Holder:
-    """Give a class with a method ``draw`` a method for each distribution that it has none for."""
+    """Add to a class with a method ``draw`` one method for each distribution that it lacks."""
     own = set(vars(cls))
 
     def add(name: str, distribution: type[Distribution]) -> None:

@@ -142,7 +142,7 @@ class CopyGenerator(StateOp):
 
 
 class SeedState(StateOp):
-    """Return the next generator of NumPy, and a state of ours that it seeds."""
+    """Return the next generator of NumPy, and a state of Phintys that it seeds."""
 
     __props__ = ()
 

@@ -131,7 +131,7 @@ class RandomStream:
         self.seed(seed)
 
     def seed(self, seed: Any = None) -> None:
-        """Set the states of all generators of the stream anew.
+        """Reset the states of all generators of the stream.
 
         Examples
         --------

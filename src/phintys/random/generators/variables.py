@@ -314,7 +314,7 @@ class RandomVariable(Op):
         return [[False, False], [False, False]] + [[False, True]] * len(node.inputs[2:])
 
     def L_op(self, inputs: Sequence[Any], outputs: Sequence[Any], output_grads: Any) -> list[Any]:
-        """Say that draws of a function have no derivative."""
+        """Return no gradients: the draws of a function have no derivative."""
         comment = (
             f"draws of {self.name} come from a function of Python; compose them of draws of "
             "phintys.random, which have derivatives"

@@ -18,7 +18,7 @@ import numpy as np
 
 from phintys import scalar as ps
 from phintys.random.exact.functions import exact_exp, exact_log
-from phintys.random.exact.steps import Rejection, Seldom, exact_function
+from phintys.random.exact.steps import RareCase, Rejection, exact_function
 from phintys.random.exact.uniform import open_uniform
 from phintys.random.exact.wide import high_product
 
@@ -77,14 +77,14 @@ def _exactly_below(bits: Any, count: Any) -> Any:
 
 
 # D. Lemire, "Fast random integer generation in an interval", 2019. A count of 0 stands for 2**64.
-integer_below = Seldom(
+integer_below = RareCase(
     "integer_below",
     nin=2,
     usual=lambda bits, count: ps.switch(
         ps.eq(count, np.uint64(0)), bits, high_product(bits, count)
     ),
-    is_seldom=lambda bits, count: ps.lt(bits * count, count),
-    seldom=_exactly_below,
+    is_rare=lambda bits, count: ps.lt(bits * count, count),
+    rare=_exactly_below,
     derivative=_none,
 )
 
@@ -176,22 +176,22 @@ def _attempt_poisson(
 rejected_poisson = Rejection(
     "rejected_poisson", nin=2, prepare=_prepare_poisson, attempt=_attempt_poisson, derivative=_none
 )
-large_poisson = Seldom(
+large_poisson = RareCase(
     "large_poisson",
     nin=2,
     cost=150.0,
     usual=lambda bits, mean: ps.cast(ps.mul(mean, 0.0), "int64"),
-    is_seldom=lambda bits, mean: ps.ge(mean, _SMALL_MEAN),
-    seldom=rejected_poisson,
+    is_rare=lambda bits, mean: ps.ge(mean, _SMALL_MEAN),
+    rare=rejected_poisson,
     derivative=_none,
 )
-poisson_number = Seldom(
+poisson_number = RareCase(
     "poisson_number",
     nin=2,
     cost=150.0,
     usual=large_poisson,
-    is_seldom=lambda bits, mean: ps.lt(mean, _SMALL_MEAN),
-    seldom=_small_poisson,
+    is_rare=lambda bits, mean: ps.lt(mean, _SMALL_MEAN),
+    rare=_small_poisson,
     derivative=_none,
 )
 
@@ -250,22 +250,22 @@ rejected_binomial = Rejection(
     attempt=_attempt_binomial,
     derivative=_none,
 )
-large_binomial = Seldom(
+large_binomial = RareCase(
     "large_binomial",
     nin=3,
     cost=200.0,
     usual=lambda bits, n, p: ps.cast(ps.mul(n, 0.0), "int64"),
-    is_seldom=lambda bits, n, p: ps.ge(n * p, _SMALL_MEAN),
-    seldom=rejected_binomial,
+    is_rare=lambda bits, n, p: ps.ge(n * p, _SMALL_MEAN),
+    rare=rejected_binomial,
     derivative=_none,
 )
-half_binomial = Seldom(
+half_binomial = RareCase(
     "half_binomial",
     nin=3,
     cost=200.0,
     usual=large_binomial,
-    is_seldom=lambda bits, n, p: ps.lt(n * p, _SMALL_MEAN),
-    seldom=_small_binomial,
+    is_rare=lambda bits, n, p: ps.lt(n * p, _SMALL_MEAN),
+    rare=_small_binomial,
     derivative=_none,
 )
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from phintys import scalar as ps
 from phintys.random.exact.functions import exact_exp, exact_exponential, exact_log, exact_normal
-from phintys.random.exact.steps import Rejection, Seldom, exact_function
+from phintys.random.exact.steps import RareCase, Rejection, exact_function
 from phintys.random.exact.uniform import open_uniform
 
 __all__ = ["gamma_of_bits", "log_gamma_of_bits"]
@@ -37,12 +37,12 @@ def _prepare(shape: Any) -> tuple[Any, ...]:
 
 # Positive if the attempt is accepted. Where the authors' simple bound decides, no logarithm is
 # computed.
-_margin = Seldom(
+_margin = RareCase(
     "_margin",
     nin=4,
     usual=lambda z, v, d, u: 1.0 + 0.0 * z,
-    seldom=lambda z, v, d, u: (0.5 * (z * z) + d * ((1.0 - v) + exact_log(v))) - exact_log(u),
-    is_seldom=lambda z, v, d, u: ps.ge(u, 1.0 - 0.0331 * ((z * z) * (z * z))),
+    rare=lambda z, v, d, u: (0.5 * (z * z) + d * ((1.0 - v) + exact_log(v))) - exact_log(u),
+    is_rare=lambda z, v, d, u: ps.ge(u, 1.0 - 0.0331 * ((z * z) * (z * z))),
 )
 
 

@@ -1,4 +1,4 @@
-"""Reductions that leave NaN out, and replacing NaN and infinities."""
+"""Reductions that ignore NaN, and replacing NaN and infinities."""
 
 from __future__ import annotations
 

@@ -150,12 +150,12 @@ class Part:
             self.b.store(self.b.value(INT64, number), self.slot(STATUS + at))
 
     def fail_if_null(self, pointer: Value, *status: Value | int) -> None:
-        """Let the call fail if an address is null."""
+        """Make the call fail if an address is null."""
         with self.failing(self.b.write(BOOL, f"icmp eq ptr {pointer.text}, null")):
             self.set_status(*status)
 
     def fail_if_interrupted(self, status: Value) -> None:
-        """Let the call fail if a function of the runtime says that it must end."""
+        """Make the call fail if a function of the runtime says that it must end."""
         with self.failing(self.b.ne(status, 0)):
             self.set_status(EXCEPTION)
 
@@ -516,7 +516,7 @@ class Part:
         return base
 
     def _check_room(self, slot: int, array: Array, bytes_: Polynomial) -> None:
-        """Let the call fail if the bytes of a buffer, or of all together, may wrap around."""
+        """Make the call fail if the bytes of a buffer, or of all together, may wrap around."""
         b, ring = self.b, self.main.ring
         if bytes_.known is not None and bytes_.known < MOST_BYTES:
             return

@@ -17,8 +17,8 @@ from phintys.random.exact.steps import (
     FloatOfBits,
     RandomHalf,
     RandomWord,
+    RareCase,
     Rejection,
-    Seldom,
 )
 
 if TYPE_CHECKING:
@@ -174,17 +174,17 @@ def emit_rejection(b: Builder, op: Rejection, values: Sequence[Any]) -> Value:
     return chosen
 
 
-@CODE.register(Seldom)
-def emit_seldom(b: Builder, op: Seldom, values: Sequence[Any]) -> Value:
+@CODE.register(RareCase)
+def emit_rare_case(b: Builder, op: RareCase, values: Sequence[Any]) -> Value:
     """Write the usual steps, and the others behind a branch for vectors that need them."""
     parts = op.formulas([value.type.name for value in values])
     # Lanes beyond the end of an array hold anything.
     values = [b.write(x.type, f"freeze {x.typed}") for x in values]
-    (usual,), (is_seldom,) = (emit_formula(b, parts[i].formula, values) for i in (0, 2))
-    mask, result = cast("Value", is_seldom), cast("Value", usual)
-    before, seldom, after = b.block, b.new_block("seldom"), b.new_block("after")
-    b.branch(b.any(mask), seldom, after)
-    b.begin(seldom)
+    (usual,), (is_rare,) = (emit_formula(b, parts[i].formula, values) for i in (0, 2))
+    mask, result = cast("Value", is_rare), cast("Value", usual)
+    before, rare, after = b.block, b.new_block("rare"), b.new_block("after")
+    b.branch(b.any(mask), rare, after)
+    b.begin(rare)
     (other,) = emit_formula(b, parts[1].formula, values)
     chosen = b.select(mask, cast("Value", other), result)
     last = b.block

@@ -1,7 +1,7 @@
 """Lowering of draws by the methods of NumPy's generators.
 
 The generator is copied in Python, by a callback of :class:`CopyGenerator`; NumPy's own C functions
-draw from the copy, which nobody else refers to. So they need neither the GIL nor the generator's
+draw from the copy, which has no other references. So they need neither the GIL nor the generator's
 lock.
 """
 

@@ -137,7 +137,7 @@ class SmallMatrices:
         return None if found is None else self.keep(found)
 
     def fail_if(self, condition: Expression | None, detail: str) -> None:
-        """Let the call fail if a condition holds for one of the matrices."""
+        """Make the call fail if a condition holds for one of the matrices."""
         if condition is None:
             return
         lowering = self.lowering

@@ -135,7 +135,7 @@ class _Gttrf(StackRoutine):
         return main.scaled(main.ring.product([call.options[name] for name in ("count", "n")]), 5.0)
 
     def item(self, code: MatrixCall) -> Callable[[Value], None]:
-        """Factorize; zeros on the main diagonal are no failure."""
+        """Factorize; zeros on the main diagonal are not a failure."""
         addresses = _diagonals(code, code.call.outputs)
         order = code.integer(code.call.options["n"])
 

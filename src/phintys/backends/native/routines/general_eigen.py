@@ -38,7 +38,7 @@ class _Geev(StackRoutine):
         return {**super().narrow(call), **room}
 
     def item(self, code: MatrixCall) -> Callable[[Value], Value | None]:
-        """Decompose; LAPACK need not come to an end for numbers that are not finite."""
+        """Decompose; LAPACK may not terminate for numbers that are not finite."""
         b, options = code.b, code.call.options
         matrices, values, *vectors = code.call.outputs
         n, complex_type = code.size(options["n"]), type_of(values.dtype)

@@ -33,7 +33,7 @@ class Routine:
     """Its name, for people."""
 
     shares_work: ClassVar[bool] = False
-    """Whether it hands parts of its work to the thread pool, and looks for signals meanwhile.
+    """Whether it hands parts of its work to the thread pool, and checks for signals meanwhile.
 
     Other routines use one thread: those of a library would spin while they wait for each other.
     """

@@ -207,7 +207,7 @@ class Failures:
                 raise
 
     def _out_of_memory(self, size: int, node: Apply | None) -> MemoryError:
-        """Return the error for a buffer that cannot be had, with the node that it is for."""
+        """Return the error for a buffer that cannot be allocated, with the node that it is for."""
         needed = f"{size:,} bytes" if size else "more bytes than there are addresses"
         error = MemoryError(
             "There is not enough memory for the intermediate results of this call, of which the "
@@ -246,7 +246,7 @@ class Failures:
             raise
 
     def _has_loops(self) -> bool:
-        """Return whether the graph has loops, which the reference backend may run for ages."""
+        """Return whether the graph has loops, which may take the reference backend very long."""
         return any(isinstance(node.op, HasInnerGraph) for node in self.fgraph.apply_nodes)
 
     def _overwrites_inputs(self) -> bool:

@@ -113,7 +113,7 @@ class LibraryCall(Step, Generic[Called]):
         return [self.routine.line(self, explainer)]
 
     def check_limits(self, writer: StepWriter) -> None:
-        """Let the call fail if a size is too large for the routine."""
+        """Make the call fail if a size is too large for the routine."""
         sizes = {
             name: writer.size(size)
             for name, size in self.routine.narrow(self).items()

@@ -37,7 +37,7 @@ class Fence(Step):
 
     @property
     def is_floor(self) -> bool:
-        """That is what it is for."""
+        """``True``: no statement moves up across it."""
         return True
 
     def lines(self, explainer: Explainer) -> list[str]:

@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 __all__ = ["Loop"]
 
 _POLLED_PASSES = 64
-"""Passes between two looks for signals, if passes are not long."""
+"""Passes between two signal checks, if passes are not long."""
 
 _LONG_PASS = 100_000
 """Nanoseconds of a long pass, by a rough estimate."""
 
 _QUICK_PASSES = 4096
-"""Passes between two looks for signals, if a pass computes a few numbers."""
+"""Passes between two signal checks, if a pass computes a few numbers."""
 
 
 @record(eq=False)
@@ -90,7 +90,7 @@ class Loop(Step):
         return main.ring.total(same)
 
     def _last_of_some(self, writer: StepWriter) -> Value | None:
-        """Return how many passes there are between two looks for signals, less one.
+        """Return the number of passes between two signal checks, less one.
 
         ``None`` if the whole loop is quick.
         """

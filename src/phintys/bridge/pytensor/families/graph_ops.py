@@ -124,5 +124,5 @@ def _without_derivative(variable: Any) -> Any:
 
 
 def _value(given: Variable) -> Any:
-    """Return a variable, or the value of a constant that is no number: ``None`` or a slice."""
+    """Return a variable, or the value of a constant that is not a number: ``None`` or a slice."""
     return given.data if isinstance(given, Constant) and given.type == generic else given

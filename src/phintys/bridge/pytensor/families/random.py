@@ -27,5 +27,5 @@ def _draw(op: Any, node: Any, rng: Any, size: Any, *parameters: Any) -> Any:
 
 
 def _has_its_own_way(op: Any) -> bool:
-    """Return whether a random variable does more than to call the method with its name."""
+    """Return whether a random variable does more than call the method of its name."""
     return type(op).rng_fn is not RandomVariable.rng_fn
