@@ -78,7 +78,7 @@ SCIPY_NAMES = {
 }
 """The method of generators -> the distribution of ``scipy.stats``, where there is one."""
 
-_QUESTIONS = ("logp", "cdf", "icdf", "mean", "variance", "mode", "entropy")
+_FUNCTIONS = ("logp", "cdf", "icdf", "mean", "variance", "mode", "entropy")
 _OF_PROBABILITIES = "icdf"
 _OF_VALUES = ("logp", "cdf")
 
@@ -100,15 +100,15 @@ _HEADER = """# Distributions
 
 `make distributions` writes this page.
 
-| method | class | parameters | SciPy | answers |
+| method | class | parameters | SciPy | in closed form |
 |---|---|---|---|---|
 """
 _ABOUT = (
     "What generators, streams and functions draw from: the method; the class; the parameters with "
     "their defaults, for both; the name in `scipy.stats`, where the parameters may be others; and "
-    "the questions that have an answer in closed form. Where there is `cdf`, there are `sf`, "
+    "the functions that are available in closed form. Where there is `cdf`, there are `sf`, "
     "`logcdf` and `logsf`; where there is `icdf`, there is `isf`. [Random numbers](random.md) "
-    "tells how to draw."
+    "describes how to draw."
 )
 
 
@@ -121,8 +121,8 @@ def _row(method: str) -> str:
     distribution = DISTRIBUTIONS[method]
     parameters = ", ".join(_parameter(*each) for each in distribution.defaults.items())
     scipys = f"`{SCIPY_NAMES[method]}`" if method in SCIPY_NAMES else ""
-    answers = ", ".join(name for name in _QUESTIONS if _is_answered(method, name))
-    cells = (f"`{method}`", f"`{distribution.__name__}`", f"`{parameters}`", scipys, answers)
+    defined = ", ".join(name for name in _FUNCTIONS if _is_defined(method, name))
+    cells = (f"`{method}`", f"`{distribution.__name__}`", f"`{parameters}`", scipys, defined)
     return "| " + " | ".join(cells) + " |\n"
 
 
@@ -130,16 +130,16 @@ def _parameter(name: str, default: object) -> str:
     return f"{name}={default:.6g}" if isinstance(default, float) else f"{name}={default}"
 
 
-def _is_answered(method: str, question: str) -> bool:
-    """Return whether a distribution answers a question, by asking it."""
+def _is_defined(method: str, function: str) -> bool:
+    """Return whether a distribution defines a function, by calling it."""
     distribution = DISTRIBUTIONS[method](*_ARGUMENTS.get(method, ()))
     given: list[Any] = []
-    if question in _OF_VALUES:
+    if function in _OF_VALUES:
         given.append(distribution.draw(random.rng("r"))[1])
-    elif question == _OF_PROBABILITIES:
+    elif function == _OF_PROBABILITIES:
         given.append(0.5)
     try:
-        getattr(distribution, question)(*given)
+        getattr(distribution, function)(*given)
     except MethodNotDefinedError:
         return False
     return True

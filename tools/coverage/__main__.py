@@ -16,7 +16,7 @@ INTRODUCTION = """# Coverage
 How much of the array language of NumPy, the array API (2025.12) and PyTensor (3.3) there is, name
 by name. `python -m tools.coverage --write` looks up every name and writes this page. *Other* counts
 what is here under another name. Importance is by use in published projects: 1 in most programs, 2
-in some, 3 seldom. Sparse matrices, convolutions, layers of networks, labelled dimensions and typed
+in some, 3 in few. Sparse matrices, convolutions, layers of networks, labelled dimensions and typed
 lists are not counted.
 """
 

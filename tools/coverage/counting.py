@@ -40,7 +40,7 @@ class Name:
     name: str
     peers: tuple[str, ...]
     importance: int
-    """1: in most programs; 2: in some; 3: seldom."""
+    """1: in most programs; 2: in some; 3: in few."""
 
     here: str
     """Another name for it here, if it has one."""

@@ -128,7 +128,9 @@ def captured_by(outputs: Sequence[Variable], stand_ins: Iterable[Variable]) -> l
 
 @contextmanager
 def updates_outside(stand_ins: Sequence[Variable], given: Sequence[Variable]) -> Generator[None]:
-    """Rewrite the default updates that a function sets, such as of generators, without placeholders.
+    """Express the default updates that a function sets by the given variables.
+
+    A draw from a generator sets such an update, for example.
 
     Parameters
     ----------
