@@ -56,7 +56,7 @@ class Executable:
         }
         self._code = load(emitted.module, addresses)
         run = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)
-        names = ["run", "finish"] if emitted.layout.has_end else ["run"]
+        names = ["run", "commit"] if emitted.layout.has_commit else ["run"]
         self._run = [run(self._code.address(name)) for name in names]
         self._constants = [np.ascontiguousarray(array.data) for array in emitted.layout.constants]
         table = [array.ctypes.data for array in self._constants] or [0]
@@ -187,10 +187,10 @@ class Executable:
             self.made[argument] = data
             self._fill(argument, data)
         address = self.frame.ctypes.data
-        run, *finish = self._run
-        if not finish:
+        run, *commit = self._run
+        if not commit:
             return lambda: run(address)
-        return lambda: run(address) or finish[0](address)
+        return lambda: run(address) or commit[0](address)
 
     def __call__(self, *values: Any) -> list[Any]:
         """Run the program.
