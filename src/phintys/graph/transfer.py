@@ -83,7 +83,7 @@ def transfer(variable: Variable, target: str) -> Variable:
         f"Cannot transfer {variable} (type {variable.type}) to {target!r}: "
         + (f"none of the registered functions ({tried}) took it. " if tried else "")
         + ("" if tried else "no transfer function is registered. ")
-        + 'The one target that always exists is "cpu"; others are taught by '
+        + 'The one target that always exists is "cpu"; others are registered with '
         "phintys.graph.register_transfer(function)."
     )
     raise TransferError(msg)

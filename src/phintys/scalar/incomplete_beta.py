@@ -26,7 +26,7 @@ _LARGEST = 1e6  # of the sum of the parameters; beyond it the derivatives are Na
 _MOST_TERMS = 20_000
 _CLOSE = 1e-16
 _SECOND = (
-    "the second derivative of betainc with respect to its parameters a and b is not there. Use "
+    "the second derivative of betainc with respect to its parameters a and b is not available. Use "
     "constant ones, or stop the gradient there with phintys.gradient.disconnected_grad(a)"
 )
 _PARAMETERS = {

@@ -187,7 +187,7 @@ class TensorType(Type):
         if self.ndim > MOST_DIMENSIONS:
             msg = (
                 f"Tensors have at most {MOST_DIMENSIONS} dimensions, as NumPy's iterators "
-                f"do; a type of {self.ndim} was asked for. Join some axes with reshape."
+                f"do; a type of {self.ndim} was requested. Join some axes with reshape."
             )
             raise TypeContractError(msg)
         self.numpy_dtype = np.dtype(self.dtype)

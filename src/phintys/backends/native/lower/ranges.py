@@ -142,7 +142,7 @@ def _range_of_floats(node: Apply, lowering: Lowering) -> None:
     for view, value in zip(views, found, strict=True):
         lowering.store(view, value, (), nodes=(node,))
     is_fine, length = (lowering.sizes.element(view.array) for view in views)
-    lowering.require(is_fine, Failure(node, "range", "bounds, or a step, of no use"))
+    lowering.require(is_fine, Failure(node, "range", "invalid bounds or step"))
     dtype: Any = node.outputs[0].type.numpy_dtype  # pyright: ignore[reportAttributeAccessIssue]
     second = store(_apply(ps.add, start, step))
     _fill(Cast(start, dtype), Cast(second, dtype), length, node, lowering)

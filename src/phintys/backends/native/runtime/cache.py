@@ -516,7 +516,7 @@ def _problem_with(folder: Path) -> str | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
-        return f"{folder} cannot be looked at ({error})"
+        return f"{folder} cannot be examined ({error})"
     if stat.S_ISLNK(status.st_mode):
         return f"{folder} is a symbolic link"
     if not stat.S_ISDIR(status.st_mode):

@@ -360,7 +360,7 @@ class ProgramCode:
             return _place(PLACE_ITSELF, tables.object(data))
         record = self.layout.records.get(value)
         if record is None:
-            msg = f"{value!r} is wanted by Python code, but has no record in the frame."
+            msg = f"{value!r} is needed by Python code, but has no record in the frame."
             raise IntegrityError(msg)
         described = tables.records(OBJECT, [self._object(tables, value)])
         return _place(PLACE_COPY, described, 8 * record)
