@@ -1,6 +1,6 @@
 """The rules for nodes that overwrite their inputs, and the execution order that they require.
 
-:class:`~phintys.graph.alias_map.AliasMap` says who shares memory with whom. The functions here
+:class:`~phintys.graph.alias_map.AliasMap` says which values share memory. The functions here
 analyze whole graphs; if no Op overwrites anything, they look only at the Ops.
 """
 

@@ -1,4 +1,4 @@
-"""Exponential integrals and their kin, and factorials.
+"""Exponential integrals and related functions, and factorials.
 
 Derivatives are from the NIST Digital Library of Mathematical Functions (dlmf.nist.gov). Native code
 calls SciPy for each element.

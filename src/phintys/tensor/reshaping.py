@@ -263,8 +263,8 @@ def reshape(
     order
         ``"C"``: the last index varies fastest, in ``x`` and in the result; ``"F"``: the first one.
     copy
-        Accepted and ignored: a symbolic array never changes, so that no one sees whether memory is
-        shared.
+        Accepted and ignored: a symbolic array never changes, so it makes no difference whether
+        memory is shared.
 
     Returns
     -------

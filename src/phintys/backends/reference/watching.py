@@ -50,7 +50,7 @@ class WatchedCall:
     Parameters
     ----------
     watch
-        Who is told of it.
+        What is notified of it.
     cells
         The cells of the machine.
     """
