@@ -19,7 +19,7 @@ usage: phintys cache show      where compiled code is kept, and how much of it
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Carry out a command; return the exit status."""
+    """Run a command; return the exit status."""
     arguments = sys.argv[1:] if arguments is None else arguments
     if arguments in (["-h"], ["--help"]):
         sys.stdout.write(USAGE)

@@ -304,7 +304,7 @@ def _pull_back_flows(
 def _pull_back_through_choice(
     step: Step, flows: Sequence[Variable | Zero | None], gradients: Gradients
 ) -> None:
-    """Hand the gradients of a choice on to its sides; each holds if that side is chosen."""
+    """Pass the gradients of a choice to its sides; each holds if that side is chosen."""
     node, op, guard = step.node, step.node.op, gradients.guard
     assert isinstance(op, Choosing)
     for side, positions in enumerate(op.sides(node)):

@@ -74,12 +74,12 @@ class Trial:
         raise OpCheckError(msg)
 
     def context(self, check: str) -> str:
-        """Say what was being checked."""
+        """Return a note of what was being checked."""
         return f"Check: {check}\nExample:\n{self.example!r}"
 
     @contextmanager
     def explaining(self, check: str) -> Iterator[None]:
-        """Say what was being checked when something raises."""
+        """Add to errors raised in a ``with`` block what was being checked."""
         try:
             yield
         except OpCheckError:

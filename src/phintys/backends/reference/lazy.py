@@ -154,7 +154,7 @@ class LazyCall:
         return results
 
     def _ask_for(self, numbers: Iterable[int]) -> None:
-        """Let nodes be run, and all nodes that they need."""
+        """Request nodes, and all nodes that they need."""
         stack = list(numbers)
         while stack:
             number = stack.pop()

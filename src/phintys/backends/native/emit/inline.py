@@ -193,7 +193,7 @@ class InlineKernel(ReductionWriter):
         self._mask = mask
 
     def write(self) -> None:
-        """Write it."""
+        """Write the kernel."""
         self.outer(0, Scope())
 
     def bounds(self, level: Level) -> Bounds:

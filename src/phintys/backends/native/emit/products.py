@@ -143,7 +143,7 @@ class _Product:
         self.c, self.c_down, self.alpha, self.adds = b.arguments[10:]
 
     def write(self) -> None:
-        """Write everything."""
+        """Write the function."""
         b = self.b
         if has_tiles(b.target, self.type):
             small, large = b.new_block("small"), b.new_block("large")

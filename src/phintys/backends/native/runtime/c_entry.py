@@ -255,7 +255,7 @@ class _Writer:
         self.targets = [named[name] for name in kind.targets]
 
     def write(self) -> None:
-        """Write them."""
+        """Write the C function, and the runtime functions."""
         self._runtime()
         b = self.b
         wrong, begin, run = (b.new_block(name) for name in ("wrong", "begin", "run"))

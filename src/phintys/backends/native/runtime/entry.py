@@ -135,7 +135,7 @@ class _Entry:
         return call_service(self.b, self._field("process"), name, *values)
 
     def write(self) -> None:
-        """Write it."""
+        """Write the function."""
         b = self.b
         names = ("unusual", "usual", "begin", "interrupted", "run", "reject")
         unusual, usual, begin, interrupted, run, reject = (b.new_block(name) for name in names)

@@ -164,7 +164,7 @@ class Failures:
         return value
 
     def _replay(self, known: Mapping[Variable, Any], last: Apply | None) -> None:
-        """Carry out what a node depends on, and the node, in the reference backend.
+        """Run a node, and what it depends on, in the reference backend.
 
         Python code of Ops that are callbacks is never carried out again, nor is what depends on
         results of theirs that are not known.
