@@ -10,7 +10,6 @@ import numpy as np
 
 from phintys._base.late import LateModule
 from phintys.tensor.linear_algebra.analytic import AnalyticMatrixOp
-from phintys.tensor.linear_algebra.matrix_equations import solve_sylvester
 from phintys.tensor.linear_algebra.matrix_op import (
     FailingMatrixOp,
     MatrixError,
@@ -18,6 +17,7 @@ from phintys.tensor.linear_algebra.matrix_op import (
     adjoint,
     as_matrices,
 )
+from phintys.tensor.linear_algebra.sylvester import solve_sylvester
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -39,6 +39,7 @@ _ranges = LateModule("phintys.backends.native.lower.ranges")
 _reduce = LateModule("phintys.backends.native.lower.reduce")
 _row_loop = LateModule("phintys.backends.native.lower.row_loop")
 _searching = LateModule("phintys.backends.native.lower.searching")
+_schur_forms = LateModule("phintys.backends.native.lower.schur_forms")
 _segments = LateModule("phintys.backends.native.lower.segments")
 _scan = LateModule("phintys.backends.native.lower.scan")
 _running = LateModule("phintys.backends.native.lower.cumulative")
@@ -48,7 +49,7 @@ LOWERINGS: OpRules[Callable[[Any, Apply, Lowering], None]] = OpRules(
     "native code",
     late={
         _banded: "SolveBanded SolveTridiagonalLU TridiagonalLU",
-        _by_factors: "Det Inv SlogDet Solve",
+        _by_factors: "Det Inv SlogDet Solve Sylvester",
         _convolution: "Convolve",
         _counting: "Nonzero RepeatIndex",
         _creation: "Alloc AllocDiag AllocEmpty ExtractDiag",
@@ -74,6 +75,7 @@ LOWERINGS: OpRules[Callable[[Any, Apply, Lowering], None]] = OpRules(
         _running: "CumOp LinearRecurrence RunningArgExtreme RunningExtreme",
         _scan: "Scan StepCount",
         _searching: "SearchSorted",
+        _schur_forms: "QZ QuasiTriangularSylvester Schur",
         _segments: "SegmentReduce",
         _shape: "GradientMark MakeVector Reshape Shape ShapeI SizeCheck SpecifyShape",
     },
