@@ -32,6 +32,7 @@ _if_else = LateModule("phintys.backends.native.lower.if_else")
 _indexing = LateModule("phintys.backends.native.lower.indexing")
 _join = LateModule("phintys.backends.native.lower.joining")
 _linear_algebra = LateModule("phintys.backends.native.lower.linear_algebra")
+_matrix_functions = LateModule("phintys.backends.native.lower.matrix_functions")
 _numpy_draws = LateModule("phintys.backends.native.lower.numpy_draws")
 _observing = LateModule("phintys.backends.native.lower.observing")
 _random = LateModule("phintys.backends.native.lower.random")
@@ -66,6 +67,7 @@ LOWERINGS: OpRules[Callable[[Any, Apply, Lowering], None]] = OpRules(
             "Cholesky CholeskyAdjoint CholeskyInverse CholeskyUpdate Eigh LUFactor PermuteRows "
             "SolveTriangular"
         ),
+        _matrix_functions: "Expm",
         _numpy_draws: "NumpyDraw NumpyIntegers",
         _observing: "Assume CheckAndRaise",
         _random: "Advance FoldIn Jump RandomBits SplitState StateOfWords StateWords",
