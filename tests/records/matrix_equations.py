@@ -134,9 +134,7 @@ RECORDS = [
     _record("solve_sylvester", _one_sylvester, _sylvester, Sylvester),
     OpRecord(
         name="quasi_triangular_sylvester",
-        build=lambda r, s, q, **turns: QuasiTriangularSylvester(**turns)(
-            pt.triu(r), pt.triu(s), q
-        ),
+        build=lambda r, s, q, **turns: QuasiTriangularSylvester(**turns)(pt.triu(r), pt.triu(s), q),
         reference=_stacks(_by_triangles),
         draw=_triangular,
         ops=(QuasiTriangularSylvester,),

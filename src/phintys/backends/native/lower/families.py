@@ -67,7 +67,7 @@ LOWERINGS: OpRules[Callable[[Any, Apply, Lowering], None]] = OpRules(
             "Cholesky CholeskyAdjoint CholeskyInverse CholeskyUpdate Eigh LUFactor PermuteRows "
             "SolveTriangular"
         ),
-        _matrix_functions: "Expm",
+        _matrix_functions: "Expm Logm Sqrtm",
         _numpy_draws: "NumpyDraw NumpyIntegers",
         _observing: "Assume CheckAndRaise",
         _random: "Advance FoldIn Jump RandomBits SplitState StateOfWords StateWords",

@@ -29,12 +29,12 @@ if TYPE_CHECKING:
     from phintys.backends.native.sizes import Size
     from phintys.backends.native.values import Array
 
-__all__: list[str] = []
+__all__ = ["FAILED", "workspace_of_form"]
 
 _BLOCK = 64
 """Columns of a panel in LAPACK, at most."""
 
-_FAILED = (
+FAILED = (
     "an element is not finite, or no convergence, or eigenvalues cannot be put in order (status "
     "{0}), for matrix {1}"
 )
@@ -65,15 +65,15 @@ def lower_schur_form(op: Schur | QZ, node: Apply, lowering: Lowering) -> None:
         "nan": is_nan,
     }
     routine = GEES if isinstance(op, Schur) else GGES
-    workspace = _workspace(dtype, n, lowering)
+    workspace = workspace_of_form(dtype, n, lowering)
     outputs = tuple(view.array for view in (*forms, *vectors))
-    failure = matrix_failure(node, _FAILED, is_nan)
+    failure = matrix_failure(node, FAILED, is_nan)
     lowering.steps.append(LibraryCall(routine, (), outputs, options, node, workspace, failure))
     for variable, view in zip(node.outputs, (*forms, *vectors), strict=True):
         lowering.bind(variable, turned(view, lowering))
 
 
-def _workspace(dtype: np.dtype[Any], n: Size, lowering: Lowering) -> tuple[Array, ...]:
+def workspace_of_form(dtype: np.dtype[Any], n: Size, lowering: Lowering) -> tuple[Array, ...]:
     """Return room for numbers, eigenvalues, flags and floats; some for pairs alone."""
     sizes = lowering.sizes
 
