@@ -8,8 +8,8 @@ import phintys.tensor as pt
 from phintys.tensor.linear_algebra.matrix_equations import (
     ContinuousRiccati,
     DiscreteRiccati,
-    Sylvester,
 )
+from phintys.tensor.linear_algebra.sylvester import QuasiTriangularSylvester, Sylvester
 from phintys.testing import Example, OpRecord, Tolerance
 
 SOLVED = Tolerance("factors are computed in another order", ulps=2**15, normwise=True)
@@ -59,6 +59,18 @@ def _riccati(draw, smooth):
     return Example((_stable(rng, (n, n), dtype), _any(rng, (*leading, n, m), dtype), q, r))
 
 
+def _triangular(draw, smooth):
+    example = _sylvester(draw, smooth)
+    a, b, q = example.values
+    turns = {name: draw(st.booleans()) for name in ("turn_r", "turn_s")}
+    return Example((np.triu(a), np.triu(b), q), turns)
+
+
+def _by_triangles(r, s, q, turn_r=False, turn_s=False):
+    """The part that is read: random matrices are Schur forms of real numbers."""
+    return scipy.linalg.solve_sylvester(r.conj().T if turn_r else r, s.conj().T if turn_s else s, q)
+
+
 def _stacks(function):
     """Return a function of stacks, for results of the shape of the last of some matrices."""
 
@@ -67,11 +79,11 @@ def _stacks(function):
         dtype = np.dtype("float64") if dtype.kind in "biu" else dtype
         batch = np.broadcast_shapes(*(x.shape[:-2] for x in arrays))
         shown = [np.broadcast_to(x, (*batch, *x.shape[-2:])).astype(dtype) for x in arrays]
-        own = (arrays[0].shape[-1], arrays[2 if function is _one_sylvester else 0].shape[-1])
+        own = (arrays[0].shape[-1], arrays[2 if function in _OF_RIGHT_SIDE else 0].shape[-1])
         out = np.zeros((*batch, *own), dtype)
         for at in np.ndindex(batch):
             if out.size:
-                out[at] = function(*(x[at] for x in shown))
+                out[at] = function(*(x[at] for x in shown), **params)
         return out
 
     return of_stacks
@@ -79,6 +91,9 @@ def _stacks(function):
 
 def _one_sylvester(a, b, q):
     return scipy.linalg.solve_sylvester(a, b, q)
+
+
+_OF_RIGHT_SIDE = (_one_sylvester, _by_triangles)
 
 
 def _one_discrete(a, q):
@@ -117,6 +132,16 @@ def _continuous_riccati(draw, smooth):
 
 RECORDS = [
     _record("solve_sylvester", _one_sylvester, _sylvester, Sylvester),
+    OpRecord(
+        name="quasi_triangular_sylvester",
+        build=lambda r, s, q, **turns: QuasiTriangularSylvester(**turns)(pt.triu(r), pt.triu(s), q),
+        reference=_stacks(_by_triangles),
+        draw=_triangular,
+        ops=(QuasiTriangularSylvester,),
+        broadcasts=True,
+        tolerance=SOLVED,
+        second=False,
+    ),
     OpRecord(
         name="solve_continuous_lyapunov",
         build=pt.linalg.solve_continuous_lyapunov,

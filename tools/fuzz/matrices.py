@@ -40,6 +40,15 @@ _DEFINITE = (
     "pt.linalg.inv(pt.linalg.block_diag({a}, {a}))",
     "pt.linalg.slogdet(pt.linalg.block_diag({a}, 2 * {a}))[1]",
     "{0}.mT @ {0}",
+    "pt.linalg.expm(2 - {a})",
+    "pt.linalg.expm(pt.tril({a}))",
+    "(lambda t, z: z @ t @ z.mT)(*pt.linalg.schur(pt.tril({a})))",
+    "(lambda s, t, q, z: q @ (s + t) @ z.mT)(*pt.linalg.qz({a}, pt.triu({a})))",
+    "pt.linalg.solve_sylvester({a}, pt.tril({a}), {a})",
+    "pt.linalg.solve_continuous_lyapunov(pt.tril({a}), {a})",
+    "pt.linalg.solve_discrete_lyapunov({a} / 9, {a})",
+    "abs(pt.linalg.eigvals({a}) - 9).sum(axis=-1)",
+    "pt.einsum('...ij,...jk,...lk->...il', {a}, {0}, {0})",
 )
 
 _LARGEST = 20

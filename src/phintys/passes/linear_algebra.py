@@ -22,6 +22,7 @@ from phintys.tensor.diagonals import diagonal, eye
 from phintys.tensor.dim_shuffle import DimShuffle, expand_dims, matrix_transpose, squeeze
 from phintys.tensor.linear_algebra.determinants import Det, SlogDet
 from phintys.tensor.linear_algebra.solving import Inv, Solve
+from phintys.tensor.linear_algebra.sylvester import Sylvester
 from phintys.tensor.linear_algebra.triangular import SolveTriangular
 from phintys.tensor.products import BatchedDot, Dot
 from phintys.tensor.reduce import prod, sum
@@ -296,6 +297,29 @@ def slogdet_by_factors(fgraph: FunctionGraph, node: Apply) -> list[Variable] | N
     return _both(node, list(op.expanded(operands(node)[0])))
 
 
+@node_rewriter(
+    [Sylvester],
+    tags=["extremes"],
+    examples=[
+        "pt.linalg.solve_sylvester(X3 + 20 * pt.eye(3), X3.T + 9 * pt.eye(3), Y3)",
+        "pt.linalg.solve_continuous_lyapunov(X3 + 20 * pt.eye(3), Y3)",
+    ],
+)
+def sylvester_by_schur_forms(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
+    """solve_sylvester(A, B, Q) -> by the Schur forms of A and B, which others may share"""
+    op: Any = node.op
+    *matrices, q = operands(node)
+    given: list[Any] = []
+    turns: list[bool] = []
+    for matrix in matrices:
+        inner, how = _unturned(matrix)
+        is_adjoint = bool(how == 2 or (how and kind(matrix) != "c"))
+        given.append(inner if is_adjoint else matrix)
+        turns.append(is_adjoint)
+    found = op.expanded(*given, q, turn_a=turns[0], turn_b=turns[1])
+    return as_result(fgraph, node, found)
+
+
 STABILIZE_LINEAR_ALGEBRA: tuple[NodeRewriter, ...] = (
     *MATRICES,
     inv_times,
@@ -316,6 +340,7 @@ EXPAND_LINEAR_ALGEBRA: tuple[NodeRewriter, ...] = (
     inv_by_factors,
     det_by_factors,
     slogdet_by_factors,
+    sylvester_by_schur_forms,
     *SHARED_FACTORS,
 )
 """Expansions to factors."""

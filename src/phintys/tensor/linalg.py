@@ -23,7 +23,6 @@ from phintys.tensor.linear_algebra.matrix_equations import (
     solve_continuous_lyapunov,
     solve_discrete_are,
     solve_discrete_lyapunov,
-    solve_sylvester,
 )
 from phintys.tensor.linear_algebra.matrix_functions import logm, sqrtm
 from phintys.tensor.linear_algebra.norms import cond, matrix_norm, norm, vector_norm
@@ -33,6 +32,7 @@ from phintys.tensor.linear_algebra.qr import qr
 from phintys.tensor.linear_algebra.schur import ordqz, qz, schur
 from phintys.tensor.linear_algebra.singular_values import lstsq, matrix_rank, pinv, svd, svdvals
 from phintys.tensor.linear_algebra.solving import inv, solve
+from phintys.tensor.linear_algebra.sylvester import solve_sylvester
 from phintys.tensor.linear_algebra.tensors import tensorinv, tensorsolve
 from phintys.tensor.linear_algebra.toeplitz_systems import solve_toeplitz
 from phintys.tensor.linear_algebra.triangular import solve_triangular

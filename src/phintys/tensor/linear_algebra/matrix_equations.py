@@ -1,4 +1,4 @@
-"""Solutions of Sylvester's, Lyapunov's and Riccati's equations.
+"""Solutions of Lyapunov's and Riccati's equations; Sylvester's is in a module of its own.
 
 The derivatives are those of implicit functions: they solve a linear equation of the same kind (Kao
 and Hennequin, "Automatic differentiation of Sylvester, Lyapunov, and algebraic Riccati equations",
@@ -24,10 +24,15 @@ from phintys.tensor.linear_algebra.matrix_op import (
     adjoint,
     as_matrices,
     check_choice,
-    lapack_function,
     matrix_dtype,
 )
 from phintys.tensor.linear_algebra.solving import solve
+from phintys.tensor.linear_algebra.sylvester import (
+    Sylvester,
+    require_finite,
+    solve_sylvester,
+    sum_of,
+)
 from phintys.tensor.products import matmul
 from phintys.tensor.reshaping import reshape
 from phintys.tensor.shapes import sizes_of
@@ -53,108 +58,8 @@ __all__ = [
 ]
 
 
-def _require_finite(*matrices: Any) -> None:
-    if not all(np.isfinite(x).all() for x in matrices):
-        raise MatrixError("or another one of the equation has an element that is not finite")
-
-
-def _sum(*terms: Any) -> Any:
-    """Return the sum of the terms that are there."""
-    total = None
-    for term in terms:
-        if term is not None:
-            total = term if total is None else total + term
-    return total
-
-
 def _hermitian(x: Any) -> Any:
     return (x + adjoint(x)) * np.asarray(0.5, x.type.numpy_dtype)
-
-
-# ---- Sylvester -----------------------------------------------------------------------------------
-
-
-class Sylvester(FailingMatrixOp):
-    """Return the solution X of ``A X + X B = Q``.
-
-    Examples
-    --------
-    >>> from phintys.tensor.linear_algebra.matrix_equations import Sylvester
-    >>> Sylvester()([[2.0]], [[1.0]], [[6.0]]).eval()
-    array([[2.]])
-    """
-
-    __props__: ClassVar[tuple[str, ...]] = ("on_error",)
-    signature = "(m,m),(n,n),(m,n)->(m,n)"
-
-    def compute(self, *matrices: Any) -> Sequence[Any]:
-        """Solve with the Schur forms of A and B (Bartels and Stewart, 1972)."""
-        a, b, q = matrices
-        if not q.size:
-            return (q,)
-        _require_finite(a, b, q)
-        r, u = linalg.schur(a)
-        s, v = linalg.schur(b)
-        inner, scale, info = lapack_function("trsyl", r, s, q)(r, s, u.conj().T @ q @ v)
-        if info > 0:
-            raise MatrixError("and the negative of the second one have a common eigenvalue")
-        return (u @ (inner / scale) @ v.conj().T,)
-
-    def adjoint_rule(
-        self, inputs: Sequence[Any], outputs: Sequence[Any], gradients: Sequence[Any]
-    ) -> list[Any]:
-        """``gQ = S, gA = -S X^H, gB = -X^H S``, where ``A^H S + S B^H = gX``"""
-        (a, b, _), (x,), (g,) = inputs, outputs, gradients
-        inner = self(adjoint(a), adjoint(b), g)
-        return [-matmul(inner, adjoint(x)), -matmul(adjoint(x), inner), inner]
-
-    def tangent_rule(
-        self, inputs: Sequence[Any], outputs: Sequence[Any], tangents: Sequence[Any]
-    ) -> list[Any]:
-        """``A dX + dX B = dQ - dA X - X dB``"""
-        (a, b, _), (x,), (da, db, dq) = inputs, outputs, tangents
-        right = _sum(
-            dq,
-            None if da is None else -matmul(da, x),
-            None if db is None else -matmul(x, db),
-        )
-        return [self(a, b, right)]
-
-
-@lru_cache(maxsize=2)
-def _sylvester(on_error: OnError) -> Sylvester:
-    return Sylvester(on_error)
-
-
-def solve_sylvester(a: Any, b: Any, q: Any, *, on_error: OnError = "raise") -> TensorVariable:
-    """Return the solution x of ``a x + x b = q``.
-
-    Parameters
-    ----------
-    a, b
-        Square matrices, or stacks of them. There is one solution if no eigenvalue of ``a`` is the
-        negative of one of ``b``.
-    q
-        A matrix with the rows of ``a`` and the columns of ``b``, or a stack of them.
-    on_error
-        ``"raise"`` an error that names a matrix for which there is no single solution, or return
-        ``"nan"`` for it.
-
-    Returns
-    -------
-    TensorVariable
-        x, of the shape of ``q``.
-
-    Examples
-    --------
-    >>> import phintys.tensor as pt
-    >>> a, b = pt.constant([[1.0, 0.0], [0.0, 2.0]]), pt.constant([[1.0]])
-    >>> pt.linalg.solve_sylvester(a, b, pt.constant([[2.0], [6.0]])).eval()
-    array([[1.],
-           [2.]])
-    """
-    a, b, q = (as_matrices(x, "solve_sylvester") for x in (a, b, q))
-    return _sylvester(on_error)(a, b, q)
 
 
 # ---- Lyapunov ------------------------------------------------------------------------------------
@@ -182,7 +87,7 @@ def solve_continuous_lyapunov(a: Any, q: Any, *, on_error: OnError = "raise") ->
     array([[2.]])
     """
     a, q = (as_matrices(x, "solve_continuous_lyapunov") for x in (a, q))
-    return _sylvester(on_error)(a, adjoint(a), q)
+    return Sylvester(on_error)(a, adjoint(a), q)
 
 
 def solve_discrete_lyapunov(
@@ -222,7 +127,7 @@ def solve_discrete_lyapunov(
     left = a + one
     right = solve(left, adjoint(solve(left, q, b_ndim=2, on_error=on_error)), b_ndim=2)
     turned = solve(left, a - one, b_ndim=2, on_error=on_error)
-    return _sylvester(on_error)(turned, adjoint(turned), adjoint(right) * np.asarray(-2, dtype))
+    return Sylvester(on_error)(turned, adjoint(turned), adjoint(right) * np.asarray(-2, dtype))
 
 
 def _direct(a: Any, q: Any, on_error: OnError) -> Any:
@@ -265,7 +170,7 @@ class _Riccati(FailingMatrixOp):
         a, b, q, r = matrices
         if not a.size:
             return (q,)
-        _require_finite(*matrices)
+        require_finite(*matrices)
         try:
             x = self._solver()(a, b, (q + q.conj().T) / 2, (r + r.conj().T) / 2)
         except np.linalg.LinAlgError as error:
@@ -299,11 +204,11 @@ class _Riccati(FailingMatrixOp):
         (a, b, *_), (x,), (da, db, dq, dr) = inputs, outputs, tangents
         gain = self._gain(inputs, x)
         closed = a - matmul(b, gain)
-        change = _sum(da, None if db is None else -matmul(db, gain))
+        change = sum_of(da, None if db is None else -matmul(db, gain))
         if change is not None:
             change = matmul(self._stepped(x, closed), change) * np.asarray(2, x.dtype)
         inner = None if dr is None else matmul(matmul(adjoint(gain), dr), gain)
-        right = _hermitian(_sum(dq, change, inner))
+        right = _hermitian(sum_of(dq, change, inner))
         return [self._linear(adjoint(closed), right)]
 
 

@@ -10,7 +10,6 @@ import numpy as np
 
 from phintys._base.late import LateModule
 from phintys.tensor.linear_algebra.analytic import AnalyticMatrixOp
-from phintys.tensor.linear_algebra.matrix_equations import solve_sylvester
 from phintys.tensor.linear_algebra.matrix_op import (
     FailingMatrixOp,
     MatrixError,
@@ -18,6 +17,7 @@ from phintys.tensor.linear_algebra.matrix_op import (
     adjoint,
     as_matrices,
 )
+from phintys.tensor.linear_algebra.sylvester import solve_sylvester
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 else:
     linalg = LateModule("scipy.linalg")
 
-__all__ = ["Logm", "Sqrtm", "logm", "sqrtm"]
+__all__ = ["MOST_HALVINGS", "NEAR", "NODES", "Logm", "Sqrtm", "logm", "sqrtm"]
 
 
-_NEAR, _NODES = 0.25, 8
+NEAR, NODES = 0.25, 8
 """Distance from the identity at which as many nodes are enough for double precision."""
 
-_MOST_HALVINGS = 64
+MOST_HALVINGS = 64
 
 
 def _function(f: Callable[[Any], Any], a: Any, what: str) -> Any:
@@ -69,10 +69,10 @@ def _logarithm(a: Any) -> Any:
     if not entries.all():
         raise MatrixError("has no logarithm: it is singular")
     one, root, halvings = np.eye(len(form)), form, 0
-    while np.linalg.norm(root - one, 1) > _NEAR and halvings < _MOST_HALVINGS:
+    while np.linalg.norm(root - one, 1) > NEAR and halvings < MOST_HALVINGS:
         # Old releases of SciPy return long complex numbers, which its solvers round to short ones.
         root, halvings = linalg.sqrtm(root).astype(form.dtype), halvings + 1
-    nodes, weights = np.polynomial.legendre.leggauss(_NODES)
+    nodes, weights = np.polynomial.legendre.leggauss(NODES)
     rest, total = root - one, np.zeros_like(form)
     for node, weight in zip((nodes + 1) / 2, weights / 2, strict=True):
         total += weight * linalg.solve_triangular(one + node * rest, rest)

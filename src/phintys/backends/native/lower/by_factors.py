@@ -1,4 +1,4 @@
-"""Lowering of solutions, inverses and determinants that no rule has replaced by factors.
+"""Lowering of solutions, inverses, determinants and equations that no rule has replaced by factors.
 
 The full pipeline replaces them, so that factors are shared. In other modes they are computed by
 the same expressions, each by factors of its own.
@@ -17,6 +17,7 @@ from phintys.graph.fgraph import FunctionGraph
 from phintys.tensor import math
 from phintys.tensor.linear_algebra.determinants import Det, SlogDet
 from phintys.tensor.linear_algebra.solving import Inv, Solve
+from phintys.tensor.linear_algebra.sylvester import Sylvester
 
 if TYPE_CHECKING:
     from phintys.graph.variable import Variable
@@ -28,6 +29,7 @@ __all__: list[str] = []
 @lowers(Inv)
 @lowers(Det)
 @lowers(SlogDet)
+@lowers(Sylvester)
 def lower_by_factors(op: Any, node: Apply, lowering: Lowering) -> None:
     """The steps of the expression by factors."""
     views = [lowering.view(variable) for variable in node.inputs]

@@ -32,6 +32,7 @@ _if_else = LateModule("phintys.backends.native.lower.if_else")
 _indexing = LateModule("phintys.backends.native.lower.indexing")
 _joining = LateModule("phintys.backends.native.lower.joining")
 _linear_algebra = LateModule("phintys.backends.native.lower.linear_algebra")
+_matrix_functions = LateModule("phintys.backends.native.lower.matrix_functions")
 _numpy_draws = LateModule("phintys.backends.native.lower.numpy_draws")
 _observing = LateModule("phintys.backends.native.lower.observing")
 _products = LateModule("phintys.backends.native.lower.products")
@@ -41,6 +42,7 @@ _reduce = LateModule("phintys.backends.native.lower.reduce")
 _row_loop = LateModule("phintys.backends.native.lower.row_loop")
 _scan = LateModule("phintys.backends.native.lower.scan")
 _searching = LateModule("phintys.backends.native.lower.searching")
+_schur_forms = LateModule("phintys.backends.native.lower.schur_forms")
 _segments = LateModule("phintys.backends.native.lower.segments")
 _shapes = LateModule("phintys.backends.native.lower.shapes")
 
@@ -48,7 +50,7 @@ LOWERINGS: OpRules[Callable[[Any, Apply, Lowering], None]] = OpRules(
     "native code",
     late={
         _banded: "SolveBanded SolveTridiagonalLU TridiagonalLU",
-        _by_factors: "Det Inv SlogDet Solve",
+        _by_factors: "Det Inv SlogDet Solve Sylvester",
         _convolution: "Convolve",
         _counting: "Nonzero RepeatIndex",
         _creation: "Alloc AllocDiag AllocEmpty ExtractDiag",
@@ -65,6 +67,7 @@ LOWERINGS: OpRules[Callable[[Any, Apply, Lowering], None]] = OpRules(
             "Cholesky CholeskyAdjoint CholeskyInverse CholeskyUpdate Eigh LUFactor PermuteRows "
             "SolveTriangular"
         ),
+        _matrix_functions: "Expm Logm Sqrtm",
         _numpy_draws: "NumpyDraw NumpyIntegers",
         _observing: "Assume CheckAndRaise",
         _products: "BatchedDot Dot Gemm",
@@ -74,6 +77,7 @@ LOWERINGS: OpRules[Callable[[Any, Apply, Lowering], None]] = OpRules(
         _row_loop: "RowLoop",
         _scan: "Scan StepCount",
         _searching: "SearchSorted",
+        _schur_forms: "QZ QuasiTriangularSylvester Schur",
         _segments: "SegmentReduce",
         _shapes: "GradientMark MakeVector Reshape Shape ShapeI SizeCheck SpecifyShape",
     },

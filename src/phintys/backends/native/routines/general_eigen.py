@@ -51,7 +51,7 @@ class _Geev(StackRoutine):
             right = None if vectors_of is None else vectors_of(index)
             status = b.slot(INT64)
             b.store(n + 1, status)
-            with when(b, _are_finite(code, place, n * n)):
+            with when(b, code.are_finite(place, n * n)):
                 b.store(decompose(place, found, right), status)
             if not options["nan"]:
                 return b.load(INT64, status)
@@ -62,17 +62,6 @@ class _Geev(StackRoutine):
             return None
 
         return write
-
-
-def _are_finite(code: MatrixCall, place: Value, count: Value) -> Value:
-    """Return whether neighbouring elements are finite: their products with 0 are not NaN."""
-    b = code.b
-    part = code.type.part if code.type.kind == "c" else code.type
-    twice = 2 if code.type.kind == "c" else 1
-    with loop(b, 0, count * twice, carried=[b.constant(part, 0.0)]) as each:
-        (total,) = each.carried
-        each.next(total + b.load(part, b.offset(place, each.index, part)) * 0.0)
-    return b.eq(each.results[0], 0.0)
 
 
 def _decomposition(code: MatrixCall) -> Callable[[Value, Value, Value | None], Value]:

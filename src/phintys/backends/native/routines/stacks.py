@@ -218,6 +218,16 @@ class MatrixCall(Arguments):
             place = b.offset(pointer, single.index * (n + 1) * twice, part)
             b.store(b.constant(part, 1), place)
 
+    def are_finite(self, place: Value, count: Value) -> Value:
+        """Return whether neighbouring elements are finite: their products with 0 are not NaN."""
+        b = self.b
+        part = self.type.part if self.type.kind == "c" else self.type
+        twice = 2 if self.type.kind == "c" else 1
+        with loop(b, 0, count * twice, carried=[b.constant(part, 0.0)]) as each:
+            (total,) = each.carried
+            each.next(total + b.load(part, b.offset(place, each.index, part)) * 0.0)
+        return b.eq(each.results[0], 0.0)
+
     def report(self, status: Value, position: Value) -> None:
         """Write code that keeps a status that is not 0, if it is that of the first matrix."""
         b = self.b

@@ -1,0 +1,124 @@
+"""Lowering of Schur forms, and of equations of matrices in such forms, to calls of LAPACK."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from phintys.backends.native.failures import Failure
+from phintys.backends.native.lower.families import lowers
+from phintys.backends.native.lower.linear_algebra import (
+    batch_of,
+    count_of,
+    matrix_failure,
+    square,
+    turned,
+)
+from phintys.backends.native.lower.lowering import Lowering
+from phintys.backends.native.lower.view import View
+from phintys.backends.native.routines.schur_forms import GEES, GGES, TRSYL
+from phintys.backends.native.steps.call import LibraryCall
+from phintys.graph.apply import Apply
+from phintys.tensor.linear_algebra.schur import QZ, Schur
+from phintys.tensor.linear_algebra.sylvester import QuasiTriangularSylvester
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from phintys.backends.native.sizes import Size
+    from phintys.backends.native.values import Array
+
+__all__ = ["FAILED", "workspace_of_form"]
+
+_BLOCK = 64
+"""Columns of a panel in LAPACK, at most."""
+
+FAILED = (
+    "an element is not finite, or no convergence, or eigenvalues cannot be put in order (status "
+    "{0}), for matrix {1}"
+)
+
+
+@lowers(Schur, QZ)
+def lower_schur_form(op: Schur | QZ, node: Apply, lowering: Lowering) -> None:
+    """Column-major copies, which become the forms, and unitary matrices."""
+    sizes, given = lowering.sizes, [lowering.view(variable) for variable in node.inputs]
+    n = square(given[0], node, lowering)
+    for other in given[1:]:
+        failure = Failure(node, "square", "{0} rows of the first matrix, {1} of the second one")
+        lowering.require_equal(n, square(other, node, lowering), failure)
+    lengths = batch_of(given, (2,) * len(given), node, lowering)
+    dtype: Any = node.outputs[0].type.numpy_dtype  # pyright: ignore[reportAttributeAccessIssue]
+    shape = [*lengths, n, n]
+    forms = [
+        lowering.copied(turned(view.broadcast(shape, sizes), lowering), node, dtype)
+        for view in given
+    ]
+    vectors = [View.of(lowering.array(dtype, shape), sizes) for _ in given]
+    is_nan = op.on_error == "nan"
+    options = {
+        "n": n,
+        "count": count_of(lengths, lowering),
+        "move": sizes.mul(n, n),
+        "sort": op.sort,
+        "nan": is_nan,
+    }
+    routine = GEES if isinstance(op, Schur) else GGES
+    workspace = workspace_of_form(dtype, n, lowering)
+    outputs = tuple(view.array for view in (*forms, *vectors))
+    failure = matrix_failure(node, FAILED, is_nan)
+    lowering.steps.append(LibraryCall(routine, (), outputs, options, node, workspace, failure))
+    for variable, view in zip(node.outputs, (*forms, *vectors), strict=True):
+        lowering.bind(variable, turned(view, lowering))
+
+
+def workspace_of_form(dtype: np.dtype[Any], n: Size, lowering: Lowering) -> tuple[Array, ...]:
+    """Return room for numbers, eigenvalues, flags and floats; some for pairs alone."""
+    sizes = lowering.sizes
+
+    def room(own: Any, count: int) -> Array:
+        length = sizes.add(sizes.mul(sizes.fixed(count), n), sizes.fixed(16))
+        return lowering.array(own, (length,))
+
+    arrays = (room(dtype, _BLOCK + 8), room(dtype, 3), room("int32", 1))
+    return (*arrays, room(dtype.type(0).real.dtype, 8)) if dtype.kind == "c" else arrays
+
+
+@lowers(QuasiTriangularSylvester)
+def lower_quasi_triangular_sylvester(
+    op: QuasiTriangularSylvester, node: Apply, lowering: Lowering
+) -> None:
+    """A column-major copy of the right side, which becomes the solution."""
+    sizes = lowering.sizes
+    r, s, q = given = [lowering.view(variable) for variable in node.inputs]
+    m, n = square(r, node, lowering), square(s, node, lowering)
+    for size, expected in ((q.sizes[-2], m), (q.sizes[-1], n)):
+        failure = Failure(node, "square", "{0} rows of a matrix, {1} of the right side")
+        lowering.require_equal(expected, size, failure)
+    lengths = batch_of(given, (2, 2, 2), node, lowering)
+    first, second = (_by_columns(view, lengths, lowering) for view in (r, s))
+    columns = lowering.copied(turned(q.broadcast([*lengths, m, n], sizes), lowering), node)
+    is_nan = op.on_error == "nan"
+    options = {
+        "m": m,
+        "n": n,
+        "count": count_of(lengths, lowering),
+        "r_move": sizes.mul(m, m),
+        "s_move": sizes.mul(n, n),
+        "x_move": sizes.mul(m, n),
+        "turn_r": op.turn_r,
+        "turn_s": op.turn_s,
+        "nan": is_nan,
+    }
+    detail = "matrix {1} and the negative of the second one have a common eigenvalue (status {0})"
+    failure = matrix_failure(node, detail, is_nan)
+    inputs, outputs = (first.array, second.array), (columns.array,)
+    lowering.steps.append(LibraryCall(TRSYL, inputs, outputs, options, node, failure=failure))
+    lowering.bind(node.outputs[0], turned(columns, lowering))
+
+
+def _by_columns(view: View, lengths: Sequence[Size], lowering: Lowering) -> View:
+    """Return matrices of a stack, column-major and one after the other."""
+    shown = turned(view.broadcast([*lengths, *view.sizes[-2:]], lowering.sizes), lowering)
+    return lowering.contiguous(shown)

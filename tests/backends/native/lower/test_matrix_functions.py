@@ -1,0 +1,124 @@
+"""Exponentials, logarithms and square roots of matrices are native."""
+
+import numpy as np
+import pytest
+import scipy.linalg
+
+import phintys
+import phintys.tensor as pt
+
+TOLERANCE = {"float32": 1e-4, "float64": 1e-12, "complex64": 1e-4, "complex128": 1e-12}
+
+
+def drawn(shape, dtype):
+    rng = np.random.default_rng(sum(shape))
+    a = rng.normal(size=shape).astype(dtype)
+    return a + (1j * rng.normal(size=shape)).astype(dtype) if a.dtype.kind == "c" else a
+
+
+def stack(dtype):
+    return pt.tensor("a", shape=(None, None, None), dtype=dtype)
+
+
+def compiled(a, *outputs, mode="native"):
+    f = phintys.function([a], list(outputs), mode=mode)
+    assert mode != "native" or "callback" not in f.explain()
+    return f
+
+
+def near(found, expected, tolerance):
+    """Whether matrices agree in the norm."""
+    return np.abs(found - expected).max() <= tolerance * np.abs(expected).max()
+
+
+@pytest.mark.parametrize("dtype", TOLERANCE)
+def test_exponentials_of_small_and_large_matrices(dtype):
+    a = stack(dtype)
+    f = compiled(a, pt.linalg.expm(a))
+    wide = "complex128" if np.dtype(dtype).kind == "c" else "float64"
+    for n in (0, 1, 2, 5, 30):
+        for size in (0, 1e-9, 0.1, 1, 4, 30):
+            value = (drawn((2, n, n), dtype) * size / max(n, 1)).astype(dtype)
+            (found,) = f(value)
+            assert (found.dtype, found.shape) == (value.dtype, value.shape)
+            for one, other in zip(found, value, strict=True):
+                if n:
+                    expected = scipy.linalg.expm(other.astype(wide))
+                    assert near(one, expected, TOLERANCE[dtype] * max(size, 1))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(
+    ("matrix", "expected"),
+    [
+        # halved by their norms, they would lose most digits
+        ([[1.0, 1e6], [0.0, -1.0]], [[np.e, 1e6 * np.sinh(1.0)], [0.0, 1 / np.e]]),
+        ([[0.0, 1e8], [0.0, 0.0]], [[1.0, 1e8], [0.0, 1.0]]),
+        ([[-40.0, 0.0], [0.0, 3.0]], [[np.exp(-40.0), 0.0], [0.0, np.exp(3.0)]]),
+    ],
+)
+def test_exponentials_of_matrices_whose_norm_says_little(matrix, expected, dtype):
+    a = stack(dtype)
+    (found,) = compiled(a, pt.linalg.expm(a))(np.array([matrix], dtype))
+    assert near(found[0], np.array(expected), 1e-5 if dtype == "float32" else 1e-13)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_exponentials_of_what_is_not_finite(bad):
+    a = stack("float64")
+    (found,) = compiled(a, pt.linalg.expm(a))(np.stack([np.eye(2), np.full((2, 2), bad)]))
+    np.testing.assert_allclose(found[0], np.e * np.eye(2))
+    assert np.isnan(found[1]).all()
+
+
+def test_exponentials_of_huge_matrices_come_to_an_end():
+    a = stack("float64")
+    (found,) = compiled(a, pt.linalg.expm(a))(np.diag([-1e300, 0.0])[None])
+    assert found.shape == (1, 2, 2)
+
+
+@pytest.mark.parametrize("dtype", TOLERANCE)
+def test_roots_and_logarithms(dtype):
+    a = stack(dtype)
+    outputs = pt.linalg.sqrtm(a), pt.linalg.logm(a)
+    f, g = compiled(a, *outputs), compiled(a, *outputs, mode="reference")
+    for n in (0, 1, 2, 3, 6, 25):
+        value = (drawn((3, n, n), dtype) / max(n, 1) ** 0.5 + 2 * np.eye(n)).astype(dtype)
+        value[1:] *= 1e3
+        for found, expected in zip(f(value), g(value), strict=True):
+            assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
+            assert not n or near(found, expected, 10 * TOLERANCE[dtype])
+
+
+def test_blocks_of_complex_eigenvalues_among_real_ones():
+    a = stack("float64")
+    value = np.zeros((1, 5, 5))
+    value[0, :2, :2] = [[0, -1], [1, 0]]
+    value[0, 2, 2] = 3.0
+    value[0, 3:, 3:] = [[-1, 2], [-2, -1]]
+    root, logarithm = compiled(a, pt.linalg.sqrtm(a), pt.linalg.logm(a))(value)
+    np.testing.assert_allclose(root @ root, value, atol=1e-14)
+    np.testing.assert_allclose(scipy.linalg.expm(logarithm[0]), value[0], atol=1e-13)
+
+
+@pytest.mark.parametrize("function", [pt.linalg.sqrtm, pt.linalg.logm])
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+@pytest.mark.parametrize(
+    "matrix", [np.diag([1.0, -1.0]), np.array([[0.0, 1.0], [0.0, 0.0]]), np.diag([np.inf, 1.0])]
+)
+def test_what_has_no_result_has_none_in_native_code(function, dtype, matrix):
+    a = stack(dtype)
+    value = np.stack([np.diag([4.0, 9.0]), matrix]).astype(dtype)
+    f, g = (compiled(a, function(a, on_error="nan"), mode=m) for m in ("native", "reference"))
+    for found, expected in zip(f(value), g(value), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
+    assert words(function(a), a, value, "native") == words(function(a), a, value, "reference")
+
+
+def words(output, a, value, mode):
+    """Return the first line of the error, if there is one."""
+    try:
+        phintys.function([a], output, mode=mode)(value)
+    except np.linalg.LinAlgError as error:
+        return str(error).splitlines()[0]
+    return ""
