@@ -10,8 +10,12 @@ pytestmark = pytest.mark.filterwarnings("default")
 pm = pytest.importorskip("pymc", reason="PyMC is not installed", exc_type=ImportError)
 
 import pytensor.tensor as pt  # noqa: E402
+from pymc.distributions.dist_math import SplineWrapper  # noqa: E402
+from scipy.interpolate import InterpolatedUnivariateSpline  # noqa: E402
 
+import phintys  # noqa: E402
 import phintys.bridge.pymc as bridge  # noqa: E402
+from phintys.bridge.pytensor import callbacks, from_pytensor  # noqa: E402
 
 
 def poisson_with_offsets(rng):
@@ -171,8 +175,8 @@ def switching_volatility(rng):
         pm.GARCH11("returns", omega=omega, alpha_1=alpha, beta_1=beta, initial_vol=0.5,
                    observed=returns)  # fmt: skip
         rows = np.array([[1.0, 0.3], [0.3, 1.0]])
-        pm.MatrixNormal("matrix", mu=np.zeros((3, 2)), rowcov=np.eye(3) * (0.5 + alpha), colcov=rows,
-                        observed=rng.normal(size=(3, 2)))  # fmt: skip
+        matrix, zero = rng.normal(size=(3, 2)), np.zeros((3, 2))
+        pm.MatrixNormal("matrix", zero, np.eye(3) * (0.5 + alpha), rows, observed=matrix)
         pm.Wishart("scatter", nu=5, V=np.eye(2) * (1.0 + beta), observed=rows * 4.0)
     return model
 
@@ -184,17 +188,44 @@ MODELS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("make", MODELS)
-def test_values_and_gradients_are_pymcs(make):
-    model = make(np.random.default_rng(20))
+def assert_pymcs(model, jitter):
+    """Compare log-densities and gradients with PyMC's, near the initial point."""
     ours = bridge.compile_logp_dlogp(model)
     theirs = model.logp_dlogp_function(ravel_inputs=True, mode="FAST_COMPILE")
     theirs.set_extra_values({})
     for seed in range(3):
-        x = ours.initial_point(seed, jitter=0.3)
+        x = ours.initial_point(seed, jitter=jitter)
         wanted_value, wanted = theirs(x)
         assert np.isfinite(wanted_value)
         value, gradient = ours(x)
         np.testing.assert_allclose(value, wanted_value, rtol=1e-9)
         np.testing.assert_allclose(gradient, wanted, rtol=1e-9, atol=1e-9 * abs(wanted).max())
     assert not ours.function.vm.callback_nodes
+
+
+@pytest.mark.parametrize("make", MODELS)
+def test_values_and_gradients_are_pymcs(make):
+    assert_pymcs(make(np.random.default_rng(20)), jitter=0.3)
+
+
+@pytest.mark.parametrize("ext", ["extrapolate", "zeros", "const", "raise"])
+@pytest.mark.parametrize("degree", [1, 3])
+def test_splines_are_scipys(degree, ext):
+    x = np.array([0.0, 0.5, 1.5, 2.0, 3.5, 5.0])
+    spline = InterpolatedUnivariateSpline(x, np.sin(x), k=degree, ext=ext)
+    at = np.array([0.2, 1.1, 1.5, 4.9]) if ext == "raise" else np.linspace(-1.0, 6.0, 29)
+    wanted = SplineWrapper(spline)(pt.dvector("x"))
+    ours, value = from_pytensor([*wanted.owner.inputs, wanted])
+    assert bool(callbacks(value)) == (ext == "raise")
+    f = phintys.function([ours], [value, phintys.grad(value.sum(), ours)])
+    found, slopes = f(at)
+    np.testing.assert_allclose(found, spline(at), rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(slopes, spline.derivative()(at), rtol=1e-12, atol=1e-14)
+
+
+def test_interpolated_densities_are_pymcs():
+    x = np.linspace(-2.0, 2.0, 9)
+    with pm.Model() as model:
+        y = pm.Interpolated("y", x, np.exp(-(x**2)))
+        pm.Normal("z", y, 1.0, observed=0.3)
+    assert_pymcs(model, jitter=0.3)
