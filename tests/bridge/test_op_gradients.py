@@ -4,15 +4,30 @@ import numpy as np
 import pytensor
 import pytensor.tensor as pt
 import pytest
+from pytensor import gradient
+from pytensor.assumptions.specify import assume
+from pytensor.compile.builders import OpFromGraph
+from pytensor.compile.ops import ViewOp
+from pytensor.conditional import ifelse
+from pytensor.graph.traversal import applys_between
+from pytensor.raise_op import Assert
+from pytensor.tensor.blas.batched import BatchedDot
+from pytensor.tensor.blockwise import Blockwise
+from pytensor.tensor.extra_ops import CpuContiguous, FillDiagonalOffset
+from pytensor.tensor.fft import irfft, rfft
+from pytensor.tensor.linalg.solvers.general import Solve
 
 import phintys
-from phintys.bridge.pytensor import from_pytensor
+from phintys.bridge.pytensor import convert_op, from_pytensor
 
 PYTHON = pytensor.compile.Mode(linker="py", optimizer=None)
 RNG = np.random.default_rng(8)
 A, B = RNG.uniform(0.2, 0.8, (2, 2, 3))
 S = A @ A.T + np.eye(2)
 K = [1, 0]
+
+REPEATS = pt.constant([2, 1, 0])
+U, V = pt.dmatrices("u", "v")
 
 # Family -> functions of x and y, of the shape (2, 3), and of s, which is positive definite.
 GROUPS = {
@@ -23,11 +38,31 @@ GROUPS = {
         "power": lambda x, y, s: x**y / (1 + s[0, 0]),
         "gamma": lambda x, y, s: pt.gammaln(x) * pt.digamma(y) + pt.erf(x) * pt.erfcx(y),
         "sigmoid": lambda x, y, s: pt.sigmoid(x) * pt.softplus(y) + pt.log1mexp(-x),
+        "dimshuffle": lambda x, y, s: x.dimshuffle(1, "x", 0) * y.T[:, None],
+        "scalars": lambda x, y, s: pt.tensor_from_scalar(pt.scalar_from_tensor(x[0, 0])) * y,
+        "same": lambda x, y, s: ViewOp()(x) * CpuContiguous()(y),
+    },
+    "control": {
+        "if_else": lambda x, y, s: ifelse(x[0, 0] > 0.0, x**2, y) * y,
+        "check": lambda x, y, s: Assert("no")(x, y[0, 0] > 0) ** 2,
+        "print": lambda x, y, s: pytensor.printing.Print("x", attrs=("ndim",))(x) * y,
+        "disconnected": lambda x, y, s: gradient.disconnected_grad(x) * y * x,
+        "zero": lambda x, y, s: gradient.zero_grad(x) * y * x,
+        "grad_clip": lambda x, y, s: gradient.grad_clip(x, -0.1, 0.3) * y,
+        "grad_scale": lambda x, y, s: gradient.grad_scale(x, -2.0) * y,
+        "from_graph": lambda x, y, s: OpFromGraph([U, V], [pt.exp(U) * V])(x, y),
+        "scan": lambda x, y, s: pytensor.scan(
+            lambda row, total: total * 0.9 + row**2,
+            sequences=x,
+            outputs_info=y[0],
+            return_updates=False,
+        ),
     },
     "reductions": {
         "sum": lambda x, y, s: x.sum(axis=0) * y,
         "prod": lambda x, y, s: x.prod(axis=1),
         "max": lambda x, y, s: x.max(axis=1) * y.min(),
+        "argmax": lambda x, y, s: x[0, pt.argmax(y, axis=1)] ** 2,
         "cumsum": lambda x, y, s: pt.cumsum(x, axis=1) ** 2,
         "softmax": lambda x, y, s: pt.special.softmax(x, axis=1) * y,
         "log_softmax": lambda x, y, s: pt.special.log_softmax(x, axis=1) * y,
@@ -38,11 +73,26 @@ GROUPS = {
         "join": lambda x, y, s: pt.concatenate([x, y], axis=1) ** 2,
         "split": lambda x, y, s: pt.split(x, [1, 2], n_splits=2, axis=1)[1] ** 2,
         "repeat": lambda x, y, s: pt.repeat(x, 2, axis=1) ** 2,
+        "repeats": lambda x, y, s: pt.repeat(x, REPEATS, axis=1) ** 2,
         "diagonal": lambda x, y, s: pt.diagonal(s) ** 2,
         "index": lambda x, y, s: x[K, 1:] * x[::-1, :2],
         "set": lambda x, y, s: x[K].set(y) ** 2,
         "inc": lambda x, y, s: pt.set_subtensor(x[0], y[1] ** 2) * pt.inc_subtensor(y[K], x),
         "sort": lambda x, y, s: pt.sort(x, axis=1) * y,
+        "argsort": lambda x, y, s: x[0, pt.argsort(y[1])] ** 2,
+        "alloc": lambda x, y, s: pt.alloc(x[0], 4, 3) ** 2 * pt.eye(4, 3) * y[0, 0],
+        "make_vector": lambda x, y, s: pt.stack([x[0, 0], y[1, 1], x[0, 0]]) ** 2,
+        "dims": lambda x, y, s: pt.split_dims(pt.join_dims(x, 0, 2), (3, 2), axis=0) * y.T,
+        "specify_shape": lambda x, y, s: pt.specify_shape(x, (2, 3)) ** 2,
+        "sizes": lambda x, y, s: x * y.shape[0] * pt.arange(y.shape[1]),
+        "fill_diagonal": lambda x, y, s: pt.fill_diagonal(s, y[0, 0]) ** 2,
+        "fill_offset": lambda x, y, s: FillDiagonalOffset()(s, y[0, 0], 1) ** 2,
+        "nonzero": lambda x, y, s: x[x > 0.5] ** 2,
+    },
+    "signal": {
+        "convolve": lambda x, y, s: pt.signal.convolve1d(x[0], y[0], mode="full") ** 2,
+        "fft": lambda x, y, s: rfft(x) ** 2,
+        "inverse_fft": lambda x, y, s: irfft(rfft(x)) * x[:, :2],
     },
     "linear_algebra": {
         "dot": lambda x, y, s: pt.dot(x, y.T) * s,
@@ -51,10 +101,28 @@ GROUPS = {
         "inverse": lambda x, y, s: pt.linalg.inv(s) ** 2,
         "determinant": lambda x, y, s: pt.linalg.det(s) * pt.linalg.slogdet(s)[1],
         "eigh": lambda x, y, s: pt.linalg.eigh(s)[0] ** 2,
+        "eigvalsh": lambda x, y, s: pt.linalg.eigvalsh(s, None) ** 2,
+        "cho_solve": lambda x, y, s: pt.linalg.cho_solve((pt.linalg.cholesky(s), True), x),
+        "triangular": lambda x, y, s: pt.linalg.solve_triangular(pt.tril(s), x, lower=True) * y,
+        "batched_dot": lambda x, y, s: BatchedDot()(x[:, :, None], y[:, None]) ** 2,
+        "assumed": lambda x, y, s: pt.dot(assume(s, symmetric=True), x) * y,
+        "lu_factor": lambda x, y, s: pt.linalg.lu_factor(s)[0] ** 2,
+        "riccati": lambda x, y, s: pt.linalg.solve_discrete_are(s, x @ x.T, s, s) ** 2,
+        "block_diagonal": lambda x, y, s: pt.linalg.block_diag(x, s) ** 2,
+        "expm": lambda x, y, s: pt.linalg.expm(s) * x[0, 0],
+        "lu": lambda x, y, s: pt.linalg.lu(s)[2] ** 2,
+        "pinv": lambda x, y, s: pt.linalg.pinv(s) ** 2,
+        "qr": lambda x, y, s: pt.linalg.qr(s, mode="economic")[1] ** 2,
+        "svd": lambda x, y, s: pt.linalg.svd(x, compute_uv=False) ** 2,
+        "sylvester": lambda x, y, s: pt.linalg.solve_sylvester(s, s, s) ** 2,
+        "tensorinv": lambda x, y, s: pt.linalg.tensorinv(s, 1) ** 2,
+        "tensorsolve": lambda x, y, s: pt.linalg.tensorsolve(s, x[:, 0]) ** 2,
+        "stack": lambda x, y, s: Blockwise(Solve(assume_a="gen", b_ndim=2))(s[None], x[None]),
     },
 }
 
 
+@pytest.mark.filterwarnings("ignore:.axes. should not be .None.:DeprecationWarning")  # PyTensor's
 @pytest.mark.parametrize("group", GROUPS)
 def test_gradients_are_pytensors(group):
     inputs = [pt.dmatrix(name) for name in "xys"]
@@ -76,3 +144,49 @@ def test_gradients_are_pytensors(group):
     names = [f"d {name} / d {wrt}" for name in GROUPS[group] for wrt in "xys"]
     for name, value, wanted in zip(names, f(A, B, S), theirs(A, B, S), strict=True):
         np.testing.assert_allclose(value, wanted, rtol=1e-9, atol=1e-12, err_msg=name)
+
+
+# Classes whose gradient is not compared here, and why.
+NONE_IN_PYTENSOR = "PyTensor has no gradient of it"
+INTEGERS = "its results are integers, or its arguments"
+MADE_BY_REWRITES = "PyTensor's rewrites make it, after derivatives were taken"
+WITHOUT = {
+    "Bartlett": INTEGERS,
+    "Choose": NONE_IN_PYTENSOR,
+    "DeepCopyOp": NONE_IN_PYTENSOR,
+    "Dot22": MADE_BY_REWRITES,
+    "Dot22Scalar": MADE_BY_REWRITES,
+    "Eig": "its results are complex",
+    "Gemm": MADE_BY_REWRITES,
+    "Gemv": MADE_BY_REWRITES,
+    "MakeSlice": INTEGERS,
+    "Nonzero": INTEGERS,
+    "PhintysOp": "tests of to_pytensor compare them",
+    "PivotToPermutations": INTEGERS,
+    "RandomVariable": "draws are not differentiated",
+    "RavelMultiIndex": INTEGERS,
+    "SLogDet": NONE_IN_PYTENSOR,
+    "ScalarOp": "tests of Ops compare those of each scalar Op",
+    "Schur": NONE_IN_PYTENSOR,
+    "SearchsortedOp": INTEGERS,
+    "Shape_i": INTEGERS,
+    "UndefinedGrad": "it has none",
+    "Unique": NONE_IN_PYTENSOR,
+    "UnravelIndex": INTEGERS,
+}
+
+
+def _classes(outputs):
+    """Return the names of the classes of Ops in graphs, and of what they do to each item."""
+    found = set()
+    for node in applys_between([], outputs):
+        for op in (node.op, getattr(node.op, "core_op", None)):
+            found.update(cls.__name__ for cls in type(op).__mro__)
+    return found
+
+
+def test_each_converted_op_has_its_gradient_compared():
+    inputs = [pt.dmatrix(name) for name in "xys"]
+    graphs = [build(*inputs) for group in GROUPS.values() for build in group.values()]
+    registered = {cls.__name__ for cls in convert_op.registry if "pytensor." in cls.__module__}
+    assert registered - _classes(graphs) == set(WITHOUT) & registered

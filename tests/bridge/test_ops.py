@@ -11,6 +11,7 @@ import phintys
 from phintys.bridge.pytensor import callbacks, from_pytensor
 from phintys.bridge.pytensor.families.scalars import SCALARS
 
+PYTHON = pytensor.compile.Mode(linker="py", optimizer=None)
 RNG = np.random.default_rng(7)
 A = RNG.uniform(0.2, 0.8, (3, 4))
 B = RNG.uniform(0.2, 0.8, (3, 4))
@@ -91,7 +92,60 @@ SCALAR_RECORDS = {
     "Log1mexp": (pt.log1mexp, -A),
     "PolyGamma": (pt.polygamma, K, A[0, :3]),
     "Hyp2F1": (pt.hyp2f1, A, B, A + 1, B),
+    "Clip": (lambda x: pt.clip(x, 0.3, 0.6), A),
+    "Complex": (lambda x, y: abs(pt.complex(x, y)), A, B),
+    "Conj": (lambda x, y: abs(pt.conj(pt.complex(x, y))), A, B),
+    "Identity": (pt.tensor_copy, A),
+    "IsInf": (pt.isinf, A),
+    "IsNan": (pt.isnan, A),
+    "RoundHalfAwayFromZero": (pt.round_half_away_from_zero, 4 * A),
+    "Second": (lambda x, y: pt.second(x, y) * x, A, B),
+    "Softplus": (pt.softplus, A),
+    "TriGamma": (pt.tri_gamma, A),
 }
+
+
+# Of these PyTensor knows no derivative with respect to the inputs at these places.
+UNKNOWN = {
+    "BetaIncInv": (0, 1),
+    "GammaIncCInv": (0,),
+    "GammaIncInv": (0,),
+    "Hyp2F1": (0, 1, 2),
+    "Ive": (0,),
+    "Jv": (0,),
+    "Kve": (0,),
+}
+# These have no derivative: their results are discrete.
+DISCRETE = {"LT", "GT", "LE", "GE", "EQ", "NEQ", "IsNan", "IsInf"}
+# PyTensor's own gradients raise: those of complex numbers are not of its dtypes.
+REFUSED = {"Complex", "Conj", "Imag", "Real"}
+
+
+def test_each_scalar_op_of_the_table_has_a_record():
+    with_others = {"AND", "OR", "XOR", "Invert", "MulWithoutZeros"}  # "bitwise", and gradients
+    assert {cls.__name__ for cls in SCALARS} - set(SCALAR_RECORDS) == with_others
+
+
+@pytest.mark.parametrize("name", sorted(set(SCALAR_RECORDS) - DISCRETE - REFUSED))
+def test_gradients_of_scalar_ops_are_pytensors(name):
+    build, *values = SCALAR_RECORDS[name]
+    inputs = [
+        pt.tensor(f"x{at}", dtype=one.dtype.name, shape=(None,) * one.ndim)
+        for at, one in enumerate(values)
+    ]
+    wrt = [
+        at
+        for at, one in enumerate(inputs)
+        if one.dtype == "float64" and at not in UNKNOWN.get(name, ())
+    ]
+    cost = build(*inputs).sum()
+    wanted = pytensor.grad(cost, [inputs[at] for at in wrt], disconnected_inputs="ignore")
+    theirs = pytensor.function(inputs, wanted, mode=PYTHON, on_unused_input="ignore")
+    *ours, found = from_pytensor([*inputs, cost])
+    gradients = phintys.grad(found, [ours[at] for at in wrt], disconnected_inputs="ignore")
+    f = phintys.function(ours, gradients, on_unused_input="ignore")
+    for value, expected in zip(f(*values), theirs(*values), strict=True):
+        np.testing.assert_allclose(value, expected, rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize("name", RECORDS | SCALAR_RECORDS)

@@ -3,6 +3,9 @@
 import copy
 import itertools
 import pickle
+import subprocess
+import sys
+import textwrap
 
 import numpy as np
 import pytest
@@ -593,3 +596,25 @@ def test_scipy_is_not_loaded_with_the_package():
 
     code = "import sys, phintys.scalar; sys.exit('scipy' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.parametrize(
+    "interval",
+    [(1e-300, 0.5), (0.5, 1.5), (0.99999, 1.00001), (1.5, 2.5), (1.99999, 2.00001), (2.5, 10.0),
+     (9.5, 1e3), (1e3, 1e300)],
+)  # fmt: skip
+def test_gammaln_has_its_digits_near_its_zeros_too(interval):
+    mpmath = pytest.importorskip("mpmath")
+    x = np.exp(np.random.default_rng(3).uniform(*np.log(interval), 100))
+    with mpmath.workdps(40):
+        expected = [float(mpmath.loggamma(mpmath.mpf(float(one)))) for one in x]
+    np.testing.assert_allclose(SCALAR_OPS["gammaln"].impl(x), expected, rtol=1.2e-15)
+
+
+def test_gammaln_of_numbers_that_are_not_negative_does_not_import_scipys_special_functions():
+    code = """
+        import sys, numpy as np, phintys.tensor as pt
+        assert pt.gammaln(np.array([0.0, 0.5, 3.0, 70.0, np.inf])).eval(mode="reference")[2] > 0
+        assert "scipy.special" not in sys.modules
+    """
+    subprocess.run([sys.executable, "-c", textwrap.dedent(code)], check=True, timeout=120)

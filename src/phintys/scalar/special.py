@@ -16,6 +16,7 @@ from phintys.scalar.arithmetic import abs, sign, sqr, xlogy
 from phintys.scalar.comparison import gt, lt
 from phintys.scalar.exponential import exp, log
 from phintys.scalar.gamma_slopes import slope_by_differences
+from phintys.scalar.log_gamma import log_gamma
 from phintys.scalar.logic import and_
 from phintys.scalar.row import dtype_of
 from phintys.scalar.row_kinds import FloatRow
@@ -147,7 +148,7 @@ gamma = FloatRow(
 
 gammaln = FloatRow(
     "gammaln",
-    "scipy.special:gammaln",
+    log_gamma,
     doc="Logarithm of the absolute value of the gamma function.",
     derivative=lambda x, out: (digamma(x),),
 )

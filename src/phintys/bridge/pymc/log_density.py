@@ -5,18 +5,18 @@
 from __future__ import annotations
 
 import math
-import threading
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from pymc.initial_point import make_initial_point_fn
 from pymc.model.core import Model, modelcontext
+from pytensor.configdefaults import config as pytensor_config
 
 import phintys.tensor as pt
 from phintys._base.errors import ArgumentError
 from phintys._base.once import kept_property
 from phintys.bridge.pymc import checks
+from phintys.bridge.pymc.initial_points import InitialPoints
 from phintys.bridge.pytensor import from_pytensor
 from phintys.compile import Function, function
 from phintys.gradient import grad
@@ -106,23 +106,31 @@ class LogDensity:
     def __init__(self, model: Model, mode: Any = None) -> None:
         self.model = model
         self._mode = mode
-        self._lock = threading.Lock()
-        start = self._start_at(None)
         self._variables = [model.rvs_to_values[one] for one in model.free_RVs]
         self.names = [one.name for one in self._variables]
-        self.shapes = [start[name].shape for name in self.names]
+        self._start_at = InitialPoints(model, self.names)
+        self.shapes = self._find_shapes()
         self.size = sum(map(math.prod, self.shapes))
-        self._start = self.ravel(start)
         self.vector = pt.tensor("unconstrained", shape=(self.size,), dtype="float64")
         self.parts = self._split()
         known = dict(self.parts)
-        total, holds = checks.converted(model.logp(), known)
+        with pytensor_config.change_flags(traceback__limit=1):  # the one line that is used
+            log_density = model.logp()
+        total, holds = checks.converted(log_density, known)
         # At the parts, rather than at the vector: the gradients are joined, not added to zeros.
         gradients = grad(total, list(self.parts.values()))
         gradient = pt.concatenate([pt.cast(one, "float64").ravel() for one in gradients])
         value = pt.switch(holds, total, -np.inf) if model.check_bounds else total
         outputs = [pt.cast(value, "float64"), gradient]
         self.function: Function = function([self.vector], outputs, mode=mode)
+
+    def _find_shapes(self) -> list[tuple[int, ...]]:
+        """Return the shapes of the variables: the static ones, or those of initial values."""
+        static = [one.type.shape for one in self._variables]
+        if all(None not in shape for shape in static):
+            return static
+        start = self._start_at(None)
+        return [np.shape(start[name]) for name in self.names]
 
     def _split(self) -> dict[Any, Any]:
         """Return the part of the vector that is the value of each of PyTensor's variables."""
@@ -185,13 +193,9 @@ class LogDensity:
         rng = np.random.default_rng(seed)
         return start + rng.uniform(-jitter, jitter, self.size)
 
-    def _start_at(self, seed: int | None) -> Mapping[str, Any]:
-        with self._lock:  # PyTensor's functions cannot be called concurrently
-            return self._make_start(seed)
-
     @kept_property
-    def _make_start(self) -> Any:
-        return make_initial_point_fn(model=self.model, return_transformed=True)
+    def _start(self) -> Vector:
+        return self.ravel(self._start_at(None))
 
     # ---- constrained values
 

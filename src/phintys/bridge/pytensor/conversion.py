@@ -98,18 +98,21 @@ class Conversion:
 
     def _add(self, outputs: Sequence[TheirVariable]) -> None:
         for node in toposort(outputs, blockers=self.known):
-            inputs = [self._found(one) for one in node.inputs]
-            with inherit_origin(origin_of(node)):
-                converted = convert_op(node.op, node, *inputs)
-                found = list(converted) if isinstance(converted, list | tuple) else [converted]
-                if len(found) != len(node.outputs):
-                    counts = f"{len(found)} outputs, not {len(node.outputs)}"
-                    msg = f"The conversion of {node.op} returned {counts}."
-                    raise InconsistencyError(msg)
-                for theirs, ours in zip(node.outputs, found, strict=True):
-                    self.known[theirs] = _fitted(ours, theirs)
+            self._add_node(node, [self._found(one) for one in node.inputs])
         for one in outputs:
             self._found(one)
+
+    def _add_node(self, node: TheirApply, inputs: Sequence[Any]) -> None:
+        """Add the outputs of a node, whose inputs are converted."""
+        with inherit_origin(origin_of(node)):
+            converted = convert_op(node.op, node, *inputs)
+            found = list(converted) if isinstance(converted, list | tuple) else [converted]
+            if len(found) != len(node.outputs):
+                counts = f"{len(found)} outputs, not {len(node.outputs)}"
+                msg = f"The conversion of {node.op} returned {counts}."
+                raise InconsistencyError(msg)
+            for theirs, ours in zip(node.outputs, found, strict=True):
+                self.known[theirs] = _fitted(ours, theirs)
 
     def _found(self, variable: TheirVariable) -> Any:
         """Return a variable that is converted, or a leaf, which is converted now."""
