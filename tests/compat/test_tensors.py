@@ -103,7 +103,30 @@ def test_constants_of_constants(theano):
     one = theano.tensor.constant([1.0])
     assert theano.tensor.constant(one) is one
     assert theano.tensor.constant(1, dtype="int8").dtype == "int8"
-    assert theano.tensor.constant(one, ndim=2).broadcastable == (True, True)
+    two = theano.tensor.constant(one, ndim=2)
+    assert two.broadcastable == (True, True)
+    assert theano.tensor.constant(two, ndim=0).data == 1.0
+    with pytest.raises(ShapeError):
+        theano.tensor.constant(theano.tensor.constant([1.0, 2.0]), ndim=0)
+
+
+def test_shapes_that_are_shared_are_as_long_as_their_values(aesara):
+    at = aesara.tensor
+    shape = aesara.shared(np.array([3, 4]))
+    i = at.lscalar("i")
+    parts = aesara.function([i], at.unravel_index(i, shape))
+    assert [int(part) for part in parts(7)] == [1, 3]
+    assert at.ravel_multi_index((i, 3), shape).eval({i: 1}) == 7
+    with pytest.raises(ShapeError, match="not known"):
+        at.unravel_index(i, at.lvector("shape"))
+
+
+def test_the_type_of_all_objects_is_where_it_was(aesara):
+    from aesara.link.c.type import Generic, generic
+
+    assert generic == Generic()
+    x = generic("x")
+    assert aesara.function([x], x)({}) == {}
 
 
 def test_sums_of_several_logarithms(aesara):

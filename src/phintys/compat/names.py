@@ -41,14 +41,19 @@ _BATCHES: dict[str, str] = _here(
     "phintys.compat.batching", "Blockwise _vectorize_node vectorize_graph"
 )
 
+_ANYTHING: dict[str, str] = {
+    "Generic": "phintys.graph.type:Generic",
+    "generic": "phintys.graph:generic",
+}
+"""The type of all objects."""
+
 _GRAPH: dict[str, str] = {
     "as_string": f"{_DEBUGGING}:as_string",
     **_here("phintys.graph", "Apply Constant FunctionGraph Op SharedVariable Type Variable"),
-    "Generic": "phintys.graph.type:Generic",
+    **_ANYTHING,
     "HasInnerGraph": f"{_OLD}:HasInnerGraph",
     "PureType": "phintys.graph:Type",
     "PureOp": "phintys.graph:Op",
-    "generic": "phintys.graph:generic",
 }
 
 _ERRORS: dict[str, str] = {
@@ -216,6 +221,7 @@ _TENSOR: list[Source] = [
         **_here(
             _TENSORS, "constant get_scalar_constant_value get_vector_length logaddexp prod take"
         ),
+        **_here(_TENSORS, "ravel_multi_index unravel_index"),
         "iround": f"{_OLD}:iround",
         "join": "phintys.tensor:join",
         "nonzero_values": f"{_OLD}:nonzero_values",
@@ -427,6 +433,9 @@ _NEWER: dict[str, list[Source]] = {
     "graph.rewriting.db": [_here(_MODES, "RewriteDatabaseQuery")],
     "graph.type": [_GRAPH],
     "graph.utils": [_ERRORS],
+    "link": [],
+    "link.c": [],
+    "link.c.type": [_ANYTHING],
     "tensor.math": _TENSOR,
     "compile.debug": [],
     "compile.debug.debugmode": [{"DebugMode": f"{_MODES}:DebugMode", **_FAULTS}],
@@ -519,12 +528,17 @@ MISSING: dict[str, str] = {
     "sandbox.linalg": "the sandbox modules",
     "sandbox.neighbours": "the sandbox modules",
     "sparse": "sparse matrices",
+    "tensor.fourier": "an Op of its own for Fourier transforms: use tensor.fft",
+    "tensor.io": "Ops that read files: numpy.load, and function arguments",
     "tensor.nnet.conv": "convolutions",
     "tensor.raw_random": "draws by functions of a state: use tensor.shared_randomstreams",
     "tensor.signal": "convolutions and pooling",
     "typed_list": "lists of variables as values",
 }
-"""Modules of the old packages that Phintys does not provide, with their purpose."""
+"""Modules of the old packages that Phintys does not provide, with their purpose.
+
+What is inside of them is not provided either, except for modules in :data:`PACKAGES`.
+"""
 
 MISSING_NAMES: dict[str, str] = {
     **dict.fromkeys(("CLinkerOp", "CLinkerType", "COp", "OpenMPOp", "ParamsType"), _C_CODE),
