@@ -161,6 +161,21 @@ _REWRITING: list[Source] = [
     "phintys.rewriting",
 ]
 
+_NEWER_REWRITING: list[Source] = [
+    {
+        "EquilibriumGraphRewriter": f"{_REWRITERS}:EquilibriumOptimizer",
+        "GraphRewriter": f"{_REWRITERS}:Optimizer",
+        "NodeRewriter": f"{_REWRITERS}:LocalOptimizer",
+        "PatternNodeRewriter": f"{_REWRITERS}:PatternSub",
+        "RemovalNodeRewriter": f"{_REWRITERS}:OpRemove",
+        "SequentialGraphRewriter": f"{_REWRITERS}:SeqOptimizer",
+        "SequentialNodeRewriter": f"{_REWRITERS}:LocalOptGroup",
+        "SubstitutionNodeRewriter": f"{_REWRITERS}:OpSub",
+        "WalkingGraphRewriter": f"{_REWRITERS}:TopoOptimizer",
+    },
+    *_REWRITING,
+]
+
 _PRINTING: list[Source] = [
     {
         "Print": "phintys.tensor.observing:Print",
@@ -427,9 +442,9 @@ _NEWER: dict[str, list[Source]] = {
     "graph.fg": [_GRAPH],
     "graph.null_type": ["phintys.graph.null_type"],
     "graph.op": [_GRAPH],
-    "graph.rewriting": _REWRITING,
+    "graph.rewriting": _NEWER_REWRITING,
     "graph.rewriting.utils": [_REWRITE_GRAPH],
-    "graph.rewriting.basic": _REWRITING,
+    "graph.rewriting.basic": _NEWER_REWRITING,
     "graph.rewriting.db": [_here(_MODES, "RewriteDatabaseQuery")],
     "graph.type": [_GRAPH],
     "graph.utils": [_ERRORS],
