@@ -30,6 +30,7 @@ _AS_OP = "phintys.compat.from_function"
 _MATRICES = "phintys.compat.linear_algebra"
 _FOURIER = "phintys.compat.fourier"
 _STREAMS = "phintys.compat.random_streams"
+_HELPERS = "phintys.compat.helpers"
 
 
 def _here(module: str, names: str) -> dict[str, str]:
@@ -67,8 +68,9 @@ _ERRORS: dict[str, str] = {
 }
 
 _RANDOM: list[Source] = [
-    _here(_STREAMS, "RandomStream RandomVariable custom_rng_deepcopy default_rng standard_normal"),
-    {"nbinom": "phintys.random:negative_binomial"},
+    _here(_STREAMS, "RandomStream RandomVariable custom_rng_deepcopy default_rng random"),
+    _here(_STREAMS, "standard_cauchy standard_exponential standard_gamma standard_normal"),
+    {"nbinom": "phintys.random:negative_binomial", "randint": "phintys.random:integers"},
     "phintys.random",
 ]
 
@@ -197,12 +199,14 @@ _SCALAR: list[Source] = [
         "Scalar": "phintys.scalar:ScalarType",
         "as_scalar": "phintys.scalar:as_scalar",
         "bool": "phintys.scalar:bool_",
+        **dict.fromkeys(("floor_div", "floor_divide"), "phintys.scalar:int_div"),
         **{name: f"{_SCALARS}:{name}" for name in SCALARS},
         "inv": f"{_SCALARS}:reciprocal",
         "neq": "phintys.scalar:ne",
         "psi": f"{_SCALARS}:digamma",
         "sgn": "phintys.scalar:sign",
         "tri_gamma": f"{_SCALARS}:trigamma",
+        "true_divide": "phintys.scalar:true_div",
         **_GRAPH,
     },
     "phintys.scalar",
@@ -226,7 +230,8 @@ _TENSOR: list[Source] = [
         "Any": f"{_OLD}:Any_",
         **_here(_OLD, "col matrix row scalar vector tensor3 tensor4 tensor5 tensor6 tensor7"),
         **_here(_OLD, "all_dtypes complex_dtypes continuous_dtypes discrete_dtypes"),
-        **_here(_OLD, "float_dtypes int_dtypes uint_dtypes"),
+        **_here(_OLD, "float_dtypes int_dtypes integer_dtypes uint_dtypes"),
+        **_here(_HELPERS, "largest smallest"),
         **_here(_OLD, "inverse_permutation matrix_dot permute_row_elements to_one_hot"),
         "as_tensor": f"{_TENSORS}:as_tensor_variable",
         "bool_": "phintys.scalar:bool_",
@@ -322,10 +327,14 @@ _SHARED_BY_BOTH: dict[str, list[Source]] = {
     "tensor.inplace": [
         {
             "abs__inplace": "phintys.tensor.inplace:abs_inplace",
+            "floor_divide_inplace": "phintys.tensor.inplace:int_div_inplace",
             "inv_inplace": "phintys.tensor.inplace:reciprocal_inplace",
             "psi_inplace": "phintys.tensor.inplace:digamma_inplace",
+            "round_half_away_from_zero_inplace": "phintys.tensor.inplace:round_half_away_inplace",
+            "round_half_to_even_inplace": "phintys.tensor.inplace:rint_inplace",
             "sgn_inplace": "phintys.tensor.inplace:sign_inplace",
             "tri_gamma_inplace": "phintys.tensor.inplace:trigamma_inplace",
+            "true_divide_inplace": "phintys.tensor.inplace:true_div_inplace",
         },
         "phintys.tensor.inplace",
     ],
@@ -339,6 +348,9 @@ _SHARED_BY_BOTH: dict[str, list[Source]] = {
     "tensor.subtensor": [{"Subtensor": "phintys.tensor:Subtensor"}, "phintys.tensor"],
     "tensor.type": _TENSOR,
     "tensor.var": _TENSOR,
+    "tensor.xlogx": [{"xlogx": "phintys.tensor:xlogx", "xlogy0": "phintys.tensor:xlogy"}],
+    "misc": [],
+    "misc.may_share_memory": [_here(_HELPERS, "may_share_memory")],
     "tests": [],
     "tests.breakpoint": [_BREAKPOINT],
     "tests.unittest_tools": [_here("phintys.gradient", "verify_grad"), "phintys.testing"],
@@ -358,6 +370,7 @@ _TOP: list[Source] = [
         "function_dump": f"{_DEBUGGING}:function_dump",
         "OrderedUpdates": f"{_OLD}:OrderedUpdates",
         "_asarray": f"{_OLD}:asarray",
+        "as_symbolic": f"{_HELPERS}:as_symbolic",
         "change_flags": f"{_CONFIG}:change_flags",
         "clone_replace": "phintys.graph:clone_replace",
         "config": f"{_CONFIG}:config",
@@ -413,7 +426,6 @@ _THEANO: dict[str, list[Source]] = {
     "gof.toolbox": _FEATURES,
     "gof.type": _GOF_GRAPH,
     "gof.utils": [_ERRORS],
-    "misc": [],
     "misc.pkl_utils": [_here("pickle", "dump load")],
     "misc.safe_asarray": [{"_asarray": f"{_OLD}:asarray"}],
     "sandbox": [],
@@ -443,7 +455,7 @@ _NEWER: dict[str, list[Source]] = {
     "graph.null_type": ["phintys.graph.null_type"],
     "graph.op": [_GRAPH],
     "graph.rewriting": _NEWER_REWRITING,
-    "graph.rewriting.utils": [_REWRITE_GRAPH],
+    "graph.rewriting.utils": [_REWRITE_GRAPH, _here(_HELPERS, "is_same_graph")],
     "graph.rewriting.basic": _NEWER_REWRITING,
     "graph.rewriting.db": [_here(_MODES, "RewriteDatabaseQuery")],
     "graph.type": [_GRAPH],
@@ -464,9 +476,9 @@ _NEWER: dict[str, list[Source]] = {
     "compile.maker": _COMPILE,
     "graph.replace": [_here("phintys.graph", "clone_replace graph_replace"), _BATCHES],
     "graph.traversal": [_GRAPH, _WALKS, "phintys.graph"],
-    "misc": [],
     "misc.pkl_utils": [_here("pickle", "dump load")],
     "misc.safe_asarray": [{"_asarray": f"{_OLD}:asarray"}],
+    "scalar.math": _SCALAR,
     "scan": [_SCAN, _FOLDS, _UNTIL, _CHECKPOINTS],
     "scan.basic": [_SCAN, _UNTIL],
     "scan.checkpoints": [_CHECKPOINTS],
@@ -486,11 +498,14 @@ _NEWER: dict[str, list[Source]] = {
     "tensor.random.variable": _RANDOM,
     "tensor.shape": _TENSOR,
     "tensor.variable": _TENSOR,
+    "utils": [_here(_HELPERS, "LOCAL_BITWIDTH PYTHON_INT_BITWIDTH")],
 }
 """The modules that Aesara and PyTensor have in common."""
 
 _AESARA: dict[str, list[Source]] = {
     **_NEWER,
+    "sandbox": [],
+    "sandbox.rng_mrg": [{"MRG_RandomStream": f"{_STREAMS}:MRG_RandomStreams"}],
     "tensor.nnet": _NNET,
     "tensor.nnet.basic": _NNET,
     "tensor.nnet.sigm": _NNET,
