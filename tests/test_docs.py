@@ -3,6 +3,7 @@
 import doctest
 import linecache
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -72,3 +73,12 @@ def test_programs_run(page):
 def test_links_lead_somewhere(page):
     for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):
         assert (page.parent / target).exists(), target
+
+
+def test_pages_are_in_the_source_distribution():
+    project = tomllib.loads((PROJECT / "pyproject.toml").read_text())
+    included = project["tool"]["hatch"]["build"]["targets"]["sdist"]["include"]
+    # README.md, LICENSE and pyproject.toml are always there.
+    parts = {f"/{page.relative_to(PROJECT).parts[0]}" for page in PAGES} - {"/README.md"}
+    assert parts <= set(included)
+    assert {"/src", "/tests", "/tools", "/examples", "/Makefile"} <= set(included)

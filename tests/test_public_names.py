@@ -69,6 +69,9 @@ HOMES = {
         bernoulli exponential
         """,
     "phintys.contrib": "sgd momentum adagrad adam",
+    "phintys.contrib.optimisers": "sgd momentum adagrad adam",
+    "phintys.optimize": "minimize",
+    "phintys.tree": "flatten leaves leaves_with_paths map ravel",
     "phintys.testing": "check_op OpRecord verify_grad verify_rop",
     "phintys.compile": "function In Out Mode DebugMode NanGuardMode Profile register_mode get_mode",
 }

@@ -15,9 +15,12 @@ import numpy as np
 from phintys import tensor as pt
 from phintys._base.errors import ArgumentError
 from phintys._base.nests import form_of, matched, rebuilt, walk
+from phintys._base.public import public_dir
 from phintys.graph.variable import Variable
 
 __all__ = ["flatten", "leaves", "leaves_with_paths", "map", "ravel"]
+
+__dir__ = public_dir(__name__)
 
 
 def leaves(tree: Any) -> list[Any]:

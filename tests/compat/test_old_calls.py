@@ -306,3 +306,10 @@ def test_batches_by_their_old_names(aesara):
     dot = blockwise.Blockwise(pt.Dot(), "(n),(n)->()", name="inner")
     assert str(dot) == "inner"
     assert dot(xs, [1.0, 1.0]).eval({xs: [[2.0, 4.0]]}).tolist() == [6.0]
+
+
+def test_functions_are_named_after_their_line(theano):
+    x = theano.tensor.dscalar("x")
+    f = theano.function([x], x)
+    assert f.name.startswith(f"{__file__}:")
+    assert theano.function([x], x, name="f").name == "f"

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
+
 import pytest
 
 import phintys
+import phintys.tensor
+from phintys.compat import install, uninstall
 from phintys.compat.features import ReplaceValidate
 from phintys.graph import FunctionGraph
 
@@ -144,3 +148,50 @@ def test_a_function_as_step(theano, T):
     x = T.dscalar("x")
     look(FunctionGraph([x], [x + 1]))
     assert (seen, look.name) == ([1], "look")
+
+
+@pytest.fixture(params=["aesara", "pytensor"])
+def newer(request):
+    install(request.param)
+    yield importlib.import_module(f"{request.param}.graph.rewriting.basic")
+    uninstall(request.param)
+
+
+def test_rewriters_of_the_newer_packages(newer):
+    pt = phintys.tensor
+
+    class Rule(newer.NodeRewriter):
+        def __init__(self):
+            super().__init__()
+
+        def tracks(self):
+            return [pt.exp]
+
+        def transform(self, fgraph, node):
+            below = node.inputs[0].owner
+            return [below.inputs[0]] if below and below.op == pt.log else False
+
+    class Whole(newer.GraphRewriter):
+        def add_requirements(self, fgraph):
+            fgraph.attach_feature(ReplaceValidate())
+
+        def apply(self, fgraph):
+            for node in fgraph.toposort():
+                if node.op == pt.log:
+                    fgraph.replace_validate(node.outputs[0], pt.log2(node.inputs[0]))
+
+    x = pt.dvector("x")
+    named = newer.PatternNodeRewriter((pt.exp, (pt.log, "x")), "x")
+    for rule in (Rule(), named):
+        assert isinstance(rule, newer.NodeRewriter)
+        fgraph = FunctionGraph([x], [pt.exp(pt.log(x))], clone=False)
+        newer.WalkingGraphRewriter(rule).rewrite(fgraph)
+        assert fgraph.outputs == [x]
+    assert not isinstance(named, Rule)
+    assert isinstance(Whole(), newer.GraphRewriter)
+    fgraph = FunctionGraph([x], [pt.log(x)], clone=False)
+    steps = newer.SequentialGraphRewriter(
+        Whole(), newer.EquilibriumGraphRewriter([newer.SubstitutionNodeRewriter(pt.log2, pt.sqrt)])
+    )
+    steps.rewrite(fgraph)
+    assert str(fgraph.outputs[0].owner) == "Sqrt(x)"

@@ -103,7 +103,30 @@ def test_constants_of_constants(theano):
     one = theano.tensor.constant([1.0])
     assert theano.tensor.constant(one) is one
     assert theano.tensor.constant(1, dtype="int8").dtype == "int8"
-    assert theano.tensor.constant(one, ndim=2).broadcastable == (True, True)
+    two = theano.tensor.constant(one, ndim=2)
+    assert two.broadcastable == (True, True)
+    assert theano.tensor.constant(two, ndim=0).data == 1.0
+    with pytest.raises(ShapeError):
+        theano.tensor.constant(theano.tensor.constant([1.0, 2.0]), ndim=0)
+
+
+def test_shapes_that_are_shared_are_as_long_as_their_values(aesara):
+    at = aesara.tensor
+    shape = aesara.shared(np.array([3, 4]))
+    i = at.lscalar("i")
+    parts = aesara.function([i], at.unravel_index(i, shape))
+    assert [int(part) for part in parts(7)] == [1, 3]
+    assert at.ravel_multi_index((i, 3), shape).eval({i: 1}) == 7
+    with pytest.raises(ShapeError, match="not known"):
+        at.unravel_index(i, at.lvector("shape"))
+
+
+def test_the_type_of_all_objects_is_where_it_was(aesara):
+    from aesara.link.c.type import Generic, generic
+
+    assert generic == Generic()
+    x = generic("x")
+    assert aesara.function([x], x)({}) == {}
 
 
 def test_sums_of_several_logarithms(aesara):
@@ -159,3 +182,55 @@ def test_values_are_compared_without_a_type(theano):
     assert T.TensorType.values_eq_approx(a, a + 1e-12)
     assert T.TensorType.may_share_memory(a, a[:1])
     assert not T.TensorType.may_share_memory(a, 1.0)
+
+
+def test_small_names_of_the_old_packages(aesara):
+    at = aesara.tensor
+    x, y, z = at.dvectors("x", "y", "z")
+    pairs = ((x, [1.0, 5.0]), (y, [2.0, 3.0]), (z, [3.0, 1.0]))
+    np.testing.assert_array_equal(value(at.largest(x, y, z), *pairs), [3, 5])
+    np.testing.assert_array_equal(value(at.smallest(x, y, z), *pairs), [1, 1])
+    assert at.type.integer_dtypes == [*at.type.int_dtypes, *at.type.uint_dtypes]
+    assert aesara.as_symbolic(x) is x
+    assert aesara.as_symbolic(2.0).ndim == 0
+    mode = aesara.compile.mode.get_mode("FAST_RUN")
+    assert mode.optimizer is mode.pipeline
+    assert mode.linker is mode.backend
+
+
+def test_small_modules_of_the_old_packages(aesara):
+    from aesara.graph.rewriting.utils import is_same_graph
+    from aesara.misc.may_share_memory import may_share_memory
+    from aesara.sandbox.rng_mrg import MRG_RandomStream
+    from aesara.scalar.math import gammainc
+    from aesara.tensor.xlogx import xlogx, xlogy0
+    from aesara.utils import LOCAL_BITWIDTH, PYTHON_INT_BITWIDTH
+
+    assert {LOCAL_BITWIDTH, PYTHON_INT_BITWIDTH} <= {32, 64}
+    x, y = aesara.tensor.dscalars("x", "y")
+    assert is_same_graph(x + 1, x + 1)
+    assert not is_same_graph(x + 1, y + 1)
+    assert is_same_graph(x + 1, y + 1, givens={x: y})
+    numbers = np.zeros(3)
+    assert may_share_memory(numbers, numbers[1:])
+    assert not may_share_memory(numbers, None, raise_other_type=False)
+    with pytest.raises(TypeError, match="NoneType"):
+        may_share_memory(numbers, None)
+    assert value(xlogx(x), (x, 0.0)) == 0
+    assert value(xlogy0(x, y), (x, 0.0), (y, 0.0)) == 0
+    assert 0 < value(gammainc(x, 1.0), (x, 2.0)) < 1
+    assert MRG_RandomStream(1).uniform((2,)).eval().shape == (2,)
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters", "mean"),
+    [
+        ("random", (), 0.5),
+        ("standard_exponential", (), 1.0),
+        ("standard_gamma", (2.0,), 2.0),
+        ("randint", (0, 11), 5.0),
+    ],
+)
+def test_draws_with_standard_parameters(aesara, name, parameters, mean):
+    draw = getattr(aesara.tensor.random.basic, name)(*parameters, size=(4000,))
+    np.testing.assert_allclose(draw.eval().mean(), mean, rtol=0.1)

@@ -448,7 +448,16 @@ def test_wrong_updates_of_arrays_say_how_to_mend_them(ops):
     x = ops.vector("x")
     wrong(ArgumentError, r"Cast it: expression.astype\('float32'\)", [x], updates={w: x})
     v = SharedVariable(TensorType("float64", (2,)), np.ones(2), name="v")
-    wrong(ArgumentError, "static size differs: reshape", [x], updates={v: x})
+    wrong(ArgumentError, r"pt\.specify_shape\(expression, \(2,\)\)", [x], updates={v: x})
+    wrong(ArgumentError, r"leave .* open: shared\(value, shape=\(None,\)\)", [x], updates={v: x})
+    three = SharedVariable(TensorType("float64", (3,)), np.ones(3), name="three")
+    wrong(ArgumentError, "A static size differs: reshape", [], updates={v: three})
+    column = SharedVariable(TensorType("float64", (None, 1)), np.ones((2, 1)), name="column")
+    wrong(ArgumentError, "numbers of dimensions differ", [], updates={v: column})
+    open_one = TensorType("float64", (None, None))("y")
+    wrong(
+        ArgumentError, r"specify_shape\(expression, \(None, 1\)\)", [], updates={column: open_one}
+    )
 
 
 def test_wrong_givens(ops, double, s):

@@ -337,3 +337,11 @@ def test_constants_stay_constants():
     out = rewrite_graph(pt.constant(1.0) + 1)
     assert isinstance(out, Constant)
     assert list(explicit_graph_inputs([out])) == []
+
+
+def test_checks_of_what_is_always_true_are_dropped():
+    x, y = pt.dvectors("x", "y")
+    checked = pt.Assert("three numbers")(x, pt.eq(pt.constant([3]), 3), y.all())
+    (node,) = [n for n in toposort([rewrite_graph(checked)]) if isinstance(n.op, pt.Assert)]
+    assert len(node.inputs) == 2
+    assert rewrite_graph(pt.Assert()(x, True)) is x

@@ -53,6 +53,12 @@ LEFT_ALONE = {
     "absorb": ["x * 0", "pt.maximum(x, np.inf)", "i8 * 1", "b | False"],
     "drop_repeated_operand": ["b & (k > 0)", "pt.maximum(x, y)"],
     "cancel_integers": ["x - x", "k - i8", "b ^ (k > 0)"],
+    # checks
+    "drop_true_conditions": [
+        "pt.Assert()(x, False)",
+        "pt.Assert()(x, np.array([True, False]))",
+        "pt.Assert()(x, pt.ge(x, 0))",
+    ],
     # comparison
     "compare_with_itself": ["pt.eq(x, x)", "x <= x", "pt.neq(x, x)", "x < y"],
     "compare_with_truth": ["pt.eq(b, k > 0)", "pt.eq(x, 1)", "pt.eq(k, True)"],

@@ -2,6 +2,7 @@ import math
 import operator
 import pickle
 import warnings
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -188,6 +189,8 @@ def test_equality_is_of_values_and_its_truth_of_variables(evaluate):
     assert len({x, y}) == 2
     assert (x, 1) == (x, 1)
     assert (x, 1) != (y, 1)
+    with pytest.raises(TypeContractError, match="number"):
+        x == Fraction(1, 2)  # noqa: B015 - it raises
 
 
 @pytest.mark.parametrize("other", ["1", None, [1], object()])

@@ -2,13 +2,15 @@
 
 import copy
 import pickle
+from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
 import phintys
 import phintys.tensor as pt
-from phintys._base.errors import ShapeError
+from phintys._base.errors import ShapeError, TypeContractError
 from phintys.graph import Type, clone_replace
 from phintys.tensor.comparing import Mismatch
 
@@ -63,6 +65,21 @@ def test_what_is_not_a_tensor_is_not_equal(other):
     assert (x != other) is True
     assert x not in [other, None]
     assert other not in [x, x]
+
+
+@pytest.mark.parametrize("other", [Fraction(1, 2), Decimal(1)], ids=repr)
+def test_numbers_that_numpy_does_not_know_are_refused(other):
+    x = pt.dvector("x")
+    for compare in (lambda: x == other, lambda: x != other, lambda: other == x):
+        with pytest.raises(TypeContractError, match="number"):
+            compare()
+
+
+def test_ranges_are_compared_element_by_element(evaluate):
+    x = pt.dvector("x")
+    np.testing.assert_array_equal(
+        evaluate(x == range(4), {x: np.array([0.0, 2.0, 2.0, 0.0])}), [1, 0, 1, 0]
+    )
 
 
 class Answers:

@@ -109,6 +109,35 @@ def test_it_is_the_value_of_a_shared_variable(name):
     np.testing.assert_array_equal(shared.get_value(), values)
 
 
+@pytest.mark.parametrize("name", MADE)
+def test_it_is_the_first_value_of_a_shared_variable(name):
+    given, values = MADE[name]()
+    shared = phintys.shared(given)
+    assert shared.type == pt.TensorType(values.dtype, (None,) * values.ndim)
+    np.testing.assert_array_equal(shared.get_value(), values)
+    assert phintys.shared(given, shape=values.shape).type.shape == values.shape
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_it_is_compared_element_by_element(name):
+    given, values = MADE[name]()
+    x = pt.tensor("x", shape=values.shape)
+    other = values + (values == 2)
+    for equal in (x == given, given == x):
+        np.testing.assert_array_equal(equal.eval({x: other}), values != 2)
+    for differs in (x != given, given != x):
+        np.testing.assert_array_equal(differs.eval({x: other}), values == 2)
+
+
+def test_arrays_of_other_objects_are_shared_as_they_are():
+    class Words:
+        def __array__(self, dtype=None, copy=None):
+            return np.array(["a", "b"])
+
+    words = Words()
+    assert phintys.shared(words).type == phintys.graph.generic
+
+
 def test_a_result_goes_back_without_a_copy():
     result = DOUBLED[1](VALUES)
     assert np.shares_memory(np.from_dlpack(result), result)

@@ -96,6 +96,8 @@ def test_a_breakpoint_knows_its_views():
     x, y = pt.dvectors("x", "y")
     node = pt.Breakpoint("b")(True, x, y)[0].owner
     assert node.op.view_map == {0: [1], 1: [2]}
+    pattern = [[False, False], [True, False], [False, True]]
+    assert pt.Breakpoint("b").connection_pattern(node) == pattern
     again = node.op.make_node(*node.inputs)
     assert again.op == node.op
     values = []

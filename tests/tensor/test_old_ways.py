@@ -20,6 +20,30 @@ def test_an_axis_may_be_an_array_without_dimensions(function):
     np.testing.assert_array_equal(found, expected)
 
 
+TAKE_POSITIONS = {
+    "expand_dims": pt.expand_dims,
+    "moveaxis": lambda x, one: pt.moveaxis(x, one, one - 1),
+    "gradient": lambda x, one: pt.gradient(x, axis=one),
+    "vecdot": lambda x, one: pt.vecdot(x, x, axis=one),
+    "tensordot": lambda x, one: pt.tensordot(x, x.T, axes=one),
+    "tensordot of one axis each": lambda x, one: pt.tensordot(x, x, axes=(one, one)),
+    "roll": lambda x, one: pt.roll(x, 1, axis=one),
+    "flatten": lambda x, one: pt.flatten(x, one + 1),
+    "size": lambda x, one: pt.size(x, axis=one),
+    "apply_over_axes": lambda x, one: pt.apply_over_axes(pt.sum, x, one),
+    "transpose": lambda x, one: pt.transpose(x[0], one - 1),
+}
+
+
+@pytest.mark.parametrize("name", TAKE_POSITIONS)
+@pytest.mark.parametrize("one", [np.array(1), np.int64(1)], ids=["array", "number"])
+def test_positions_may_be_numbers_of_numpy(name, one):
+    x = pt.dmatrix("x")
+    call = TAKE_POSITIONS[name]
+    found, expected = phintys.function([x], [call(x, one), call(x, 1)])(A)
+    np.testing.assert_array_equal(found, expected)
+
+
 def test_a_list_with_slices_is_an_index_of_several_parts():
     x = pt.dmatrix("x")
     f = phintys.function([x], [x[[slice(1, None), slice(None, 2)]], x[[0, slice(1)]]])

@@ -36,8 +36,8 @@ def verify_grad(
 
 
 def assert_allclose(expected: Any, value: Any, rtol: Any = None, atol: Any = None) -> None:
-    """Compare to the precision of the narrower dtype."""
-    expected, value = np.asarray(expected), np.asarray(value)
+    """Compare to the precision of the narrower dtype; one may be broadcast to the other."""
+    expected, value = np.broadcast_arrays(expected, value)
     narrow = {np.dtype("float16"), np.dtype("float32"), np.dtype("complex64")}
     loose = expected.dtype in narrow or value.dtype in narrow
     rtol = (1e-5 if loose else 1e-7) if rtol is None else rtol

@@ -55,6 +55,7 @@ __all__ = [
     "inc_subtensor",
     "input_list",
     "int_dtypes",
+    "integer_dtypes",
     "inverse_permutation",
     "iround",
     "log_softmax_of_rows",
@@ -95,6 +96,7 @@ zero_grad_ = ZeroGrad()
 
 int_dtypes = [type_.dtype for type_ in ps.int_types]
 uint_dtypes = [type_.dtype for type_ in ps.uint_types]
+integer_dtypes = int_dtypes + uint_dtypes
 float_dtypes = [type_.dtype for type_ in ps.float_types]
 complex_dtypes = [type_.dtype for type_ in ps.complex_types]
 discrete_dtypes = [type_.dtype for type_ in ps.discrete_types]

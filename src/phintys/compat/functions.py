@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from phintys import compile as core
 from phintys import gradient
 from phintys._base.errors import ArgumentError, GradientError, NullGradientError
+from phintys._base.origin import current_origin
 from phintys.compat import modes
 from phintys.compile import Function, In, Out
 from phintys.graph import Constant, SharedVariable, Variable, clone_replace
@@ -107,15 +108,16 @@ def function(
 
     Inputs can be tuples with a default value. With ``accept_inplace``, an Op of the graph that
     overwrites an input overwrites the caller's array: such a function uses the reference backend,
-    which runs each Op unchanged.
+    which runs each Op unchanged. A function without a name is named after the line of the call.
     """
+    origin = current_origin()
     inputs = [_as_input(one) for one in inputs] if isinstance(inputs, list | tuple) else inputs
     if accept_inplace and isinstance(inputs, list):
         overwritten = _overwritten(inputs, outputs, updates)
         if overwritten:
             inputs = [_lent(one) if _variable(one) in overwritten else one for one in inputs]
             mode = modes.get_mode(mode).clone(backend="reference")
-    return core.function(
+    compiled = core.function(
         inputs,
         outputs,
         modes.chosen_mode(mode),
@@ -129,6 +131,9 @@ def function(
         profile=profile,
         on_unused_input=on_unused_input,
     )
+    if compiled.name is None:
+        compiled.name = f"{origin.filename}:{origin.lineno}"
+    return compiled
 
 
 def pfunc(params: Iterable[Any], *arguments: Any, **options: Any) -> Function:

@@ -139,6 +139,16 @@ class _ModeMeta(type):
 class OldMode(core.Mode):
     """A mode that accepts and ignores the names of old rewrites, such as ``"fusion"``."""
 
+    @property
+    def linker(self) -> Any:
+        """What runs the graph: the backend."""
+        return self.backend
+
+    @property
+    def optimizer(self) -> Pipeline:
+        """What rewrites the graph: the pipeline."""
+        return self.pipeline
+
     def including(self, *names: str) -> Self:
         """Return a mode with these passes enabled, ignoring unknown names.
 

@@ -30,6 +30,7 @@ _AS_OP = "phintys.compat.from_function"
 _MATRICES = "phintys.compat.linear_algebra"
 _FOURIER = "phintys.compat.fourier"
 _STREAMS = "phintys.compat.random_streams"
+_HELPERS = "phintys.compat.helpers"
 
 
 def _here(module: str, names: str) -> dict[str, str]:
@@ -41,14 +42,19 @@ _BATCHES: dict[str, str] = _here(
     "phintys.compat.batching", "Blockwise _vectorize_node vectorize_graph"
 )
 
+_ANYTHING: dict[str, str] = {
+    "Generic": "phintys.graph.type:Generic",
+    "generic": "phintys.graph:generic",
+}
+"""The type of all objects."""
+
 _GRAPH: dict[str, str] = {
     "as_string": f"{_DEBUGGING}:as_string",
     **_here("phintys.graph", "Apply Constant FunctionGraph Op SharedVariable Type Variable"),
-    "Generic": "phintys.graph.type:Generic",
+    **_ANYTHING,
     "HasInnerGraph": f"{_OLD}:HasInnerGraph",
     "PureType": "phintys.graph:Type",
     "PureOp": "phintys.graph:Op",
-    "generic": "phintys.graph:generic",
 }
 
 _ERRORS: dict[str, str] = {
@@ -62,8 +68,9 @@ _ERRORS: dict[str, str] = {
 }
 
 _RANDOM: list[Source] = [
-    _here(_STREAMS, "RandomStream RandomVariable custom_rng_deepcopy default_rng standard_normal"),
-    {"nbinom": "phintys.random:negative_binomial"},
+    _here(_STREAMS, "RandomStream RandomVariable custom_rng_deepcopy default_rng random"),
+    _here(_STREAMS, "standard_cauchy standard_exponential standard_gamma standard_normal"),
+    {"nbinom": "phintys.random:negative_binomial", "randint": "phintys.random:integers"},
     "phintys.random",
 ]
 
@@ -156,6 +163,21 @@ _REWRITING: list[Source] = [
     "phintys.rewriting",
 ]
 
+_NEWER_REWRITING: list[Source] = [
+    {
+        "EquilibriumGraphRewriter": f"{_REWRITERS}:EquilibriumOptimizer",
+        "GraphRewriter": f"{_REWRITERS}:Optimizer",
+        "NodeRewriter": f"{_REWRITERS}:LocalOptimizer",
+        "PatternNodeRewriter": f"{_REWRITERS}:PatternSub",
+        "RemovalNodeRewriter": f"{_REWRITERS}:OpRemove",
+        "SequentialGraphRewriter": f"{_REWRITERS}:SeqOptimizer",
+        "SequentialNodeRewriter": f"{_REWRITERS}:LocalOptGroup",
+        "SubstitutionNodeRewriter": f"{_REWRITERS}:OpSub",
+        "WalkingGraphRewriter": f"{_REWRITERS}:TopoOptimizer",
+    },
+    *_REWRITING,
+]
+
 _PRINTING: list[Source] = [
     {
         "Print": "phintys.tensor.observing:Print",
@@ -177,12 +199,14 @@ _SCALAR: list[Source] = [
         "Scalar": "phintys.scalar:ScalarType",
         "as_scalar": "phintys.scalar:as_scalar",
         "bool": "phintys.scalar:bool_",
+        **dict.fromkeys(("floor_div", "floor_divide"), "phintys.scalar:int_div"),
         **{name: f"{_SCALARS}:{name}" for name in SCALARS},
         "inv": f"{_SCALARS}:reciprocal",
         "neq": "phintys.scalar:ne",
         "psi": f"{_SCALARS}:digamma",
         "sgn": "phintys.scalar:sign",
         "tri_gamma": f"{_SCALARS}:trigamma",
+        "true_divide": "phintys.scalar:true_div",
         **_GRAPH,
     },
     "phintys.scalar",
@@ -206,7 +230,8 @@ _TENSOR: list[Source] = [
         "Any": f"{_OLD}:Any_",
         **_here(_OLD, "col matrix row scalar vector tensor3 tensor4 tensor5 tensor6 tensor7"),
         **_here(_OLD, "all_dtypes complex_dtypes continuous_dtypes discrete_dtypes"),
-        **_here(_OLD, "float_dtypes int_dtypes uint_dtypes"),
+        **_here(_OLD, "float_dtypes int_dtypes integer_dtypes uint_dtypes"),
+        **_here(_HELPERS, "largest smallest"),
         **_here(_OLD, "inverse_permutation matrix_dot permute_row_elements to_one_hot"),
         "as_tensor": f"{_TENSORS}:as_tensor_variable",
         "bool_": "phintys.scalar:bool_",
@@ -216,6 +241,7 @@ _TENSOR: list[Source] = [
         **_here(
             _TENSORS, "constant get_scalar_constant_value get_vector_length logaddexp prod take"
         ),
+        **_here(_TENSORS, "ravel_multi_index unravel_index"),
         "iround": f"{_OLD}:iround",
         "join": "phintys.tensor:join",
         "nonzero_values": f"{_OLD}:nonzero_values",
@@ -301,10 +327,14 @@ _SHARED_BY_BOTH: dict[str, list[Source]] = {
     "tensor.inplace": [
         {
             "abs__inplace": "phintys.tensor.inplace:abs_inplace",
+            "floor_divide_inplace": "phintys.tensor.inplace:int_div_inplace",
             "inv_inplace": "phintys.tensor.inplace:reciprocal_inplace",
             "psi_inplace": "phintys.tensor.inplace:digamma_inplace",
+            "round_half_away_from_zero_inplace": "phintys.tensor.inplace:round_half_away_inplace",
+            "round_half_to_even_inplace": "phintys.tensor.inplace:rint_inplace",
             "sgn_inplace": "phintys.tensor.inplace:sign_inplace",
             "tri_gamma_inplace": "phintys.tensor.inplace:trigamma_inplace",
+            "true_divide_inplace": "phintys.tensor.inplace:true_div_inplace",
         },
         "phintys.tensor.inplace",
     ],
@@ -318,6 +348,9 @@ _SHARED_BY_BOTH: dict[str, list[Source]] = {
     "tensor.subtensor": [{"Subtensor": "phintys.tensor:Subtensor"}, "phintys.tensor"],
     "tensor.type": _TENSOR,
     "tensor.var": _TENSOR,
+    "tensor.xlogx": [{"xlogx": "phintys.tensor:xlogx", "xlogy0": "phintys.tensor:xlogy"}],
+    "misc": [],
+    "misc.may_share_memory": [_here(_HELPERS, "may_share_memory")],
     "tests": [],
     "tests.breakpoint": [_BREAKPOINT],
     "tests.unittest_tools": [_here("phintys.gradient", "verify_grad"), "phintys.testing"],
@@ -337,6 +370,7 @@ _TOP: list[Source] = [
         "function_dump": f"{_DEBUGGING}:function_dump",
         "OrderedUpdates": f"{_OLD}:OrderedUpdates",
         "_asarray": f"{_OLD}:asarray",
+        "as_symbolic": f"{_HELPERS}:as_symbolic",
         "change_flags": f"{_CONFIG}:change_flags",
         "clone_replace": "phintys.graph:clone_replace",
         "config": f"{_CONFIG}:config",
@@ -392,7 +426,6 @@ _THEANO: dict[str, list[Source]] = {
     "gof.toolbox": _FEATURES,
     "gof.type": _GOF_GRAPH,
     "gof.utils": [_ERRORS],
-    "misc": [],
     "misc.pkl_utils": [_here("pickle", "dump load")],
     "misc.safe_asarray": [{"_asarray": f"{_OLD}:asarray"}],
     "sandbox": [],
@@ -421,12 +454,15 @@ _NEWER: dict[str, list[Source]] = {
     "graph.fg": [_GRAPH],
     "graph.null_type": ["phintys.graph.null_type"],
     "graph.op": [_GRAPH],
-    "graph.rewriting": _REWRITING,
-    "graph.rewriting.utils": [_REWRITE_GRAPH],
-    "graph.rewriting.basic": _REWRITING,
+    "graph.rewriting": _NEWER_REWRITING,
+    "graph.rewriting.utils": [_REWRITE_GRAPH, _here(_HELPERS, "is_same_graph")],
+    "graph.rewriting.basic": _NEWER_REWRITING,
     "graph.rewriting.db": [_here(_MODES, "RewriteDatabaseQuery")],
     "graph.type": [_GRAPH],
     "graph.utils": [_ERRORS],
+    "link": [],
+    "link.c": [],
+    "link.c.type": [_ANYTHING],
     "tensor.math": _TENSOR,
     "compile.debug": [],
     "compile.debug.debugmode": [{"DebugMode": f"{_MODES}:DebugMode", **_FAULTS}],
@@ -440,9 +476,9 @@ _NEWER: dict[str, list[Source]] = {
     "compile.maker": _COMPILE,
     "graph.replace": [_here("phintys.graph", "clone_replace graph_replace"), _BATCHES],
     "graph.traversal": [_GRAPH, _WALKS, "phintys.graph"],
-    "misc": [],
     "misc.pkl_utils": [_here("pickle", "dump load")],
     "misc.safe_asarray": [{"_asarray": f"{_OLD}:asarray"}],
+    "scalar.math": _SCALAR,
     "scan": [_SCAN, _FOLDS, _UNTIL, _CHECKPOINTS],
     "scan.basic": [_SCAN, _UNTIL],
     "scan.checkpoints": [_CHECKPOINTS],
@@ -462,11 +498,14 @@ _NEWER: dict[str, list[Source]] = {
     "tensor.random.variable": _RANDOM,
     "tensor.shape": _TENSOR,
     "tensor.variable": _TENSOR,
+    "utils": [_here(_HELPERS, "LOCAL_BITWIDTH PYTHON_INT_BITWIDTH")],
 }
 """The modules that Aesara and PyTensor have in common."""
 
 _AESARA: dict[str, list[Source]] = {
     **_NEWER,
+    "sandbox": [],
+    "sandbox.rng_mrg": [{"MRG_RandomStream": f"{_STREAMS}:MRG_RandomStreams"}],
     "tensor.nnet": _NNET,
     "tensor.nnet.basic": _NNET,
     "tensor.nnet.sigm": _NNET,
@@ -519,12 +558,17 @@ MISSING: dict[str, str] = {
     "sandbox.linalg": "the sandbox modules",
     "sandbox.neighbours": "the sandbox modules",
     "sparse": "sparse matrices",
+    "tensor.fourier": "an Op of its own for Fourier transforms: use tensor.fft",
+    "tensor.io": "Ops that read files: numpy.load, and function arguments",
     "tensor.nnet.conv": "convolutions",
     "tensor.raw_random": "draws by functions of a state: use tensor.shared_randomstreams",
     "tensor.signal": "convolutions and pooling",
     "typed_list": "lists of variables as values",
 }
-"""Modules of the old packages that Phintys does not provide, with their purpose."""
+"""Modules of the old packages that Phintys does not provide, with their purpose.
+
+What is inside of them is not provided either, except for modules in :data:`PACKAGES`.
+"""
 
 MISSING_NAMES: dict[str, str] = {
     **dict.fromkeys(("CLinkerOp", "CLinkerType", "COp", "OpenMPOp", "ParamsType"), _C_CODE),

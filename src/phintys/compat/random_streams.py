@@ -26,6 +26,10 @@ __all__ = [
     "RandomVariable",
     "custom_rng_deepcopy",
     "default_rng",
+    "random",
+    "standard_cauchy",
+    "standard_exponential",
+    "standard_gamma",
     "standard_normal",
 ]
 
@@ -334,6 +338,26 @@ def default_rng(seed: Any = None) -> Any:
     if isinstance(seed, Variable):
         return new.FoldIn()(new.state(0), seed)
     return new.random_type.make_constant(new.state(seed))
+
+
+def random(*, size: Any = None, **options: Any) -> Any:
+    """Return uniform numbers between 0 and 1."""
+    return new.uniform(0.0, 1.0, size=size, **options)
+
+
+def standard_cauchy(*, size: Any = None, **options: Any) -> Any:
+    """Return numbers of the Cauchy distribution with location 0 and scale 1."""
+    return new.cauchy(0.0, 1.0, size=size, **options)
+
+
+def standard_exponential(*, size: Any = None, **options: Any) -> Any:
+    """Return exponential numbers with mean 1."""
+    return new.exponential(1.0, size=size, **options)
+
+
+def standard_gamma(shape: Any, *, size: Any = None, **options: Any) -> Any:
+    """Return numbers of gamma distributions with scale 1."""
+    return new.gamma(shape, 1.0, size=size, **options)
 
 
 def standard_normal(*, size: Any = None, **options: Any) -> Any:

@@ -81,11 +81,24 @@ def clients(variable: Any) -> list[Any]:
     return fgraph.clients.get(variable, [])
 
 
+class _Widened(type):
+    """Makes ``isinstance(rule, Old)`` true for all that may take the place of an ``Old``."""
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        wide: Any = vars(cls).get("core")
+        return super().__instancecheck__(instance) if wide is None else isinstance(instance, wide)
+
+
 # ---- rules of one node ---------------------------------------------------------------------------
 
 
-class LocalOptimizer(NodeRewriter):
-    """A rule that defines ``transform(self, node)`` or ``(self, fgraph, node)``, and ``tracks``."""
+class LocalOptimizer(NodeRewriter, metaclass=_Widened):
+    """A rule that defines ``transform(self, node)`` or ``(self, fgraph, node)``, and ``tracks``.
+
+    It is ``NodeRewriter`` in Aesara and PyTensor.
+    """
+
+    core = NodeRewriter
 
     def __new__(cls, *arguments: Any, **options: Any) -> Any:
         """Initialize the rule here: old subclasses did not call ``__init__`` of their base."""
@@ -185,8 +198,13 @@ def OpRemove(op: Any) -> Any:
 # ---- steps over a whole graph --------------------------------------------------------------------
 
 
-class Optimizer(GraphRewriter):
-    """A rewriter that defines ``apply(self, fgraph)`` and optionally ``add_requirements``."""
+class Optimizer(GraphRewriter, metaclass=_Widened):
+    """A rewriter that defines ``apply(self, fgraph)`` and optionally ``add_requirements``.
+
+    It is ``GraphRewriter`` in Aesara and PyTensor.
+    """
+
+    core = GraphRewriter
 
     def __new__(cls, *arguments: Any, **options: Any) -> Any:
         """Initialize the rewriter here: old subclasses did not call ``__init__`` of their base."""

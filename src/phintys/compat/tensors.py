@@ -27,7 +27,9 @@ __all__ = [
     "get_vector_length",
     "logaddexp",
     "prod",
+    "ravel_multi_index",
     "take",
+    "unravel_index",
 ]
 
 
@@ -131,12 +133,18 @@ class UnknownLengthError(OpContractError, ValueError):
 
 
 def constant(x: Any, name: str | None = None, ndim: int | None = None, dtype: Any = None) -> Any:
-    """Return a value as a constant; a constant may be given too."""
+    """Return a value as a constant; a constant may be given too.
+
+    Leading dimensions of size 1 are added to a constant, or dropped, up to ``ndim``.
+    """
     if isinstance(x, Constant):
         given: Any = x
-        if ndim in {None, given.ndim}:
+        extra = 0 if ndim is None else given.ndim - ndim
+        if not extra:
             return given
         x, dtype = given.data, given.dtype
+        if extra > 0 and x.shape[:extra] == (1,) * extra:
+            x = x.reshape(x.shape[extra:])
     return pt.constant(x, name=name, ndim=ndim, dtype=dtype)
 
 
@@ -170,6 +178,23 @@ class Prod:
 def take(a: Any, indices: Any, axis: Any = None, mode: Any = "raise") -> Any:
     """Return elements; ``mode=None`` is ``"raise"``."""
     return pt.take(a, indices, axis=axis, mode="raise" if mode is None else mode)
+
+
+def unravel_index(indices: Any, dims: Any, order: str = "C") -> Any:
+    """Return the index in each dimension; the value of a shared ``dims`` tells how many."""
+    return pt.unravel_index(indices, _listed(dims), order)
+
+
+def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: str = "C") -> Any:
+    """Return indices into a flat array; see :func:`unravel_index` for shared ``dims``."""
+    return pt.ravel_multi_index(multi_index, _listed(dims), mode, order)
+
+
+def _listed(dims: Any) -> Any:
+    """Return a shape, with the length that a shared vector has now."""
+    if not isinstance(dims, SharedVariable):
+        return dims
+    return pt.specify_shape(dims, (get_vector_length(dims),))
 
 
 class _StandsFor(type):

@@ -188,12 +188,26 @@ def _remedy(variable: Variable, expression: Any) -> str:
     if wanted is not None and came is not None and np.dtype(wanted) != came:
         return _remedy_of_dtype(variable, np.dtype(wanted), np.dtype(came))
     if wanted is not None and came is not None:
-        return (
-            "The number of dimensions or a static size differs: reshape the expression, or make "
-            "the shared variable with a shape that is left open, as in shared(value, shape=(None,))"
-            "."
-        )
+        shapes = [getattr(one.type, "shape", None) for one in (variable, expression)]
+        return _remedy_of_shape(*shapes)
     return "Make the expression one of that type."
+
+
+def _remedy_of_shape(wanted: Any, came: Any) -> str:
+    """Return how to fix an update with another number of dimensions or other static sizes."""
+    if not isinstance(wanted, tuple) or not isinstance(came, tuple) or len(wanted) != len(came):
+        return "The numbers of dimensions differ: reshape the expression."
+    left_open = f"shared(value, shape={(None,) * len(wanted)})"
+    sizes = zip(wanted, came, strict=True)
+    if all(size is None or known in {None, size} for size, known in sizes):
+        return (
+            f"If its sizes are always those, state them: pt.specify_shape(expression, {wanted}). "
+            f"If not, leave the shape of the shared variable open: {left_open}."
+        )
+    return (
+        "A static size differs: reshape the expression, or leave the shape of the shared variable "
+        f"open: {left_open}."
+    )
 
 
 def _remedy_of_dtype(variable: Variable, wanted: np.dtype[Any], came: np.dtype[Any]) -> str:

@@ -14,6 +14,7 @@ import numpy as np
 
 import phintys.tensor as pt
 from phintys._base.errors import ArgumentError
+from phintys._base.public import public_dir
 from phintys.gradient import grad
 from phintys.graph.shared_variable import SharedVariable
 from phintys.graph.variable import Variable
@@ -21,6 +22,8 @@ from phintys.tensor.shared_variable import TensorSharedVariable, shared_array
 from phintys.tensor.type import TensorType
 
 __all__ = ["Updates", "adagrad", "adam", "momentum", "sgd"]
+
+__dir__ = public_dir(__name__)
 
 Updates = dict[SharedVariable, Any]
 """Shared variable -> expression for its next value."""

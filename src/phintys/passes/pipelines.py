@@ -53,6 +53,7 @@ from phintys.passes.loop_unrolling import LOOP_UNROLLING
 from phintys.passes.loop_work import LOOP_WORK
 from phintys.passes.loops import Loops
 from phintys.passes.merging import merge
+from phintys.passes.observing import CANONICAL_CHECKS
 from phintys.passes.products import CANONICAL_DOT
 from phintys.passes.reduce import CANONICAL_REDUCE, STABILIZE_REDUCE, sum_of_scattered
 from phintys.passes.shapes import CANONICAL_SHAPE
@@ -71,6 +72,7 @@ CANONICAL = (
     *CANONICAL_GRADIENT,
     *CANONICAL_CHOICES,
     *CANONICAL_FENCES,
+    *CANONICAL_CHECKS,
     *CANONICAL_DIMSHUFFLE,
     *CANONICAL_SHAPE,
     *CANONICAL_INDEXING,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Number
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +18,7 @@ __all__ = ["ScalarConstant", "ScalarVariable"]
 
 # What an operator accepts as its other operand; anything else can handle it (`__radd__`).
 _OPERANDS = (Variable, bool, int, float, complex, np.generic, np.ndarray)
+_COMPARABLE = (*_OPERANDS, Number)
 
 
 class ScalarVariable(Variable):
@@ -234,11 +236,13 @@ class ScalarConstant(ScalarVariable, Constant):
 
 def _compare(op: Any, x: ScalarVariable, other: object, truth: bool) -> Any:
     """Return ``x == other`` or ``x != other``; NotImplemented if ``other`` is not a number."""
-    if not isinstance(other, _OPERANDS):
+    if not isinstance(other, _COMPARABLE):
         return NotImplemented
     try:
         result = op(x, other)
     except TypeContractError:
+        if isinstance(other, Number):  # a Fraction, say: it may be equal, but is not a dtype's
+            raise
         return NotImplemented  # a variable of another Type
     if isinstance(other, Variable):
         result._truth = truth

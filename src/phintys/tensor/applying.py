@@ -9,7 +9,7 @@ from phintys._base.public import public_dir
 from phintys.tensor.batching.functions import vectorize_graph
 from phintys.tensor.broadcasting import broadcast_to
 from phintys.tensor.convert import as_tensor_variable
-from phintys.tensor.dim_shuffle import expand_dims, moveaxis, normalize_axis
+from phintys.tensor.dim_shuffle import expand_dims, listed_axes, moveaxis, normalize_axis
 from phintys.tensor.shapes import sizes_of
 from phintys.tensor.type import TensorType
 
@@ -95,7 +95,7 @@ def apply_over_axes(func: Callable[..., Any], a: Any, axes: int | Sequence[int])
     array([8., 8., 8.])
     """
     value: Any = as_tensor_variable(a)
-    for axis in [axes] if isinstance(axes, int) else axes:
+    for axis in listed_axes(axes):
         place = normalize_axis(axis, value.ndim)
         result = as_tensor_variable(func(value, place))
         if result.ndim == value.ndim - 1:

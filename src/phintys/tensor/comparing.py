@@ -8,6 +8,7 @@ object, whether the two are identical; the result for a variable and a value doe
 
 from __future__ import annotations
 
+from numbers import Number
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -16,14 +17,15 @@ from phintys._base.errors import ShapeError, TypeContractError
 from phintys.graph.variable import Variable
 from phintys.tensor import math
 from phintys.tensor.convert import register_conversion
+from phintys.tensor.type import is_array_like
 
 if TYPE_CHECKING:
     from phintys.tensor.variable import TensorMethods
 
 __all__ = ["Mismatch", "equal", "not_equal"]
 
-# Anything else is not a tensor, or gets the chance to compare itself.
-_COMPARABLE = (Variable, bool, int, float, complex, np.generic, np.ndarray, list, tuple)
+# Anything else is an array of another library, or not a tensor and may compare itself.
+_COMPARABLE = (Variable, bool, int, float, complex, np.generic, np.ndarray, list, tuple, Number)
 
 
 class Mismatch:
@@ -74,7 +76,7 @@ def not_equal(x: TensorMethods, other: Any) -> Any:
 
 
 def _compare(op: Any, x: TensorMethods, other: Any, truth: bool) -> Any:
-    if not isinstance(other, _COMPARABLE):
+    if not isinstance(other, _COMPARABLE) and not is_array_like(other):
         return NotImplemented
     try:
         result = op(x, other)
@@ -83,6 +85,8 @@ def _compare(op: Any, x: TensorMethods, other: Any, truth: bool) -> Any:
             raise
         return Mismatch(truth, error)
     except TypeContractError:
+        if isinstance(other, Number):  # a Fraction, say: it may be equal, but is not a dtype's
+            raise
         return NotImplemented  # a str in an array, or a variable of another Type
     if isinstance(other, Variable):
         result._truth = truth

@@ -14,6 +14,7 @@ from phintys.tensor.cumulative import cumprod, cumsum, diff
 from phintys.tensor.dim_shuffle import (
     dimshuffle,
     expand_dims,
+    listed_axes,
     moveaxis,
     normalize_axis,
     shape_padright,
@@ -157,7 +158,7 @@ def gradient(
     if edge_order not in {1, 2}:
         msg = f"gradient: edge_order is 1 or 2, got {edge_order!r}."
         raise ArgumentError(msg)
-    axes = range(f.ndim) if axis is None else [axis] if isinstance(axis, int) else axis
+    axes = range(f.ndim) if axis is None else listed_axes(axis)
     spacings = varargs if len(varargs) != 1 else varargs * len(axes)
     if len(spacings) not in {0, len(axes)}:
         msg = (

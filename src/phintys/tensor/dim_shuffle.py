@@ -26,6 +26,7 @@ __all__ = [
     "DimShuffle",
     "dimshuffle",
     "expand_dims",
+    "listed_axes",
     "matrix_transpose",
     "moveaxis",
     "normalize_axes",
@@ -189,6 +190,16 @@ def normalize_axis(axis: Any, ndim: int) -> int:
     return position % ndim
 
 
+def listed_axes(axis: Any) -> tuple[Any, ...]:
+    """Return one axis, or a sequence of axes, as a tuple of what may be axes.
+
+    One axis is all that an array has room for where it has no dimensions: ``np.array(1)``.
+    """
+    if isinstance(axis, list | tuple | range):
+        return tuple(cast("Sequence[Any]", axis))
+    return tuple(axis) if isinstance(axis, np.ndarray) and axis.ndim else (axis,)
+
+
 def normalize_axes(axis: Any, ndim: int) -> tuple[int, ...]:
     """Return axes in ascending order; ``None`` means all of them.
 
@@ -199,9 +210,7 @@ def normalize_axes(axis: Any, ndim: int) -> tuple[int, ...]:
     """
     if axis is None:
         return tuple(range(ndim))
-    several = isinstance(axis, list | tuple) or (isinstance(axis, np.ndarray) and axis.ndim > 0)
-    given = tuple(axis) if several else (axis,)
-    axes = sorted(normalize_axis(entry, ndim) for entry in given)
+    axes = sorted(normalize_axis(entry, ndim) for entry in listed_axes(axis))
     if len(set(axes)) != len(axes):
         msg = f"An axis is named twice in {axis!r} (of an array of rank {ndim}). Name it once."
         raise ShapeError(msg)
@@ -273,7 +282,7 @@ def transpose(x: Any, axes: Sequence[int] | None = None) -> TensorVariable:
     ((4, 3, 2), (2, 4, 3))
     """
     x = as_tensor_variable(x)
-    order = tuple(reversed(range(x.ndim))) if axes is None else tuple(axes)
+    order = tuple(reversed(range(x.ndim))) if axes is None else listed_axes(axes)
     if len(order) != x.ndim:
         msg = f"transpose: {x} has {x.ndim} dimensions, got the order {order}."
         raise ShapeError(msg)
@@ -366,8 +375,7 @@ def moveaxis(
     (3, 4, 2)
     """
     x = as_tensor_variable(x)
-    sources = [source] if isinstance(source, int) else list(source)
-    targets = [destination] if isinstance(destination, int) else list(destination)
+    sources, targets = list(listed_axes(source)), list(listed_axes(destination))
     if len(sources) != len(targets):
         msg = f"moveaxis: {len(sources)} sources and {len(targets)} destinations."
         raise ShapeError(msg)
@@ -440,7 +448,7 @@ def expand_dims(x: Any, axis: int | Sequence[int]) -> TensorVariable:
     Tensor3(float64, shape=(1, 3, 1))
     """
     x = as_tensor_variable(x)
-    given = (axis,) if isinstance(axis, int) else tuple(axis)
+    given = listed_axes(axis)
     new = normalize_axes(given, x.ndim + len(given))
     old = iter(range(x.ndim))
     return dimshuffle(x, *("x" if d in new else next(old) for d in range(x.ndim + len(new))))

@@ -299,7 +299,7 @@ class Breakpoint(Op):
 
     def connection_pattern(self, node: Any) -> list[list[bool]]:
         """Each input except the first influences its own output only."""
-        count = self.count
+        count = len(node.outputs)  # of another Breakpoint, if there are more or fewer variables
         return [[False] * count, *([i == j for j in range(count)] for i in range(count))]
 
     def do_constant_folding(self, fgraph: FunctionGraph, node: Any) -> bool:

@@ -27,7 +27,13 @@ from phintys.tensor._rules import (
     zero_gradient,
 )
 from phintys.tensor.convert import as_tensor_variable
-from phintys.tensor.dim_shuffle import dimshuffle, matrix_transpose, normalize_axis, squeeze
+from phintys.tensor.dim_shuffle import (
+    dimshuffle,
+    listed_axes,
+    matrix_transpose,
+    normalize_axis,
+    squeeze,
+)
 from phintys.tensor.hints import broadcast_hint
 from phintys.tensor.reduce import sum
 from phintys.tensor.reshaping import flatten, reshape
@@ -408,7 +414,7 @@ def matmul(x: Any, y: Any, dtype: Any = None) -> TensorVariable:
 
 def _contracted_axes(x: Any, y: Any, axes: Any) -> tuple[list[int], list[int]]:
     """Return the axes of both operands over which tensordot sums."""
-    if isinstance(axes, int | np.integer):
+    if isinstance(axes, int | np.integer) or (isinstance(axes, np.ndarray) and not axes.ndim):
         count = int(axes)
         if not 0 <= count <= min(x.ndim, y.ndim):
             msg = (
@@ -425,8 +431,7 @@ def _contracted_axes(x: Any, y: Any, axes: Any) -> tuple[list[int], list[int]]:
         raise OpContractError(msg)
     both: list[list[int]] = []
     for operand, given in zip((x, y), axes, strict=True):
-        listed = list(given) if isinstance(given, list | tuple | np.ndarray) else [given]
-        found = [normalize_axis(axis, operand.ndim) for axis in listed]
+        found = [normalize_axis(axis, operand.ndim) for axis in listed_axes(given)]
         if len(set(found)) != len(found):
             msg = f"tensordot: an axis of {operand} is named twice in {given!r}."
             raise ShapeError(msg)

@@ -338,6 +338,8 @@ def flatten(x: Any, ndim: int = 1) -> TensorVariable:
     Matrix(float64, shape=(2, 12))
     """
     x = as_tensor_variable(x)
+    if isinstance(ndim, np.ndarray) and not ndim.ndim:
+        ndim = ndim[()]
     if not isinstance(ndim, int | np.integer) or not 1 <= ndim <= max(x.ndim, 1):
         msg = (
             f"flatten: the number of dimensions must be from 1 to {max(x.ndim, 1)} for {x} of "

@@ -14,7 +14,7 @@ from phintys.graph.variable import Constant, Variable
 from phintys.tensor import math
 from phintys.tensor._rules import is_missing
 from phintys.tensor.convert import as_tensor_variable, constant
-from phintys.tensor.dim_shuffle import normalize_axis
+from phintys.tensor.dim_shuffle import listed_axes, normalize_axis
 from phintys.tensor.known import known_int, known_sizes, register_knowledge
 from phintys.tensor.make_vectors import MakeVector
 from phintys.tensor.size_check import unchecked_size, with_check
@@ -287,8 +287,8 @@ def size(x: Any, axis: int | Sequence[int] | None = None) -> TensorVariable:
     sizes = sizes_of(x)
     if axis is None:
         return as_size(multiply_sizes(sizes))
-    axes = [axis] if isinstance(axis, int) else axis
-    return as_size(multiply_sizes([sizes[normalize_axis(one, x.ndim)] for one in axes]))
+    axes = [normalize_axis(one, x.ndim) for one in listed_axes(axis)]
+    return as_size(multiply_sizes([sizes[one] for one in axes]))
 
 
 def is_length(size: Any) -> bool:

@@ -11,7 +11,13 @@ from phintys._base.errors import TypeContractError
 from phintys.graph.shared_variable import SharedVariable
 from phintys.graph.sharing import shared_constructor
 from phintys.tensor.convert import constant, contains_variable
-from phintys.tensor.type import TensorType, normalize_dtype
+from phintys.tensor.type import (
+    TensorType,
+    as_array,
+    is_array_like,
+    is_masked,
+    normalize_dtype,
+)
 from phintys.tensor.variable import TensorMethods
 
 if TYPE_CHECKING:
@@ -151,13 +157,33 @@ def shared_sequence(
         )
         raise TypeContractError(msg)
     if type(value) not in {list, tuple} or not _are_numbers(value):
-        anything = shared_constructor.dispatch(object)
-        return anything(value, name, strict, allow_downcast, **options)
+        return _shared_object(value, name, strict, allow_downcast, **options)
     try:
         array = constant(value, dtype=options.pop("dtype", None)).data
     except TypeContractError as error:
         error.add_note("To share the list itself, write shared(value, type=phintys.graph.generic).")
         raise
+    return shared_array(array, name, strict, allow_downcast, **options)
+
+
+def shared_array_like(
+    value: Any,
+    name: str | None = None,
+    strict: bool = False,
+    allow_downcast: bool | None = None,
+    **options: Any,
+) -> SharedVariable:
+    """Make a shared array from an array of another library; any other object is kept as it is.
+
+    Examples
+    --------
+    >>> import phintys
+    >>> phintys.shared(memoryview(b"ab")).type, phintys.shared({"a": 1}).type
+    (Vector(uint8, shape=(?,)), Generic())
+    """
+    array = as_array(value) if is_array_like(value) and not is_masked(value) else None
+    if array is None or array.dtype.kind not in "biufc":
+        return _shared_object(value, name, strict, allow_downcast, **options)
     return shared_array(array, name, strict, allow_downcast, **options)
 
 
@@ -194,6 +220,8 @@ def shared_number(
 
 
 TensorType.shared_type = TensorSharedVariable
+_shared_object = shared_constructor.dispatch(object)
+shared_constructor.register(object, shared_array_like)
 shared_constructor.register(np.ndarray, shared_array)
 for _sequence in (list, tuple):
     shared_constructor.register(_sequence, shared_sequence)

@@ -15,7 +15,7 @@ from phintys.tensor import math
 from phintys.tensor._operators import operators
 from phintys.tensor.convert import as_tensor_variable
 from phintys.tensor.creation import alloc, as_sizes
-from phintys.tensor.dim_shuffle import dimshuffle, expand_dims, normalize_axis
+from phintys.tensor.dim_shuffle import dimshuffle, expand_dims, listed_axes, normalize_axis
 from phintys.tensor.joining import Join, join
 from phintys.tensor.known import known_sizes
 from phintys.tensor.reshaping import flatten, reshape
@@ -241,8 +241,7 @@ def roll(x: Any, shift: Any, axis: Any = None) -> TensorVariable:
     x = as_tensor_variable(x)
     if axis is None:
         return reshape(roll(flatten(x), shift, 0), sizes_of(x))
-    axes = list(axis) if isinstance(axis, list | tuple) else [axis]
-    axes = [normalize_axis(entry, x.ndim) for entry in axes]
+    axes = [normalize_axis(entry, x.ndim) for entry in listed_axes(axis)]
     shifts = list(shift) if isinstance(shift, list | tuple) else [shift]
     if len(shifts) not in {1, len(axes)} and len(axes) != 1:
         msg = f"roll: {len(shifts)} shifts for {len(axes)} axes."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from array import array as PythonArray
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 from weakref import WeakValueDictionary
 
@@ -512,6 +513,21 @@ def as_array(value: Any) -> np.ndarray[Any, Any]:
     if array.dtype == np.object_ and array.ndim == 0 and hasattr(value, "__dlpack__"):
         return np.from_dlpack(value)
     return array
+
+
+_BUFFERS = (memoryview, PythonArray, range)
+_PROTOCOLS = ("__array__", "__array_interface__", "__dlpack__")
+
+
+def is_array_like(value: Any) -> bool:
+    """Return whether a value is an array of another library, or a buffer or range of Python.
+
+    Examples
+    --------
+    >>> is_array_like(range(3)), is_array_like([1, 2]), is_array_like("text")
+    (True, False, False)
+    """
+    return isinstance(value, _BUFFERS) or any(hasattr(value, name) for name in _PROTOCOLS)
 
 
 def _mask_refused() -> TypeContractError:

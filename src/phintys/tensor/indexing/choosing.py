@@ -314,6 +314,8 @@ def choose(x: Any, choices: Any, mode: str = "raise") -> TensorVariable:
     number = _in_range(x, len(listed), mode, "choose")
     number, *listed = broadcast_arrays(number, *listed)
     result = listed[-1]
+    if len(listed) == 1:  # the numbers decide nothing, but one that is out of range is an error
+        result = _checked(result, x, 1, "choose") if mode == "raise" else math.second(x, result)
     for position in range(len(listed) - 2, -1, -1):
         result = math.switch(math.eq(number, position), listed[position], result)
     return math.cast(result, promote(*(choice.dtype for choice in listed)))
@@ -337,9 +339,14 @@ def _in_range(x: Any, count: Any, mode: str, name: str) -> Any:
     if mode != "raise":
         msg = f'{name}: mode is "raise", "wrap" or "clip", got {mode!r}.'
         raise ArgumentError(msg)
+    return _checked(x, x, count, name)
+
+
+def _checked(value: Any, x: Any, count: Any, name: str) -> Any:
+    """Return ``value``, after a check that the numbers ``x`` are from 0 to ``count - 1``."""
     inside = math.logical_and(math.ge(x, 0), math.lt(x, count))
     message = f"{name}: a number is out of range: they are from 0 to one less than the length"
-    return CheckAndRaise(IndexingError, message)(x, inside)
+    return CheckAndRaise(IndexingError, message)(value, inside)
 
 
 # ---- flat indices --------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from phintys._base.errors import ShapeError
 from phintys.tensor.convert import as_tensor_variable
-from phintys.tensor.dim_shuffle import normalize_axes, normalize_axis, swapaxes
+from phintys.tensor.dim_shuffle import listed_axes, normalize_axes, normalize_axis, swapaxes
 from phintys.tensor.sizes import fold
 from phintys.tensor.synonyms import also_named
 
@@ -162,7 +162,7 @@ def rot90(x: Any, k: int = 1, axes: Sequence[int] = (0, 1)) -> TensorVariable:
 
 
 def _plane(axes: Any, ndim: int) -> tuple[int, int]:
-    given = tuple(axes) if isinstance(axes, list | tuple) else (axes,)
+    given = listed_axes(axes)
     if len(given) != 2:
         msg = f"rot90: axes are two different axes, got {axes!r}."
         raise ShapeError(msg)

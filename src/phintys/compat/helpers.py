@@ -1,0 +1,70 @@
+"""Small functions and numbers that only the old packages had."""
+
+from __future__ import annotations
+
+import sys
+from functools import reduce
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import phintys.tensor as pt
+from phintys.graph import Variable, equal_computations
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = [
+    "LOCAL_BITWIDTH",
+    "PYTHON_INT_BITWIDTH",
+    "as_symbolic",
+    "is_same_graph",
+    "largest",
+    "may_share_memory",
+    "smallest",
+]
+
+LOCAL_BITWIDTH = sys.maxsize.bit_length() + 1
+"""How many bits an address has."""
+
+PYTHON_INT_BITWIDTH = np.dtype(int).itemsize * 8
+"""How many bits the integers have that NumPy makes of Python's."""
+
+
+def as_symbolic(x: Any, name: str | None = None, **options: Any) -> Any:
+    """Return a variable for a value; a variable of any Type is returned as it is."""
+    return x if isinstance(x, Variable) else pt.as_tensor_variable(x, name=name, **options)
+
+
+def is_same_graph(
+    var1: Variable, var2: Variable, givens: Mapping[Variable, Variable] | None = None
+) -> bool:
+    """Return whether two variables are the same expression, with ``givens`` taken as equal."""
+    pairs = givens or {}
+    return equal_computations([var1], [var2], list(pairs.keys()), list(pairs.values()))
+
+
+def largest(*operands: Any) -> Any:
+    """Return the elementwise maximum of any number of operands."""
+    return reduce(pt.maximum, operands)
+
+
+def smallest(*operands: Any) -> Any:
+    """Return the elementwise minimum of any number of operands."""
+    return reduce(pt.minimum, operands)
+
+
+def may_share_memory(a: Any, b: Any, raise_other_type: bool = True) -> bool:
+    """Return whether the memory of two arrays may overlap.
+
+    Raises
+    ------
+    TypeError
+        One is not an array, and ``raise_other_type``.
+    """
+    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
+        return pt.TensorType.may_share_memory(a, b)
+    if raise_other_type:
+        msg = f"may_share_memory takes arrays, got {type(a).__name__} and {type(b).__name__}."
+        raise TypeError(msg)
+    return False
