@@ -1,6 +1,7 @@
 import copy
 import pickle
 from dataclasses import FrozenInstanceError, dataclass, field, fields, replace
+from typing import ClassVar
 
 import pytest
 from hypothesis import given
@@ -19,6 +20,7 @@ def classes(decorate, frozen, eq):
         a: int
         b: list[int] = field(default_factory=list)
         c: int = 3
+        count: ClassVar[int] = 4
 
     @decorate(**options)
     class Derived(Base):
@@ -56,6 +58,7 @@ def test_records_are_like_dataclasses(frozen, eq, a, b, d):
                 cls.__match_args__,
                 replace_or_error(one, a=7),
                 one.total(),
+                cls.count,
                 hasattr(one, "__dict__"),
                 setting(one),
                 deleting(one),
@@ -135,3 +138,21 @@ def test_arguments_are_checked():
         Pair()
     with pytest.raises(TypeError, match="unexpected keyword argument 'middle'"):
         Pair(1, middle=2)
+
+
+def test_a_class_is_described_when_it_is_asked():
+    @record(frozen=True)
+    class Point:
+        x: int
+        y: int = 0
+
+    made = Point(1)
+    assert made == Point(1)
+    assert hash(made) == hash(Point(1, 0))
+    assert not isinstance(vars(Point)["__dataclass_fields__"], dict)
+    match made:
+        case Point(x, y):
+            assert (x, y) == (1, 0)
+    assert isinstance(vars(Point)["__dataclass_fields__"], dict)
+    assert [each.name for each in fields(Point)] == ["x", "y"]
+    assert made == replace(made)

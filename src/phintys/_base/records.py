@@ -2,8 +2,9 @@
 
 ``dataclasses.dataclass`` compiles each method of each class separately, which takes half a
 millisecond for a frozen class: a third of the import time of a backend with sixty small classes.
-Here only ``__init__`` is compiled, when the first instance is made: most programs make none of most
-classes.
+Here a class only gets its slots. Its ``__init__`` is compiled when the first instance is made, and
+what ``dataclasses`` says of it is found out when it is first asked for: most programs make no
+instance of most classes.
 """
 
 from __future__ import annotations
@@ -17,6 +18,10 @@ from typing import Any, NoReturn, TypeVar, dataclass_transform
 __all__ = ["record"]
 
 _Class = TypeVar("_Class")
+
+_SLOTS = "__slots__"
+_FIELDS = "__record_fields__"
+"""The attribute of a record's class that maps names to fields, inherited ones first."""
 
 
 @dataclass_transform(field_specifiers=(dataclasses.field,))
@@ -45,59 +50,132 @@ def record(*, frozen: bool = False, eq: bool = True) -> Callable[[type[_Class]],
     """
 
     def decorate(cls: type[_Class]) -> type[_Class]:
-        own = set(vars(cls))
-        made = dataclasses.dataclass(init=False, repr=False, eq=False, slots=True)(cls)
-        for name, method in _methods(made, frozen=frozen, eq=eq).items():
-            if name not in own:
-                setattr(made, name, method)
-        return made
+        return _Recipe(cls, frozen=frozen, eq=eq).made
 
     return decorate
 
 
-def _methods(cls: Any, *, frozen: bool, eq: bool) -> dict[str, Any]:
-    fields = dataclasses.fields(cls)
-    found: dict[str, Any] = {"__init__": _first_init(cls, frozen=frozen), "__repr__": _repr}
-    if eq:
-        key = _key([field.name for field in fields if field.compare])
-        found["__eq__"] = _equality(key)
-        found["__hash__"] = _hash(key) if frozen else None
-    if frozen:
-        found |= {
-            "__setattr__": _refuse_to_set,
-            "__delattr__": _refuse_to_delete,
-            "__getstate__": _state,
-            "__setstate__": _set_state,
+_DESCRIPTION = ("__dataclass_fields__", "__dataclass_params__", "__match_args__")
+"""The attributes of a class that ``dataclasses`` and ``match`` read."""
+
+_PER_CLASS = ("__dict__", "__weakref__")
+
+
+class _Recipe:
+    """Makes a record of a class, and adds to it what is needed later.
+
+    Attributes
+    ----------
+    made
+        The record: the same class with slots.
+    """
+
+    def __init__(self, plain: Any, *, frozen: bool, eq: bool) -> None:
+        self.frozen = frozen
+        self._bases = plain.__bases__
+        self._written = {
+            name: value for name, value in vars(plain).items() if name not in _PER_CLASS
         }
+        own = _own_fields(self._written)
+        inherited: dict[str, Any] = {}
+        slots: set[str] = set()
+        for base in map(vars, plain.__mro__[-2:0:-1]):
+            inherited |= base.get(_FIELDS, {})
+            slots.update(base.get(_SLOTS, ()))
+        namespace = {
+            **self._methods(eq=eq),
+            **{name: _Later(self, name) for name in _DESCRIPTION},
+            **{name: value for name, value in self._written.items() if name not in own},
+            _FIELDS: inherited | own,
+            _SLOTS: tuple(name for name in own if name not in slots),
+        }
+        self.made: Any = type(plain)(plain.__name__, self._bases, namespace)
+
+    def _methods(self, *, eq: bool) -> dict[str, Any]:
+        found: dict[str, Any] = {"__init__": self._first_init(), "__repr__": _repr}
+        if eq:
+            found["__eq__"] = self._first_equality()
+            found["__hash__"] = self._first_hash() if self.frozen else None
+        if self.frozen:
+            found |= {
+                "__setattr__": _refuse_to_set,
+                "__delattr__": _refuse_to_delete,
+                "__getstate__": _state,
+                "__setstate__": _set_state,
+            }
+        return found
+
+    # Methods that replace themselves when they are called first.
+
+    def _first_init(self) -> Callable[..., None]:
+        def __init__(one: Any, *arguments: Any, **named: Any) -> None:  # noqa: N807 - it becomes one
+            self.made.__init__ = init = _compiled_init(self.made, frozen=self.frozen)
+            init(one, *arguments, **named)
+
+        return __init__
+
+    def _first_equality(self) -> Callable[[Any, Any], bool]:
+        def equal(one: Any, other: Any) -> bool:
+            self.made.__eq__ = found = _equality(_key(self.made))
+            return found(one, other)
+
+        return equal
+
+    def _first_hash(self) -> Callable[[Any], int]:
+        def hashed(one: Any) -> int:
+            self.made.__hash__ = found = _hash(_key(self.made))
+            return found(one)
+
+        return hashed
+
+    def describe(self) -> None:
+        """Give the record its description, which is made of a copy of the class as written."""
+        copy = type(self.made)(self.made.__name__, self._bases, dict(self._written))
+        described = dataclasses.dataclass(init=False, repr=False, eq=False)(copy)
+        for name in _DESCRIPTION:
+            setattr(self.made, name, vars(described)[name])
+
+
+class _Later:
+    """An attribute of a record's class that is made when it is first read."""
+
+    __slots__ = ("_name", "_recipe")
+
+    def __init__(self, recipe: _Recipe, name: str) -> None:
+        self._recipe = recipe
+        self._name = name
+
+    def __get__(self, instance: object, owner: type[Any]) -> Any:
+        self._recipe.describe()
+        return vars(self._recipe.made)[self._name]
+
+
+def _own_fields(written: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields that a class adds to those of its bases, by name."""
+    found: dict[str, Any] = {}
+    for name, kind in written.get("__annotations__", {}).items():
+        if not str(kind).startswith(("ClassVar", "typing.ClassVar")):
+            value = written.get(name, dataclasses.MISSING)
+            is_field = isinstance(value, dataclasses.Field)
+            found[name] = value if is_field else dataclasses.field(default=value)
     return found
-
-
-def _first_init(cls: Any, *, frozen: bool) -> Callable[..., None]:
-    """Return an ``__init__`` that replaces itself by a compiled one when it is called."""
-
-    def __init__(self: Any, *arguments: Any, **named: Any) -> None:  # noqa: N807 - it becomes one
-        cls.__init__ = init = _compiled_init(cls, frozen=frozen)
-        init(self, *arguments, **named)
-
-    return __init__
 
 
 def _compiled_init(cls: Any, *, frozen: bool) -> Callable[..., None]:
     names: dict[str, Any] = {"_set": object.__setattr__, "_missing": dataclasses.MISSING}
-    source = _init_source(dataclasses.fields(cls), names, frozen=frozen)
+    source = _init_source(getattr(cls, _FIELDS), names, frozen=frozen)
     exec(source, names)  # noqa: S102 - made of the fields' names
     return names["__init__"]
 
 
 def _init_source(
-    fields: tuple[dataclasses.Field[Any], ...], names: dict[str, Any], *, frozen: bool
+    fields: dict[str, dataclasses.Field[Any]], names: dict[str, Any], *, frozen: bool
 ) -> str:
     """Return the source of ``__init__``, and add the objects it refers to to ``names``."""
     positional, by_name = ["self"], ["*"]
     body: list[str] = []
-    for field in fields:
-        name, value = field.name, field.name
-        parameter = name
+    for name, field in fields.items():
+        parameter = value = name
         default = f"_default_{name}"
         if field.default_factory is not dataclasses.MISSING:
             names[default] = field.default_factory
@@ -108,7 +186,7 @@ def _init_source(
             parameter = f"{name}={default}"
         if not field.init:
             value = default
-        elif field.kw_only:
+        elif field.kw_only is True:
             by_name.append(parameter)
         else:
             positional.append(parameter)
@@ -117,8 +195,9 @@ def _init_source(
     return "\n".join([f"def __init__({', '.join(parameters)}):", *(body or [" pass"])])
 
 
-def _key(names: list[str]) -> Callable[[Any], tuple[Any, ...]]:
-    """Return a function that reads the fields with these names."""
+def _key(cls: Any) -> Callable[[Any], tuple[Any, ...]]:
+    """Return a function that reads the fields that count in comparisons."""
+    names = [name for name, field in getattr(cls, _FIELDS).items() if field.compare]
     if not names:
         return lambda record: ()
     return attrgetter(*names) if len(names) > 1 else attrgetter(names[0], names[0])
@@ -142,7 +221,7 @@ def _hash(key: Callable[[Any], tuple[Any, ...]]) -> Callable[[Any], int]:
 
 @recursive_repr()
 def _repr(self: Any) -> str:
-    shown = (field.name for field in dataclasses.fields(self) if field.repr)
+    shown = (name for name, field in getattr(self, _FIELDS).items() if field.repr)
     values = ", ".join(f"{name}={getattr(self, name)!r}" for name in shown)
     return f"{type(self).__qualname__}({values})"
 
@@ -158,9 +237,9 @@ def _refuse_to_delete(self: Any, name: str) -> NoReturn:
 
 
 def _state(self: Any) -> list[Any]:
-    return [getattr(self, field.name) for field in dataclasses.fields(self)]
+    return [getattr(self, name) for name in getattr(self, _FIELDS)]
 
 
 def _set_state(self: Any, state: list[Any]) -> None:
-    for field, value in zip(dataclasses.fields(self), state, strict=True):
-        object.__setattr__(self, field.name, value)
+    for name, value in zip(getattr(self, _FIELDS), state, strict=True):
+        object.__setattr__(self, name, value)
