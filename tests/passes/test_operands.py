@@ -17,9 +17,9 @@ RULES = {rule.name: rule for rule in all_rules()}
 class CheckedLookup(Lookup):
     """Tries the rules that are left out, too."""
 
-    def __init__(self, index, nodes=()):
-        super().__init__(index, nodes)
-        self.index = index
+    def __init__(self, rules, nodes=()):
+        super().__init__(rules, nodes)
+        self.index = rules.index()
         self.fgraph = None
 
     def rules_for(self, node):
@@ -43,8 +43,8 @@ def checked(monkeypatch):
     def run(expression, pipeline=PIPELINES["full"]):
         fgraph = FunctionGraph(None, [expression])
 
-        def lookup(index, nodes):
-            made = CheckedLookup(index, nodes)
+        def lookup(rules, nodes):
+            made = CheckedLookup(rules, nodes)
             made.fgraph = fgraph
             return made
 

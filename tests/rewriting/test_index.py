@@ -11,11 +11,12 @@ from phintys.rewriting import (
     Operand,
     PatternRewriter,
     RewriteTrace,
+    RuleList,
     Wild,
     Worklist,
     any_order,
 )
-from phintys.rewriting.index import Lookup, RuleIndex
+from phintys.rewriting.index import Lookup
 
 anything = Type()
 
@@ -53,7 +54,7 @@ def rule(name, tracks, operands=None, **options):
 
 
 def names(rules, variable):
-    return [one.name for one in Lookup(RuleIndex(rules)).rules_for(variable.owner)]
+    return [one.name for one in Lookup(RuleList(*rules)).rules_for(variable.owner)]
 
 
 def test_rules_come_in_their_order():
@@ -117,13 +118,13 @@ def test_what_a_rule_waits_for():
         rule("special", None, within=[Special]),
         rule("both", [f], [g], within=[h], depth=3),
     ]
-    index = RuleIndex(rules)
-    lookup = Lookup(index, [f(x).owner, g(x).owner])
+    listed = RuleList(*rules)
+    lookup = Lookup(listed, [f(x).owner, g(x).owner])
     assert lookup.rules_for(f(g(x)).owner) == ()
     lookup.rules_for(h(x).owner)
     assert [one.name for one in lookup.rules_for(f(x).owner)] == ["h"]
     assert [one.name for one in lookup.rules_for(f(g(x)).owner)] == ["h", "both"]
-    there = Lookup(index, [Special("s")(x).owner])
+    there = Lookup(listed, [Special("s")(x).owner])
     assert [one.name for one in there.rules_for(f(g(x)).owner)] == ["special"]
 
 
@@ -143,7 +144,7 @@ def test_what_a_rule_waits_for_is_made_by_another(order):
 
 
 def test_the_deepest_rule_met():
-    lookup = Lookup(RuleIndex([rule("a", [f], depth=2), rule("b", [g], depth=4)]))
+    lookup = Lookup(RuleList(rule("a", [f], depth=2), rule("b", [g], depth=4)))
     assert lookup.deepest == 0
     assert lookup.depth_of(f) == lookup.deepest == 2
     assert lookup.depth_of(h) == 0
@@ -170,7 +171,7 @@ def test_a_driver_tries_no_more():
 
 def test_drivers_are_pickled_without_the_index():
     driver = pickle.loads(pickle.dumps(Worklist([rule("a", [f], [g])], name="one")))
-    assert [one.name for one in driver.index.plan(f).rules] == ["a"]
+    assert [one.name for one in driver.rules.index().plan(f).rules] == ["a"]
 
 
 @pytest.mark.parametrize("operands", [["f"], [int], [None]])

@@ -162,8 +162,7 @@ class OldMode(core.Mode):
         return super(OldMode, mode).including(*mode._known(names))
 
     def _known(self, names: tuple[str, ...]) -> list[str]:
-        pipeline = self.pipeline
-        known = pipeline.also_known.union(*(one.names() for one in pipeline.passes))
+        known = self.pipeline.all_names()
         return [name for name in names if name in known]
 
     def excluding(self, *names: str) -> Self:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
-from phintys.control.loops.scan_op import Scan
+from phintys._base.late import LateModule
 from phintys.passes.inner_graphs import InnerGraphs
-from phintys.passes.loop_arguments import CONSTANT_ARGUMENTS, has_constant_rows
 from phintys.passes.merging import merge
 from phintys.rewriting import Worklist
 
@@ -14,9 +14,15 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
     from typing import Self
 
+    from phintys.control.loops import scan_op
     from phintys.graph.fgraph import FunctionGraph
+    from phintys.passes import loop_arguments
     from phintys.passes.folding import ConstantFolding
-    from phintys.rewriting import NodeRewriter, RewriteTrace
+    from phintys.rewriting import LateRules, NodeRewriter, RewriteTrace, RuleList
+else:
+    # They are imported with the first graph that has a loop.
+    scan_op = LateModule("phintys.control.loops.scan_op")
+    loop_arguments = LateModule("phintys.passes.loop_arguments")
 
 __all__ = ["Loops"]
 
@@ -52,7 +58,7 @@ class Loops(Worklist):
 
     def __init__(
         self,
-        rules: Iterable[NodeRewriter],
+        rules: Iterable[NodeRewriter | LateRules | RuleList],
         *,
         tidy: Worklist | None = None,
         fold: ConstantFolding | None = None,
@@ -77,18 +83,18 @@ class Loops(Worklist):
     def apply(self, fgraph: FunctionGraph, trace: RewriteTrace | None = None) -> None:
         known: list[Any] = []
         for _ in range(_MOST_ROUNDS):
-            if not any(isinstance(node.op, Scan) for node in fgraph.apply_nodes):
+            if not _loops(fgraph):
                 return
             self._apply_once(fgraph, trace, known)
-            if not any(map(has_constant_rows, fgraph.apply_nodes)):
+            if not any(map(loop_arguments.has_constant_rows, fgraph.apply_nodes)):
                 return
-            known = [node.op for node in fgraph.apply_nodes if isinstance(node.op, Scan)]
+            known = _loops(fgraph)
 
     def _apply_once(
         self, fgraph: FunctionGraph, trace: RewriteTrace | None, known: Collection[Any]
     ) -> None:
         """Simplify the steps of all loops but those that are known, and apply the rules."""
-        constants = [rule for rule in self.rules if rule in CONSTANT_ARGUMENTS]
+        constants = [rule for rule in self.rules if rule in loop_arguments.CONSTANT_ARGUMENTS]
         Worklist(constants, name=self.name).apply(fgraph, trace)
 
         def rewrite_step(inner: FunctionGraph) -> None:
@@ -97,11 +103,11 @@ class Loops(Worklist):
             self._tidy(inner, trace)
             self.apply(inner, trace)
 
-        steps = InnerGraphs(name=self.name, ops=Scan, known=known)
+        steps = InnerGraphs(name=self.name, ops=scan_op.Scan, known=known)
         steps.rewrite_within(fgraph, trace, rewrite_step)
         tidied = set(fgraph.apply_nodes) if known else set[Any]()
         super().apply(fgraph, trace)
-        if any(not isinstance(node.op, Scan) for node in fgraph.apply_nodes - tidied):
+        if any(not _is_loop(node.op) for node in fgraph.apply_nodes - tidied):
             self._tidy(fgraph, trace)
 
     def _tidy(self, fgraph: FunctionGraph, trace: RewriteTrace | None) -> None:
@@ -109,3 +115,12 @@ class Loops(Worklist):
             self.fold.apply(fgraph, trace)
         if self.tidy is not None:
             self.tidy.apply(fgraph, trace)
+
+
+def _loops(fgraph: FunctionGraph) -> list[Any]:
+    return [node.op for node in fgraph.apply_nodes if _is_loop(node.op)]
+
+
+def _is_loop(op: object) -> bool:
+    """Return whether an Op is a loop; there is none as long as nobody has imported the class."""
+    return scan_op.__name__ in sys.modules and isinstance(op, scan_op.Scan)

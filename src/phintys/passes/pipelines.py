@@ -1,7 +1,8 @@
 """The pipelines: lists of passes in execution order.
 
 A mode starts from one of these, and adds, removes or stops after passes by name; importing a module
-registers nothing. To inspect a pipeline, print it: ``print(PIPELINES["full"])``.
+registers nothing. To inspect a pipeline, print it: ``print(PIPELINES["full"])``. Rules for Ops that
+many graphs lack are late: their module is imported with the first graph that has such an Op.
 """
 
 from __future__ import annotations
@@ -22,71 +23,81 @@ from phintys.passes.arithmetic import (
     merge_scales,
     sign_out_of_product,
 )
-from phintys.passes.batching import CANONICAL_BATCHING
-from phintys.passes.blas import BLAS
-from phintys.passes.choices import CANONICAL_CHOICES
-from phintys.passes.combining import combine_choices
 from phintys.passes.comparison import CANONICAL_COMPARISON, SIZES
-from phintys.passes.dim_shuffle import CANONICAL_DIMSHUFFLE
 from phintys.passes.elemwise import (
     CANONICAL_ELEMWISE,
     divide_by_one,
     drop_identity,
     undo_involution,
 )
-from phintys.passes.factors import EXPAND_FACTORS
-from phintys.passes.fences import CANONICAL_FENCES
 from phintys.passes.folding import ConstantFolding, constant_folding
-from phintys.passes.gradient import CANONICAL_GRADIENT
-from phintys.passes.indexing import CANONICAL_INDEXING, index_known_parts
 from phintys.passes.inference import shape_inference
 from phintys.passes.inline import inline_graphs
 from phintys.passes.inner_graphs import inner_graphs
 from phintys.passes.inplace import inplace, inplace_everywhere
-from phintys.passes.joining import CANONICAL_JOIN
-from phintys.passes.linear_algebra import EXPAND_LINEAR_ALGEBRA, STABILIZE_LINEAR_ALGEBRA
-from phintys.passes.loop_arguments import LOOP_ARGUMENTS
-from phintys.passes.loop_merging import combine_loops
-from phintys.passes.loop_states import LOOP_STATES
-from phintys.passes.loop_sums import LOOP_SUMS
-from phintys.passes.loop_unrolling import LOOP_UNROLLING
-from phintys.passes.loop_work import LOOP_WORK
 from phintys.passes.loops import Loops
 from phintys.passes.merging import merge
-from phintys.passes.observing import CANONICAL_CHECKS
-from phintys.passes.products import CANONICAL_DOT
-from phintys.passes.reduce import CANONICAL_REDUCE, STABILIZE_REDUCE, sum_of_scattered
-from phintys.passes.shapes import CANONICAL_SHAPE
 from phintys.passes.specialize import SPECIALIZE
 from phintys.passes.stabilize import STABILIZE
-from phintys.passes.updates import CANONICAL_UPDATES, SPECIALIZE_UPDATES
-from phintys.rewriting import Pass, Pipeline, RuleDriver, Worklist
+from phintys.rewriting import (
+    LateRewriter,
+    LateRules,
+    Pass,
+    Pipeline,
+    RuleDriver,
+    RuleList,
+    Worklist,
+)
 
 if TYPE_CHECKING:
     from phintys.rewriting import NodeRewriter, RewriteTrace
 
 __all__ = ["CANONICAL", "PIPELINES", "all_rules", "keeps_extremes", "rewrite_graph"]
 
-CANONICAL = (
-    *CANONICAL_BATCHING,
-    *CANONICAL_GRADIENT,
-    *CANONICAL_CHOICES,
-    *CANONICAL_FENCES,
-    *CANONICAL_CHECKS,
-    *CANONICAL_DIMSHUFFLE,
-    *CANONICAL_SHAPE,
-    *CANONICAL_INDEXING,
-    *CANONICAL_UPDATES,
-    *CANONICAL_JOIN,
-    *CANONICAL_DOT,
-    *CANONICAL_REDUCE,
+
+def _late(module: str, name: str, *, needs: str) -> LateRules:
+    """Return rules of a module of this package that is imported for graphs with certain Ops."""
+    return LateRules(f"phintys.passes.{module}", name, needs=needs)
+
+
+CANONICAL = RuleList(
+    _late("batching", "CANONICAL_BATCHING", needs="Blockwise"),
+    _late("gradient", "CANONICAL_GRADIENT", needs="GradientMark"),
+    _late("choices", "CANONICAL_CHOICES", needs="IfElse"),
+    _late("fences", "CANONICAL_FENCES", needs="Fence"),
+    _late("observing", "CANONICAL_CHECKS", needs="CheckAndRaise"),
+    _late("dim_shuffle", "CANONICAL_DIMSHUFFLE", needs="DimShuffle"),
+    _late("shapes", "CANONICAL_SHAPE", needs="Alloc Reshape SpecifyShape"),
+    _late("indexing", "CANONICAL_INDEXING", needs="Subtensor"),
+    _late("updates", "CANONICAL_UPDATES", needs="IncSubtensor"),
+    _late("joining", "CANONICAL_JOIN", needs="Join"),
+    _late("products", "CANONICAL_DOT", needs="Dot"),
+    _late("reduce", "CANONICAL_REDUCE", needs="Reduce"),
     *CANONICAL_ELEMWISE,
     *CANONICAL_COMPARISON,
     *CANONICAL_ARITHMETIC,
 )
 """All rules of the pass ``canonicalize``, in the order in which they are tried on a node."""
 
-_STABLE = (*STABILIZE_REDUCE, *STABILIZE_LINEAR_ALGEBRA, *STABILIZE)
+_LOOP_RULES = RuleList(
+    _late("loop_arguments", "LOOP_ARGUMENTS", needs="Scan"),
+    _late("loop_work", "LOOP_WORK", needs="Scan"),
+    _late("loop_unrolling", "LOOP_UNROLLING", needs="Scan"),
+    _late("loop_sums", "LOOP_SUMS", needs="Scan"),
+    _late("loop_states", "LOOP_STATES", needs="Scan"),
+)
+
+_MATRICES = "Assume Cholesky Det Inv SlogDet Solve"
+_STABLE = RuleList(
+    _late("reduce", "STABILIZE_REDUCE", needs="Reduce"),
+    _late("product_order", "order_of_products", needs="Dot"),
+    _late(
+        "linear_algebra",
+        "STABILIZE_LINEAR_ALGEBRA",
+        needs=f"{_MATRICES} ARange AllocDiag ExtractDiag",
+    ),
+    *STABILIZE,
+)
 # Cleanup after stable forms: factors of 1, signs, constants.
 _TIDY = (
     drop_identity,
@@ -106,14 +117,16 @@ _SHAPES = Pass("shape_inference", shape_inference)
 _LOOPS = Pass(
     "loops",
     Loops(
-        (*LOOP_ARGUMENTS, *LOOP_WORK, *LOOP_UNROLLING, *LOOP_SUMS, *LOOP_STATES),
+        _LOOP_RULES,
         tidy=Worklist(CANONICAL, name="canonicalize"),
         fold=ConstantFolding(inner=False),
         name="loops",
     ),
 )
-_COMBINE_LOOPS = Pass("combine_loops", combine_loops)
-_STABILIZE = Pass("stabilize", Worklist((*_STABLE, *_TIDY), name="stabilize"))
+_COMBINE_LOOPS = Pass(
+    "combine_loops", LateRewriter("phintys.passes.loop_merging", "combine_loops", needs="Scan")
+)
+_STABILIZE = Pass("stabilize", Worklist((_STABLE, *_TIDY), name="stabilize"))
 # sum_of_scattered: scattered values in the gradient of a softmax, in its stable form.
 # index_known_parts: elements of vectors that are made of what was written into zeros.
 _SPECIALIZE = Pass(
@@ -121,18 +134,20 @@ _SPECIALIZE = Pass(
     Worklist(
         (
             *SIZES,
-            *EXPAND_LINEAR_ALGEBRA,
-            *EXPAND_FACTORS,
+            _late("linear_algebra", "EXPAND_LINEAR_ALGEBRA", needs=_MATRICES),
+            _late("factors", "EXPAND_FACTORS", needs="CholeskyAdjoint"),
             *SPECIALIZE,
-            sum_of_scattered,
-            *SPECIALIZE_UPDATES,
-            index_known_parts,
+            _late("reduce", "sum_of_scattered", needs="AdvancedIncSubtensor IncSubtensor"),
+            _late("updates", "SPECIALIZE_UPDATES", needs="AdvancedIncSubtensor IncSubtensor"),
+            _late("indexing", "index_known_parts", needs="Subtensor"),
         ),
         name="specialize",
     ),
 )
-_BLAS = Pass("blas", Worklist(BLAS, name="blas"))
-_CHOICES = Pass("combine_choices", combine_choices)
+_BLAS = Pass("blas", Worklist([_late("blas", "BLAS", needs="Dot")], name="blas"))
+_CHOICES = Pass(
+    "combine_choices", LateRewriter("phintys.passes.combining", "combine_choices", needs="IfElse")
+)
 _INNER = Pass("inner_graphs", inner_graphs)
 
 # Cleanup after the other passes: constants made of sizes, expressions that became equal.
@@ -174,12 +189,10 @@ _LIGHT = (
     _FOLD_REST,
     _INPLACE_EVERYWHERE,
 )
-_NAMES = frozenset().union(*(one.names() for one in _FULL))
-
 PIPELINES: dict[str, Pipeline] = {
-    "none": Pipeline((), also_known=_NAMES, name="none"),
-    "light": Pipeline(_LIGHT, also_known=_NAMES, name="light"),
-    "full": Pipeline(_FULL, also_known=_NAMES, name="full"),
+    "none": Pipeline((), also_known=_FULL, name="none"),
+    "light": Pipeline(_LIGHT, also_known=_FULL, name="light"),
+    "full": Pipeline(_FULL, also_known=_FULL, name="full"),
 }
 """The pipelines by name: ``"none"``, ``"light"`` (cheap and effective passes), ``"full"``."""
 

@@ -3,6 +3,7 @@
 from phintys._base.public import public_dir
 from phintys.rewriting.applying import apply_rule
 from phintys.rewriting.drivers import RuleDriver, WalkInOrder, WalkOutOrder, Worklist
+from phintys.rewriting.late import LateRewriter, LateRules, RuleList
 from phintys.rewriting.patterns import (
     NOT_CONSTANT,
     PatternRewriter,
@@ -25,6 +26,8 @@ from phintys.rewriting.trace import RewriteEvent, RewriteTrace
 __all__ = [
     "NOT_CONSTANT",
     "GraphRewriter",
+    "LateRewriter",
+    "LateRules",
     "NodeRewriter",
     "Operand",
     "Pass",
@@ -33,6 +36,7 @@ __all__ = [
     "RewriteEvent",
     "RewriteTrace",
     "RuleDriver",
+    "RuleList",
     "WalkInOrder",
     "WalkOutOrder",
     "Wild",

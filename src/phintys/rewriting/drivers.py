@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
+from typing import TYPE_CHECKING, ClassVar, Literal, cast
 
 from phintys._base.errors import RewriteError
 from phintys._base.records import record
 from phintys.graph.features import Feature
 from phintys.rewriting.applying import propose
-from phintys.rewriting.index import Lookup, RuleIndex
+from phintys.rewriting.index import Lookup
+from phintys.rewriting.late import LateRules, RuleList
 from phintys.rewriting.rewriter import GraphRewriter, NodeRewriter
 
 if TYPE_CHECKING:
@@ -34,37 +34,40 @@ class RuleDriver(GraphRewriter):
     Parameters
     ----------
     rules
-        The rules, in the order in which they are tried on a node.
+        The rules, in the order in which they are tried on a node. Some can be
+        :class:`~phintys.rewriting.LateRules`.
     name, tags
         As for :class:`~phintys.rewriting.GraphRewriter`.
+
+    Attributes
+    ----------
+    rules
+        The same, as a :class:`~phintys.rewriting.RuleList`: a sequence of all rules.
     """
 
     def __init__(
         self,
-        rules: Iterable[NodeRewriter],
+        rules: Iterable[NodeRewriter | LateRules | RuleList],
         *,
         name: str | None = None,
         tags: Iterable[str] = (),
     ) -> None:
-        self.rules = tuple(rules)
-        for rule in self.rules:
-            if not isinstance(cast(object, rule), NodeRewriter):
+        parts = (rules,) if isinstance(rules, RuleList) else tuple(rules)
+        for rule in parts:
+            if not isinstance(cast(object, rule), NodeRewriter | LateRules | RuleList):
                 msg = (
                     f"{type(self).__name__} takes rules, got {rule!r}. Decorate a function "
                     "(fgraph, node) with @node_rewriter([op]), or an equation with @pattern."
                 )
                 raise RewriteError(msg)
-        requires = dict.fromkeys(chain.from_iterable(rule.requires for rule in self.rules))
+        self.rules = RuleList(*parts)
+        requires = dict.fromkeys(
+            required
+            for rule in self.rules.parts
+            if isinstance(rule, NodeRewriter)
+            for required in rule.requires
+        )
         super().__init__(name=name, tags=tags, requires=requires)
-        self.index = RuleIndex(self.rules)
-
-    def __getstate__(self) -> dict[str, Any]:
-        # The index is rebuilt on demand.
-        return {name: value for name, value in self.__dict__.items() if name != "index"}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self.index = RuleIndex(self.rules)
 
     def names(self) -> frozenset[str]:
         """Return all names that ``excluding`` accepts for this driver."""
@@ -94,7 +97,7 @@ class _Walk(RuleDriver):
 
     def apply(self, fgraph: FunctionGraph, trace: RewriteTrace | None = None) -> None:
         nodes = fgraph.toposort()
-        lookup = Lookup(self.index, nodes)
+        lookup = Lookup(self.rules, nodes)
         for node in reversed(nodes) if self.backwards else nodes:
             rules = iter(lookup.rules_for(node))
             while node in fgraph.apply_nodes:
@@ -226,7 +229,7 @@ class Worklist(RuleDriver):
 
     def __init__(
         self,
-        rules: Iterable[NodeRewriter],
+        rules: Iterable[NodeRewriter | LateRules | RuleList],
         *,
         order: Literal["in", "out"] = "in",
         max_uses: int = 1000,
@@ -259,7 +262,7 @@ class Worklist(RuleDriver):
         generations: dict[Apply, int] = {}
         budget = _Budget(self.name, self.max_uses, 100 * (len(nodes) + 100), deque(maxlen=_LATEST))
         changes.clear()  # attaching reports every node
-        lookup = Lookup(self.index, nodes)
+        lookup = Lookup(self.rules, nodes)
         alive = fgraph.apply_nodes
         while queue:
             node = queue.popleft()

@@ -17,14 +17,34 @@ from phintys.graph.variable import Constant
 from phintys.rewriting.rewriter import Operand
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
     from phintys.graph.apply import Apply
+    from phintys.rewriting.late import RuleList
     from phintys.rewriting.rewriter import NodeRewriter, Tracked
 
 __all__ = ["Lookup", "RuleIndex"]
 
 _ALWAYS = 1  # the bit of no condition
+
+
+class _Entry(NamedTuple):
+    """A rule that tracks an Op.
+
+    Attributes
+    ----------
+    bits, within
+        The bits of its conditions; ``_ALWAYS`` if it has none.
+    part
+        The bit of the late part of the list that the rule belongs to, or 0.
+    rule
+        The rule.
+    """
+
+    bits: int
+    within: int
+    part: int
+    rule: NodeRewriter
 
 
 class _Plan:
@@ -36,28 +56,32 @@ class _Plan:
         All of them.
     relevant
         The bits of all their conditions.
-    depth
-        The maximum depth of the rules; 0 without rules.
     chosen
         Cache: bits that are met -> the rules to try.
     """
 
-    __slots__ = ("_entries", "chosen", "depth", "relevant", "rules")
+    __slots__ = ("_entries", "chosen", "relevant", "rules")
 
-    def __init__(self, entries: Iterable[tuple[int, int, NodeRewriter]]) -> None:
+    def __init__(self, entries: Iterable[_Entry]) -> None:
         self._entries = list(entries)
-        self.rules = tuple(rule for _, _, rule in self._entries)
-        self.depth = max((rule.depth for rule in self.rules), default=0)
+        self.rules = tuple(entry.rule for entry in self._entries)
         self.relevant = 0
-        for bits, within, _ in self._entries:
-            self.relevant |= (bits | within) & ~_ALWAYS
+        for entry in self._entries:
+            self.relevant |= (entry.bits | entry.within) & ~_ALWAYS
         self.chosen: dict[int, tuple[NodeRewriter, ...]] = {}
+
+    def depth(self, needed: int) -> int:
+        """Return the maximum depth of the rules that are not late, or in parts that are needed."""
+        return max(
+            (one.rule.depth for one in self._entries if not one.part or one.part & needed),
+            default=0,
+        )
 
     def choose(self, met: int) -> tuple[NodeRewriter, ...]:
         """Return the rules whose conditions are met, or that have none."""
         now = met | _ALWAYS
         found = self.chosen[met] = tuple(
-            rule for bits, within, rule in self._entries if bits & now and within & now
+            one.rule for one in self._entries if one.bits & now and one.within & now
         )
         return found
 
@@ -68,40 +92,63 @@ class RuleIndex:
     Parameters
     ----------
     rules
-        The rules, in the order in which they are tried on a node.
+        The rules, each with its place in the order in which they are tried on a node.
+    part
+        The bit of the late part of a list that they are, or 0.
+    base
+        An index whose rules this one has as well.
     """
 
-    def __init__(self, rules: Sequence[NodeRewriter]) -> None:
-        self._rules = rules
-        # Op, class of Ops, or None for all -> (index of a rule, bit of its condition).
-        self._tracked: dict[Tracked | None, list[tuple[int, int]]] = {}
+    def __init__(
+        self,
+        rules: Iterable[tuple[int, NodeRewriter]],
+        *,
+        part: int = 0,
+        base: RuleIndex | None = None,
+    ) -> None:
+        # Place of a rule -> the rule, and the bit of its late part.
+        self._rules: dict[int, tuple[NodeRewriter, int]] = {} if base is None else {**base._rules}
+        # Op, class of Ops, or None for all -> (place of a rule, bit of its condition).
+        self._tracked: dict[Tracked | None, tuple[tuple[int, int], ...]] = (
+            {} if base is None else {**base._tracked}
+        )
         # Op or class of Ops that computes an operand -> bits of the conditions that it meets.
-        self._makers: dict[Tracked, int] = {}
-        # Op or class of Ops -> bits of the rules that wait for one in the graph; rule -> its bit.
-        self._awaited: dict[Tracked, int] = {}
-        self._within: dict[int, int] = {}
-        self.constant = 0
-        self.repeated = 0
-        bit = _ALWAYS
-        for number, rule in enumerate(rules):
-            if rule.within is not None:
-                bit <<= 1
-                self._within[number] = bit
-                for maker in rule.within:
-                    self._awaited[maker] = self._awaited.get(maker, 0) | bit
-            for tracked, operands in rule.cases():
-                entries = self._tracked.setdefault(tracked, [])
-                if operands is None:
-                    entries.append((number, _ALWAYS))
-                    continue
-                bit <<= 1
-                entries.append((number, bit))
-                for operand in operands:
-                    self._add(bit, tracked, operand)
+        self._makers: dict[Tracked, int] = {} if base is None else {**base._makers}
+        # Op or class of Ops -> bits of the rules that wait for one in the graph; place -> its bit.
+        self._awaited: dict[Tracked, int] = {} if base is None else {**base._awaited}
+        self._within: dict[int, int] = {} if base is None else {**base._within}
+        self.constant = 0 if base is None else base.constant
+        self.repeated = 0 if base is None else base.repeated
+        self._last = _ALWAYS if base is None else base._last
+        for place, rule in rules:
+            self._enter(place, rule, part)
         # One entry for each class and each Op named by a rule: no other Op is kept alive.
         self._plans: dict[object, _Plan] = {}
         self._classes_met: dict[type[Op], int] = {}
         self._classes_there: dict[type[Op], int] = {}
+
+    def _enter(self, place: int, rule: NodeRewriter, part: int) -> None:
+        self._rules[place] = (rule, part)
+        if rule.within is not None:
+            self._within[place] = bit = self._next_bit()
+            for maker in rule.within:
+                self._awaited[maker] = self._awaited.get(maker, 0) | bit
+        found: dict[Tracked | None, list[tuple[int, int]]] = {}
+        for tracked, operands in rule.cases():
+            entries = found.setdefault(tracked, [])
+            if operands is None:
+                entries.append((place, _ALWAYS))
+                continue
+            bit = self._next_bit()
+            entries.append((place, bit))
+            for operand in operands:
+                self._add(bit, tracked, operand)
+        for tracked, entries in found.items():
+            self._tracked[tracked] = (*self._tracked.get(tracked, ()), *entries)
+
+    def _next_bit(self) -> int:
+        self._last <<= 1
+        return self._last
 
     def _add(self, bit: int, tracked: Tracked | None, operand: Tracked | Operand) -> None:
         if operand is Operand.CONSTANT:
@@ -127,8 +174,9 @@ class RuleIndex:
                     _join(bits, entries)
             _join(bits, special or ())
             plan = self._plans[key] = _Plan(
-                (bits[number], self._within.get(number, _ALWAYS), self._rules[number])
-                for number in sorted(bits)
+                _Entry(bits[place], self._within.get(place, _ALWAYS), part, rule)
+                for place in sorted(bits)
+                for rule, part in (self._rules[place],)
             )
         return plan
 
@@ -155,8 +203,8 @@ def _bits_for(op: Op, bits_of: Mapping[Tracked, int], known: dict[type[Op], int]
 
 
 def _join(bits: dict[int, int], entries: Iterable[tuple[int, int]]) -> None:
-    for number, bit in entries:
-        bits[number] = bits.get(number, 0) | bit
+    for place, bit in entries:
+        bits[place] = bits.get(place, 0) | bit
 
 
 class _Known(NamedTuple):
@@ -165,14 +213,18 @@ class _Known(NamedTuple):
     op: Op
     plan: _Plan
     met: int
+    depth: int
 
 
 class Lookup:
     """Finds the rules to try on the nodes of a graph.
 
+    Late parts of the list are imported when they are first needed. What it finds does not depend
+    on parts that other graphs needed before.
+
     Parameters
     ----------
-    index
+    rules
         The rules.
     nodes
         The nodes of the graph at the start; Ops of new nodes are added when they are visited.
@@ -183,25 +235,27 @@ class Lookup:
         The maximum depth of the rules for the Ops seen so far.
     """
 
-    def __init__(self, index: RuleIndex, nodes: Iterable[Apply] = ()) -> None:
-        self._index = index
+    def __init__(self, rules: RuleList, nodes: Iterable[Apply] = ()) -> None:
+        self._rules = rules
         self._known: dict[int, _Known] = {}
+        self._needed = 0  # the late parts that the Ops in the graph need
         self._there = 0  # the bits met by the Ops in the graph
         self.deepest = 0
-        known = self._known
-        for node in nodes:
-            if id(node.op) not in known:
-                self._meet(node.op)
+        ops = {id(node.op): node.op for node in nodes}
+        for op_class in set(map(type, ops.values())):
+            self._needed |= rules.needed_for(op_class)
+        self._index = rules.index(self._needed)
+        for op in ops.values():
+            self._meet(op)
 
     def rules_for(self, node: Apply) -> tuple[NodeRewriter, ...]:
         """Return the rules to try on a node, in order."""
-        known = self._known
+        known, index = self._known, self._index
         op = node.op
         plan = (known.get(id(op)) or self._meet(op)).plan
         relevant = plan.relevant
         if not relevant:
-            return plan.rules
-        index = self._index
+            return plan.rules if self._index is index else self.rules_for(node)
         inputs = node.inputs
         met = self._there
         for variable in inputs:
@@ -211,6 +265,8 @@ class Lookup:
                 met |= (known.get(id(op)) or self._meet(op)).met
             elif isinstance(variable, Constant):
                 met |= index.constant
+        if self._index is not index:
+            return self.rules_for(node)  # by the rules that have been imported for it
         if relevant & index.repeated and len(set(inputs)) < len(inputs):
             met |= index.repeated
         met &= relevant
@@ -219,11 +275,24 @@ class Lookup:
 
     def depth_of(self, op: Op) -> int:
         """Return the maximum depth of the rules for an Op; 0 if there are none."""
-        return (self._known.get(id(op)) or self._meet(op)).plan.depth
+        return (self._known.get(id(op)) or self._meet(op)).depth
 
     def _meet(self, op: Op) -> _Known:
+        needed = self._needed | self._rules.needed_for(type(op))
+        if needed != self._needed:
+            self._take_in(needed)
         index = self._index
-        found = self._known[id(op)] = _Known(op, index.plan(op), index.met_by(op))
-        self.deepest = max(self.deepest, found.plan.depth)
+        plan = index.plan(op)
+        found = self._known[id(op)] = _Known(op, plan, index.met_by(op), plan.depth(self._needed))
+        self.deepest = max(self.deepest, found.depth)
         self._there |= index.met_within(op)
         return found
+
+    def _take_in(self, needed: int) -> None:
+        """Import late parts, whose rules concern the Ops met before as well."""
+        self._needed = needed
+        self._index = self._rules.index(needed)
+        met, self._known = self._known, {}
+        self._there = self.deepest = 0
+        for known in met.values():
+            self._meet(known.op)

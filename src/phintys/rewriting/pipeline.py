@@ -47,11 +47,15 @@ class Pass:
 
     def names(self) -> frozenset[str]:
         """Return all names that ``excluding`` accepts here, including those of single rules."""
-        return self.tags | {self.name} | self.step.names()
+        return self.own_names() | self.step.names()
+
+    def own_names(self) -> frozenset[str]:
+        """Return the names and tags of the pass itself."""
+        return self.tags | self.step.tags | {self.name}
 
     def called(self, names: frozenset[str]) -> bool:
         """Return whether the pass itself has one of the names or tags."""
-        return self.name in names or not (self.tags | self.step.tags).isdisjoint(names)
+        return not self.own_names().isdisjoint(names)
 
     def apply(
         self,
@@ -111,8 +115,8 @@ class Pipeline:
     passes
         The passes, with distinct names.
     also_known
-        Additional names that ``excluding`` accepts without effect, such as those of passes of other
-        pipelines.
+        Additional names that ``excluding`` accepts without effect, and passes, such as those of
+        other pipelines, whose names it accepts.
     name
         Name of the pipeline, for display.
 
@@ -130,7 +134,7 @@ class Pipeline:
     """
 
     def __init__(
-        self, passes: Iterable[Pass] = (), *, also_known: Iterable[str] = (), name: str = ""
+        self, passes: Iterable[Pass] = (), *, also_known: Iterable[str | Pass] = (), name: str = ""
     ) -> None:
         self.passes = tuple(passes)
         self.also_known = frozenset(also_known)
@@ -296,16 +300,22 @@ class Pipeline:
         return Pipeline(passes, also_known=self.also_known, name=self.name)
 
     def _known(self, names: tuple[str, ...], method: str) -> frozenset[str]:
-        known = self.also_known.union(*(one.names() for one in self.passes))
+        passes = frozenset[str]().union(*(one.own_names() for one in self.passes))
         for name in names:
-            if name not in known:
+            # Names of rules are looked at last: that imports all rules.
+            if name not in passes and name not in self.all_names():
                 msg = f"{method}({name!r}): no pass, rule or tag has that name. {self._hint(name)}"
                 raise ConfigError(msg)
         return frozenset(names)
 
+    def all_names(self) -> frozenset[str]:
+        """Return all names that ``excluding`` accepts."""
+        passes = (*self.passes, *(one for one in self.also_known if isinstance(one, Pass)))
+        names = frozenset(one for one in self.also_known if isinstance(one, str))
+        return names.union(*(one.names() for one in passes))
+
     def _hint(self, name: str) -> str:
-        known = sorted(self.also_known.union(*(one.names() for one in self.passes)))
-        close = near_misses(str(name), known, 3)
+        close = near_misses(str(name), sorted(self.all_names()), 3)
         if close:
             return f"Did you mean {' or '.join(map(repr, close))}?"
         return f"The passes are {', '.join(self.names) or '(none)'}."

@@ -15,109 +15,16 @@ from typing import TYPE_CHECKING
 from phintys._base.late import late_names
 from phintys.tensor import bindings, constructors, functions, printing, special  # noqa: F401 - bindings makes `x + y` work, printing pprint
 from phintys.tensor._operators import operators
-from phintys.tensor.activations import (
-    log_softmax,
-    softmax,
-)
-from phintys.tensor.broadcasting import (
-    broadcast_arrays,
-    broadcast_shape,
-    broadcast_shapes,
-    broadcast_sizes,
-    broadcast_to,
-)
 from phintys.tensor.constructors import *  # 180 systematic names; its __all__ lists them
-from phintys.tensor.contractions.einsum import einsum
 from phintys.tensor.convert import (
     as_tensor_variable,
     constant,
     register_conversion,
 )
-from phintys.tensor.creation import (
-    Alloc,
-    AllocEmpty,
-    alloc,
-    empty,
-    empty_like,
-    full,
-    full_like,
-    ones,
-    ones_like,
-    zeros,
-    zeros_like,
-)
-from phintys.tensor.cumulative import (
-    CumOp,
-    LinearRecurrence,
-    cumprod,
-    cumsum,
-    diff,
-)
-from phintys.tensor.diagonals import (
-    AllocDiag,
-    ExtractDiag,
-    diag,
-    diagonal,
-    eye,
-    identity,
-    identity_like,
-    trace,
-    tri,
-    tril,
-    triu,
-)
-from phintys.tensor.dim_shuffle import (
-    DimShuffle,
-    dimshuffle,
-    expand_dims,
-    matrix_transpose,
-    moveaxis,
-    shape_padaxis,
-    shape_padleft,
-    shape_padright,
-    squeeze,
-    swapaxes,
-    transpose,
-)
 from phintys.tensor.elemwise import (
     Elemwise,
 )
-from phintys.tensor.extremes import (
-    ArgExtremeAlong,
-    Argmax,
-    Argmin,
-    argmax,
-    argmin,
-    max_and_argmax,
-)
 from phintys.tensor.functions import *  # one for each row; its __all__ lists them
-from phintys.tensor.indexing import (
-    AdvancedIncSubtensor,
-    AdvancedSubtensor,
-    IncSubtensor,
-    Subtensor,
-    inc_subtensor,
-    set_subtensor,
-    take,
-)
-from phintys.tensor.joining import (
-    Join,
-    Split,
-    array_split,
-    concatenate,
-    hstack,
-    join,
-    split,
-    stack,
-    stacklists,
-    vstack,
-)
-from phintys.tensor.linear_algebra.assumptions import assume
-from phintys.tensor.linear_algebra.vectors import cross, matvec, vecdot, vecmat
-from phintys.tensor.make_vectors import (
-    MakeVector,
-    make_vector,
-)
 from phintys.tensor.math import (
     angle,
     cast,
@@ -128,100 +35,9 @@ from phintys.tensor.math import (
     logaddexp,
     round,
 )
-from phintys.tensor.nonzeros import (
-    Nonzero,
-    flatnonzero,
-    nonzero,
-    where,
-)
-from phintys.tensor.observing import (
-    Assert,
-    Breakpoint,
-    CheckAndRaise,
-    Print,
-    assert_op,
-)
-from phintys.tensor.products import (
-    BatchedDot,
-    Dot,
-    batched_dot,
-    batched_tensordot,
-    dot,
-    inner,
-    kron,
-    matmul,
-    outer,
-    tensordot,
-    vdot,
-)
-from phintys.tensor.ranges import (
-    ARange,
-    arange,
-    linspace,
-)
-from phintys.tensor.reduce import (
-    Reduce,
-    all,
-    allclose,
-    amax,
-    amin,
-    any,
-    max,
-    min,
-    prod,
-    ptp,
-    sum,
-)
-from phintys.tensor.reshaping import (
-    Reshape,
-    flatten,
-    reshape,
-)
-from phintys.tensor.scalar_bridge import (
-    ScalarFromTensor,
-    TensorFromScalar,
-    scalar_from_tensor,
-    tensor_from_scalar,
-)
-from phintys.tensor.shapes import (
-    Shape,
-    ShapeI,
-    SpecifyShape,
-    shape,
-    shape_i,
-    shape_tuple,
-    size,
-    specify_broadcastable,
-    specify_shape,
-)
 from phintys.tensor.shared_variable import (
     TensorSharedVariable,
     shared,
-)
-from phintys.tensor.size_check import SizeCheck
-from phintys.tensor.softmaxes import (
-    LogSoftmax,
-    LogSumExp,
-    Softmax,
-    logsumexp,
-)
-from phintys.tensor.sorting import (
-    ArgSortOp,
-    SortOp,
-    argsort,
-    sort,
-)
-from phintys.tensor.statistics.moments import (
-    average,
-    mean,
-    std,
-    var,
-)
-from phintys.tensor.tiling import (
-    RepeatIndex,
-    repeat,
-    roll,
-    tile,
 )
 from phintys.tensor.type import (
     TensorType,
@@ -233,20 +49,122 @@ from phintys.tensor.variable import (
 
 if TYPE_CHECKING:
     from phintys.tensor import fft, inplace, linalg
+    from phintys.tensor.activations import (
+        log_softmax,
+        softmax,
+    )
     from phintys.tensor.applying import *
     from phintys.tensor.batching import Blockwise, vectorize, vectorize_graph
+    from phintys.tensor.broadcasting import (
+        broadcast_arrays,
+        broadcast_shape,
+        broadcast_shapes,
+        broadcast_sizes,
+        broadcast_to,
+    )
     from phintys.tensor.combinations import *
+    from phintys.tensor.contractions.einsum import (
+        einsum,
+    )
     from phintys.tensor.convolution import *
+    from phintys.tensor.creation import (
+        Alloc,
+        AllocEmpty,
+        alloc,
+        empty,
+        empty_like,
+        full,
+        full_like,
+        ones,
+        ones_like,
+        zeros,
+        zeros_like,
+    )
+    from phintys.tensor.cumulative import (
+        CumOp,
+        LinearRecurrence,
+        cumprod,
+        cumsum,
+        diff,
+    )
+    from phintys.tensor.diagonals import (
+        AllocDiag,
+        ExtractDiag,
+        diag,
+        diagonal,
+        eye,
+        identity,
+        identity_like,
+        trace,
+        tri,
+        tril,
+        triu,
+    )
     from phintys.tensor.differences import *
+    from phintys.tensor.dim_shuffle import (
+        DimShuffle,
+        dimshuffle,
+        expand_dims,
+        matrix_transpose,
+        moveaxis,
+        shape_padaxis,
+        shape_padleft,
+        shape_padright,
+        squeeze,
+        swapaxes,
+        transpose,
+    )
     from phintys.tensor.dtype_names import *
     from phintys.tensor.dtypes import *
+    from phintys.tensor.extremes import (
+        ArgExtremeAlong,
+        Argmax,
+        Argmin,
+        argmax,
+        argmin,
+        max_and_argmax,
+    )
     from phintys.tensor.floating_parts import *
+    from phintys.tensor.indexing import (
+        AdvancedIncSubtensor,
+        AdvancedSubtensor,
+        IncSubtensor,
+        Subtensor,
+        inc_subtensor,
+        set_subtensor,
+        take,
+    )
     from phintys.tensor.indexing.along_axis import *
     from phintys.tensor.indexing.choosing import *
     from phintys.tensor.indexing.grids import *
     from phintys.tensor.interpolation import *
     from phintys.tensor.introspection import *
+    from phintys.tensor.joining import (
+        Join,
+        Split,
+        array_split,
+        concatenate,
+        hstack,
+        join,
+        split,
+        stack,
+        stacklists,
+        vstack,
+    )
     from phintys.tensor.kinds import *
+    from phintys.tensor.linear_algebra.assumptions import (
+        assume,
+    )
+    from phintys.tensor.linear_algebra.vectors import (
+        cross,
+        matvec,
+        vecdot,
+        vecmat,
+    )
+    from phintys.tensor.make_vectors import (
+        MakeVector,
+        make_vector,
+    )
     from phintys.tensor.manipulation.axes import *
     from phintys.tensor.manipulation.dimensions import *
     from phintys.tensor.manipulation.editing import *
@@ -254,18 +172,111 @@ if TYPE_CHECKING:
     from phintys.tensor.manipulation.padding import *
     from phintys.tensor.manipulation.stacking import *
     from phintys.tensor.mathematical_constants import *
+    from phintys.tensor.nonzeros import (
+        Nonzero,
+        flatnonzero,
+        nonzero,
+        where,
+    )
+    from phintys.tensor.observing import (
+        Assert,
+        Breakpoint,
+        CheckAndRaise,
+        Print,
+        assert_op,
+    )
     from phintys.tensor.ordering import *
     from phintys.tensor.polynomials import *
+    from phintys.tensor.products import (
+        BatchedDot,
+        Dot,
+        batched_dot,
+        batched_tensordot,
+        dot,
+        inner,
+        kron,
+        matmul,
+        outer,
+        tensordot,
+        vdot,
+    )
+    from phintys.tensor.ranges import (
+        ARange,
+        arange,
+        linspace,
+    )
+    from phintys.tensor.reduce import (
+        Reduce,
+        all,
+        allclose,
+        amax,
+        amin,
+        any,
+        max,
+        min,
+        prod,
+        ptp,
+        sum,
+    )
+    from phintys.tensor.reshaping import (
+        Reshape,
+        flatten,
+        reshape,
+    )
     from phintys.tensor.running_extremes import *
+    from phintys.tensor.scalar_bridge import (
+        ScalarFromTensor,
+        TensorFromScalar,
+        scalar_from_tensor,
+        tensor_from_scalar,
+    )
     from phintys.tensor.searching import *
     from phintys.tensor.segments import *
     from phintys.tensor.sequences import *
     from phintys.tensor.sets import *
+    from phintys.tensor.shapes import (
+        Shape,
+        ShapeI,
+        SpecifyShape,
+        shape,
+        shape_i,
+        shape_tuple,
+        size,
+        specify_broadcastable,
+        specify_shape,
+    )
+    from phintys.tensor.size_check import (
+        SizeCheck,
+    )
+    from phintys.tensor.softmaxes import (
+        LogSoftmax,
+        LogSumExp,
+        Softmax,
+        logsumexp,
+    )
+    from phintys.tensor.sorting import (
+        ArgSortOp,
+        SortOp,
+        argsort,
+        sort,
+    )
     from phintys.tensor.standard import *
     from phintys.tensor.statistics.counting import *
     from phintys.tensor.statistics.covariances import *
+    from phintys.tensor.statistics.moments import (
+        average,
+        mean,
+        std,
+        var,
+    )
     from phintys.tensor.statistics.nans import *
     from phintys.tensor.statistics.quantiles import *
+    from phintys.tensor.tiling import (
+        RepeatIndex,
+        repeat,
+        roll,
+        tile,
+    )
 
 __all__ = [
     "ARange",
@@ -443,6 +454,56 @@ if not TYPE_CHECKING:
     __getattr__, __dir__ = late_names(
         __name__,
         {
+            "phintys.tensor.activations": "log_softmax softmax",
+            "phintys.tensor.broadcasting": """
+                broadcast_arrays broadcast_shape broadcast_shapes broadcast_sizes broadcast_to
+                """,
+            "phintys.tensor.contractions.einsum": "einsum",
+            "phintys.tensor.creation": """
+                Alloc AllocEmpty alloc empty empty_like full full_like ones ones_like zeros
+                zeros_like
+                """,
+            "phintys.tensor.cumulative": "CumOp LinearRecurrence cumprod cumsum diff",
+            "phintys.tensor.diagonals": """
+                AllocDiag ExtractDiag diag diagonal eye identity identity_like trace tri tril
+                triu
+                """,
+            "phintys.tensor.dim_shuffle": """
+                DimShuffle dimshuffle expand_dims matrix_transpose moveaxis shape_padaxis
+                shape_padleft shape_padright squeeze swapaxes transpose
+                """,
+            "phintys.tensor.extremes": "ArgExtremeAlong Argmax Argmin argmax argmin max_and_argmax",
+            "phintys.tensor.indexing": """
+                AdvancedIncSubtensor AdvancedSubtensor IncSubtensor Subtensor inc_subtensor
+                set_subtensor take
+                """,
+            "phintys.tensor.joining": """
+                Join Split array_split concatenate hstack join split stack stacklists vstack
+                """,
+            "phintys.tensor.linear_algebra.assumptions": "assume",
+            "phintys.tensor.linear_algebra.vectors": "cross matvec vecdot vecmat",
+            "phintys.tensor.make_vectors": "MakeVector make_vector",
+            "phintys.tensor.nonzeros": "Nonzero flatnonzero nonzero where",
+            "phintys.tensor.observing": "Assert Breakpoint CheckAndRaise Print assert_op",
+            "phintys.tensor.products": """
+                BatchedDot Dot batched_dot batched_tensordot dot inner kron matmul outer
+                tensordot vdot
+                """,
+            "phintys.tensor.ranges": "ARange arange linspace",
+            "phintys.tensor.reduce": "Reduce all allclose amax amin any max min prod ptp sum",
+            "phintys.tensor.reshaping": "Reshape flatten reshape",
+            "phintys.tensor.scalar_bridge": """
+                ScalarFromTensor TensorFromScalar scalar_from_tensor tensor_from_scalar
+                """,
+            "phintys.tensor.shapes": """
+                Shape ShapeI SpecifyShape shape shape_i shape_tuple size specify_broadcastable
+                specify_shape
+                """,
+            "phintys.tensor.size_check": "SizeCheck",
+            "phintys.tensor.softmaxes": "LogSoftmax LogSumExp Softmax logsumexp",
+            "phintys.tensor.sorting": "ArgSortOp SortOp argsort sort",
+            "phintys.tensor.statistics.moments": "average mean std var",
+            "phintys.tensor.tiling": "RepeatIndex repeat roll tile",
             "phintys.tensor.batching": "Blockwise vectorize vectorize_graph",
             "phintys.tensor.fft": "",
             "phintys.tensor.inplace": "",

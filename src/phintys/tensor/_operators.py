@@ -8,14 +8,38 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from phintys._base.apart import import_whole
+
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     Function = Callable[..., Any]
 
 
 class Operators:
     """One attribute for each function that a method of a variable calls."""
+
+    def __init__(self) -> None:
+        self._homes: dict[str, str] = {}
+
+    def late(self, homes: Mapping[str, str]) -> None:
+        """Declare functions whose modules are imported when they are first called.
+
+        Parameters
+        ----------
+        homes
+            Modules, and the names, separated by spaces, of functions in them.
+        """
+        self._homes |= {name: home for home, names in homes.items() for name in names.split()}
+
+    def __getattr__(self, name: str) -> Any:
+        home = self.__dict__.get("_homes", {}).get(name)
+        if home is None:
+            msg = f"The operators of variables have no function {name!r}."
+            raise AttributeError(msg, name=name, obj=self)
+        function = getattr(import_whole(home), name)
+        setattr(self, name, function)
+        return function
 
     ufuncs: dict[Any, Function]
     """What NumPy's ufuncs mean for a variable."""

@@ -1,0 +1,230 @@
+"""Rules and rewriters that are imported when a graph has an Op that they need.
+
+Most graphs have no loops, no decompositions and no choices, and the rules for these need modules
+that take longer to import than a small graph takes to compile. A list of rules, such as that of a
+pass, can therefore name the module of some of its rules, and the Ops without which they cannot
+apply.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from importlib import import_module
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, cast, overload
+
+from phintys._base.apart import run_whole
+from phintys._base.errors import RewriteError
+from phintys.rewriting.index import RuleIndex
+from phintys.rewriting.rewriter import GraphRewriter, NodeRewriter
+
+if TYPE_CHECKING:
+    from phintys.graph.fgraph import FunctionGraph
+    from phintys.graph.op import Op
+    from phintys.rewriting.trace import RewriteTrace
+
+__all__ = ["LateRewriter", "LateRules", "RuleList"]
+
+_MOST_RULES = 10
+"""The logarithm to base 2 of the number of rules that a part can have."""
+
+
+class _Late:
+    """An object of a module that is imported when a graph has one of certain Ops.
+
+    Parameters
+    ----------
+    module
+        Full name of the module.
+    name
+        Name of the object in the module.
+    needs
+        Names of classes of Ops, separated by spaces: without a node of one of them, or of a class
+        derived from it, the object has nothing to do.
+    """
+
+    def __init__(self, module: str, name: str, *, needs: str) -> None:
+        self.module = module
+        self.name = name
+        self.needs = frozenset(needs.split())
+
+    def load(self) -> Any:
+        """Import the module, and return the object."""
+        return getattr(import_module(self.module), self.name)
+
+    def is_needed_for(self, op_class: type[Op]) -> bool:
+        """Return whether a node of this class is one of those that it needs."""
+        return not self.needs.isdisjoint(map(attrgetter("__name__"), op_class.__mro__))
+
+    def __repr__(self) -> str:
+        return f"<{self.name} of {self.module}, for {', '.join(sorted(self.needs))}>"
+
+
+class LateRules(_Late):
+    """Rules that are imported when a graph has one of certain Ops.
+
+    Parameters
+    ----------
+    module
+        Full name of the module that defines the rules.
+    name
+        Name of a rule in the module, or of a tuple of rules.
+    needs
+        Names of classes of Ops, separated by spaces. Each rule tracks only nodes of these, or only
+        applies if a node of one of them is an operand or within its depth.
+
+    Examples
+    --------
+    >>> from phintys.rewriting import LateRules, RuleList
+    >>> late = LateRules("phintys.passes.joining", "CANONICAL_JOIN", needs="Join")
+    >>> late
+    <CANONICAL_JOIN of phintys.passes.joining, for Join>
+    >>> [rule.name for rule in RuleList(late)]
+    ['join_of_one', 'merge_joins', 'drop_empty_parts']
+    """
+
+    def load(self) -> tuple[NodeRewriter, ...]:
+        """Import the module, and return the rules."""
+        found = super().load()
+        rules = cast("tuple[NodeRewriter, ...]", found if isinstance(found, tuple) else (found,))
+        for rule in rules:
+            if rule.requires:
+                msg = (
+                    f"The rule {rule.name} requires features of the graph, which are attached "
+                    "before it is known to be needed: list it among the rules that are not late."
+                )
+                raise RewriteError(msg)
+        return rules
+
+
+class RuleList(Sequence[NodeRewriter]):
+    """An ordered list of rules, of which some are imported when they are needed.
+
+    As a sequence, it has all of them.
+
+    Parameters
+    ----------
+    parts
+        Rules, :class:`LateRules`, and other lists, whose parts are taken over.
+    """
+
+    def __init__(self, *parts: NodeRewriter | LateRules | RuleList) -> None:
+        self.parts: tuple[NodeRewriter | LateRules, ...] = tuple(
+            inner
+            for part in parts
+            for inner in (part.parts if isinstance(part, RuleList) else (part,))
+        )
+        self._set_up()
+
+    def _set_up(self) -> None:
+        self._late = {
+            1 << place: part for place, part in enumerate(self.parts) if isinstance(part, LateRules)
+        }
+        self._needed: dict[type[Op], int] = {}
+        # The late parts that are in the index, and the index: replaced together.
+        self._state: tuple[int, RuleIndex] | None = None
+
+    def _at_once(self) -> RuleIndex:
+        """Return an index of the rules that are not late."""
+        parts = enumerate(self.parts)
+        return RuleIndex(
+            _placed({place: (one,) for place, one in parts if isinstance(one, NodeRewriter)})
+        )
+
+    def needed_for(self, op_class: type[Op]) -> int:
+        """Return the late parts that a graph with such a node needs, as a set of bits."""
+        found = self._needed.get(op_class)
+        if found is None:
+            bits = (bit for bit, part in self._late.items() if part.is_needed_for(op_class))
+            found = self._needed[op_class] = sum(bits)
+        return found
+
+    def index(self, needed: int = -1) -> RuleIndex:
+        """Return an index of the rules that has at least the given late parts; all by default."""
+        there, index = self._state or (0, self._at_once())
+        missing = [bit for bit in self._late if bit & needed & ~there]
+        if missing:
+            for bit, rules in zip(missing, run_whole(self._load, missing), strict=True):
+                placed = _placed({bit.bit_length() - 1: rules})
+                index = RuleIndex(placed, part=bit, base=index)
+        # If threads take in different parts at once, those of one are taken in again later.
+        self._state = (there | sum(missing), index)
+        return index
+
+    def _load(self, bits: Iterable[int]) -> list[tuple[NodeRewriter, ...]]:
+        return [self._late[bit].load() for bit in bits]
+
+    @cached_property
+    def _all(self) -> tuple[NodeRewriter, ...]:
+        late = dict(zip(self._late.values(), run_whole(self._load, self._late), strict=True))
+        found: list[NodeRewriter] = []
+        for part in self.parts:
+            found += late[part] if isinstance(part, LateRules) else (part,)
+        return tuple(found)
+
+    @overload
+    def __getitem__(self, index: int) -> NodeRewriter: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[NodeRewriter, ...]: ...
+    def __getitem__(self, index: Any) -> Any:
+        return self._all[index]
+
+    def __len__(self) -> int:
+        return len(self._all)
+
+    def __iter__(self) -> Iterator[NodeRewriter]:
+        return iter(self._all)
+
+    def __bool__(self) -> bool:
+        return bool(self.parts)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, RuleList) and self.parts == other.parts
+
+    def __hash__(self) -> int:
+        return hash(self.parts)
+
+    def __getstate__(self) -> tuple[NodeRewriter | LateRules, ...]:
+        return self.parts  # the index is rebuilt on demand
+
+    def __setstate__(self, parts: tuple[NodeRewriter | LateRules, ...]) -> None:
+        self.parts = parts
+        self._set_up()
+
+
+def _placed(
+    parts: Mapping[int, tuple[NodeRewriter, ...]],
+) -> Iterator[tuple[int, NodeRewriter]]:
+    """Yield the rules of parts of a list, each with its place in the list of all rules."""
+    for place, rules in parts.items():
+        yield from enumerate(rules, place << _MOST_RULES)
+
+
+class LateRewriter(_Late, GraphRewriter):
+    """A rewriter of whole graphs that is imported when a graph has one of certain Ops.
+
+    Parameters
+    ----------
+    module, name, needs
+        The module, the name of the rewriter in it, which is its own as well, and the names of
+        classes of Ops, separated by spaces, without which it does nothing.
+
+    Examples
+    --------
+    >>> from phintys.rewriting import LateRewriter
+    >>> LateRewriter("phintys.passes.combining", "combine_choices", needs="IfElse")
+    <combine_choices of phintys.passes.combining, for IfElse>
+    """
+
+    def __init__(self, module: str, name: str, *, needs: str) -> None:
+        _Late.__init__(self, module, name, needs=needs)
+        GraphRewriter.__init__(self, name=name)
+
+    def load(self) -> GraphRewriter:
+        """Import the module, and return the rewriter."""
+        return run_whole(super().load)
+
+    def apply(self, fgraph: FunctionGraph, trace: RewriteTrace | None = None) -> None:
+        if any(map(self.is_needed_for, {type(node.op) for node in fgraph.apply_nodes})):
+            self.load().rewrite(fgraph, trace)
