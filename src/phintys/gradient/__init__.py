@@ -4,24 +4,6 @@ from typing import TYPE_CHECKING
 
 from phintys._base.errors import DisconnectedInputError, GradientError, NullGradientError
 from phintys._base.late import late_names
-from phintys.gradient.marks import (
-    ConsiderConstant,
-    DisconnectedGrad,
-    GradClip,
-    GradientMark,
-    GradScale,
-    UndefinedGrad,
-    ZeroGrad,
-    consider_constant,
-    disconnected_grad,
-    disconnected_grad_,
-    grad_clip,
-    grad_scale,
-    undefined_grad,
-    undefined_grad_,
-    zero_grad,
-    zero_grad_,
-)
 from phintys.graph.null_type import (
     DisconnectedType,
     NullType,
@@ -36,6 +18,24 @@ if TYPE_CHECKING:
     from phintys.gradient.custom import CustomGradient, custom_gradient
     from phintys.gradient.forward import Rop, pushforward_through_pullback
     from phintys.gradient.jacobians import hessian, hessian_vector_product, jacobian
+    from phintys.gradient.marks import (
+        ConsiderConstant,
+        DisconnectedGrad,
+        GradClip,
+        GradientMark,
+        GradScale,
+        UndefinedGrad,
+        ZeroGrad,
+        consider_constant,
+        disconnected_grad,
+        disconnected_grad_,
+        grad_clip,
+        grad_scale,
+        undefined_grad,
+        undefined_grad_,
+        zero_grad,
+        zero_grad_,
+    )
     from phintys.gradient.numeric import numeric_grad
     from phintys.gradient.reverse import Lop, grad
     from phintys.gradient.subgraph import subgraph_grad
@@ -49,6 +49,11 @@ else:
             "phintys.gradient.custom": "CustomGradient custom_gradient",
             "phintys.gradient.forward": "Rop pushforward_through_pullback",
             "phintys.gradient.jacobians": "hessian hessian_vector_product jacobian",
+            "phintys.gradient.marks": """
+                ConsiderConstant DisconnectedGrad GradClip GradientMark GradScale UndefinedGrad
+                ZeroGrad consider_constant disconnected_grad disconnected_grad_ grad_clip
+                grad_scale undefined_grad undefined_grad_ zero_grad zero_grad_
+                """,
             "phintys.gradient.numeric": "numeric_grad",
             "phintys.gradient.reverse": "Lop grad",
             "phintys.gradient.subgraph": "subgraph_grad",

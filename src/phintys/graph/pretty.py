@@ -272,7 +272,24 @@ class PrettyPrinter:
         self._by_op: dict[Op, Printer] = {}
         self._by_class: dict[type[Op], Printer] = {}
         self._by_predicate: list[tuple[Callable[[Variable], bool], Printer]] = []
+        self._late: list[LateModule] = []
         self.default = DefaultPrinter()
+
+    def assign_late(self, module: LateModule) -> None:
+        """Declare a module that assigns printers when it is imported.
+
+        That is when an expression is first written, or a printer is assigned by another module.
+
+        Parameters
+        ----------
+        module
+            The module.
+        """
+        self._late.append(module)
+
+    def _assign_all(self) -> None:
+        for module in self._late:
+            _ = module.__all__  # imports it
 
     def assign(self, which: Op | type[Op] | Callable[[Variable], bool], printer: Printer) -> None:
         """Choose a printer for some variables.
@@ -288,6 +305,7 @@ class PrettyPrinter:
         printer
             How to print.
         """
+        self._assign_all()
         if isinstance(which, Op):
             self._by_op[which] = printer
         elif isinstance(which, type):
@@ -297,6 +315,7 @@ class PrettyPrinter:
 
     def printer_of(self, variable: Variable) -> Printer:
         """Return the printer for a variable."""
+        self._assign_all()
         node = variable.owner
         if node is None:
             return self.default

@@ -17,17 +17,17 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from phintys._base.errors import InconsistencyError, PhintysError, RewriteError
+from phintys._base.late import LateModule
 from phintys._base.origin import inherit_origin
 from phintys.graph.alias_map import destroyed_inputs, view_roots
 from phintys.graph.aliasing import DestroyHandler, check_own_inputs, mutable_inputs
 from phintys.graph.identity import all_same, is_among
 from phintys.graph.op import Op
 from phintys.graph.ranks import Ranks
+from phintys.graph.rules import OpRules
 from phintys.graph.variable import Constant
 from phintys.rewriting import GraphRewriter
-from phintys.tensor.blas import Gemm
 from phintys.tensor.elemwise import Elemwise
-from phintys.tensor.indexing.update import AdvancedIncSubtensor, IncSubtensor
 
 if TYPE_CHECKING:
     from phintys.graph.apply import Apply
@@ -35,13 +35,23 @@ if TYPE_CHECKING:
     from phintys.graph.variable import Variable
     from phintys.rewriting import RewriteTrace
     from phintys.scalar.op import ScalarOp
+    from phintys.tensor.indexing import update
 
     Twins = Callable[[Any, Apply], Iterable[Op]]
+else:
+    update = LateModule("phintys.tensor.indexing.update")
 
-__all__ = ["InPlace", "inplace", "inplace_everywhere", "register_inplace"]
+__all__ = ["BUILT_IN", "InPlace", "inplace", "inplace_everywhere", "register_inplace"]
 
 _TWINS: dict[Op | type[Op], Twins] = {}
-_BUILT_IN: dict[Op | type[Op], Twins] = {}
+
+BUILT_IN: OpRules[Twins] = OpRules(
+    "in-place twins",
+    late={
+        LateModule("phintys.passes.inplace_twins"): "AdvancedIncSubtensor Gemm IncSubtensor",
+    },
+)
+"""The twins that the native backend does not need."""
 
 
 def register_inplace(op: Op | type[Op], twin: Op | Twins) -> None:
@@ -104,6 +114,7 @@ def register_inplace(op: Op | type[Op], twin: Op | Twins) -> None:
     _TWINS[op] = lambda _op, _node: only
 
 
+@BUILT_IN.register(Elemwise)
 def _elemwise_twins(op: Elemwise, node: Apply) -> Iterator[Op]:
     """Yield twins that overwrite an operand of the same type as the result."""
     if op.inplace_pattern or op.nout != 1:
@@ -119,32 +130,6 @@ def _elemwise_twins(op: Elemwise, node: Apply) -> Iterator[Op]:
 def _elemwise_twin(scalar_op: ScalarOp, position: int) -> Elemwise:
     """Return the twin for an operand; cached, since the Op caches the types of its results."""
     return Elemwise(scalar_op, {0: position})
-
-
-def _update_twins(op: IncSubtensor, node: Apply) -> Iterator[Op]:
-    if not op.inplace:
-        yield IncSubtensor(op.idx_list, inplace=True, set_instead_of_inc=op.set_instead_of_inc)
-
-
-def _advanced_update_twins(op: AdvancedIncSubtensor, node: Apply) -> Iterator[Op]:
-    if not op.inplace:
-        yield AdvancedIncSubtensor(
-            op.idx_list,
-            inplace=True,
-            set_instead_of_inc=op.set_instead_of_inc,
-            ignore_duplicates=op.ignore_duplicates,
-        )
-
-
-def _gemm_twins(op: Gemm, node: Apply) -> Iterator[Op]:
-    if not op.inplace and len(node.inputs) > 3:
-        yield Gemm(inplace=True)
-
-
-_BUILT_IN[Elemwise] = _elemwise_twins
-_BUILT_IN[Gemm] = _gemm_twins
-_BUILT_IN[IncSubtensor] = _update_twins
-_BUILT_IN[AdvancedIncSubtensor] = _advanced_update_twins
 
 
 class InPlace(GraphRewriter):
@@ -199,11 +184,10 @@ class InPlace(GraphRewriter):
             return None
         if found is not None:
             return found
-        for table in (_TWINS, _BUILT_IN) if self.built_in else (_TWINS,):
-            for cls in type(op).__mro__:
-                if cls in table:
-                    return table[cls]
-        return None
+        for cls in type(op).__mro__:
+            if cls in _TWINS:
+                return _TWINS[cls]
+        return BUILT_IN.find(type(op)) if self.built_in else None
 
     def __reduce__(self) -> Any:
         return (_remade, (self.name, self.built_in))
@@ -215,10 +199,12 @@ def _changes_of_mutable(fgraph: FunctionGraph) -> dict[Apply, Twins]:
     lent = mutable_inputs(fgraph)
     for node in fgraph.toposort() if lent else ():
         op = node.op
-        if isinstance(op, IncSubtensor | AdvancedIncSubtensor) and node.inputs[0] in lent:
+        changes = isinstance(op, update.IncSubtensor | update.AdvancedIncSubtensor)
+        if changes and node.inputs[0] in lent:
             lent.update(dict.fromkeys(node.outputs))
-            if not op.destroy_map:
-                found[node] = _BUILT_IN[type(op)]
+            twins = BUILT_IN.find(type(op))
+            if twins is not None and not op.destroy_map:
+                found[node] = twins
     return found
 
 

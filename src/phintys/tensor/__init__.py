@@ -13,7 +13,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from phintys._base.late import late_names
-from phintys.tensor import bindings, constructors, functions, printing, special  # noqa: F401 - bindings makes `x + y` work, printing pprint
+from phintys.tensor import bindings, constructors, functions  # noqa: F401 - bindings makes `x + y` work
 from phintys.tensor._operators import operators
 from phintys.tensor.constructors import *  # 180 systematic names; its __all__ lists them
 from phintys.tensor.convert import (
@@ -48,7 +48,7 @@ from phintys.tensor.variable import (
 )
 
 if TYPE_CHECKING:
-    from phintys.tensor import fft, inplace, linalg
+    from phintys.tensor import fft, inplace, linalg, special
     from phintys.tensor.activations import (
         log_softmax,
         softmax,
@@ -508,6 +508,7 @@ if not TYPE_CHECKING:
             "phintys.tensor.fft": "",
             "phintys.tensor.inplace": "",
             "phintys.tensor.linalg": "",
+            "phintys.tensor.special": "",
             "phintys.tensor.applying": "apply_along_axis apply_over_axes",
             "phintys.tensor.combinations": """
                 chi2sf comb fresnel gammal gammau kn multigammaln perm sici

@@ -1,6 +1,7 @@
 """Fill the table behind the operators and methods of tensor variables.
 
-Importing this module, which :mod:`phintys.tensor` does, makes ``x + y`` and ``x.sum()`` work.
+Importing this module, which :mod:`phintys.tensor` does, makes ``x + y`` and ``x.sum()`` work, and
+says how ``pprint`` writes tensor expressions.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import numpy as np
 
 from phintys import scalar as ps
 from phintys._base.late import LateModule
+from phintys.graph.pretty import NOTATIONS, pprint
 from phintys.tensor import comparing, convert, math
 from phintys.tensor._operators import operators
 from phintys.tensor.elemwise import elemwise
@@ -103,3 +105,6 @@ operators.ufuncs = {
     for op in map(elemwise, ps.SCALAR_OPS.values())
     if op.scalar_op.ufunc is not None
 } | {np.add: math.add, np.multiply: math.mul, np.matmul: _matmul, np.divmod: math.divmod}
+
+pprint.assign_late(LateModule("phintys.tensor.printing"))
+NOTATIONS.append(LateModule("phintys.tensor.notation"))

@@ -14,9 +14,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeGuard
 
-from phintys._base.late import LateModule
 from phintys.graph.pretty import (
-    NOTATIONS,
     PRECEDENCE,
     FunctionPrinter,
     Operand,
@@ -347,5 +345,3 @@ _PRINTERS: dict[Any, Printer] = {
 
 for _op, _printer in _PRINTERS.items():
     pprint.assign(_op, _printer)
-
-NOTATIONS.append(LateModule("phintys.tensor.notation"))

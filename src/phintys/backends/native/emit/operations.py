@@ -7,12 +7,13 @@ conditions, parts of complex numbers) are listed here.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from phintys._base.errors import DtypeError, MethodNotDefinedError
+from phintys._base.late import LateModule
 from phintys.backends.native.emit.builder import Builder
 from phintys.backends.native.emit.casting import cast, from_float16, is_true, to_float16
 from phintys.backends.native.emit.math import (
@@ -21,10 +22,14 @@ from phintys.backends.native.emit.math import (
     INTEGER_FUNCTIONS,
     float_math,
 )
-from phintys.backends.native.emit.math.complex import is_before
 from phintys.backends.native.emit.math.floating import times_power_of_two
 from phintys.backends.native.emit.types import Type, type_of
 from phintys.backends.native.emit.values import Complex, Value
+
+if TYPE_CHECKING:
+    from phintys.backends.native.emit.math import complex as complex_math
+else:
+    complex_math = LateModule("phintys.backends.native.emit.math.complex")
 
 __all__ = ["emit", "supports"]
 
@@ -146,7 +151,7 @@ def _operand_type_of(name: str, inputs: Sequence[Type], out: Type) -> Type:
     return out
 
 
-def _functions(kind: str) -> dict[str, Any]:
+def _functions(kind: str) -> Mapping[str, Any]:
     if kind == "b":
         return _BOOL_FUNCTIONS
     if kind == "c":
@@ -222,7 +227,8 @@ def _compare(b: Builder, name: str, values: Sequence[Any_]) -> Value:
         if name == "ne":
             return b.ne(x.re, y.re) | b.ne(x.im, y.im)
         swapped, equal = _ORDERS[name]
-        return is_before(b, y, x, equal=equal) if swapped else is_before(b, x, y, equal=equal)
+        first, second = (y, x) if swapped else (x, y)
+        return complex_math.is_before(b, first, second, equal=equal)
     assert isinstance(x, Value)
     assert isinstance(y, Value)
     if x.type.kind == "b":

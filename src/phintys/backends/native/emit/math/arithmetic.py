@@ -8,7 +8,6 @@ from phintys.backends.native.emit.builder import Builder
 from phintys.backends.native.emit.math.exact import residual
 from phintys.backends.native.emit.math.floating import copysign, fabs
 from phintys.backends.native.emit.math.lanewise import redo_lanes
-from phintys.backends.native.emit.math.logarithm import log, log1p
 from phintys.backends.native.emit.math.registry import float_function
 from phintys.backends.native.emit.values import Value
 
@@ -173,17 +172,3 @@ def int_div(b: Builder, x: Value, y: Value) -> Value:
     plain = x / y
     whole = b.select(b.eq(quotient, 0.0), copysign(b, b.constant(x.type, 0.0), plain), whole)
     return b.select(b.eq(y, 0.0), plain, whole)
-
-
-@float_function("xlogy", 2)
-def xlogy(b: Builder, x: Value, y: Value) -> Value:
-    """x log(y), and 0 where x is 0."""
-    zero = b.eq(x, 0.0) & ~b.isnan(y)
-    return b.select(zero, b.constant(x.type, 0.0), x * log(b, y))
-
-
-@float_function("xlog1py", 2)
-def xlog1py(b: Builder, x: Value, y: Value) -> Value:
-    """x log(1 + y), and 0 where x is 0."""
-    zero = b.eq(x, 0.0) & ~b.isnan(y)
-    return b.select(zero, b.constant(x.type, 0.0), x * log1p(b, y))

@@ -234,3 +234,17 @@ def logaddexp2(b: Builder, x: Value, y: Value) -> Value:
     result = _plus_in_base_2(b, larger, _log1p_of_exp(b, product, error))
     result = b.select(b.eq(x, y), x + 1.0, result)
     return b.select(b.compare("uno", x, y), x + y, result)
+
+
+@float_function("xlogy", 2)
+def xlogy(b: Builder, x: Value, y: Value) -> Value:
+    """x log(y), and 0 where x is 0."""
+    zero = b.eq(x, 0.0) & ~b.isnan(y)
+    return b.select(zero, b.constant(x.type, 0.0), x * log(b, y))
+
+
+@float_function("xlog1py", 2)
+def xlog1py(b: Builder, x: Value, y: Value) -> Value:
+    """x log(1 + y), and 0 where x is 0."""
+    zero = b.eq(x, 0.0) & ~b.isnan(y)
+    return b.select(zero, b.constant(x.type, 0.0), x * log1p(b, y))

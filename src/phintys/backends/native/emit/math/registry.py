@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from phintys._base.apart import is_imported_again
 from phintys._base.errors import OpContractError
 from phintys._base.records import record
+
+if TYPE_CHECKING:
+    from phintys._base.late import LateModule
 
 __all__ = [
     "COMPLEX_FUNCTIONS",
@@ -15,6 +18,7 @@ __all__ = [
     "INTEGER_FUNCTIONS",
     "Emitter",
     "FloatFunction",
+    "Functions",
     "complex_function",
     "float_function",
     "integer_function",
@@ -47,17 +51,69 @@ class FloatFunction:
     outlined: bool
 
 
-FLOAT_FUNCTIONS: dict[str, FloatFunction] = {}
+class Functions(Mapping[str, _T]):
+    """The code of scalar ops on one kind of dtype, by name.
+
+    Modules of the package are imported when one of their functions is first looked up. Other
+    modules, such as those of users, register their functions when they are imported.
+    """
+
+    def __init__(self) -> None:
+        self._late: dict[str, LateModule] = {}
+        self._there: dict[str, _T] = {}
+        self._homes: dict[str, Mapping[str, object]] = {}
+
+    def late(self, homes: Mapping[LateModule, str]) -> None:
+        """Declare modules, with the names, separated by spaces, of the functions they register."""
+        for module, names in homes.items():
+            self._late.update(dict.fromkeys(names.split(), module))
+
+    def add(self, name: str, function: _T, home: Mapping[str, object]) -> None:
+        """Register a function.
+
+        Parameters
+        ----------
+        name
+            Name of the scalar op.
+        function
+            The function.
+        home
+            The namespace of the module that defines it.
+
+        Raises
+        ------
+        OpContractError
+            Another module has registered one of that name.
+        """
+        if name in self._there and not is_imported_again(self._homes[name], home):
+            msg = f"There are two functions named {name!r} for the same kind of dtype."
+            raise OpContractError(msg)
+        self._there[name] = function
+        self._homes[name] = home
+
+    def __getitem__(self, name: str) -> _T:
+        if name not in self._there and name in self._late:
+            _ = self._late[name].__all__  # imports it
+        return self._there[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._there or name in self._late
+
+    def __iter__(self) -> Iterator[str]:
+        return iter({**self._late, **self._there})
+
+    def __len__(self) -> int:
+        return len({**self._late, **self._there})
+
+
+FLOAT_FUNCTIONS: Functions[FloatFunction] = Functions()
 """By name; float16 values go through float32."""
 
-INTEGER_FUNCTIONS: dict[str, Emitter] = {}
+INTEGER_FUNCTIONS: Functions[Emitter] = Functions()
 """Functions of integers of one type."""
 
-COMPLEX_FUNCTIONS: dict[str, Emitter] = {}
+COMPLEX_FUNCTIONS: Functions[Emitter] = Functions()
 """Functions of complex numbers of one type; the result may be real."""
-
-_HOMES: dict[tuple[int, str], Mapping[str, object]] = {}
-"""The module that defines each."""
 
 
 def float_function(
@@ -77,7 +133,7 @@ def float_function(
 
     def register(emitter: Emitter) -> Emitter:
         function = FloatFunction(name, nin, emitter, outlined)
-        _add(FLOAT_FUNCTIONS, name, function, emitter.__globals__)
+        FLOAT_FUNCTIONS.add(name, function, emitter.__globals__)
         return emitter
 
     return register
@@ -88,7 +144,7 @@ def integer_function(*names: str) -> Callable[[Emitter], Emitter]:
 
     def register(emitter: Emitter) -> Emitter:
         for name in names:
-            _add(INTEGER_FUNCTIONS, name, emitter, emitter.__globals__)
+            INTEGER_FUNCTIONS.add(name, emitter, emitter.__globals__)
         return emitter
 
     return register
@@ -99,16 +155,7 @@ def complex_function(*names: str) -> Callable[[Emitter], Emitter]:
 
     def register(emitter: Emitter) -> Emitter:
         for name in names:
-            _add(COMPLEX_FUNCTIONS, name, emitter, emitter.__globals__)
+            COMPLEX_FUNCTIONS.add(name, emitter, emitter.__globals__)
         return emitter
 
     return register
-
-
-def _add(registry: dict[str, _T], name: str, function: _T, home: Mapping[str, object]) -> None:
-    former = registry.get(name)
-    if former is not None and not is_imported_again(_HOMES[id(registry), name], home):
-        msg = f"There are two functions named {name!r} for the same kind of dtype."
-        raise OpContractError(msg)
-    registry[name] = function
-    _HOMES[id(registry), name] = home
