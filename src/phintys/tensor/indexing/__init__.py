@@ -1,21 +1,39 @@
 """Indexing, and setting the elements that an index selects."""
 
-from phintys._base.public import public_dir
-from phintys.tensor.indexing.advanced import AdvancedSubtensor
-from phintys.tensor.indexing.basic import Subtensor
-from phintys.tensor.indexing.parse import index
-from phintys.tensor.indexing.setting import inc_subtensor, set_subtensor, take
-from phintys.tensor.indexing.template import (
-    ARRAY,
-    FULL,
-    NEWAXIS,
-    SCALAR,
-    SEPARATOR,
-    Mask,
-    Slice,
-    numpy_index,
-)
-from phintys.tensor.indexing.update import AdvancedIncSubtensor, IncSubtensor
+from typing import TYPE_CHECKING
+
+from phintys._base.late import late_names
+
+if TYPE_CHECKING:
+    from phintys.tensor.indexing.advanced import AdvancedSubtensor
+    from phintys.tensor.indexing.basic import Subtensor
+    from phintys.tensor.indexing.parse import index
+    from phintys.tensor.indexing.setting import inc_subtensor, set_subtensor, take
+    from phintys.tensor.indexing.template import (
+        ARRAY,
+        FULL,
+        NEWAXIS,
+        SCALAR,
+        SEPARATOR,
+        Mask,
+        Slice,
+        numpy_index,
+    )
+    from phintys.tensor.indexing.update import AdvancedIncSubtensor, IncSubtensor
+else:
+    __getattr__, __dir__ = late_names(
+        __name__,
+        {
+            "phintys.tensor.indexing.advanced": "AdvancedSubtensor",
+            "phintys.tensor.indexing.basic": "Subtensor",
+            "phintys.tensor.indexing.parse": "index",
+            "phintys.tensor.indexing.setting": "inc_subtensor set_subtensor take",
+            "phintys.tensor.indexing.template": """
+                ARRAY FULL NEWAXIS SCALAR SEPARATOR Mask Slice numpy_index
+                """,
+            "phintys.tensor.indexing.update": "AdvancedIncSubtensor IncSubtensor",
+        },
+    )
 
 __all__ = [
     "ARRAY",
@@ -35,5 +53,3 @@ __all__ = [
     "set_subtensor",
     "take",
 ]
-
-__dir__ = public_dir(__name__)

@@ -8,13 +8,9 @@ import pytest
 import phintys
 import phintys.tensor as pt
 from phintys import config
+from phintys.backends.native.emit.blas_threads import BLAS_THREADS, begin_alone, end_alone
 from phintys.backends.native.emit.builder import Builder
 from phintys.backends.native.emit.module import Module
-from phintys.backends.native.emit.product_parts import (
-    BLAS_THREADS,
-    begin_alone,
-    end_alone,
-)
 from phintys.backends.native.emit.target import Target
 from phintys.backends.native.emit.types import PTR, VOID
 from phintys.backends.native.lower.graph import lower_program
@@ -253,7 +249,7 @@ def test_blas_keeps_its_threads(run_python):
         import ctypes, threading
         import numpy as np
         import phintys, phintys.tensor as pt
-        from phintys.backends.native.emit.product_parts import BLAS_THREADS
+        from phintys.backends.native.emit.blas_threads import BLAS_THREADS
         from phintys.backends.native.runtime.blas import blas_threads
 
         record = blas_threads()

@@ -28,10 +28,9 @@ from phintys._base.errors import IntegrityError
 from phintys._base.records import record
 from phintys.backends.native.emit.columns import MOST_BY_COLUMNS, columns_symbol
 from phintys.backends.native.emit.control import loop, when
+from phintys.backends.native.emit.math.calls import PRODUCT_PARTS, VECTOR_PARTS
 from phintys.backends.native.emit.product_parts import (
-    PRODUCT_PARTS,
     SHARED_FROM,
-    VECTOR_PARTS,
     VECTOR_SHARED_FROM,
     parts_symbol,
 )

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from phintys.backends.native.emit.builder import Builder
 from phintys.backends.native.emit.control import lane_mask, loop
 from phintys.backends.native.emit.math import MathSymbol
+from phintys.backends.native.emit.math.calls import COLUMNS
 from phintys.backends.native.emit.memory import load, store
 from phintys.backends.native.emit.types import INT64, PTR, VOID, Type, type_of
 from phintys.backends.native.emit.values import Value
@@ -22,10 +23,7 @@ if TYPE_CHECKING:
     from phintys.backends.native.emit.module import Module
     from phintys.backends.native.emit.target import Target
 
-__all__ = ["COLUMNS", "MOST_BY_COLUMNS", "columns_symbol", "write_columns"]
-
-COLUMNS = "columns"
-"""Name of the function, in place of a name of vector math."""
+__all__ = ["MOST_BY_COLUMNS", "columns_symbol", "write_columns"]
 
 MOST_BY_COLUMNS = 1 << 12
 """Elements of the largest matrix; BLAS is as fast for larger ones."""

@@ -11,39 +11,36 @@ from typing import TYPE_CHECKING
 
 from phintys._base.late import LateModule
 from phintys.backends.native.emit.builder import Builder
-from phintys.backends.native.emit.columns import COLUMNS, write_columns
 from phintys.backends.native.emit.math import FLOAT_FUNCTIONS, MathSymbol
-from phintys.backends.native.emit.math.calls import RANDOM_BITS
-from phintys.backends.native.emit.module import Module
-from phintys.backends.native.emit.product_parts import (
+from phintys.backends.native.emit.math.calls import (
+    COLUMNS,
+    PRODUCT,
     PRODUCT_PARTS,
+    RANDOM_BITS,
     VECTOR_PARTS,
-    write_product_parts,
-    write_vector_parts,
 )
-from phintys.backends.native.emit.products import PRODUCT, write_product
+from phintys.backends.native.emit.module import Module
 from phintys.backends.native.emit.target import Target
 from phintys.backends.native.emit.types import type_of
 
 if TYPE_CHECKING:
-    from phintys.backends.native.emit import random
+    from phintys.backends.native.emit import columns, product_parts, products, random
 else:
+    columns = LateModule("phintys.backends.native.emit.columns")
+    product_parts = LateModule("phintys.backends.native.emit.product_parts")
+    products = LateModule("phintys.backends.native.emit.products")
     random = LateModule("phintys.backends.native.emit.random")
 
 __all__ = ["is_outlined", "library"]
 
-
-def _write_random_bits(module: Module, symbol: MathSymbol) -> None:
-    random.write_random_bits(module, symbol)
-
-
 _OTHERS = {
-    COLUMNS: write_columns,
-    PRODUCT: write_product,
-    PRODUCT_PARTS: write_product_parts,
-    RANDOM_BITS: _write_random_bits,
-    VECTOR_PARTS: write_vector_parts,
+    COLUMNS: (columns, "write_columns"),
+    PRODUCT: (products, "write_product"),
+    PRODUCT_PARTS: (product_parts, "write_product_parts"),
+    RANDOM_BITS: (random, "write_random_bits"),
+    VECTOR_PARTS: (product_parts, "write_vector_parts"),
 }
+"""Where the functions are written that are not vector math."""
 
 
 def is_outlined(symbol: str) -> bool:
@@ -71,7 +68,8 @@ def library(target: Target, symbols: Iterable[str]) -> Module:
     for symbol in sorted(set(symbols)):
         key = MathSymbol.parse(symbol)
         if key.name in _OTHERS:
-            _OTHERS[key.name](module, key)
+            home, write = _OTHERS[key.name]
+            getattr(home, write)(module, key)
             continue
         function = FLOAT_FUNCTIONS[key.name]
         type = type_of(key.dtype, key.lanes)

@@ -2,7 +2,8 @@
 
 A library's own threads spin while they wait for each other, which is fast on an idle machine and a
 hundred times slower if several processes share its cores. So BLAS is told to use one thread while
-this code calls it (:class:`BLAS_THREADS`), and threads of the pool call it for parts.
+this code calls it (see :mod:`~phintys.backends.native.emit.blas_threads`), and threads of the pool
+call it for parts.
 
 Results must not depend on which thread computes what, so parts depend on lengths alone. The inner
 axis is split only if a single call would delay interrupts too long; the sums of its pieces are
@@ -22,10 +23,15 @@ products.
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from phintys._base.records import record
+from phintys.backends.native.emit.blas_threads import (
+    BLAS_THREADS,
+    begin_alone,
+    end_alone,
+    threads_of_blas,
+)
 from phintys.backends.native.emit.builder import Builder
 from phintys.backends.native.emit.control import divide_up, loop, when
 from phintys.backends.native.emit.math import MathSymbol
@@ -34,34 +40,20 @@ from phintys.backends.native.emit.types import INT32, INT64, PTR, VOID, Type, ty
 from phintys.backends.native.emit.values import Value
 from phintys.backends.native.runtime.atomics import (
     call_pointer,
-    unlock,
-    wait_lock,
 )
 from phintys.backends.native.runtime.record import Record
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
-
     from phintys.backends.native.emit.module import Module
 
 __all__ = [
-    "BLAS_THREADS",
-    "BLAS_THREADS_SYMBOL",
-    "PRODUCT_PARTS",
     "ROWS",
     "SHARED_FROM",
-    "VECTOR_PARTS",
     "VECTOR_SHARED_FROM",
-    "begin_alone",
-    "end_alone",
-    "one_thread",
     "parts_symbol",
     "write_product_parts",
     "write_vector_parts",
 ]
-
-PRODUCT_PARTS, VECTOR_PARTS = "product_parts", "vector_parts"
-"""Names of the functions, in place of names of vector math."""
 
 SHARED_FROM, VECTOR_SHARED_FROM = 1 << 17, 1 << 12
 """Multiplications of a product, and elements of a matrix multiplied by a vector, below which
@@ -112,18 +104,6 @@ _VECTOR_CALL = 1 << 22
 _BATCH_WORK = 1 << 22
 """Multiplications of small products that a thread computes between two signal checks."""
 
-BLAS_THREADS_SYMBOL = "phintys_blas_threads"
-
-BLAS_THREADS = Record.packed(
-    is_ours=INT64,  # 0: the library's threads cannot be set from outside
-    get=PTR,  # int get() returns how many threads the library uses
-    set=PTR,  # void set(int); null if it has only one
-    lock=INT32,  # 1 while a thread accesses the next two
-    users=INT32,  # how many products are being computed
-    former=INT32,  # threads before the first of them
-)
-"""The threads of BLAS in this process, in memory under the symbol above."""
-
 _PRODUCT = Record.packed(
     m=INT64,
     n=INT64,
@@ -157,58 +137,6 @@ def parts_symbol(name: str, type: Type) -> str:
     ``y = alpha a x`` or ``y +=`` it. Both return what ``parallel_for`` and ``poll`` do.
     """
     return MathSymbol(name, type.name, 1).symbol
-
-
-# ---- one thread of BLAS ------------------------------------------------------------------------
-
-
-def _threads_of_blas(b: Builder) -> Value:
-    b.module.declare(BLAS_THREADS_SYMBOL, f"void @{BLAS_THREADS_SYMBOL}()")
-    return b.write(PTR, f"getelementptr i8, ptr @{BLAS_THREADS_SYMBOL}, i64 0")
-
-
-@contextmanager
-def _setting(b: Builder, threads: Value) -> Generator[Value]:
-    """Write code that runs under the lock, if the library has a setter of its threads; yield it."""
-    lock, free = BLAS_THREADS.pointer(b, threads, "lock"), b.constant(INT32, 0)
-    setter = BLAS_THREADS.load(b, threads, "set")
-    with when(b, b.compare("ne", setter, Value(b, PTR, "null"))):
-        wait_lock(b, lock, free, b.constant(INT32, 1))
-        yield setter
-        unlock(b, lock, free)
-
-
-def begin_alone(b: Builder, threads: Value) -> None:
-    """Make BLAS use one thread until all current products are done."""
-    with _setting(b, threads) as setter:
-        users = BLAS_THREADS.load(b, threads, "users")
-        with when(b, b.eq(users, 0)):
-            former = call_pointer(b, BLAS_THREADS.load(b, threads, "get"), INT32, [])
-            BLAS_THREADS.store(b, threads, "former", former)
-        BLAS_THREADS.store(b, threads, "users", users + 1)
-        with when(b, b.eq(users, 0) & b.ne(BLAS_THREADS.load(b, threads, "former"), 1)):
-            call_pointer(b, setter, VOID, [b.constant(INT32, 1)])
-
-
-def end_alone(b: Builder, threads: Value) -> None:
-    """Restore the threads of BLAS, unless other code has changed their number meanwhile."""
-    with _setting(b, threads) as setter:
-        left = BLAS_THREADS.load(b, threads, "users") - 1
-        former = BLAS_THREADS.load(b, threads, "former")
-        with when(b, b.eq(left, 0) & b.ne(former, 1)):
-            now = call_pointer(b, BLAS_THREADS.load(b, threads, "get"), INT32, [])
-            with when(b, b.eq(now, 1)):
-                call_pointer(b, setter, VOID, [former])
-        BLAS_THREADS.store(b, threads, "users", left)
-
-
-@contextmanager
-def one_thread(b: Builder) -> Generator[None]:
-    """Write code during which BLAS uses one thread."""
-    threads = _threads_of_blas(b)
-    begin_alone(b, threads)
-    yield
-    end_alone(b, threads)
 
 
 def _is_cut(b: Builder, threads: Value, lengths: Value) -> Value:
@@ -375,7 +303,7 @@ def _write_shared(b: Builder, type: Type) -> None:
     values |= dict(zip(names, moves, strict=True))
     for name, value in values.items():
         _PRODUCT.store(b, block, name, value)
-    threads, runtime = _threads_of_blas(b), _runtime(b)
+    threads, runtime = threads_of_blas(b), _runtime(b)
     zero = b.constant(INT64, 0)
     ours, theirs, stacked, singly, end = (
         b.new_block(name) for name in ("ours", "theirs", "stacked", "singly", "end")
@@ -596,7 +524,7 @@ def _vector_routine(module: Module, type: Type) -> str:
 def _write_vector(module: Module, type: Type, name: str, kernel: str) -> None:
     b = Builder(module.function(name, INT32, _VECTOR_PARAMETERS, linkage="internal"))
     rows, columns = b.arguments[3:5]
-    threads, runtime = _threads_of_blas(b), _runtime(b)
+    threads, runtime = threads_of_blas(b), _runtime(b)
     block = b.slot(INT64, _VECTOR.size // 8)
     given = dict(zip(_VECTOR.fields, b.arguments[3:], strict=False))
     for field, value in given.items():

@@ -19,6 +19,7 @@ from phintys._base.config import config
 from phintys.backends.native.emit.builder import Builder
 from phintys.backends.native.emit.control import lane_mask, loop, when
 from phintys.backends.native.emit.math import MathSymbol
+from phintys.backends.native.emit.math.calls import PRODUCT
 from phintys.backends.native.emit.memory import load, store
 from phintys.backends.native.emit.routines import Matrix, call_product
 from phintys.backends.native.emit.types import INT64, PTR, VOID, Type, type_of
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
 __all__ = [
     "ALL",
     "MANY",
-    "PRODUCT",
     "crossover",
     "has_tiles",
     "most_in_tiles",
@@ -41,9 +41,6 @@ __all__ = [
     "work_of",
     "write_product",
 ]
-
-PRODUCT = "product"
-"""Name of the function, in place of a name of vector math."""
 
 ROWS = 4
 """Rows of a tile: this number of sums fills the pipeline of a full-width multiplier."""

@@ -24,6 +24,7 @@ _counting = LateModule("phintys.backends.native.lower.counting")
 _creation = LateModule("phintys.backends.native.lower.creation")
 _cumulative = LateModule("phintys.backends.native.lower.cumulative")
 _decompositions = LateModule("phintys.backends.native.lower.decompositions")
+_diagonals = LateModule("phintys.backends.native.lower.diagonals")
 _elemwise = LateModule("phintys.backends.native.lower.elemwise")
 _fence = LateModule("phintys.backends.native.lower.fence")
 _from_graph = LateModule("phintys.backends.native.lower.from_graph")
@@ -53,9 +54,10 @@ LOWERINGS: OpRules[Callable[[Any, Apply, Lowering], None]] = OpRules(
         _by_factors: "Det Inv SlogDet Solve Sylvester",
         _convolution: "Convolve",
         _counting: "Nonzero RepeatIndex",
-        _creation: "Alloc AllocDiag AllocEmpty ExtractDiag",
+        _creation: "Alloc AllocEmpty",
         _cumulative: "CumOp LinearRecurrence RunningArgExtreme RunningExtreme",
         _decompositions: "PackedQR PivotedQR QR SVD",
+        _diagonals: "AllocDiag ExtractDiag",
         _elemwise: "DimShuffle Elemwise",
         _fence: "Fence",
         _from_graph: "OpFromGraph",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from phintys.backends.base import is_copy
-from phintys.backends.native.lower.creation import lower_copy
+from phintys.backends.native.lower.copying import lower_copy
 from phintys.backends.native.lower.families import LOWERINGS
 from phintys.backends.native.lower.lowering import Lowering, NotLowered
 from phintys.backends.native.lower.sides import Sides

@@ -10,10 +10,10 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from phintys.backends.native.emit.blas_threads import one_thread
 from phintys.backends.native.emit.builder import Builder
 from phintys.backends.native.emit.control import leaving, loop, when
 from phintys.backends.native.emit.frame import GRAIN_NANOSECONDS, PARALLEL_NANOSECONDS
-from phintys.backends.native.emit.product_parts import one_thread
 from phintys.backends.native.emit.types import INT64, PTR, VOID, Type, type_of
 from phintys.backends.native.emit.values import Value
 from phintys.backends.native.routines.lanes import LARGEST, UNROLLED, Lanes

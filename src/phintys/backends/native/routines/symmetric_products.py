@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from phintys.backends.native.emit.blas import FLOPS, GemmCall
+from phintys.backends.native.emit.blas_threads import one_thread
 from phintys.backends.native.emit.control import divide_up, loop
-from phintys.backends.native.emit.product_parts import one_thread
 from phintys.backends.native.emit.routines import Matrix, Routines
 from phintys.backends.native.emit.types import INT64, Type, type_of
 from phintys.backends.native.emit.values import Value

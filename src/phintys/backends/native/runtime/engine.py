@@ -20,12 +20,12 @@ from phintys._base.errors import ConfigError, IntegrityError, MethodNotDefinedEr
 from phintys._base.locks import ProcessLock
 from phintys._base.once import Interned
 from phintys._base.records import record
+from phintys.backends.native.emit.blas_threads import BLAS_THREADS_SYMBOL
 from phintys.backends.native.emit.externals import EXTERNALS, address_of
 from phintys.backends.native.emit.library import is_outlined, library
 from phintys.backends.native.emit.llvm_library import Engine, Machine, llvm
 from phintys.backends.native.emit.module import Module
 from phintys.backends.native.emit.numpy_functions import is_numpy_function, numpy_function
-from phintys.backends.native.emit.product_parts import BLAS_THREADS_SYMBOL
 from phintys.backends.native.emit.target import Target
 from phintys.backends.native.runtime.background import Background
 from phintys.backends.native.runtime.blas import (

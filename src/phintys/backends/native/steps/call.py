@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from phintys._base.errors import OutOfBoundsError
 from phintys._base.records import record
+from phintys.backends.native.emit.blas_threads import one_thread
 from phintys.backends.native.emit.control import when
-from phintys.backends.native.emit.product_parts import one_thread
 from phintys.backends.native.emit.types import INT64
 from phintys.backends.native.failures import LimitFailure
 from phintys.backends.native.program import Step

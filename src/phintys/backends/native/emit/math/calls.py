@@ -9,10 +9,28 @@ from phintys.backends.native.emit.builder import Builder
 from phintys.backends.native.emit.math.registry import FLOAT_FUNCTIONS
 from phintys.backends.native.emit.values import Value
 
-__all__ = ["RANDOM_BITS", "MathSymbol", "float_math"]
+__all__ = [
+    "COLUMNS",
+    "PRODUCT",
+    "PRODUCT_PARTS",
+    "RANDOM_BITS",
+    "VECTOR_PARTS",
+    "MathSymbol",
+    "float_math",
+]
+
+COLUMNS = "columns"
+"""Name of the outlined function that multiplies small matrices by vectors, in place of a name of
+vector math."""
+
+PRODUCT = "product"
+"""The same for small products."""
+
+PRODUCT_PARTS, VECTOR_PARTS = "product_parts", "vector_parts"
+"""The same for products that threads share."""
 
 RANDOM_BITS = "random_bits"
-"""Name of the outlined function that computes random bits, in place of a name of vector math."""
+"""The same for random bits."""
 
 
 class MathSymbol(NamedTuple):
