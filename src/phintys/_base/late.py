@@ -23,7 +23,7 @@ from phintys._base.apart import import_whole
 from phintys._base.not_offered import NOT_OFFERED
 from phintys._base.public import public_dir
 
-__all__ = ["LateModule", "late_names", "lend"]
+__all__ = ["LateModule", "is_instance_of_late", "late_names", "lend"]
 
 _LENT: dict[tuple[str, str], tuple[str, str | None]] = {}
 """(package, name) -> the module of a higher room, or the name in it, that the package shows."""
@@ -55,6 +55,31 @@ class LateModule:
 
     def __repr__(self) -> str:
         return f"LateModule({self.__name__!r})"
+
+
+def is_instance_of_late(value: object, module: ModuleType | LateModule, *names: str) -> bool:
+    """Return whether a value is an instance of a class of a module, without importing the module.
+
+    As long as nobody has imported it, nothing is.
+
+    Parameters
+    ----------
+    value
+        Any object.
+    module
+        The module.
+    names
+        Names of classes in it.
+
+    Examples
+    --------
+    >>> from phintys._base.late import LateModule, is_instance_of_late
+    >>> is_instance_of_late(3, LateModule("fractions"), "Fraction")
+    False
+    """
+    if module.__name__ not in sys.modules:
+        return False
+    return isinstance(value, tuple(getattr(module, name) for name in names))
 
 
 def late_names(

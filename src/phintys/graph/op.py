@@ -67,6 +67,9 @@ class Op:
     default_output: int | None = None
     """Index of the output that :meth:`__call__` returns; ``None`` returns all outputs."""
 
+    function_name: str = ""
+    """Name of the function of numbers that an elementwise Op applies; rules are found by it."""
+
     view_map: Mapping[int, Sequence[int]] = _NO_ALIASES
     """Output index -> input indices whose memory the output may share."""
 

@@ -12,14 +12,20 @@ The rules guarantee that:
 - Every node keeps the line of the user's program that made it, or the node that it replaces.
 """
 
-from phintys._base.public import public_dir
+from typing import TYPE_CHECKING
+
+from phintys._base.late import late_names
 from phintys.passes.folding import ConstantFolding, constant_folding
 from phintys.passes.inference import ShapeInference, infer_shapes, shape_inference
 from phintys.passes.inplace import InPlace, inplace_everywhere, register_inplace
 from phintys.passes.merging import Merge, merge
 from phintys.passes.pipelines import CANONICAL, PIPELINES, rewrite_graph
 from phintys.passes.specialize import SPECIALIZE
-from phintys.passes.stabilize import STABILIZE
+
+if TYPE_CHECKING:
+    from phintys.passes.stabilize import STABILIZE
+else:
+    __getattr__, __dir__ = late_names(__name__, {"phintys.passes.stabilize": "STABILIZE"})
 
 __all__ = [
     "CANONICAL",
@@ -38,5 +44,3 @@ __all__ = [
     "rewrite_graph",
     "shape_inference",
 ]
-
-__dir__ = public_dir(__name__)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Any
 
-from phintys._base.late import LateModule
+from phintys._base.late import LateModule, is_instance_of_late
 from phintys.passes.inner_graphs import InnerGraphs
 from phintys.passes.merging import merge
 from phintys.rewriting import Worklist
@@ -122,5 +121,4 @@ def _loops(fgraph: FunctionGraph) -> list[Any]:
 
 
 def _is_loop(op: object) -> bool:
-    """Return whether an Op is a loop; there is none as long as nobody has imported the class."""
-    return scan_op.__name__ in sys.modules and isinstance(op, scan_op.Scan)
+    return is_instance_of_late(op, scan_op, "Scan")

@@ -38,7 +38,6 @@ from phintys.passes.inplace import inplace, inplace_everywhere
 from phintys.passes.loops import Loops
 from phintys.passes.merging import merge
 from phintys.passes.specialize import SPECIALIZE
-from phintys.passes.stabilize import STABILIZE
 from phintys.rewriting import (
     LateRewriter,
     LateRules,
@@ -88,6 +87,10 @@ _LOOP_RULES = RuleList(
 )
 
 _MATRICES = "Assume Cholesky Det Inv SlogDet Solve"
+_FUNCTIONS = """
+    cosh erf erfc exp exp2 expm1 log log1p log2 log_ndtr log_sigmoid ndtr sigmoid softplus
+    LogSoftmax LogSumExp Softmax
+    """
 _STABLE = RuleList(
     _late("reduce", "STABILIZE_REDUCE", needs="Reduce"),
     _late("product_order", "order_of_products", needs="Dot"),
@@ -96,7 +99,7 @@ _STABLE = RuleList(
         "STABILIZE_LINEAR_ALGEBRA",
         needs=f"{_MATRICES} ARange AllocDiag ExtractDiag",
     ),
-    *STABILIZE,
+    _late("stabilize", "STABILIZE", needs=_FUNCTIONS),
 )
 # Cleanup after stable forms: factors of 1, signs, constants.
 _TIDY = (

@@ -242,8 +242,8 @@ class Lookup:
         self._there = 0  # the bits met by the Ops in the graph
         self.deepest = 0
         ops = {id(node.op): node.op for node in nodes}
-        for op_class in set(map(type, ops.values())):
-            self._needed |= rules.needed_for(op_class)
+        for op in ops.values():
+            self._needed |= rules.needed_for(op)
         self._index = rules.index(self._needed)
         for op in ops.values():
             self._meet(op)
@@ -278,7 +278,7 @@ class Lookup:
         return (self._known.get(id(op)) or self._meet(op)).depth
 
     def _meet(self, op: Op) -> _Known:
-        needed = self._needed | self._rules.needed_for(type(op))
+        needed = self._needed | self._rules.needed_for(op)
         if needed != self._needed:
             self._take_in(needed)
         index = self._index

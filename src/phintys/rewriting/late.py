@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from importlib import import_module
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any, cast, overload
 
 from phintys._base.apart import run_whole
@@ -40,8 +39,8 @@ class _Late:
     name
         Name of the object in the module.
     needs
-        Names of classes of Ops, separated by spaces: without a node of one of them, or of a class
-        derived from it, the object has nothing to do.
+        Names of classes of Ops, and of the functions of elementwise Ops, separated by spaces:
+        without a node of one of them, or of a class derived from it, the object has nothing to do.
     """
 
     def __init__(self, module: str, name: str, *, needs: str) -> None:
@@ -53,9 +52,10 @@ class _Late:
         """Import the module, and return the object."""
         return getattr(import_module(self.module), self.name)
 
-    def is_needed_for(self, op_class: type[Op]) -> bool:
-        """Return whether a node of this class is one of those that it needs."""
-        return not self.needs.isdisjoint(map(attrgetter("__name__"), op_class.__mro__))
+    def is_needed_for(self, op: Op) -> bool:
+        """Return whether a node of this Op is one of those that it needs."""
+        names = (op.function_name, *(base.__name__ for base in type(op).__mro__))
+        return not self.needs.isdisjoint(names)
 
     def __repr__(self) -> str:
         return f"<{self.name} of {self.module}, for {', '.join(sorted(self.needs))}>"
@@ -71,8 +71,9 @@ class LateRules(_Late):
     name
         Name of a rule in the module, or of a tuple of rules.
     needs
-        Names of classes of Ops, separated by spaces. Each rule tracks only nodes of these, or only
-        applies if a node of one of them is an operand or within its depth.
+        Names of classes of Ops, and of the functions of elementwise Ops, separated by spaces. Each
+        rule tracks only nodes of these, or only applies if a node of one of them is an operand or
+        within its depth.
 
     Examples
     --------
@@ -121,7 +122,7 @@ class RuleList(Sequence[NodeRewriter]):
         self._late = {
             1 << place: part for place, part in enumerate(self.parts) if isinstance(part, LateRules)
         }
-        self._needed: dict[type[Op], int] = {}
+        self._needed: dict[tuple[type[Op], str], int] = {}
         # The late parts that are in the index, and the index: replaced together.
         self._state: tuple[int, RuleIndex] | None = None
 
@@ -132,12 +133,13 @@ class RuleList(Sequence[NodeRewriter]):
             _placed({place: (one,) for place, one in parts if isinstance(one, NodeRewriter)})
         )
 
-    def needed_for(self, op_class: type[Op]) -> int:
+    def needed_for(self, op: Op) -> int:
         """Return the late parts that a graph with such a node needs, as a set of bits."""
-        found = self._needed.get(op_class)
+        key = (type(op), op.function_name)
+        found = self._needed.get(key)
         if found is None:
-            bits = (bit for bit, part in self._late.items() if part.is_needed_for(op_class))
-            found = self._needed[op_class] = sum(bits)
+            bits = (bit for bit, part in self._late.items() if part.is_needed_for(op))
+            found = self._needed[key] = sum(bits)
         return found
 
     def index(self, needed: int = -1) -> RuleIndex:
@@ -207,8 +209,7 @@ class LateRewriter(_Late, GraphRewriter):
     Parameters
     ----------
     module, name, needs
-        The module, the name of the rewriter in it, which is its own as well, and the names of
-        classes of Ops, separated by spaces, without which it does nothing.
+        As for :class:`LateRules`; the name of the rewriter in the module is its own as well.
 
     Examples
     --------
@@ -226,5 +227,5 @@ class LateRewriter(_Late, GraphRewriter):
         return run_whole(super().load)
 
     def apply(self, fgraph: FunctionGraph, trace: RewriteTrace | None = None) -> None:
-        if any(map(self.is_needed_for, {type(node.op) for node in fgraph.apply_nodes})):
+        if any(self.is_needed_for(node.op) for node in fgraph.apply_nodes):
             self.load().rewrite(fgraph, trace)

@@ -101,6 +101,7 @@ class Elemwise(Op):
             msg = f"Elemwise takes a scalar op, got {scalar_op!r}."
             raise OpContractError(msg)
         self.scalar_op = scalar_op
+        self.function_name = scalar_op.name
         self.inplace_pattern = dict(inplace_pattern or {})
         if self.inplace_pattern:
             self.destroy_map = {out: [into] for out, into in self.inplace_pattern.items()}
@@ -127,12 +128,13 @@ class Elemwise(Op):
     def __getstate__(self) -> dict[str, Any]:
         state = dict(self.__dict__)
         # String hashes differ between processes; the caches can be rebuilt.
-        for name in ("_hash", "_output_types", "_kernels", "_literals"):
+        for name in ("_hash", "_output_types", "_kernels", "_literals", "function_name"):
             del state[name]
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
+        self.function_name = self.scalar_op.name
         self._hash = hash((Elemwise, self.scalar_op, tuple(sorted(self.inplace_pattern.items()))))
         self._output_types = {}
         self._kernels = {}

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
+from phintys._base.late import LateModule, is_instance_of_late
 from phintys._base.records import record
 from phintys.backends.base import is_copy
 from phintys.backends.native.lower.view import View
@@ -21,10 +22,8 @@ from phintys.backends.native.values import Array, Place, Value
 from phintys.graph.alias_map import root_of, shared_inputs
 from phintys.graph.aliasing import mutable_inputs
 from phintys.graph.inner import HasInnerGraph
-from phintys.tensor.blas import Gemm
 from phintys.tensor.dim_shuffle import DimShuffle
 from phintys.tensor.indexing.basic import Subtensor
-from phintys.tensor.indexing.update import AdvancedIncSubtensor, IncSubtensor
 from phintys.tensor.type import TensorType
 
 if TYPE_CHECKING:
@@ -34,6 +33,11 @@ if TYPE_CHECKING:
     from phintys.graph.apply import Apply
     from phintys.graph.fgraph import FunctionGraph
     from phintys.graph.variable import Variable
+    from phintys.tensor import blas
+    from phintys.tensor.indexing import update
+else:
+    blas = LateModule("phintys.tensor.blas")
+    update = LateModule("phintys.tensor.indexing.update")
 
 __all__ = [
     "Base",
@@ -117,7 +121,7 @@ def base_of(node: Apply, variable: Variable, lowering: Lowering) -> Base:
             else:
                 bases.lent[made] = variable
             steps = lowering.commit if is_chained else lowering.steps
-            is_long = isinstance(node.op, Gemm)
+            is_long = _is_gemm(node.op)
             steps.append(Claim(memory, made, is_shared=is_chained, is_long=is_long))
             target = Base(View.of(made, sizes), is_late=is_chained)
         elif is_free and (
@@ -367,29 +371,39 @@ def _is_returned_copy(fgraph: FunctionGraph, node: Apply) -> bool:
     return all(isinstance(reader, str) for reader, _ in fgraph.clients[node.outputs[0]])
 
 
+def _is_gemm(op: object) -> bool:
+    return is_instance_of_late(op, blas, "Gemm")
+
+
+def _is_update(op: object) -> bool:
+    return is_instance_of_late(op, update, "IncSubtensor", "AdvancedIncSubtensor")
+
+
 def _updating(fgraph: FunctionGraph, variable: Variable, *, is_last: bool) -> Apply | None:
     """Return the node that makes a variable by updating another with no other readers."""
     node = variable.owner
     if (
         node is None
-        or not isinstance(node.op, IncSubtensor | AdvancedIncSubtensor | Gemm)
+        or not (_is_update(node.op) or _is_gemm(node.op))
         or node.op.destroy_map
         or (not is_last and len(fgraph.clients.get(variable, ())) != 1)
     ):
         return None
-    if isinstance(node.op, Gemm):
+    if _is_gemm(node.op):
         is_whole = len(node.inputs) > 3 and node.inputs[3].type == variable.type
         return node if is_whole else None
     return node
 
 
 def _base_input(node: Apply) -> Variable:
-    return node.inputs[3 if isinstance(node.op, Gemm) else 0]
+    return node.inputs[3 if _is_gemm(node.op) else 0]
 
 
 def _reads_all_first(node: Apply) -> bool:
     """Return whether a node reads all that it adds to before it writes anything."""
     op = node.op
     return (
-        isinstance(op, AdvancedIncSubtensor) and op.ignore_duplicates and not op.set_instead_of_inc
+        is_instance_of_late(op, update, "AdvancedIncSubtensor")
+        and op.ignore_duplicates
+        and not op.set_instead_of_inc
     )
