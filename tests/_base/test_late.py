@@ -1,12 +1,13 @@
 """Modules that are imported when they are first used."""
 
+import pickle
 import subprocess
 import sys
 
 import pytest
 
 import phintys
-from phintys._base.late import LateModule, late_names
+from phintys._base.late import LateModule, is_instance_of_late, late_names
 
 
 def run(program):
@@ -35,6 +36,24 @@ def test_a_late_module_is_the_module_itself(monkeypatch):
     with pytest.raises(ModuleNotFoundError, match="not_there"):
         LateModule("phintys.not_there").anything
     assert repr(late) == "LateModule('phintys._base.late')"
+
+
+def test_a_late_module_is_pickled():
+    late = pickle.loads(pickle.dumps(LateModule("colorsys")))
+    assert late.rgb_to_hsv(0, 0, 0) == (0, 0, 0)
+
+
+def test_nothing_is_an_instance_of_a_class_that_nobody_has_imported():
+    late = LateModule("phintys.not_there")
+    assert not is_instance_of_late(3, late, "Anything")
+    home = LateModule("phintys._base.late")
+    assert is_instance_of_late(late, home, "LateModule")
+    assert not is_instance_of_late(3, home, "LateModule")
+    assert run(
+        "import sys\n"
+        "from phintys._base.late import LateModule, is_instance_of_late\n"
+        "print(is_instance_of_late(3, LateModule('colorsys'), 'Any'), 'colorsys' in sys.modules)"
+    ) == ["False", "False"]
 
 
 def test_late_names_are_looked_up_once(monkeypatch):

@@ -7,7 +7,7 @@ from phintys._base.errors import PhintysError
 from phintys.graph import FunctionGraph
 from phintys.passes.pipelines import PIPELINES, all_rules
 from phintys.rewriting import Worklist, drivers, node_rewriter
-from phintys.rewriting.index import Lookup
+from phintys.rewriting.lookup import Lookup
 
 from .test_soundness import DTYPES, build
 

@@ -16,7 +16,7 @@ from phintys.rewriting import (
     Worklist,
     any_order,
 )
-from phintys.rewriting.index import Lookup
+from phintys.rewriting.lookup import Lookup
 
 anything = Type()
 

@@ -53,6 +53,9 @@ class LateModule:
     def __getattr__(self, name: str) -> Any:
         return getattr(import_whole(self.__name__), name)
 
+    def __reduce__(self) -> tuple[type[LateModule], tuple[str]]:
+        return LateModule, (self.__name__,)
+
     def __repr__(self) -> str:
         return f"LateModule({self.__name__!r})"
 
@@ -127,7 +130,7 @@ def late_names(
         setattr(sys.modules[package], name, found)
         return found
 
-    return look_up, public_dir(package, *home_of, *inside)
+    return look_up, public_dir(package, *home_of, *(inside.keys() - NOT_OFFERED.keys()))
 
 
 def lend(module: str, package: ModuleType, names: str = "") -> None:

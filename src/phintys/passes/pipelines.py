@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
 from phintys._base.errors import ConfigError
+from phintys._base.late import LateModule
 from phintys.graph.alias_map import overwritten_variables
 from phintys.graph.aliasing import DestroyHandler
 from phintys.graph.fgraph import FunctionGraph
@@ -53,25 +54,44 @@ if TYPE_CHECKING:
 
 __all__ = ["CANONICAL", "PIPELINES", "all_rules", "keeps_extremes", "rewrite_graph"]
 
-
-def _late(module: str, name: str, *, needs: str) -> LateRules:
-    """Return rules of a module of this package that is imported for graphs with certain Ops."""
-    return LateRules(f"phintys.passes.{module}", name, needs=needs)
-
+_batching = LateModule("phintys.passes.batching")
+_blas = LateModule("phintys.passes.blas")
+_choices = LateModule("phintys.passes.choices")
+_combining = LateModule("phintys.passes.combining")
+_dim_shuffle = LateModule("phintys.passes.dim_shuffle")
+_factors = LateModule("phintys.passes.factors")
+_fences = LateModule("phintys.passes.fences")
+_gradient = LateModule("phintys.passes.gradient")
+_indexing = LateModule("phintys.passes.indexing")
+_joining = LateModule("phintys.passes.joining")
+_linear_algebra = LateModule("phintys.passes.linear_algebra")
+_loop_arguments = LateModule("phintys.passes.loop_arguments")
+_loop_merging = LateModule("phintys.passes.loop_merging")
+_loop_states = LateModule("phintys.passes.loop_states")
+_loop_sums = LateModule("phintys.passes.loop_sums")
+_loop_unrolling = LateModule("phintys.passes.loop_unrolling")
+_loop_work = LateModule("phintys.passes.loop_work")
+_observing = LateModule("phintys.passes.observing")
+_product_order = LateModule("phintys.passes.product_order")
+_products = LateModule("phintys.passes.products")
+_reduce = LateModule("phintys.passes.reduce")
+_shapes = LateModule("phintys.passes.shapes")
+_stabilize = LateModule("phintys.passes.stabilize")
+_updates = LateModule("phintys.passes.updates")
 
 CANONICAL = RuleList(
-    _late("batching", "CANONICAL_BATCHING", needs="Blockwise"),
-    _late("gradient", "CANONICAL_GRADIENT", needs="GradientMark"),
-    _late("choices", "CANONICAL_CHOICES", needs="IfElse"),
-    _late("fences", "CANONICAL_FENCES", needs="Fence"),
-    _late("observing", "CANONICAL_CHECKS", needs="CheckAndRaise"),
-    _late("dim_shuffle", "CANONICAL_DIMSHUFFLE", needs="DimShuffle"),
-    _late("shapes", "CANONICAL_SHAPE", needs="Alloc Reshape SpecifyShape"),
-    _late("indexing", "CANONICAL_INDEXING", needs="Subtensor"),
-    _late("updates", "CANONICAL_UPDATES", needs="IncSubtensor"),
-    _late("joining", "CANONICAL_JOIN", needs="Join"),
-    _late("products", "CANONICAL_DOT", needs="Dot"),
-    _late("reduce", "CANONICAL_REDUCE", needs="Reduce"),
+    LateRules(_batching, "CANONICAL_BATCHING", needs="Blockwise"),
+    LateRules(_gradient, "CANONICAL_GRADIENT", needs="GradientMark"),
+    LateRules(_choices, "CANONICAL_CHOICES", needs="IfElse"),
+    LateRules(_fences, "CANONICAL_FENCES", needs="Fence"),
+    LateRules(_observing, "CANONICAL_CHECKS", needs="CheckAndRaise"),
+    LateRules(_dim_shuffle, "CANONICAL_DIMSHUFFLE", needs="DimShuffle"),
+    LateRules(_shapes, "CANONICAL_SHAPE", needs="Alloc Reshape SpecifyShape"),
+    LateRules(_indexing, "CANONICAL_INDEXING", needs="Subtensor"),
+    LateRules(_updates, "CANONICAL_UPDATES", needs="IncSubtensor"),
+    LateRules(_joining, "CANONICAL_JOIN", needs="Join"),
+    LateRules(_products, "CANONICAL_DOT", needs="Dot"),
+    LateRules(_reduce, "CANONICAL_REDUCE", needs="Reduce"),
     *CANONICAL_ELEMWISE,
     *CANONICAL_COMPARISON,
     *CANONICAL_ARITHMETIC,
@@ -79,11 +99,11 @@ CANONICAL = RuleList(
 """All rules of the pass ``canonicalize``, in the order in which they are tried on a node."""
 
 _LOOP_RULES = RuleList(
-    _late("loop_arguments", "LOOP_ARGUMENTS", needs="Scan"),
-    _late("loop_work", "LOOP_WORK", needs="Scan"),
-    _late("loop_unrolling", "LOOP_UNROLLING", needs="Scan"),
-    _late("loop_sums", "LOOP_SUMS", needs="Scan"),
-    _late("loop_states", "LOOP_STATES", needs="Scan"),
+    LateRules(_loop_arguments, "LOOP_ARGUMENTS", needs="Scan"),
+    LateRules(_loop_work, "LOOP_WORK", needs="Scan"),
+    LateRules(_loop_unrolling, "LOOP_UNROLLING", needs="Scan"),
+    LateRules(_loop_sums, "LOOP_SUMS", needs="Scan"),
+    LateRules(_loop_states, "LOOP_STATES", needs="Scan"),
 )
 
 _MATRICES = "Assume Cholesky Det Inv SlogDet Solve"
@@ -92,14 +112,14 @@ _FUNCTIONS = """
     LogSoftmax LogSumExp Softmax
     """
 _STABLE = RuleList(
-    _late("reduce", "STABILIZE_REDUCE", needs="Reduce"),
-    _late("product_order", "order_of_products", needs="Dot"),
-    _late(
-        "linear_algebra",
+    LateRules(_reduce, "STABILIZE_REDUCE", needs="Reduce"),
+    LateRules(_product_order, "order_of_products", needs="Dot"),
+    LateRules(
+        _linear_algebra,
         "STABILIZE_LINEAR_ALGEBRA",
         needs=f"{_MATRICES} ARange AllocDiag ExtractDiag",
     ),
-    _late("stabilize", "STABILIZE", needs=_FUNCTIONS),
+    LateRules(_stabilize, "STABILIZE", needs=_FUNCTIONS),
 )
 # Cleanup after stable forms: factors of 1, signs, constants.
 _TIDY = (
@@ -126,9 +146,7 @@ _LOOPS = Pass(
         name="loops",
     ),
 )
-_COMBINE_LOOPS = Pass(
-    "combine_loops", LateRewriter("phintys.passes.loop_merging", "combine_loops", needs="Scan")
-)
+_COMBINE_LOOPS = Pass("combine_loops", LateRewriter(_loop_merging, "combine_loops", needs="Scan"))
 _STABILIZE = Pass("stabilize", Worklist((_STABLE, *_TIDY), name="stabilize"))
 # sum_of_scattered: scattered values in the gradient of a softmax, in its stable form.
 # index_known_parts: elements of vectors that are made of what was written into zeros.
@@ -137,20 +155,18 @@ _SPECIALIZE = Pass(
     Worklist(
         (
             *SIZES,
-            _late("linear_algebra", "EXPAND_LINEAR_ALGEBRA", needs=_MATRICES),
-            _late("factors", "EXPAND_FACTORS", needs="CholeskyAdjoint"),
+            LateRules(_linear_algebra, "EXPAND_LINEAR_ALGEBRA", needs=_MATRICES),
+            LateRules(_factors, "EXPAND_FACTORS", needs="CholeskyAdjoint"),
             *SPECIALIZE,
-            _late("reduce", "sum_of_scattered", needs="AdvancedIncSubtensor IncSubtensor"),
-            _late("updates", "SPECIALIZE_UPDATES", needs="AdvancedIncSubtensor IncSubtensor"),
-            _late("indexing", "index_known_parts", needs="Subtensor"),
+            LateRules(_reduce, "sum_of_scattered", needs="AdvancedIncSubtensor IncSubtensor"),
+            LateRules(_updates, "SPECIALIZE_UPDATES", needs="AdvancedIncSubtensor IncSubtensor"),
+            LateRules(_indexing, "index_known_parts", needs="Subtensor"),
         ),
         name="specialize",
     ),
 )
-_BLAS = Pass("blas", Worklist([_late("blas", "BLAS", needs="Dot")], name="blas"))
-_CHOICES = Pass(
-    "combine_choices", LateRewriter("phintys.passes.combining", "combine_choices", needs="IfElse")
-)
+_BLAS = Pass("blas", Worklist([LateRules(_blas, "BLAS", needs="Dot")], name="blas"))
+_CHOICES = Pass("combine_choices", LateRewriter(_combining, "combine_choices", needs="IfElse"))
 _INNER = Pass("inner_graphs", inner_graphs)
 
 # Cleanup after the other passes: constants made of sizes, expressions that became equal.

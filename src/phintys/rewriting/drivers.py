@@ -10,8 +10,8 @@ from phintys._base.errors import RewriteError
 from phintys._base.records import record
 from phintys.graph.features import Feature
 from phintys.rewriting.applying import propose
-from phintys.rewriting.index import Lookup
 from phintys.rewriting.late import LateRules, RuleList
+from phintys.rewriting.lookup import Lookup
 from phintys.rewriting.rewriter import GraphRewriter, NodeRewriter
 
 if TYPE_CHECKING:

@@ -13,17 +13,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from phintys.graph.op import Op
-from phintys.graph.variable import Constant
 from phintys.rewriting.rewriter import Operand
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from phintys.graph.apply import Apply
-    from phintys.rewriting.late import RuleList
     from phintys.rewriting.rewriter import NodeRewriter, Tracked
 
-__all__ = ["Lookup", "RuleIndex"]
+__all__ = ["Plan", "RuleIndex"]
 
 _ALWAYS = 1  # the bit of no condition
 
@@ -47,7 +44,7 @@ class _Entry(NamedTuple):
     rule: NodeRewriter
 
 
-class _Plan:
+class Plan:
     """The rules that track one Op, in order, each with the bits of its conditions.
 
     Attributes
@@ -123,7 +120,7 @@ class RuleIndex:
         for place, rule in rules:
             self._enter(place, rule, part)
         # One entry for each class and each Op named by a rule: no other Op is kept alive.
-        self._plans: dict[object, _Plan] = {}
+        self._plans: dict[object, Plan] = {}
         self._classes_met: dict[type[Op], int] = {}
         self._classes_there: dict[type[Op], int] = {}
 
@@ -161,7 +158,7 @@ class RuleIndex:
             assert not isinstance(maker, Operand)
             self._makers[maker] = self._makers.get(maker, 0) | bit
 
-    def plan(self, op: Op) -> _Plan:
+    def plan(self, op: Op) -> Plan:
         """Return the rules that track an Op."""
         cls = type(op)
         special = self._tracked.get(op)
@@ -173,7 +170,7 @@ class RuleIndex:
                 if tracked is None or (isinstance(tracked, type) and issubclass(cls, tracked)):
                     _join(bits, entries)
             _join(bits, special or ())
-            plan = self._plans[key] = _Plan(
+            plan = self._plans[key] = Plan(
                 _Entry(bits[place], self._within.get(place, _ALWAYS), part, rule)
                 for place in sorted(bits)
                 for rule, part in (self._rules[place],)
@@ -205,94 +202,3 @@ def _bits_for(op: Op, bits_of: Mapping[Tracked, int], known: dict[type[Op], int]
 def _join(bits: dict[int, int], entries: Iterable[tuple[int, int]]) -> None:
     for place, bit in entries:
         bits[place] = bits.get(place, 0) | bit
-
-
-class _Known(NamedTuple):
-    """Cached information about an Op, which is kept alive so that its id is not reused."""
-
-    op: Op
-    plan: _Plan
-    met: int
-    depth: int
-
-
-class Lookup:
-    """Finds the rules to try on the nodes of a graph.
-
-    Late parts of the list are imported when they are first needed. What it finds does not depend
-    on parts that other graphs needed before.
-
-    Parameters
-    ----------
-    rules
-        The rules.
-    nodes
-        The nodes of the graph at the start; Ops of new nodes are added when they are visited.
-
-    Attributes
-    ----------
-    deepest
-        The maximum depth of the rules for the Ops seen so far.
-    """
-
-    def __init__(self, rules: RuleList, nodes: Iterable[Apply] = ()) -> None:
-        self._rules = rules
-        self._known: dict[int, _Known] = {}
-        self._needed = 0  # the late parts that the Ops in the graph need
-        self._there = 0  # the bits met by the Ops in the graph
-        self.deepest = 0
-        ops = {id(node.op): node.op for node in nodes}
-        for op in ops.values():
-            self._needed |= rules.needed_for(op)
-        self._index = rules.index(self._needed)
-        for op in ops.values():
-            self._meet(op)
-
-    def rules_for(self, node: Apply) -> tuple[NodeRewriter, ...]:
-        """Return the rules to try on a node, in order."""
-        known, index = self._known, self._index
-        op = node.op
-        plan = (known.get(id(op)) or self._meet(op)).plan
-        relevant = plan.relevant
-        if not relevant:
-            return plan.rules if self._index is index else self.rules_for(node)
-        inputs = node.inputs
-        met = self._there
-        for variable in inputs:
-            maker = variable.owner
-            if maker is not None:
-                op = maker.op
-                met |= (known.get(id(op)) or self._meet(op)).met
-            elif isinstance(variable, Constant):
-                met |= index.constant
-        if self._index is not index:
-            return self.rules_for(node)  # by the rules that have been imported for it
-        if relevant & index.repeated and len(set(inputs)) < len(inputs):
-            met |= index.repeated
-        met &= relevant
-        found = plan.chosen.get(met)
-        return plan.choose(met) if found is None else found
-
-    def depth_of(self, op: Op) -> int:
-        """Return the maximum depth of the rules for an Op; 0 if there are none."""
-        return (self._known.get(id(op)) or self._meet(op)).depth
-
-    def _meet(self, op: Op) -> _Known:
-        needed = self._needed | self._rules.needed_for(op)
-        if needed != self._needed:
-            self._take_in(needed)
-        index = self._index
-        plan = index.plan(op)
-        found = self._known[id(op)] = _Known(op, plan, index.met_by(op), plan.depth(self._needed))
-        self.deepest = max(self.deepest, found.depth)
-        self._there |= index.met_within(op)
-        return found
-
-    def _take_in(self, needed: int) -> None:
-        """Import late parts, whose rules concern the Ops met before as well."""
-        self._needed = needed
-        self._index = self._rules.index(needed)
-        met, self._known = self._known, {}
-        self._there = self.deepest = 0
-        for known in met.values():
-            self._meet(known.op)

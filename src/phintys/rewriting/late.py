@@ -9,16 +9,16 @@ apply.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, cast, overload
 
 from phintys._base.apart import run_whole
 from phintys._base.errors import RewriteError
+from phintys._base.once import kept_property
 from phintys.rewriting.index import RuleIndex
 from phintys.rewriting.rewriter import GraphRewriter, NodeRewriter
 
 if TYPE_CHECKING:
+    from phintys._base.late import LateModule
     from phintys.graph.fgraph import FunctionGraph
     from phintys.graph.op import Op
     from phintys.rewriting.trace import RewriteTrace
@@ -35,22 +35,22 @@ class _Late:
     Parameters
     ----------
     module
-        Full name of the module.
+        The module.
     name
-        Name of the object in the module.
+        Name of the object in it.
     needs
         Names of classes of Ops, and of the functions of elementwise Ops, separated by spaces:
         without a node of one of them, or of a class derived from it, the object has nothing to do.
     """
 
-    def __init__(self, module: str, name: str, *, needs: str) -> None:
+    def __init__(self, module: LateModule, name: str, *, needs: str) -> None:
         self.module = module
         self.name = name
         self.needs = frozenset(needs.split())
 
     def load(self) -> Any:
         """Import the module, and return the object."""
-        return getattr(import_module(self.module), self.name)
+        return getattr(self.module, self.name)
 
     def is_needed_for(self, op: Op) -> bool:
         """Return whether a node of this Op is one of those that it needs."""
@@ -58,7 +58,7 @@ class _Late:
         return not self.needs.isdisjoint(names)
 
     def __repr__(self) -> str:
-        return f"<{self.name} of {self.module}, for {', '.join(sorted(self.needs))}>"
+        return f"<{self.name} of {self.module.__name__}, for {', '.join(sorted(self.needs))}>"
 
 
 class LateRules(_Late):
@@ -67,7 +67,7 @@ class LateRules(_Late):
     Parameters
     ----------
     module
-        Full name of the module that defines the rules.
+        The module that defines the rules.
     name
         Name of a rule in the module, or of a tuple of rules.
     needs
@@ -77,8 +77,10 @@ class LateRules(_Late):
 
     Examples
     --------
+    >>> from phintys._base.late import LateModule
     >>> from phintys.rewriting import LateRules, RuleList
-    >>> late = LateRules("phintys.passes.joining", "CANONICAL_JOIN", needs="Join")
+    >>> joining = LateModule("phintys.passes.joining")
+    >>> late = LateRules(joining, "CANONICAL_JOIN", needs="Join")
     >>> late
     <CANONICAL_JOIN of phintys.passes.joining, for Join>
     >>> [rule.name for rule in RuleList(late)]
@@ -157,7 +159,7 @@ class RuleList(Sequence[NodeRewriter]):
     def _load(self, bits: Iterable[int]) -> list[tuple[NodeRewriter, ...]]:
         return [self._late[bit].load() for bit in bits]
 
-    @cached_property
+    @kept_property
     def _all(self) -> tuple[NodeRewriter, ...]:
         late = dict(zip(self._late.values(), run_whole(self._load, self._late), strict=True))
         found: list[NodeRewriter] = []
@@ -213,12 +215,14 @@ class LateRewriter(_Late, GraphRewriter):
 
     Examples
     --------
+    >>> from phintys._base.late import LateModule
     >>> from phintys.rewriting import LateRewriter
-    >>> LateRewriter("phintys.passes.combining", "combine_choices", needs="IfElse")
+    >>> combining = LateModule("phintys.passes.combining")
+    >>> LateRewriter(combining, "combine_choices", needs="IfElse")
     <combine_choices of phintys.passes.combining, for IfElse>
     """
 
-    def __init__(self, module: str, name: str, *, needs: str) -> None:
+    def __init__(self, module: LateModule, name: str, *, needs: str) -> None:
         _Late.__init__(self, module, name, needs=needs)
         GraphRewriter.__init__(self, name=name)
 

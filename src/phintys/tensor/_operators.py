@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from phintys._base.apart import import_whole
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+
+    from phintys._base.late import LateModule
 
     Function = Callable[..., Any]
 
@@ -20,9 +20,9 @@ class Operators:
     """One attribute for each function that a method of a variable calls."""
 
     def __init__(self) -> None:
-        self._homes: dict[str, str] = {}
+        self._homes: dict[str, LateModule] = {}
 
-    def late(self, homes: Mapping[str, str]) -> None:
+    def late(self, homes: Mapping[LateModule, str]) -> None:
         """Declare functions whose modules are imported when they are first called.
 
         Parameters
@@ -37,7 +37,7 @@ class Operators:
         if home is None:
             msg = f"The operators of variables have no function {name!r}."
             raise AttributeError(msg, name=name, obj=self)
-        function = getattr(import_whole(home), name)
+        function = getattr(home, name)
         setattr(self, name, function)
         return function
 

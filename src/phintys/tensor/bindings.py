@@ -82,22 +82,22 @@ operators.trunc = math.trunc
 
 operators.late(
     {
-        "phintys.tensor.creation": "ones_like zeros_like",
-        "phintys.tensor.cumulative": "cumprod cumsum",
-        "phintys.tensor.diagonals": "diagonal trace",
-        "phintys.tensor.dim_shuffle": "dimshuffle squeeze swapaxes transpose",
-        "phintys.tensor.extremes": "argmax argmin",
-        "phintys.tensor.guards": "pull_back_guarded",
-        "phintys.tensor.indexing.parse": "index",
-        "phintys.tensor.indexing.setting": "inc_subtensor set_subtensor take",
-        "phintys.tensor.nonzeros": "nonzero",
-        "phintys.tensor.products": "dot matmul",
-        "phintys.tensor.reduce": "all any max min prod sum",
-        "phintys.tensor.reshaping": "flatten reshape",
-        "phintys.tensor.shapes": "shape size specify_shape",
-        "phintys.tensor.sorting": "argsort sort",
-        "phintys.tensor.statistics.moments": "mean std var",
-        "phintys.tensor.tiling": "repeat",
+        LateModule("phintys.tensor.creation"): "ones_like zeros_like",
+        LateModule("phintys.tensor.cumulative"): "cumprod cumsum",
+        LateModule("phintys.tensor.diagonals"): "diagonal trace",
+        LateModule("phintys.tensor.dim_shuffle"): "dimshuffle squeeze swapaxes transpose",
+        LateModule("phintys.tensor.extremes"): "argmax argmin",
+        LateModule("phintys.tensor.guards"): "pull_back_guarded",
+        LateModule("phintys.tensor.indexing.parse"): "index",
+        LateModule("phintys.tensor.indexing.setting"): "inc_subtensor set_subtensor take",
+        LateModule("phintys.tensor.nonzeros"): "nonzero",
+        LateModule("phintys.tensor.products"): "dot matmul",
+        LateModule("phintys.tensor.reduce"): "all any max min prod sum",
+        LateModule("phintys.tensor.reshaping"): "flatten reshape",
+        LateModule("phintys.tensor.shapes"): "shape size specify_shape",
+        LateModule("phintys.tensor.sorting"): "argsort sort",
+        LateModule("phintys.tensor.statistics.moments"): "mean std var",
+        LateModule("phintys.tensor.tiling"): "repeat",
     }
 )
 

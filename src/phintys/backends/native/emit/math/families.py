@@ -16,49 +16,62 @@ from phintys.backends.native.emit.math.registry import (
 __all__ = ["COMPLEX_FUNCTIONS", "FLOAT_FUNCTIONS", "INTEGER_FUNCTIONS"]
 
 
-def _home(name: str) -> LateModule:
-    return LateModule(f"phintys.backends.native.emit.math.{name}")
-
+_arithmetic = LateModule("phintys.backends.native.emit.math.arithmetic")
+_complex = LateModule("phintys.backends.native.emit.math.complex")
+_error_function = LateModule("phintys.backends.native.emit.math.error_function")
+_exponential = LateModule("phintys.backends.native.emit.math.exponential")
+_gamma = LateModule("phintys.backends.native.emit.math.gamma")
+_gamma_slopes = LateModule("phintys.backends.native.emit.math.gamma_slopes")
+_hyperbolic = LateModule("phintys.backends.native.emit.math.hyperbolic")
+_integer = LateModule("phintys.backends.native.emit.math.integer")
+_log_gamma = LateModule("phintys.backends.native.emit.math.log_gamma")
+_logarithm = LateModule("phintys.backends.native.emit.math.logarithm")
+_power = LateModule("phintys.backends.native.emit.math.power")
+_rounding = LateModule("phintys.backends.native.emit.math.rounding")
+_selection = LateModule("phintys.backends.native.emit.math.selection")
+_special = LateModule("phintys.backends.native.emit.math.special")
+_trigonometric = LateModule("phintys.backends.native.emit.math.trigonometric")
+_zeta = LateModule("phintys.backends.native.emit.math.zeta")
 
 FLOAT_FUNCTIONS.late(
     {
-        _home("special"): " ".join(
+        _special: " ".join(
             external.op for external in EXTERNALS.values() if external.source == "scipy"
         ),
-        _home("arithmetic"): """
+        _arithmetic: """
             abs add conj copysign fmod heaviside int_div mod mul neg nextafter pos reciprocal sign
             spacing sqr sub true_div
             """,
-        _home("error_function"): "erf erfc ndtr",
-        _home("exponential"): "exp exp2 expm1 sigmoid",
-        _home("gamma"): "trigamma",
-        _home("gamma_slopes"): "log_gamma_slope",
-        _home("hyperbolic"): "arccosh arcsinh arctanh cosh sinh tanh",
-        _home("log_gamma"): "digamma gammaln",
-        _home("logarithm"): """
+        _error_function: "erf erfc ndtr",
+        _exponential: "exp exp2 expm1 sigmoid",
+        _gamma: "trigamma",
+        _gamma_slopes: "log_gamma_slope",
+        _hyperbolic: "arccosh arcsinh arctanh cosh sinh tanh",
+        _log_gamma: "digamma gammaln",
+        _logarithm: """
             log log10 log1mexp log1p log2 log_sigmoid logaddexp logaddexp2 softplus xlog1py xlogy
             """,
-        _home("power"): "cbrt hypot pow sqrt",
-        _home("rounding"): "ceil floor rint round_half_away trunc",
-        _home("selection"): "clip fmax fmin maximum minimum",
-        _home("trigonometric"): "arccos arcsin arctan arctan2 cos deg2rad rad2deg sin tan",
-        _home("zeta"): "zeta",
+        _power: "cbrt hypot pow sqrt",
+        _rounding: "ceil floor rint round_half_away trunc",
+        _selection: "clip fmax fmin maximum minimum",
+        _trigonometric: "arccos arcsin arctan arctan2 cos deg2rad rad2deg sin tan",
+        _zeta: "zeta",
     }
 )
 
 INTEGER_FUNCTIONS.late(
     {
-        _home("integer"): """
+        _integer: """
             abs add and_ ceil conj floor fmod gcd int_div invert lcm left_shift mod mul neg or_ pos
             pow reciprocal right_shift sign sqr sub trunc xor
             """,
-        _home("selection"): "clip fmax fmin maximum minimum",
+        _selection: "clip fmax fmin maximum minimum",
     }
 )
 
 COMPLEX_FUNCTIONS.late(
     {
-        _home("complex"): """
+        _complex: """
             abs add angle clip conj cos cosh exp exp2 expm1 fmax fmin log log10 log1p log2 maximum
             minimum mul neg pos pow reciprocal rint sign sin sinh sqr sqrt sub tan tanh true_div
             xlog1py xlogy
