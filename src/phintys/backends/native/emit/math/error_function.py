@@ -7,11 +7,10 @@ maps all large a to an interval.
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 
 from phintys.backends.native.emit.builder import Builder
 from phintys.backends.native.emit.math.coefficients import ERF, ERF_TAIL, ERFC
-from phintys.backends.native.emit.math.constants import words
+from phintys.backends.native.emit.math.constants import Ratio, words
 from phintys.backends.native.emit.math.exact import (
     Pair,
     fast_two_sum,
@@ -26,7 +25,7 @@ from phintys.backends.native.emit.values import Value
 
 __all__: list[str] = []
 
-_ROOT_HALF = Fraction(math.isqrt(5 * 10**79), 10**40)
+_ROOT_HALF = Ratio(math.isqrt(5 * 10**79), 10**40)
 
 # erfc is 0 from here on.
 _LARGEST = {"float64": 27.3, "float32": 10.2}

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from fractions import Fraction
 
 from phintys.backends.native.emit.builder import Builder
 from phintys.backends.native.emit.math.coefficients import BINET, DIGAMMA, DIGAMMA_TAIL, LOG_GAMMA
-from phintys.backends.native.emit.math.constants import PI, words
+from phintys.backends.native.emit.math.constants import PI, Ratio, words
 from phintys.backends.native.emit.math.exact import (
     Pair,
     fast_two_sum,
@@ -32,11 +31,11 @@ from phintys.backends.native.emit.values import Value
 
 __all__: list[str] = []
 
-_LOG_PI = words(Fraction("1.14472988584940017414342735135305871164729481"), "float64", 53)
+_LOG_PI = words(Ratio.read("1.14472988584940017414342735135305871164729481"), "float64", 53)
 # log(2 pi) / 2 - 1 / 2
-_STIRLING = words(Fraction("0.41893853320467274178032973640561763986139747"), "float64", 53)
+_STIRLING = words(Ratio.read("0.41893853320467274178032973640561763986139747"), "float64", 53)
 # The positive zero of digamma, less 1.
-_ROOT = words(Fraction("0.46163214496836234126265954232572132846819620"), "float64", 53)
+_ROOT = words(Ratio.read("0.46163214496836234126265954232572132846819620"), "float64", 53)
 _PI = words(PI, "float64", 53)
 # gammaln overflows above.
 _LARGEST = 2.556348163871691e305

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import struct
 from collections.abc import Sequence
-from fractions import Fraction
 from functools import cache
 
 from phintys.backends.native.emit.builder import Builder, constant_text
 from phintys.backends.native.emit.math import avx512
-from phintys.backends.native.emit.math.constants import number
+from phintys.backends.native.emit.math.constants import Ratio, number
 from phintys.backends.native.emit.memory import gather
 from phintys.backends.native.emit.types import FLOAT64, INT64, PTR
 from phintys.backends.native.emit.values import Value
@@ -46,21 +46,21 @@ def inverses() -> tuple[float, ...]:
 @cache
 def log_words() -> tuple[tuple[float, ...], tuple[float, ...]]:
     """Return -log(inverse) in two words, the first a multiple of 2**-42."""
-    logs = [-_log(Fraction(value)) for value in inverses()]
-    first = [Fraction(round(value * 2**42), 2**42) for value in logs]
-    rest = [number(value - word, "float64") for value, word in zip(logs, first, strict=True)]
-    return tuple(map(float, first)), tuple(rest)
+    logs = [_log_of_inverse(round(value * 32)).split(-42) for value in inverses()]
+    first = [math.ldexp(word, -42) for word, _ in logs]
+    return tuple(first), tuple(number(rest, "float64") for _, rest in logs)
 
 
-def _log(x: Fraction) -> Fraction:
-    """log(x) of a simple fraction to more than 110 bits, by the series of 2 atanh."""
-    s = (x - 1) / (x + 1)
-    term, total, n = s, Fraction(0), 1
-    while abs(term) > Fraction(1, 2**130):
-        total += term / n
-        term *= s * s
-        n += 2
-    return 2 * total
+def _log_of_inverse(n: int) -> Ratio:
+    """-log(n / 32) to more than 110 bits, by the series of 2 atanh."""
+    one = 1 << 160
+    term = 2 * one * (32 - n) // (32 + n)
+    total, order = 0, 1
+    while abs(term) > 1 << 20:
+        total += term // order
+        term = term * (32 - n) ** 2 // (32 + n) ** 2
+        order += 2
+    return Ratio(total, one)
 
 
 def lookup(b: Builder, table: Sequence[float], index: Value) -> Value:
