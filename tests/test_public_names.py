@@ -108,7 +108,8 @@ HEAVY = """
     phintys.graph.latex phintys.graph.notebooks phintys.scalar.notation phintys.tensor.notation
     phintys.tensor.printing phintys.control.branches phintys.control.loop_forms
     phintys.control.loops phintys.control.rows.row_loop phintys.gradient.forward
-    phintys.gradient.reverse phintys.gradient.verify phintys.scalar.formula_derivatives phintys.tensor.inplace
+    phintys.gradient.reverse phintys.gradient.verify phintys.scalar.formula_derivatives
+    phintys.tensor.inplace
     phintys.tensor.batching.blockwise phintys.tensor.blas phintys.tensor.contractions
     phintys.tensor.diagonals phintys.tensor.linear_algebra phintys.tensor.products
     phintys.tensor.sorting phintys.tensor.statistics
@@ -138,7 +139,8 @@ AT_FIRST_USE = f"""{HEAVY}
     """
 AT_PRODUCT = f"""{AT_FIRST_USE}
     phintys.backends.native.emit.math.exponential phintys.backends.native.emit.math.power
-    phintys.backends.native.lower.reduce phintys.gradient.marks phintys.passes.stabilize phintys.passes.reduce
+    phintys.backends.native.lower.reduce phintys.gradient.marks phintys.passes.stabilize
+    phintys.passes.reduce
     phintys.tensor.indexing.advanced phintys.tensor.joining phintys.tensor.reduce
     phintys.tensor.reshaping phintys.tensor.softmaxes
     """
