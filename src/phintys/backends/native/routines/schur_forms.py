@@ -169,7 +169,7 @@ def _selection(module: Module, type: Type, region: str, *, pair: bool) -> str:
         parts = [b.load(part, place) for place in (real, imaginary)]
         # LAPACK returns denominators that are real and not negative.
         below = b.load(part, others[-1]) if pair else None
-        is_in = _is_in(b, region, *parts, below)
+        is_in = _is_in(b, region, parts[0], parts[1], below)
         b.ret(b.select(is_in, b.constant(INT32, 1), b.constant(INT32, 0)))
     return name
 
