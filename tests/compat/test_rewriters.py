@@ -195,3 +195,21 @@ def test_rewriters_of_the_newer_packages(newer):
     )
     steps.rewrite(fgraph)
     assert str(fgraph.outputs[0].owner) == "Sqrt(x)"
+
+
+def test_walks_of_the_old_packages(newer):
+    pt = phintys.tensor
+    x = pt.dvector("x")
+    rule = newer.PatternNodeRewriter((pt.exp, (pt.exp, "x")), (pt.exp, "x"))
+    for rewriter, left in (
+        (newer.WalkingGraphRewriter(rule), 1),
+        (newer.WalkingGraphRewriter(rule, order="out_to_in"), 1),
+        (newer.WalkingGraphRewriter(rule, "out_to_in", ignore_newtrees=True), 2),
+        (newer.in2out(rule), 1),
+        (newer.out2in(rule, ignore_newtrees=True, name="named"), 2),
+    ):
+        fgraph = FunctionGraph([x], [pt.exp(pt.exp(pt.exp(x)))], clone=False)
+        rewriter.rewrite(fgraph)
+        assert len(fgraph.apply_nodes) == left
+    with pytest.raises(ValueError, match="in_to_out"):
+        newer.WalkingGraphRewriter(rule, order="both")

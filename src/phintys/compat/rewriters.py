@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
+from phintys._base.errors import ArgumentError
 from phintys.passes import merge
 from phintys.rewriting import (
     GraphRewriter,
@@ -277,11 +278,23 @@ class _Driven(Optimizer):
 
 
 class TopoOptimizer(_Driven):
-    """``TopoOptimizer(rule, order)``: a single walk, by default from the outputs to the inputs."""
+    """``TopoOptimizer(rule, order, ignore_newtrees)``: a single walk.
 
-    def __init__(self, local_opt: Any, order: str = "out_to_in", **options: Any) -> None:
+    By default it goes from the inputs to the outputs, and visits what the rules have built, too.
+    """
+
+    def __init__(
+        self,
+        local_opt: Any,
+        order: str = "in_to_out",
+        ignore_newtrees: bool = False,
+        failure_callback: Any = None,
+    ) -> None:
+        if order not in {"in_to_out", "out_to_in"}:
+            msg = f"order is 'in_to_out' or 'out_to_in', got {order!r}."
+            raise ArgumentError(msg)
         walk = WalkInOrder if order == "in_to_out" else WalkOutOrder
-        self.driver = walk(_rules(local_opt))
+        self.driver = walk(_rules(local_opt), new_nodes=not ignore_newtrees)
 
 
 class EquilibriumOptimizer(_Driven):
@@ -307,12 +320,17 @@ def _rules(given: Any) -> tuple[Any, ...]:
 
 def in2out(*local_opts: Any, **options: Any) -> TopoOptimizer:
     """Return a rewriter that makes a single walk from the inputs to the outputs."""
-    return TopoOptimizer(local_opts, "in_to_out")
+    return TopoOptimizer(local_opts, "in_to_out", **_walking(options))
 
 
 def out2in(*local_opts: Any, **options: Any) -> TopoOptimizer:
     """Return a rewriter that makes a single walk from the outputs to the inputs."""
-    return TopoOptimizer(local_opts)
+    return TopoOptimizer(local_opts, "out_to_in", **_walking(options))
+
+
+def _walking(options: dict[str, Any]) -> dict[str, Any]:
+    """Return the options that tell how a graph is walked; those of groups are left out."""
+    return {name: options[name] for name in ("ignore_newtrees",) if name in options}
 
 
 class MergeOptimizer(_Driven):

@@ -69,8 +69,9 @@ def shared(
     Parameters
     ----------
     value
-        An array, a number, (nested) lists of numbers, or an object for whose class a constructor is
-        registered. Other objects are stored unchanged, in a variable of the Type ``generic``.
+        An array, also of another library, a number, (nested) lists of numbers, or an object for
+        whose class a constructor is registered. Other objects are stored unchanged, in a variable
+        of the Type ``generic``.
     name
         Name of the variable, for display.
     strict

@@ -91,11 +91,28 @@ class RuleDriver(GraphRewriter):
 
 
 class _Walk(RuleDriver):
-    """A single walk over the nodes that the graph has at the start."""
+    """A single walk over the nodes of a graph."""
 
     backwards: ClassVar[bool]
 
+    def __init__(
+        self,
+        rules: Iterable[NodeRewriter],
+        *,
+        new_nodes: bool = False,
+        name: str | None = None,
+        tags: Iterable[str] = (),
+    ) -> None:
+        super().__init__(rules, name=name, tags=tags)
+        self.new_nodes = new_nodes
+
+    def with_rules(self, rules: Sequence[NodeRewriter]) -> Self:
+        return type(self)(rules, new_nodes=self.new_nodes, name=self.name, tags=self.tags)
+
     def apply(self, fgraph: FunctionGraph, trace: RewriteTrace | None = None) -> None:
+        if self.new_nodes:
+            self._visit_all(fgraph, trace)
+            return
         nodes = fgraph.toposort()
         lookup = Lookup(self.rules, nodes)
         for node in reversed(nodes) if self.backwards else nodes:
@@ -106,11 +123,40 @@ class _Walk(RuleDriver):
                     break
                 proposal.carry_out(fgraph, trace)
 
+    def _visit_all(self, fgraph: FunctionGraph, trace: RewriteTrace | None) -> None:
+        changes = _Changes()
+        fgraph.attach_feature(changes)
+        try:
+            nodes = fgraph.toposort()
+            lookup = Lookup(self.index, nodes)
+            most = 100 * (len(nodes) + 100)
+            budget = _Budget(self.name, most, most, deque(maxlen=_LATEST))
+            queue = deque(nodes)
+            take = queue.pop if self.backwards else queue.popleft
+            while queue:
+                node = take()
+                if node not in fgraph.apply_nodes:
+                    continue
+                changes.clear()
+                proposal = propose(fgraph, node, iter(lookup.rules_for(node)), trace)
+                if proposal is not None and proposal.carry_out(fgraph, trace):
+                    budget.spend(proposal, 0)
+                    queue.extend(changes.imported)
+        finally:
+            fgraph.remove_feature(changes)
+
 
 class WalkInOrder(_Walk):
     """Try the rules once on each node, in topological order.
 
-    Nodes built by the rules are not visited.
+    Parameters
+    ----------
+    rules
+        The rules, in the order in which they are tried on a node.
+    new_nodes
+        Whether nodes that the rules build are visited too: after all others.
+    name, tags
+        As for :class:`~phintys.rewriting.GraphRewriter`.
 
     Examples
     --------
@@ -123,7 +169,17 @@ class WalkInOrder(_Walk):
 
 
 class WalkOutOrder(_Walk):
-    """Try the rules once on each node, in reverse topological order."""
+    """Try the rules once on each node, in reverse topological order.
+
+    Parameters
+    ----------
+    rules
+        The rules, in the order in which they are tried on a node.
+    new_nodes
+        Whether nodes that the rules build are visited too: right after they were built.
+    name, tags
+        As for :class:`~phintys.rewriting.GraphRewriter`.
+    """
 
     backwards = True
 
