@@ -3,6 +3,7 @@
 ``python benchmarks/pymc_models.py [NAME ...]`` prints for each model the time from the model to the
 first value and gradient, with an empty cache and in a process of its own, and the time of a call.
 Both are imported by then.
+``--warm`` measures each model a second time, with the caches that the first process filled.
 ``--without-pytensor`` leaves out its compilation, which takes minutes; values are then compared
 with those of its Python code. Needs PyMC. All data are made here, from fixed seeds.
 """
@@ -253,7 +254,7 @@ def measure(name, by, path):
 
 
 def in_process(name, by, folder):
-    """Measure a model in a process of its own, with empty caches."""
+    """Measure a model in a process of its own, with the caches of this model and compiler."""
     path = Path(folder) / f"{name}-{by}.npz"
     cache = Path(folder) / f"cache-{name}-{by}"
     environment = {
@@ -266,13 +267,14 @@ def in_process(name, by, folder):
     done = subprocess.run(command, env=environment, check=False, capture_output=True, text=True)
     if done.returncode:
         return None, done.stderr.strip().splitlines()[-1]
-    return np.load(path), ""
+    return dict(np.load(path)), ""
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*")
     parser.add_argument("--without-pytensor", action="store_true")
+    parser.add_argument("--warm", action="store_true")
     parser.add_argument("--measure", help=argparse.SUPPRESS)
     parser.add_argument("--to", help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -280,23 +282,37 @@ def main():
         measure(options.names[0], options.measure, options.to)
         return
     other = "python" if options.without_pytensor else "default"
-    print("| model | PyTensor: first, call | Phintys: first, call | call: ratio | differs by |")
+    runs = 2 if options.warm else 1
+    first = "first, again, call" if options.warm else "first, call"
+    print(f"| model | PyTensor: {first} | Phintys: {first} | call: ratio | differs by |")
     print("|---|---|---|---|---|", flush=True)
     with tempfile.TemporaryDirectory() as folder:
         for name in options.names or [one.__name__ for one in MODELS]:
-            ours, problem = in_process(name, "phintys", folder)
-            theirs, other_problem = in_process(name, other, folder)
-            if ours is None or theirs is None:
-                print(f"| {name} | {other_problem} | {problem} | | |", flush=True)
+            rows = {by: measured(name, by, folder, runs) for by in ("phintys", other)}
+            problems = [problem for _, problem in rows.values() if problem]
+            if problems:
+                print(f"| {name} | {' '.join(problems)} | | | |", flush=True)
                 continue
-            both = [np.append(one["gradient"], one["value"]) for one in (ours, theirs)]
+            (ours, _), (theirs, _) = rows.values()
+            both = [np.append(one[-1]["gradient"], one[-1]["value"]) for one in (ours, theirs)]
             difference = np.max(np.abs(both[0] - both[1])) / np.max(np.abs(both[1]))
+            ratio = ours[-1]["call"] / theirs[-1]["call"]
             print(
-                f"| {name} | {theirs['first']:.2f} s, {theirs['call'] * 1e6:.1f} us "
-                f"| {ours['first']:.2f} s, {ours['call'] * 1e6:.1f} us "
-                f"| {ours['call'] / theirs['call']:.2f} | {difference:.0e} |",
+                f"| {name} | {times(theirs)} | {times(ours)} | {ratio:.2f} | {difference:.0e} |",
                 flush=True,
             )
+
+
+def measured(name, by, folder, runs):
+    """Return what was found in each of several processes, and what went wrong."""
+    found = [in_process(name, by, folder) for _ in range(runs)]
+    return [one for one, _ in found], next((problem for _, problem in found if problem), "")
+
+
+def times(found):
+    """Return the times until first values, and that of a call, as text."""
+    firsts = ", ".join(f"{one['first']:.2f} s" for one in found)
+    return f"{firsts}, {found[-1]['call'] * 1e6:.1f} us"
 
 
 if __name__ == "__main__":

@@ -123,7 +123,8 @@ REFUSED = {"Complex", "Conj", "Imag", "Real"}
 
 def test_each_scalar_op_of_the_table_has_a_record():
     with_others = {"AND", "OR", "XOR", "Invert", "MulWithoutZeros"}  # "bitwise", and gradients
-    assert {cls.__name__ for cls in SCALARS} - set(SCALAR_RECORDS) == with_others
+    theirs = {cls.__name__ for cls in SCALARS if cls.__module__.startswith("pytensor.")}
+    assert theirs - set(SCALAR_RECORDS) == with_others
 
 
 @pytest.mark.parametrize("name", sorted(set(SCALAR_RECORDS) - DISCRETE - REFUSED))

@@ -176,7 +176,8 @@ def switching_volatility(rng):
                    observed=returns)  # fmt: skip
         rows = np.array([[1.0, 0.3], [0.3, 1.0]])
         matrix, zero = rng.normal(size=(3, 2)), np.zeros((3, 2))
-        pm.MatrixNormal("matrix", zero, np.eye(3) * (0.5 + alpha), rows, observed=matrix)
+        scale = np.eye(3) * (0.5 + alpha)
+        pm.MatrixNormal("matrix", mu=zero, rowcov=scale, colcov=rows, observed=matrix)
         pm.Wishart("scatter", nu=5, V=np.eye(2) * (1.0 + beta), observed=rows * 4.0)
     return model
 
