@@ -12,7 +12,7 @@ from phintys.tensor.linear_algebra.cholesky_adjoint import CholeskyAdjoint, Chol
 from phintys.tensor.linear_algebra.determinants import Det, SlogDet
 from phintys.tensor.linear_algebra.eigen import Eigh
 from phintys.tensor.linear_algebra.lu import LUFactor, PermuteRows, PivotToPermutation
-from phintys.tensor.linear_algebra.powers import Expm
+from phintys.tensor.linear_algebra.powers import Expm, ExpmDerivative
 from phintys.tensor.linear_algebra.qr_op import QR
 from phintys.tensor.linear_algebra.singular_values import SVD
 from phintys.tensor.linear_algebra.solving import Inv, Solve
@@ -590,6 +590,12 @@ def _expm(a):
     return scipy.linalg.expm(a) if a.size else a
 
 
+def _expm_slope(a, direction):
+    n = len(a)
+    block = np.block([[a, direction], [np.zeros_like(a), a]])
+    return scipy.linalg.expm(block)[:n, n:] if n else a
+
+
 # Derivatives of what is made of the Ops here are checked in that file, too.
 ITERATED = [
     _record("eigh", _eigh, _each(_eigh_reference, 2), draw_matrices(positive, params=_lower), Eigh),
@@ -634,6 +640,13 @@ ITERATED = [
         _each(lambda x, p: np.real(np.linalg.cond(x, p)), 2),  # complex in NumPy 2.0
         lambda draw, smooth: _nonempty(draw_matrices(dominated, params=_order), draw, smooth),
         differentiable=(),
+    ),
+    _record(
+        "expm_derivative",
+        ExpmDerivative(),
+        _each(_expm_slope, 2, 2),
+        _draw_pairs(triangular),
+        ExpmDerivative,
     ),
     _record("expm", pt.linalg.expm, _each(_expm, 2), draw_matrices(triangular), Expm),
     _record(

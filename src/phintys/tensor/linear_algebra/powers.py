@@ -12,8 +12,9 @@ from phintys.tensor.convert import as_tensor_variable
 from phintys.tensor.creation import zeros_like
 from phintys.tensor.diagonals import eye
 from phintys.tensor.dim_shuffle import expand_dims
+from phintys.tensor.joining import concatenate
 from phintys.tensor.linear_algebra.analytic import AnalyticMatrixOp
-from phintys.tensor.linear_algebra.matrix_op import as_matrices
+from phintys.tensor.linear_algebra.matrix_op import MatrixOp, adjoint, as_matrices
 from phintys.tensor.linear_algebra.solving import inv
 from phintys.tensor.products import dot, matmul
 from phintys.tensor.shapes import sizes_of
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 else:
     scipy_linalg = LateModule("scipy.linalg")
 
-__all__ = ["Expm", "expm", "matrix_dot", "matrix_power", "multi_dot"]
+__all__ = ["Expm", "ExpmDerivative", "expm", "matrix_dot", "matrix_power", "multi_dot"]
 
 
 class Expm(AnalyticMatrixOp):
@@ -49,8 +50,62 @@ class Expm(AnalyticMatrixOp):
         (a,) = matrices
         return (scipy_linalg.expm(a) if a.size else a,)
 
+    def _derivative(self, a: Any, direction: Any) -> Any:
+        """Return the derivative, for which half as many numbers are kept as for a block of it."""
+        return _expm_derivative(a, direction)
 
-_expm = Expm()
+
+class ExpmDerivative(MatrixOp):
+    """Return the derivatives of exponentials of matrices, in given directions.
+
+    Examples
+    --------
+    >>> from phintys.tensor.linear_algebra.powers import ExpmDerivative
+    >>> ExpmDerivative()([[0.0, 1.0], [0.0, 0.0]], [[1.0, 0.0], [0.0, 0.0]]).eval()
+    array([[1. , 0.5],
+           [0. , 0. ]])
+    """
+
+    __props__: ClassVar[tuple[str, ...]] = ()
+    signature = "(n,n),(n,n)->(n,n)"
+
+    def compute(self, *matrices: Any) -> Sequence[Any]:
+        """Compute with SciPy: the derivative of scaling, approximant and squaring."""
+        a, direction = matrices
+        if not a.size:
+            return (a,)
+        if not np.isfinite(a).all():
+            return (np.full_like(a, np.nan),)
+        return (scipy_linalg.expm_frechet(a, direction, compute_expm=False),)
+
+    def adjoint_rule(
+        self, inputs: Sequence[Any], outputs: Sequence[Any], gradients: Sequence[Any]
+    ) -> list[Any]:
+        """The blocks of the derivative at ``[[A, E], [0, A]]^H`` in ``[[0, gL], [0, 0]]``."""
+        a, direction = inputs
+        n, (g,) = sizes_of(a)[-1], gradients
+        nothing = zeros_like(g)
+        whole = self(adjoint(_block(a, direction, a)), _block(nothing, g, nothing))
+        return [whole[..., :n, :n] + whole[..., n:, n:], whole[..., :n, n:]]
+
+    def tangent_rule(
+        self, inputs: Sequence[Any], outputs: Sequence[Any], tangents: Sequence[Any]
+    ) -> list[Any]:
+        """A block of the derivative at ``[[A, E], [0, A]]`` in ``[[dA, dE], [0, dA]]``."""
+        a, direction = inputs
+        n, (da, de) = sizes_of(a)[-1], tangents
+        da = zeros_like(de) if da is None else da
+        de = zeros_like(da) if de is None else de
+        return [self(_block(a, direction, a), _block(da, de, da))[..., :n, n:]]
+
+
+def _block(first: Any, above: Any, last: Any) -> Any:
+    """Return ``[[first, above], [0, last]]``."""
+    rows = concatenate([first, above], axis=-1), concatenate([zeros_like(last), last], axis=-1)
+    return concatenate(rows, axis=-2)
+
+
+_expm, _expm_derivative = Expm(), ExpmDerivative()
 
 
 def expm(a: Any) -> TensorVariable:

@@ -78,6 +78,27 @@ def test_exponentials_of_huge_matrices_come_to_an_end():
 
 
 @pytest.mark.parametrize("dtype", TOLERANCE)
+def test_gradients_of_exponentials_are_derivatives_in_a_direction(dtype):
+    a, g = stack(dtype), stack(dtype)
+    cost = pt.real((pt.linalg.expm(a) * g).sum())
+    f = phintys.function([a, g], phintys.grad(cost, a), mode="native")
+    assert "call expm_derivative" in f.explain()
+    assert "callback" not in f.explain()
+    wide = "complex128" if np.dtype(dtype).kind == "c" else "float64"
+    for n in (0, 1, 3, 20):
+        for size in (0, 0.1, 3, 12):
+            value = (drawn((2, n, n), dtype) * size / max(n, 1)).astype(dtype)
+            weights = drawn((3, n, n), dtype)[:2]
+            found = f(value, weights)
+            for one, matrix, weight in zip(found, value.astype(wide), weights, strict=True):
+                if n:
+                    turned, zero = matrix.T.conj(), np.zeros((n, n))
+                    block = np.block([[turned, weight.conj()], [zero, turned]])
+                    expected = scipy.linalg.expm(block)[:n, n:]
+                    assert near(one, expected, 20 * TOLERANCE[dtype])
+
+
+@pytest.mark.parametrize("dtype", TOLERANCE)
 def test_roots_and_logarithms(dtype):
     a = stack(dtype)
     outputs = pt.linalg.sqrtm(a), pt.linalg.logm(a)

@@ -69,7 +69,7 @@ LOWERINGS: OpRules[Callable[[Any, Apply, Lowering], None]] = OpRules(
             "Cholesky CholeskyAdjoint CholeskyInverse CholeskyUpdate Eigh LUFactor PermuteRows "
             "SolveTriangular"
         ),
-        _matrix_functions: "Expm Logm Sqrtm",
+        _matrix_functions: "Expm ExpmDerivative Logm Sqrtm",
         _numpy_draws: "NumpyDraw NumpyIntegers",
         _observing: "Assume CheckAndRaise",
         _products: "BatchedDot Dot Gemm",

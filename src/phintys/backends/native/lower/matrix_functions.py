@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from phintys.backends.native.failures import Failure
 from phintys.backends.native.lower.families import lowers
 from phintys.backends.native.lower.linear_algebra import (
+    batch_of,
     count_of,
     matrix_failure,
     square,
@@ -15,16 +17,19 @@ from phintys.backends.native.lower.linear_algebra import (
 )
 from phintys.backends.native.lower.lowering import Lowering
 from phintys.backends.native.lower.schur_forms import FAILED, workspace_of_form
-from phintys.backends.native.routines.exponentials import EXPM, ROOMS
+from phintys.backends.native.routines.exponentials import EXPM, EXPM_DERIVATIVE, ROOMS
 from phintys.backends.native.routines.schur_forms import GEES
 from phintys.backends.native.routines.triangular_functions import COMPLEX_FORM, LOGM, SQRTM
 from phintys.backends.native.steps.call import LibraryCall
 from phintys.graph.apply import Apply
 from phintys.tensor.linear_algebra.matrix_functions import Logm, Sqrtm
-from phintys.tensor.linear_algebra.powers import Expm
+from phintys.tensor.linear_algebra.powers import Expm, ExpmDerivative
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from phintys.backends.native.lower.view import View
+    from phintys.backends.native.sizes import Size
     from phintys.backends.native.values import Array
 
 __all__: list[str] = []
@@ -33,20 +38,42 @@ __all__: list[str] = []
 @lowers(Expm)
 def lower_expm(op: Expm, node: Apply, lowering: Lowering) -> None:
     """A copy, which becomes the exponential."""
-    sizes = lowering.sizes
     a = lowering.view(node.inputs[0])
     n = square(a, node, lowering)
-    dtype: np.dtype = a.array.dtype
     target, loops = lowering.compute(node.outputs[0], a.sizes)
     lowering.store(target, lowering.load(a, loops), loops, nodes=(node,))
+    _exponentiate((target.array,), n, a.sizes[:-2], node, lowering)
+
+
+@lowers(ExpmDerivative)
+def lower_expm_derivative(op: ExpmDerivative, node: Apply, lowering: Lowering) -> None:
+    """Copies of the matrix and of the direction, which becomes the derivative."""
+    given = [lowering.view(variable) for variable in node.inputs]
+    n = square(given[0], node, lowering)
+    failure = Failure(node, "square", "{0} rows of the matrix, {1} of the direction")
+    lowering.require_equal(n, square(given[1], node, lowering), failure)
+    lengths = batch_of(given, (2, 2), node, lowering)
+    a, direction = (view.broadcast([*lengths, n, n], lowering.sizes) for view in given)
+    copy = lowering.copied(a, node)
+    target, loops = lowering.compute(node.outputs[0], direction.sizes)
+    lowering.store(target, lowering.load(direction, loops), loops, nodes=(node,))
+    _exponentiate((copy.array, target.array), n, lengths, node, lowering)
+
+
+def _exponentiate(
+    outputs: tuple[Array, ...], n: Size, lengths: Sequence[Size], node: Apply, lowering: Lowering
+) -> None:
+    """Add the call for matrices, or for matrices and directions."""
+    sizes, dtype = lowering.sizes, outputs[0].dtype
     whole = sizes.mul(n, n)
     workspace = (
-        lowering.array(dtype, (sizes.mul(sizes.fixed(ROOMS), whole),)),
+        lowering.array(dtype, (sizes.mul(sizes.fixed(ROOMS * len(outputs)), whole),)),
         lowering.array(dtype.type(0).real.dtype, (sizes.mul(sizes.fixed(2), n),)),
         lowering.array("int32", (n,)),
     )
-    options = {"n": n, "count": count_of(a.sizes[:-2], lowering), "move": whole}
-    lowering.steps.append(LibraryCall(EXPM, (), (target.array,), options, node, workspace))
+    options = {"n": n, "count": count_of(lengths, lowering), "move": whole}
+    routine = EXPM if len(outputs) == 1 else EXPM_DERIVATIVE
+    lowering.steps.append(LibraryCall(routine, (), outputs, options, node, workspace))
 
 
 @lowers(Sqrtm, Logm)

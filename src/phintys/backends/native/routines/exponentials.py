@@ -18,12 +18,12 @@ from phintys.backends.native.emit.values import Value
 from phintys.backends.native.routines.stacks import MatrixCall, StackRoutine
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from phintys.backends.native.steps.call import LibraryCall
     from phintys.backends.native.values import Array
 
-__all__ = ["EXPM", "ROOMS"]
+__all__ = ["EXPM", "EXPM_DERIVATIVE", "ROOMS"]
 
 ROOMS = 6
 """How many matrices the first workspace has room for."""
@@ -123,7 +123,8 @@ class _Exponential:
         self.part = code.type.part if code.type.kind == "c" else code.type
         self.twice = 2 if code.type.kind == "c" else 1
         first = code.array(numbers)
-        self.rooms = [b.offset(first, self.n * self.n * at, code.type) for at in range(ROOMS)]
+        self.room = ROOMS * len(code.call.outputs)
+        self.rooms = [b.offset(first, self.n * self.n * at, code.type) for at in range(self.room)]
         self.vectors = [b.offset(code.array(vectors), self.n * at, self.part) for at in range(2)]
         self.exchanges = code.array(exchanges)
         self.order, self.stride = code.integer(options["n"]), code.stride(options["n"])
@@ -135,12 +136,9 @@ class _Exponential:
 
     def write(self, a: Value) -> None:
         """Replace a matrix by its exponential."""
-        b, code, final = self.b, self.code, self.degrees[-1]
+        b, final = self.b, self.degrees[-1]
         before, norm = self._halved(self._norm(a), 2.0**_LARGEST_EXPONENT)
-        self._multiply(a, self._power_of_half(before))
-        second, fourth, sixth, *_ = self.rooms
-        for left, right, out in ((a, a, second), (second, second, fourth), (second, fourth, sixth)):
-            self._product(left, right, out)
+        self._prepare(a, self._power_of_half(before))
         squarings = b.slot(INT64)
         after = b.new_block("solve")
         if len(self.degrees) > 1:
@@ -157,11 +155,31 @@ class _Exponential:
         self._approximant(a, final, self._power_of_half(halvings))
         b.jump(after)
         b.begin(after)
+        self._finish(a, b.load(INT64, squarings))
+
+    def _prepare(self, a: Value, scale: Value) -> None:
+        """Multiply the matrix by a number, and compute its powers."""
+        self._multiply(a, scale)
+        second, fourth, sixth, *_ = self.rooms
+        for left, right, out in ((a, a, second), (second, second, fourth), (second, fourth, sixth)):
+            self._product(left, right, out)
+
+    def _finish(self, a: Value, squarings: Value) -> None:
+        """Divide the approximants, and square the quotient some times."""
         numerator, denominator = self.rooms[3:5]
-        code.lapack("getrf", [self.order, self.order, denominator, self.stride, self.exchanges])
-        arguments = [self.plain, self.order, self.order, denominator, self.stride, self.exchanges]
-        code.lapack("getrs", [*arguments, numerator, self.stride])
-        self._square(numerator, b.load(INT64, squarings), a)
+        self._factorize(denominator)
+        self._divide(numerator, denominator)
+        self._square(numerator, squarings, a)
+
+    def _factorize(self, x: Value) -> None:
+        """Replace a matrix by its LU factors."""
+        given = [self.order, self.order, x, self.stride, self.exchanges]
+        self.code.lapack("getrf", given)
+
+    def _divide(self, x: Value, factors: Value) -> None:
+        """Replace x by the solution of the systems of which the factors are given."""
+        given = [self.plain, self.order, self.order, factors, self.stride, self.exchanges]
+        self.code.lapack("getrs", [*given, x, self.stride])
 
     # ---- norms and halvings
 
@@ -251,50 +269,63 @@ class _Exponential:
 
         ``U = a (a6 (odd powers from 9) + odd powers up to 7)``, and V likewise without a.
         """
-        *_, upper, lower, spare = self.rooms
+        *powers, upper, lower, spare = self.rooms[:ROOMS]
         known = [float(number) for number in degree.coefficients]
         square = scale * scale
         scales = [self.b.constant(self.part, 1.0)]
         for _ in range(6):
             scales.append(scales[-1] * square)
         is_long = degree.degree > 7
-        if is_long:
-            self._combine({upper: self._terms(known, (9, 11, 13), scales)})
-        self._combine({lower: self._terms(known, (3, 5, 7), scales)}, diagonal=known[1])
-        if is_long:
-            self._product(self.rooms[2], upper, lower, adds=True)
-        self.b.store(scale, self.scale)
-        self._product(a, lower, upper, factor=self.scale)
-        if is_long:
-            self._combine({spare: self._terms(known, (8, 10, 12), scales)})
-        self._combine({lower: self._terms(known, (2, 4, 6), scales)}, diagonal=known[0])
-        if is_long:
-            self._product(self.rooms[2], spare, lower, adds=True)
+        for first, diagonal, room in ((9, known[1], upper), (8, known[0], spare)):
+            if is_long:
+                self._combine(powers, room, self._terms(known, first, scales))
+            self._combine(powers, lower, self._terms(known, first - 6, scales), diagonal)
+            self._along(known, first, scales, room if is_long else None)
+            if is_long:
+                self._product(powers[2], room, lower, adds=True)
+            if room is upper:
+                self.b.store(scale, self.scale)
+                self._along_odd(a)
+                self._product(a, lower, upper, factor=self.scale)
+        self._sum_and_difference(upper, lower, is_turned=False)
+
+    def _along(
+        self, known: Sequence[float], first: int, scales: Sequence[Value], room: Value | None
+    ) -> None:
+        """Write what else is computed beside a sum of powers."""
+
+    def _along_odd(self, a: Value) -> None:
+        """Write what else is computed beside the sum of odd powers."""
+
+    def _sum_and_difference(self, x: Value, y: Value, *, is_turned: bool) -> None:
+        """Replace x and y by ``y + x`` and ``y - x``, or ``x - y``."""
+        b = self.b
 
         def add(type_: Type, position: Value) -> None:
-            one, other = (self.b.offset(place, position, self.part) for place in (upper, lower))
-            odd, even = self.b.load(type_, one), self.b.load(type_, other)
-            self.b.store(even + odd, one)
-            self.b.store(even - odd, other)
+            one, other = (b.offset(place, position, self.part) for place in (x, y))
+            left, right = b.load(type_, one), b.load(type_, other)
+            b.store(right + left, one)
+            b.store(left - right if is_turned else right - left, other)
 
         self._each(add)
 
-    def _terms(
-        self, known: Sequence[float], exponents: Sequence[int], scales: Sequence[Value]
-    ) -> list[Value]:
-        """Return the factors of the even powers for terms of some exponents."""
-        return [scales[exponent // 2] * known[exponent] for exponent in exponents]
+    def _terms(self, known: Sequence[float], first: int, scales: Sequence[Value]) -> list[Value]:
+        """Return the factors of the even powers for every other term from an exponent on."""
+        return [scales[at // 2] * known[at] for at in (first, first + 2, first + 4)]
 
     def _combine(
-        self, targets: Mapping[Value, Sequence[Value]], diagonal: float | None = None
+        self,
+        powers: Sequence[Value],
+        target: Value,
+        factors: Sequence[Value],
+        diagonal: float | None = None,
     ) -> None:
-        """Write a sum of multiples of the three powers, and of the identity."""
+        """Write a sum of multiples of three powers, and of the identity."""
         b = self.b
-        ((target, factors),) = targets.items()
 
         def sum_up(type_: Type, position: Value) -> None:
             total = b.constant(type_, 0.0)
-            for factor, power in zip(factors, self.rooms[:3], strict=True):
+            for factor, power in zip(factors, powers, strict=True):
                 value = b.load(type_, b.offset(power, position, self.part))
                 total = b.madd(b.splat(factor, type_.lanes), value, total)
             b.store(total, b.offset(target, position, self.part))
@@ -345,13 +376,122 @@ class _Exponential:
             given, free = each.carried
             self._product(given, given, free)
             each.next(free, given)
-        found = each.results[0]
+        self._copy(each.results[0], out)
+
+    def _copy(self, source: Value, target: Value) -> None:
+        b = self.b
 
         def copy(type_: Type, position: Value) -> None:
-            value = b.load(type_, b.offset(found, position, self.part))
-            b.store(value, b.offset(out, position, self.part))
+            value = b.load(type_, b.offset(source, position, self.part))
+            b.store(value, b.offset(target, position, self.part))
 
         self._each(copy)
 
 
+# ---- derivatives ---------------------------------------------------------------------------------
+
+
+class _ExpmDerivative(_Expm):
+    """The derivative at a in the direction of e; the outputs are a, which is lost, and e.
+
+    The first workspace has room for twice as many matrices.
+    """
+
+    nanoseconds = 2.0
+
+    def item(self, code: MatrixCall) -> Callable[[Value], Value | None]:
+        """Compute; what is not finite has the derivative NaN."""
+        b, options = code.b, code.call.options
+        n = code.size(options["n"])
+        addresses = [code.item(array, options["move"]) for array in code.call.outputs]
+        derivative = _Derivative(code)
+
+        def write(index: Value) -> Value | None:
+            a, direction = (address(index) for address in addresses)
+            fine, bad, after = (b.new_block(name) for name in ("fine", "bad", "after"))
+            b.branch(code.are_finite(a, n * n), fine, bad)
+            b.begin(bad)
+            code.fill_with_nan(direction, n * n)
+            b.jump(after)
+            b.begin(fine)
+            derivative.direction = direction
+            derivative.write(a)
+            b.jump(after)
+            b.begin(after)
+            return None
+
+        return write
+
+
+class _Derivative(_Exponential):
+    """The code for one matrix and one direction.
+
+    Each step of the exponential is differentiated (A. H. Al-Mohy and N. J. Higham, "Computing the
+    Frechet derivative of the matrix exponential", SIAM J. Matrix Anal. Appl. 30, 2009).
+
+    Attributes
+    ----------
+    direction
+        The direction, which becomes the derivative.
+    """
+
+    direction: Value
+
+    @property
+    def _others(self) -> list[Value]:
+        """The derivatives of what is in the first rooms."""
+        return self.rooms[ROOMS:]
+
+    def _prepare(self, a: Value, scale: Value) -> None:
+        """Compute the powers and their derivatives."""
+        super()._prepare(a, scale)
+        self._multiply(self.direction, scale)
+        (second, fourth, _), (own, its, last, *_) = self.rooms[:3], self._others
+        for (x, dx), (y, dy), out in (
+            ((a, self.direction), (a, self.direction), own),
+            ((second, own), (second, own), its),
+            ((fourth, its), (second, own), last),
+        ):
+            self._product(x, dy, out)
+            self._product(dx, y, out, adds=True)
+
+    def _along(
+        self, known: Sequence[float], first: int, scales: Sequence[Value], room: Value | None
+    ) -> None:
+        """Differentiate ``a6 (later powers) + earlier powers``."""
+        *powers, upper, lower, spare = self._others
+        self._combine(powers, lower, self._terms(known, first - 6, scales))
+        if room is None:
+            return
+        own = upper if first % 2 else spare
+        self._combine(powers, own, self._terms(known, first, scales))
+        self._product(self.rooms[2], own, lower, adds=True)
+        self._product(powers[2], room, lower, adds=True)
+
+    def _along_odd(self, a: Value) -> None:
+        """Differentiate the product with a."""
+        _, _, _, upper, lower, _ = self._others
+        self._product(a, lower, upper, factor=self.scale)
+        self._product(self.direction, self.rooms[4], upper, factor=self.scale, adds=True)
+
+    def _finish(self, a: Value, squarings: Value) -> None:
+        """``(V - U) dR = dV + dU + (dU - dV) R``, and then the derivatives of squares."""
+        b, (numerator, denominator) = self.b, self.rooms[3:5]
+        _, _, _, upper, lower, _ = self._others
+        self._sum_and_difference(upper, lower, is_turned=True)
+        self._factorize(denominator)
+        self._divide(numerator, denominator)
+        self._product(lower, numerator, upper, adds=True)
+        self._divide(upper, denominator)
+        carried = [numerator, upper, *self.rooms[:2]]
+        with loop(b, 0, squarings, carried=carried) as each:
+            root, slope, square, its = each.carried
+            self._product(root, slope, its)
+            self._product(slope, root, its, adds=True)
+            self._product(root, root, square)
+            each.next(square, its, root, slope)
+        self._copy(each.results[1], self.direction)
+
+
 EXPM = _Expm("expm")
+EXPM_DERIVATIVE = _ExpmDerivative("expm_derivative")
