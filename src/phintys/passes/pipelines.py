@@ -155,7 +155,7 @@ _SPECIALIZE = Pass(
     Worklist(
         (
             *SIZES,
-            LateRules(_linear_algebra, "EXPAND_LINEAR_ALGEBRA", needs=_MATRICES),
+            LateRules(_linear_algebra, "EXPAND_LINEAR_ALGEBRA", needs=f"{_MATRICES} Sylvester"),
             LateRules(_factors, "EXPAND_FACTORS", needs="CholeskyAdjoint"),
             *SPECIALIZE,
             LateRules(_reduce, "sum_of_scattered", needs="AdvancedIncSubtensor IncSubtensor"),
