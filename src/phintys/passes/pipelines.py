@@ -106,7 +106,7 @@ _LOOP_RULES = RuleList(
     LateRules(_loop_states, "LOOP_STATES", needs="Scan"),
 )
 
-_MATRICES = "Assume Cholesky Det Inv SlogDet Solve"
+_MATRICES = "Cholesky Det Inv SlogDet Solve"
 _FUNCTIONS = """
     cosh erf erfc exp exp2 expm1 log log1p log2 log_ndtr log_sigmoid ndtr sigmoid softplus
     LogSoftmax LogSumExp Softmax
@@ -117,7 +117,7 @@ _STABLE = RuleList(
     LateRules(
         _linear_algebra,
         "STABILIZE_LINEAR_ALGEBRA",
-        needs=f"{_MATRICES} ARange AllocDiag ExtractDiag",
+        needs=f"{_MATRICES} ARange AllocDiag Assume ExtractDiag",
     ),
     LateRules(_stabilize, "STABILIZE", needs=_FUNCTIONS),
 )
@@ -155,7 +155,7 @@ _SPECIALIZE = Pass(
     Worklist(
         (
             *SIZES,
-            LateRules(_linear_algebra, "EXPAND_LINEAR_ALGEBRA", needs=_MATRICES),
+            LateRules(_linear_algebra, "EXPAND_LINEAR_ALGEBRA", needs=f"{_MATRICES} Sylvester"),
             LateRules(_factors, "EXPAND_FACTORS", needs="CholeskyAdjoint"),
             *SPECIALIZE,
             LateRules(_reduce, "sum_of_scattered", needs="AdvancedIncSubtensor IncSubtensor"),
