@@ -19,7 +19,7 @@ class CheckedLookup(Lookup):
 
     def __init__(self, rules, nodes=()):
         super().__init__(rules, nodes)
-        self.index = rules.index()
+        self.index = rules.indexed()
         self.fgraph = None
 
     def rules_for(self, node):

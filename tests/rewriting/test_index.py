@@ -171,7 +171,7 @@ def test_a_driver_tries_no_more():
 
 def test_drivers_are_pickled_without_the_index():
     driver = pickle.loads(pickle.dumps(Worklist([rule("a", [f], [g])], name="one")))
-    assert [one.name for one in driver.rules.index().plan(f).rules] == ["a"]
+    assert [one.name for one in driver.rules.indexed().plan(f).rules] == ["a"]
 
 
 @pytest.mark.parametrize("operands", [["f"], [int], [None]])

@@ -73,16 +73,16 @@ class _Recipe:
     def __init__(self, plain: Any, *, frozen: bool, eq: bool) -> None:
         self.frozen = frozen
         self._bases = plain.__bases__
-        self._written = {
-            name: value for name, value in vars(plain).items() if name not in _PER_CLASS
-        }
+        self._written: dict[str, Any] = dict(plain.__dict__)
+        for name in _PER_CLASS:
+            self._written.pop(name, None)
         own = _own_fields(self._written)
         inherited: dict[str, Any] = {}
         slots: set[str] = set()
         for base in map(vars, plain.__mro__[-2:0:-1]):
             inherited |= base.get(_FIELDS, {})
             slots.update(base.get(_SLOTS, ()))
-        namespace = {
+        namespace: dict[str, Any] = {
             **self._methods(eq=eq),
             **{name: _Later(self, name) for name in _DESCRIPTION},
             **{name: value for name, value in self._written.items() if name not in own},
@@ -147,7 +147,7 @@ class _Later:
 
     def __get__(self, instance: object, owner: type[Any]) -> Any:
         self._recipe.describe()
-        return vars(self._recipe.made)[self._name]
+        return self._recipe.made.__dict__[self._name]
 
 
 def _own_fields(written: dict[str, Any]) -> dict[str, Any]:

@@ -106,7 +106,7 @@ _LOOP_RULES = RuleList(
     LateRules(_loop_states, "LOOP_STATES", needs="Scan"),
 )
 
-_MATRICES = "Assume Cholesky Det Inv SlogDet Solve"
+_MATRICES = "Cholesky Det Inv SlogDet Solve"
 _FUNCTIONS = """
     cosh erf erfc exp exp2 expm1 log log1p log2 log_ndtr log_sigmoid ndtr sigmoid softplus
     LogSoftmax LogSumExp Softmax
@@ -117,7 +117,7 @@ _STABLE = RuleList(
     LateRules(
         _linear_algebra,
         "STABILIZE_LINEAR_ALGEBRA",
-        needs=f"{_MATRICES} ARange AllocDiag ExtractDiag",
+        needs=f"{_MATRICES} ARange AllocDiag Assume ExtractDiag",
     ),
     LateRules(_stabilize, "STABILIZE", needs=_FUNCTIONS),
 )

@@ -144,7 +144,7 @@ class RuleList(Sequence[NodeRewriter]):
             found = self._needed[key] = sum(bits)
         return found
 
-    def index(self, needed: int = -1) -> RuleIndex:
+    def indexed(self, needed: int = -1) -> RuleIndex:
         """Return an index of the rules that has at least the given late parts; all by default."""
         there, index = self._state or (0, self._at_once())
         missing = [bit for bit in self._late if bit & needed & ~there]
@@ -171,7 +171,7 @@ class RuleList(Sequence[NodeRewriter]):
     def __getitem__(self, index: int) -> NodeRewriter: ...
     @overload
     def __getitem__(self, index: slice) -> tuple[NodeRewriter, ...]: ...
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: int | slice) -> NodeRewriter | tuple[NodeRewriter, ...]:
         return self._all[index]
 
     def __len__(self) -> int:

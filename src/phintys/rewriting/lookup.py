@@ -55,7 +55,7 @@ class Lookup:
         ops = {id(node.op): node.op for node in nodes}
         for op in ops.values():
             self._needed |= rules.needed_for(op)
-        self._index = rules.index(self._needed)
+        self._index = rules.indexed(self._needed)
         for op in ops.values():
             self._meet(op)
 
@@ -102,7 +102,7 @@ class Lookup:
     def _take_in(self, needed: int) -> None:
         """Import late parts, whose rules concern the Ops met before as well."""
         self._needed = needed
-        self._index = self._rules.index(needed)
+        self._index = self._rules.indexed(needed)
         met, self._known = self._known, {}
         self._there = self.deepest = 0
         for known in met.values():

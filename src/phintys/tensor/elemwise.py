@@ -101,7 +101,7 @@ class Elemwise(Op):
             msg = f"Elemwise takes a scalar op, got {scalar_op!r}."
             raise OpContractError(msg)
         self.scalar_op = scalar_op
-        self.function_name = scalar_op.name
+        self.function_name = scalar_op.name or ""
         self.inplace_pattern = dict(inplace_pattern or {})
         if self.inplace_pattern:
             self.destroy_map = {out: [into] for out, into in self.inplace_pattern.items()}
@@ -134,7 +134,7 @@ class Elemwise(Op):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self.function_name = self.scalar_op.name
+        self.function_name = self.scalar_op.name or ""
         self._hash = hash((Elemwise, self.scalar_op, tuple(sorted(self.inplace_pattern.items()))))
         self._output_types = {}
         self._kernels = {}

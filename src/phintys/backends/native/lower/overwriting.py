@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from enum import IntEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from phintys._base.late import LateModule, is_instance_of_late
 from phintys._base.records import record
@@ -401,7 +401,7 @@ def _base_input(node: Apply) -> Variable:
 
 def _reads_all_first(node: Apply) -> bool:
     """Return whether a node reads all that it adds to before it writes anything."""
-    op = node.op
+    op: Any = node.op
     return (
         is_instance_of_late(op, update, "AdvancedIncSubtensor")
         and op.ignore_duplicates
