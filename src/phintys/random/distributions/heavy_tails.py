@@ -9,7 +9,7 @@ import numpy as np
 
 from phintys.random.distributions.base import Distribution, same
 from phintys.random.distributions.checks import positive
-from phintys.random.distributions.location_scale import LocationScale
+from phintys.random.distributions.location_scale import EULER, LocationScale
 from phintys.random.distributions.positive import Positive
 from phintys.random.exact.functions import exact_normal
 from phintys.tensor import math, special
@@ -233,6 +233,13 @@ class Burr12(Positive, method="burr12"):
     def variance(self) -> Any:
         return self._moment(2) - math.sqr(self._moment(1))
 
+    def entropy(self) -> Any:
+        # log1p((x / scale)**c) is exponential with the mean 1 / d, and (x / scale)**c is a quotient
+        # of gamma numbers of the shapes 1 and d.
+        mean_log = -(EULER + special.digamma(self.d)) / self.c
+        outer = (self.d + 1) / self.d - (self.c - 1) * mean_log
+        return outer + math.log(self.scale / (self.c * self.d))
+
 
 class Levy(LocationScale, method="levy"):
     """Levy's distribution: ``loc`` plus ``scale`` by the square of a normal number."""
@@ -275,5 +282,4 @@ class Levy(LocationScale, method="levy"):
         return self.loc + self.scale / 3
 
     def _standard_entropy(self) -> Any:
-        euler = 0.5772156649015329
-        return 0.5 * (1 + 3 * euler + numbers.log(16 * numbers.pi))
+        return 0.5 * (1 + 3 * EULER + numbers.log(16 * numbers.pi))

@@ -20,6 +20,19 @@ __all__ = ["AsymmetricLaplace", "ExGaussian", "Moyal", "SkewNormal", "Wald"]
 LOG_ROOT_TWO_PI = 0.5 * numbers.log(2 * numbers.pi)
 
 
+_MANY = 40.0
+
+
+def _scaled_exp1(x: Any) -> Any:
+    """Return ``exp(x) * exp1(x)``, for a large x by its continued fraction."""
+    is_large = x > _MANY
+    near, far = math.switch(is_large, 1.0, x), math.switch(is_large, x, _MANY)
+    fraction: Any = far
+    for k in range(12, 0, -1):
+        fraction = far + k / (1 + k / fraction)
+    return math.switch(is_large, 1 / fraction, math.exp(near) * special.exp1(near))
+
+
 class Wald(Positive, method="wald"):
     """The inverse Gaussian distribution: when Brownian motion with drift first passes a level."""
 
@@ -73,6 +86,12 @@ class Wald(Positive, method="wald"):
     def mode(self) -> Any:
         half = 1.5 * self._mu / self.scale
         return self._mu / (half + math.sqrt(1 + math.sqr(half)))
+
+    def entropy(self) -> Any:
+        # The mean of log(x / mean) is minus exp(r) E1(r), in a scaled form that does not overflow.
+        ratio = 2 * self.scale / self._mu
+        spread = LOG_ROOT_TWO_PI + 0.5 + 1.5 * math.log(self._mu) - 0.5 * math.log(self.scale)
+        return spread - 1.5 * _scaled_exp1(ratio)
 
 
 class SkewNormal(LocationScale, method="skewnormal"):
@@ -231,3 +250,6 @@ class Moyal(LocationScale, method="moyal"):
 
     def _standard_variance(self) -> Any:
         return 0.5 * numbers.pi**2
+
+    def _standard_entropy(self) -> Any:
+        return 0.5 * (EULER + numbers.log(2) + 1) + LOG_ROOT_TWO_PI
