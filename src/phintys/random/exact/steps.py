@@ -342,6 +342,7 @@ class RandomWord(Row):
     """
 
     works_on_arrays = True
+    is_chain = True
 
     def _resolve(self, dtypes: Dtypes) -> Dtypes:
         if any(dtype != np.uint64 for dtype in dtypes):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from phintys.backends.native.emit.builder import Builder
 from phintys.backends.native.emit.math import MathSymbol
-from phintys.backends.native.emit.math.calls import RANDOM_BITS
+from phintys.backends.native.emit.math.calls import RANDOM_BITS, outlined
 from phintys.backends.native.emit.scalar_ops import CODE, emit_formula
 from phintys.backends.native.emit.types import BOOL, INT64, UINT64, Type, type_of
 from phintys.backends.native.emit.values import Value
@@ -79,18 +79,31 @@ def emit_random_word(b: Builder, op: RandomWord, values: Sequence[Any]) -> Value
 
 
 def _of_any(b: Builder, position: Value, state: Sequence[Value], returns: Type) -> Value:
-    symbol = MathSymbol(RANDOM_BITS, returns.name, returns.lanes).symbol
-    b.module.math_functions.add(symbol)
-    return b.call(symbol, returns, [position, *state], convention=b.target.convention)
+    return outlined(b, RANDOM_BITS, returns, [position, *state])
 
 
 def _of_blocks(b: Builder, first: Value, state: Sequence[Value], returns: Type) -> Value:
     """Write the bits of all of the blocks from a number on."""
     word = UINT64.of(returns.lanes * returns.itemsize // 8)
     key, low, high = state
-    start = b.splat(b.convert(first, UINT64) + b.extract(low, 0), word.lanes)
+    start = b.convert(first, UINT64) + b.extract(low, 0)
+    if word.lanes > b.target.lanes(word):
+        return b.bitcast(_interleaved_words(b, start, high, key, word.lanes), returns)
+    start = b.splat(start, word.lanes)
     key, high = (b.part(value, 0, word.lanes) for value in (key, high))
     return b.bitcast(_paired_words(b, start + (b.lane_numbers(word) >> 1), high, key), returns)
+
+
+def _interleaved_words(b: Builder, start: Value, high: Value, key: Value, count: int) -> Value:
+    """Write the words of blocks, one block in a lane, for at least two vector registers of words.
+
+    Against :func:`_paired_words`, rounds exchange nothing; words change their lanes at the end.
+    """
+    lanes = count // 2
+    key, high = (b.part(value, 0, lanes) for value in (key, high))
+    low = b.splat(start, lanes) + b.lane_numbers(high.type)
+    words = block_words(key, low, high)
+    return b.shuffle(*words, [at for lane in range(lanes) for at in (lane, lane + lanes)])
 
 
 def _paired_words(b: Builder, low: Value, high: Value, key: Value) -> Value:
