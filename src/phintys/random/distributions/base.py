@@ -341,12 +341,7 @@ class Distribution:
             The shape of the draws; that of the parameters by default.
         """
         state = as_state(rng)
-        if size is None:
-            lengths = broadcast_shape(*self.all_parameters())
-            distribution = self
-        else:
-            lengths = tuple(as_sizes(size, "The size of a draw"))
-            distribution = self._of_size(lengths)
+        distribution, lengths = self.of_shape(size)
         count = multiply_sizes([fold(length) for length in lengths])
         op = RandomBits(self.bits_dtype)
         used = ceil_div_sizes(count, op.in_block)
@@ -356,6 +351,19 @@ class Distribution:
             state = Advance()(state, used)
         draws = distribution.sample(*words)
         return state, in_exact_steps(draws, [*words, *distribution.all_parameters()])
+
+    def of_shape(self, size: Any) -> tuple[Any, tuple[Any, ...]]:
+        """Return this distribution with parameters of the shape of draws, and that shape.
+
+        Parameters
+        ----------
+        size
+            As for :meth:`draw`.
+        """
+        if size is None:
+            return self, broadcast_shape(*self.all_parameters())
+        lengths = tuple(as_sizes(size, "The size of a draw"))
+        return self._of_size(lengths), lengths
 
     def _of_size(self, lengths: tuple[Any, ...]) -> Any:
         """Return this distribution, refused if its parameters would repeat draws."""

@@ -9,11 +9,13 @@ import numpy as np
 
 from phintys.gradient.marks import GradientMark
 from phintys.graph.null_type import grad_undefined
+from phintys.random.bits.states import as_state
 from phintys.random.distributions.base import Distribution, as_parameter
 from phintys.random.distributions.checks import Domain, positive, probability
 from phintys.random.exact.functions import exact_exp, exact_exponential, exact_log
 from phintys.random.exact.uniform import half_open_uniform
 from phintys.random.samplers.counts import exact_log1m, to_int64
+from phintys.random.samplers.trials import trials
 from phintys.tensor import math, special
 
 __all__ = [
@@ -140,7 +142,14 @@ class Bernoulli(DiscreteDistribution, method="bernoulli"):
         return "uint32" if self.p.dtype == "float32" else "uint64"
 
     def number(self, *bits: Any) -> Any:
+        """Return draws of one word each, as parts of other distributions."""
         return math.cast(half_open_uniform(bits[0], self.p.dtype) < self.p, "int64")
+
+    def draw(self, rng: Any, size: Any = None) -> tuple[Any, Any]:
+        """Return the next state and draws, which take 16 random bits each."""
+        spread, lengths = self.of_shape(size)
+        after, succeeds = trials(as_state(rng), without_derivatives(spread).p, lengths)
+        return after, math.cast(succeeds, "int64")
 
     def support(self) -> tuple[Any, Any]:
         return 0.0, 1.0

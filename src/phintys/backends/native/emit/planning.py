@@ -26,6 +26,7 @@ from phintys.backends.native.emit.plans import (
 )
 from phintys.backends.native.emit.types import type_of
 from phintys.backends.native.expressions import (
+    Cast,
     Expression,
     Index,
     IndexCheck,
@@ -328,7 +329,8 @@ class _NestPlanner:
             part.dtype for statement in self.nest.statements for part in _wide_parts(statement)
         }
         widest = [type_of("float32" if d == "float16" else d) for d in dtypes if d != "bool"]
-        lanes = together * min((target.lanes(type) for type in widest), default=32)
+        lanes = min((target.lanes(type) for type in widest), default=32)
+        lanes = max(lanes, min(together * lanes, target.vector_bytes))
         levels = (*self.plan.kept, *self.plan.reduced)
         extent = next((level.extent.known for level in levels if vector in level.loops), None)
         if extent is not None and extent < lanes:
@@ -596,8 +598,13 @@ def _check_reductions(kernel: Kernel, nest: Nest) -> None:
 
 
 def _wide_parts(statement: Statement) -> tuple[Expression, ...]:
-    """Return the parts of a statement whose widest dtype a vector holds."""
+    """Return the parts of a statement whose widest dtype a vector holds.
+
+    Positions are none of them: what reads them says how wide it is.
+    """
     value = statement.value
+    if isinstance(value, Cast) and isinstance(value.argument, Position):
+        return ()
     if not isinstance(value, Operation) or value.op.has_wide_inputs:
         return (value,)
     return (value, *value.arguments)

@@ -15,7 +15,6 @@ from phintys.random.exact.steps import (
     MOST_ATTEMPTS,
     FloatBits,
     FloatOfBits,
-    RandomHalf,
     RandomWord,
     RareCase,
     Rejection,
@@ -58,7 +57,7 @@ def emit_random_word(b: Builder, op: RandomWord, values: Sequence[Any]) -> Value
     those of an outlined function.
     """
     position, *state = values
-    returns = position.type.like("uint32" if isinstance(op, RandomHalf) else "uint64")
+    returns = position.type.like(op.returns)
     in_block = 16 // returns.itemsize
     first = b.ramps.get(position.text)
     if first is None or returns.lanes < in_block:
@@ -66,7 +65,7 @@ def emit_random_word(b: Builder, op: RandomWord, values: Sequence[Any]) -> Value
     paired, others, after = b.new_block("paired"), b.new_block("others"), b.new_block("after")
     b.branch(b.eq(first & (in_block - 1), 0), paired, others)
     b.begin(paired)
-    bits = _of_blocks(b, first >> (2 if in_block == 4 else 1), state, returns)
+    bits = _of_blocks(b, first >> (in_block.bit_length() - 1), state, returns)
     b.jump(after)
     b.begin(others)
     any_bits = _of_any(b, position, state, returns)
@@ -131,16 +130,18 @@ def _paired_words(b: Builder, low: Value, high: Value, key: Value) -> Value:
 
 def write_random_bits(module: Module, symbol: MathSymbol) -> None:
     """Write ``bits(position, key, low, high)``, of the block of each lane."""
-    is_half = symbol.dtype == "uint32"
     returns, word = type_of(symbol.dtype, symbol.lanes), UINT64.of(symbol.lanes)
     convention = module.target.convention
     function = module.function(symbol.symbol, returns, [word] * 4, convention=convention)
     b = Builder(function, inline=True)
     position, key, low, high = b.arguments
-    of_word = position >> 1 if is_half else position
+    in_word = 8 // returns.itemsize
+    of_word = position >> (in_word.bit_length() - 1)
     even, odd = block_words(key, low + (of_word >> 1), high)
     bits = b.select(b.ne(of_word & 1, 0), odd, even)
-    b.ret(b.convert(bits >> ((position & 1) << 5), returns) if is_half else bits)
+    if in_word > 1:
+        bits = bits >> ((position & (in_word - 1)) * returns.bits)
+    b.ret(b.convert(bits, returns))
 
 
 @CODE.register(FloatBits, FloatOfBits)

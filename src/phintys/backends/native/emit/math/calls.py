@@ -107,7 +107,9 @@ def outlined(b: Builder, name: str, returns: Type, values: Sequence[Value]) -> V
     values
         The arguments, of as many lanes.
     """
-    lanes = min(returns.lanes, b.target.lanes(returns))
+    # Arguments of up to twice the width stay in registers.
+    widest = max(x.type.itemsize for x in values)
+    lanes = min(returns.lanes, b.target.lanes(returns), 2 * b.target.vector_bytes // widest)
     symbol = MathSymbol(name, returns.name, lanes).symbol
     b.module.math_functions.add(symbol)
     type, convention = returns.of(lanes), b.target.convention
