@@ -26,10 +26,8 @@ class RandomBits(Op):
 
     Takes the words of a state and the lengths of the array. Its elements, in the order of memory,
     are the words of the generator's blocks one after the other; an element of uint64 is two of
-    them, the less significant one first, and one of uint16 half a word. So an element follows from the state and its position
-    alone. Neighbours share a block, on any width of vectors: each of two lanes computes one half of
-    all rounds, and they exchange products by one instruction. Nothing is computed twice, and no
-    numbers need to be moved at the end.
+    them, the less significant one first, and one of uint16 half a word. So an element follows from
+    the state and its position alone, and blocks are computed as a whole, on any width of vectors.
 
     Parameters
     ----------
