@@ -91,7 +91,23 @@ def squared_half_sine(bits: Any, kappa: Any) -> Any:
 
 
 class VonMises(Distribution, method="vonmises"):
-    """Angles from -pi to pi, with the density of ``exp(kappa cos(angle - mu))``."""
+    """Angles from -pi to pi, with the density of ``exp(kappa cos(angle - mu))``.
+
+    The density of x is ``exp(kappa * cos(x - mu)) / (2 * pi * I0(kappa))``.
+
+    Parameters
+    ----------
+    mu
+        The mean direction, also ``loc``.
+    kappa
+        The concentration.
+
+    Examples
+    --------
+    >>> from phintys.random import VonMises, logp
+    >>> round(float(logp(VonMises(0.5, 2.0), 1.0).eval()), 6)
+    -0.906705
+    """
 
     defaults: ClassVar[dict[str, Any]] = {"mu": 0.0, "kappa": 1.0}
     domains: ClassVar[dict[str, Any]] = {"kappa": nonnegative}

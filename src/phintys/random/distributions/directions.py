@@ -43,6 +43,13 @@ class MultivariateT(Multivariate, method="multivariate_t"):
         Positive definite matrices: the covariance, if ``df`` is infinite.
     df
         The degrees of freedom.
+
+    Examples
+    --------
+    >>> from phintys.random import MultivariateT, logp
+    >>> one = MultivariateT([0.0, 0.0], [[1.0, 0.0], [0.0, 1.0]], 3.0)
+    >>> round(float(logp(one, [0.5, 0.5]).eval()), 6)
+    -2.223254
     """
 
     defaults: ClassVar[dict[str, Any]] = {"loc": [0.0], "shape": [[1.0]], "df": 1.0}
@@ -182,6 +189,12 @@ class VonMisesFisher(Multivariate, method="von_mises_fisher"):
         The mean directions, vectors of length 1.
     kappa
         How closely the points lie about them.
+
+    Examples
+    --------
+    >>> from phintys.random import VonMisesFisher, logp
+    >>> round(float(logp(VonMisesFisher([0.0, 1.0], 2.0), [0.6, 0.8]).eval()), 6)
+    -1.061871
     """
 
     defaults: ClassVar[dict[str, Any]] = {"mu": [1.0, 0.0], "kappa": 1.0}

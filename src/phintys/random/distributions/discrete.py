@@ -132,7 +132,21 @@ class DiscreteDistribution(Distribution):
 
 
 class Bernoulli(DiscreteDistribution, method="bernoulli"):
-    """1 with the probability ``p``, else 0, as int64."""
+    """1 with the probability ``p``, else 0, as int64.
+
+    The probability of k is ``p**k * (1 - p)**(1 - k)``.
+
+    Parameters
+    ----------
+    p
+        The probability of 1.
+
+    Examples
+    --------
+    >>> from phintys.random import Bernoulli, logp
+    >>> round(float(logp(Bernoulli(0.25), 1.0).eval()), 6)
+    -1.386294
+    """
 
     defaults: ClassVar[dict[str, Any]] = {"p": 0.5}
     domains: ClassVar[dict[str, Any]] = {"p": probability}
@@ -185,7 +199,21 @@ probability_below_one = Domain(
 
 
 class Geometric(DiscreteDistribution, method="geometric"):
-    """How many trials of probability ``p`` there are up to the first success: 1, 2, …"""
+    """How many trials of probability ``p`` there are up to the first success: 1, 2, …
+
+    The probability of k is ``p * (1 - p)**(k - 1)``.
+
+    Parameters
+    ----------
+    p
+        The probability of a success.
+
+    Examples
+    --------
+    >>> from phintys.random import Geometric, logp
+    >>> round(float(logp(Geometric(0.25), 3.0).eval()), 6)
+    -1.961659
+    """
 
     defaults: ClassVar[dict[str, Any]] = {"p": 0.5}
     domains: ClassVar[dict[str, Any]] = {"p": positive_probability}
@@ -223,7 +251,23 @@ class Geometric(DiscreteDistribution, method="geometric"):
 
 
 class DiscreteWeibull(DiscreteDistribution, method="discrete_weibull"):
-    """Nakagawa and Osaki's distribution: k or more have the probability ``q ** (k ** beta)``."""
+    """Nakagawa and Osaki's distribution: k or more have the probability ``q ** (k ** beta)``.
+
+    The probability of k is ``q**(k**beta) - q**((k + 1)**beta)``.
+
+    Parameters
+    ----------
+    q
+        The probability of 1 or more.
+    beta
+        The exponent.
+
+    Examples
+    --------
+    >>> from phintys.random import DiscreteWeibull, logp
+    >>> round(float(logp(DiscreteWeibull(0.5, 2.0), 1.0).eval()), 6)
+    -0.826679
+    """
 
     defaults: ClassVar[dict[str, Any]] = {"q": 0.5, "beta": 1.0}
     domains: ClassVar[dict[str, Any]] = {"q": probability_below_one, "beta": positive}
