@@ -84,7 +84,7 @@ def _derivative(bits: Any, kappa: Any, out: Any) -> tuple[Any, Any]:
     return 0, 0.5 * ps.sin(angle) * von_mises_slope(kappa, angle)
 
 
-@exact_function(derivative=_derivative)
+@exact_function(derivative=_derivative, cost=150.0)
 def squared_half_sine(bits: Any, kappa: Any) -> Any:
     """The square of the sine of half an angle from the von Mises distribution, of random bits."""
     return _attempts(bits, kappa)
