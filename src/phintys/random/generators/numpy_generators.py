@@ -137,7 +137,7 @@ class CopyGenerator(StateOp):
         return Apply(self, [rng], [random_generator_type(), TensorType("int64", ())()])
 
     def perform(self, node: Any, inputs: Any, output_storage: Any) -> None:
-        output_storage[0][0], output_storage[1][0] = self.made_anew(inputs[0])
+        output_storage[0][0], output_storage[1][0] = copied_with_address(inputs[0])
 
 
 class SeedState(StateOp):

@@ -67,20 +67,20 @@ def _log_of_factor(bits: Any, shape: Any) -> Any:
 
 
 # For a shape of at least 1 there is no factor. Vectors of such shapes compute none.
-_with_factor = Seldom(
+_with_factor = RareCase(
     "_with_factor",
     nin=3,
     usual=lambda value, bits, shape: value,
-    seldom=lambda value, bits, shape: value * exact_exp(_log_of_factor(bits, shape)),
-    is_seldom=lambda value, bits, shape: ps.lt(shape, 1.0),
+    rare=lambda value, bits, shape: value * exact_exp(_log_of_factor(bits, shape)),
+    is_rare=lambda value, bits, shape: ps.lt(shape, 1.0),
     has_wide_inputs=True,
 )
-_with_log_of_factor = Seldom(
+_with_log_of_factor = RareCase(
     "_with_log_of_factor",
     nin=3,
     usual=lambda value, bits, shape: value,
-    seldom=lambda value, bits, shape: value + _log_of_factor(bits, shape),
-    is_seldom=lambda value, bits, shape: ps.lt(shape, 1.0),
+    rare=lambda value, bits, shape: value + _log_of_factor(bits, shape),
+    is_rare=lambda value, bits, shape: ps.lt(shape, 1.0),
     has_wide_inputs=True,
 )
 
