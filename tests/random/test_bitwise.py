@@ -93,6 +93,8 @@ def _of_any_length(mode=None):
         r.exponential(half, size=(m, n))[1].T * row.astype("float32"),
         r.gamma(0.7, size=(n, m))[1] - row,
         r.poisson(25.0, size=n)[1],
+        r.bernoulli(0.3, size=n, dtype="bool")[1],
+        r.bernoulli(1 / 3, size=(n, m))[1] * row,
     ]
     f = phintys.function([r, n, m, row], expressions, mode=mode)
     return lambda n, m: f(SEED, n, m, np.linspace(1, 2, m))
